@@ -1,0 +1,3 @@
+//! The `graven` program: one file per command.
+
+fn main() {}

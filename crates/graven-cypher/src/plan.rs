@@ -1,0 +1,333 @@
+//! The plan: a tree of operators in execution order, all names bound, all patterns ordered.
+//!
+//! The planner chooses order, access paths and strategies (index or scan, expand or expand-into, trails
+//! or reachability); `graven-exec` turns each node into one operator and chooses nothing.
+//!
+//! # Invariants
+//! * CY-1 Every [`VarId`] read by an expression is produced below it in the tree, or by the enclosing
+//!   [`Operator::Argument`].
+//! * CY-2 `PlanNode::id`s are dense, 0-based and unique within a plan; `PROFILE` reports by them.
+//! * CY-3 Names (labels, types, keys) stay text; the executor resolves them against its snapshot, so a plan
+//!   may outlive a catalogue change. Unknown names select nothing.
+
+pub mod expression;
+
+use std::sync::Arc;
+
+pub use expression::{AggregateCall, AggregateFunction, BinaryOp, Expr, Literal, UnaryOp};
+
+/// A row variable: index into the plan's variable table, 0-based.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
+pub struct VarId(pub u32);
+
+/// What a variable is known to hold.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum VarKind {
+    /// A node (or null after `OPTIONAL MATCH`).
+    Node,
+    /// A relationship (or null).
+    Relationship,
+    /// A list of relationships, the value of a variable-length pattern's name.
+    RelationshipList,
+    /// A path (or null).
+    Path,
+    /// Any value.
+    Value,
+}
+
+/// One entry of the variable table.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Variable {
+    /// Name as written, or a generated one starting with two spaces for anonymous pattern parts.
+    pub name: Arc<str>,
+    /// What it holds.
+    pub kind: VarKind,
+}
+
+/// A complete statement.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// Root operator.
+    pub root: PlanNode,
+    /// The variable table.
+    pub variables: Vec<Variable>,
+    /// Result columns in order: heading and variable. Empty for statements without `RETURN`.
+    pub columns: Vec<(Arc<str>, VarId)>,
+    /// `EXPLAIN`, `PROFILE` or neither.
+    pub mode: PlanMode,
+    /// Notices for the user: unknown labels, types or property keys, cartesian products, ...
+    pub notices: Vec<Notice>,
+}
+
+/// How the statement is to be run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum PlanMode {
+    /// Run it.
+    #[default]
+    Execute,
+    /// Only show the plan.
+    Explain,
+    /// Run it and report rows, time and pages per operator.
+    Profile,
+}
+
+/// Something worth telling about a valid statement.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Notice {
+    /// Stable code, for example `UnknownLabel`.
+    pub code: &'static str,
+    /// One sentence.
+    pub message: String,
+    /// Where, when it has a place in the text: 1-based line and column.
+    pub position: Option<(u32, u32)>,
+}
+
+/// One operator with its estimate.
+#[derive(Clone, Debug)]
+pub struct PlanNode {
+    /// Dense id within the plan.
+    pub id: u32,
+    /// What it does.
+    pub op: Operator,
+    /// Estimated output rows per execution.
+    pub estimated_rows: f64,
+}
+
+/// Which way a relationship is followed from the node at hand.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+pub enum Direction {
+    /// From start to end.
+    Out,
+    /// From end to start.
+    In,
+    /// Either; a loop is met once.
+    Both,
+}
+
+/// Relationship pattern common to single and variable-length expansion.
+#[derive(Clone, Debug)]
+pub struct RelPattern {
+    /// Types to follow; empty means all.
+    pub types: Vec<Arc<str>>,
+    /// Which way, seen from `from`.
+    pub direction: Direction,
+    /// Condition on each single relationship, over [`RelPattern::each`]; evaluated while expanding.
+    pub filter: Option<Expr>,
+    /// Variable that stands for one relationship inside `filter` (always present when `filter` is).
+    pub each: Option<VarId>,
+    /// Single relationships bound earlier in the same `MATCH` that this one must differ from.
+    pub distinct_from: Vec<VarId>,
+    /// Relationship lists bound earlier in the same `MATCH` that this one must not touch.
+    pub disjoint_from: Vec<VarId>,
+}
+
+/// How a variable-length pattern is answered.
+#[derive(Clone, Debug, PartialEq)]
+pub enum VarExpandMode {
+    /// Every trail is a row.
+    Trails,
+    /// Only which end nodes are reachable matters, each end once per input row; relationship list unbound.
+    /// `proven` is true where breadth-first search is equivalent to trail enumeration (lower bound 0 or 1 and
+    /// no interplay with other relationships of the `MATCH` except `distinct_from`/`disjoint_from` of earlier
+    /// ones); where it is false the executor must enumerate trails, deduplicating ends, in bounded memory.
+    Reachable {
+        /// Breadth-first search is exact here.
+        proven: bool,
+    },
+}
+
+/// An operator. Boxed inputs come first in every variant.
+#[expect(missing_docs, reason = "fields are explained by the variant")]
+#[derive(Clone, Debug)]
+pub enum Operator {
+    /// One row without variables.
+    Unit,
+    /// The row of the enclosing [`Operator::Apply`], [`Operator::Optional`] or [`Operator::SemiApply`].
+    Argument {
+        /// Variables handed in.
+        vars: Vec<VarId>,
+    },
+    /// Every node, once per input row.
+    AllNodesScan { input: Box<PlanNode>, var: VarId },
+    /// Every node with the label, ascending id, once per input row.
+    LabelScan {
+        input: Box<PlanNode>,
+        var: VarId,
+        label: Arc<str>,
+    },
+    /// Nodes with the label whose indexed property equals `value` (a list with `any`: each element).
+    IndexSeek {
+        input: Box<PlanNode>,
+        var: VarId,
+        label: Arc<str>,
+        key: Arc<str>,
+        value: Expr,
+        any: bool,
+    },
+    /// Nodes with the label whose indexed property lies in the range.
+    IndexRange {
+        input: Box<PlanNode>,
+        var: VarId,
+        label: Arc<str>,
+        key: Arc<str>,
+        low: Option<(Expr, Inclusion)>,
+        high: Option<(Expr, Inclusion)>,
+    },
+    /// Nodes by internal id (`WHERE id(n) = ...`); with `any` the expression is a list.
+    NodeByIdSeek {
+        input: Box<PlanNode>,
+        var: VarId,
+        value: Expr,
+        any: bool,
+    },
+    /// One row per relationship of `from` that matches; binds `to` and, if named, `rel`.
+    Expand {
+        input: Box<PlanNode>,
+        from: VarId,
+        rel: Option<VarId>,
+        to: VarId,
+        pattern: RelPattern,
+    },
+    /// As [`Operator::Expand`] where `to` is already bound.
+    ExpandInto {
+        input: Box<PlanNode>,
+        from: VarId,
+        rel: Option<VarId>,
+        to: VarId,
+        pattern: RelPattern,
+    },
+    /// Variable-length expansion, `min..=max` relationships (`max` `None`: unbounded). `into`: `to` is bound already.
+    VarExpand {
+        input: Box<PlanNode>,
+        from: VarId,
+        rels: Option<VarId>,
+        to: VarId,
+        into: bool,
+        pattern: RelPattern,
+        min: u32,
+        max: Option<u32>,
+        mode: VarExpandMode,
+    },
+    /// Binds a path variable from the nodes and relationships of its pattern, in order.
+    BuildPath {
+        input: Box<PlanNode>,
+        path: VarId,
+        parts: Vec<VarId>,
+    },
+    /// Keeps rows whose predicate is true (not false, not null).
+    Filter {
+        input: Box<PlanNode>,
+        predicate: Expr,
+    },
+    /// Rows with exactly these variables.
+    Project {
+        input: Box<PlanNode>,
+        items: Vec<(VarId, Expr)>,
+    },
+    /// Adds computed variables to the row, keeping the others.
+    Extend {
+        input: Box<PlanNode>,
+        items: Vec<(VarId, Expr)>,
+    },
+    /// Groups by `keys`; without keys exactly one row.
+    Aggregate {
+        input: Box<PlanNode>,
+        keys: Vec<(VarId, Expr)>,
+        aggregates: Vec<(VarId, AggregateCall)>,
+    },
+    /// Fused `count(DISTINCT end)` per input row over a reachability expansion, optionally with a predicate on
+    /// the end node: one output row per input row holding `count`. The planner emits it only where the
+    /// grouping keys determine the input row (each input row is its own group, or there is one input row).
+    ReachableCount {
+        input: Box<PlanNode>,
+        from: VarId,
+        to: VarId,
+        pattern: RelPattern,
+        min: u32,
+        max: Option<u32>,
+        end_labels: Vec<Arc<str>>,
+        end_filter: Option<Expr>,
+        count: VarId,
+    },
+    /// Distinct rows over the given variables; the others are dropped.
+    Distinct {
+        input: Box<PlanNode>,
+        vars: Vec<VarId>,
+    },
+    /// Sorted rows; stable.
+    Sort {
+        input: Box<PlanNode>,
+        keys: Vec<(Expr, SortOrder)>,
+    },
+    /// The first `limit` rows of the sort.
+    TopN {
+        input: Box<PlanNode>,
+        keys: Vec<(Expr, SortOrder)>,
+        limit: Expr,
+    },
+    /// Drops the first rows; the expression is constant and a non-negative integer.
+    Skip { input: Box<PlanNode>, count: Expr },
+    /// Stops after so many rows.
+    Limit { input: Box<PlanNode>, count: Expr },
+    /// One row per list element; null gives none, a single value gives one row.
+    Unwind {
+        input: Box<PlanNode>,
+        list: Expr,
+        var: VarId,
+    },
+    /// For each input row runs `inner` (whose leaf is [`Operator::Argument`]) and joins the results to it.
+    Apply {
+        input: Box<PlanNode>,
+        inner: Box<PlanNode>,
+    },
+    /// As [`Operator::Apply`]; an input row without results survives once with `nulls` set to null.
+    Optional {
+        input: Box<PlanNode>,
+        inner: Box<PlanNode>,
+        nulls: Vec<VarId>,
+    },
+    /// Keeps input rows for which `inner` has (`anti`: has not) a row.
+    SemiApply {
+        input: Box<PlanNode>,
+        inner: Box<PlanNode>,
+        anti: bool,
+    },
+    /// Equi-join on variables both sides produce; builds on `build`.
+    HashJoin {
+        input: Box<PlanNode>,
+        build: Box<PlanNode>,
+        on: Vec<VarId>,
+    },
+    /// Every pair of rows.
+    CartesianProduct {
+        input: Box<PlanNode>,
+        inner: Box<PlanNode>,
+    },
+    /// Rows of all inputs; with the variables of [`Plan::variables`] made equal by a projection in each.
+    Union { inputs: Vec<PlanNode> },
+    /// `CALL name(args) YIELD ...`; once per input row.
+    Procedure {
+        input: Box<PlanNode>,
+        name: Arc<str>,
+        args: Vec<Expr>,
+        yields: Vec<(Arc<str>, VarId)>,
+    },
+}
+
+/// Whether a bound belongs to the range.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Inclusion {
+    /// `<=` or `>=`.
+    Inclusive,
+    /// `<` or `>`.
+    Exclusive,
+}
+
+/// Order of one sort key.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum SortOrder {
+    /// Smallest first; null last.
+    Ascending,
+    /// Largest first; null first.
+    Descending,
+}

@@ -1,0 +1,174 @@
+//! Bound expressions: variables are [`VarId`]s, functions are checked, aggregates are taken out.
+
+use std::sync::Arc;
+
+use super::VarId;
+
+/// A literal as the text gives it.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Literal {
+    /// `null`.
+    Null,
+    /// `true`, `false`.
+    Boolean(bool),
+    /// 64-bit integer.
+    Integer(i64),
+    /// 64-bit float.
+    Float(f64),
+    /// String.
+    String(Arc<str>),
+}
+
+/// Unary operators.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum UnaryOp {
+    /// `NOT`
+    Not,
+    /// `-`
+    Minus,
+    /// `+`
+    Plus,
+    /// `IS NULL`
+    IsNull,
+    /// `IS NOT NULL`
+    IsNotNull,
+}
+
+/// Binary operators.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[expect(missing_docs, reason = "each variant is the operator of its name")]
+pub enum BinaryOp {
+    Or,
+    Xor,
+    And,
+    Equal,
+    NotEqual,
+    Less,
+    LessOrEqual,
+    Greater,
+    GreaterOrEqual,
+    Add,
+    Subtract,
+    Multiply,
+    Divide,
+    Modulo,
+    Power,
+    In,
+    StartsWith,
+    EndsWith,
+    Contains,
+    RegexMatch,
+}
+
+/// An expression over one row.
+#[expect(missing_docs, reason = "fields are explained by the variant")]
+#[derive(Clone, Debug)]
+pub enum Expr {
+    /// A constant.
+    Literal(Literal),
+    /// `$name`.
+    Parameter(Arc<str>),
+    /// A row variable.
+    Variable(VarId),
+    /// `base.key`
+    Property { base: Box<Expr>, key: Arc<str> },
+    /// `base[index]`
+    Index { base: Box<Expr>, index: Box<Expr> },
+    /// `base[from..to]`
+    Slice {
+        base: Box<Expr>,
+        from: Option<Box<Expr>>,
+        to: Option<Box<Expr>>,
+    },
+    /// `[a, b]`
+    List(Vec<Expr>),
+    /// `{a: 1}`
+    Map(Vec<(Arc<str>, Expr)>),
+    /// Unary operator.
+    Unary { op: UnaryOp, operand: Box<Expr> },
+    /// Binary operator.
+    Binary {
+        op: BinaryOp,
+        left: Box<Expr>,
+        right: Box<Expr>,
+    },
+    /// `a < b <= c`: all neighbours must hold; each operand evaluated once.
+    Chain {
+        first: Box<Expr>,
+        rest: Vec<(BinaryOp, Expr)>,
+    },
+    /// `n:A:B` (all labels) or `r:T`.
+    HasLabels {
+        base: Box<Expr>,
+        labels: Vec<Arc<str>>,
+    },
+    /// Function call; `name` is lower case and known to the executor.
+    Call { name: Arc<str>, args: Vec<Expr> },
+    /// `CASE` with conditions already made boolean (the simple form compares with `=`).
+    Case {
+        branches: Vec<(Expr, Expr)>,
+        otherwise: Option<Box<Expr>>,
+    },
+    /// `[x IN list WHERE p | e]`
+    ListComprehension {
+        var: VarId,
+        list: Box<Expr>,
+        filter: Option<Box<Expr>>,
+        map: Option<Box<Expr>>,
+    },
+    /// `all|any|none|single(x IN list WHERE p)`
+    Quantifier {
+        kind: Quantifier,
+        var: VarId,
+        list: Box<Expr>,
+        predicate: Box<Expr>,
+    },
+    /// `reduce(acc = init, x IN list | e)`
+    Reduce {
+        accumulator: VarId,
+        init: Box<Expr>,
+        var: VarId,
+        list: Box<Expr>,
+        step: Box<Expr>,
+    },
+}
+
+/// List predicates.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[expect(missing_docs, reason = "each variant is the predicate of its name")]
+pub enum Quantifier {
+    All,
+    Any,
+    None,
+    Single,
+}
+
+/// Aggregate functions.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[expect(missing_docs, reason = "each variant is the function of its name")]
+pub enum AggregateFunction {
+    CountStar,
+    Count,
+    Sum,
+    Min,
+    Max,
+    Avg,
+    Collect,
+    StDev,
+    StDevP,
+    PercentileCont,
+    PercentileDisc,
+}
+
+/// One aggregate of an aggregation.
+#[derive(Clone, Debug)]
+pub struct AggregateCall {
+    /// Which.
+    pub function: AggregateFunction,
+    /// Argument; `None` for `count(*)`.
+    pub argument: Option<Expr>,
+    /// Second argument of the percentiles.
+    pub parameter: Option<Expr>,
+    /// `DISTINCT`.
+    pub distinct: bool,
+}

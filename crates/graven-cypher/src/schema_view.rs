@@ -1,0 +1,31 @@
+//! What the planner needs to know of the data: which names exist, what is indexed, how many there are.
+
+/// Names, indexes and statistics of one snapshot, answered without I/O.
+pub trait SchemaView {
+    /// Nodes in all.
+    fn node_count(&self) -> u64;
+    /// Nodes with the label; `None` if the label is unknown.
+    fn label_count(&self, label: &str) -> Option<u64>;
+    /// Relationships of the type; `None` if the type is unknown.
+    fn type_count(&self, rel_type: &str) -> Option<u64>;
+    /// Relationships in all.
+    fn relationship_count(&self) -> u64;
+    /// Relationships of `rel_type` (`None`: any) that start at a node labelled `start` and end at one
+    /// labelled `end` (`None`: any); an estimate.
+    fn pattern_count(&self, start: Option<&str>, rel_type: Option<&str>, end: Option<&str>) -> u64;
+    /// Whether the property key is known.
+    fn knows_key(&self, key: &str) -> bool;
+    /// Whether (label, key) has an index; its distinct values if so.
+    fn index(&self, label: &str, key: &str) -> Option<IndexView>;
+    /// All labels, types and keys, for hints on misspelt names.
+    fn names(&self) -> Vec<String>;
+}
+
+/// An index as the planner sees it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct IndexView {
+    /// At most one node per value.
+    pub unique: bool,
+    /// Distinct values, an estimate.
+    pub distinct: u64,
+}

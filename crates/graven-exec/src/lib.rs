@@ -1,0 +1,1 @@
+//! Physical operators over batches, expressions, spilling, profile.

@@ -1,0 +1,1 @@
+//! Files behind one trait: direct, buffered, io_uring, memory, faulty.

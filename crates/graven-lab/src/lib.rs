@@ -1,0 +1,1 @@
+//! Experiments: benchmarks, simulation, reports.

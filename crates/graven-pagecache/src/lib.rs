@@ -1,0 +1,1 @@
+//! Page cache: frames, size classes, translation, latches, faults, eviction, budget.

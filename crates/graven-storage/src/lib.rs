@@ -1,0 +1,1 @@
+//! The data file: segments, adjacency, columns, indexes, catalogue, bulk import, check.

@@ -1,0 +1,1 @@
+//! Page-access traces: format, reading, writing, imports, next-use annotation.

@@ -1,0 +1,3 @@
+//! Development commands: `cargo xtask test | tidy`.
+
+fn main() {}
