@@ -1,3 +1,44 @@
-//! Development commands: `cargo xtask test | tidy`.
+//! Development commands, run as `cargo xtask COMMAND`: everything that continuous integration or a
+//! contributor runs on the whole repository.
 
-fn main() {}
+mod run;
+mod test;
+mod three_hop;
+mod tidy;
+
+use std::process::ExitCode;
+
+const HELP: &str = "\
+Usage: cargo xtask COMMAND
+
+  test         formatting, lints, tidy rules, then every test (what .ci/run calls)
+  tidy         the repository's own rules alone: headers, layers, links, sizes
+  three-hop    the long matrix: every expected three-hop answer at every cache size,
+               thread count, policy and I/O mode (about an hour; --quick for a slice)
+";
+
+fn main() -> ExitCode {
+    let mut args = std::env::args().skip(1);
+    let command = args.next().unwrap_or_default();
+    let rest: Vec<String> = args.collect();
+    let outcome = match command.as_str() {
+        "test" => test::all(),
+        "tidy" => tidy::check_and_print(),
+        "three-hop" => three_hop::matrix(&rest),
+        "help" | "--help" | "-h" => {
+            print!("{HELP}");
+            return ExitCode::SUCCESS;
+        }
+        _ => {
+            eprint!("{HELP}");
+            return ExitCode::from(2);
+        }
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("xtask {command}: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}
