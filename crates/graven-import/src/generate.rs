@@ -1,0 +1,5 @@
+//! Deterministic data generators: the same options give the same bytes on every machine.
+
+mod social;
+
+pub use social::{Compression, SocialOptions, SocialReport, social};
