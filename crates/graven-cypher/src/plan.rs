@@ -155,7 +155,8 @@ pub enum Operator {
         var: VarId,
         label: Arc<str>,
     },
-    /// Nodes with the label whose indexed property equals `value` (a list with `any`: each element).
+    /// Nodes with the label whose indexed property equals `value` (a list with `any`: each element). A node is
+    /// produced once per input row however often its value is listed; null selects nothing.
     IndexSeek {
         input: Box<PlanNode>,
         var: VarId,
@@ -173,7 +174,8 @@ pub enum Operator {
         low: Option<(Expr, Inclusion)>,
         high: Option<(Expr, Inclusion)>,
     },
-    /// Nodes by internal id (`WHERE id(n) = ...`); with `any` the expression is a list.
+    /// Nodes by internal id (`WHERE id(n) = ...`); with `any` the expression is a list. Each node once per input
+    /// row; what is not the id of a node selects nothing.
     NodeByIdSeek {
         input: Box<PlanNode>,
         var: VarId,
@@ -292,7 +294,7 @@ pub enum Operator {
         inner: Box<PlanNode>,
         anti: bool,
     },
-    /// Equi-join on variables both sides produce; builds on `build`.
+    /// Equi-join on variables both sides produce; builds on `build`. Null joins with nothing.
     HashJoin {
         input: Box<PlanNode>,
         build: Box<PlanNode>,

@@ -1,5 +1,7 @@
 //! What the planner needs to know of the data: which names exist, what is indexed, how many there are.
 
+use crate::types::TypeSet;
+
 /// Names, indexes and statistics of one snapshot, answered without I/O.
 pub trait SchemaView {
     /// Nodes in all.
@@ -19,6 +21,11 @@ pub trait SchemaView {
     fn index(&self, label: &str, key: &str) -> Option<IndexView>;
     /// All labels, types and keys, for hints on misspelt names.
     fn names(&self) -> Vec<String>;
+    /// The procedure of that name, as it is called by `CALL`; names are compared exactly.
+    fn procedure(&self, name: &str) -> Option<ProcedureView> {
+        let _ = name;
+        None
+    }
 }
 
 /// An index as the planner sees it.
@@ -28,4 +35,15 @@ pub struct IndexView {
     pub unique: bool,
     /// Distinct values, an estimate.
     pub distinct: u64,
+}
+
+/// A procedure as the binder sees it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ProcedureView {
+    /// Arguments in order: name, kinds accepted.
+    pub arguments: Vec<(String, TypeSet)>,
+    /// Trailing arguments that may be left out.
+    pub optional: usize,
+    /// Result columns in order: name, kind.
+    pub columns: Vec<(String, TypeSet)>,
 }

@@ -62,7 +62,7 @@ pub enum BinaryOp {
 
 /// An expression over one row.
 #[expect(missing_docs, reason = "fields are explained by the variant")]
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Expr {
     /// A constant.
     Literal(Literal),
@@ -161,7 +161,7 @@ pub enum AggregateFunction {
 }
 
 /// One aggregate of an aggregation.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct AggregateCall {
     /// Which.
     pub function: AggregateFunction,

@@ -1,0 +1,489 @@
+//! The function table: every scalar function of the language, its arity, its types and whether this build
+//! evaluates it.
+//!
+//! # How it works
+//! The binder looks names up here (case-insensitively, with namespaces joined by dots) and refuses what is
+//! unknown, called with the wrong number of arguments, or not available. The executor implements exactly
+//! the entries whose [`Function::availability`] is [`Availability::Available`] or
+//! [`Availability::Internal`]; aggregates are not here, they become [`crate::plan::AggregateFunction`].
+//!
+//! # Invariants
+//! * CY-30 Names in the table are lower case, sorted and unique; [`crate::plan::Expr::Call`] carries them so.
+
+use crate::types::TypeSet;
+
+/// Whether a function can be called in this build.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Availability {
+    /// The executor evaluates it.
+    Available,
+    /// Part of the language, not evaluated by this build.
+    Planned,
+    /// Written by the planner only; not a name users can call.
+    Internal,
+}
+
+/// One function.
+#[derive(Clone, Copy, Debug)]
+pub struct Function {
+    /// Lower-case name, the one that plans carry.
+    pub name: &'static str,
+    /// Name as documented.
+    pub display: &'static str,
+    /// Fewest arguments.
+    pub args_min: u8,
+    /// Most arguments; 255 means any number.
+    pub args_max: u8,
+    /// What the first argument may be.
+    pub first: TypeSet,
+    /// What it returns.
+    pub returns: TypeSet,
+    /// What the elements are if it returns a list.
+    pub element: TypeSet,
+    /// Whether it can be called.
+    pub availability: Availability,
+    /// Equal arguments give equal results within a statement.
+    pub deterministic: bool,
+}
+
+const ANY: TypeSet = TypeSet::ANY;
+const NUM: TypeSet = TypeSet::NUMBER;
+const INT: TypeSet = TypeSet::INTEGER;
+const FLOAT: TypeSet = TypeSet::FLOAT;
+const STR: TypeSet = TypeSet::STRING;
+const BOOL: TypeSet = TypeSet::BOOLEAN;
+const LIST: TypeSet = TypeSet::LIST;
+const MAP: TypeSet = TypeSet::MAP;
+const NODE: TypeSet = TypeSet::NODE;
+const REL: TypeSet = TypeSet::RELATIONSHIP;
+const PATH: TypeSet = TypeSet::PATH;
+const ENTITY: TypeSet = TypeSet::ENTITY;
+const TEMPORAL: TypeSet = TypeSet::TEMPORAL;
+const DURATION: TypeSet = TypeSet::DURATION;
+const POINT: TypeSet = TypeSet::POINT;
+const SIZED: TypeSet = STR.or(LIST);
+const SCALAR: TypeSet = STR.or(NUM).or(BOOL);
+
+const fn function(
+    display: &'static str,
+    name: &'static str,
+    args: (u8, u8),
+    first: TypeSet,
+    returns: TypeSet,
+) -> Function {
+    Function {
+        name,
+        display,
+        args_min: args.0,
+        args_max: args.1,
+        first,
+        returns,
+        element: TypeSet::ANY,
+        availability: Availability::Available,
+        deterministic: true,
+    }
+}
+
+const fn elements(function: Function, element: TypeSet) -> Function {
+    Function {
+        element,
+        ..function
+    }
+}
+
+const fn planned(function: Function) -> Function {
+    Function {
+        availability: Availability::Planned,
+        ..function
+    }
+}
+
+const fn internal(function: Function) -> Function {
+    Function {
+        availability: Availability::Internal,
+        ..function
+    }
+}
+
+const fn volatile(function: Function) -> Function {
+    Function {
+        deterministic: false,
+        ..function
+    }
+}
+
+/// Name of the internal function behind map projections: merges maps, later ones win; null maps are skipped.
+pub const MERGE_MAPS: &str = "graven.merge_maps";
+
+/// All functions, sorted by lower-case name.
+pub const FUNCTIONS: &[Function] = &[
+    function("abs", "abs", (1, 1), NUM, NUM),
+    function("acos", "acos", (1, 1), NUM, FLOAT),
+    function("asin", "asin", (1, 1), NUM, FLOAT),
+    function("atan", "atan", (1, 1), NUM, FLOAT),
+    function("atan2", "atan2", (2, 2), NUM, FLOAT),
+    function("ceil", "ceil", (1, 1), NUM, FLOAT),
+    planned(function("char_length", "char_length", (1, 1), STR, INT)),
+    planned(function(
+        "character_length",
+        "character_length",
+        (1, 1),
+        STR,
+        INT,
+    )),
+    function("coalesce", "coalesce", (1, 255), ANY, ANY),
+    function("cos", "cos", (1, 1), NUM, FLOAT),
+    function("cot", "cot", (1, 1), NUM, FLOAT),
+    planned(volatile(function("date", "date", (0, 1), ANY, TEMPORAL))),
+    planned(volatile(function(
+        "date.realtime",
+        "date.realtime",
+        (0, 1),
+        ANY,
+        TEMPORAL,
+    ))),
+    planned(volatile(function(
+        "date.statement",
+        "date.statement",
+        (0, 1),
+        ANY,
+        TEMPORAL,
+    ))),
+    planned(volatile(function(
+        "date.transaction",
+        "date.transaction",
+        (0, 1),
+        ANY,
+        TEMPORAL,
+    ))),
+    planned(function(
+        "date.truncate",
+        "date.truncate",
+        (1, 3),
+        STR,
+        TEMPORAL,
+    )),
+    planned(volatile(function(
+        "datetime",
+        "datetime",
+        (0, 1),
+        ANY,
+        TEMPORAL,
+    ))),
+    planned(function(
+        "datetime.fromEpoch",
+        "datetime.fromepoch",
+        (2, 2),
+        NUM,
+        TEMPORAL,
+    )),
+    planned(function(
+        "datetime.fromEpochMillis",
+        "datetime.fromepochmillis",
+        (1, 1),
+        NUM,
+        TEMPORAL,
+    )),
+    planned(volatile(function(
+        "datetime.realtime",
+        "datetime.realtime",
+        (0, 1),
+        ANY,
+        TEMPORAL,
+    ))),
+    planned(volatile(function(
+        "datetime.statement",
+        "datetime.statement",
+        (0, 1),
+        ANY,
+        TEMPORAL,
+    ))),
+    planned(volatile(function(
+        "datetime.transaction",
+        "datetime.transaction",
+        (0, 1),
+        ANY,
+        TEMPORAL,
+    ))),
+    planned(function(
+        "datetime.truncate",
+        "datetime.truncate",
+        (1, 3),
+        STR,
+        TEMPORAL,
+    )),
+    function("degrees", "degrees", (1, 1), NUM, FLOAT),
+    planned(function("distance", "distance", (2, 2), POINT, FLOAT)),
+    planned(function("duration", "duration", (1, 1), ANY, DURATION)),
+    planned(function(
+        "duration.between",
+        "duration.between",
+        (2, 2),
+        TEMPORAL,
+        DURATION,
+    )),
+    planned(function(
+        "duration.inDays",
+        "duration.indays",
+        (2, 2),
+        TEMPORAL,
+        DURATION,
+    )),
+    planned(function(
+        "duration.inMonths",
+        "duration.inmonths",
+        (2, 2),
+        TEMPORAL,
+        DURATION,
+    )),
+    planned(function(
+        "duration.inSeconds",
+        "duration.inseconds",
+        (2, 2),
+        TEMPORAL,
+        DURATION,
+    )),
+    function("e", "e", (0, 0), ANY, FLOAT),
+    function("elementId", "elementid", (1, 1), ENTITY, STR),
+    function("endNode", "endnode", (1, 1), REL, NODE),
+    function("exists", "exists", (1, 1), ANY, BOOL),
+    function("exp", "exp", (1, 1), NUM, FLOAT),
+    function("floor", "floor", (1, 1), NUM, FLOAT),
+    internal(function(
+        "graven.merge_maps",
+        MERGE_MAPS,
+        (1, 255),
+        MAP,
+        MAP,
+    )),
+    planned(function("haversin", "haversin", (1, 1), NUM, FLOAT)),
+    function("head", "head", (1, 1), LIST, ANY),
+    function("id", "id", (1, 1), ENTITY, INT),
+    function("isEmpty", "isempty", (1, 1), SIZED.or(MAP), BOOL),
+    planned(function("isNaN", "isnan", (1, 1), NUM, BOOL)),
+    elements(function("keys", "keys", (1, 1), ENTITY.or(MAP), LIST), STR),
+    elements(function("labels", "labels", (1, 1), NODE, LIST), STR),
+    function("last", "last", (1, 1), LIST, ANY),
+    function("left", "left", (2, 2), STR, STR),
+    function("length", "length", (1, 1), PATH, INT),
+    planned(volatile(function(
+        "localdatetime",
+        "localdatetime",
+        (0, 1),
+        ANY,
+        TEMPORAL,
+    ))),
+    planned(volatile(function(
+        "localdatetime.realtime",
+        "localdatetime.realtime",
+        (0, 1),
+        ANY,
+        TEMPORAL,
+    ))),
+    planned(volatile(function(
+        "localdatetime.statement",
+        "localdatetime.statement",
+        (0, 1),
+        ANY,
+        TEMPORAL,
+    ))),
+    planned(volatile(function(
+        "localdatetime.transaction",
+        "localdatetime.transaction",
+        (0, 1),
+        ANY,
+        TEMPORAL,
+    ))),
+    planned(function(
+        "localdatetime.truncate",
+        "localdatetime.truncate",
+        (1, 3),
+        STR,
+        TEMPORAL,
+    )),
+    planned(volatile(function(
+        "localtime",
+        "localtime",
+        (0, 1),
+        ANY,
+        TEMPORAL,
+    ))),
+    planned(volatile(function(
+        "localtime.realtime",
+        "localtime.realtime",
+        (0, 1),
+        ANY,
+        TEMPORAL,
+    ))),
+    planned(volatile(function(
+        "localtime.statement",
+        "localtime.statement",
+        (0, 1),
+        ANY,
+        TEMPORAL,
+    ))),
+    planned(volatile(function(
+        "localtime.transaction",
+        "localtime.transaction",
+        (0, 1),
+        ANY,
+        TEMPORAL,
+    ))),
+    planned(function(
+        "localtime.truncate",
+        "localtime.truncate",
+        (1, 3),
+        STR,
+        TEMPORAL,
+    )),
+    function("log", "log", (1, 1), NUM, FLOAT),
+    function("log10", "log10", (1, 1), NUM, FLOAT),
+    planned(function("lower", "lower", (1, 1), STR, STR)),
+    function("lTrim", "ltrim", (1, 1), STR, STR),
+    elements(function("nodes", "nodes", (1, 1), PATH, LIST), NODE),
+    planned(function("normalize", "normalize", (1, 2), STR, STR)),
+    planned(function("nullIf", "nullif", (2, 2), ANY, ANY)),
+    function("pi", "pi", (0, 0), ANY, FLOAT),
+    planned(function("point", "point", (1, 1), MAP, POINT)),
+    planned(function(
+        "point.distance",
+        "point.distance",
+        (2, 2),
+        POINT,
+        FLOAT,
+    )),
+    planned(function(
+        "point.withinBBox",
+        "point.withinbbox",
+        (3, 3),
+        POINT,
+        BOOL,
+    )),
+    function("properties", "properties", (1, 1), ENTITY.or(MAP), MAP),
+    function("radians", "radians", (1, 1), NUM, FLOAT),
+    volatile(function("rand", "rand", (0, 0), ANY, FLOAT)),
+    planned(volatile(function(
+        "randomUUID",
+        "randomuuid",
+        (0, 0),
+        ANY,
+        STR,
+    ))),
+    elements(function("range", "range", (2, 3), INT, LIST), INT),
+    elements(
+        function("relationships", "relationships", (1, 1), PATH, LIST),
+        REL,
+    ),
+    function("replace", "replace", (3, 3), STR, STR),
+    function("reverse", "reverse", (1, 1), SIZED, SIZED),
+    function("right", "right", (2, 2), STR, STR),
+    function("round", "round", (1, 3), NUM, FLOAT),
+    function("rTrim", "rtrim", (1, 1), STR, STR),
+    function("sign", "sign", (1, 1), NUM, INT),
+    function("sin", "sin", (1, 1), NUM, FLOAT),
+    function("size", "size", (1, 1), SIZED, INT),
+    elements(function("split", "split", (2, 2), STR, LIST), STR),
+    function("sqrt", "sqrt", (1, 1), NUM, FLOAT),
+    function("startNode", "startnode", (1, 1), REL, NODE),
+    function("substring", "substring", (2, 3), STR, STR),
+    function("tail", "tail", (1, 1), LIST, LIST),
+    function("tan", "tan", (1, 1), NUM, FLOAT),
+    planned(volatile(function("time", "time", (0, 1), ANY, TEMPORAL))),
+    planned(volatile(function(
+        "time.realtime",
+        "time.realtime",
+        (0, 1),
+        ANY,
+        TEMPORAL,
+    ))),
+    planned(volatile(function(
+        "time.statement",
+        "time.statement",
+        (0, 1),
+        ANY,
+        TEMPORAL,
+    ))),
+    planned(volatile(function(
+        "time.transaction",
+        "time.transaction",
+        (0, 1),
+        ANY,
+        TEMPORAL,
+    ))),
+    planned(function(
+        "time.truncate",
+        "time.truncate",
+        (1, 3),
+        STR,
+        TEMPORAL,
+    )),
+    volatile(function("timestamp", "timestamp", (0, 0), ANY, INT)),
+    function("toBoolean", "toboolean", (1, 1), ANY, BOOL),
+    planned(elements(
+        function("toBooleanList", "tobooleanlist", (1, 1), LIST, LIST),
+        BOOL,
+    )),
+    function("toBooleanOrNull", "tobooleanornull", (1, 1), ANY, BOOL),
+    function("toFloat", "tofloat", (1, 1), ANY, FLOAT),
+    planned(elements(
+        function("toFloatList", "tofloatlist", (1, 1), LIST, LIST),
+        FLOAT,
+    )),
+    function("toFloatOrNull", "tofloatornull", (1, 1), ANY, FLOAT),
+    function("toInteger", "tointeger", (1, 1), ANY, INT),
+    planned(elements(
+        function("toIntegerList", "tointegerlist", (1, 1), LIST, LIST),
+        INT,
+    )),
+    function("toIntegerOrNull", "tointegerornull", (1, 1), ANY, INT),
+    function("toLower", "tolower", (1, 1), STR, STR),
+    function(
+        "toString",
+        "tostring",
+        (1, 1),
+        SCALAR.or(TEMPORAL).or(DURATION).or(POINT),
+        STR,
+    ),
+    planned(elements(
+        function("toStringList", "tostringlist", (1, 1), LIST, LIST),
+        STR,
+    )),
+    function("toStringOrNull", "tostringornull", (1, 1), ANY, STR),
+    function("toUpper", "toupper", (1, 1), STR, STR),
+    function("trim", "trim", (1, 1), STR, STR),
+    function("type", "type", (1, 1), REL, STR),
+    planned(function("upper", "upper", (1, 1), STR, STR)),
+    planned(function("valueType", "valuetype", (1, 1), ANY, STR)),
+];
+
+/// The function of that name, in any case.
+#[must_use]
+pub fn find(name: &str) -> Option<&'static Function> {
+    let lower = name.to_ascii_lowercase();
+    FUNCTIONS
+        .binary_search_by(|f| f.name.cmp(lower.as_str()))
+        .ok()
+        .map(|idx| &FUNCTIONS[idx])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn table_is_sorted_and_lower_case() {
+        for pair in FUNCTIONS.windows(2) {
+            assert!(
+                pair[0].name < pair[1].name,
+                "CY-30: {} before {}",
+                pair[0].name,
+                pair[1].name
+            );
+        }
+        for f in FUNCTIONS {
+            assert_eq!(f.display.to_ascii_lowercase(), f.name, "CY-30");
+            assert!(f.args_min <= f.args_max);
+            assert_eq!(find(f.display).map(|g| g.name), Some(f.name));
+        }
+    }
+}
