@@ -1,0 +1,421 @@
+//! One byte budget for everything that stays in memory: frames, tables, policies and operators.
+//!
+//! # How it works
+//! A [`Budget`] is a limit and a sum. Whoever keeps memory holds a [`Reservation`] under a tag; growing it
+//! fails when the sum would pass the limit. Before it fails, the budget asks its *reclaimers* (page caches)
+//! to give memory back, so free-standing memory goes to frames until somebody needs it for something else.
+//! [`Budget::holders`] says who holds how much, for errors and reports.
+//!
+//! # Invariants
+//! * PC-4: the sum of all reservations equals the sum the budget keeps; dropping a reservation returns it all.
+//! * PC-5: the sum passes the limit only by [`Reservation::force_grow`] and by lowering the limit.
+//!
+//! # Concurrency
+//! Everything may be called from any thread. Growing is one compare-and-swap loop on the sum and one add on
+//! the tag's counter. Reclaimers run on the thread that asks, without any lock of the budget held, except
+//! that two reclaims do not run at once.
+//!
+//! # Source
+//! DuckDB's temporary memory manager and Kuzu's false out-of-memory (PR 4221): reserve what this request
+//! needs, evict for this request only.
+
+use parking_lot::{Mutex, RwLock};
+use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
+
+/// Gives memory back when somebody else needs it.
+pub trait Reclaim: Send + Sync {
+    /// Tries to give back at least `bytes` bytes of the budget; returns how many it gave.
+    fn reclaim(&self, bytes: u64) -> u64;
+}
+
+/// A limit in bytes shared by everything that keeps memory.
+pub struct Budget {
+    limit: AtomicU64,
+    used: AtomicU64,
+    peak: AtomicU64,
+    tags: RwLock<Vec<Arc<Tag>>>,
+    reclaimers: RwLock<Vec<Weak<dyn Reclaim>>>,
+    reclaiming: Mutex<()>,
+}
+
+struct Tag {
+    name: &'static str,
+    bytes: AtomicU64,
+}
+
+/// What one tag holds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Holder {
+    /// The tag given to [`Budget::reserve`].
+    pub tag: &'static str,
+    /// Bytes held now.
+    pub bytes: u64,
+}
+
+/// The budget does not hold that much.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error(
+    "memory limit of {limit} bytes reached: {tag} asked for {wanted} bytes more, {used} are in use ({}); raise the memory limit",
+    Holders(holders)
+)]
+pub struct BudgetError {
+    /// Who asked.
+    pub tag: &'static str,
+    /// Bytes asked for.
+    pub wanted: u64,
+    /// Bytes in use.
+    pub used: u64,
+    /// The limit in bytes.
+    pub limit: u64,
+    /// Who holds the memory, largest first.
+    pub holders: Vec<Holder>,
+}
+
+pub(crate) struct Holders<'a>(pub(crate) &'a [Holder]);
+
+impl fmt::Display for Holders<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, holder) in self.0.iter().enumerate() {
+            let comma = if index == 0 { "" } else { ", " };
+            write!(f, "{comma}{} {}", holder.tag, holder.bytes)?;
+        }
+        Ok(())
+    }
+}
+
+impl Budget {
+    /// A budget of `bytes` bytes.
+    #[must_use]
+    pub fn new(bytes: u64) -> Arc<Budget> {
+        Arc::new(Budget {
+            limit: AtomicU64::new(bytes),
+            used: AtomicU64::new(0),
+            peak: AtomicU64::new(0),
+            tags: RwLock::new(Vec::new()),
+            reclaimers: RwLock::new(Vec::new()),
+            reclaiming: Mutex::new(()),
+        })
+    }
+
+    /// The limit in bytes.
+    #[must_use]
+    pub fn limit(&self) -> u64 {
+        self.limit.load(Ordering::Relaxed)
+    }
+
+    /// Sets the limit; what is reserved already stays. Page caches follow through `PageCache::resize`.
+    pub fn set_limit(&self, bytes: u64) {
+        self.limit.store(bytes, Ordering::Relaxed);
+    }
+
+    /// Bytes reserved now.
+    #[must_use]
+    pub fn used(&self) -> u64 {
+        self.used.load(Ordering::Relaxed)
+    }
+
+    /// The largest sum of reservations so far.
+    #[must_use]
+    pub fn peak(&self) -> u64 {
+        self.peak.load(Ordering::Relaxed)
+    }
+
+    /// Bytes that may still be reserved without taking anything from anybody.
+    #[must_use]
+    pub fn available(&self) -> u64 {
+        self.limit().saturating_sub(self.used())
+    }
+
+    /// Reserves `bytes` bytes under `tag`, asking page caches to shrink if need be.
+    ///
+    /// # Errors
+    /// [`BudgetError`] with everybody who holds memory when that does not help.
+    pub fn reserve(
+        self: &Arc<Self>,
+        tag: &'static str,
+        bytes: u64,
+    ) -> Result<Reservation, BudgetError> {
+        let mut reservation = self.empty_reservation(tag);
+        reservation.grow(bytes)?;
+        Ok(reservation)
+    }
+
+    /// A reservation of no bytes under `tag`, to be grown later.
+    pub fn empty_reservation(self: &Arc<Self>, tag: &'static str) -> Reservation {
+        Reservation {
+            budget: Arc::clone(self),
+            tag: self.tag(tag),
+            bytes: 0,
+        }
+    }
+
+    /// Who holds how much, largest first, those that hold nothing left out.
+    #[must_use]
+    pub fn holders(&self) -> Vec<Holder> {
+        let mut holders: Vec<Holder> = self
+            .tags
+            .read()
+            .iter()
+            .map(|tag| Holder {
+                tag: tag.name,
+                bytes: tag.bytes.load(Ordering::Relaxed),
+            })
+            .filter(|holder| holder.bytes > 0)
+            .collect();
+        holders.sort_by_key(|holder| std::cmp::Reverse(holder.bytes));
+        holders
+    }
+
+    /// Registers somebody who can give memory back; forgotten when dropped.
+    pub fn add_reclaimer(&self, reclaimer: Weak<dyn Reclaim>) {
+        let mut reclaimers = self.reclaimers.write();
+        reclaimers.retain(|known| known.strong_count() > 0);
+        reclaimers.push(reclaimer);
+    }
+
+    fn tag(&self, name: &'static str) -> Arc<Tag> {
+        if let Some(tag) = self.tags.read().iter().find(|tag| tag.name == name) {
+            return Arc::clone(tag);
+        }
+        let mut tags = self.tags.write();
+        if let Some(tag) = tags.iter().find(|tag| tag.name == name) {
+            return Arc::clone(tag);
+        }
+        let tag = Arc::new(Tag {
+            name,
+            bytes: AtomicU64::new(0),
+        });
+        tags.push(Arc::clone(&tag));
+        tag
+    }
+
+    fn try_add(&self, bytes: u64) -> bool {
+        let added = self
+            .used
+            .fetch_update(Ordering::AcqRel, Ordering::Relaxed, |used| {
+                used.checked_add(bytes).filter(|sum| *sum <= self.limit())
+            });
+        match added {
+            Ok(before) => {
+                self.peak.fetch_max(before + bytes, Ordering::Relaxed);
+                true
+            }
+            Err(_) => false,
+        }
+    }
+
+    fn missing(&self, bytes: u64) -> u64 {
+        self.used()
+            .saturating_add(bytes)
+            .saturating_sub(self.limit())
+    }
+
+    /// Asks every reclaimer until `bytes` more would fit.
+    fn reclaim_for(&self, bytes: u64) {
+        let reclaimers: Vec<_> = self
+            .reclaimers
+            .read()
+            .iter()
+            .filter_map(Weak::upgrade)
+            .collect();
+        let _one_at_a_time = self.reclaiming.lock();
+        for reclaimer in reclaimers {
+            let missing = self.missing(bytes);
+            if missing == 0 {
+                return;
+            }
+            reclaimer.reclaim(missing);
+        }
+    }
+}
+
+impl fmt::Debug for Budget {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Budget")
+            .field("limit", &self.limit())
+            .field("used", &self.used())
+            .field("holders", &self.holders())
+            .finish()
+    }
+}
+
+/// Bytes of a budget held by one owner; given back when dropped.
+pub struct Reservation {
+    budget: Arc<Budget>,
+    tag: Arc<Tag>,
+    bytes: u64,
+}
+
+impl Reservation {
+    /// Bytes held.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// The budget this belongs to.
+    #[must_use]
+    pub fn budget(&self) -> &Arc<Budget> {
+        &self.budget
+    }
+
+    /// Holds `bytes` more, asking page caches to shrink if need be.
+    ///
+    /// # Errors
+    /// [`BudgetError`] when that does not help; nothing changes then.
+    pub fn grow(&mut self, bytes: u64) -> Result<(), BudgetError> {
+        for attempt in 0..3 {
+            if self.try_grow(bytes) {
+                return Ok(());
+            }
+            if attempt < 2 {
+                self.budget.reclaim_for(bytes);
+            }
+        }
+        Err(BudgetError {
+            tag: self.tag.name,
+            wanted: bytes,
+            used: self.budget.used(),
+            limit: self.budget.limit(),
+            holders: self.budget.holders(),
+        })
+    }
+
+    /// Holds `bytes` more if that fits without taking from anybody.
+    #[must_use]
+    pub fn try_grow(&mut self, bytes: u64) -> bool {
+        if !self.budget.try_add(bytes) {
+            return false;
+        }
+        self.tag.bytes.fetch_add(bytes, Ordering::Relaxed);
+        self.bytes += bytes;
+        true
+    }
+
+    /// Holds `bytes` more even beyond the limit: for what cannot be undone any more.
+    pub fn force_grow(&mut self, bytes: u64) {
+        let before = self.budget.used.fetch_add(bytes, Ordering::AcqRel);
+        self.budget
+            .peak
+            .fetch_max(before + bytes, Ordering::Relaxed);
+        self.tag.bytes.fetch_add(bytes, Ordering::Relaxed);
+        self.bytes += bytes;
+    }
+
+    /// Gives `bytes` back.
+    ///
+    /// # Panics
+    /// If more is given back than is held.
+    pub fn shrink(&mut self, bytes: u64) {
+        assert!(
+            bytes <= self.bytes,
+            "PC-4: {} bytes given back of {} held by {}",
+            bytes,
+            self.bytes,
+            self.tag.name
+        );
+        self.bytes -= bytes;
+        self.tag.bytes.fetch_sub(bytes, Ordering::Relaxed);
+        self.budget.used.fetch_sub(bytes, Ordering::AcqRel);
+    }
+
+    /// Holds exactly `bytes`.
+    ///
+    /// # Errors
+    /// [`BudgetError`] when growing does not succeed.
+    pub fn resize(&mut self, bytes: u64) -> Result<(), BudgetError> {
+        match bytes.checked_sub(self.bytes) {
+            Some(more) => self.grow(more),
+            None => {
+                self.shrink(self.bytes - bytes);
+                Ok(())
+            }
+        }
+    }
+}
+
+impl Drop for Reservation {
+    fn drop(&mut self) {
+        self.shrink(self.bytes);
+    }
+}
+
+impl fmt::Debug for Reservation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Reservation({} {} bytes)", self.tag.name, self.bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Goal: the limit holds, errors name the holders, dropping returns everything.
+    #[test]
+    fn the_limit_holds_and_holders_are_named() {
+        let budget = Budget::new(1000);
+        let mut sort = budget.reserve("sort", 600).unwrap();
+        let _pages = budget.reserve("frames", 300).unwrap();
+        let error = sort.grow(200).unwrap_err();
+        assert_eq!(
+            error.holders[0],
+            Holder {
+                tag: "sort",
+                bytes: 600
+            }
+        );
+        assert!(
+            error.to_string().contains("sort 600, frames 300"),
+            "{error}"
+        );
+        sort.shrink(500);
+        sort.grow(200).unwrap();
+        assert_eq!(budget.used(), 600);
+        drop(sort);
+        assert_eq!(budget.used(), 300);
+        assert_eq!(budget.peak(), 900);
+    }
+
+    /// Goal: memory that a reclaimer can give is given before anybody is refused.
+    #[test]
+    fn reclaimers_are_asked_first() {
+        struct Cache(Mutex<Reservation>);
+        impl Reclaim for Cache {
+            fn reclaim(&self, bytes: u64) -> u64 {
+                let mut held = self.0.lock();
+                let given = bytes.min(held.bytes());
+                held.shrink(given);
+                given
+            }
+        }
+        let budget = Budget::new(1000);
+        let cache = Arc::new(Cache(Mutex::new(budget.reserve("frames", 1000).unwrap())));
+        let weak: Weak<Cache> = Arc::downgrade(&cache);
+        budget.add_reclaimer(weak);
+        let sort = budget.reserve("sort", 400).unwrap();
+        assert_eq!(cache.0.lock().bytes(), 600);
+        drop(sort);
+        assert!(budget.reserve("sort", 1001).is_err());
+    }
+
+    /// Goal: many threads growing and shrinking leave the sum at zero and never above the limit.
+    #[test]
+    fn concurrent_reservations_add_up() {
+        let budget = Budget::new(10_000);
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    for round in 0..2_000_u64 {
+                        if let Ok(held) = budget.reserve("sort", round % 4_000) {
+                            assert!(held.bytes() <= budget.limit());
+                        }
+                    }
+                });
+            }
+        });
+        assert_eq!(budget.used(), 0);
+        assert!(budget.peak() <= 10_000);
+    }
+}
