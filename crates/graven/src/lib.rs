@@ -1,1 +1,11 @@
 //! The library: Database, Connection, Value, Error.
+
+mod bytes;
+mod config;
+mod error;
+mod memory;
+
+pub use bytes::{format_bytes, parse_bytes};
+pub use config::{Config, DEFAULT_POLICY, IoMode};
+pub use error::Error;
+pub use memory::{DEFAULT_BYTES_MAX, DEFAULT_BYTES_MIN, default_memory};

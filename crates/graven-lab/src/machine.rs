@@ -1,0 +1,101 @@
+//! What a measurement ran on: processor, memory, kernel, the disk under a file.
+
+use std::path::Path;
+
+use serde::Serialize;
+
+/// The machine, as far as it tells without privileges; unknown parts are empty.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Machine {
+    /// Processor model.
+    pub processor: String,
+    /// Hardware threads this process may use.
+    pub cores: usize,
+    /// Physical memory in bytes.
+    pub memory_bytes: u64,
+    /// Kernel release.
+    pub kernel: String,
+    /// File system and device under the data file.
+    pub storage: String,
+}
+
+impl Machine {
+    /// Describes the machine, with the storage under `path`.
+    #[must_use]
+    pub fn describe(path: &Path) -> Self {
+        let read = |file: &str| std::fs::read_to_string(file).unwrap_or_default();
+        Machine {
+            processor: field(&read("/proc/cpuinfo"), "model name"),
+            cores: std::thread::available_parallelism().map_or(1, usize::from),
+            memory_bytes: field(&read("/proc/meminfo"), "MemTotal")
+                .split_whitespace()
+                .next()
+                .and_then(|kib| kib.parse::<u64>().ok())
+                .unwrap_or(0)
+                * 1024,
+            kernel: read("/proc/sys/kernel/osrelease").trim().to_owned(),
+            storage: storage(&read("/proc/self/mounts"), path),
+        }
+    }
+}
+
+/// The value of the first `name : value` line.
+fn field(text: &str, name: &str) -> String {
+    text.lines()
+        .filter_map(|line| line.split_once(':'))
+        .find(|(key, _)| key.trim() == name)
+        .map_or(String::new(), |(_, value)| value.trim().to_owned())
+}
+
+/// File system type and device of the mount that holds `path`: the longest mount point above it.
+fn storage(mounts: &str, path: &Path) -> String {
+    let path = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
+    mounts
+        .lines()
+        .filter_map(|line| {
+            let mut parts = line.split_whitespace();
+            let (device, mount, kind) = (parts.next()?, parts.next()?, parts.next()?);
+            path.starts_with(mount)
+                .then(|| (mount.len(), format!("{kind} on {device}")))
+        })
+        .max_by_key(|(length, _)| *length)
+        .map_or(String::new(), |(_, text)| text)
+}
+
+/// Peak resident memory of this process in bytes since the last [`reset_peak_memory`].
+#[must_use]
+pub fn peak_memory() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    field(&status, "VmHWM")
+        .split_whitespace()
+        .next()
+        .and_then(|k| k.parse::<u64>().ok())
+        .unwrap_or(0)
+        * 1024
+}
+
+/// Starts a new peak at what is resident now. Without effect on kernels that do not offer it; then a later
+/// peak is that of the whole process.
+pub fn reset_peak_memory() {
+    // "5" asks the kernel to reset the high-water mark; a refusal leaves the old, larger one.
+    let _ = std::fs::write("/proc/self/clear_refs", "5");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_longest_mount_wins() {
+        let mounts = "/dev/a / ext4 rw 0 0\ntmpfs /tmp tmpfs rw 0 0\n";
+        assert_eq!(storage(mounts, Path::new("/tmp")), "tmpfs on tmpfs");
+        assert_eq!(storage(mounts, Path::new("/nowhere/x")), "ext4 on /dev/a");
+    }
+
+    #[test]
+    fn peak_memory_is_known() {
+        assert!(peak_memory() > 1 << 20);
+        reset_peak_memory();
+        assert!(peak_memory() > 1 << 20);
+    }
+}

@@ -1,0 +1,77 @@
+//! How a database is opened.
+
+use crate::memory::default_memory;
+
+/// Settings of [`Database::open`](crate::Database::open). Start from [`Config::default`] and change fields.
+///
+/// # Examples
+/// ```
+/// let mut config = graven::Config::default();
+/// config.memory = graven::parse_bytes("16MiB")?;
+/// config.policy = "lru".into();
+/// # Ok::<(), graven::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Config {
+    /// The whole budget in bytes: pages, operators, results. At least 1 MiB.
+    pub memory: u64,
+    /// Replacement policy of the page cache, a name with parameters such as `gclock:max=7,init=1`.
+    pub policy: String,
+    /// How pages are read.
+    pub io: IoMode,
+    /// Never write, not even to create the file.
+    pub read_only: bool,
+    /// Create an empty database where there is no file.
+    pub create: bool,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Config {
+            memory: default_memory(),
+            policy: DEFAULT_POLICY.to_owned(),
+            io: IoMode::Direct,
+            read_only: false,
+            create: false,
+        }
+    }
+}
+
+/// The policy a database starts with.
+pub const DEFAULT_POLICY: &str = "gclock";
+
+/// How pages are read from the file.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
+pub enum IoMode {
+    /// Past the operating system's cache, so that the budget is all the memory the data takes. Falls back to
+    /// buffered reads where the file system cannot do it; `graven info` says so.
+    #[default]
+    Direct,
+    /// Through the operating system's cache.
+    Buffered,
+}
+
+impl std::str::FromStr for IoMode {
+    type Err = crate::Error;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text {
+            "direct" => Ok(IoMode::Direct),
+            "buffered" => Ok(IoMode::Buffered),
+            _ => Err(crate::Error::config(format!(
+                "`{text}` is not an I/O mode; use direct or buffered"
+            ))),
+        }
+    }
+}
+
+impl std::fmt::Display for IoMode {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            IoMode::Direct => "direct",
+            IoMode::Buffered => "buffered",
+        })
+    }
+}
