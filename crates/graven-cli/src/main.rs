@@ -1,3 +1,35 @@
-//! The `graven` program: one file per command.
+//! The `graven` program: reads the command line and hands over to one of the commands.
 
-fn main() {}
+mod argument;
+mod command;
+mod failure;
+mod progress;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// An embedded graph database that stays fast when the graph does not fit in memory.
+#[derive(Parser, Debug)]
+#[command(name = "graven", version, max_term_width = 100)]
+struct Program {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand, Debug)]
+enum Command {
+    Import(command::import::Import),
+    Generate(command::generate::Generate),
+}
+
+fn main() -> ExitCode {
+    let outcome = match Program::parse().command {
+        Command::Import(command) => command.run(),
+        Command::Generate(command) => command.run(),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => failure.report(),
+    }
+}

@@ -1,0 +1,4 @@
+//! The commands, one file each. A command is a struct of its arguments with a `run` method.
+
+pub(crate) mod generate;
+pub(crate) mod import;

@@ -1,0 +1,160 @@
+//! `graven import`: builds a new database from tables of text.
+
+use std::io::Write as _;
+use std::path::PathBuf;
+
+use clap::Args;
+use graven_import::{
+    CsvFormat, ImportOptions, ImportReport, ImportSource, NamedCount, NodeOrder, TableArgument,
+    TableSource,
+};
+
+use crate::argument;
+use crate::failure::Failure;
+use crate::progress::Phases;
+
+/// Build a new database from tables of text.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  graven import social.graven --ldbc ldbc-snb-sf10-knows
+  graven import shop.graven --nodes Person=person.csv --relationships BOUGHT=bought.csv
+
+Tables given with --nodes and --relationships carry a header in Neo4j's convention, for example
+`id:ID(Person)|name|age:int|:LABEL` and `:START_ID(Person)|:END_ID(Item)|since:date`. Files may be
+compressed with zstd or gzip. A failed import leaves nothing behind.")]
+pub(crate) struct Import {
+    /// The database file to make; it must not exist
+    db: PathBuf,
+    /// A folder in one of the layouts of the LDBC social network
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["nodes", "relationships"])]
+    ldbc: Option<PathBuf>,
+    /// A node table: Label=FILE[,FILE...]; repeatable
+    #[arg(long, value_name = "LABEL=FILE", num_args = 1..)]
+    nodes: Vec<TableArgument>,
+    /// A relationship table: TYPE=FILE[,FILE...]; repeatable
+    #[arg(long, value_name = "TYPE=FILE", num_args = 1..)]
+    relationships: Vec<TableArgument>,
+    /// Character between fields (default: what the header holds most of, of | , ; and tab)
+    #[arg(long, value_parser = argument::one_byte)]
+    delimiter: Option<u8>,
+    /// Character between the elements of an array
+    #[arg(long, value_parser = argument::one_byte, default_value = ";")]
+    array_delimiter: u8,
+    /// Quote character, or `none`
+    #[arg(long, default_value = "\"")]
+    quote: String,
+    /// Memory for the import; what does not fit is sorted on disk beside the target
+    #[arg(long, value_parser = argument::bytes)]
+    memory: Option<u64>,
+    /// Worker threads
+    #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1024))]
+    threads: Option<u16>,
+    /// Order of node ids: degree (hubs first, dense hot pages) or file
+    #[arg(long, default_value = "degree")]
+    order: NodeOrder,
+    /// Write rows that cannot be taken to FILE and go on
+    #[arg(long, value_name = "FILE")]
+    skip_bad_rows: Option<PathBuf>,
+}
+
+impl Import {
+    pub(crate) fn run(self) -> Result<(), Failure> {
+        let source = self.source()?;
+        let defaults = ImportOptions::default();
+        let options = ImportOptions {
+            memory: self
+                .memory
+                .unwrap_or_else(|| graven::default_memory().max(ImportOptions::MEMORY_MIN)),
+            order: self.order,
+            threads: self.threads.map_or(defaults.threads, usize::from),
+            skip_bad_rows: self.skip_bad_rows.clone(),
+        };
+        let mut phases = Phases::new();
+        let outcome = graven_import::import(&self.db, &source, &options, &mut |p| phases.show(p));
+        phases.finish();
+        self.print(&outcome?)
+    }
+
+    fn source(&self) -> Result<ImportSource, Failure> {
+        if let Some(folder) = &self.ldbc {
+            return Ok(ImportSource::Ldbc(folder.clone()));
+        }
+        if self.nodes.is_empty() && self.relationships.is_empty() {
+            return Err(Failure::usage(
+                "nothing to import: give --ldbc DIR, or --nodes LABEL=FILE and --relationships TYPE=FILE",
+            ));
+        }
+        let quote = match self.quote.as_str() {
+            "none" | "" => None,
+            text => Some(argument::one_byte(text).map_err(Failure::usage)?),
+        };
+        let format = CsvFormat {
+            delimiter: self.delimiter,
+            array_delimiter: self.array_delimiter,
+            quote,
+        };
+        Ok(ImportSource::Tables(TableSource {
+            nodes: self.nodes.clone(),
+            relationships: self.relationships.clone(),
+            format,
+        }))
+    }
+
+    fn print(&self, report: &ImportReport) -> Result<(), Failure> {
+        let mut out = std::io::stdout().lock();
+        let seconds = report.elapsed.as_secs_f64();
+        writeln!(
+            out,
+            "{}: {} nodes, {} relationships in {seconds:.1} s ({:.0} relationships/s), {}",
+            self.db.display(),
+            report.nodes,
+            report.relationships,
+            report.relationships as f64 / seconds.max(1e-9),
+            graven::format_bytes(report.file_bytes)
+        )?;
+        counts(&mut out, "labels", &report.labels)?;
+        counts(&mut out, "types", &report.types)?;
+        let notes = [
+            (
+                report.repeated_friendships,
+                "friendships were repeated and are stored once",
+            ),
+            (
+                report.skipped_rows,
+                "rows were skipped, see the file of --skip-bad-rows",
+            ),
+            (
+                report.ignored_files.len() as u64,
+                "files hold no table of the bulk data and were left out",
+            ),
+        ];
+        for (count, text) in notes.iter().filter(|(count, _)| *count > 0) {
+            eprintln!("note: {count} {text}");
+        }
+        for NamedCount { name, count } in &report.created_by_reference {
+            eprintln!("note: {count} {name} nodes exist only by their id, named in relationships");
+        }
+        for path in &report.removed_leftovers {
+            eprintln!(
+                "note: removed {}, left by an import that was killed",
+                path.display()
+            );
+        }
+        Ok(())
+    }
+}
+
+fn counts(
+    out: &mut impl std::io::Write,
+    title: &str,
+    counts: &[NamedCount],
+) -> Result<(), Failure> {
+    let list: Vec<String> = counts
+        .iter()
+        .map(|c| format!("{} {}", c.name, c.count))
+        .collect();
+    if !list.is_empty() {
+        writeln!(out, "  {title}: {}", list.join(", "))?;
+    }
+    Ok(())
+}
