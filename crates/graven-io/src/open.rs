@@ -1,0 +1,42 @@
+//! Opening an operating system file with the mode that its file system allows.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::os_file::OsFile;
+use crate::{File, IoMode, Result};
+
+/// Which read queue a file gives.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
+pub enum QueueChoice {
+    /// io_uring, and a pool of `pread` threads where it is not permitted.
+    #[default]
+    Auto,
+    /// io_uring or an error.
+    Uring,
+    /// A pool of `pread` threads.
+    PreadPool,
+}
+
+/// How to open a file.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct OpenOptions {
+    /// [`IoMode::Direct`] (the default; falls back to buffered where the file system refuses, see
+    /// [`File::mode`]) or [`IoMode::Buffered`].
+    pub mode: IoMode,
+    /// Which read queue.
+    pub queue: QueueChoice,
+    /// No writing.
+    pub read_only: bool,
+    /// Create the file if it is missing.
+    pub create: bool,
+}
+
+/// Opens `path`.
+///
+/// # Errors
+/// The system refuses, or `options.mode` is a mode that no operating system file has.
+pub fn open(path: impl AsRef<Path>, options: &OpenOptions) -> Result<Arc<dyn File>> {
+    Ok(Arc::new(OsFile::open(path.as_ref(), options)?))
+}
