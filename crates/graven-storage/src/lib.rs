@@ -1,5 +1,6 @@
 //! The data file: segments, adjacency, columns, indexes, catalogue, bulk import, check.
 
+mod bitpack;
 mod bytes;
 pub mod ids;
 pub mod value;
