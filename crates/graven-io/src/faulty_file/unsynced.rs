@@ -8,6 +8,7 @@
 //! of its own.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 use super::SECTOR_BYTES;
 use super::plan::Dice;
@@ -91,15 +92,12 @@ impl Unsynced {
             versions: Vec::new(),
         });
         for sector in sectors(start, end) {
-            if !self.sectors.contains_key(&sector) {
+            if let Entry::Vacant(entry) = self.sectors.entry(sector) {
                 let durable = read_sector(inner, sector)?;
-                self.sectors.insert(
-                    sector,
-                    History {
-                        durable,
-                        versions: Vec::new(),
-                    },
-                );
+                entry.insert(History {
+                    durable,
+                    versions: Vec::new(),
+                });
             }
         }
         Ok(())
