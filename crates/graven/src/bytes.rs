@@ -14,7 +14,7 @@ const UNITS: &[(&str, u64)] = &[
 /// `iB` may be left out: `16m` is 16 MiB). A bare number is bytes.
 ///
 /// # Errors
-/// `Graven.Config.Invalid`: the text is not a size or does not fit 64 bits.
+/// `Config.Invalid`: the text is not a size or does not fit 64 bits.
 ///
 /// # Examples
 /// ```

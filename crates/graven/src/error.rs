@@ -1,39 +1,134 @@
 //! The one error type of the library: a stable code for programs, a message for people.
+//!
+//! # How it works
+//! A code has two parts, an area and a detail: `SyntaxError.UndefinedVariable`, `Memory.Limit`. Errors of a
+//! statement use the names of the openCypher vocabulary and carry the place in the text. Every crate below
+//! has an error type of its own; the conversions here give each of them its code.
 
-/// What can go wrong. The text is for people and may change; match on [`Error::code`].
+use std::borrow::Cow;
+use std::fmt;
+
+use graven_cypher::Diagnostic;
+
+/// What went wrong. The message is for people and may change; programs look at [`Error::code`].
 ///
 /// # Examples
 /// ```
 /// let error = graven::parse_bytes("much").unwrap_err();
-/// assert_eq!(error.code(), "Graven.Config.Invalid");
+/// assert_eq!(error.code(), "Config.Invalid");
 /// assert!(!error.is_retryable());
 /// ```
 #[derive(Clone, Debug)]
-pub struct Error {
-    code: &'static str,
+pub struct Error(Box<Inner>);
+
+#[derive(Clone, Debug)]
+struct Inner {
+    code: Cow<'static, str>,
     message: String,
+    retry: Retry,
+    place: Option<Place>,
 }
+
+/// Where in the text of a statement.
+#[derive(Clone, Debug)]
+struct Place {
+    line: u32,
+    column: u32,
+    rendered: String,
+}
+
+/// Whether the same request may succeed later without a change.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Retry {
+    /// It may: memory or another user's work was in the way.
+    MayHelp,
+    /// It will fail again.
+    IsUseless,
+}
+
 impl Error {
-    pub(crate) fn config(message: String) -> Self {
-        Error {
-            code: "Graven.Config.Invalid",
-            message,
-        }
+    pub(crate) fn new(code: &'static str, message: impl Into<String>) -> Self {
+        Error::with_retry(code, message, Retry::IsUseless)
     }
-    /// Stable.
+
+    pub(crate) fn with_retry(
+        code: &'static str,
+        message: impl Into<String>,
+        retry: Retry,
+    ) -> Self {
+        Error(Box::new(Inner {
+            code: Cow::Borrowed(code),
+            message: message.into(),
+            retry,
+            place: None,
+        }))
+    }
+
+    pub(crate) fn config(message: impl Into<String>) -> Self {
+        Error::new("Config.Invalid", message)
+    }
+
+    /// Stable name of the error: area, point, detail.
     #[must_use]
-    pub fn code(&self) -> &'static str {
-        self.code
+    pub fn code(&self) -> &str {
+        &self.0.code
     }
-    /// Retry.
+
+    /// Whether the same request may succeed later without a change.
     #[must_use]
     pub fn is_retryable(&self) -> bool {
-        false
+        self.0.retry == Retry::MayHelp
+    }
+
+    /// One sentence without the place.
+    #[must_use]
+    pub fn message(&self) -> &str {
+        &self.0.message
+    }
+
+    /// 1-based line and column in the statement's text, for errors that have a place there.
+    #[must_use]
+    pub fn position(&self) -> Option<(u32, u32)> {
+        self.0.place.as_ref().map(|p| (p.line, p.column))
+    }
+
+    /// The error for a terminal: with the line it is about, a caret and a hint where it has a place, the
+    /// message alone otherwise. Without a line end.
+    #[must_use]
+    pub fn render(&self) -> &str {
+        self.0.place.as_ref().map_or(self.message(), |p| p.rendered.trim_end())
     }
 }
-impl std::fmt::Display for Error {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.message)
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0.message)?;
+        match self.position() {
+            Some((line, column)) => write!(f, " (line {line}, column {column})"),
+            None => Ok(()),
+        }
     }
 }
+
 impl std::error::Error for Error {}
+
+impl From<Diagnostic> for Error {
+    fn from(diagnostic: Diagnostic) -> Self {
+        let code = format!("{}.{}", diagnostic.code.category(), diagnostic.code.detail());
+        let mut message = diagnostic.message.clone();
+        if let Some(hint) = &diagnostic.hint {
+            message.push_str("; ");
+            message.push_str(hint);
+        }
+        Error(Box::new(Inner {
+            code: Cow::Owned(code),
+            message,
+            retry: Retry::IsUseless,
+            place: Some(Place {
+                line: diagnostic.line,
+                column: diagnostic.column,
+                rendered: diagnostic.render(),
+            }),
+        }))
+    }
+}
