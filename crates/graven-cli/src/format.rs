@@ -24,7 +24,11 @@ impl Format {
     /// The form asked for, or a table on a terminal and CSV elsewhere.
     pub(crate) fn or_default(choice: Option<Format>) -> Format {
         choice.unwrap_or_else(|| {
-            if io::stdout().is_terminal() { Format::Table } else { Format::Csv }
+            if io::stdout().is_terminal() {
+                Format::Table
+            } else {
+                Format::Csv
+            }
         })
     }
 

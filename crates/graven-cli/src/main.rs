@@ -3,7 +3,9 @@
 mod argument;
 mod command;
 mod failure;
+mod format;
 mod progress;
+mod statement;
 
 use std::process::ExitCode;
 

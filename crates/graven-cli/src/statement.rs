@@ -62,7 +62,10 @@ pub(crate) fn split(text: &str) -> Statements<'_> {
         }
     }
     complete.retain(|s| !is_blank(s));
-    Statements { complete, rest: &text[start..] }
+    Statements {
+        complete,
+        rest: &text[start..],
+    }
 }
 
 /// Whether there is nothing but space and comments.
@@ -90,7 +93,10 @@ mod tests {
         let cut = split(text);
         assert_eq!(
             cut.complete,
-            ["RETURN ';' AS `a;b`", " // no; end\nRETURN \"\\\";\" /* ; */ AS x"]
+            [
+                "RETURN ';' AS `a;b`",
+                " // no; end\nRETURN \"\\\";\" /* ; */ AS x"
+            ]
         );
         assert_eq!(cut.rest, "\n RETURN 3");
     }

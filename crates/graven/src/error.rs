@@ -51,11 +51,7 @@ impl Error {
         Error::with_retry(code, message, Retry::IsUseless)
     }
 
-    pub(crate) fn with_retry(
-        code: &'static str,
-        message: impl Into<String>,
-        retry: Retry,
-    ) -> Self {
+    pub(crate) fn with_retry(code: &'static str, message: impl Into<String>, retry: Retry) -> Self {
         Error(Box::new(Inner {
             code: Cow::Borrowed(code),
             message: message.into(),
@@ -96,7 +92,10 @@ impl Error {
     /// message alone otherwise. Without a line end.
     #[must_use]
     pub fn render(&self) -> &str {
-        self.0.place.as_ref().map_or(self.message(), |p| p.rendered.trim_end())
+        self.0
+            .place
+            .as_ref()
+            .map_or(self.message(), |p| p.rendered.trim_end())
     }
 }
 
@@ -114,7 +113,11 @@ impl std::error::Error for Error {}
 
 impl From<Diagnostic> for Error {
     fn from(diagnostic: Diagnostic) -> Self {
-        let code = format!("{}.{}", diagnostic.code.category(), diagnostic.code.detail());
+        let code = format!(
+            "{}.{}",
+            diagnostic.code.category(),
+            diagnostic.code.detail()
+        );
         let mut message = diagnostic.message.clone();
         if let Some(hint) = &diagnostic.hint {
             message.push_str("; ");

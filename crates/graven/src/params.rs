@@ -52,6 +52,11 @@ impl Params {
 
 impl<N: Into<Arc<str>>, V: Into<Value>> FromIterator<(N, V)> for Params {
     fn from_iter<I: IntoIterator<Item = (N, V)>>(entries: I) -> Self {
-        Params { values: entries.into_iter().map(|(n, v)| (n.into(), v.into())).collect() }
+        Params {
+            values: entries
+                .into_iter()
+                .map(|(n, v)| (n.into(), v.into()))
+                .collect(),
+        }
     }
 }

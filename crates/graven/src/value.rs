@@ -179,7 +179,7 @@ impl fmt::Display for Value {
             Value::Node(node) => write!(f, "{node}"),
             Value::Relationship(relationship) => write!(f, "{relationship}"),
             Value::Path(path) => write!(f, "{path}"),
-            Value::Stored(stored) => f.write_str(&graven_exec::value::format::stored(stored)),
+            Value::Stored(stored) => write!(f, "{stored:?}"),
         }
     }
 }
@@ -214,7 +214,9 @@ impl fmt::Display for Relationship {
 impl fmt::Display for Path {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut nodes = self.nodes.iter();
-        let Some(first) = nodes.next() else { return Ok(()) };
+        let Some(first) = nodes.next() else {
+            return Ok(());
+        };
         write!(f, "{first}")?;
         let mut at = first.id;
         for (relationship, node) in self.relationships.iter().zip(nodes) {
@@ -276,14 +278,24 @@ mod tests {
 
     fn node(id: u64, name: &str) -> Arc<Node> {
         let properties = [(Arc::from("name"), Value::from(name))].into();
-        Arc::new(Node { id, labels: vec![Arc::from("Person")], properties })
+        Arc::new(Node {
+            id,
+            labels: vec![Arc::from("Person")],
+            properties,
+        })
     }
 
     #[test]
     fn paths_show_the_direction_of_each_relationship() {
         let knows = |id, start, end| {
             let rel_type = Arc::from("KNOWS");
-            Arc::new(Relationship { id, rel_type, start, end, properties: BTreeMap::new() })
+            Arc::new(Relationship {
+                id,
+                rel_type,
+                start,
+                end,
+                properties: BTreeMap::new(),
+            })
         };
         let path = Path {
             nodes: vec![node(1, "A"), node(2, "B"), node(1, "A")],
@@ -297,7 +309,10 @@ mod tests {
 
     #[test]
     fn text_is_quoted_so_that_it_can_be_read_back() {
-        assert_eq!(Value::from("a\"\\\n\u{1}").to_string(), "\"a\\\"\\\\\\n\\u0001\"");
+        assert_eq!(
+            Value::from("a\"\\\n\u{1}").to_string(),
+            "\"a\\\"\\\\\\n\\u0001\""
+        );
         assert_eq!(Value::Null.to_string(), "null");
         assert_eq!(Value::Float(1e300).to_string(), "1e300");
         assert_eq!(Value::Bytes(Arc::from([1u8, 255])).to_string(), "0x01ff");

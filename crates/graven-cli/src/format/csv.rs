@@ -17,12 +17,16 @@ pub(crate) struct Lines {
 
 impl Lines {
     pub(crate) fn new(columns: &[String]) -> Self {
-        Lines { head: Some(columns.to_vec()) }
+        Lines {
+            head: Some(columns.to_vec()),
+        }
     }
 
     fn head(&mut self, out: &mut dyn Write) -> io::Result<()> {
         match self.head.take() {
-            Some(columns) if !columns.is_empty() => line(out, &columns, |out, name| field(out, name)),
+            Some(columns) if !columns.is_empty() => {
+                line(out, &columns, |out, name| field(out, name))
+            }
             _ => Ok(()),
         }
     }

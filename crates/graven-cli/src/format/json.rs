@@ -20,7 +20,10 @@ pub(crate) struct Object {
 
 impl Object {
     pub(crate) fn new(columns: &[String]) -> Self {
-        Object { columns: columns.to_vec(), rows: 0 }
+        Object {
+            columns: columns.to_vec(),
+            rows: 0,
+        }
     }
 
     fn head(&self, out: &mut dyn Write) -> io::Result<()> {
@@ -91,7 +94,11 @@ fn float(out: &mut dyn Write, x: f64) -> io::Result<()> {
     if x.is_nan() {
         out.write_all(b"\"NaN\"")
     } else if x.is_infinite() {
-        out.write_all(if x > 0.0 { b"\"Infinity\"" } else { b"\"-Infinity\"" })
+        out.write_all(if x > 0.0 {
+            b"\"Infinity\""
+        } else {
+            b"\"-Infinity\""
+        })
     } else {
         write!(out, "{x:?}")
     }
@@ -124,7 +131,11 @@ fn node(out: &mut dyn Write, node: &Node) -> io::Result<()> {
 fn relationship(out: &mut dyn Write, r: &Relationship) -> io::Result<()> {
     write!(out, "{{\"id\": {}, \"type\": ", r.id)?;
     string(out, &r.rel_type)?;
-    write!(out, ", \"start\": {}, \"end\": {}, \"properties\": ", r.start, r.end)?;
+    write!(
+        out,
+        ", \"start\": {}, \"end\": {}, \"properties\": ",
+        r.start, r.end
+    )?;
     map(out, &r.properties)?;
     out.write_all(b"}")
 }
@@ -164,7 +175,11 @@ mod tests {
     fn every_kind_of_value_is_valid_json() {
         let node = |id| {
             let properties = [(Arc::from("name"), Value::from("A\n"))].into();
-            Arc::new(Node { id, labels: vec![Arc::from("P")], properties })
+            Arc::new(Node {
+                id,
+                labels: vec![Arc::from("P")],
+                properties,
+            })
         };
         let knows = Arc::new(Relationship {
             id: 7,
@@ -173,7 +188,10 @@ mod tests {
             end: 2,
             properties: BTreeMap::new(),
         });
-        let path = Path { nodes: vec![node(1), node(2)], relationships: vec![Arc::clone(&knows)] };
+        let path = Path {
+            nodes: vec![node(1), node(2)],
+            relationships: vec![Arc::clone(&knows)],
+        };
         let rows = vec![
             vec![Value::Integer(i64::MAX), Value::Float(2.0)],
             vec![Value::Float(f64::NAN), Value::Float(1e300)],

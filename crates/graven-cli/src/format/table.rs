@@ -2,7 +2,7 @@
 //!
 //! # How it works
 //! Column widths need rows to measure, so rows are held back up to [`HELD_ROWS`]; then they are printed and
-//! later rows follow under the same heading with the widths found. Memory stays bounded, and the first
+//! later rows follow under the same heading, with these widths or wider ones. Memory stays bounded, and the first
 //! screen of a long result does not wait for its last row.
 
 use std::io::{self, Write};
@@ -22,12 +22,19 @@ pub(crate) struct Table {
     columns: Vec<String>,
     held: Vec<Vec<Value>>,
     widths: Option<Vec<u16>>,
+    bottom: String,
     rows: u64,
 }
 
 impl Table {
     pub(crate) fn new(columns: &[String]) -> Self {
-        Table { columns: columns.to_vec(), held: Vec::new(), widths: None, rows: 0 }
+        Table {
+            columns: columns.to_vec(),
+            held: Vec::new(),
+            widths: None,
+            bottom: String::new(),
+            rows: 0,
+        }
     }
 
     fn print_held(&mut self, out: &mut dyn Write) -> io::Result<()> {
@@ -40,14 +47,27 @@ impl Table {
         for row in self.held.drain(..) {
             grid.add_row(row.iter().map(cell));
         }
-        match &self.widths {
-            Some(widths) => {
-                let fixed = widths.iter().map(|w| ColumnConstraint::Absolute(Width::Fixed(*w)));
-                grid.set_constraints(fixed);
-            }
-            None => self.widths = Some(grid.column_max_content_widths()),
+        let first = self.widths.is_none();
+        if let Some(widths) = &self.widths {
+            let at_least = widths
+                .iter()
+                .map(|w| ColumnConstraint::LowerBoundary(Width::Fixed(*w)));
+            grid.set_constraints(at_least);
+        } else {
+            let padding = 2;
+            let contents = grid.column_max_content_widths().into_iter();
+            self.widths = Some(contents.map(|w| w.saturating_add(padding)).collect());
         }
-        writeln!(out, "{grid}")
+        // The frame is one around all parts: its bottom line waits for the end, its top line comes once.
+        let text = grid.to_string();
+        let (body, bottom) = text.rsplit_once('\n').unwrap_or((&text, ""));
+        bottom.clone_into(&mut self.bottom);
+        let body = if first {
+            body
+        } else {
+            body.split_once('\n').map_or("", |(_, rest)| rest)
+        };
+        writeln!(out, "{body}")
     }
 }
 
@@ -68,6 +88,7 @@ impl RowWriter for Table {
         if !self.held.is_empty() || self.widths.is_none() {
             self.print_held(out)?;
         }
+        writeln!(out, "{}", self.bottom)?;
         match self.rows {
             1 => writeln!(out, "1 row"),
             n => writeln!(out, "{n} rows"),
@@ -88,7 +109,15 @@ fn cell(value: &Value) -> Cell {
 
 /// Control characters would move the cursor of the terminal.
 fn printable(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() && c != '\n' { '\u{fffd}' } else { c }).collect()
+    text.chars()
+        .map(|c| {
+            if c.is_control() && c != '\n' {
+                '\u{fffd}'
+            } else {
+                c
+            }
+        })
+        .collect()
 }
 
 #[cfg(test)]
@@ -112,7 +141,9 @@ mod tests {
     #[test]
     fn an_empty_result_shows_its_columns() {
         let mut out = Vec::new();
-        Table::new(&["name".into()]).finish(&mut out).expect("memory");
+        Table::new(&["name".into()])
+            .finish(&mut out)
+            .expect("memory");
         let text = String::from_utf8(out).expect("UTF-8");
         assert!(text.contains("name") && text.contains("0 rows"), "{text}");
     }
