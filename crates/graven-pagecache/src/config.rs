@@ -1,0 +1,77 @@
+//! How a page cache is set up.
+
+use crate::budget::Budget;
+use crate::page_ref::SizeClass;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// When pages are evicted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
+pub enum Evictor {
+    /// A background thread keeps some frames free; a thread that finds none evicts a batch itself.
+    #[default]
+    Background,
+    /// No thread: faults evict in batches.
+    Cooperative,
+    /// One size class and a fixed number of frames; a fault evicts what it needs and nothing else, prefetching
+    /// does nothing. The order of events is that of the simulator, so hits can be compared one for one.
+    Synchronous {
+        /// The only class that may be read.
+        class: SizeClass,
+        /// Number of frames.
+        frames: u32,
+    },
+}
+
+/// Whether frames may lie in huge pages.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
+pub enum HugePages {
+    /// From a budget of 64 MiB on.
+    #[default]
+    Auto,
+    /// Never.
+    Never,
+}
+
+/// Settings of a page cache.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// The budget that frames, tables and policy state count against.
+    pub budget: Arc<Budget>,
+    /// Replacement policy with its parameters, as `graven_policy::registry` reads it.
+    pub policy: String,
+    /// When pages are evicted.
+    pub evictor: Evictor,
+    /// Whether every page is verified when it is read. Off only for benches and foreign files.
+    pub verify: bool,
+    /// Whether frames may lie in huge pages.
+    pub huge_pages: HugePages,
+    /// How long a fault waits for a frame when everything is pinned before it fails.
+    pub frame_wait: Duration,
+    /// Seed of the policy's random choices.
+    pub seed: u64,
+}
+
+impl Config {
+    /// The usual settings over `budget`.
+    #[must_use]
+    pub fn new(budget: Arc<Budget>) -> Config {
+        Config {
+            budget,
+            policy: DEFAULT_POLICY.to_owned(),
+            evictor: Evictor::default(),
+            verify: true,
+            huge_pages: HugePages::default(),
+            frame_wait: Duration::from_secs(2),
+            seed: 1,
+        }
+    }
+}
+
+/// The policy used when none is named.
+pub const DEFAULT_POLICY: &str = "gclock:max=3";
+
+/// The smallest budget a page cache opens with.
+pub const MIN_BUDGET_BYTES: u64 = 1 << 20;

@@ -1,0 +1,386 @@
+//! Counters: what a cache did, per page kind; what one thread did, for a query's profile.
+//!
+//! # How it works
+//! Every thread counts into a block of its own for each cache it uses, with a plain load and store; reports
+//! add the blocks up. A [`Scope`] is the difference of the calling thread's own blocks between two moments,
+//! so it costs nothing in between.
+//!
+//! # Concurrency
+//! A block is written by its thread alone and read by anybody; sums are exact once the writers are quiet. A
+//! thread that ends leaves its block behind; the next report folds it into the cache's retired sum.
+//!
+//! # Costs
+//! One thread-local look-up, one load, one store a hit; no clock. About 700 bytes a thread and cache.
+
+use crate::page_kind::PageKind;
+use parking_lot::Mutex;
+use std::cell::{Cell, RefCell};
+use std::ops::{AddAssign, Index};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// What happened to pages of one kind.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct KindStats {
+    /// Accesses that found their page in memory.
+    pub hits: u64,
+    /// Pages brought in.
+    pub faults: u64,
+    /// Pages evicted by the background thread.
+    pub evictions_background: u64,
+    /// Pages evicted by threads that needed room.
+    pub evictions_cooperative: u64,
+    /// Nanoseconds that threads waited for pages.
+    pub wait_ns: u64,
+    /// Bytes read from files.
+    pub bytes_read: u64,
+}
+
+impl KindStats {
+    /// Accesses: hits and faults.
+    #[must_use]
+    pub fn accesses(&self) -> u64 {
+        self.hits + self.faults
+    }
+
+    /// Fraction of accesses that were hits; 1 without accesses.
+    #[must_use]
+    pub fn hit_ratio(&self) -> f64 {
+        if self.accesses() == 0 {
+            1.0
+        } else {
+            self.hits as f64 / self.accesses() as f64
+        }
+    }
+
+    /// Evictions by anybody.
+    #[must_use]
+    pub fn evictions(&self) -> u64 {
+        self.evictions_background + self.evictions_cooperative
+    }
+
+    fn since(&self, before: &KindStats) -> KindStats {
+        KindStats {
+            hits: self.hits.wrapping_sub(before.hits),
+            faults: self.faults.wrapping_sub(before.faults),
+            evictions_background: self
+                .evictions_background
+                .wrapping_sub(before.evictions_background),
+            evictions_cooperative: self
+                .evictions_cooperative
+                .wrapping_sub(before.evictions_cooperative),
+            wait_ns: self.wait_ns.wrapping_sub(before.wait_ns),
+            bytes_read: self.bytes_read.wrapping_sub(before.bytes_read),
+        }
+    }
+}
+
+impl AddAssign for KindStats {
+    fn add_assign(&mut self, other: KindStats) {
+        self.hits += other.hits;
+        self.faults += other.faults;
+        self.evictions_background += other.evictions_background;
+        self.evictions_cooperative += other.evictions_cooperative;
+        self.wait_ns += other.wait_ns;
+        self.bytes_read += other.bytes_read;
+    }
+}
+
+/// [`KindStats`] of every page kind.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PerKind([KindStats; PageKind::SLOTS]);
+
+impl Default for PerKind {
+    fn default() -> PerKind {
+        PerKind([KindStats::default(); PageKind::SLOTS])
+    }
+}
+
+impl PerKind {
+    /// Kinds with at least one event, in the order of their numbers.
+    pub fn iter(&self) -> impl Iterator<Item = (PageKind, &KindStats)> {
+        PageKind::ALL
+            .iter()
+            .map(|kind| (*kind, &self.0[kind.index()]))
+            .filter(|(_, stats)| **stats != KindStats::default())
+    }
+
+    /// Sum over all kinds.
+    #[must_use]
+    pub fn total(&self) -> KindStats {
+        let mut total = KindStats::default();
+        self.0.iter().for_each(|stats| total += *stats);
+        total
+    }
+
+    /// What happened between `before` and this.
+    #[must_use]
+    pub fn since(&self, before: &PerKind) -> PerKind {
+        let mut difference = *self;
+        for (stats, before) in difference.0.iter_mut().zip(&before.0) {
+            *stats = stats.since(before);
+        }
+        difference
+    }
+}
+
+impl Index<PageKind> for PerKind {
+    type Output = KindStats;
+
+    fn index(&self, kind: PageKind) -> &KindStats {
+        &self.0[kind.index()]
+    }
+}
+
+impl AddAssign<&PerKind> for PerKind {
+    fn add_assign(&mut self, other: &PerKind) {
+        for (stats, other) in self.0.iter_mut().zip(&other.0) {
+            *stats += *other;
+        }
+    }
+}
+
+/// What a page cache is made of and did since it was opened.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
+pub struct CacheStats {
+    /// Events by page kind.
+    pub per_kind: PerKind,
+    /// Pages in memory.
+    pub resident_pages: u64,
+    /// Bytes of those pages.
+    pub resident_bytes: u64,
+    /// Pages that are pinned.
+    pub pinned_pages: u64,
+    /// Bytes of memory taken for frames.
+    pub frame_bytes: u64,
+    /// Bytes of those that hold no page.
+    pub free_bytes: u64,
+    /// Bytes of page tables.
+    pub table_bytes: u64,
+    /// Bytes of frame and policy bookkeeping.
+    pub bookkeeping_bytes: u64,
+    /// Reads handed to files; neighbouring pages travel in one.
+    pub reads: u64,
+    /// Bytes of those reads.
+    pub read_bytes: u64,
+    /// Frames moved to make room for larger ones.
+    pub relocations: u64,
+    /// Hits handed to an ordered policy, and those dropped because its lock was taken.
+    pub policy_hits_applied: u64,
+    /// See [`CacheStats::policy_hits_applied`].
+    pub policy_hits_dropped: u64,
+    /// The policy in use, with its parameters.
+    pub policy: String,
+}
+
+/// The events of a thread's counter block.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(usize)]
+pub(crate) enum Event {
+    Hit,
+    Fault,
+    EvictionBackground,
+    EvictionCooperative,
+    WaitNs,
+    BytesRead,
+}
+
+const EVENTS: usize = 6;
+
+/// Counters of one thread for one cache.
+pub(crate) struct Counters {
+    cache: u64,
+    events: [[AtomicU64; EVENTS]; PageKind::SLOTS],
+}
+
+impl Counters {
+    fn new(cache: u64) -> Counters {
+        Counters {
+            cache,
+            events: [const { [const { AtomicU64::new(0) }; EVENTS] }; PageKind::SLOTS],
+        }
+    }
+
+    /// Adds to a counter; only the owning thread calls this, so load and store suffice.
+    #[inline]
+    pub(crate) fn add(&self, kind: PageKind, event: Event, amount: u64) {
+        let counter = &self.events[kind.index()][event as usize];
+        counter.store(
+            counter.load(Ordering::Relaxed).wrapping_add(amount),
+            Ordering::Relaxed,
+        );
+    }
+
+    fn read(&self) -> PerKind {
+        let mut sums = PerKind::default();
+        for (stats, events) in sums.0.iter_mut().zip(&self.events) {
+            let get = |event: Event| events[event as usize].load(Ordering::Relaxed);
+            *stats = KindStats {
+                hits: get(Event::Hit),
+                faults: get(Event::Fault),
+                evictions_background: get(Event::EvictionBackground),
+                evictions_cooperative: get(Event::EvictionCooperative),
+                wait_ns: get(Event::WaitNs),
+                bytes_read: get(Event::BytesRead),
+            };
+        }
+        sums
+    }
+}
+
+thread_local! {
+    /// The block used last: (cache, block). The block is kept alive by `BLOCKS`.
+    static CURRENT: Cell<(u64, *const Counters)> = const { Cell::new((0, std::ptr::null())) };
+    static BLOCKS: RefCell<Blocks> = const { RefCell::new(Blocks(Vec::new())) };
+}
+
+struct Blocks(Vec<Arc<Counters>>);
+
+impl Drop for Blocks {
+    fn drop(&mut self) {
+        // Later calls on this thread must not use the blocks that go away now.
+        let _ = CURRENT.try_with(|current| current.set((0, std::ptr::null())));
+    }
+}
+
+/// All counter blocks of one cache.
+pub(crate) struct Registry {
+    cache: u64,
+    blocks: Mutex<Vec<Arc<Counters>>>,
+    retired: Mutex<PerKind>,
+    /// For threads whose thread-local storage is being torn down.
+    orphan: Counters,
+}
+
+impl Registry {
+    pub(crate) fn new() -> Registry {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        let cache = NEXT.fetch_add(1, Ordering::Relaxed);
+        Registry {
+            cache,
+            blocks: Mutex::new(Vec::new()),
+            retired: Mutex::new(PerKind::default()),
+            orphan: Counters::new(cache),
+        }
+    }
+
+    /// Counts for the calling thread.
+    #[inline]
+    pub(crate) fn count(&self, kind: PageKind, event: Event, amount: u64) {
+        let (cache, block) = CURRENT.with(Cell::get);
+        if cache == self.cache {
+            // SAFETY: the block of a current cache is kept alive by this thread's `BLOCKS`, whose
+            // destructor resets `CURRENT` first.
+            unsafe { &*block }.add(kind, event, amount);
+        } else {
+            self.count_slowly(kind, event, amount);
+        }
+    }
+
+    #[cold]
+    fn count_slowly(&self, kind: PageKind, event: Event, amount: u64) {
+        let counted = BLOCKS.try_with(|blocks| {
+            let mut blocks = blocks.borrow_mut();
+            let known = blocks
+                .0
+                .iter()
+                .find(|block| block.cache == self.cache)
+                .cloned();
+            let block = known.unwrap_or_else(|| {
+                // Blocks of caches that are gone are ours alone.
+                blocks.0.retain(|block| Arc::strong_count(block) > 1);
+                let block = Arc::new(Counters::new(self.cache));
+                blocks.0.push(Arc::clone(&block));
+                self.blocks.lock().push(Arc::clone(&block));
+                block
+            });
+            CURRENT.with(|current| current.set((self.cache, Arc::as_ptr(&block))));
+            block.add(kind, event, amount);
+        });
+        if counted.is_err() {
+            self.orphan.add(kind, event, amount);
+        }
+    }
+
+    /// Sum over all threads.
+    pub(crate) fn sum(&self) -> PerKind {
+        let mut blocks = self.blocks.lock();
+        let mut retired = self.retired.lock();
+        blocks.retain(|block| {
+            let ended = Arc::strong_count(block) == 1;
+            if ended {
+                *retired += &block.read();
+            }
+            !ended
+        });
+        let mut sum = *retired;
+        blocks.iter().for_each(|block| sum += &block.read());
+        sum += &self.orphan.read();
+        sum
+    }
+}
+
+/// What the calling thread does from now on, over all caches.
+#[derive(Clone, Debug)]
+pub struct Scope {
+    before: PerKind,
+}
+
+impl Scope {
+    /// Starts counting.
+    #[must_use]
+    pub fn start() -> Scope {
+        Scope {
+            before: this_thread(),
+        }
+    }
+
+    /// What this thread did since [`Scope::start`]; to be called on the same thread.
+    #[must_use]
+    pub fn finish(self) -> PerKind {
+        this_thread().since(&self.before)
+    }
+}
+
+fn this_thread() -> PerKind {
+    let mut sum = PerKind::default();
+    BLOCKS.with(|blocks| {
+        blocks
+            .borrow()
+            .0
+            .iter()
+            .for_each(|block| sum += &block.read())
+    });
+    sum
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Goal: sums over threads are exact, also of threads that ended, and scopes see their own thread only.
+    #[test]
+    fn counts_of_all_threads_add_up() {
+        let registry = Registry::new();
+        let other = Registry::new();
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    let scope = Scope::start();
+                    for _ in 0..1000 {
+                        registry.count(PageKind::Adjacency, Event::Hit, 1);
+                        other.count(PageKind::Adjacency, Event::Fault, 1);
+                    }
+                    let seen = scope.finish();
+                    assert_eq!(seen[PageKind::Adjacency].hits, 1000);
+                    assert_eq!(seen[PageKind::Adjacency].faults, 1000);
+                });
+            }
+        });
+        assert_eq!(registry.sum()[PageKind::Adjacency].hits, 4000);
+        assert_eq!(registry.sum().total().faults, 0);
+        assert_eq!(other.sum()[PageKind::Adjacency].faults, 4000);
+        assert_eq!(registry.sum().iter().count(), 1);
+    }
+}
