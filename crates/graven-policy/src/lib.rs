@@ -11,8 +11,32 @@
 //! background evictor calls `evict` ahead of faults; then a fault is `on_miss` and `on_load` only.
 //! Hits reach the policy in one of the ways that [`HitKind`] names; only [`HitKind::Append`] calls code.
 //!
+//! # Invariants
+//! Every policy keeps these; the conformance kit tests them, [`Policy::check`] recounts the structure.
+//! * PO-1 A frame is resident in the policy from `on_load` until `evict` returns it or `on_remove` names it.
+//! * PO-2 `evict` returns only frames that [`Frames::try_claim`] answered with [`Claim::Claimed`].
+//! * PO-3 A busy frame keeps its place in the order (list policies may move it to the far end of its own
+//!   list once a sweep met it) and its usage count.
+//! * PO-4 One call of `evict` ends after a bounded number of looks, whatever is busy.
+//! * PO-5 Ghosts are bounded by a fixed multiple of the capacity.
+//! * PO-6 Same calls and same seed, same victims.
+//!
 //! # Source
 //! Contract and exact semantics: the founding documents and the papers named in each policy's file.
+
+pub mod clock;
+mod error;
+pub mod fifo;
+pub mod gclock;
+mod lists;
+pub mod neo4j;
+pub mod random;
+pub mod registry;
+mod rng;
+mod slots;
+
+pub use error::PolicyError;
+pub use registry::parse;
 
 /// Dense 0-based index of a frame in the space of one policy instance.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
@@ -78,6 +102,8 @@ pub trait Frames {
     fn epoch(&self) -> u32;
     /// Size of the resident page in bytes (1 in a simulation that counts pages).
     fn weight(&self, frame: FrameIdx) -> u32;
+    /// Whether the frame is pinned, being read or written: a sweep passes it without lowering its usage.
+    fn is_busy(&self, frame: FrameIdx) -> bool;
     /// Tries to take the resident page for eviction.
     fn try_claim(&mut self, frame: FrameIdx) -> Claim;
 }
@@ -113,6 +139,13 @@ pub trait Policy<F: Frames + ?Sized>: Send {
     /// with its page. Looks at a bounded number of frames (at most twice the resident ones times the
     /// largest count); `None` when everything it looked at was busy or nothing is resident.
     fn evict(&mut self, frames: &mut F, incoming: Admission) -> Option<(FrameIdx, PageId)>;
+
+    /// How many frames an evictor frees at once, given `frames` frames, when none is left; 1 unless the
+    /// rules being reproduced say otherwise. Freed frames are reused last freed, first.
+    fn eviction_batch(&self, frames: usize) -> usize {
+        let _ = frames;
+        1
+    }
 
     /// `page` left `frame` outside the policy's choice (truncated, dropped, resized away).
     fn on_remove(&mut self, frames: &F, frame: FrameIdx, page: PageId);

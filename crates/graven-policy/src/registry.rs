@@ -1,0 +1,456 @@
+//! Names, parameters and construction of all policies; nothing else lists them.
+//!
+//! # How it works
+//! A specification is `name` or `name:key=value,key=value`. Short names of the literature and of the golden
+//! hit counts (`gclock-2bit`, `neo4j-rand`, `count-to-3`) are aliases that expand to one. The key `protocol`
+//! is no parameter of a policy: it tells the page cache how hits reach it. [`visit`] builds the policy with
+//! its own type, so that a simulation loop is compiled per policy; [`parse`] boxes it.
+
+use crate::clock::clock;
+use crate::fifo::Fifo;
+use crate::gclock::{Arm, GClock, GClockConfig};
+use crate::neo4j::neo4j;
+use crate::random::Random;
+use crate::{Frames, Policy, PolicyError};
+
+/// How hits reach the policy; interpreted by the page cache.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+pub enum Protocol {
+    /// Usage counts and stamps are updated in place without the policy's lock.
+    Atomic,
+    /// Every hit takes the policy's lock.
+    Locked,
+    /// The frames are divided among instances with a lock each.
+    Sharded,
+    /// A ring per thread, handed over under a tried lock.
+    Batched,
+    /// A ring per thread, published for whoever holds the lock.
+    Combining,
+    /// A share of the hits is batched, the rest is dropped.
+    Sampled,
+}
+
+impl Protocol {
+    const ALL: [(&'static str, Self); 6] = [
+        ("atomic", Self::Atomic),
+        ("locked", Self::Locked),
+        ("sharded", Self::Sharded),
+        ("batched", Self::Batched),
+        ("combining", Self::Combining),
+        ("sampled", Self::Sampled),
+    ];
+
+    /// The name used in specifications.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        Self::ALL
+            .iter()
+            .find(|(_, p)| *p == self)
+            .map_or("", |(name, _)| name)
+    }
+}
+
+/// One parameter of a policy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Parameter {
+    /// Its key.
+    pub name: &'static str,
+    /// Its value when the specification does not give it.
+    pub default: &'static str,
+    /// What is accepted: `1..=7`, `global|thread`.
+    pub accepts: &'static str,
+    /// One line of help.
+    pub help: &'static str,
+}
+
+/// One policy of the registry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// Its name.
+    pub name: &'static str,
+    /// One line of help.
+    pub summary: &'static str,
+    /// Its parameters.
+    pub parameters: &'static [Parameter],
+    /// Whether it can run in a live cache (the others need the future of a trace).
+    pub live: bool,
+}
+
+/// A short name for a specification.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Alias {
+    /// The short name.
+    pub name: &'static str,
+    /// What it stands for.
+    pub spec: &'static str,
+}
+
+const fn parameter(
+    name: &'static str,
+    default: &'static str,
+    accepts: &'static str,
+    help: &'static str,
+) -> Parameter {
+    Parameter {
+        name,
+        default,
+        accepts,
+        help,
+    }
+}
+
+const fn entry(
+    name: &'static str,
+    summary: &'static str,
+    parameters: &'static [Parameter],
+) -> Entry {
+    Entry {
+        name,
+        summary,
+        parameters,
+        live: true,
+    }
+}
+
+const ARM: Parameter = parameter(
+    "arm",
+    "global",
+    "global|thread",
+    "one arm, or a random start for every eviction",
+);
+
+const POLICIES: &[Entry] = &[
+    entry("random", "the victim is drawn", &[]),
+    entry("fifo", "first in, first out", &[]),
+    entry("clock", "second chance: one reference bit", &[ARM]),
+    entry(
+        "gclock",
+        "clock with saturating usage counts",
+        &[
+            parameter("max", "7", "1..=7", "largest usage a hit may reach"),
+            parameter("init", "1", "0..=7", "usage of a newcomer"),
+            parameter("threshold", "1", "0..=6", "evict at this usage or below"),
+            ARM,
+        ],
+    ),
+    entry(
+        "neo4j",
+        "Neo4j's clock: newcomers at 1, counts up to 4, evict at 1",
+        &[
+            parameter("count", "4", "1..=7", "largest usage (count to k)"),
+            ARM,
+        ],
+    ),
+];
+
+const ALIASES: &[Alias] = &[
+    Alias {
+        name: "gclock-2bit",
+        spec: "gclock:max=3,init=0,threshold=0",
+    },
+    Alias {
+        name: "gclock-3bit",
+        spec: "gclock:max=7,init=0,threshold=0",
+    },
+    Alias {
+        name: "neo4j-2",
+        spec: "neo4j:count=2",
+    },
+    Alias {
+        name: "neo4j-3",
+        spec: "neo4j:count=3",
+    },
+    Alias {
+        name: "neo4j-5",
+        spec: "neo4j:count=5",
+    },
+    Alias {
+        name: "neo4j-6",
+        spec: "neo4j:count=6",
+    },
+    Alias {
+        name: "neo4j-7",
+        spec: "neo4j:count=7",
+    },
+    Alias {
+        name: "neo4j-rand",
+        spec: "neo4j:arm=thread",
+    },
+    Alias {
+        name: "neo4j-7-rand",
+        spec: "neo4j:count=7,arm=thread",
+    },
+    Alias {
+        name: "count-to-1",
+        spec: "neo4j:count=1",
+    },
+    Alias {
+        name: "count-to-2",
+        spec: "neo4j:count=2",
+    },
+    Alias {
+        name: "count-to-3",
+        spec: "neo4j:count=3",
+    },
+    Alias {
+        name: "count-to-4",
+        spec: "neo4j:count=4",
+    },
+    Alias {
+        name: "count-to-5",
+        spec: "neo4j:count=5",
+    },
+    Alias {
+        name: "count-to-6",
+        spec: "neo4j:count=6",
+    },
+    Alias {
+        name: "count-to-7",
+        spec: "neo4j:count=7",
+    },
+];
+
+/// All policies, in the order of the reference table.
+#[must_use]
+pub fn list() -> &'static [Entry] {
+    POLICIES
+}
+
+/// All short names.
+#[must_use]
+pub fn aliases() -> &'static [Alias] {
+    ALIASES
+}
+
+/// A parsed specification: a policy of the registry with a value for every parameter.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Spec {
+    /// The policy's name in the registry.
+    pub name: &'static str,
+    /// Value of every parameter, defaults filled in, in the order of [`Entry::parameters`].
+    pub params: Vec<(&'static str, String)>,
+    /// The hit protocol, if the specification names one.
+    pub protocol: Option<Protocol>,
+}
+
+impl std::fmt::Display for Spec {
+    /// Writes the whole specification, which parses to the same value.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}", self.name)?;
+        let protocol = self.protocol.map(|p| ("protocol", p.name().to_string()));
+        for (i, (key, value)) in self.params.iter().chain(protocol.iter()).enumerate() {
+            write!(f, "{}{key}={value}", if i == 0 { ':' } else { ',' })?;
+        }
+        Ok(())
+    }
+}
+
+impl Spec {
+    /// Reads a specification and checks names and values.
+    ///
+    /// # Errors
+    /// Unknown names, malformed text and values out of range, each naming what would be accepted.
+    pub fn parse(text: &str) -> Result<Self, PolicyError> {
+        let (name, rest) = text.split_once(':').unwrap_or((text, ""));
+        let name = name.trim();
+        let alias = ALIASES.iter().find(|alias| alias.name == name);
+        let (name, implied) = match alias {
+            Some(alias) => alias.spec.split_once(':').unwrap_or((alias.spec, "")),
+            None => (name, ""),
+        };
+        let entry = POLICIES
+            .iter()
+            .find(|entry| entry.name == name)
+            .ok_or_else(|| PolicyError::UnknownPolicy {
+                name: name.to_string(),
+                suggestion: closest(name),
+            })?;
+        let mut spec = Self {
+            name: entry.name,
+            params: entry
+                .parameters
+                .iter()
+                .map(|p| (p.name, p.default.to_string()))
+                .collect(),
+            protocol: None,
+        };
+        for part in implied
+            .split(',')
+            .chain(rest.split(','))
+            .filter(|part| !part.is_empty())
+        {
+            let (key, value) = part.split_once('=').ok_or_else(|| PolicyError::Malformed {
+                spec: text.to_string(),
+                part: part.to_string(),
+            })?;
+            spec.set(entry, key.trim(), value.trim())?;
+        }
+        Ok(spec)
+    }
+
+    fn set(&mut self, entry: &Entry, key: &str, value: &str) -> Result<(), PolicyError> {
+        if key == "protocol" {
+            let found = Protocol::ALL.iter().find(|(name, _)| *name == value);
+            let names = Protocol::ALL.map(|(name, _)| name).join("|");
+            let (_, protocol) = found.ok_or_else(|| self.bad_value(key, value, &names))?;
+            self.protocol = Some(*protocol);
+            return Ok(());
+        }
+        let Some(at) = entry.parameters.iter().position(|p| p.name == key) else {
+            let mut known: Vec<_> = entry.parameters.iter().map(|p| p.name).collect();
+            known.push("protocol");
+            return Err(PolicyError::UnknownParameter {
+                policy: entry.name.to_string(),
+                parameter: key.to_string(),
+                known: known.join(", "),
+            });
+        };
+        if !accepts(entry.parameters[at].accepts, value) {
+            return Err(self.bad_value(key, value, entry.parameters[at].accepts));
+        }
+        self.params[at].1 = value.to_string();
+        Ok(())
+    }
+
+    fn bad_value(&self, key: &str, value: &str, expected: &str) -> PolicyError {
+        PolicyError::BadValue {
+            policy: self.name.to_string(),
+            parameter: key.to_string(),
+            value: value.to_string(),
+            expected: expected.to_string(),
+        }
+    }
+
+    /// The value of a parameter; the registry guarantees that it is there and in range.
+    fn value(&self, key: &str) -> &str {
+        let found = self.params.iter().find(|(name, _)| *name == key);
+        found.map_or("", |(_, value)| value)
+    }
+
+    fn number<T: std::str::FromStr + Default>(&self, key: &str) -> T {
+        self.value(key).parse().unwrap_or_default()
+    }
+
+    fn arm(&self) -> Arm {
+        if self.value("arm") == "thread" {
+            Arm::Thread
+        } else {
+            Arm::Global
+        }
+    }
+}
+
+/// Whether `value` fits a range `low..=high` (integer or decimal, as written) or a choice `a|b|c`.
+fn accepts(range: &str, value: &str) -> bool {
+    let Some((low, high)) = range.split_once("..=") else {
+        return range.split('|').any(|choice| choice == value);
+    };
+    if low.contains('.') {
+        let number = |text: &str| text.parse::<f64>().ok().filter(|x| x.is_finite());
+        return match (number(low), number(value), number(high)) {
+            (Some(low), Some(x), Some(high)) => low <= x && x <= high,
+            _ => false,
+        };
+    }
+    match (
+        low.parse::<u64>(),
+        value.parse::<u64>(),
+        high.parse::<u64>(),
+    ) {
+        (Ok(low), Ok(x), Ok(high)) => low <= x && x <= high,
+        _ => false,
+    }
+}
+
+/// The known name nearest to `name`, if at most two letters differ.
+fn closest(name: &str) -> Option<String> {
+    let names = POLICIES
+        .iter()
+        .map(|e| e.name)
+        .chain(ALIASES.iter().map(|a| a.name));
+    let (distance, best) = names
+        .map(|known| (edit_distance(name, known), known))
+        .min()?;
+    (distance <= 2).then(|| best.to_string())
+}
+
+fn edit_distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, y) in b.iter().enumerate() {
+            let change = diagonal + usize::from(x != *y);
+            diagonal = row[j + 1];
+            row[j + 1] = change.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[b.len()]
+}
+
+/// Something to do with a policy of whatever type.
+pub trait Visitor<F: Frames + ?Sized> {
+    /// What it results in.
+    type Output;
+    /// Does it.
+    fn visit<P: Policy<F> + 'static>(self, policy: P) -> Self::Output;
+}
+
+/// Builds the policy of `spec` for `capacity` (in the unit of [`Frames::weight`]) and hands it over with its
+/// own type.
+///
+/// # Errors
+/// A capacity of 0, or a policy that needs the future.
+pub fn visit<F: Frames + ?Sized, V: Visitor<F>>(
+    spec: &Spec,
+    capacity: u64,
+    seed: u64,
+    visitor: V,
+) -> Result<V::Output, PolicyError> {
+    if capacity == 0 {
+        return Err(PolicyError::ZeroCapacity);
+    }
+    Ok(match spec.name {
+        "random" => visitor.visit(Random::new(seed)),
+        "fifo" => visitor.visit(Fifo::new()),
+        "clock" => visitor.visit(clock(spec.arm(), seed)),
+        "gclock" => {
+            let config = GClockConfig {
+                max: spec.number("max"),
+                init: spec.number("init"),
+                threshold: spec.number("threshold"),
+                arm: spec.arm(),
+            };
+            visitor.visit(GClock::new(config, seed))
+        }
+        "neo4j" => visitor.visit(neo4j(spec.number("count"), spec.arm(), seed)),
+        name => {
+            return Err(PolicyError::Offline {
+                name: name.to_string(),
+            });
+        }
+    })
+}
+
+/// Builds the policy of a specification, boxed.
+///
+/// # Errors
+/// As [`Spec::parse`] and [`visit`].
+pub fn parse<F: Frames + ?Sized>(
+    spec: &str,
+    capacity: u64,
+    seed: u64,
+) -> Result<Box<dyn Policy<F>>, PolicyError> {
+    struct Boxing;
+    impl<F: Frames + ?Sized> Visitor<F> for Boxing {
+        type Output = Box<dyn Policy<F>>;
+        fn visit<P: Policy<F> + 'static>(self, policy: P) -> Self::Output {
+            Box::new(policy)
+        }
+    }
+    visit(&Spec::parse(spec)?, capacity, seed, Boxing)
+}
+
+#[cfg(test)]
+mod tests;
