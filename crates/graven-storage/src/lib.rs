@@ -2,8 +2,14 @@
 
 mod bitpack;
 mod bytes;
+pub mod catalog;
+mod contract;
+mod error;
 pub mod ids;
 pub mod value;
 
+pub use catalog::Catalog;
+pub use contract::*;
+pub use error::{Error, Result};
 pub use ids::{Direction, KeyId, LabelId, NodeId, RelId, StoreId, TypeId};
 pub use value::PropertyValue;
