@@ -1,0 +1,291 @@
+//! The catalogue: names, label sets, stores, indexes, statistics of one snapshot, all in memory.
+//!
+//! # How it works
+//! Written as one run of bytes into a chain of catalogue pages ([`crate::chain`]), read whole when a store is
+//! opened. Labels, types and keys are numbered densely in the order they were met. Every node belongs to one
+//! *label set*; [`Statistics`] count relationships per (label set, type, label set), from which the counts per
+//! label are exact sums.
+//!
+//! # Costs
+//! Memory is charged to the budget by [`crate::Store::open`]. Look-ups by name hash; all else is indexing.
+
+pub(crate) mod encode;
+pub mod statistics;
+
+use crate::ids::{Direction, KeyId, LabelId, NodeId, RelId, StoreId, TypeId};
+use foldhash::HashMap;
+use graven_pagecache::PageRef;
+use std::sync::Arc;
+
+pub use statistics::{Statistics, TypeStatistics};
+
+/// Names of one kind with their dense numbers.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Names {
+    list: Vec<Arc<str>>,
+    numbers: HashMap<Arc<str>, u32>,
+}
+
+impl Names {
+    pub(crate) fn intern(&mut self, name: &str) -> u32 {
+        if let Some(number) = self.numbers.get(name) {
+            return *number;
+        }
+        let number = u32::try_from(self.list.len()).expect("fewer than 2^32 names");
+        let name: Arc<str> = Arc::from(name);
+        self.list.push(name.clone());
+        self.numbers.insert(name, number);
+        number
+    }
+
+    fn number(&self, name: &str) -> Option<u32> {
+        self.numbers.get(name).copied()
+    }
+
+    pub(crate) fn name(&self, number: u32) -> Option<&Arc<str>> {
+        self.list.get(number as usize)
+    }
+
+    pub(crate) fn list(&self) -> &[Arc<str>] {
+        &self.list
+    }
+}
+
+/// What a store holds.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[non_exhaustive]
+pub enum StoreKind {
+    /// The label set of every node.
+    NodeLabels,
+    /// One property of nodes.
+    NodeColumn(KeyId),
+    /// One direction of one relationship type.
+    Adjacency(TypeId, Direction),
+    /// One property of the relationships of one type.
+    RelationshipColumn(TypeId, KeyId),
+    /// An index; its number in [`Catalog::indexes`].
+    Index(u32),
+}
+
+/// A store as the catalogue describes it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StoreDescription {
+    /// Its number, the first part of the keys of the segment directory.
+    pub id: StoreId,
+    /// What it holds.
+    pub kind: StoreKind,
+    /// Segments in the directory (leaf pages of an index).
+    pub segments: u64,
+    /// Pages, those of chains and inner pages included.
+    pub pages: u64,
+    /// Bytes of those pages.
+    pub bytes: u64,
+    /// Entries: values, relationships, index keys, nodes with labels.
+    pub entries: u64,
+}
+
+/// An index as the catalogue describes it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct IndexDescription {
+    /// Label of the nodes indexed.
+    pub label: LabelId,
+    /// Properties that make the key, in order; one for now.
+    pub keys: Vec<KeyId>,
+    /// At most one node per key.
+    pub unique: bool,
+    /// Nodes in the index.
+    pub entries: u64,
+    /// Distinct keys.
+    pub distinct: u64,
+    pub(crate) root: Option<PageRef>,
+    pub(crate) height: u32,
+}
+
+/// A range of relationship ids that belong to one type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct RelationshipExtent {
+    pub(crate) first: u64,
+    pub(crate) count: u64,
+    pub(crate) rel_type: TypeId,
+}
+
+/// Names, stores, indexes and statistics of one snapshot.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Catalog {
+    pub(crate) labels: Names,
+    pub(crate) types: Names,
+    pub(crate) keys: Names,
+    pub(crate) label_sets: Vec<Vec<LabelId>>,
+    pub(crate) stores: Vec<StoreDescription>,
+    pub(crate) indexes: Vec<IndexDescription>,
+    pub(crate) extents: Vec<RelationshipExtent>,
+    pub(crate) next_node: u64,
+    pub(crate) next_relationship: u64,
+    pub(crate) statistics: Statistics,
+}
+
+impl Catalog {
+    /// The label called `name`.
+    #[must_use]
+    pub fn label(&self, name: &str) -> Option<LabelId> {
+        self.labels.number(name).map(LabelId)
+    }
+
+    /// The relationship type called `name`.
+    #[must_use]
+    pub fn rel_type(&self, name: &str) -> Option<TypeId> {
+        self.types.number(name).map(TypeId)
+    }
+
+    /// The property key called `name`.
+    #[must_use]
+    pub fn key(&self, name: &str) -> Option<KeyId> {
+        self.keys.number(name).map(KeyId)
+    }
+
+    /// Name of a label.
+    #[must_use]
+    pub fn label_name(&self, id: LabelId) -> Option<&Arc<str>> {
+        self.labels.name(id.0)
+    }
+
+    /// Name of a relationship type.
+    #[must_use]
+    pub fn type_name(&self, id: TypeId) -> Option<&Arc<str>> {
+        self.types.name(id.0)
+    }
+
+    /// Name of a property key.
+    #[must_use]
+    pub fn key_name(&self, id: KeyId) -> Option<&Arc<str>> {
+        self.keys.name(id.0)
+    }
+
+    /// All labels; the position is the [`LabelId`].
+    #[must_use]
+    pub fn labels(&self) -> &[Arc<str>] {
+        self.labels.list()
+    }
+
+    /// All relationship types; the position is the [`TypeId`].
+    #[must_use]
+    pub fn types(&self) -> &[Arc<str>] {
+        self.types.list()
+    }
+
+    /// All property keys; the position is the [`KeyId`].
+    #[must_use]
+    pub fn keys(&self) -> &[Arc<str>] {
+        self.keys.list()
+    }
+
+    /// All stores, ascending by id.
+    #[must_use]
+    pub fn stores(&self) -> &[StoreDescription] {
+        &self.stores
+    }
+
+    /// The store of `kind`, if the file has one.
+    #[must_use]
+    pub fn store(&self, kind: StoreKind) -> Option<&StoreDescription> {
+        self.stores.iter().find(|store| store.kind == kind)
+    }
+
+    /// All indexes; the position is the number in [`StoreKind::Index`].
+    #[must_use]
+    pub fn indexes(&self) -> &[IndexDescription] {
+        &self.indexes
+    }
+
+    /// The index of (label, key), if there is one.
+    #[must_use]
+    pub fn index(&self, label: LabelId, key: KeyId) -> Option<&IndexDescription> {
+        self.indexes
+            .iter()
+            .find(|index| index.label == label && index.keys == [key])
+    }
+
+    /// Node ids are below this.
+    #[must_use]
+    pub fn node_id_limit(&self) -> u64 {
+        self.next_node
+    }
+
+    /// Relationship ids are below this.
+    #[must_use]
+    pub fn relationship_id_limit(&self) -> u64 {
+        self.next_relationship
+    }
+
+    /// Counts of nodes and relationships.
+    #[must_use]
+    pub fn statistics(&self) -> &Statistics {
+        &self.statistics
+    }
+
+    /// The distinct combinations of labels that nodes have; label ids ascend in each.
+    #[must_use]
+    pub fn label_sets(&self) -> &[Vec<LabelId>] {
+        &self.label_sets
+    }
+
+    /// Nodes with `label`.
+    #[must_use]
+    pub fn label_count(&self, label: LabelId) -> u64 {
+        (self.label_sets.iter().zip(&self.statistics.label_set_nodes))
+            .filter(|(set, _)| set.contains(&label))
+            .map(|(_, count)| count)
+            .sum()
+    }
+
+    /// Relationships of `rel_type` from a node labelled `start` to one labelled `end`; `None` means any.
+    #[must_use]
+    pub fn pattern_count(
+        &self,
+        start: Option<LabelId>,
+        rel_type: Option<TypeId>,
+        end: Option<LabelId>,
+    ) -> u64 {
+        let matches = |set: u32, label: Option<LabelId>| {
+            label.is_none_or(|label| {
+                self.label_sets
+                    .get(set as usize)
+                    .is_some_and(|set| set.contains(&label))
+            })
+        };
+        (self.statistics.patterns.iter())
+            .filter(|(pattern, _)| {
+                rel_type.is_none_or(|wanted| wanted == pattern.1)
+                    && matches(pattern.0, start)
+                    && matches(pattern.2, end)
+            })
+            .map(|(_, count)| count)
+            .sum()
+    }
+
+    /// Type of a relationship id, by the extents that ids were handed out in.
+    #[must_use]
+    pub fn type_of(&self, relationship: RelId) -> Option<TypeId> {
+        let behind = self
+            .extents
+            .partition_point(|extent| extent.first <= relationship.0);
+        let extent = self.extents.get(behind.checked_sub(1)?)?;
+        (relationship.0 - extent.first < extent.count).then_some(extent.rel_type)
+    }
+
+    /// Whether every node id fits 32 bits.
+    #[must_use]
+    pub fn node_ids_fit_u32(&self) -> bool {
+        self.next_node <= u64::from(u32::MAX)
+    }
+
+    pub(crate) fn check_node(&self, node: NodeId) -> crate::Result<()> {
+        if node.0 < self.next_node {
+            return Ok(());
+        }
+        Err(crate::Error::NoSuchNode {
+            node: node.0,
+            limit: self.next_node,
+        })
+    }
+}

@@ -1,0 +1,54 @@
+//! Counts that the planner reads: nodes per label set, relationships per type and per pattern.
+
+use crate::ids::{Direction, TypeId};
+use std::collections::BTreeMap;
+
+/// Counts of nodes and relationships of one snapshot.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Statistics {
+    /// Nodes in all.
+    pub nodes: u64,
+    /// Relationships in all.
+    pub relationships: u64,
+    /// Nodes per label set; the position is that of [`super::Catalog::label_sets`].
+    pub label_set_nodes: Vec<u64>,
+    /// Per relationship type; the position is the [`TypeId`].
+    pub types: Vec<TypeStatistics>,
+    /// Relationships per (label set of the start, type, label set of the end).
+    pub patterns: BTreeMap<(u32, TypeId, u32), u64>,
+}
+
+/// Counts of one relationship type.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TypeStatistics {
+    /// Relationships.
+    pub relationships: u64,
+    /// Nodes with at least one relationship that starts there.
+    pub start_nodes: u64,
+    /// Nodes with at least one relationship that ends there.
+    pub end_nodes: u64,
+    /// Most relationships that start at one node.
+    pub out_degree_max: u64,
+    /// Most relationships that end at one node.
+    pub in_degree_max: u64,
+}
+
+impl TypeStatistics {
+    /// Nodes with a list in `direction`.
+    #[must_use]
+    pub fn list_count(&self, direction: Direction) -> u64 {
+        match direction {
+            Direction::Out => self.start_nodes,
+            Direction::In => self.end_nodes,
+        }
+    }
+
+    /// Longest list in `direction`.
+    #[must_use]
+    pub fn degree_max(&self, direction: Direction) -> u64 {
+        match direction {
+            Direction::Out => self.out_degree_max,
+            Direction::In => self.in_degree_max,
+        }
+    }
+}
