@@ -3,9 +3,11 @@
 mod bitpack;
 mod bytes;
 pub mod catalog;
+mod column_segment;
 mod contract;
 mod error;
 pub mod ids;
+mod key;
 pub mod value;
 
 pub use catalog::Catalog;
