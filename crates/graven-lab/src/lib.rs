@@ -1,1 +1,4 @@
 //! Experiments: benchmarks, simulation, reports.
+
+pub mod bench_cache;
+pub mod machine;

@@ -1,0 +1,196 @@
+//! Cost of a hit and of a pin, beside a plain read of the same pages.
+
+use std::sync::Arc;
+use std::sync::Barrier;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use graven_io::File;
+use graven_pagecache::{FileId, PageCache, page::HEADER_BYTES};
+
+use super::data::{KIND, content, page_ref};
+use super::huge_slab::HugeSlab;
+use super::report::{Access, CacheReport, Samples};
+use super::{CacheBench, CacheBenchError, HIT_CLASS, class, clock, zipf};
+
+/// Accesses in the trace of one thread.
+const TRACE_LENGTH: usize = 1 << 20;
+/// Accesses between two looks at the clock's flag.
+const STRIDE: usize = 4096;
+
+/// Result of one measurement.
+struct Outcome {
+    accesses: u64,
+    seconds: f64,
+    cpu_seconds: f64,
+    wrong: u64,
+}
+
+/// Measures one set of resident pages with every policy and number of threads.
+pub(super) fn measure(
+    bench: &CacheBench,
+    set: &str,
+    bytes: u64,
+    file: &Arc<dyn File>,
+    report: &mut CacheReport,
+    progress: &mut dyn FnMut(&str),
+) -> Result<(), CacheBenchError> {
+    let class = class(HIT_CLASS);
+    let pages = bytes / class.bytes() as u64;
+    let threads_max = bench.threads.iter().copied().max().unwrap_or(1);
+    let traces = zipf::traces(
+        pages as u32,
+        threads_max,
+        TRACE_LENGTH.min(pages as usize * 64),
+    );
+    // Room for every page besides the evictor's free frames, tables and bookkeeping.
+    let cache = bench.cache(bytes + bytes / 4 + (16 << 20), &bench.policies[0], false)?;
+    let id = cache.add_file(Arc::clone(file))?;
+    for number in 0..pages {
+        drop(cache.pin(id, page_ref(class, number), KIND)?);
+    }
+    let slab = HugeSlab::new(bytes as usize).map_err(CacheBenchError::NoUring)?;
+    let page_bytes = class.bytes();
+    let floor = |number: u32| slab.read(number as usize * page_bytes + HEADER_BYTES);
+    let subject = Subject { cache: &cache, id };
+
+    for &threads in &bench.threads {
+        progress(&format!("hits, {set} set, {threads} threads"));
+        let traces = &traces[..threads];
+        let mut floors = Samples::default();
+        let mut samples: Vec<_> = bench
+            .policies
+            .iter()
+            .map(|_| <[Samples; 2]>::default())
+            .collect();
+        let faults_before = cache.stats().per_kind.total().faults;
+        for _ in 0..bench.rounds {
+            floors.push(&time(bench, traces, |number| (floor(number), 0)));
+            for (policy, [reads, pins]) in bench.policies.iter().zip(&mut samples) {
+                cache.set_policy(policy)?;
+                let read = time(bench, traces, |number| {
+                    (subject.read(number), content(number.into()))
+                });
+                let pin = time(bench, traces, |number| {
+                    (subject.pin(number), content(number.into()))
+                });
+                for (outcome, samples) in [(read, reads), (pin, pins)] {
+                    if outcome.wrong > 0 {
+                        return Err(CacheBenchError::Wrong {
+                            count: outcome.wrong,
+                            of: outcome.accesses,
+                        });
+                    }
+                    samples.push(&outcome);
+                }
+            }
+        }
+        let faults = cache.stats().per_kind.total().faults - faults_before;
+        report.hit_row(set, bytes, Access::Floor, "", threads, &floors, 0);
+        for (policy, [reads, pins]) in bench.policies.iter().zip(&samples) {
+            report.hit_row(set, bytes, Access::Read, policy, threads, reads, faults);
+            report.hit_row(set, bytes, Access::Pin, policy, threads, pins, faults);
+        }
+    }
+    Ok(())
+}
+
+/// The page cache as the threads use it.
+struct Subject<'a> {
+    cache: &'a PageCache,
+    id: FileId,
+}
+
+impl Subject<'_> {
+    /// One optimistic read; 0, which no page holds, if it fails.
+    #[inline]
+    fn read(&self, number: u32) -> u64 {
+        let page = page_ref(class(HIT_CLASS), u64::from(number));
+        self.cache
+            .read(self.id, page, KIND, |view| view.u64_at(0))
+            .unwrap_or(0)
+    }
+
+    /// One pin, a read through it, and its release.
+    #[inline]
+    fn pin(&self, number: u32) -> u64 {
+        let page = page_ref(class(HIT_CLASS), u64::from(number));
+        let Ok(pin) = self.cache.pin(self.id, page, KIND) else {
+            return 0;
+        };
+        pin.first_chunk()
+            .map_or(0, |bytes| u64::from_le_bytes(*bytes))
+    }
+}
+
+impl Samples {
+    fn push(&mut self, outcome: &Outcome) {
+        let accesses = outcome.accesses as f64;
+        self.cpu.push(outcome.cpu_seconds / accesses);
+        self.rate.push(accesses / outcome.seconds);
+    }
+}
+
+/// Lets every thread run through its trace over and over for the time of one measurement. `access` gives
+/// what it read and what it should have read.
+fn time(
+    bench: &CacheBench,
+    traces: &[Vec<u32>],
+    access: impl Fn(u32) -> (u64, u64) + Sync,
+) -> Outcome {
+    let stop = AtomicBool::new(false);
+    let barrier = Barrier::new(traces.len() + 1);
+    std::thread::scope(|scope| {
+        let workers: Vec<_> = traces
+            .iter()
+            .map(|trace| {
+                let (stop, barrier, access) = (&stop, &barrier, &access);
+                scope.spawn(move || {
+                    let warm_up = &trace[..trace.len() / 4];
+                    let mut wrong = differing(warm_up, access);
+                    barrier.wait();
+                    let (start, mut accesses) = (clock::thread_cpu(), 0);
+                    'time: loop {
+                        for stretch in trace.chunks(STRIDE) {
+                            wrong += differing(stretch, access);
+                            accesses += stretch.len() as u64;
+                            if stop.load(Ordering::Relaxed) {
+                                break 'time;
+                            }
+                        }
+                    }
+                    (accesses, clock::thread_cpu() - start, wrong)
+                })
+            })
+            .collect();
+        barrier.wait();
+        let start = Instant::now();
+        std::thread::sleep(Duration::from_secs_f64(bench.hit_seconds));
+        stop.store(true, Ordering::Relaxed);
+        let mut outcome = Outcome {
+            accesses: 0,
+            seconds: 0.0,
+            cpu_seconds: 0.0,
+            wrong: 0,
+        };
+        for worker in workers {
+            let (accesses, cpu_seconds, wrong) = worker.join().expect("no access panics");
+            outcome.accesses += accesses;
+            outcome.cpu_seconds += cpu_seconds;
+            outcome.wrong += wrong;
+        }
+        outcome.seconds = start.elapsed().as_secs_f64();
+        outcome
+    })
+}
+
+/// How many accesses of `stretch` read something else than they should.
+#[inline(always)]
+fn differing(stretch: &[u32], access: &impl Fn(u32) -> (u64, u64)) -> u64 {
+    let mut wrong = 0;
+    for &number in stretch {
+        let (read, expected) = access(number);
+        wrong += u64::from(read != expected);
+    }
+    wrong
+}
