@@ -21,12 +21,14 @@ struct Program {
 
 #[derive(Subcommand, Debug)]
 enum Command {
+    Bench(command::bench::Bench),
     Import(command::import::Import),
     Generate(command::generate::Generate),
 }
 
 fn main() -> ExitCode {
     let outcome = match Program::parse().command {
+        Command::Bench(command) => command.run(),
         Command::Import(command) => command.run(),
         Command::Generate(command) => command.run(),
     };
