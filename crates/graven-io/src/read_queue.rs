@@ -14,6 +14,9 @@ use crate::{Error, Operation, Result};
 /// Most scattered destinations of one read.
 pub const PARTS_MAX: usize = 16;
 
+/// Most bytes of one destination: what one system call reads.
+const PART_BYTES_MAX: usize = 1 << 30;
+
 /// One destination of a read; laid out as the kernel's `iovec`.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
@@ -106,7 +109,11 @@ impl ReadRequest {
 
     /// Refuses requests that no backend, or not a file of this `alignment`, could carry out.
     pub(crate) fn check(&self, path: &Path, alignment: usize) -> Result<()> {
-        if self.parts().iter().any(|part| part.bytes == 0) {
+        if self
+            .parts()
+            .iter()
+            .any(|part| part.bytes == 0 || part.bytes > PART_BYTES_MAX)
+        {
             let (parts, bytes) = (self.part_count, self.bytes() as u64);
             return Err(Error::BadRequest {
                 offset: self.offset,
