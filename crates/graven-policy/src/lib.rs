@@ -12,7 +12,7 @@
 //! Hits reach the policy in one of the ways that [`HitKind`] names; only [`HitKind::Append`] calls code.
 //!
 //! # Invariants
-//! Every policy keeps these; the conformance kit tests them, [`Policy::check`] recounts the structure.
+//! Every policy keeps these; [`conformance`] tests them, [`Policy::check`] recounts the structure.
 //! * PO-1 A frame is resident in the policy from `on_load` until `evict` returns it or `on_remove` names it.
 //! * PO-2 `evict` returns only frames that [`Frames::try_claim`] answered with [`Claim::Claimed`].
 //! * PO-3 A busy frame keeps its place in the order (list policies may move it to the far end of its own
@@ -24,15 +24,24 @@
 //! # Source
 //! Contract and exact semantics: the founding documents and the papers named in each policy's file.
 
+pub mod belady;
 pub mod clock;
+pub mod conformance;
 mod error;
+pub mod eviction_queue;
 pub mod fifo;
 pub mod gclock;
+mod ghost;
+pub mod history;
 mod lists;
+pub mod lru;
+pub mod muninn;
 pub mod neo4j;
+mod page_index;
 pub mod random;
 pub mod registry;
 mod rng;
+pub mod simulator;
 mod slots;
 
 pub use error::PolicyError;
@@ -145,6 +154,17 @@ pub trait Policy<F: Frames + ?Sized>: Send {
     fn eviction_batch(&self, frames: usize) -> usize {
         let _ = frames;
         1
+    }
+
+    /// Whether the policy wants [`Policy::evict`] to be called although there is room (after a hit that made
+    /// a page fall out of its lists). A cache may wait for the next fault instead.
+    fn has_surplus(&self) -> bool {
+        false
+    }
+
+    /// Figures worth printing beside the hit ratio, by name.
+    fn figures(&self) -> Vec<(&'static str, f64)> {
+        Vec::new()
     }
 
     /// `page` left `frame` outside the policy's choice (truncated, dropped, resized away).

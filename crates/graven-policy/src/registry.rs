@@ -6,12 +6,14 @@
 //! is no parameter of a policy: it tells the page cache how hits reach it. [`visit`] builds the policy with
 //! its own type, so that a simulation loop is compiled per policy; [`parse`] boxes it.
 
-use crate::clock::clock;
-use crate::fifo::Fifo;
-use crate::gclock::{Arm, GClock, GClockConfig};
-use crate::neo4j::neo4j;
-use crate::random::Random;
-use crate::{Frames, Policy, PolicyError};
+use crate::PolicyError;
+use crate::gclock::Arm;
+
+mod build;
+mod catalogue;
+
+pub use build::{Visitor, parse, visit};
+use catalogue::{ALIASES, POLICIES};
 
 /// How hits reach the policy; interpreted by the page cache.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
@@ -85,135 +87,16 @@ pub struct Alias {
     pub spec: &'static str,
 }
 
-const fn parameter(
-    name: &'static str,
-    default: &'static str,
-    accepts: &'static str,
-    help: &'static str,
-) -> Parameter {
-    Parameter {
-        name,
-        default,
-        accepts,
-        help,
-    }
-}
-
-const fn entry(
-    name: &'static str,
-    summary: &'static str,
-    parameters: &'static [Parameter],
-) -> Entry {
-    Entry {
-        name,
-        summary,
-        parameters,
-        live: true,
-    }
-}
-
-const ARM: Parameter = parameter(
-    "arm",
-    "global",
-    "global|thread",
-    "one arm, or a random start for every eviction",
-);
-
-const POLICIES: &[Entry] = &[
-    entry("random", "the victim is drawn", &[]),
-    entry("fifo", "first in, first out", &[]),
-    entry("clock", "second chance: one reference bit", &[ARM]),
-    entry(
-        "gclock",
-        "clock with saturating usage counts",
-        &[
-            parameter("max", "7", "1..=7", "largest usage a hit may reach"),
-            parameter("init", "1", "0..=7", "usage of a newcomer"),
-            parameter("threshold", "1", "0..=6", "evict at this usage or below"),
-            ARM,
-        ],
-    ),
-    entry(
-        "neo4j",
-        "Neo4j's clock: newcomers at 1, counts up to 4, evict at 1",
-        &[
-            parameter("count", "4", "1..=7", "largest usage (count to k)"),
-            ARM,
-        ],
-    ),
-];
-
-const ALIASES: &[Alias] = &[
-    Alias {
-        name: "gclock-2bit",
-        spec: "gclock:max=3,init=0,threshold=0",
-    },
-    Alias {
-        name: "gclock-3bit",
-        spec: "gclock:max=7,init=0,threshold=0",
-    },
-    Alias {
-        name: "neo4j-2",
-        spec: "neo4j:count=2",
-    },
-    Alias {
-        name: "neo4j-3",
-        spec: "neo4j:count=3",
-    },
-    Alias {
-        name: "neo4j-5",
-        spec: "neo4j:count=5",
-    },
-    Alias {
-        name: "neo4j-6",
-        spec: "neo4j:count=6",
-    },
-    Alias {
-        name: "neo4j-7",
-        spec: "neo4j:count=7",
-    },
-    Alias {
-        name: "neo4j-rand",
-        spec: "neo4j:arm=thread",
-    },
-    Alias {
-        name: "neo4j-7-rand",
-        spec: "neo4j:count=7,arm=thread",
-    },
-    Alias {
-        name: "count-to-1",
-        spec: "neo4j:count=1",
-    },
-    Alias {
-        name: "count-to-2",
-        spec: "neo4j:count=2",
-    },
-    Alias {
-        name: "count-to-3",
-        spec: "neo4j:count=3",
-    },
-    Alias {
-        name: "count-to-4",
-        spec: "neo4j:count=4",
-    },
-    Alias {
-        name: "count-to-5",
-        spec: "neo4j:count=5",
-    },
-    Alias {
-        name: "count-to-6",
-        spec: "neo4j:count=6",
-    },
-    Alias {
-        name: "count-to-7",
-        spec: "neo4j:count=7",
-    },
-];
-
 /// All policies, in the order of the reference table.
 #[must_use]
 pub fn list() -> &'static [Entry] {
     POLICIES
+}
+
+/// Whether `spec` names a policy that can run in a live cache.
+#[must_use]
+pub fn is_live(spec: &str) -> bool {
+    Spec::parse(spec).is_ok_and(|spec| POLICIES.iter().any(|e| e.name == spec.name && e.live))
 }
 
 /// All short names.
@@ -387,69 +270,6 @@ fn edit_distance(a: &str, b: &str) -> usize {
         }
     }
     row[b.len()]
-}
-
-/// Something to do with a policy of whatever type.
-pub trait Visitor<F: Frames + ?Sized> {
-    /// What it results in.
-    type Output;
-    /// Does it.
-    fn visit<P: Policy<F> + 'static>(self, policy: P) -> Self::Output;
-}
-
-/// Builds the policy of `spec` for `capacity` (in the unit of [`Frames::weight`]) and hands it over with its
-/// own type.
-///
-/// # Errors
-/// A capacity of 0, or a policy that needs the future.
-pub fn visit<F: Frames + ?Sized, V: Visitor<F>>(
-    spec: &Spec,
-    capacity: u64,
-    seed: u64,
-    visitor: V,
-) -> Result<V::Output, PolicyError> {
-    if capacity == 0 {
-        return Err(PolicyError::ZeroCapacity);
-    }
-    Ok(match spec.name {
-        "random" => visitor.visit(Random::new(seed)),
-        "fifo" => visitor.visit(Fifo::new()),
-        "clock" => visitor.visit(clock(spec.arm(), seed)),
-        "gclock" => {
-            let config = GClockConfig {
-                max: spec.number("max"),
-                init: spec.number("init"),
-                threshold: spec.number("threshold"),
-                arm: spec.arm(),
-            };
-            visitor.visit(GClock::new(config, seed))
-        }
-        "neo4j" => visitor.visit(neo4j(spec.number("count"), spec.arm(), seed)),
-        name => {
-            return Err(PolicyError::Offline {
-                name: name.to_string(),
-            });
-        }
-    })
-}
-
-/// Builds the policy of a specification, boxed.
-///
-/// # Errors
-/// As [`Spec::parse`] and [`visit`].
-pub fn parse<F: Frames + ?Sized>(
-    spec: &str,
-    capacity: u64,
-    seed: u64,
-) -> Result<Box<dyn Policy<F>>, PolicyError> {
-    struct Boxing;
-    impl<F: Frames + ?Sized> Visitor<F> for Boxing {
-        type Output = Box<dyn Policy<F>>;
-        fn visit<P: Policy<F> + 'static>(self, policy: P) -> Self::Output {
-            Box::new(policy)
-        }
-    }
-    visit(&Spec::parse(spec)?, capacity, seed, Boxing)
 }
 
 #[cfg(test)]

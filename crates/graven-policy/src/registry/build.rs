@@ -1,0 +1,94 @@
+//! Construction: from a checked specification to a policy of its own type, or a boxed one.
+
+use super::Spec;
+use crate::clock::clock;
+use crate::eviction_queue::EvictionQueue;
+use crate::fifo::Fifo;
+use crate::gclock::{GClock, GClockConfig};
+use crate::history::{History, Memory};
+use crate::lru::Lru;
+use crate::muninn::{Mode, Muninn};
+use crate::neo4j::neo4j;
+use crate::random::Random;
+use crate::{Frames, Policy, PolicyError};
+
+/// Something to do with a policy of whatever type.
+pub trait Visitor<F: Frames + ?Sized> {
+    /// What it results in.
+    type Output;
+    /// Does it.
+    fn visit<P: Policy<F> + 'static>(self, policy: P) -> Self::Output;
+}
+
+/// Builds the policy of `spec` for `capacity` (in the unit of [`Frames::weight`]) and hands it over with its
+/// own type.
+///
+/// # Errors
+/// A capacity of 0, or a policy that needs the future.
+#[rustfmt::skip]
+pub fn visit<F: Frames + ?Sized, V: Visitor<F>>(
+    spec: &Spec,
+    capacity: u64,
+    seed: u64,
+    visitor: V,
+) -> Result<V::Output, PolicyError> {
+    if capacity == 0 {
+        return Err(PolicyError::ZeroCapacity);
+    }
+    Ok(match spec.name {
+        "random" => visitor.visit(Random::new(seed)),
+        "fifo" => visitor.visit(Fifo::new()),
+        "lru" => visitor.visit(Lru::new(capacity)),
+        "eviction-queue" => visitor.visit(EvictionQueue::new()),
+        "clock" => visitor.visit(clock(spec.arm(), seed)),
+        "gclock" => visitor.visit(GClock::new(gclock_config(spec), seed)),
+        "neo4j" => visitor.visit(neo4j(spec.number("count"), spec.arm(), seed)),
+        "muninn" => visitor.visit(Muninn::new(mode(spec), seed)),
+        "history" => visitor.visit(History::new(spec.number("max"), memory(spec), spec.arm(), capacity, seed)),
+        name => return Err(PolicyError::Offline { name: name.to_string() }),
+    })
+}
+
+fn gclock_config(spec: &Spec) -> GClockConfig {
+    GClockConfig {
+        max: spec.number("max"),
+        init: spec.number("init"),
+        threshold: spec.number("threshold"),
+        arm: spec.arm(),
+    }
+}
+
+fn mode(spec: &Spec) -> Mode {
+    if spec.value("mode") == "coop" {
+        Mode::Coop
+    } else {
+        Mode::Batch
+    }
+}
+
+fn memory(spec: &Spec) -> Memory {
+    match spec.value("ghost") {
+        "bitset" => Memory::Bitset,
+        "cleaned" => Memory::Cleaned,
+        _ => Memory::Exact,
+    }
+}
+
+/// Builds the policy of a specification, boxed.
+///
+/// # Errors
+/// As [`Spec::parse`] and [`visit`].
+pub fn parse<F: Frames + ?Sized>(
+    spec: &str,
+    capacity: u64,
+    seed: u64,
+) -> Result<Box<dyn Policy<F>>, PolicyError> {
+    struct Boxing;
+    impl<F: Frames + ?Sized> Visitor<F> for Boxing {
+        type Output = Box<dyn Policy<F>>;
+        fn visit<P: Policy<F> + 'static>(self, policy: P) -> Self::Output {
+            Box::new(policy)
+        }
+    }
+    visit(&Spec::parse(spec)?, capacity, seed, Boxing)
+}

@@ -1,0 +1,96 @@
+//! The table of policies: names, help, parameters with ranges and defaults, and short names.
+
+use super::{Alias, Entry, Parameter};
+
+const fn parameter(
+    name: &'static str,
+    default: &'static str,
+    accepts: &'static str,
+    help: &'static str,
+) -> Parameter {
+    Parameter {
+        name,
+        default,
+        accepts,
+        help,
+    }
+}
+
+const fn entry(
+    name: &'static str,
+    summary: &'static str,
+    parameters: &'static [Parameter],
+) -> Entry {
+    Entry {
+        name,
+        summary,
+        parameters,
+        live: true,
+    }
+}
+
+const fn alias(name: &'static str, spec: &'static str) -> Alias {
+    Alias { name, spec }
+}
+
+const ARM: Parameter = parameter(
+    "arm",
+    "global",
+    "global|thread",
+    "one arm, or a random start for every eviction",
+);
+
+#[rustfmt::skip]
+pub(super) const POLICIES: &[Entry] = &[
+    Entry {
+        name: "min",
+        summary: "Belady's optimum, which knows the future",
+        parameters: &[parameter("bypass", "no", "no|yes", "whether a newcomer may be turned away")],
+        live: false,
+    },
+    entry("random", "the victim is drawn", &[]),
+    entry("fifo", "first in, first out", &[]),
+    entry("lru", "least recently used", &[]),
+    entry("eviction-queue", "LRU as a queue with sequence numbers and stale nodes", &[]),
+    entry("clock", "second chance: one reference bit", &[ARM]),
+    entry("gclock", "clock with saturating usage counts", &[
+        parameter("max", "7", "1..=7", "largest usage a hit may reach"),
+        parameter("init", "1", "0..=7", "usage of a newcomer"),
+        parameter("threshold", "1", "0..=6", "evict at this usage or below"),
+        ARM,
+    ]),
+    entry("neo4j", "Neo4j's clock: newcomers at 1, counts up to 4, evict at 1", &[
+        parameter("count", "4", "1..=7", "largest usage (count to k)"),
+        ARM,
+    ]),
+    entry("muninn", "Neo4j's page cache with its reserve of free frames", &[
+        parameter("mode", "batch", "batch|coop", "who evicts: background arm, or every fault"),
+    ]),
+    entry("history", "Neo4j's clock; recently evicted pages return with count 7", &[
+        parameter("max", "4", "1..=7", "largest usage a hit may reach"),
+        parameter("ghost", "exact", "exact|bitset|cleaned", "how evicted pages are remembered"),
+        ARM,
+    ]),
+];
+
+pub(super) const ALIASES: &[Alias] = &[
+    alias("min-bypass", "min:bypass=yes"),
+    alias("gclock-2bit", "gclock:max=3,init=0,threshold=0"),
+    alias("gclock-3bit", "gclock:max=7,init=0,threshold=0"),
+    alias("neo4j-2", "neo4j:count=2"),
+    alias("neo4j-3", "neo4j:count=3"),
+    alias("neo4j-5", "neo4j:count=5"),
+    alias("neo4j-6", "neo4j:count=6"),
+    alias("neo4j-7", "neo4j:count=7"),
+    alias("neo4j-rand", "neo4j:arm=thread"),
+    alias("neo4j-7-rand", "neo4j:count=7,arm=thread"),
+    alias("count-to-1", "neo4j:count=1"),
+    alias("count-to-2", "neo4j:count=2"),
+    alias("count-to-3", "neo4j:count=3"),
+    alias("count-to-4", "neo4j:count=4"),
+    alias("count-to-5", "neo4j:count=5"),
+    alias("count-to-6", "neo4j:count=6"),
+    alias("count-to-7", "neo4j:count=7"),
+    alias("hist-4-7", "history:max=4"),
+    alias("hist-7-7", "history:max=7"),
+];
