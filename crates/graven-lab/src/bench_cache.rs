@@ -39,9 +39,24 @@ const HIT_CLASS: u8 = 1;
 /// Size classes that misses are measured on.
 const MISS_CLASSES: [u8; 3] = [0, 1, 4];
 
+/// Which half to measure.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
+pub enum Half {
+    /// Hits and misses.
+    #[default]
+    Both,
+    /// Hits only.
+    Hits,
+    /// Misses only.
+    Misses,
+}
+
 /// What to measure.
 #[derive(Clone, Debug)]
 pub struct CacheBench {
+    /// Which half.
+    pub half: Half,
     /// Folder for the data files; they are removed at the end.
     pub directory: PathBuf,
     /// Direct or buffered.
@@ -69,6 +84,7 @@ pub struct CacheBench {
 impl Default for CacheBench {
     fn default() -> CacheBench {
         CacheBench {
+            half: Half::Both,
             directory: PathBuf::from("."),
             io: IoMode::Direct,
             policies: DEFAULT_POLICIES
@@ -134,18 +150,36 @@ impl CacheBench {
         let folder = data::Folder::create(&self.directory)?;
         let mut report = CacheReport::new(self, &folder);
         // Misses first: the growth of resident memory is only visible while the process is small.
-        for class in MISS_CLASSES.map(class) {
+        let misses = if self.half == Half::Hits {
+            &[][..]
+        } else {
+            &MISS_CLASSES
+        };
+        for class in misses.iter().copied().map(class) {
             progress(&format!("writing a file of {class} pages"));
             let file = folder.file(class, self.data_bytes, self.io)?;
             report.io = file.mode().to_string();
             miss::measure(self, class, &file, &mut report, progress)?;
         }
-        let hit_file = folder.file(class(HIT_CLASS), self.data_bytes, self.io)?;
-        for (set, bytes) in [("large", self.data_bytes), ("small", self.small_bytes)] {
-            hit::measure(self, set, bytes, &hit_file, &mut report, progress)?;
+        if self.half != Half::Misses {
+            self.run_hits(&folder, &mut report, progress)?;
         }
         report.judge();
         Ok(report)
+    }
+
+    fn run_hits(
+        &self,
+        folder: &data::Folder,
+        report: &mut CacheReport,
+        progress: &mut dyn FnMut(&str),
+    ) -> Result<(), CacheBenchError> {
+        let file = folder.file(class(HIT_CLASS), self.data_bytes, self.io)?;
+        report.io = file.mode().to_string();
+        for (set, bytes) in [("large", self.data_bytes), ("small", self.small_bytes)] {
+            hit::measure(self, set, bytes, &file, report, progress)?;
+        }
+        Ok(())
     }
 
     fn check(&self) -> Result<(), CacheBenchError> {

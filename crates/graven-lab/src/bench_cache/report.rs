@@ -265,13 +265,17 @@ impl CacheReport {
             .memory
             .iter()
             .map(|row| row.overshoot)
-            .fold(f64::MIN, f64::max);
+            .fold(f64::NAN, f64::max);
         if self.pool_bytes >= 64 << 20 {
             self.aim("resident memory over budget, share".to_owned(), 0.02, over);
         }
     }
 
+    /// Adds an aim unless what it is about was not measured.
     fn aim(&mut self, name: String, limit: f64, value: f64) {
+        if !value.is_finite() {
+            return;
+        }
         self.aims.push(Aim {
             name,
             limit,

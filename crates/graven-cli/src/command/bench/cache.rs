@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use graven_io::IoMode;
-use graven_lab::bench_cache::CacheBench;
+use graven_lab::bench_cache::{CacheBench, Half};
 use indicatif::ProgressBar;
 
 use crate::argument;
@@ -45,12 +45,22 @@ pub(crate) struct Cache {
     /// Seconds a measurement of misses takes; one of hits takes a tenth
     #[arg(long, default_value_t = 1.0)]
     seconds: f64,
+    /// Measure only one half
+    #[arg(long, value_enum)]
+    only: Option<Only>,
     /// How the data files are read
     #[arg(long, value_enum, default_value_t = Io::Direct)]
     io: Io,
     /// Print JSON instead of tables
     #[arg(long)]
     json: bool,
+}
+
+/// Half of the measurements.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+enum Only {
+    Hits,
+    Misses,
 }
 
 /// How data files are read.
@@ -66,6 +76,11 @@ impl Cache {
             return Err(Failure::usage("--seconds must be above 0 and below 3600"));
         }
         let mut bench = CacheBench {
+            half: match self.only {
+                None => Half::Both,
+                Some(Only::Hits) => Half::Hits,
+                Some(Only::Misses) => Half::Misses,
+            },
             directory: self.directory,
             io: match self.io {
                 Io::Direct => IoMode::Direct,
