@@ -1,1 +1,28 @@
 //! Physical operators over batches, expressions, spilling, profile.
+
+pub mod batch;
+pub mod column;
+pub mod error;
+mod execution;
+mod expression;
+mod instantiate;
+mod layout;
+mod memory;
+mod operator;
+mod operators;
+mod pattern;
+pub mod procedures;
+pub mod profile;
+mod reachability;
+mod runtime;
+mod trail;
+pub mod value;
+
+pub use batch::{BATCH_ROWS, Batch};
+pub use column::Column;
+pub use error::{ExecError, Result};
+pub use execution::{ExecContext, Execution, execute};
+pub use procedures::{NoProcedures, ProcedureResult, Procedures};
+pub use profile::{OperatorProfile, ProfileTree};
+pub use runtime::Params;
+pub use value::{Map, Path, Value};

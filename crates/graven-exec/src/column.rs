@@ -1,0 +1,300 @@
+//! Columns of a batch: one value per row, in the tightest form the values allow.
+//!
+//! # How it works
+//! Ids, integers, floats and booleans lie in plain vectors; anything else, and any integer, float or boolean
+//! column with a null in it, is a vector of [`Value`]s. [`Column::from_values`] picks the form. A column whose
+//! rows are all the same (a constant, a parameter, the outer row of an apply) stores the value once.
+//!
+//! # Invariants
+//! * EX-4 In `Nodes` and `Relationships`, [`NULL_ID`] stands for null; no store reaches that id.
+//! * EX-5 `Integers`, `Floats`, `Booleans` hold no nulls.
+
+use std::borrow::Cow;
+
+use graven_storage::{NodeId, RelId};
+
+use crate::value::Value;
+
+/// Null in a column of ids (EX-4).
+pub const NULL_ID: u64 = u64::MAX;
+
+/// One column of a batch.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum Column {
+    /// Node ids, [`NULL_ID`] for null.
+    Nodes(Vec<u64>),
+    /// Relationship ids, [`NULL_ID`] for null.
+    Relationships(Vec<u64>),
+    /// Integers without nulls.
+    Integers(Vec<i64>),
+    /// Floats without nulls.
+    Floats(Vec<f64>),
+    /// Booleans without nulls.
+    Booleans(Vec<bool>),
+    /// Anything.
+    Values(Vec<Value>),
+    /// The same value in each of so many rows.
+    Constant(Value, usize),
+}
+
+impl Column {
+    /// Rows.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Nodes(ids) | Self::Relationships(ids) => ids.len(),
+            Self::Integers(v) => v.len(),
+            Self::Floats(v) => v.len(),
+            Self::Booleans(v) => v.len(),
+            Self::Values(v) => v.len(),
+            Self::Constant(_, len) => *len,
+        }
+    }
+
+    /// Whether it has no rows.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The value in `row`.
+    ///
+    /// # Panics
+    /// If the column is shorter.
+    #[must_use]
+    pub fn value(&self, row: usize) -> Value {
+        self.get(row).into_owned()
+    }
+
+    /// The value in `row`, borrowed where it is stored as a value.
+    ///
+    /// # Panics
+    /// If the column is shorter.
+    #[must_use]
+    pub fn get(&self, row: usize) -> Cow<'_, Value> {
+        match self {
+            Self::Nodes(ids) => Cow::Owned(node_value(ids[row])),
+            Self::Relationships(ids) => Cow::Owned(relationship_value(ids[row])),
+            Self::Integers(v) => Cow::Owned(Value::Integer(v[row])),
+            Self::Floats(v) => Cow::Owned(Value::Float(v[row])),
+            Self::Booleans(v) => Cow::Owned(Value::Boolean(v[row])),
+            Self::Values(v) => Cow::Borrowed(&v[row]),
+            Self::Constant(value, len) => {
+                assert!(row < *len, "row {row} of a column of {len}");
+                Cow::Borrowed(value)
+            }
+        }
+    }
+
+    /// Whether the value in `row` is null.
+    #[must_use]
+    pub fn is_null(&self, row: usize) -> bool {
+        match self {
+            Self::Nodes(ids) | Self::Relationships(ids) => ids[row] == NULL_ID,
+            Self::Integers(_) | Self::Floats(_) | Self::Booleans(_) => false,
+            Self::Values(v) => v[row].is_null(),
+            Self::Constant(value, _) => value.is_null(),
+        }
+    }
+
+    /// The node id in `row`; `None` for null and for anything that is no node.
+    #[must_use]
+    pub fn node(&self, row: usize) -> Option<u64> {
+        match self {
+            Self::Nodes(ids) => Some(ids[row]).filter(|id| *id != NULL_ID),
+            Self::Values(v) => as_node(&v[row]),
+            Self::Constant(value, _) => as_node(value),
+            _ => None,
+        }
+    }
+
+    /// The relationship id in `row`; `None` for null and for anything that is no relationship.
+    #[must_use]
+    pub fn relationship(&self, row: usize) -> Option<u64> {
+        match self {
+            Self::Relationships(ids) => Some(ids[row]).filter(|id| *id != NULL_ID),
+            Self::Values(v) => as_relationship(&v[row]),
+            Self::Constant(value, _) => as_relationship(value),
+            _ => None,
+        }
+    }
+
+    /// The boolean in `row`; `None` for null.
+    #[must_use]
+    pub fn truth(&self, row: usize) -> Option<bool> {
+        match self {
+            Self::Booleans(v) => Some(v[row]),
+            Self::Values(v) => as_truth(&v[row]),
+            Self::Constant(value, _) => as_truth(value),
+            _ => None,
+        }
+    }
+
+    /// The rows named by `rows`, in that order.
+    #[must_use]
+    pub fn gather(&self, rows: &[u32]) -> Self {
+        fn pick<T: Clone>(from: &[T], rows: &[u32]) -> Vec<T> {
+            rows.iter().map(|&row| from[row as usize].clone()).collect()
+        }
+        match self {
+            Self::Nodes(ids) => Self::Nodes(pick(ids, rows)),
+            Self::Relationships(ids) => Self::Relationships(pick(ids, rows)),
+            Self::Integers(v) => Self::Integers(pick(v, rows)),
+            Self::Floats(v) => Self::Floats(pick(v, rows)),
+            Self::Booleans(v) => Self::Booleans(pick(v, rows)),
+            Self::Values(v) => Self::Values(pick(v, rows)),
+            Self::Constant(value, _) => Self::Constant(value.clone(), rows.len()),
+        }
+    }
+
+    /// Rows `from..to`.
+    #[must_use]
+    pub fn slice(&self, from: usize, to: usize) -> Self {
+        match self {
+            Self::Nodes(ids) => Self::Nodes(ids[from..to].to_vec()),
+            Self::Relationships(ids) => Self::Relationships(ids[from..to].to_vec()),
+            Self::Integers(v) => Self::Integers(v[from..to].to_vec()),
+            Self::Floats(v) => Self::Floats(v[from..to].to_vec()),
+            Self::Booleans(v) => Self::Booleans(v[from..to].to_vec()),
+            Self::Values(v) => Self::Values(v[from..to].to_vec()),
+            Self::Constant(value, _) => Self::Constant(value.clone(), to - from),
+        }
+    }
+
+    /// The tightest column for these values.
+    #[must_use]
+    pub fn from_values(values: Vec<Value>) -> Self {
+        let Some(first) = values.iter().find(|v| !v.is_null()) else {
+            return Self::Constant(Value::Null, values.len());
+        };
+        let tight = match first {
+            Value::Node(_) => collect_ids(&values, |v| match v {
+                Value::Null => Some(NULL_ID),
+                _ => as_node(v),
+            })
+            .map(Self::Nodes),
+            Value::Relationship(_) => collect_ids(&values, |v| match v {
+                Value::Null => Some(NULL_ID),
+                _ => as_relationship(v),
+            })
+            .map(Self::Relationships),
+            Value::Integer(_) => values
+                .iter()
+                .map(|v| match v {
+                    Value::Integer(i) => Some(*i),
+                    _ => None,
+                })
+                .collect::<Option<_>>()
+                .map(Self::Integers),
+            Value::Float(_) => values
+                .iter()
+                .map(|v| match v {
+                    Value::Float(f) => Some(*f),
+                    _ => None,
+                })
+                .collect::<Option<_>>()
+                .map(Self::Floats),
+            Value::Boolean(_) => values
+                .iter()
+                .map(as_truth)
+                .collect::<Option<_>>()
+                .map(Self::Booleans),
+            _ => None,
+        };
+        tight.unwrap_or(Self::Values(values))
+    }
+
+    /// The column of three-valued truths.
+    #[must_use]
+    pub fn from_truths(truths: Vec<Option<bool>>) -> Self {
+        match truths.iter().copied().collect::<Option<Vec<bool>>>() {
+            Some(known) => Self::Booleans(known),
+            None => Self::Values(truths.into_iter().map(Value::from).collect()),
+        }
+    }
+
+    /// The columns one below the other.
+    #[must_use]
+    pub fn concat(parts: &[&Self]) -> Self {
+        macro_rules! same_form {
+            ($($form:ident),*) => {
+                $(if parts.iter().all(|p| matches!(p, Self::$form(_))) {
+                    let mut all = Vec::with_capacity(parts.iter().map(|p| p.len()).sum());
+                    for part in parts {
+                        if let Self::$form(v) = part {
+                            all.extend_from_slice(v);
+                        }
+                    }
+                    return Self::$form(all);
+                })*
+            };
+        }
+        if let [only] = parts {
+            return (*only).clone();
+        }
+        same_form!(Nodes, Relationships, Integers, Floats, Booleans);
+        Self::from_values(
+            parts
+                .iter()
+                .flat_map(|part| (0..part.len()).map(|row| part.value(row)))
+                .collect(),
+        )
+    }
+
+    /// Heap bytes of the column.
+    #[must_use]
+    pub fn heap_bytes(&self) -> usize {
+        match self {
+            Self::Nodes(v) | Self::Relationships(v) => v.capacity() * 8,
+            Self::Integers(v) => v.capacity() * 8,
+            Self::Floats(v) => v.capacity() * 8,
+            Self::Booleans(v) => v.capacity(),
+            Self::Values(v) => {
+                v.capacity() * size_of::<Value>() + v.iter().map(Value::heap_bytes).sum::<usize>()
+            }
+            Self::Constant(value, _) => value.heap_bytes(),
+        }
+    }
+}
+
+fn collect_ids(values: &[Value], id: impl Fn(&Value) -> Option<u64>) -> Option<Vec<u64>> {
+    values.iter().map(id).collect()
+}
+
+fn node_value(id: u64) -> Value {
+    if id == NULL_ID {
+        Value::Null
+    } else {
+        Value::Node(NodeId(id))
+    }
+}
+
+fn relationship_value(id: u64) -> Value {
+    if id == NULL_ID {
+        Value::Null
+    } else {
+        Value::Relationship(RelId(id))
+    }
+}
+
+fn as_node(value: &Value) -> Option<u64> {
+    match value {
+        Value::Node(id) => Some(id.0),
+        _ => None,
+    }
+}
+
+fn as_relationship(value: &Value) -> Option<u64> {
+    match value {
+        Value::Relationship(id) => Some(id.0),
+        _ => None,
+    }
+}
+
+fn as_truth(value: &Value) -> Option<bool> {
+    match value {
+        Value::Boolean(b) => Some(*b),
+        _ => None,
+    }
+}

@@ -1,0 +1,95 @@
+//! What can go wrong while a statement runs.
+
+use thiserror::Error;
+
+/// Result of an execution step.
+pub type Result<T, E = ExecError> = std::result::Result<T, E>;
+
+/// A run-time error of a statement.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum ExecError {
+    /// The store could not be read.
+    #[error(transparent)]
+    Storage(#[from] graven_storage::Error),
+    /// A value of the wrong type.
+    #[error("{message}")]
+    Type {
+        /// What was wrong, with the types.
+        message: String,
+    },
+    /// A value of the right type that is not allowed here.
+    #[error("{message}")]
+    Argument {
+        /// What was wrong, with the value.
+        message: String,
+    },
+    /// Overflow or division by zero.
+    #[error("{message}")]
+    Arithmetic {
+        /// What was computed.
+        message: String,
+    },
+    /// The statement uses a parameter that was not given.
+    #[error("parameter ${name} is missing: give it a value with the statement")]
+    MissingParameter {
+        /// Its name.
+        name: String,
+    },
+    /// An operator needs more memory than the budget has left.
+    #[error(
+        "{operator} needs {bytes} bytes more but the memory budget is spent ({detail}): raise --memory, or {remedy}"
+    )]
+    Memory {
+        /// Which operator.
+        operator: &'static str,
+        /// Bytes it asked for.
+        bytes: usize,
+        /// Who holds the budget.
+        detail: String,
+        /// What would need less.
+        remedy: &'static str,
+    },
+    /// Somebody cancelled the statement.
+    #[error("the statement was cancelled")]
+    Cancelled,
+    /// No such procedure.
+    #[error("no procedure is named {name}; CALL graven.procedures() lists them")]
+    UnknownProcedure {
+        /// The name called.
+        name: String,
+    },
+    /// A procedure failed.
+    #[error("{name}: {message}")]
+    Procedure {
+        /// The name called.
+        name: String,
+        /// Why it failed.
+        message: String,
+    },
+    /// The plan cannot be run: a defect of the planner, reported instead of a wrong answer.
+    #[error("the plan is not executable: {message}")]
+    Plan {
+        /// What is wrong with it.
+        message: String,
+    },
+}
+
+impl ExecError {
+    /// Stable code of the error.
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Storage(_) => "StorageError",
+            Self::Type { .. } => "TypeError",
+            Self::Argument { .. } => "ArgumentError",
+            Self::Arithmetic { .. } => "ArithmeticError",
+            Self::MissingParameter { .. } => "ParameterMissing",
+            Self::Memory { .. } => "OutOfMemory",
+            Self::Cancelled => "Cancelled",
+            Self::UnknownProcedure { .. } => "ProcedureNotFound",
+            Self::Procedure { .. } => "ProcedureCallFailed",
+            Self::Plan { .. } => "PlanError",
+        }
+    }
+}

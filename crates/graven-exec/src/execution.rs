@@ -1,0 +1,156 @@
+//! Runs a plan: instantiates its operators once, then hands out result batches.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use graven_cypher::plan::{Plan, PlanMode};
+use graven_pagecache::Budget;
+use graven_storage::Snapshot;
+
+use crate::batch::Batch;
+use crate::error::{ExecError, Result};
+use crate::instantiate::instantiate;
+use crate::operator::BoxedOperator;
+use crate::procedures::{NoProcedures, Procedures};
+use crate::profile::{ProfileCells, ProfileTree};
+use crate::runtime::{Params, Runtime};
+
+/// What a statement runs with besides its plan, snapshot and parameters.
+#[derive(Clone)]
+pub struct ExecContext {
+    /// The memory budget that buffering operators reserve from.
+    pub budget: Arc<Budget>,
+    /// Set to true from any thread to end the statement with [`ExecError::Cancelled`].
+    pub cancel: Arc<AtomicBool>,
+    /// Procedures for `CALL`.
+    pub procedures: Arc<dyn Procedures>,
+    /// The store's UUID, part of every `elementId`.
+    pub store_uuid: [u8; 16],
+}
+
+impl ExecContext {
+    /// A context with this budget, nothing cancelled and no procedures.
+    #[must_use]
+    pub fn new(budget: Arc<Budget>) -> Self {
+        Self {
+            budget,
+            cancel: Arc::default(),
+            procedures: Arc::new(NoProcedures),
+            store_uuid: [0; 16],
+        }
+    }
+}
+
+/// A running statement.
+pub struct Execution {
+    plan: Arc<Plan>,
+    rt: Runtime,
+    root: BoxedOperator,
+    /// Columns of the root's batches in the order of the result.
+    columns: Vec<usize>,
+    cells: Option<ProfileCells>,
+    done: bool,
+}
+
+/// Starts `plan` on `snapshot`. Nothing is read before the first [`Execution::next_batch`].
+///
+/// # Errors
+/// A missing parameter; a plan that cannot be run.
+pub fn execute(
+    plan: Arc<Plan>,
+    snapshot: Snapshot,
+    params: Arc<Params>,
+    context: ExecContext,
+) -> Result<Execution> {
+    let rt = Runtime {
+        snapshot,
+        params,
+        budget: context.budget,
+        cancel: context.cancel,
+        procedures: context.procedures,
+        store_uuid: context.store_uuid,
+    };
+    let cells = (plan.mode == PlanMode::Profile).then(|| ProfileCells::new(&plan.root));
+    let (root, layout) = instantiate(&plan.root, &rt, cells.as_ref())?;
+    let columns = plan
+        .columns
+        .iter()
+        .map(|(name, var)| {
+            layout.slot(*var).ok_or_else(|| ExecError::Plan {
+                message: format!("result column {name} is not produced"),
+            })
+        })
+        .collect::<Result<_>>()?;
+    Ok(Execution {
+        done: plan.mode == PlanMode::Explain,
+        plan,
+        rt,
+        root,
+        columns,
+        cells,
+    })
+}
+
+impl Execution {
+    /// The next result rows, with one column per entry of [`Plan::columns`]; `None` at the end.
+    ///
+    /// # Errors
+    /// Whatever goes wrong while running; the statement is over then.
+    pub fn next_batch(&mut self) -> Result<Option<Batch>> {
+        if self.done {
+            return Ok(None);
+        }
+        let next = self
+            .rt
+            .check_cancelled()
+            .and_then(|()| self.root.next(&self.rt));
+        match next {
+            Ok(Some(batch)) => {
+                let columns = self
+                    .columns
+                    .iter()
+                    .map(|c| Arc::clone(batch.column(*c)))
+                    .collect();
+                Ok(Some(Batch::new(columns, batch.len())))
+            }
+            Ok(None) => {
+                self.done = true;
+                Ok(None)
+            }
+            Err(error) => {
+                self.done = true;
+                Err(error)
+            }
+        }
+    }
+
+    /// The plan being run.
+    #[must_use]
+    pub fn plan(&self) -> &Arc<Plan> {
+        &self.plan
+    }
+
+    /// The snapshot it runs on, for the labels and properties of returned nodes and relationships.
+    #[must_use]
+    pub fn snapshot(&self) -> &Snapshot {
+        &self.rt.snapshot
+    }
+
+    /// What the operators did so far; empty unless the statement is profiled.
+    #[must_use]
+    pub fn profile(&self) -> ProfileTree {
+        self.cells
+            .as_ref()
+            .map(|cells| ProfileTree::of(&self.plan.root, cells))
+            .unwrap_or_default()
+    }
+}
+
+impl std::fmt::Debug for Execution {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Execution")
+            .field("columns", &self.plan.columns)
+            .field("done", &self.done)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,255 @@
+//! Expressions, compiled against a layout and evaluated a batch at a time.
+//!
+//! # How it works
+//! [`compile`] turns a bound expression into a [`Compiled`] tree: variables become column numbers, parameters
+//! become constants, names of labels, types and keys become ids of the snapshot's catalogue, functions become
+//! function pointers. [`evaluate`] computes a whole column at a time. A *selection* (row numbers) travels with
+//! the batch, so that the branches of `CASE`, the right side of `AND` and the filters of comprehensions are
+//! computed only for rows that need them: `CASE WHEN x = 0 THEN 0 ELSE 1 / x END` never divides by zero.
+//!
+//! Variables of comprehensions, quantifiers and `reduce` get column numbers behind those of the batch; their
+//! bodies run over a batch of the list elements (see [`list_scope`]).
+//!
+//! # Invariants
+//! * EX-8 Evaluating an expression on a selection of `n` rows gives a column of `n` rows, in that order.
+
+mod compile;
+mod evaluate;
+pub(crate) mod function;
+mod functions;
+mod list_scope;
+mod property;
+
+use std::sync::Arc;
+
+use graven_cypher::plan::{BinaryOp, UnaryOp, expression::Quantifier};
+use graven_storage::{KeyId, LabelId, TypeId};
+
+pub(crate) use compile::Compiler;
+
+use crate::batch::Batch;
+use crate::column::Column;
+use crate::error::Result;
+use crate::runtime::Runtime;
+use crate::value::Value;
+
+/// An expression ready to run.
+#[derive(Clone, Debug)]
+pub(crate) enum Compiled {
+    /// A literal or parameter.
+    Constant(Value),
+    /// A column of the batch, or a variable of an enclosing list scope.
+    Slot(usize),
+    /// `base.key`
+    Property {
+        base: Box<Compiled>,
+        key: Arc<str>,
+        key_id: Option<KeyId>,
+    },
+    /// `base[index]`
+    Index(Box<Compiled>, Box<Compiled>),
+    /// `base[from..to]`
+    Slice {
+        base: Box<Compiled>,
+        from: Option<Box<Compiled>>,
+        to: Option<Box<Compiled>>,
+    },
+    /// `[a, b]`
+    List(Vec<Compiled>),
+    /// `{a: 1}`
+    Map(Vec<(Arc<str>, Compiled)>),
+    /// Unary operator.
+    Unary(UnaryOp, Box<Compiled>),
+    /// Binary operator.
+    Binary(BinaryOp, Box<Compiled>, Box<Compiled>),
+    /// `a < b <= c`
+    Chain(Box<Compiled>, Vec<(BinaryOp, Compiled)>),
+    /// `n:A:B` or `r:T`; `None`: a name the catalogue does not know.
+    HasLabels {
+        base: Box<Compiled>,
+        labels: Vec<Option<LabelId>>,
+        types: Vec<Option<TypeId>>,
+    },
+    /// A function of the registry.
+    Call(&'static function::Function, Vec<Compiled>),
+    /// `CASE`
+    Case {
+        branches: Vec<(Compiled, Compiled)>,
+        otherwise: Option<Box<Compiled>>,
+    },
+    /// `[x IN list WHERE p | e]`
+    ListComprehension {
+        scope: ListScope,
+        filter: Option<Box<Compiled>>,
+        map: Option<Box<Compiled>>,
+    },
+    /// `all|any|none|single(x IN list WHERE p)`
+    Quantifier {
+        kind: Quantifier,
+        scope: ListScope,
+        predicate: Box<Compiled>,
+    },
+    /// `reduce(acc = init, x IN list | e)`
+    Reduce {
+        scope: ListScope,
+        accumulator: usize,
+        init: Box<Compiled>,
+        step: Box<Compiled>,
+    },
+}
+
+/// What the body of a comprehension, quantifier or `reduce` runs over.
+#[derive(Clone, Debug)]
+pub(crate) struct ListScope {
+    /// Column of the element variable.
+    var: usize,
+    /// The list.
+    list: Box<Compiled>,
+    /// Outer columns the body reads.
+    captured: Vec<usize>,
+    /// Columns in all while the body runs.
+    width: usize,
+}
+
+/// The rows an expression is computed for.
+#[derive(Clone, Copy)]
+pub(crate) struct Rows<'a> {
+    columns: &'a [Arc<Column>],
+    len: usize,
+    selection: Option<&'a [u32]>,
+}
+
+impl<'a> Rows<'a> {
+    /// All rows of the batch.
+    pub(crate) fn all(batch: &'a Batch) -> Self {
+        Self {
+            columns: batch.columns(),
+            len: batch.len(),
+            selection: None,
+        }
+    }
+
+    /// All rows of these columns.
+    pub(crate) fn of_columns(columns: &'a [Arc<Column>], len: usize) -> Self {
+        Self {
+            columns,
+            len,
+            selection: None,
+        }
+    }
+
+    /// The rows named by `selection` of the columns.
+    fn select(self, selection: &'a [u32]) -> Self {
+        Self {
+            columns: self.columns,
+            len: selection.len(),
+            selection: Some(selection),
+        }
+    }
+
+    /// Rows in all.
+    pub(crate) fn len(&self) -> usize {
+        self.len
+    }
+
+    /// A column as these rows see it.
+    fn column(&self, slot: usize) -> Arc<Column> {
+        match self.selection {
+            None => Arc::clone(&self.columns[slot]),
+            Some(rows) => Arc::new(self.columns[slot].gather(rows)),
+        }
+    }
+
+    /// Translates row numbers among these rows into row numbers of the columns.
+    fn compose(&self, rows: &[u32]) -> Vec<u32> {
+        match self.selection {
+            None => rows.to_vec(),
+            Some(selection) => rows.iter().map(|&r| selection[r as usize]).collect(),
+        }
+    }
+}
+
+impl Compiled {
+    /// The column of this expression's values for `rows`.
+    ///
+    /// # Errors
+    /// What the expression's operators and functions raise; storage errors of property reads.
+    pub(crate) fn column(&self, rows: Rows<'_>, rt: &Runtime) -> Result<Arc<Column>> {
+        evaluate::column(self, rows, rt)
+    }
+
+    /// The rows (of all `rows`) for which this predicate is true.
+    ///
+    /// # Errors
+    /// As [`Compiled::column`]; a predicate that is neither boolean nor null.
+    pub(crate) fn true_rows(&self, rows: Rows<'_>, rt: &Runtime) -> Result<Vec<u32>> {
+        evaluate::true_rows(self, rows, rt)
+    }
+
+    /// The value of an expression that reads no columns.
+    ///
+    /// # Errors
+    /// As [`Compiled::column`].
+    pub(crate) fn constant(&self, rt: &Runtime) -> Result<Value> {
+        let rows = Rows::of_columns(&[], 1);
+        Ok(self.column(rows, rt)?.value(0))
+    }
+
+    /// Adds the columns this expression reads to `slots`.
+    pub(crate) fn slots(&self, slots: &mut Vec<usize>) {
+        let mut add = |e: &Compiled| e.slots(slots);
+        match self {
+            Self::Constant(_) => {}
+            Self::Slot(slot) => {
+                if !slots.contains(slot) {
+                    slots.push(*slot);
+                }
+            }
+            Self::Property { base, .. } | Self::HasLabels { base, .. } => add(base),
+            Self::Index(a, b) | Self::Binary(_, a, b) => {
+                add(a);
+                add(b);
+            }
+            Self::Slice { base, from, to } => {
+                add(base);
+                from.iter().for_each(|e| add(e));
+                to.iter().for_each(|e| add(e));
+            }
+            Self::List(items) | Self::Call(_, items) => items.iter().for_each(add),
+            Self::Map(entries) => entries.iter().for_each(|(_, e)| add(e)),
+            Self::Unary(_, e) => add(e),
+            Self::Chain(first, rest) => {
+                add(first);
+                rest.iter().for_each(|(_, e)| add(e));
+            }
+            Self::Case {
+                branches,
+                otherwise,
+            } => {
+                for (when, then) in branches {
+                    add(when);
+                    add(then);
+                }
+                otherwise.iter().for_each(|e| add(e));
+            }
+            Self::ListComprehension { scope, filter, map } => {
+                add(&scope.list);
+                filter.iter().for_each(|e| add(e));
+                map.iter().for_each(|e| add(e));
+            }
+            Self::Quantifier {
+                scope, predicate, ..
+            } => {
+                add(&scope.list);
+                add(predicate);
+            }
+            Self::Reduce {
+                scope, init, step, ..
+            } => {
+                add(&scope.list);
+                add(init);
+                add(step);
+            }
+        }
+    }
+}

@@ -1,0 +1,232 @@
+//! Compiles bound expressions: names to columns, ids and function pointers.
+
+use graven_cypher::plan::expression::{Expr, Literal};
+use graven_cypher::plan::{UnaryOp, VarId};
+
+use super::{Compiled, ListScope, function};
+use crate::error::{ExecError, Result};
+use crate::layout::Layout;
+use crate::runtime::Runtime;
+use crate::value::Value;
+
+/// Compiles expressions over one layout.
+pub(crate) struct Compiler<'a> {
+    layout: &'a Layout,
+    rt: &'a Runtime,
+    /// Variables of enclosing list scopes; the i-th lies in column `layout.width() + i`.
+    locals: Vec<VarId>,
+}
+
+impl<'a> Compiler<'a> {
+    /// A compiler for rows of this layout.
+    pub(crate) fn new(layout: &'a Layout, rt: &'a Runtime) -> Self {
+        Self {
+            layout,
+            rt,
+            locals: Vec::new(),
+        }
+    }
+
+    /// Compiles one expression.
+    ///
+    /// # Errors
+    /// A variable that the layout lacks, an unknown function, a missing parameter.
+    pub(crate) fn compile(&mut self, expr: &Expr) -> Result<Compiled> {
+        Ok(match expr {
+            Expr::Literal(literal) => Compiled::Constant(literal_value(literal)),
+            Expr::Parameter(name) => Compiled::Constant(self.rt.parameter(name)?),
+            Expr::Variable(var) => Compiled::Slot(self.slot(*var)?),
+            Expr::Property { base, key } => Compiled::Property {
+                base: self.boxed(base)?,
+                key: key.clone(),
+                key_id: self.rt.key_id(key),
+            },
+            Expr::Index { base, index } => Compiled::Index(self.boxed(base)?, self.boxed(index)?),
+            Expr::Slice { base, from, to } => Compiled::Slice {
+                base: self.boxed(base)?,
+                from: self.optional(from.as_deref())?,
+                to: self.optional(to.as_deref())?,
+            },
+            Expr::List(items) => fold_list(self.all(items)?),
+            Expr::Map(entries) => Compiled::Map(
+                entries
+                    .iter()
+                    .map(|(key, e)| Ok((key.clone(), self.compile(e)?)))
+                    .collect::<Result<_>>()?,
+            ),
+            Expr::Unary { op, operand } => match (op, self.compile(operand)?) {
+                (UnaryOp::Minus, Compiled::Constant(Value::Integer(i))) if i != i64::MIN => {
+                    Compiled::Constant(Value::Integer(-i))
+                }
+                (op, operand) => Compiled::Unary(*op, Box::new(operand)),
+            },
+            Expr::Binary { op, left, right } => {
+                Compiled::Binary(*op, self.boxed(left)?, self.boxed(right)?)
+            }
+            Expr::Chain { first, rest } => Compiled::Chain(
+                self.boxed(first)?,
+                rest.iter()
+                    .map(|(op, e)| Ok((*op, self.compile(e)?)))
+                    .collect::<Result<_>>()?,
+            ),
+            Expr::HasLabels { base, labels } => Compiled::HasLabels {
+                base: self.boxed(base)?,
+                labels: labels.iter().map(|l| self.rt.label_id(l)).collect(),
+                types: labels.iter().map(|l| self.rt.type_id(l)).collect(),
+            },
+            Expr::Call { name, args } => self.call(name, args)?,
+            Expr::Case {
+                branches,
+                otherwise,
+            } => Compiled::Case {
+                branches: branches
+                    .iter()
+                    .map(|(when, then)| Ok((self.compile(when)?, self.compile(then)?)))
+                    .collect::<Result<_>>()?,
+                otherwise: self.optional(otherwise.as_deref())?,
+            },
+            Expr::ListComprehension {
+                var,
+                list,
+                filter,
+                map,
+            } => {
+                let list = self.boxed(list)?;
+                self.scoped(*var, |c| {
+                    let filter = c.optional(filter.as_deref())?;
+                    let map = c.optional(map.as_deref())?;
+                    let bodies: Vec<&Compiled> =
+                        filter.iter().chain(map.iter()).map(|b| &**b).collect();
+                    let scope = c.list_scope(list, &bodies, 1);
+                    Ok(Compiled::ListComprehension { scope, filter, map })
+                })?
+            }
+            Expr::Quantifier {
+                kind,
+                var,
+                list,
+                predicate,
+            } => {
+                let list = self.boxed(list)?;
+                self.scoped(*var, |c| {
+                    let predicate = c.boxed(predicate)?;
+                    let scope = c.list_scope(list, &[&predicate], 1);
+                    Ok(Compiled::Quantifier {
+                        kind: *kind,
+                        scope,
+                        predicate,
+                    })
+                })?
+            }
+            Expr::Reduce {
+                accumulator,
+                init,
+                var,
+                list,
+                step,
+            } => {
+                let list = self.boxed(list)?;
+                let init = self.boxed(init)?;
+                self.scoped(*accumulator, |c| {
+                    let accumulator = c.layout.width() + c.locals.len() - 1;
+                    c.scoped(*var, |c| {
+                        let step = c.boxed(step)?;
+                        let scope = c.list_scope(list, &[&step], 2);
+                        Ok(Compiled::Reduce {
+                            scope,
+                            accumulator,
+                            init,
+                            step,
+                        })
+                    })
+                })?
+            }
+        })
+    }
+
+    fn call(&mut self, name: &str, args: &[Expr]) -> Result<Compiled> {
+        let function = function::lookup(name).ok_or_else(|| ExecError::Plan {
+            message: format!("unknown function {name}"),
+        })?;
+        if args.len() < function.arity.0 || args.len() > function.arity.1 {
+            return Err(ExecError::Argument {
+                message: format!(
+                    "{name} takes {} to {} arguments, {} were given",
+                    function.arity.0,
+                    function.arity.1,
+                    args.len()
+                ),
+            });
+        }
+        Ok(Compiled::Call(function, self.all(args)?))
+    }
+
+    fn slot(&self, var: VarId) -> Result<usize> {
+        if let Some(i) = self.locals.iter().rposition(|v| *v == var) {
+            return Ok(self.layout.width() + i);
+        }
+        self.layout.slot(var).ok_or_else(|| ExecError::Plan {
+            message: format!("variable {} is not produced below its use (CY-1)", var.0),
+        })
+    }
+
+    fn boxed(&mut self, expr: &Expr) -> Result<Box<Compiled>> {
+        Ok(Box::new(self.compile(expr)?))
+    }
+
+    fn optional(&mut self, expr: Option<&Expr>) -> Result<Option<Box<Compiled>>> {
+        expr.map(|e| self.boxed(e)).transpose()
+    }
+
+    fn all(&mut self, exprs: &[Expr]) -> Result<Vec<Compiled>> {
+        exprs.iter().map(|e| self.compile(e)).collect()
+    }
+
+    fn scoped<T>(&mut self, var: VarId, body: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+        self.locals.push(var);
+        let result = body(self);
+        self.locals.pop();
+        result
+    }
+
+    /// The scope whose own variables are the last `own` locals.
+    fn list_scope(&self, list: Box<Compiled>, bodies: &[&Compiled], own: usize) -> ListScope {
+        let width = self.layout.width() + self.locals.len();
+        let mut captured = Vec::new();
+        for body in bodies {
+            body.slots(&mut captured);
+        }
+        captured.retain(|slot| *slot < width - own);
+        ListScope {
+            var: width - 1,
+            list,
+            captured,
+            width,
+        }
+    }
+}
+
+fn literal_value(literal: &Literal) -> Value {
+    match literal {
+        Literal::Null => Value::Null,
+        Literal::Boolean(b) => Value::Boolean(*b),
+        Literal::Integer(i) => Value::Integer(*i),
+        Literal::Float(f) => Value::Float(*f),
+        Literal::String(s) => Value::String(s.clone()),
+    }
+}
+
+/// A list of constants is a constant.
+fn fold_list(items: Vec<Compiled>) -> Compiled {
+    if items.iter().all(|i| matches!(i, Compiled::Constant(_))) {
+        let values = items
+            .into_iter()
+            .map(|i| match i {
+                Compiled::Constant(value) => value,
+                _ => unreachable!("all items are constants"),
+            })
+            .collect();
+        return Compiled::Constant(Value::list(values));
+    }
+    Compiled::List(items)
+}

@@ -1,0 +1,413 @@
+//! Evaluates compiled expressions, a column at a time.
+//!
+//! # How it works
+//! Comparisons and arithmetic over tight integer and float columns run as plain loops; every other
+//! combination goes through the scalar operations of [`crate::value`], row by row.
+
+use std::borrow::Cow;
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+use graven_cypher::plan::{BinaryOp, UnaryOp};
+
+use super::{Compiled, Rows, list_scope, property};
+use crate::column::Column;
+use crate::error::{ExecError, Result};
+use crate::runtime::Runtime;
+use crate::value::order::{Comparison, compare};
+use crate::value::{Value, arithmetic, equality};
+
+/// See [`Compiled::column`].
+pub(super) fn column(expr: &Compiled, rows: Rows<'_>, rt: &Runtime) -> Result<Arc<Column>> {
+    let n = rows.len();
+    Ok(match expr {
+        Compiled::Constant(value) => Arc::new(Column::Constant(value.clone(), n)),
+        Compiled::Slot(slot) => rows.column(*slot),
+        Compiled::Property { base, key, key_id } => {
+            let base = column(base, rows, rt)?;
+            Arc::new(property::read(&base, key, *key_id, rt)?)
+        }
+        Compiled::Index(base, index) => {
+            let (base, index) = (column(base, rows, rt)?, column(index, rows, rt)?);
+            map2(&base, &index, |b, i| property::index(b, i, rt))?
+        }
+        Compiled::Slice { base, from, to } => {
+            slice(base, from.as_deref(), to.as_deref(), rows, rt)?
+        }
+        Compiled::List(items) => {
+            let parts = all(items, rows, rt)?;
+            values((0..n).map(|row| Ok(Value::list(parts.iter().map(|p| p.value(row)).collect()))))?
+        }
+        Compiled::Map(entries) => {
+            let parts = entries
+                .iter()
+                .map(|(_, e)| column(e, rows, rt))
+                .collect::<Result<Vec<_>>>()?;
+            values((0..n).map(|row| {
+                Ok(Value::map(
+                    entries
+                        .iter()
+                        .zip(&parts)
+                        .map(|((key, _), part)| (key.clone(), part.value(row)))
+                        .collect(),
+                ))
+            }))?
+        }
+        Compiled::Unary(op, operand) => unary(*op, &*column(operand, rows, rt)?)?,
+        Compiled::Binary(BinaryOp::And, left, right) => logical(Logic::And, left, right, rows, rt)?,
+        Compiled::Binary(BinaryOp::Or, left, right) => logical(Logic::Or, left, right, rows, rt)?,
+        Compiled::Binary(op, left, right) => {
+            binary(*op, &*column(left, rows, rt)?, &*column(right, rows, rt)?)?
+        }
+        Compiled::Chain(first, rest) => chain(first, rest, rows, rt)?,
+        Compiled::HasLabels {
+            base,
+            labels,
+            types,
+        } => Arc::new(property::has_labels(
+            &*column(base, rows, rt)?,
+            labels,
+            types,
+            rt,
+        )?),
+        Compiled::Call(function, args) => {
+            let args = all(args, rows, rt)?;
+            let mut scratch = vec![Value::Null; args.len()];
+            values((0..n).map(|row| {
+                for (slot, arg) in scratch.iter_mut().zip(&args) {
+                    *slot = arg.value(row);
+                }
+                (function.body)(rt, &scratch)
+            }))?
+        }
+        Compiled::Case {
+            branches,
+            otherwise,
+        } => case(branches, otherwise.as_deref(), rows, rt)?,
+        Compiled::ListComprehension { scope, filter, map } => {
+            list_scope::comprehension(scope, filter.as_deref(), map.as_deref(), rows, rt)?
+        }
+        Compiled::Quantifier {
+            kind,
+            scope,
+            predicate,
+        } => list_scope::quantifier(*kind, scope, predicate, rows, rt)?,
+        Compiled::Reduce {
+            scope,
+            accumulator,
+            init,
+            step,
+        } => list_scope::reduce(scope, *accumulator, init, step, rows, rt)?,
+    })
+}
+
+/// See [`Compiled::true_rows`].
+pub(super) fn true_rows(expr: &Compiled, rows: Rows<'_>, rt: &Runtime) -> Result<Vec<u32>> {
+    if let Compiled::Binary(BinaryOp::And, left, right) = expr {
+        // Conjuncts narrow the selection one after the other.
+        let first = true_rows(left, rows, rt)?;
+        if first.is_empty() {
+            return Ok(first);
+        }
+        let selection = rows.compose(&first);
+        let second = true_rows(right, rows.select(&selection), rt)?;
+        return Ok(second.iter().map(|&r| first[r as usize]).collect());
+    }
+    let truths = column(expr, rows, rt)?;
+    let mut kept = Vec::new();
+    for row in 0..truths.len() {
+        if truth(&truths, row)? == Some(true) {
+            kept.push(row_number(row));
+        }
+    }
+    Ok(kept)
+}
+
+/// A row number as batches index them.
+pub(super) fn row_number(row: usize) -> u32 {
+    u32::try_from(row).expect("a batch has fewer than 2^32 rows")
+}
+
+fn truth(column: &Column, row: usize) -> Result<Option<bool>> {
+    match &*column.get(row) {
+        Value::Boolean(b) => Ok(Some(*b)),
+        Value::Null => Ok(None),
+        other => Err(ExecError::Type {
+            message: format!("expected a Boolean, got {}: {other}", other.type_name()),
+        }),
+    }
+}
+
+fn all(exprs: &[Compiled], rows: Rows<'_>, rt: &Runtime) -> Result<Vec<Arc<Column>>> {
+    exprs.iter().map(|e| column(e, rows, rt)).collect()
+}
+
+pub(super) fn values(items: impl Iterator<Item = Result<Value>>) -> Result<Arc<Column>> {
+    Ok(Arc::new(Column::from_values(items.collect::<Result<_>>()?)))
+}
+
+fn map2(
+    a: &Column,
+    b: &Column,
+    f: impl Fn(&Value, &Value) -> Result<Value>,
+) -> Result<Arc<Column>> {
+    if let (Column::Constant(x, n), Column::Constant(y, _)) = (a, b) {
+        // Nothing is computed for no rows: a division by zero in a dead branch stays silent.
+        return Ok(Arc::new(if *n == 0 {
+            Column::Constant(Value::Null, 0)
+        } else {
+            Column::Constant(f(x, y)?, *n)
+        }));
+    }
+    values((0..a.len()).map(|row| f(&a.get(row), &b.get(row))))
+}
+
+fn slice(
+    base: &Compiled,
+    from: Option<&Compiled>,
+    to: Option<&Compiled>,
+    rows: Rows<'_>,
+    rt: &Runtime,
+) -> Result<Arc<Column>> {
+    let base = column(base, rows, rt)?;
+    let from = from.map(|e| column(e, rows, rt)).transpose()?;
+    let to = to.map(|e| column(e, rows, rt)).transpose()?;
+    values((0..base.len()).map(|row| {
+        property::slice(
+            &base.get(row),
+            from.as_ref().map(|c| c.value(row)),
+            to.as_ref().map(|c| c.value(row)),
+        )
+    }))
+}
+
+fn unary(op: UnaryOp, operand: &Column) -> Result<Arc<Column>> {
+    let n = operand.len();
+    Ok(match op {
+        UnaryOp::IsNull => Arc::new(Column::Booleans(
+            (0..n).map(|r| operand.is_null(r)).collect(),
+        )),
+        UnaryOp::IsNotNull => Arc::new(Column::Booleans(
+            (0..n).map(|r| !operand.is_null(r)).collect(),
+        )),
+        UnaryOp::Not => {
+            let truths = (0..n)
+                .map(|row| Ok(truth(operand, row)?.map(|b| !b)))
+                .collect::<Result<_>>()?;
+            Arc::new(Column::from_truths(truths))
+        }
+        UnaryOp::Minus => values((0..n).map(|row| arithmetic::negate(&operand.get(row))))?,
+        UnaryOp::Plus => values((0..n).map(|row| match operand.get(row) {
+            value if value.is_null() || arithmetic::as_float(&value).is_some() => {
+                Ok(value.into_owned())
+            }
+            other => Err(ExecError::Type {
+                message: format!("unary + needs a number, got {}", other.type_name()),
+            }),
+        }))?,
+    })
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Logic {
+    And,
+    Or,
+}
+
+/// `AND`, `OR`: the right side is computed only for rows that the left side leaves open.
+fn logical(
+    logic: Logic,
+    left: &Compiled,
+    right: &Compiled,
+    rows: Rows<'_>,
+    rt: &Runtime,
+) -> Result<Arc<Column>> {
+    let decided = Some(logic == Logic::Or);
+    let left = column(left, rows, rt)?;
+    let mut result = Vec::with_capacity(left.len());
+    let mut open = Vec::new();
+    for row in 0..left.len() {
+        let truth = truth(&left, row)?;
+        result.push(truth);
+        if truth != decided {
+            open.push(row_number(row));
+        }
+    }
+    if !open.is_empty() {
+        let selection = rows.compose(&open);
+        let right = column(right, rows.select(&selection), rt)?;
+        for (i, &row) in open.iter().enumerate() {
+            let (a, b) = (result[row as usize], truth(&right, i)?);
+            result[row as usize] = match logic {
+                Logic::And => equality::and(a, b),
+                Logic::Or => equality::or(a, b),
+            };
+        }
+    }
+    Ok(Arc::new(Column::from_truths(result)))
+}
+
+fn binary(op: BinaryOp, a: &Column, b: &Column) -> Result<Arc<Column>> {
+    if let Some(result) = tight_comparison(op, a, b) {
+        return Ok(Arc::new(result));
+    }
+    map2(a, b, |x, y| scalar(op, x, y))
+}
+
+/// Comparison of an integer or id column with another one or with a constant, as a plain loop.
+fn tight_comparison(op: BinaryOp, a: &Column, b: &Column) -> Option<Column> {
+    let test: fn(Ordering) -> bool = match op {
+        BinaryOp::Equal => Ordering::is_eq,
+        BinaryOp::NotEqual => Ordering::is_ne,
+        BinaryOp::Less => Ordering::is_lt,
+        BinaryOp::LessOrEqual => Ordering::is_le,
+        BinaryOp::Greater => Ordering::is_gt,
+        BinaryOp::GreaterOrEqual => Ordering::is_ge,
+        _ => return None,
+    };
+    let truths = match (a, b) {
+        (Column::Integers(a), Column::Integers(b)) => {
+            a.iter().zip(b).map(|(x, y)| test(x.cmp(y))).collect()
+        }
+        (Column::Integers(a), Column::Constant(Value::Integer(y), _)) => {
+            a.iter().map(|x| test(x.cmp(y))).collect()
+        }
+        (Column::Constant(Value::Integer(x), _), Column::Integers(b)) => {
+            b.iter().map(|y| test(x.cmp(y))).collect()
+        }
+        (Column::Nodes(a), Column::Nodes(b))
+        | (Column::Relationships(a), Column::Relationships(b))
+            if matches!(op, BinaryOp::Equal | BinaryOp::NotEqual)
+                && !a.contains(&crate::column::NULL_ID)
+                && !b.contains(&crate::column::NULL_ID) =>
+        {
+            a.iter().zip(b).map(|(x, y)| test(x.cmp(y))).collect()
+        }
+        _ => return None,
+    };
+    Some(Column::Booleans(truths))
+}
+
+/// One binary operation on two values.
+pub(crate) fn scalar(op: BinaryOp, a: &Value, b: &Value) -> Result<Value> {
+    Ok(match op {
+        BinaryOp::Equal => equality::equals(a, b).into(),
+        BinaryOp::NotEqual => equality::equals(a, b).map(|t| !t).into(),
+        BinaryOp::Less => ordered(a, b, Ordering::is_lt),
+        BinaryOp::LessOrEqual => ordered(a, b, Ordering::is_le),
+        BinaryOp::Greater => ordered(a, b, Ordering::is_gt),
+        BinaryOp::GreaterOrEqual => ordered(a, b, Ordering::is_ge),
+        BinaryOp::Add => arithmetic::add(a, b)?,
+        BinaryOp::Subtract => arithmetic::subtract(a, b)?,
+        BinaryOp::Multiply => arithmetic::multiply(a, b)?,
+        BinaryOp::Divide => arithmetic::divide(a, b)?,
+        BinaryOp::Modulo => arithmetic::modulo(a, b)?,
+        BinaryOp::Power => arithmetic::power(a, b)?,
+        BinaryOp::And => equality::and(operand_truth(a)?, operand_truth(b)?).into(),
+        BinaryOp::Or => equality::or(operand_truth(a)?, operand_truth(b)?).into(),
+        BinaryOp::Xor => equality::xor(operand_truth(a)?, operand_truth(b)?).into(),
+        BinaryOp::In => match b {
+            Value::Null => Value::Null,
+            Value::List(items) => equality::contains(items, a).into(),
+            other => {
+                return Err(ExecError::Type {
+                    message: format!("IN needs a List on its right, got {}", other.type_name()),
+                });
+            }
+        },
+        BinaryOp::StartsWith => text(a, b, |x, y| x.starts_with(y)),
+        BinaryOp::EndsWith => text(a, b, |x, y| x.ends_with(y)),
+        BinaryOp::Contains => text(a, b, |x, y| x.contains(y)),
+        BinaryOp::RegexMatch => match (a, b) {
+            (Value::String(x), Value::String(pattern)) => {
+                super::functions::text::matches(x, pattern)?.into()
+            }
+            _ => Value::Null,
+        },
+    })
+}
+
+fn ordered(a: &Value, b: &Value, test: fn(Ordering) -> bool) -> Value {
+    match compare(a, b) {
+        Comparison::Ordered(ordering) => Value::Boolean(test(ordering)),
+        Comparison::Unordered => Value::Boolean(false),
+        Comparison::Unknown => Value::Null,
+    }
+}
+
+fn text(a: &Value, b: &Value, test: impl Fn(&str, &str) -> bool) -> Value {
+    match (a, b) {
+        (Value::String(x), Value::String(y)) => Value::Boolean(test(x, y)),
+        _ => Value::Null,
+    }
+}
+
+fn operand_truth(value: &Value) -> Result<Option<bool>> {
+    truth(&Column::Constant(value.clone(), 1), 0)
+}
+
+fn chain(
+    first: &Compiled,
+    rest: &[(BinaryOp, Compiled)],
+    rows: Rows<'_>,
+    rt: &Runtime,
+) -> Result<Arc<Column>> {
+    let mut left = column(first, rows, rt)?;
+    let mut result = vec![Some(true); rows.len()];
+    for (op, right) in rest {
+        let right = column(right, rows, rt)?;
+        let step = binary(*op, &left, &right)?;
+        for (row, so_far) in result.iter_mut().enumerate() {
+            *so_far = equality::and(*so_far, truth(&step, row)?);
+        }
+        left = right;
+    }
+    Ok(Arc::new(Column::from_truths(result)))
+}
+
+fn case(
+    branches: &[(Compiled, Compiled)],
+    otherwise: Option<&Compiled>,
+    rows: Rows<'_>,
+    rt: &Runtime,
+) -> Result<Arc<Column>> {
+    let mut result = vec![Value::Null; rows.len()];
+    let mut open: Vec<u32> = (0..row_number(rows.len())).collect();
+    let mut fill = |targets: &[u32], then: &Compiled| -> Result<()> {
+        if targets.is_empty() {
+            return Ok(());
+        }
+        let selection = rows.compose(targets);
+        let part = column(then, rows.select(&selection), rt)?;
+        for (i, &row) in targets.iter().enumerate() {
+            result[row as usize] = part.value(i);
+        }
+        Ok(())
+    };
+    for (when, then) in branches {
+        if open.is_empty() {
+            break;
+        }
+        let selection = rows.compose(&open);
+        let hits = true_rows(when, rows.select(&selection), rt)?;
+        let chosen: Vec<u32> = hits.iter().map(|&i| open[i as usize]).collect();
+        fill(&chosen, then)?;
+        let mut chosen = chosen.into_iter().peekable();
+        open.retain(|row| chosen.next_if_eq(row).is_none());
+    }
+    if let Some(otherwise) = otherwise {
+        fill(&open, otherwise)?;
+    }
+    Ok(Arc::new(Column::from_values(result)))
+}
+
+/// The value as a list; null gives `None`.
+pub(super) fn as_list<'a>(value: &'a Cow<'_, Value>) -> Result<Option<&'a [Value]>> {
+    match &**value {
+        Value::Null => Ok(None),
+        Value::List(items) => Ok(Some(items)),
+        other => Err(ExecError::Type {
+            message: format!("expected a List, got {}: {other}", other.type_name()),
+        }),
+    }
+}

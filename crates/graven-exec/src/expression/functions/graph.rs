@@ -1,0 +1,182 @@
+//! Functions of nodes, relationships and paths.
+
+use std::sync::Arc;
+
+use super::wrong;
+use crate::error::Result;
+use crate::expression::function::Function;
+use crate::runtime::Runtime;
+use crate::value::Value;
+
+pub(in crate::expression) const FUNCTIONS: &[Function] = &[
+    Function {
+        name: "id",
+        arity: (1, 1),
+        body: id,
+    },
+    Function {
+        name: "elementid",
+        arity: (1, 1),
+        body: element_id,
+    },
+    Function {
+        name: "labels",
+        arity: (1, 1),
+        body: labels,
+    },
+    Function {
+        name: "type",
+        arity: (1, 1),
+        body: rel_type,
+    },
+    Function {
+        name: "properties",
+        arity: (1, 1),
+        body: properties,
+    },
+    Function {
+        name: "keys",
+        arity: (1, 1),
+        body: keys,
+    },
+    Function {
+        name: "startnode",
+        arity: (1, 1),
+        body: start_node,
+    },
+    Function {
+        name: "endnode",
+        arity: (1, 1),
+        body: end_node,
+    },
+    Function {
+        name: "nodes",
+        arity: (1, 1),
+        body: nodes,
+    },
+    Function {
+        name: "relationships",
+        arity: (1, 1),
+        body: relationships,
+    },
+    Function {
+        name: "length",
+        arity: (1, 1),
+        body: length,
+    },
+];
+
+fn as_integer(id: u64) -> Value {
+    Value::Integer(i64::try_from(id).unwrap_or(i64::MAX))
+}
+
+fn id(_: &Runtime, args: &[Value]) -> Result<Value> {
+    match &args[0] {
+        Value::Null => Ok(Value::Null),
+        Value::Node(id) => Ok(as_integer(id.0)),
+        Value::Relationship(id) => Ok(as_integer(id.0)),
+        other => Err(wrong("id", "a Node or Relationship", other)),
+    }
+}
+
+fn element_id(rt: &Runtime, args: &[Value]) -> Result<Value> {
+    match &args[0] {
+        Value::Null => Ok(Value::Null),
+        Value::Node(id) => Ok(Value::text(&rt.element_id('n', id.0))),
+        Value::Relationship(id) => Ok(Value::text(&rt.element_id('r', id.0))),
+        other => Err(wrong("elementId", "a Node or Relationship", other)),
+    }
+}
+
+fn labels(rt: &Runtime, args: &[Value]) -> Result<Value> {
+    match &args[0] {
+        Value::Null => Ok(Value::Null),
+        Value::Node(id) => Ok(Value::list(
+            rt.labels_of(id.0)?.into_iter().map(Value::String).collect(),
+        )),
+        other => Err(wrong("labels", "a Node", other)),
+    }
+}
+
+fn rel_type(rt: &Runtime, args: &[Value]) -> Result<Value> {
+    match &args[0] {
+        Value::Null => Ok(Value::Null),
+        Value::Relationship(id) => Ok(Value::String(rt.type_name(rt.relationship_type(id.0)?))),
+        other => Err(wrong("type", "a Relationship", other)),
+    }
+}
+
+fn properties(rt: &Runtime, args: &[Value]) -> Result<Value> {
+    match &args[0] {
+        Value::Null | Value::Map(_) => Ok(args[0].clone()),
+        Value::Node(id) => Ok(Value::map(rt.all_node_properties(id.0)?)),
+        Value::Relationship(id) => Ok(Value::map(rt.all_relationship_properties(id.0)?)),
+        other => Err(wrong("properties", "a Node, Relationship or Map", other)),
+    }
+}
+
+fn keys(rt: &Runtime, args: &[Value]) -> Result<Value> {
+    let entries = match &args[0] {
+        Value::Null => return Ok(Value::Null),
+        Value::Map(map) => map.entries().to_vec(),
+        Value::Node(id) => rt.all_node_properties(id.0)?,
+        Value::Relationship(id) => rt.all_relationship_properties(id.0)?,
+        other => return Err(wrong("keys", "a Node, Relationship or Map", other)),
+    };
+    Ok(Value::list(
+        entries
+            .into_iter()
+            .map(|(key, _)| Value::String(key))
+            .collect(),
+    ))
+}
+
+fn start_node(rt: &Runtime, args: &[Value]) -> Result<Value> {
+    match &args[0] {
+        Value::Null => Ok(Value::Null),
+        Value::Relationship(id) => Ok(Value::Node(rt.endpoints(id.0)?.0)),
+        other => Err(wrong("startNode", "a Relationship", other)),
+    }
+}
+
+fn end_node(rt: &Runtime, args: &[Value]) -> Result<Value> {
+    match &args[0] {
+        Value::Null => Ok(Value::Null),
+        Value::Relationship(id) => Ok(Value::Node(rt.endpoints(id.0)?.1)),
+        other => Err(wrong("endNode", "a Relationship", other)),
+    }
+}
+
+fn nodes(_: &Runtime, args: &[Value]) -> Result<Value> {
+    match &args[0] {
+        Value::Null => Ok(Value::Null),
+        Value::Path(path) => Ok(Value::List(
+            path.nodes
+                .iter()
+                .map(|n| Value::Node(*n))
+                .collect::<Arc<[_]>>(),
+        )),
+        other => Err(wrong("nodes", "a Path", other)),
+    }
+}
+
+fn relationships(_: &Runtime, args: &[Value]) -> Result<Value> {
+    match &args[0] {
+        Value::Null => Ok(Value::Null),
+        Value::Path(path) => Ok(Value::List(
+            path.relationships
+                .iter()
+                .map(|r| Value::Relationship(*r))
+                .collect::<Arc<[_]>>(),
+        )),
+        other => Err(wrong("relationships", "a Path", other)),
+    }
+}
+
+fn length(_: &Runtime, args: &[Value]) -> Result<Value> {
+    match &args[0] {
+        Value::Null => Ok(Value::Null),
+        Value::Path(path) => Ok(as_integer(path.relationships.len() as u64)),
+        other => Err(wrong("length", "a Path", other)),
+    }
+}

@@ -1,0 +1,188 @@
+//! Functions of text. Positions and lengths count characters, not bytes.
+
+use super::wrong;
+use crate::error::{ExecError, Result};
+use crate::expression::function::Function;
+use crate::runtime::Runtime;
+use crate::value::Value;
+
+/// A function from text to text that passes null on.
+macro_rules! text_function {
+    ($name:literal, $f:expr) => {
+        Function {
+            name: $name,
+            arity: (1, 1),
+            body: |_, args| match &args[0] {
+                Value::Null => Ok(Value::Null),
+                Value::String(s) => Ok(Value::text($f(s).as_ref())),
+                other => Err(wrong($name, "a String", other)),
+            },
+        }
+    };
+}
+
+pub(in crate::expression) const FUNCTIONS: &[Function] = &[
+    text_function!("toupper", str::to_uppercase),
+    text_function!("upper", str::to_uppercase),
+    text_function!("tolower", str::to_lowercase),
+    text_function!("lower", str::to_lowercase),
+    text_function!("trim", str::trim),
+    text_function!("btrim", str::trim),
+    text_function!("ltrim", str::trim_start),
+    text_function!("rtrim", str::trim_end),
+    Function {
+        name: "replace",
+        arity: (3, 3),
+        body: replace,
+    },
+    Function {
+        name: "split",
+        arity: (2, 2),
+        body: split,
+    },
+    Function {
+        name: "substring",
+        arity: (2, 3),
+        body: substring,
+    },
+    Function {
+        name: "left",
+        arity: (2, 2),
+        body: left,
+    },
+    Function {
+        name: "right",
+        arity: (2, 2),
+        body: right,
+    },
+    Function {
+        name: "char_length",
+        arity: (1, 1),
+        body: char_length,
+    },
+    Function {
+        name: "character_length",
+        arity: (1, 1),
+        body: char_length,
+    },
+];
+
+fn text<'a>(function: &str, value: &'a Value) -> Result<&'a str> {
+    match value {
+        Value::String(s) => Ok(s),
+        other => Err(wrong(function, "a String", other)),
+    }
+}
+
+/// A non-negative count of characters.
+fn characters(function: &str, value: &Value) -> Result<usize> {
+    match value {
+        Value::Integer(i) => usize::try_from(*i).map_err(|_| ExecError::Argument {
+            message: format!("{function}() needs a number of characters, got {i}"),
+        }),
+        other => Err(wrong(function, "an Integer", other)),
+    }
+}
+
+fn has_null(args: &[Value]) -> bool {
+    args.iter().any(Value::is_null)
+}
+
+fn replace(_: &Runtime, args: &[Value]) -> Result<Value> {
+    if has_null(args) {
+        return Ok(Value::Null);
+    }
+    let [s, search, with] = [&args[0], &args[1], &args[2]].map(|a| text("replace", a));
+    Ok(Value::text(&s?.replace(search?, with?)))
+}
+
+fn split(_: &Runtime, args: &[Value]) -> Result<Value> {
+    if has_null(args) {
+        return Ok(Value::Null);
+    }
+    let s = text("split", &args[0])?;
+    let delimiters: Vec<&str> = match &args[1] {
+        Value::List(items) => items
+            .iter()
+            .map(|d| text("split", d))
+            .collect::<Result<_>>()?,
+        one => vec![text("split", one)?],
+    };
+    if delimiters.iter().any(|d| d.is_empty()) {
+        return Ok(Value::list(
+            s.chars()
+                .map(|c| Value::text(c.encode_utf8(&mut [0; 4])))
+                .collect(),
+        ));
+    }
+    let mut parts = vec![s];
+    for delimiter in delimiters {
+        parts = parts.into_iter().flat_map(|p| p.split(delimiter)).collect();
+    }
+    Ok(Value::list(parts.into_iter().map(Value::text).collect()))
+}
+
+fn substring(_: &Runtime, args: &[Value]) -> Result<Value> {
+    if has_null(args) {
+        return Ok(Value::Null);
+    }
+    let s = text("substring", &args[0])?;
+    let from = characters("substring", &args[1])?;
+    let len = args
+        .get(2)
+        .map(|a| characters("substring", a))
+        .transpose()?;
+    let rest = s.chars().skip(from);
+    Ok(Value::text(
+        &rest.take(len.unwrap_or(usize::MAX)).collect::<String>(),
+    ))
+}
+
+fn left(_: &Runtime, args: &[Value]) -> Result<Value> {
+    if has_null(args) {
+        return Ok(Value::Null);
+    }
+    let len = characters("left", &args[1])?;
+    Ok(Value::text(
+        &text("left", &args[0])?
+            .chars()
+            .take(len)
+            .collect::<String>(),
+    ))
+}
+
+fn right(_: &Runtime, args: &[Value]) -> Result<Value> {
+    if has_null(args) {
+        return Ok(Value::Null);
+    }
+    let s = text("right", &args[0])?;
+    let len = characters("right", &args[1])?;
+    let skip = s.chars().count().saturating_sub(len);
+    Ok(Value::text(&s.chars().skip(skip).collect::<String>()))
+}
+
+fn char_length(_: &Runtime, args: &[Value]) -> Result<Value> {
+    match &args[0] {
+        Value::Null => Ok(Value::Null),
+        Value::String(s) => Ok(Value::Integer(
+            i64::try_from(s.chars().count()).unwrap_or(i64::MAX),
+        )),
+        other => Err(wrong("char_length", "a String", other)),
+    }
+}
+
+/// `text =~ pattern`: the whole text must match.
+pub(in crate::expression) fn matches(text: &str, pattern: &str) -> Result<Option<bool>> {
+    use std::cell::RefCell;
+    thread_local!(static LAST: RefCell<Option<(String, regex_lite::Regex)>> = const { RefCell::new(None) });
+    LAST.with_borrow_mut(|last| {
+        if last.as_ref().is_none_or(|(p, _)| p != pattern) {
+            let whole = format!("^(?:{pattern})$");
+            let regex = regex_lite::Regex::new(&whole).map_err(|e| ExecError::Argument {
+                message: format!("invalid regular expression {pattern:?}: {e}"),
+            })?;
+            *last = Some((pattern.to_owned(), regex));
+        }
+        Ok(last.as_ref().map(|(_, regex)| regex.is_match(text)))
+    })
+}

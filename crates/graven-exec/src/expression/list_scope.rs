@@ -1,0 +1,206 @@
+//! Comprehensions, quantifiers and `reduce`: bodies that run over list elements.
+//!
+//! # How it works
+//! The lists of several rows are laid out one behind the other as a column of elements, with the outer columns
+//! that the body reads repeated beside it; the body then runs over that batch. At most about [`ELEMENTS`]
+//! elements are laid out at once (a single longer list is one group), so memory does not grow with rows x lists.
+//! `reduce` is sequential in one list but runs step by step over all rows at a time.
+
+use std::sync::Arc;
+
+use graven_cypher::plan::expression::Quantifier;
+
+use super::evaluate::{as_list, row_number};
+use super::{Compiled, ListScope, Rows};
+use crate::column::Column;
+use crate::error::Result;
+use crate::runtime::Runtime;
+use crate::value::Value;
+
+/// Elements laid out at once.
+const ELEMENTS: usize = 8192;
+
+/// The elements of some rows' lists as a batch of their own.
+struct Elements {
+    columns: Vec<Arc<Column>>,
+    /// Row of each element, counted within the group.
+    owners: Vec<u32>,
+}
+
+/// Calls `body` for groups of rows: first row, null flags of the rows' lists, their elements.
+fn for_groups(
+    scope: &ListScope,
+    rows: Rows<'_>,
+    rt: &Runtime,
+    mut body: impl FnMut(&[bool], &Elements) -> Result<()>,
+) -> Result<()> {
+    let lists = scope.list.column(rows, rt)?;
+    let mut row = 0;
+    while row < rows.len() {
+        let first = row;
+        let mut elements = Vec::new();
+        let mut owners = Vec::new();
+        let mut nulls = Vec::new();
+        while row < rows.len() && (row == first || elements.len() < ELEMENTS) {
+            let list = lists.get(row);
+            let items = as_list(&list)?;
+            nulls.push(items.is_none());
+            for item in items.unwrap_or_default() {
+                elements.push(item.clone());
+                owners.push(row_number(row - first));
+            }
+            row += 1;
+        }
+        let outer: Vec<u32> = owners.iter().map(|o| o + row_number(first)).collect();
+        let outer = rows.compose(&outer);
+        let columns = scope_columns(scope, rows, &outer, Column::from_values(elements));
+        body(&nulls, &Elements { columns, owners })?;
+    }
+    Ok(())
+}
+
+/// Columns the body sees: captured ones repeated as `outer` says, the element variable, nothing elsewhere.
+fn scope_columns(
+    scope: &ListScope,
+    rows: Rows<'_>,
+    outer: &[u32],
+    elements: Column,
+) -> Vec<Arc<Column>> {
+    let unused = Arc::new(Column::Constant(Value::Null, outer.len()));
+    let mut columns = vec![unused; scope.width];
+    for &slot in &scope.captured {
+        columns[slot] = Arc::new(rows.columns[slot].gather(outer));
+    }
+    columns[scope.var] = Arc::new(elements);
+    columns
+}
+
+/// `[x IN list WHERE filter | map]`
+pub(super) fn comprehension(
+    scope: &ListScope,
+    filter: Option<&Compiled>,
+    map: Option<&Compiled>,
+    rows: Rows<'_>,
+    rt: &Runtime,
+) -> Result<Arc<Column>> {
+    let mut result = Vec::with_capacity(rows.len());
+    for_groups(scope, rows, rt, |nulls, elements| {
+        let all = Rows::of_columns(&elements.columns, elements.owners.len());
+        let kept = match filter {
+            Some(filter) => filter.true_rows(all, rt)?,
+            None => (0..row_number(all.len())).collect(),
+        };
+        let body = match map {
+            Some(map) => map.column(all.select(&kept), rt)?,
+            None => all.select(&kept).column(scope.var),
+        };
+        let mut lists: Vec<Vec<Value>> = vec![Vec::new(); nulls.len()];
+        for (i, &element) in kept.iter().enumerate() {
+            lists[elements.owners[element as usize] as usize].push(body.value(i));
+        }
+        result.extend(nulls.iter().zip(lists).map(|(null, list)| {
+            if *null {
+                Value::Null
+            } else {
+                Value::list(list)
+            }
+        }));
+        Ok(())
+    })?;
+    Ok(Arc::new(Column::from_values(result)))
+}
+
+/// `all|any|none|single(x IN list WHERE predicate)`
+pub(super) fn quantifier(
+    kind: Quantifier,
+    scope: &ListScope,
+    predicate: &Compiled,
+    rows: Rows<'_>,
+    rt: &Runtime,
+) -> Result<Arc<Column>> {
+    let mut result = Vec::with_capacity(rows.len());
+    for_groups(scope, rows, rt, |nulls, elements| {
+        let all = Rows::of_columns(&elements.columns, elements.owners.len());
+        let truths = predicate.column(all, rt)?;
+        // Per row: how many are true, false, unknown.
+        let mut counts = vec![(0_u64, 0_u64, 0_u64); nulls.len()];
+        for (i, &owner) in elements.owners.iter().enumerate() {
+            let count = &mut counts[owner as usize];
+            match truths.truth(i) {
+                Some(true) => count.0 += 1,
+                Some(false) => count.1 += 1,
+                None => count.2 += 1,
+            }
+        }
+        result.extend(nulls.iter().zip(counts).map(|(null, (yes, no, unknown))| {
+            if *null {
+                None
+            } else {
+                decide(kind, yes, no, unknown)
+            }
+        }));
+        Ok(())
+    })?;
+    Ok(Arc::new(Column::from_truths(result)))
+}
+
+fn decide(kind: Quantifier, yes: u64, no: u64, unknown: u64) -> Option<bool> {
+    let settled = |answer| if unknown > 0 { None } else { Some(answer) };
+    match kind {
+        Quantifier::All if no > 0 => Some(false),
+        Quantifier::All => settled(true),
+        Quantifier::Any if yes > 0 => Some(true),
+        Quantifier::Any => settled(false),
+        Quantifier::None if yes > 0 => Some(false),
+        Quantifier::None => settled(true),
+        Quantifier::Single if yes > 1 => Some(false),
+        Quantifier::Single => settled(yes == 1),
+    }
+}
+
+/// `reduce(acc = init, x IN list | step)`
+pub(super) fn reduce(
+    scope: &ListScope,
+    accumulator: usize,
+    init: &Compiled,
+    step: &Compiled,
+    rows: Rows<'_>,
+    rt: &Runtime,
+) -> Result<Arc<Column>> {
+    let lists = scope.list.column(rows, rt)?;
+    let start = init.column(rows, rt)?;
+    let mut result: Vec<Value> = (0..rows.len()).map(|row| start.value(row)).collect();
+    let mut open = Vec::new();
+    for (row, value) in result.iter_mut().enumerate() {
+        match as_list(&lists.get(row))? {
+            Some([]) => {}
+            Some(_) => open.push(row_number(row)),
+            None => *value = Value::Null,
+        }
+    }
+    let mut position = 0;
+    while !open.is_empty() {
+        let mut elements = Vec::with_capacity(open.len());
+        for &row in &open {
+            let list = lists.get(row as usize);
+            elements.push(as_list(&list)?.map_or(Value::Null, |items| items[position].clone()));
+        }
+        let outer = rows.compose(&open);
+        let mut columns = scope_columns(scope, rows, &outer, Column::from_values(elements));
+        let so_far = open.iter().map(|&r| result[r as usize].clone()).collect();
+        columns[accumulator] = Arc::new(Column::from_values(so_far));
+        let stepped = step.column(Rows::of_columns(&columns, open.len()), rt)?;
+        for (i, &row) in open.iter().enumerate() {
+            result[row as usize] = stepped.value(i);
+        }
+        position += 1;
+        let mut longer = Vec::with_capacity(open.len());
+        for &row in &open {
+            if as_list(&lists.get(row as usize))?.is_some_and(|items| items.len() > position) {
+                longer.push(row);
+            }
+        }
+        open = longer;
+    }
+    Ok(Arc::new(Column::from_values(result)))
+}

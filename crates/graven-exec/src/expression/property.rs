@@ -1,0 +1,154 @@
+//! Properties, labels, elements and slices of values.
+//!
+//! # How it works
+//! A property of a whole column of nodes is one gather from the node column, in id order, so that each page is
+//! pinned once; relationships are grouped by type first, as each type has its own column per key.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use graven_storage::{KeyId, LabelId, TypeId};
+
+use super::evaluate::values;
+use crate::column::{Column, NULL_ID};
+use crate::error::{ExecError, Result};
+use crate::runtime::Runtime;
+use crate::value::Value;
+
+/// `base.key` for a column of bases.
+pub(super) fn read(
+    base: &Column,
+    key: &Arc<str>,
+    key_id: Option<KeyId>,
+    rt: &Runtime,
+) -> Result<Column> {
+    match base {
+        Column::Nodes(ids) => rt.node_properties(ids, key_id),
+        Column::Relationships(ids) => rt.relationship_properties(ids, key_id),
+        Column::Constant(Value::Node(id), n) => {
+            let one = rt.node_properties(&[id.0], key_id)?;
+            Ok(Column::Constant(one.value(0), *n))
+        }
+        Column::Constant(value, n) => Ok(Column::Constant(of_value(value, key, key_id, rt)?, *n)),
+        _ => {
+            let column =
+                values((0..base.len()).map(|row| of_value(&base.get(row), key, key_id, rt)))?;
+            Ok(Arc::unwrap_or_clone(column))
+        }
+    }
+}
+
+/// `value.key` for one value.
+fn of_value(value: &Value, key: &str, key_id: Option<KeyId>, rt: &Runtime) -> Result<Value> {
+    match value {
+        Value::Null => Ok(Value::Null),
+        Value::Map(map) => Ok(map.get(key).cloned().unwrap_or_default()),
+        Value::Node(id) => Ok(rt.node_properties(&[id.0], key_id)?.value(0)),
+        Value::Relationship(id) => Ok(rt.relationship_properties(&[id.0], key_id)?.value(0)),
+        other => Err(ExecError::Type {
+            message: format!(
+                "{} has no property {key}: expected a Node, Relationship or Map",
+                other.type_name()
+            ),
+        }),
+    }
+}
+
+/// `base[index]`
+pub(super) fn index(base: &Value, index: &Value, rt: &Runtime) -> Result<Value> {
+    match (base, index) {
+        (Value::Null, _) | (_, Value::Null) => Ok(Value::Null),
+        (Value::List(items), Value::Integer(i)) => {
+            Ok(position(*i, items.len()).map_or(Value::Null, |at| items[at].clone()))
+        }
+        (Value::Map(_) | Value::Node(_) | Value::Relationship(_), Value::String(key)) => {
+            of_value(base, key, rt.key_id(key), rt)
+        }
+        _ => Err(ExecError::Type {
+            message: format!(
+                "cannot take element {index} ({}) of {}",
+                index.type_name(),
+                base.type_name()
+            ),
+        }),
+    }
+}
+
+/// The 0-based position that an index, negative ones from the end, names in a list of `len`.
+fn position(index: i64, len: usize) -> Option<usize> {
+    let len = i64::try_from(len).ok()?;
+    let at = if index < 0 { index + len } else { index };
+    (0..len).contains(&at).then_some(usize::try_from(at).ok()?)
+}
+
+/// `base[from..to]`; an absent bound is the end of the list on that side, a null one makes null.
+pub(super) fn slice(base: &Value, from: Option<Value>, to: Option<Value>) -> Result<Value> {
+    let items = match base {
+        Value::Null => return Ok(Value::Null),
+        Value::List(items) => items,
+        other => {
+            return Err(ExecError::Type {
+                message: format!("cannot take a slice of {}", other.type_name()),
+            });
+        }
+    };
+    let len = i64::try_from(items.len()).unwrap_or(i64::MAX);
+    let bound = |value: Option<Value>, default: i64| match value {
+        None => Ok(Some(default)),
+        Some(Value::Null) => Ok(None),
+        Some(Value::Integer(i)) => Ok(Some(if i < 0 { (i + len).max(0) } else { i.min(len) })),
+        Some(other) => Err(ExecError::Type {
+            message: format!("a slice needs Integer bounds, got {}", other.type_name()),
+        }),
+    };
+    let (Some(from), Some(to)) = (bound(from, 0)?, bound(to, len)?) else {
+        return Ok(Value::Null);
+    };
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "both bounds lie between 0 and the length"
+    )]
+    let part = if from < to {
+        &items[from as usize..to as usize]
+    } else {
+        &[]
+    };
+    Ok(Value::List(part.into()))
+}
+
+/// `base:A:B` for a column of nodes (all labels) or relationships (the type).
+pub(super) fn has_labels(
+    base: &Column,
+    labels: &[Option<LabelId>],
+    types: &[Option<TypeId>],
+    rt: &Runtime,
+) -> Result<Column> {
+    if let Column::Nodes(ids) = base
+        && !ids.contains(&NULL_ID)
+    {
+        return Ok(Column::Booleans(
+            ids.iter()
+                .map(|id| rt.has_all_labels(*id, labels))
+                .collect::<Result<_>>()?,
+        ));
+    }
+    let mut truths = Vec::with_capacity(base.len());
+    for row in 0..base.len() {
+        let value: Cow<'_, Value> = base.get(row);
+        truths.push(match &*value {
+            Value::Null => None,
+            Value::Node(id) => Some(rt.has_all_labels(id.0, labels)?),
+            Value::Relationship(id) => {
+                let rel_type = rt.relationship_type(id.0)?;
+                Some(types.iter().all(|t| *t == Some(rel_type)))
+            }
+            other => {
+                return Err(ExecError::Type {
+                    message: format!("{} has no labels", other.type_name()),
+                });
+            }
+        });
+    }
+    Ok(Column::from_truths(truths))
+}

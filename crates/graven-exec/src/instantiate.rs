@@ -1,0 +1,578 @@
+//! Turns plan nodes into operators, once per statement: columns are assigned, names resolved, expressions
+//! compiled, nothing is chosen.
+//!
+//! # How it works
+//! Each operator gets the layout of its input and returns its own. The inner trees of apply, optional and semi-apply
+//! are *row-wise* if every operator in them treats rows one by one in order; such a tree is given whole batches
+//! and carries a hidden variable, the number of the input row (see [`crate::operators::apply`]).
+
+use graven_cypher::plan::{AggregateCall, Expr, Operator as P, PlanNode, SortOrder, VarId};
+
+use crate::error::{ExecError, Result};
+use crate::expression::{Compiled, Compiler};
+use crate::layout::Layout;
+use crate::operator::BoxedOperator;
+use crate::operators::aggregate::{Aggregate, Call};
+use crate::operators::apply::{Apply, Inner, Mode};
+use crate::operators::argument::{Argument, ArgumentSlot};
+use crate::operators::build_path::BuildPath;
+use crate::operators::cartesian_product::CartesianProduct;
+use crate::operators::distinct::Distinct;
+use crate::operators::expand::{Expand, ExpandColumns};
+use crate::operators::expand_into::ExpandInto;
+use crate::operators::filter::Filter;
+use crate::operators::hash_join::{HashJoin, JoinColumns};
+use crate::operators::limit::{Limit, Skip};
+use crate::operators::procedure::Procedure;
+use crate::operators::project::{Extend, Project};
+use crate::operators::reachable_count::{EndCondition, ReachableCount};
+use crate::operators::reachable_expand::ReachableExpand;
+use crate::operators::scan::NodeScan;
+use crate::operators::seek::{NodeSeek, SeekBy};
+use crate::operators::sort::Sort;
+use crate::operators::trail_expand::{TrailColumns, TrailExpand};
+use crate::operators::union::Union;
+use crate::operators::unit::Unit;
+use crate::operators::unwind::Unwind;
+use crate::pattern::Pattern;
+use crate::profile::{ProfileCells, Profiled, inputs};
+use crate::reachability::Bounds;
+use crate::runtime::Runtime;
+use graven_cypher::plan::VarExpandMode;
+
+/// The operator tree below `root` and the layout of its rows.
+///
+/// # Errors
+/// A plan that cannot be run; a missing parameter.
+pub(crate) fn instantiate(
+    root: &PlanNode,
+    rt: &Runtime,
+    cells: Option<&ProfileCells>,
+) -> Result<(BoxedOperator, Layout)> {
+    Instantiator {
+        rt,
+        cells,
+        arguments: Vec::new(),
+    }
+    .node(root)
+}
+
+struct Instantiator<'a> {
+    rt: &'a Runtime,
+    cells: Option<&'a ProfileCells>,
+    /// Enclosing applies, innermost last: where they leave rows, and the layout of these.
+    arguments: Vec<(ArgumentSlot, Layout)>,
+}
+
+/// Variables from here on are hidden row numbers.
+const HIDDEN: u32 = u32::MAX - 1024;
+
+fn is_hidden(var: VarId) -> bool {
+    var.0 >= HIDDEN
+}
+
+type Built = (BoxedOperator, Layout);
+
+impl Instantiator<'_> {
+    fn node(&mut self, node: &PlanNode) -> Result<Built> {
+        let (operator, layout) = self.operator(&node.op)?;
+        Ok(match self.cells {
+            Some(cells) => (
+                Box::new(Profiled::new(operator, cells.clone(), node.id)),
+                layout,
+            ),
+            None => (operator, layout),
+        })
+    }
+
+    fn operator(&mut self, op: &P) -> Result<Built> {
+        match op {
+            P::Unit => Ok((Box::new(Unit::default()), Layout::default())),
+            P::Argument { vars } => self.argument(vars),
+            P::AllNodesScan { .. }
+            | P::LabelScan { .. }
+            | P::IndexSeek { .. }
+            | P::IndexRange { .. }
+            | P::NodeByIdSeek { .. } => self.nodes(op),
+            P::Expand { .. } | P::ExpandInto { .. } => self.expand(op),
+            P::VarExpand { .. } | P::ReachableCount { .. } => self.var_expand(op),
+            P::Apply { input, inner } => self.apply(input, inner, Mode::Apply),
+            P::Optional { input, inner, .. } => self.apply(input, inner, Mode::Optional),
+            P::SemiApply { input, inner, anti } => {
+                let mode = if *anti { Mode::Anti } else { Mode::Semi };
+                self.apply(input, inner, mode)
+            }
+            P::HashJoin { input, build, on } => self.hash_join(input, build, on),
+            P::CartesianProduct { input, inner } => self.cartesian_product(input, inner),
+            P::Union { inputs } => self.union(inputs),
+            P::Project { .. } | P::Aggregate { .. } | P::Distinct { .. } => self.reshape(op),
+            _ => self.row_by_row(op),
+        }
+    }
+
+    fn argument(&mut self, vars: &[VarId]) -> Result<Built> {
+        let (slot, given) = self.arguments.last().ok_or_else(|| ExecError::Plan {
+            message: "an Argument outside of any Apply".to_owned(),
+        })?;
+        let mut vars = vars.to_vec();
+        // The number of the input row comes last, if this Apply hands it in.
+        vars.extend(given.vars().last().filter(|v| is_hidden(**v)));
+        let columns = vars
+            .iter()
+            .map(|v| self::slot(given, *v))
+            .collect::<Result<_>>()?;
+        let argument = Argument::new(slot.clone(), columns);
+        Ok((Box::new(argument), Layout::new(vars)))
+    }
+
+    fn compile(&self, layout: &Layout, expr: &Expr) -> Result<Compiled> {
+        Compiler::new(layout, self.rt).compile(expr)
+    }
+
+    /// Operators that find nodes by themselves.
+    fn nodes(&mut self, op: &P) -> Result<Built> {
+        let (input, var) = match op {
+            P::AllNodesScan { input, var }
+            | P::LabelScan { input, var, .. }
+            | P::IndexSeek { input, var, .. }
+            | P::IndexRange { input, var, .. }
+            | P::NodeByIdSeek { input, var, .. } => (input, *var),
+            _ => unreachable!("only operators that find nodes"),
+        };
+        let (input, mut layout) = self.node(input)?;
+        let rt = self.rt;
+        let by = match op {
+            P::IndexSeek {
+                label,
+                key,
+                value,
+                any,
+                ..
+            } => Some(SeekBy::Value {
+                label: rt.label_id(label),
+                key: rt.key_id(key),
+                value: self.compile(&layout, value)?,
+                any: *any,
+            }),
+            P::IndexRange {
+                label,
+                key,
+                low,
+                high,
+                ..
+            } => {
+                let bound = |side: &Option<(Expr, _)>| match side {
+                    Some((e, inclusion)) => Ok(Some((self.compile(&layout, e)?, *inclusion))),
+                    None => Ok::<_, ExecError>(None),
+                };
+                Some(SeekBy::Range {
+                    label: rt.label_id(label),
+                    key: rt.key_id(key),
+                    low: bound(low)?,
+                    high: bound(high)?,
+                })
+            }
+            P::NodeByIdSeek { value, any, .. } => Some(SeekBy::Id {
+                value: self.compile(&layout, value)?,
+                any: *any,
+            }),
+            _ => None,
+        };
+        let slot = layout.slot_or_add(var);
+        let operator: BoxedOperator = match (by, op) {
+            (Some(by), _) => Box::new(NodeSeek::new(input, slot, by)),
+            (None, P::LabelScan { label, .. }) => {
+                let ranges = match rt.label_id(label) {
+                    Some(label) => rt.label_ranges(label)?,
+                    None => Vec::new(),
+                };
+                Box::new(NodeScan::new(input, slot, ranges))
+            }
+            _ => Box::new(NodeScan::new(input, slot, rt.all_node_ranges())),
+        };
+        Ok((operator, layout))
+    }
+
+    fn expand(&mut self, op: &P) -> Result<Built> {
+        let (P::Expand {
+            input,
+            from,
+            rel,
+            to,
+            pattern,
+        }
+        | P::ExpandInto {
+            input,
+            from,
+            rel,
+            to,
+            pattern,
+        }) = op
+        else {
+            unreachable!("only expansions")
+        };
+        let (input, mut layout) = self.node(input)?;
+        let pattern = Pattern::new(pattern, &layout, self.rt)?;
+        let from = slot(&layout, *from)?;
+        let relationship = rel.map(|r| layout.slot_or_add(r));
+        let budget = &self.rt.budget;
+        let operator: BoxedOperator = if matches!(op, P::ExpandInto { .. }) {
+            let columns = ExpandColumns {
+                from,
+                relationship,
+                to: slot(&layout, *to)?,
+            };
+            Box::new(ExpandInto::new(input, pattern, columns, budget))
+        } else {
+            let columns = ExpandColumns {
+                from,
+                relationship,
+                to: layout.slot_or_add(*to),
+            };
+            Box::new(Expand::new(input, pattern, columns, budget))
+        };
+        Ok((operator, layout))
+    }
+
+    fn var_expand(&mut self, op: &P) -> Result<Built> {
+        match op {
+            P::VarExpand {
+                input,
+                from,
+                rels,
+                to,
+                into,
+                pattern,
+                min,
+                max,
+                mode,
+            } => {
+                let (input, mut layout) = self.node(input)?;
+                let pattern = Pattern::new(pattern, &layout, self.rt)?;
+                let bounds = Bounds {
+                    min: *min,
+                    max: *max,
+                    proven: *mode == VarExpandMode::Reachable { proven: true },
+                };
+                let from = slot(&layout, *from)?;
+                let relationships = rels.map(|r| layout.slot_or_add(r));
+                let to = if *into {
+                    slot(&layout, *to)?
+                } else {
+                    layout.slot_or_add(*to)
+                };
+                let columns = TrailColumns {
+                    from,
+                    relationships,
+                    to,
+                    into: *into,
+                };
+                let budget = &self.rt.budget;
+                let operator: BoxedOperator = match mode {
+                    VarExpandMode::Trails => {
+                        Box::new(TrailExpand::new(input, pattern, columns, bounds, budget))
+                    }
+                    VarExpandMode::Reachable { .. } => Box::new(ReachableExpand::new(
+                        input, pattern, columns, bounds, self.rt,
+                    )),
+                };
+                Ok((operator, layout))
+            }
+            P::ReachableCount {
+                input,
+                from,
+                to,
+                pattern,
+                min,
+                max,
+                end_labels,
+                end_filter,
+                count,
+            } => {
+                let (input, mut layout) = self.node(input)?;
+                let pattern = Pattern::new(pattern, &layout, self.rt)?;
+                let bounds = Bounds {
+                    min: *min,
+                    max: *max,
+                    proven: *min <= 1,
+                };
+                let from = slot(&layout, *from)?;
+                let end = self.end_condition(&layout, *to, end_labels, end_filter.as_ref())?;
+                let count = layout.slot_or_add(*count);
+                let operator =
+                    ReachableCount::new(input, pattern, from, count, bounds, end, self.rt);
+                Ok((Box::new(operator), layout))
+            }
+            _ => unreachable!("only variable-length expansions"),
+        }
+    }
+
+    fn end_condition(
+        &self,
+        layout: &Layout,
+        to: VarId,
+        labels: &[std::sync::Arc<str>],
+        filter: Option<&Expr>,
+    ) -> Result<EndCondition> {
+        let mut vars = layout.vars().to_vec();
+        vars.push(to);
+        let filter = filter
+            .map(|f| self.compile(&Layout::new(vars), f))
+            .transpose()?;
+        EndCondition::new(labels, filter, layout.width(), self.rt)
+    }
+
+    fn apply(&mut self, input: &PlanNode, inner: &PlanNode, mode: Mode) -> Result<Built> {
+        let (input, mut layout) = self.node(input)?;
+        let slot = ArgumentSlot::default();
+        let depth = u32::try_from(self.arguments.len()).unwrap_or(u32::MAX);
+        let hidden = is_row_wise(inner).then(|| VarId(u32::MAX - depth));
+        let mut handed = layout.vars().to_vec();
+        handed.extend(hidden);
+        self.arguments.push((slot.clone(), Layout::new(handed)));
+        let built = self.node(inner);
+        self.arguments.pop();
+        let (root, inner_layout) = built?;
+        let ordinal = hidden.map(|h| self::slot(&inner_layout, h)).transpose()?;
+        let mut added = Vec::new();
+        if matches!(mode, Mode::Apply | Mode::Optional) {
+            added = add_columns(&mut layout, &inner_layout);
+        }
+        let inner = Inner {
+            root,
+            slot,
+            ordinal,
+            added,
+        };
+        Ok((Box::new(Apply::new(input, inner, mode)), layout))
+    }
+
+    fn hash_join(&mut self, input: &PlanNode, build: &PlanNode, on: &[VarId]) -> Result<Built> {
+        let (input, mut layout) = self.node(input)?;
+        let (build, build_layout) = self.node(build)?;
+        let slots = |layout: &Layout| on.iter().map(|v| slot(layout, *v)).collect::<Result<_>>();
+        let mut columns = JoinColumns {
+            input_keys: slots(&layout)?,
+            build_keys: slots(&build_layout)?,
+            width: layout.width(),
+            added: Vec::new(),
+        };
+        columns.added = add_columns(&mut layout, &build_layout);
+        let operator = HashJoin::new(input, build, columns, &self.rt.budget);
+        Ok((Box::new(operator), layout))
+    }
+
+    fn cartesian_product(&mut self, input: &PlanNode, inner: &PlanNode) -> Result<Built> {
+        let (input, mut layout) = self.node(input)?;
+        let (inner, inner_layout) = self.node(inner)?;
+        let added = add_columns(&mut layout, &inner_layout);
+        let operator = CartesianProduct::new(input, inner, added, &self.rt.budget);
+        Ok((Box::new(operator), layout))
+    }
+
+    fn union(&mut self, inputs: &[PlanNode]) -> Result<Built> {
+        let mut built = Vec::with_capacity(inputs.len());
+        let mut layout: Option<Layout> = None;
+        for input in inputs {
+            let (operator, own) = self.node(input)?;
+            let layout = layout.get_or_insert_with(|| own.clone());
+            let slots = layout
+                .vars()
+                .iter()
+                .map(|v| slot(&own, *v))
+                .collect::<Result<_>>()?;
+            built.push((operator, slots));
+        }
+        Ok((Box::new(Union::new(built)), layout.unwrap_or_default()))
+    }
+
+    /// Operators whose rows have other variables than their input's.
+    fn reshape(&mut self, op: &P) -> Result<Built> {
+        match op {
+            P::Project { input, items } => {
+                let (input, layout) = self.node(input)?;
+                let mut vars: Vec<VarId> = items.iter().map(|(v, _)| *v).collect();
+                let mut exprs = items
+                    .iter()
+                    .map(|(_, e)| self.compile(&layout, e))
+                    .collect::<Result<Vec<_>>>()?;
+                for (at, var) in layout
+                    .vars()
+                    .iter()
+                    .enumerate()
+                    .filter(|(_, v)| is_hidden(**v))
+                {
+                    vars.push(*var);
+                    exprs.push(Compiled::Slot(at));
+                }
+                Ok((Box::new(Project::new(input, exprs)), Layout::new(vars)))
+            }
+            P::Distinct { input, vars } => {
+                let (input, layout) = self.node(input)?;
+                let mut vars = vars.clone();
+                vars.extend(layout.vars().iter().filter(|v| is_hidden(**v)));
+                let slots = vars
+                    .iter()
+                    .map(|v| slot(&layout, *v))
+                    .collect::<Result<_>>()?;
+                let operator = Distinct::new(input, slots, &self.rt.budget);
+                Ok((Box::new(operator), Layout::new(vars)))
+            }
+            P::Aggregate {
+                input,
+                keys,
+                aggregates,
+            } => {
+                let (input, layout) = self.node(input)?;
+                let vars = keys
+                    .iter()
+                    .map(|(v, _)| *v)
+                    .chain(aggregates.iter().map(|(v, _)| *v))
+                    .collect();
+                let keys = keys
+                    .iter()
+                    .map(|(_, e)| self.compile(&layout, e))
+                    .collect::<Result<_>>()?;
+                let calls = aggregates
+                    .iter()
+                    .map(|(_, call)| self.call(&layout, call))
+                    .collect::<Result<_>>()?;
+                let operator = Aggregate::new(input, keys, calls, &self.rt.budget);
+                Ok((Box::new(operator), Layout::new(vars)))
+            }
+            _ => unreachable!("only operators that reshape rows"),
+        }
+    }
+
+    fn call(&self, layout: &Layout, call: &AggregateCall) -> Result<Call> {
+        let compile = |e: &Expr| self.compile(layout, e);
+        Ok(Call {
+            function: call.function,
+            argument: call.argument.as_ref().map(compile).transpose()?,
+            parameter: call.parameter.as_ref().map(compile).transpose()?,
+            distinct: call.distinct,
+        })
+    }
+
+    /// Operators that keep the variables of their input and may add some.
+    fn row_by_row(&mut self, op: &P) -> Result<Built> {
+        let below = inputs(op);
+        let [input] = below.as_slice() else {
+            return Err(ExecError::Plan {
+                message: format!("no operator for {op:?}"),
+            });
+        };
+        let (input, mut layout) = self.node(input)?;
+        let operator: BoxedOperator = match op {
+            P::Filter { predicate, .. } => {
+                Box::new(Filter::new(input, self.compile(&layout, predicate)?))
+            }
+            P::Extend { items, .. } => {
+                let compiled = items
+                    .iter()
+                    .map(|(v, e)| Ok((*v, self.compile(&layout, e)?)))
+                    .collect::<Result<Vec<_>>>()?;
+                let items = compiled
+                    .into_iter()
+                    .map(|(v, e)| (layout.slot_or_add(v), e))
+                    .collect();
+                Box::new(Extend::new(input, items))
+            }
+            P::Sort { keys, .. } => self.sort(input, &layout, keys, None)?,
+            P::TopN { keys, limit, .. } => self.sort(input, &layout, keys, Some(limit))?,
+            P::Skip { count, .. } => Box::new(Skip::new(input, self.compile(&layout, count)?)),
+            P::Limit { count, .. } => Box::new(Limit::new(input, self.compile(&layout, count)?)),
+            P::Unwind { list, var, .. } => {
+                let list = self.compile(&layout, list)?;
+                Box::new(Unwind::new(input, list, layout.slot_or_add(*var)))
+            }
+            P::BuildPath { path, parts, .. } => {
+                let parts = parts
+                    .iter()
+                    .map(|v| slot(&layout, *v))
+                    .collect::<Result<_>>()?;
+                Box::new(BuildPath::new(input, parts, layout.slot_or_add(*path)))
+            }
+            P::Procedure {
+                name, args, yields, ..
+            } => {
+                let args = args
+                    .iter()
+                    .map(|e| self.compile(&layout, e))
+                    .collect::<Result<_>>()?;
+                let yields = yields
+                    .iter()
+                    .map(|(column, v)| (column.clone(), layout.slot_or_add(*v)))
+                    .collect();
+                Box::new(Procedure::new(input, name.clone(), args, yields))
+            }
+            other => {
+                return Err(ExecError::Plan {
+                    message: format!("no operator for {other:?}"),
+                });
+            }
+        };
+        Ok((operator, layout))
+    }
+
+    fn sort(
+        &self,
+        input: BoxedOperator,
+        layout: &Layout,
+        keys: &[(Expr, SortOrder)],
+        limit: Option<&Expr>,
+    ) -> Result<BoxedOperator> {
+        let keys = keys
+            .iter()
+            .map(|(e, order)| Ok((self.compile(layout, e)?, *order)))
+            .collect::<Result<_>>()?;
+        let limit = limit.map(|e| self.compile(layout, e)).transpose()?;
+        let width = layout.width();
+        Ok(Box::new(Sort::new(
+            input,
+            keys,
+            width,
+            limit,
+            &self.rt.budget,
+        )))
+    }
+}
+
+fn slot(layout: &Layout, var: VarId) -> Result<usize> {
+    layout.slot(var).ok_or_else(|| ExecError::Plan {
+        message: format!("variable {} is not produced below its use (CY-1)", var.0),
+    })
+}
+
+/// Adds the variables of `other` that `layout` lacks; their columns in `other`.
+fn add_columns(layout: &mut Layout, other: &Layout) -> Vec<usize> {
+    let mut added = Vec::new();
+    for (at, var) in other.vars().iter().enumerate() {
+        if !is_hidden(*var) && layout.slot(*var).is_none() {
+            layout.slot_or_add(*var);
+            added.push(at);
+        }
+    }
+    added
+}
+
+/// Whether every operator of an inner tree treats rows one by one and keeps their order.
+fn is_row_wise(node: &PlanNode) -> bool {
+    match &node.op {
+        P::Argument { .. } => true,
+        P::Unit
+        | P::Aggregate { .. }
+        | P::Sort { .. }
+        | P::TopN { .. }
+        | P::Skip { .. }
+        | P::Limit { .. }
+        | P::HashJoin { .. }
+        | P::CartesianProduct { .. }
+        | P::Union { .. } => false,
+        // Only the input side carries our hidden variable; the inner side has an argument of its own.
+        P::Apply { input, .. } | P::Optional { input, .. } | P::SemiApply { input, .. } => {
+            is_row_wise(input)
+        }
+        op => inputs(op).into_iter().all(is_row_wise),
+    }
+}

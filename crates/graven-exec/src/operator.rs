@@ -1,0 +1,20 @@
+//! The contract of operators: pull batches, start again.
+
+use crate::batch::Batch;
+use crate::error::Result;
+use crate::runtime::Runtime;
+
+/// One operator of a running plan.
+pub(crate) trait Operator: Send {
+    /// The next rows, never an empty batch (EX-7); `None` at the end and ever after.
+    ///
+    /// # Errors
+    /// Whatever goes wrong below or in an expression; the statement ends then.
+    fn next(&mut self, rt: &Runtime) -> Result<Option<Batch>>;
+
+    /// Starts again from the first row, with the argument rows that are set by then. Memory held is given back.
+    fn rewind(&mut self);
+}
+
+/// An operator of whatever kind.
+pub(crate) type BoxedOperator = Box<dyn Operator>;

@@ -1,0 +1,104 @@
+//! Input rows of which each becomes any number of output rows, cut into batches.
+//!
+//! # How it works
+//! [`FanOut`] keeps the current input batch and the row being worked on. The operator using it appends
+//! `(input row, new values)` pairs until a batch is full; the input columns are then gathered once.
+
+use std::sync::Arc;
+
+use crate::batch::Batch;
+use crate::column::Column;
+use crate::error::Result;
+use crate::operator::BoxedOperator;
+use crate::runtime::Runtime;
+
+/// The input of an operator that turns one row into many.
+pub(crate) struct FanOut {
+    input: BoxedOperator,
+    batch: Batch,
+    row: usize,
+}
+
+impl FanOut {
+    /// Reads from `input`.
+    pub(crate) fn new(input: BoxedOperator) -> Self {
+        Self {
+            input,
+            batch: Batch::default(),
+            row: 0,
+        }
+    }
+
+    /// Makes sure that there is a current row; false at the end of the input. `fresh` is called on each new batch.
+    pub(crate) fn advance(
+        &mut self,
+        rt: &Runtime,
+        fresh: impl FnOnce(&Batch) -> Result<()>,
+    ) -> Result<bool> {
+        if self.row < self.batch.len() {
+            return Ok(true);
+        }
+        rt.check_cancelled()?;
+        match self.input.next(rt)? {
+            Some(batch) => {
+                fresh(&batch)?;
+                self.batch = batch;
+                self.row = 0;
+                Ok(true)
+            }
+            None => {
+                self.batch = Batch::default();
+                self.row = 0;
+                Ok(false)
+            }
+        }
+    }
+
+    /// The current input batch.
+    pub(crate) fn batch(&self) -> &Batch {
+        &self.batch
+    }
+
+    /// The current row of it.
+    pub(crate) fn row(&self) -> usize {
+        self.row
+    }
+
+    /// Goes to the next row.
+    pub(crate) fn step(&mut self) {
+        self.row += 1;
+    }
+
+    /// Starts again.
+    pub(crate) fn rewind(&mut self) {
+        self.input.rewind();
+        self.batch = Batch::default();
+        self.row = 0;
+    }
+}
+
+/// The input rows repeated as `rows` says, with new columns put into their slots.
+pub(crate) fn widen(
+    batch: &Batch,
+    rows: &[u32],
+    added: impl IntoIterator<Item = (usize, Column)>,
+) -> Batch {
+    let mut columns: Vec<Arc<Column>> = batch
+        .columns()
+        .iter()
+        .map(|c| {
+            Arc::new(match &**c {
+                Column::Constant(value, _) => Column::Constant(value.clone(), rows.len()),
+                other => other.gather(rows),
+            })
+        })
+        .collect();
+    for (slot, column) in added {
+        if slot == columns.len() {
+            columns.push(Arc::new(column));
+        } else {
+            columns[slot] = Arc::new(column);
+        }
+    }
+    Batch::new(columns, rows.len())
+}

@@ -1,0 +1,39 @@
+//! Keeps the rows whose predicate is true.
+
+use crate::batch::Batch;
+use crate::error::Result;
+use crate::expression::{Compiled, Rows};
+use crate::operator::{BoxedOperator, Operator};
+use crate::runtime::Runtime;
+
+/// See the file header.
+pub(crate) struct Filter {
+    input: BoxedOperator,
+    predicate: Compiled,
+}
+
+impl Filter {
+    /// Filters `input`.
+    pub(crate) fn new(input: BoxedOperator, predicate: Compiled) -> Self {
+        Self { input, predicate }
+    }
+}
+
+impl Operator for Filter {
+    fn next(&mut self, rt: &Runtime) -> Result<Option<Batch>> {
+        while let Some(batch) = self.input.next(rt)? {
+            let kept = self.predicate.true_rows(Rows::all(&batch), rt)?;
+            if kept.len() == batch.len() {
+                return Ok(Some(batch));
+            }
+            if !kept.is_empty() {
+                return Ok(Some(batch.gather(&kept)));
+            }
+        }
+        Ok(None)
+    }
+
+    fn rewind(&mut self) {
+        self.input.rewind();
+    }
+}

@@ -1,0 +1,110 @@
+//! Drops the first rows, or stops after so many.
+
+use crate::batch::Batch;
+use crate::error::{ExecError, Result};
+use crate::expression::Compiled;
+use crate::operator::{BoxedOperator, Operator};
+use crate::runtime::Runtime;
+use crate::value::Value;
+
+/// The row count that a constant expression gives.
+///
+/// # Errors
+/// If it is not a non-negative integer.
+pub(super) fn row_count(what: &'static str, count: &Compiled, rt: &Runtime) -> Result<u64> {
+    match count.constant(rt)? {
+        Value::Integer(n) if n >= 0 => Ok(n.unsigned_abs()),
+        Value::Integer(n) => Err(ExecError::Argument {
+            message: format!("{what} needs a non-negative number of rows, got {n}"),
+        }),
+        other => Err(ExecError::Type {
+            message: format!(
+                "{what} needs an Integer, got {}: {other}",
+                other.type_name()
+            ),
+        }),
+    }
+}
+
+/// Drops the first rows.
+pub(crate) struct Skip {
+    input: BoxedOperator,
+    count: Compiled,
+    left: Option<u64>,
+}
+
+impl Skip {
+    /// Drops `count` rows of `input`.
+    pub(crate) fn new(input: BoxedOperator, count: Compiled) -> Self {
+        Self {
+            input,
+            count,
+            left: None,
+        }
+    }
+}
+
+impl Operator for Skip {
+    fn next(&mut self, rt: &Runtime) -> Result<Option<Batch>> {
+        let mut left = match self.left {
+            Some(left) => left,
+            None => row_count("SKIP", &self.count, rt)?,
+        };
+        while let Some(batch) = self.input.next(rt)? {
+            let drop = usize::try_from(left).unwrap_or(usize::MAX).min(batch.len());
+            left -= drop as u64;
+            self.left = Some(left);
+            if drop < batch.len() {
+                return Ok(Some(batch.slice(drop, batch.len())));
+            }
+        }
+        Ok(None)
+    }
+
+    fn rewind(&mut self) {
+        self.input.rewind();
+        self.left = None;
+    }
+}
+
+/// Stops after so many rows; the input is not pulled further than needed.
+pub(crate) struct Limit {
+    input: BoxedOperator,
+    count: Compiled,
+    left: Option<u64>,
+}
+
+impl Limit {
+    /// Hands out at most `count` rows of `input`.
+    pub(crate) fn new(input: BoxedOperator, count: Compiled) -> Self {
+        Self {
+            input,
+            count,
+            left: None,
+        }
+    }
+}
+
+impl Operator for Limit {
+    fn next(&mut self, rt: &Runtime) -> Result<Option<Batch>> {
+        let left = match self.left {
+            Some(left) => left,
+            None => row_count("LIMIT", &self.count, rt)?,
+        };
+        self.left = Some(left);
+        if left == 0 {
+            return Ok(None);
+        }
+        let Some(batch) = self.input.next(rt)? else {
+            return Ok(None);
+        };
+        let take = usize::try_from(left).unwrap_or(usize::MAX).min(batch.len());
+        self.left = Some(left - take as u64);
+        Ok(Some(batch.slice(0, take)))
+    }
+
+    fn rewind(&mut self) {
+        self.input.rewind();
+        self.left = None;
+    }
+}

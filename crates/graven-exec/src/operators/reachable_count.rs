@@ -1,0 +1,262 @@
+//! `count(DISTINCT end)` over a reachability pattern, one number per input row, without materialising the ends.
+//!
+//! # How it works
+//! Input rows are taken in groups. A group of several rows whose relationships carry no condition shares its sweeps
+//! ([`Lanes`]) if the budget has room for the lanes; otherwise each row is searched by itself. Ends are counted
+//! within the id ranges of their labels; a condition on the end is evaluated for reached nodes only, in
+//! batches of ascending ids.
+
+use std::sync::Arc;
+
+use crate::batch::{BATCH_ROWS, Batch};
+use crate::column::Column;
+use crate::error::Result;
+use crate::expression::{Compiled, Rows};
+use crate::memory::Memory;
+use crate::operator::{BoxedOperator, Operator};
+use crate::pattern::Pattern;
+use crate::reachability::edges::Edges;
+use crate::reachability::lanes::{LANES, Lanes};
+use crate::reachability::{Bounds, Search};
+use crate::runtime::Runtime;
+use crate::value::Value;
+
+/// Rows from which sharing sweeps pays.
+const LANES_MIN: usize = 8;
+/// Graphs up to this many nodes may be searched in lanes, which pass over all nodes once a level.
+const LANES_NODES: u64 = 16 << 20;
+
+/// Which ends count.
+pub(crate) struct EndCondition {
+    /// Id ranges of the nodes with all the labels.
+    ranges: Vec<(u64, u64)>,
+    filter: Option<Compiled>,
+    /// Column of the end while the filter runs, behind those of the row.
+    slot: usize,
+    /// Row columns that the filter reads.
+    captured: Vec<usize>,
+}
+
+impl EndCondition {
+    /// Ends with all `labels` that pass `filter`, which sees the end in column `slot`.
+    pub(crate) fn new(
+        labels: &[Arc<str>],
+        filter: Option<Compiled>,
+        slot: usize,
+        rt: &Runtime,
+    ) -> Result<Self> {
+        let mut ranges = rt.all_node_ranges();
+        for label in labels {
+            let of_label = match rt.label_id(label) {
+                Some(label) => rt.label_ranges(label)?,
+                None => Vec::new(),
+            };
+            ranges = intersect(&ranges, &of_label);
+        }
+        let mut captured = Vec::new();
+        if let Some(filter) = &filter {
+            filter.slots(&mut captured);
+            captured.retain(|s| *s < slot);
+        }
+        Ok(Self {
+            ranges,
+            filter,
+            slot,
+            captured,
+        })
+    }
+
+    /// Of these ends, the positions of those that pass the filter.
+    fn passing(
+        &self,
+        filter: &Compiled,
+        ends: Vec<u64>,
+        batch: &Batch,
+        row: usize,
+        rt: &Runtime,
+    ) -> Result<Vec<u32>> {
+        let n = ends.len();
+        let unused = Arc::new(Column::Constant(Value::Null, n));
+        let mut columns = vec![unused; self.slot + 1];
+        for slot in &self.captured {
+            columns[*slot] = Arc::new(Column::Constant(batch.value(*slot, row), n));
+        }
+        columns[self.slot] = Arc::new(Column::Nodes(ends));
+        filter.true_rows(Rows::of_columns(&columns, n), rt)
+    }
+
+    /// Ends of the last run of `search` that count for this row.
+    fn count(&self, search: &Search, batch: &Batch, row: usize, rt: &Runtime) -> Result<u64> {
+        let Some(filter) = &self.filter else {
+            return Ok(self
+                .ranges
+                .iter()
+                .map(|(a, b)| search.marks().count(*a, *b))
+                .sum());
+        };
+        let mut count = 0;
+        for (from, to) in &self.ranges {
+            let mut next = *from;
+            while next < *to {
+                rt.check_cancelled()?;
+                let mut ends = Vec::with_capacity(BATCH_ROWS);
+                next = search.marks().collect(next, *to, BATCH_ROWS, &mut ends);
+                count += self.passing(filter, ends, batch, row, rt)?.len() as u64;
+            }
+        }
+        Ok(count)
+    }
+
+    /// Clears the lanes of nodes that fail the filter, which must not read the row.
+    fn clear_failing(&self, lanes: &mut Lanes, batch: &Batch, rt: &Runtime) -> Result<()> {
+        let Some(filter) = &self.filter else {
+            return Ok(());
+        };
+        for (from, to) in &self.ranges {
+            let mut next = *from;
+            while next < *to {
+                rt.check_cancelled()?;
+                let until = (*to).min(next + BATCH_ROWS as u64);
+                let reached = lanes.reached();
+                let ends: Vec<u64> = (next..until).filter(|n| reached[index(*n)] != 0).collect();
+                let passing = self.passing(filter, ends.clone(), batch, 0, rt)?;
+                let mut passing = passing.into_iter().peekable();
+                for (i, end) in (0..).zip(ends) {
+                    if passing.next_if_eq(&i).is_none() {
+                        reached[index(end)] = 0;
+                    }
+                }
+                next = until;
+            }
+        }
+        Ok(())
+    }
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "targets have 64-bit addresses"
+)]
+fn index(node: u64) -> usize {
+    node as usize
+}
+
+/// Ranges common to both lists; each ascends and is disjoint.
+fn intersect(a: &[(u64, u64)], b: &[(u64, u64)]) -> Vec<(u64, u64)> {
+    let mut common = Vec::new();
+    let (mut i, mut j) = (0, 0);
+    while i < a.len() && j < b.len() {
+        let (from, to) = (a[i].0.max(b[j].0), a[i].1.min(b[j].1));
+        if from < to {
+            common.push((from, to));
+        }
+        if a[i].1 < b[j].1 { i += 1 } else { j += 1 }
+    }
+    common
+}
+
+/// See the file header.
+pub(crate) struct ReachableCount {
+    input: BoxedOperator,
+    from: usize,
+    count: usize,
+    end: EndCondition,
+    search: Search,
+    lanes: Lanes,
+    lanes_memory: Memory,
+    lanes_charged: bool,
+}
+
+impl ReachableCount {
+    /// Counts the ends reached from column `from` into column `count`.
+    pub(crate) fn new(
+        input: BoxedOperator,
+        pattern: Pattern,
+        from: usize,
+        count: usize,
+        bounds: Bounds,
+        end: EndCondition,
+        rt: &Runtime,
+    ) -> Self {
+        Self {
+            input,
+            from,
+            count,
+            end,
+            search: Search::new(pattern, bounds, rt, "ReachableCount"),
+            lanes: Lanes::default(),
+            lanes_memory: Memory::new(&rt.budget, "ReachableCount", "ask for fewer starts at once"),
+            lanes_charged: false,
+        }
+    }
+
+    /// Whether rows of a batch may share sweeps, and there is room for it.
+    fn can_share(&mut self, rows: usize, rt: &Runtime) -> bool {
+        let nodes = rt.node_id_limit();
+        let possible = rows >= LANES_MIN
+            && nodes <= LANES_NODES
+            && self.search.bounds().by_search()
+            && !self.search.pattern().needs_ids()
+            && self.end.captured.is_empty();
+        if possible && !self.lanes_charged {
+            self.lanes_charged = self.lanes_memory.try_charge(Lanes::bytes(nodes));
+        }
+        possible && self.lanes_charged
+    }
+
+    fn shared(&mut self, batch: &Batch, from: usize, to: usize, rt: &Runtime) -> Result<Vec<i64>> {
+        let column = batch.column(self.from);
+        let starts: Vec<Option<u64>> = (from..to).map(|row| column.node(row)).collect();
+        let pattern = Arc::clone(self.search.pattern());
+        let edges = Edges::new(&pattern, Vec::new(), batch, from, rt)?;
+        let bounds = self.search.bounds();
+        let memory = &mut self.lanes_memory;
+        self.lanes
+            .run(&edges, bounds, &starts, rt.node_id_limit(), memory)?;
+        self.end.clear_failing(&mut self.lanes, batch, rt)?;
+        let counts = self.lanes.counts(&self.end.ranges);
+        Ok(counts[..to - from]
+            .iter()
+            .map(|n| n.cast_signed())
+            .collect())
+    }
+
+    fn single(&mut self, batch: &Batch, row: usize, rt: &Runtime) -> Result<i64> {
+        let Some(start) = batch.column(self.from).node(row) else {
+            return Ok(0);
+        };
+        self.search.run(start, batch, row, rt)?;
+        Ok(self.end.count(&self.search, batch, row, rt)?.cast_signed())
+    }
+}
+
+impl Operator for ReachableCount {
+    fn next(&mut self, rt: &Runtime) -> Result<Option<Batch>> {
+        let Some(batch) = self.input.next(rt)? else {
+            return Ok(None);
+        };
+        let mut counts = Vec::with_capacity(batch.len());
+        while counts.len() < batch.len() {
+            let from = counts.len();
+            let to = batch.len().min(from + LANES);
+            if self.can_share(to - from, rt) {
+                counts.extend(self.shared(&batch, from, to, rt)?);
+            } else {
+                for row in from..to {
+                    counts.push(self.single(&batch, row, rt)?);
+                }
+            }
+        }
+        Ok(Some(
+            batch.with_column(self.count, Column::Integers(counts)),
+        ))
+    }
+
+    fn rewind(&mut self) {
+        self.input.rewind();
+        self.search.clear();
+        self.lanes = Lanes::default();
+        self.lanes_memory.clear();
+        self.lanes_charged = false;
+    }
+}

@@ -1,0 +1,258 @@
+//! Nodes found by an indexed property or by internal id, per input row.
+//!
+//! # How it works
+//! The sought values are computed for a whole input batch; each row's matches are fetched when the row is
+//! reached. Without an index on (label, key), which the planner avoids but a plan may outlive, the label is
+//! scanned and compared.
+
+use std::cmp::Ordering;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use graven_cypher::plan::Inclusion;
+use graven_storage::{KeyId, LabelId};
+
+use super::fan_out::{FanOut, widen};
+use crate::batch::{BATCH_ROWS, Batch};
+use crate::column::Column;
+use crate::error::{ExecError, Result};
+use crate::expression::{Compiled, Rows};
+use crate::operator::{BoxedOperator, Operator};
+use crate::runtime::Runtime;
+use crate::value::Value;
+use crate::value::equality::equals;
+use crate::value::order::{Comparison, compare};
+
+/// How nodes are sought.
+pub(crate) enum SeekBy {
+    /// Label and key with this value; with `any` each element of a list.
+    Value {
+        label: Option<LabelId>,
+        key: Option<KeyId>,
+        value: Compiled,
+        any: bool,
+    },
+    /// Label and key within a range.
+    Range {
+        label: Option<LabelId>,
+        key: Option<KeyId>,
+        low: Option<(Compiled, Inclusion)>,
+        high: Option<(Compiled, Inclusion)>,
+    },
+    /// Internal id; with `any` each element of a list.
+    Id { value: Compiled, any: bool },
+}
+
+/// See the file header.
+pub(crate) struct NodeSeek {
+    input: FanOut,
+    slot: usize,
+    by: SeekBy,
+    /// Sought values of the current batch: one or two columns.
+    sought: Vec<Option<Arc<Column>>>,
+    /// Matches of the current row and how many of them are handed out.
+    matches: Option<(Vec<u64>, usize)>,
+}
+
+impl NodeSeek {
+    /// Seeks into column `slot`.
+    pub(crate) fn new(input: BoxedOperator, slot: usize, by: SeekBy) -> Self {
+        Self {
+            input: FanOut::new(input),
+            slot,
+            by,
+            sought: Vec::new(),
+            matches: None,
+        }
+    }
+}
+
+impl Operator for NodeSeek {
+    fn next(&mut self, rt: &Runtime) -> Result<Option<Batch>> {
+        let mut rows = Vec::new();
+        let mut ids = Vec::new();
+        loop {
+            let (by, sought) = (&self.by, &mut self.sought);
+            if !self.input.advance(rt, |batch| {
+                *sought = by.sought(batch, rt)?;
+                Ok(())
+            })? {
+                return Ok(None);
+            }
+            let row = self.input.row();
+            let (matches, done) = match self.matches.take() {
+                Some(matches) => matches,
+                None => (self.by.matches(&self.sought, row, rt)?, 0),
+            };
+            let take = (matches.len() - done).min(BATCH_ROWS - ids.len());
+            ids.extend_from_slice(&matches[done..done + take]);
+            rows.resize(ids.len(), u32::try_from(row).expect("a batch is small"));
+            if done + take == matches.len() {
+                self.input.step();
+            } else {
+                self.matches = Some((matches, done + take));
+            }
+            let batch_done = self.input.row() == self.input.batch().len();
+            if ids.len() == BATCH_ROWS || (batch_done && !ids.is_empty()) {
+                let out = widen(self.input.batch(), &rows, [(self.slot, Column::Nodes(ids))]);
+                return Ok(Some(out));
+            }
+        }
+    }
+
+    fn rewind(&mut self) {
+        self.input.rewind();
+        self.matches = None;
+    }
+}
+
+impl SeekBy {
+    /// The columns of sought values for a new batch.
+    fn sought(&self, batch: &Batch, rt: &Runtime) -> Result<Vec<Option<Arc<Column>>>> {
+        let column = |e: &Compiled| e.column(Rows::all(batch), rt);
+        Ok(match self {
+            Self::Value { value, .. } | Self::Id { value, .. } => vec![Some(column(value)?)],
+            Self::Range { low, high, .. } => vec![
+                low.as_ref().map(|(e, _)| column(e)).transpose()?,
+                high.as_ref().map(|(e, _)| column(e)).transpose()?,
+            ],
+        })
+    }
+
+    /// Matching nodes of one row, each once, ascending.
+    fn matches(
+        &self,
+        sought: &[Option<Arc<Column>>],
+        row: usize,
+        rt: &Runtime,
+    ) -> Result<Vec<u64>> {
+        let value = |i: usize| sought[i].as_ref().map(|c| c.value(row));
+        match self {
+            Self::Value {
+                label, key, any, ..
+            } => {
+                let (Some(label), Some(key)) = (*label, *key) else {
+                    return Ok(Vec::new());
+                };
+                let mut nodes = Vec::new();
+                for wanted in wanted(value(0).unwrap_or_default(), *any)? {
+                    equal_nodes(label, key, &wanted, rt, &mut nodes)?;
+                }
+                nodes.sort_unstable();
+                nodes.dedup();
+                Ok(nodes)
+            }
+            Self::Range {
+                label,
+                key,
+                low,
+                high,
+            } => {
+                let (Some(label), Some(key)) = (*label, *key) else {
+                    return Ok(Vec::new());
+                };
+                let bound = |i: usize, side: &Option<(Compiled, Inclusion)>| {
+                    side.as_ref()
+                        .map(|(_, inclusion)| (value(i).unwrap_or_default(), *inclusion))
+                };
+                nodes_in_range(label, key, bound(0, low), bound(1, high), rt)
+            }
+            Self::Id { any, .. } => {
+                let nodes: BTreeSet<u64> = wanted(value(0).unwrap_or_default(), *any)?
+                    .into_iter()
+                    .filter_map(|v| match v {
+                        Value::Integer(i) => u64::try_from(i).ok(),
+                        _ => None,
+                    })
+                    .filter(|id| rt.node_exists(*id))
+                    .collect();
+                Ok(nodes.into_iter().collect())
+            }
+        }
+    }
+}
+
+/// The values to look for: the value itself, or with `any` its elements. Null looks for nothing.
+fn wanted(value: Value, any: bool) -> Result<Vec<Value>> {
+    match value {
+        Value::Null => Ok(Vec::new()),
+        Value::List(items) if any => Ok(items.iter().filter(|v| !v.is_null()).cloned().collect()),
+        other if any => Err(ExecError::Type {
+            message: format!("IN needs a List on its right, got {}", other.type_name()),
+        }),
+        other => Ok(vec![other]),
+    }
+}
+
+fn equal_nodes(
+    label: LabelId,
+    key: KeyId,
+    wanted: &Value,
+    rt: &Runtime,
+    nodes: &mut Vec<u64>,
+) -> Result<()> {
+    if rt.index_seek(label, key, wanted, nodes)? {
+        return Ok(());
+    }
+    scan_label(label, key, rt, nodes, |v| equals(v, wanted) == Some(true))
+}
+
+type Bound = Option<(Value, Inclusion)>;
+
+fn nodes_in_range(
+    label: LabelId,
+    key: KeyId,
+    low: Bound,
+    high: Bound,
+    rt: &Runtime,
+) -> Result<Vec<u64>> {
+    let mut nodes = Vec::new();
+    let matches = |v: &Value| {
+        within(v, low.as_ref(), Ordering::Greater) && within(v, high.as_ref(), Ordering::Less)
+    };
+    if !rt.index_range(label, key, low.as_ref(), high.as_ref(), &mut nodes)? {
+        scan_label(label, key, rt, &mut nodes, matches)?;
+    }
+    nodes.sort_unstable();
+    nodes.dedup();
+    Ok(nodes)
+}
+
+/// Whether `value` lies on the `side` of the bound.
+fn within(value: &Value, bound: Option<&(Value, Inclusion)>, side: Ordering) -> bool {
+    let Some((bound, inclusion)) = bound else {
+        return true;
+    };
+    match compare(value, bound) {
+        Comparison::Ordered(Ordering::Equal) => *inclusion == Inclusion::Inclusive,
+        Comparison::Ordered(ordering) => ordering == side,
+        Comparison::Unordered | Comparison::Unknown => false,
+    }
+}
+
+/// Nodes of the label whose property passes, found by reading the column.
+fn scan_label(
+    label: LabelId,
+    key: KeyId,
+    rt: &Runtime,
+    nodes: &mut Vec<u64>,
+    passes: impl Fn(&Value) -> bool,
+) -> Result<()> {
+    for (from, to) in rt.label_ranges(label)? {
+        let mut next = from;
+        while next < to {
+            rt.check_cancelled()?;
+            let until = to.min(next + BATCH_ROWS as u64);
+            let ids: Vec<u64> = (next..until).collect();
+            let column = rt.node_properties(&ids, Some(key))?;
+            nodes.extend(
+                ids.iter()
+                    .enumerate()
+                    .filter(|(row, _)| passes(&column.get(*row)))
+                    .map(|(_, id)| *id),
+            );
+            next = until;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,222 @@
+//! A relationship pattern resolved against a snapshot: the adjacencies to follow and the conditions on each
+//! relationship.
+//!
+//! # How it works
+//! A pattern becomes *parts*: one adjacency per type and direction. Seen from both directions a loop lies in the
+//! out-list and the in-list of its node; the in-part leaves loops out, so that it is met once. Relationship ids
+//! are resolved only where somebody asks for them ([`Pattern::needs_ids`]).
+//!
+//! # Invariants
+//! * EX-12 Visiting all parts of a node meets every matching relationship exactly once.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use graven_cypher::plan::{Direction as PlanDirection, RelPattern, VarId};
+use graven_storage::{Adjacency, Direction, List, NodeId, Sweep};
+
+use crate::batch::Batch;
+use crate::column::Column;
+use crate::error::{ExecError, Result};
+use crate::expression::{Compiled, Compiler, Rows};
+use crate::layout::Layout;
+use crate::runtime::Runtime;
+use crate::value::Value;
+
+/// One adjacency of a pattern.
+#[derive(Clone)]
+pub(crate) struct Part {
+    pub(crate) adjacency: Adjacency,
+    /// The same relationships seen from the other end.
+    pub(crate) reversed: Adjacency,
+    pub(crate) direction: Direction,
+    /// Loops are met in another part.
+    pub(crate) skip_loops: bool,
+}
+
+/// See the file header.
+pub(crate) struct Pattern {
+    pub(crate) parts: Vec<Part>,
+    pub(crate) direction: PlanDirection,
+    /// Condition over the row and, in column `each`, the relationship.
+    filter: Option<Compiled>,
+    /// Row columns that `filter` reads.
+    captured: Vec<usize>,
+    each: usize,
+    distinct_from: Vec<usize>,
+    disjoint_from: Vec<usize>,
+}
+
+impl Pattern {
+    /// Resolves `pattern` for rows of `layout`; the filter sees the relationship in the column after them.
+    pub(crate) fn new(pattern: &RelPattern, layout: &Layout, rt: &Runtime) -> Result<Self> {
+        let mut types: Vec<_> = if pattern.types.is_empty() {
+            rt.type_ids()
+        } else {
+            pattern.types.iter().filter_map(|t| rt.type_id(t)).collect()
+        };
+        types.sort_unstable();
+        types.dedup();
+        let mut parts = Vec::new();
+        for rel_type in types {
+            let out = rt.snapshot.adjacency(rel_type, Direction::Out)?;
+            let into = rt.snapshot.adjacency(rel_type, Direction::In)?;
+            if out.relationship_count() == 0 {
+                continue;
+            }
+            if pattern.direction != PlanDirection::In {
+                parts.push(Part {
+                    adjacency: out.clone(),
+                    reversed: into.clone(),
+                    direction: Direction::Out,
+                    skip_loops: false,
+                });
+            }
+            if pattern.direction != PlanDirection::Out {
+                parts.push(Part {
+                    adjacency: into,
+                    reversed: out,
+                    direction: Direction::In,
+                    skip_loops: pattern.direction == PlanDirection::Both,
+                });
+            }
+        }
+        let each = layout.width();
+        let filter = match &pattern.filter {
+            None => None,
+            Some(filter) => {
+                let mut vars = layout.vars().to_vec();
+                vars.push(pattern.each.unwrap_or(VarId(u32::MAX)));
+                Some(Compiler::new(&Layout::new(vars), rt).compile(filter)?)
+            }
+        };
+        let mut captured = Vec::new();
+        if let Some(filter) = &filter {
+            filter.slots(&mut captured);
+            captured.retain(|slot| *slot < each);
+        }
+        // A variable that the row lacks belongs to a pattern not matched yet: that one looks back at us.
+        let slots = |vars: &[VarId]| vars.iter().filter_map(|v| layout.slot(*v)).collect();
+        Ok(Self {
+            parts,
+            direction: pattern.direction,
+            filter,
+            captured,
+            each,
+            distinct_from: slots(&pattern.distinct_from),
+            disjoint_from: slots(&pattern.disjoint_from),
+        })
+    }
+
+    /// Whether relationships are tested one by one.
+    pub(crate) fn needs_ids(&self) -> bool {
+        self.filter.is_some() || !self.distinct_from.is_empty() || !self.disjoint_from.is_empty()
+    }
+
+    /// Whether relationships have a condition of their own.
+    pub(crate) fn has_filter(&self) -> bool {
+        self.filter.is_some()
+    }
+
+    /// Relationships that may not be used for this row, ascending.
+    pub(crate) fn excluded(&self, batch: &Batch, row: usize) -> Result<Vec<u64>> {
+        let mut excluded = Vec::new();
+        for slot in &self.distinct_from {
+            excluded.extend(batch.column(*slot).relationship(row));
+        }
+        for slot in &self.disjoint_from {
+            match &*batch.column(*slot).get(row) {
+                Value::List(items) => excluded.extend(items.iter().filter_map(|v| match v {
+                    Value::Relationship(id) => Some(id.0),
+                    _ => None,
+                })),
+                Value::Null => {}
+                Value::Relationship(id) => excluded.push(id.0),
+                other => {
+                    return Err(ExecError::Plan {
+                        message: format!("{} is no list of relationships", other.type_name()),
+                    });
+                }
+            }
+        }
+        excluded.sort_unstable();
+        Ok(excluded)
+    }
+
+    /// Positions among `relationships` that row `rows[i]` of `batch` admits; neither list is longer than a batch.
+    pub(crate) fn admitted(
+        &self,
+        batch: &Batch,
+        rows: &[u32],
+        relationships: &[u64],
+        rt: &Runtime,
+    ) -> Result<Vec<u32>> {
+        let mut kept: Vec<u32> = Vec::with_capacity(relationships.len());
+        let mut last: Option<(u32, Vec<u64>)> = None;
+        for (i, (row, relationship)) in rows.iter().zip(relationships).enumerate() {
+            if last.as_ref().is_none_or(|(r, _)| r != row) {
+                last = Some((*row, self.excluded(batch, *row as usize)?));
+            }
+            let excluded = &last.as_ref().expect("set above").1;
+            if excluded.binary_search(relationship).is_err() {
+                kept.push(u32::try_from(i).expect("a batch is small"));
+            }
+        }
+        let Some(filter) = &self.filter else {
+            return Ok(kept);
+        };
+        let kept_rows: Vec<u32> = kept.iter().map(|i| rows[*i as usize]).collect();
+        let unused = Arc::new(Column::Constant(Value::Null, kept.len()));
+        let mut columns = vec![unused; self.each + 1];
+        for slot in &self.captured {
+            columns[*slot] = Arc::new(batch.column(*slot).gather(&kept_rows));
+        }
+        columns[self.each] = Arc::new(Column::Relationships(
+            kept.iter().map(|i| relationships[*i as usize]).collect(),
+        ));
+        let passed = filter.true_rows(Rows::of_columns(&columns, kept.len()), rt)?;
+        Ok(passed.into_iter().map(|i| kept[i as usize]).collect())
+    }
+
+    /// Appends the relationships of `node`: neighbour and relationship id.
+    pub(crate) fn neighbours(&self, node: u64, out: &mut Vec<(u64, u64)>) -> Result<()> {
+        let mut found = Vec::new();
+        for part in &self.parts {
+            found.clear();
+            part.adjacency.neighbours(NodeId(node), &mut found)?;
+            out.extend(
+                found
+                    .iter()
+                    .map(|n| (n.node.0, n.relationship.0))
+                    .filter(|(other, _)| !(part.skip_loops && *other == node)),
+            );
+        }
+        Ok(())
+    }
+}
+
+impl Part {
+    /// Visits the lists of `nodes`, which ascend; `order` says from which end.
+    pub(crate) fn sweep(
+        &self,
+        nodes: &[u64],
+        order: Sweep,
+        visit: impl FnMut(NodeId, &List<'_>) -> graven_storage::Result<ControlFlow<()>>,
+    ) -> Result<()> {
+        sweep(&self.adjacency, nodes, order, visit)
+    }
+}
+
+/// As [`Part::sweep`] for one adjacency.
+pub(crate) fn sweep(
+    adjacency: &Adjacency,
+    nodes: &[u64],
+    order: Sweep,
+    visit: impl FnMut(NodeId, &List<'_>) -> graven_storage::Result<ControlFlow<()>>,
+) -> Result<()> {
+    match order {
+        Sweep::Up => adjacency.sweep(nodes.iter().map(|n| NodeId(*n)), order, visit)?,
+        Sweep::Down => adjacency.sweep(nodes.iter().rev().map(|n| NodeId(*n)), order, visit)?,
+    }
+    Ok(())
+}

@@ -1,0 +1,180 @@
+//! What each operator of a profiled statement did: rows, time, pages by kind.
+//!
+//! # How it works
+//! Under `PROFILE` every operator is wrapped in a [`Profiled`], which takes the clock and the calling thread's
+//! page counters around each call. Those figures include the operators below; [`ProfileTree::of`] subtracts
+//! them, so that each operator shows its own share. Statements that are not profiled carry no wrapper.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use graven_cypher::plan::{Operator as PlanOperator, PlanNode};
+use graven_pagecache::stats::{PerKind, Scope};
+
+use crate::batch::Batch;
+use crate::error::Result;
+use crate::operator::{BoxedOperator, Operator};
+use crate::runtime::Runtime;
+
+/// What one operator did.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct OperatorProfile {
+    /// Rows handed out.
+    pub rows: u64,
+    /// Batches handed out.
+    pub batches: u64,
+    /// Time in this operator without those below it.
+    pub time: Duration,
+    /// Pages touched by this operator without those below it.
+    pub pages: PerKind,
+}
+
+/// What all operators of a statement did, by [`PlanNode::id`].
+#[derive(Clone, Debug, Default)]
+pub struct ProfileTree {
+    operators: Vec<OperatorProfile>,
+}
+
+impl ProfileTree {
+    /// The operator with this plan id.
+    #[must_use]
+    pub fn operator(&self, id: u32) -> Option<&OperatorProfile> {
+        self.operators.get(id as usize)
+    }
+
+    /// Figures of all operators together; rows are those of the root.
+    #[must_use]
+    pub fn total(&self, root: &PlanNode) -> OperatorProfile {
+        let mut total = OperatorProfile::default();
+        for operator in &self.operators {
+            total.time += operator.time;
+            total.pages += &operator.pages;
+        }
+        if let Some(root) = self.operator(root.id) {
+            total.rows = root.rows;
+            total.batches = root.batches;
+        }
+        total
+    }
+
+    /// Own figures from the inclusive ones of `cells`.
+    pub(crate) fn of(root: &PlanNode, cells: &ProfileCells) -> Self {
+        let inclusive: Vec<OperatorProfile> = cells
+            .cells
+            .iter()
+            .map(|c| *c.lock().unwrap_or_else(PoisonError::into_inner))
+            .collect();
+        let mut operators = inclusive.clone();
+        subtract_inputs(root, &inclusive, &mut operators);
+        Self { operators }
+    }
+}
+
+fn subtract_inputs(node: &PlanNode, inclusive: &[OperatorProfile], own: &mut [OperatorProfile]) {
+    for input in inputs(&node.op) {
+        let below = &inclusive[input.id as usize];
+        let here = &mut own[node.id as usize];
+        here.time = here.time.saturating_sub(below.time);
+        here.pages = here.pages.since(&below.pages);
+        subtract_inputs(input, inclusive, own);
+    }
+}
+
+/// Inputs of an operator, in the order of its fields.
+pub(crate) fn inputs(op: &PlanOperator) -> Vec<&PlanNode> {
+    use PlanOperator as P;
+    match op {
+        P::Unit | P::Argument { .. } => Vec::new(),
+        P::AllNodesScan { input, .. }
+        | P::LabelScan { input, .. }
+        | P::IndexSeek { input, .. }
+        | P::IndexRange { input, .. }
+        | P::NodeByIdSeek { input, .. }
+        | P::Expand { input, .. }
+        | P::ExpandInto { input, .. }
+        | P::VarExpand { input, .. }
+        | P::BuildPath { input, .. }
+        | P::Filter { input, .. }
+        | P::Project { input, .. }
+        | P::Extend { input, .. }
+        | P::Aggregate { input, .. }
+        | P::ReachableCount { input, .. }
+        | P::Distinct { input, .. }
+        | P::Sort { input, .. }
+        | P::TopN { input, .. }
+        | P::Skip { input, .. }
+        | P::Limit { input, .. }
+        | P::Unwind { input, .. }
+        | P::Procedure { input, .. } => vec![input],
+        P::Apply { input, inner }
+        | P::Optional { input, inner, .. }
+        | P::SemiApply { input, inner, .. }
+        | P::CartesianProduct { input, inner } => vec![input, inner],
+        P::HashJoin { input, build, .. } => vec![input, build],
+        P::Union { inputs } => inputs.iter().collect(),
+    }
+}
+
+/// Where the wrappers count, by plan id.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ProfileCells {
+    cells: Arc<Vec<Mutex<OperatorProfile>>>,
+}
+
+impl ProfileCells {
+    /// Cells for the plan below `root`.
+    pub(crate) fn new(root: &PlanNode) -> Self {
+        fn last_id(node: &PlanNode) -> u32 {
+            inputs(&node.op)
+                .into_iter()
+                .map(last_id)
+                .fold(node.id, u32::max)
+        }
+        let count = last_id(root) as usize + 1;
+        Self {
+            cells: Arc::new((0..count).map(|_| Mutex::default()).collect()),
+        }
+    }
+}
+
+/// An operator under observation.
+pub(crate) struct Profiled {
+    inner: BoxedOperator,
+    cells: ProfileCells,
+    id: usize,
+}
+
+impl Profiled {
+    /// Observes `inner`, the operator with plan id `id`.
+    pub(crate) fn new(inner: BoxedOperator, cells: ProfileCells, id: u32) -> Self {
+        Self {
+            inner,
+            cells,
+            id: id as usize,
+        }
+    }
+}
+
+impl Operator for Profiled {
+    fn next(&mut self, rt: &Runtime) -> Result<Option<Batch>> {
+        let scope = Scope::start();
+        let started = Instant::now();
+        let result = self.inner.next(rt);
+        let time = started.elapsed();
+        let pages = scope.finish();
+        let mut cell = self.cells.cells[self.id]
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        cell.time += time;
+        cell.pages += &pages;
+        if let Ok(Some(batch)) = &result {
+            cell.rows += batch.len() as u64;
+            cell.batches += 1;
+        }
+        result
+    }
+
+    fn rewind(&mut self) {
+        self.inner.rewind();
+    }
+}

@@ -1,0 +1,195 @@
+//! The relationships a search may use for one input row.
+//!
+//! # How it works
+//! Without a condition on relationships the lists are visited as they lie in their pages. Relationships excluded
+//! for the row concern the lists of their two ends only: these few nodes take the slow way, which resolves
+//! relationship ids. A condition on every relationship sends every node that way.
+
+use std::ops::ControlFlow;
+use std::sync::atomic::Ordering;
+
+use graven_storage::List;
+
+use super::turn;
+use crate::batch::Batch;
+use crate::error::Result;
+use crate::pattern::{Part, Pattern, sweep};
+use crate::runtime::Runtime;
+
+/// Neighbours of one node, as its list gives them: ascending, parallel relationships repeated.
+#[derive(Clone, Copy)]
+pub(crate) enum Neighbours<'a> {
+    Narrow(&'a [u32]),
+    Wide(&'a [u64]),
+}
+
+impl Neighbours<'_> {
+    /// Entries.
+    pub(crate) fn len(self) -> usize {
+        match self {
+            Self::Narrow(ids) => ids.len(),
+            Self::Wide(ids) => ids.len(),
+        }
+    }
+
+    /// Calls `visit` for each neighbour.
+    #[inline]
+    pub(crate) fn for_each(self, mut visit: impl FnMut(u64)) {
+        match self {
+            Self::Narrow(ids) => ids.iter().for_each(|id| visit(u64::from(*id))),
+            Self::Wide(ids) => ids.iter().for_each(|id| visit(*id)),
+        }
+    }
+}
+
+/// See the file header.
+pub(crate) struct Edges<'a> {
+    pattern: &'a Pattern,
+    batch: &'a Batch,
+    row: usize,
+    rt: &'a Runtime,
+    /// Ascending nodes whose lists hold an excluded relationship.
+    touched: Vec<u64>,
+    excludes: bool,
+}
+
+impl<'a> Edges<'a> {
+    /// Relationships of `pattern` for row `row`, without `excluded`.
+    pub(crate) fn new(
+        pattern: &'a Pattern,
+        excluded: Vec<u64>,
+        batch: &'a Batch,
+        row: usize,
+        rt: &'a Runtime,
+    ) -> Result<Self> {
+        let mut touched = Vec::with_capacity(2 * excluded.len());
+        for relationship in &excluded {
+            let (start, end) = rt.endpoints(*relationship)?;
+            touched.extend([start.0, end.0]);
+        }
+        touched.sort_unstable();
+        touched.dedup();
+        Ok(Self {
+            pattern,
+            batch,
+            row,
+            rt,
+            touched,
+            excludes: !excluded.is_empty(),
+        })
+    }
+
+    /// The pattern.
+    pub(crate) fn pattern(&self) -> &'a Pattern {
+        self.pattern
+    }
+
+    /// The running statement.
+    pub(crate) fn rt(&self) -> &'a Runtime {
+        self.rt
+    }
+
+    /// Whether every relationship of the pattern may be used.
+    pub(crate) fn is_plain(&self) -> bool {
+        !self.excludes && !self.pattern.has_filter()
+    }
+
+    /// Visits the usable relationships of `nodes` (ascending): `visit(node, skip_loops, neighbours)`, several times a
+    /// node; with `skip_loops` neighbours equal to the node are to be left out.
+    ///
+    /// # Errors
+    /// Storage errors, errors of the relationships' condition, cancelled.
+    pub(crate) fn visit(
+        &self,
+        nodes: &[u64],
+        mut visit: impl FnMut(u64, bool, Neighbours<'_>) -> ControlFlow<()>,
+    ) -> Result<()> {
+        if self.pattern.has_filter() {
+            return self.visit_slowly(nodes, &mut visit);
+        }
+        if !self.excludes {
+            return self.visit_lists(nodes, &mut visit);
+        }
+        let (slow, fast): (Vec<u64>, Vec<u64>) = nodes
+            .iter()
+            .partition(|node| self.touched.binary_search(node).is_ok());
+        self.visit_lists(&fast, &mut visit)?;
+        self.visit_slowly(&slow, &mut visit)
+    }
+
+    fn visit_lists(
+        &self,
+        nodes: &[u64],
+        visit: &mut impl FnMut(u64, bool, Neighbours<'_>) -> ControlFlow<()>,
+    ) -> Result<()> {
+        let (mut narrow, mut wide) = (Vec::new(), Vec::new());
+        for part in &self.pattern.parts {
+            let fits = part.adjacency.ids_fit_u32();
+            part.sweep(nodes, turn::next(), |node, list| {
+                let neighbours = if fits {
+                    Neighbours::Narrow(list.decode(&mut narrow)?)
+                } else {
+                    Neighbours::Wide(list.decode_wide(&mut wide)?)
+                };
+                Ok(self.or_cancelled(visit(node.0, part.skip_loops, neighbours)))
+            })?;
+            self.rt.check_cancelled()?;
+        }
+        Ok(())
+    }
+
+    fn visit_slowly(
+        &self,
+        nodes: &[u64],
+        visit: &mut impl FnMut(u64, bool, Neighbours<'_>) -> ControlFlow<()>,
+    ) -> Result<()> {
+        let mut ids = Vec::new();
+        for node in nodes {
+            self.rt.check_cancelled()?;
+            ids.clear();
+            ids.extend(self.relationships(*node)?.iter().map(|(other, _)| *other));
+            if visit(*node, false, Neighbours::Wide(&ids)).is_break() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Usable relationships of one node: neighbour and relationship id, each once.
+    pub(crate) fn relationships(&self, node: u64) -> Result<Vec<(u64, u64)>> {
+        let mut found = Vec::new();
+        self.pattern.neighbours(node, &mut found)?;
+        if self.is_plain() {
+            return Ok(found);
+        }
+        let rows = vec![u32::try_from(self.row).expect("a batch is small"); found.len()];
+        let relationships: Vec<u64> = found.iter().map(|(_, r)| *r).collect();
+        let kept = self
+            .pattern
+            .admitted(self.batch, &rows, &relationships, self.rt)?;
+        Ok(kept.into_iter().map(|i| found[i as usize]).collect())
+    }
+
+    /// Visits the lists of `nodes` as seen from the other end of `part`; only where [`Edges::is_plain`].
+    pub(crate) fn visit_reversed(
+        &self,
+        part: &Part,
+        nodes: &[u64],
+        mut visit: impl FnMut(u64, &List<'_>) -> graven_storage::Result<()>,
+    ) -> Result<()> {
+        debug_assert!(self.is_plain(), "reversed lists are not filtered");
+        sweep(&part.reversed, nodes, turn::next(), |node, list| {
+            visit(node.0, list)?;
+            Ok(self.or_cancelled(ControlFlow::Continue(())))
+        })?;
+        self.rt.check_cancelled()
+    }
+
+    fn or_cancelled(&self, flow: ControlFlow<()>) -> ControlFlow<()> {
+        if self.rt.cancel.load(Ordering::Relaxed) {
+            ControlFlow::Break(())
+        } else {
+            flow
+        }
+    }
+}

@@ -1,0 +1,302 @@
+//! What every operator and expression of one running statement shares: snapshot, parameters, budget, cancel flag.
+//!
+//! # How it works
+//! All single look-ups of names, labels, properties and indexes go through here; traversals go to the adjacency
+//! itself (see [`crate::pattern`]).
+
+use std::collections::HashMap;
+use std::ops::Bound;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use graven_cypher::plan::Inclusion;
+use graven_pagecache::Budget;
+use graven_storage::{KeyId, LabelId, NodeId, NodeRanges, PropertyValue, RelId, Snapshot, TypeId};
+
+use crate::column::{Column, NULL_ID};
+use crate::error::{ExecError, Result};
+use crate::procedures::Procedures;
+use crate::value::Value;
+
+/// Parameters of a statement by name.
+pub type Params = HashMap<String, Value>;
+
+/// See the file header.
+pub(crate) struct Runtime {
+    pub(crate) snapshot: Snapshot,
+    pub(crate) params: Arc<Params>,
+    pub(crate) budget: Arc<Budget>,
+    pub(crate) cancel: Arc<AtomicBool>,
+    pub(crate) procedures: Arc<dyn Procedures>,
+    pub(crate) store_uuid: [u8; 16],
+}
+
+impl Runtime {
+    /// # Errors
+    /// [`ExecError::Cancelled`] if somebody has cancelled the statement.
+    pub(crate) fn check_cancelled(&self) -> Result<()> {
+        if self.cancel.load(Ordering::Relaxed) {
+            return Err(ExecError::Cancelled);
+        }
+        Ok(())
+    }
+
+    /// The parameter of this name.
+    pub(crate) fn parameter(&self, name: &str) -> Result<Value> {
+        self.params
+            .get(name)
+            .cloned()
+            .ok_or_else(|| ExecError::MissingParameter {
+                name: name.to_owned(),
+            })
+    }
+
+    pub(crate) fn label_id(&self, name: &str) -> Option<LabelId> {
+        self.snapshot.catalog().label(name)
+    }
+
+    pub(crate) fn type_id(&self, name: &str) -> Option<TypeId> {
+        self.snapshot.catalog().rel_type(name)
+    }
+
+    pub(crate) fn key_id(&self, name: &str) -> Option<KeyId> {
+        self.snapshot.catalog().key(name)
+    }
+
+    pub(crate) fn type_name(&self, id: TypeId) -> Arc<str> {
+        self.snapshot
+            .catalog()
+            .type_name(id)
+            .cloned()
+            .unwrap_or_default()
+    }
+
+    /// All relationship types of the snapshot.
+    pub(crate) fn type_ids(&self) -> Vec<TypeId> {
+        let count = self.snapshot.catalog().types().len();
+        (0..u32::try_from(count).unwrap_or(u32::MAX))
+            .map(TypeId)
+            .collect()
+    }
+
+    pub(crate) fn node_exists(&self, id: u64) -> bool {
+        self.snapshot.node_exists(NodeId(id))
+    }
+
+    /// Names of the node's labels.
+    pub(crate) fn labels_of(&self, id: u64) -> Result<Vec<Arc<str>>> {
+        let catalog = self.snapshot.catalog();
+        Ok(self
+            .snapshot
+            .labels_of(NodeId(id))?
+            .into_iter()
+            .filter_map(|l| catalog.label_name(l).cloned())
+            .collect())
+    }
+
+    /// Whether the node has all these labels; `None` is a label the catalogue does not know.
+    pub(crate) fn has_all_labels(&self, id: u64, labels: &[Option<LabelId>]) -> Result<bool> {
+        for label in labels {
+            let Some(label) = label else { return Ok(false) };
+            if !self.snapshot.has_label(NodeId(id), *label)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Ascending disjoint id ranges `from..to` of the nodes with this label.
+    pub(crate) fn label_ranges(&self, label: LabelId) -> Result<Vec<(u64, u64)>> {
+        Ok(pairs(&self.snapshot.nodes_with_label(label)?))
+    }
+
+    /// Ascending disjoint id ranges of all nodes.
+    pub(crate) fn all_node_ranges(&self) -> Vec<(u64, u64)> {
+        pairs(&self.snapshot.all_nodes())
+    }
+
+    /// Node ids are below this.
+    pub(crate) fn node_id_limit(&self) -> u64 {
+        self.snapshot.catalog().node_id_limit()
+    }
+
+    /// A property of many nodes, [`NULL_ID`] being null; in id order inside, in the given order outside.
+    pub(crate) fn node_properties(&self, ids: &[u64], key: Option<KeyId>) -> Result<Column> {
+        let Some(column) = key.and_then(|k| self.snapshot.node_column(k)) else {
+            return Ok(Column::Constant(Value::Null, ids.len()));
+        };
+        gather_in_order(ids, |sorted, out| Ok(column.gather(sorted, out)?))
+    }
+
+    /// A property of many relationships, as [`Runtime::node_properties`].
+    pub(crate) fn relationship_properties(
+        &self,
+        ids: &[u64],
+        key: Option<KeyId>,
+    ) -> Result<Column> {
+        let Some(key) = key else {
+            return Ok(Column::Constant(Value::Null, ids.len()));
+        };
+        gather_in_order(ids, |sorted, out| {
+            // Ids are assigned type by type, so the sorted ids of one type are one run.
+            let mut from = 0;
+            while from < sorted.len() {
+                let rel_type = self.relationship_type(sorted[from])?;
+                let mut to = from + 1;
+                while to < sorted.len() && self.relationship_type(sorted[to])? == rel_type {
+                    to += 1;
+                }
+                match self.snapshot.relationship_column(rel_type, key) {
+                    Some(column) => column.gather(&sorted[from..to], out)?,
+                    None => out.resize(to, PropertyValue::Null),
+                }
+                from = to;
+            }
+            Ok(())
+        })
+    }
+
+    /// All properties of a node, by key.
+    pub(crate) fn all_node_properties(&self, id: u64) -> Result<Vec<(Arc<str>, Value)>> {
+        let catalog = self.snapshot.catalog();
+        let mut entries: Vec<(Arc<str>, Value)> = Vec::new();
+        for key in self.snapshot.node_keys(NodeId(id))? {
+            let value = self.node_properties(&[id], Some(key))?.value(0);
+            if !value.is_null() {
+                entries.push((catalog.key_name(key).cloned().unwrap_or_default(), value));
+            }
+        }
+        entries.sort_by(|a, b| a.0.cmp(&b.0));
+        Ok(entries)
+    }
+
+    /// All properties of a relationship, by key.
+    pub(crate) fn all_relationship_properties(&self, id: u64) -> Result<Vec<(Arc<str>, Value)>> {
+        let catalog = self.snapshot.catalog();
+        let mut entries: Vec<(Arc<str>, Value)> = Vec::new();
+        for key in self.snapshot.relationship_keys(RelId(id))? {
+            let value = self.relationship_properties(&[id], Some(key))?.value(0);
+            if !value.is_null() {
+                entries.push((catalog.key_name(key).cloned().unwrap_or_default(), value));
+            }
+        }
+        entries.sort_by(|a, b| a.0.cmp(&b.0));
+        Ok(entries)
+    }
+
+    pub(crate) fn relationship_type(&self, id: u64) -> Result<TypeId> {
+        match self.snapshot.catalog().type_of(RelId(id)) {
+            Some(rel_type) => Ok(rel_type),
+            None => Ok(self.snapshot.relationship_endpoints(RelId(id))?.0),
+        }
+    }
+
+    /// Start and end of a relationship.
+    pub(crate) fn endpoints(&self, id: u64) -> Result<(NodeId, NodeId)> {
+        let (_, start, end) = self.snapshot.relationship_endpoints(RelId(id))?;
+        Ok((start, end))
+    }
+
+    /// The text by which other programs may name a node (`n`) or relationship (`r`).
+    pub(crate) fn element_id(&self, kind: char, id: u64) -> String {
+        use std::fmt::Write as _;
+        let mut text = String::with_capacity(48);
+        for byte in self.store_uuid {
+            let _ = write!(text, "{byte:02x}");
+        }
+        let _ = write!(text, ":{kind}:{id}");
+        text
+    }
+
+    /// Adds the nodes whose indexed property equals `value`; false if there is no such index.
+    pub(crate) fn index_seek(
+        &self,
+        label: LabelId,
+        key: KeyId,
+        value: &Value,
+        nodes: &mut Vec<u64>,
+    ) -> Result<bool> {
+        let Some(index) = self.snapshot.index(label, key) else {
+            return Ok(false);
+        };
+        let Some(value) = crate::value::convert::to_stored(value) else {
+            return Ok(true);
+        };
+        nodes.extend(index.seek(&value)?.into_iter().map(|n| n.0));
+        Ok(true)
+    }
+
+    /// Adds the nodes whose indexed property lies in the range; false if there is no such index.
+    pub(crate) fn index_range(
+        &self,
+        label: LabelId,
+        key: KeyId,
+        low: Option<&(Value, Inclusion)>,
+        high: Option<&(Value, Inclusion)>,
+        nodes: &mut Vec<u64>,
+    ) -> Result<bool> {
+        let Some(index) = self.snapshot.index(label, key) else {
+            return Ok(false);
+        };
+        let stored = |bound: Option<&(Value, Inclusion)>| {
+            bound.map(|(value, inclusion)| (crate::value::convert::to_stored(value), *inclusion))
+        };
+        let (low, high) = (stored(low), stored(high));
+        let is_nothing = |bound: &Option<(Option<PropertyValue>, Inclusion)>| {
+            matches!(bound, Some((None | Some(PropertyValue::Null), _)))
+        };
+        // What is not a stored value compares with no property.
+        if is_nothing(&low) || is_nothing(&high) {
+            return Ok(true);
+        }
+        for node in index.range(index_bound(low.as_ref()), index_bound(high.as_ref()))? {
+            nodes.push(node?.0);
+        }
+        Ok(true)
+    }
+}
+
+fn index_bound(bound: Option<&(Option<PropertyValue>, Inclusion)>) -> Bound<&PropertyValue> {
+    match bound {
+        Some((Some(value), Inclusion::Inclusive)) => Bound::Included(value),
+        Some((Some(value), Inclusion::Exclusive)) => Bound::Excluded(value),
+        _ => Bound::Unbounded,
+    }
+}
+
+fn pairs(ranges: &NodeRanges) -> Vec<(u64, u64)> {
+    ranges
+        .ranges()
+        .iter()
+        .filter(|r| !r.is_empty())
+        .map(|r| (r.start, r.end))
+        .collect()
+}
+
+/// Reads values of `ids` through `gather`, which is given the ids in ascending order without nulls or repeats.
+fn gather_in_order(
+    ids: &[u64],
+    gather: impl FnOnce(&[u64], &mut Vec<PropertyValue>) -> Result<()>,
+) -> Result<Column> {
+    let mut found = Vec::new();
+    if ids.is_sorted_by(|a, b| a < b) && ids.last() != Some(&NULL_ID) {
+        gather(ids, &mut found)?;
+        return Ok(Column::from_values(
+            found.into_iter().map(Value::from).collect(),
+        ));
+    }
+    let mut sorted: Vec<u64> = ids.iter().copied().filter(|id| *id != NULL_ID).collect();
+    sorted.sort_unstable();
+    sorted.dedup();
+    gather(&sorted, &mut found)?;
+    let found: Vec<Value> = found.into_iter().map(Value::from).collect();
+    let values = ids
+        .iter()
+        .map(|id| {
+            sorted
+                .binary_search(id)
+                .map_or(Value::Null, |i| found[i].clone())
+        })
+        .collect();
+    Ok(Column::from_values(values))
+}

@@ -1,0 +1,2 @@
+//! TEMPORARY
+pub(crate) use crate::stub::*;

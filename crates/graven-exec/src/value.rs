@@ -1,0 +1,228 @@
+//! Values of the language while a statement runs.
+//!
+//! # How it works
+//! A [`Value`] is 24 bytes: scalars in place, everything larger behind an `Arc`, so copying a value never
+//! copies text, lists or maps. Nodes and relationships are ids; their labels and properties are fetched
+//! through the snapshot when an expression or the result asks for them.
+//!
+//! The language has three different notions of sameness, each in its own file:
+//! * equality (`=`, three-valued, null is unknown): [`equality`];
+//! * equivalence (`DISTINCT`, grouping; null equals null, NaN equals NaN): [`equality`] and [`hash`];
+//! * order (`<` within comparable types: [`order::compare`]; over all values: [`order::total_order`]).
+//!
+//! # Invariants
+//! * EX-1 A [`Map`] is sorted by key and has no duplicate keys.
+//! * EX-2 Equivalent values have equal hashes ([`hash`]); `1` and `1.0` are equivalent.
+//! * EX-3 A value never borrows from the page cache.
+
+pub mod arithmetic;
+pub mod convert;
+pub mod equality;
+pub mod format;
+pub mod hash;
+pub mod order;
+
+use std::sync::Arc;
+
+use graven_storage::{NodeId, PropertyValue, RelId};
+
+/// A value of the language.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub enum Value {
+    /// Absent or unknown.
+    #[default]
+    Null,
+    /// `true` or `false`.
+    Boolean(bool),
+    /// 64-bit signed integer.
+    Integer(i64),
+    /// 64-bit float.
+    Float(f64),
+    /// Text.
+    String(Arc<str>),
+    /// Bytes; stored and returned, the language has no literal for them.
+    Bytes(Arc<[u8]>),
+    /// List.
+    List(Arc<[Value]>),
+    /// Map from text to values.
+    Map(Arc<Map>),
+    /// A node, by id.
+    Node(NodeId),
+    /// A relationship, by id.
+    Relationship(RelId),
+    /// A path.
+    Path(Arc<Path>),
+    /// A stored value of a type the language carries but does not yet compute with: dates, times,
+    /// durations, points. Never one of the types above.
+    Stored(Arc<PropertyValue>),
+}
+
+/// A map value: entries sorted by key, keys unique (EX-1).
+#[derive(Clone, Debug, Default)]
+pub struct Map {
+    entries: Vec<(Arc<str>, Value)>,
+}
+
+impl Map {
+    /// The map of these entries; of two entries with one key the later wins.
+    #[must_use]
+    pub fn new(mut entries: Vec<(Arc<str>, Value)>) -> Self {
+        // A stable sort keeps the written order of equal keys, so the last one of a run is the latest.
+        entries.sort_by(|a, b| a.0.cmp(&b.0));
+        entries.dedup_by(|later, earlier| {
+            let same = later.0 == earlier.0;
+            if same {
+                earlier.1 = std::mem::take(&mut later.1);
+            }
+            same
+        });
+        Self { entries }
+    }
+
+    /// The value under `key`.
+    #[must_use]
+    pub fn get(&self, key: &str) -> Option<&Value> {
+        self.entries
+            .binary_search_by(|(k, _)| (**k).cmp(key))
+            .ok()
+            .map(|i| &self.entries[i].1)
+    }
+
+    /// All entries, by ascending key.
+    #[must_use]
+    pub fn entries(&self) -> &[(Arc<str>, Value)] {
+        &self.entries
+    }
+}
+
+/// A path: one node more than relationships, in order of travel.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Path {
+    /// Nodes in order; at least one.
+    pub nodes: Vec<NodeId>,
+    /// Relationships in order; `relationships[i]` joins `nodes[i]` and `nodes[i + 1]`, in either direction.
+    pub relationships: Vec<RelId>,
+}
+
+impl Value {
+    /// A text value.
+    #[must_use]
+    pub fn text(text: &str) -> Self {
+        Self::String(Arc::from(text))
+    }
+
+    /// A list value.
+    #[must_use]
+    pub fn list(values: Vec<Value>) -> Self {
+        Self::List(Arc::from(values))
+    }
+
+    /// A map value.
+    #[must_use]
+    pub fn map(entries: Vec<(Arc<str>, Value)>) -> Self {
+        Self::Map(Arc::new(Map::new(entries)))
+    }
+
+    /// Whether this is null.
+    #[must_use]
+    pub fn is_null(&self) -> bool {
+        matches!(self, Self::Null)
+    }
+
+    /// Name of the type as messages give it.
+    #[must_use]
+    pub fn type_name(&self) -> &'static str {
+        match self {
+            Self::Null => "Null",
+            Self::Boolean(_) => "Boolean",
+            Self::Integer(_) => "Integer",
+            Self::Float(_) => "Float",
+            Self::String(_) => "String",
+            Self::Bytes(_) => "Bytes",
+            Self::List(_) => "List",
+            Self::Map(_) => "Map",
+            Self::Node(_) => "Node",
+            Self::Relationship(_) => "Relationship",
+            Self::Path(_) => "Path",
+            Self::Stored(stored) => convert::stored_type_name(stored),
+        }
+    }
+
+    /// Heap bytes behind this value, counted as if nothing were shared: what a buffering operator reserves.
+    #[must_use]
+    pub fn heap_bytes(&self) -> usize {
+        const ARC_HEADER: usize = 16;
+        match self {
+            Self::String(s) => s.len() + ARC_HEADER,
+            Self::Bytes(b) => b.len() + ARC_HEADER,
+            Self::List(items) => {
+                ARC_HEADER
+                    + items
+                        .iter()
+                        .map(|v| size_of::<Value>() + v.heap_bytes())
+                        .sum::<usize>()
+            }
+            Self::Map(map) => {
+                ARC_HEADER
+                    + map
+                        .entries()
+                        .iter()
+                        .map(|(k, v)| {
+                            size_of::<(Arc<str>, Value)>() + ARC_HEADER + k.len() + v.heap_bytes()
+                        })
+                        .sum::<usize>()
+            }
+            Self::Path(path) => {
+                ARC_HEADER + size_of::<Path>() + 8 * (path.nodes.len() + path.relationships.len())
+            }
+            Self::Stored(_) => ARC_HEADER + size_of::<PropertyValue>(),
+            Self::Null
+            | Self::Boolean(_)
+            | Self::Integer(_)
+            | Self::Float(_)
+            | Self::Node(_)
+            | Self::Relationship(_) => 0,
+        }
+    }
+}
+
+impl From<bool> for Value {
+    fn from(value: bool) -> Self {
+        Self::Boolean(value)
+    }
+}
+
+impl From<i64> for Value {
+    fn from(value: i64) -> Self {
+        Self::Integer(value)
+    }
+}
+
+impl From<f64> for Value {
+    fn from(value: f64) -> Self {
+        Self::Float(value)
+    }
+}
+
+impl From<&str> for Value {
+    fn from(value: &str) -> Self {
+        Self::text(value)
+    }
+}
+
+impl From<Option<bool>> for Value {
+    /// Three-valued logic: `None` is unknown, thus null.
+    fn from(value: Option<bool>) -> Self {
+        value.map_or(Self::Null, Self::Boolean)
+    }
+}
+
+/// Equivalence, not the language's `=`: null equals null and NaN equals NaN. See [`equality::equals`] for `=`.
+impl PartialEq for Value {
+    fn eq(&self, other: &Self) -> bool {
+        equality::equivalent(self, other)
+    }
+}
+
+impl Eq for Value {}

@@ -1,0 +1,171 @@
+//! Arithmetic of the language: integer overflow and division by zero are errors, null makes null.
+
+use std::sync::Arc;
+
+use super::Value;
+use crate::error::{ExecError, Result};
+
+fn overflow(what: &str, a: i64, b: i64) -> ExecError {
+    ExecError::Arithmetic {
+        message: format!("integer overflow: {a} {what} {b} does not fit in 64 bits"),
+    }
+}
+
+fn mismatch(what: &'static str, a: &Value, b: &Value) -> ExecError {
+    ExecError::Type {
+        message: format!("cannot {what} {} and {}", a.type_name(), b.type_name()),
+    }
+}
+
+/// The number as a float; `None` if it is no number.
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "the language converts integers to floats this way"
+)]
+#[must_use]
+pub fn as_float(value: &Value) -> Option<f64> {
+    match value {
+        Value::Integer(i) => Some(*i as f64),
+        Value::Float(f) => Some(*f),
+        _ => None,
+    }
+}
+
+/// `a + b`: numbers, text with text or number, list with list or element.
+///
+/// # Errors
+/// Overflow; types that do not add.
+pub fn add(a: &Value, b: &Value) -> Result<Value> {
+    match (a, b) {
+        (Value::Integer(x), Value::Integer(y)) => x
+            .checked_add(*y)
+            .map(Value::Integer)
+            .ok_or_else(|| overflow("+", *x, *y)),
+        (Value::List(x), Value::List(y)) => {
+            Ok(Value::List(x.iter().chain(y.iter()).cloned().collect()))
+        }
+        (Value::Null, _) | (_, Value::Null) => Ok(Value::Null),
+        (Value::List(x), y) => {
+            let mut items = x.to_vec();
+            items.push(y.clone());
+            Ok(Value::list(items))
+        }
+        (x, Value::List(y)) => {
+            let mut items = Vec::with_capacity(y.len() + 1);
+            items.push(x.clone());
+            items.extend(y.iter().cloned());
+            Ok(Value::list(items))
+        }
+        (
+            Value::String(_),
+            Value::String(_) | Value::Integer(_) | Value::Float(_) | Value::Boolean(_),
+        )
+        | (Value::Integer(_) | Value::Float(_) | Value::Boolean(_), Value::String(_)) => {
+            Ok(Value::String(Arc::from(format!("{a}{b}"))))
+        }
+        _ => floats(a, b, "add", |x, y| x + y),
+    }
+}
+
+/// `a - b`.
+///
+/// # Errors
+/// Overflow; not numbers.
+pub fn subtract(a: &Value, b: &Value) -> Result<Value> {
+    match (a, b) {
+        (Value::Integer(x), Value::Integer(y)) => x
+            .checked_sub(*y)
+            .map(Value::Integer)
+            .ok_or_else(|| overflow("-", *x, *y)),
+        _ => floats(a, b, "subtract", |x, y| x - y),
+    }
+}
+
+/// `a * b`.
+///
+/// # Errors
+/// Overflow; not numbers.
+pub fn multiply(a: &Value, b: &Value) -> Result<Value> {
+    match (a, b) {
+        (Value::Integer(x), Value::Integer(y)) => x
+            .checked_mul(*y)
+            .map(Value::Integer)
+            .ok_or_else(|| overflow("*", *x, *y)),
+        _ => floats(a, b, "multiply", |x, y| x * y),
+    }
+}
+
+/// `a / b`: whole division for two integers, truncating towards zero.
+///
+/// # Errors
+/// Integer division by zero; overflow; not numbers.
+pub fn divide(a: &Value, b: &Value) -> Result<Value> {
+    match (a, b) {
+        (Value::Integer(x), Value::Integer(0)) => Err(ExecError::Arithmetic {
+            message: format!("division by zero: {x} / 0"),
+        }),
+        (Value::Integer(x), Value::Integer(y)) => x
+            .checked_div(*y)
+            .map(Value::Integer)
+            .ok_or_else(|| overflow("/", *x, *y)),
+        _ => floats(a, b, "divide", |x, y| x / y),
+    }
+}
+
+/// `a % b`: the remainder has the sign of `a`.
+///
+/// # Errors
+/// Integer remainder by zero; not numbers.
+pub fn modulo(a: &Value, b: &Value) -> Result<Value> {
+    match (a, b) {
+        (Value::Integer(x), Value::Integer(0)) => Err(ExecError::Arithmetic {
+            message: format!("division by zero: {x} % 0"),
+        }),
+        (Value::Integer(x), Value::Integer(y)) => Ok(Value::Integer(x.wrapping_rem(*y))),
+        _ => floats(a, b, "take the remainder of", |x, y| x % y),
+    }
+}
+
+/// `a ^ b`, always a float.
+///
+/// # Errors
+/// Not numbers.
+pub fn power(a: &Value, b: &Value) -> Result<Value> {
+    floats(a, b, "raise to a power", f64::powf)
+}
+
+/// `-a`.
+///
+/// # Errors
+/// Overflow; not a number.
+pub fn negate(a: &Value) -> Result<Value> {
+    match a {
+        Value::Null => Ok(Value::Null),
+        Value::Integer(i) => {
+            i.checked_neg()
+                .map(Value::Integer)
+                .ok_or_else(|| ExecError::Arithmetic {
+                    message: format!("integer overflow: -({i}) does not fit in 64 bits"),
+                })
+        }
+        Value::Float(f) => Ok(Value::Float(-f)),
+        _ => Err(ExecError::Type {
+            message: format!("cannot negate {}", a.type_name()),
+        }),
+    }
+}
+
+fn floats(
+    a: &Value,
+    b: &Value,
+    what: &'static str,
+    f: impl FnOnce(f64, f64) -> f64,
+) -> Result<Value> {
+    match (as_float(a), as_float(b)) {
+        (Some(x), Some(y)) => Ok(Value::Float(f(x, y))),
+        (Some(_), None) if b.is_null() => Ok(Value::Null),
+        (None, Some(_)) if a.is_null() => Ok(Value::Null),
+        (None, None) if a.is_null() && b.is_null() => Ok(Value::Null),
+        _ => Err(mismatch(what, a, b)),
+    }
+}
