@@ -42,6 +42,11 @@ pub fn key_bytes(value: &PropertyValue) -> Option<Vec<u8>> {
     Some(key)
 }
 
+/// The keys of all values comparable with the one whose key this is.
+pub(crate) fn class_range(key: &[u8]) -> std::ops::Range<Vec<u8>> {
+    vec![key[0]]..vec![key[0] + 1]
+}
+
 fn put_key(key: &mut Vec<u8>, value: &PropertyValue) -> Option<()> {
     match value {
         PropertyValue::Null => return None,
