@@ -1,6 +1,10 @@
 //! Readers of argument values that several commands share.
 
-use graven::parse_bytes;
+use std::sync::Arc;
+
+use graven::{Params, Value, parse_bytes};
+
+use crate::failure::Failure;
 
 /// A size such as `16MiB`.
 pub(crate) fn bytes(text: &str) -> Result<u64, String> {
@@ -15,5 +19,151 @@ pub(crate) fn one_byte(text: &str) -> Result<u8, String> {
         _ => Err(format!(
             "`{text}` is not a single ASCII character (or the word tab)"
         )),
+    }
+}
+
+/// A list of policies, parted by commas; where a policy has several parameters, by semicolons. `all` is every
+/// policy that a page cache can run.
+pub(crate) fn policies(text: &str) -> Vec<String> {
+    if text == "all" {
+        return graven_lab::live_policies();
+    }
+    let mut list: Vec<String> = Vec::new();
+    for part in text.split(';') {
+        for piece in part.split(',').map(str::trim).filter(|p| !p.is_empty()) {
+            // A piece with a value but without a name goes on with the parameters of the policy before it.
+            let continues = piece.contains('=') && !piece.contains(':');
+            match list.last_mut() {
+                Some(last) if continues => {
+                    last.push(',');
+                    last.push_str(piece);
+                }
+                _ => list.push(piece.to_owned()),
+            }
+        }
+    }
+    list
+}
+
+/// A parameter of a statement.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Param {
+    /// Name without the dollar sign.
+    pub(crate) name: String,
+    /// Value.
+    pub(crate) value: Value,
+}
+
+/// `name=value`: the value is a Cypher literal or, failing that, a string.
+pub(crate) fn param(text: &str) -> Result<Param, String> {
+    let (name, value) = text
+        .split_once('=')
+        .ok_or_else(|| format!("`{text}` is not NAME=VALUE"))?;
+    let name = name.trim().trim_start_matches('$');
+    if name.is_empty() {
+        return Err(format!("`{text}` has no name before the equals sign"));
+    }
+    let value = Value::parse_literal(value).unwrap_or_else(|| Value::from(value));
+    Ok(Param {
+        name: name.to_owned(),
+        value,
+    })
+}
+
+/// Parameters from a JSON object or `@file`, then the single ones, which win.
+pub(crate) fn params(json: Option<&str>, single: &[Param]) -> Result<Params, Failure> {
+    let mut params = Params::new();
+    if let Some(json) = json {
+        let text = match json.strip_prefix('@') {
+            Some(file) => std::fs::read_to_string(file)
+                .map_err(|e| Failure::failed(format!("{file}: cannot be read: {e}")))?,
+            None => json.to_owned(),
+        };
+        let object: serde_json::Value = serde_json::from_str(&text)
+            .map_err(|e| Failure::usage(format!("--params is not JSON: {e}")))?;
+        let serde_json::Value::Object(entries) = object else {
+            return Err(Failure::usage(
+                "--params is not a JSON object such as {\"id\": 933}",
+            ));
+        };
+        for (name, value) in entries {
+            params.set(name, from_json(&value).map_err(Failure::usage)?);
+        }
+    }
+    for param in single {
+        params.set(param.name.as_str(), param.value.clone());
+    }
+    Ok(params)
+}
+
+fn from_json(json: &serde_json::Value) -> Result<Value, String> {
+    Ok(match json {
+        serde_json::Value::Null => Value::Null,
+        serde_json::Value::Bool(b) => Value::Boolean(*b),
+        serde_json::Value::Number(n) => match (n.as_i64(), n.as_f64()) {
+            (Some(i), _) => Value::Integer(i),
+            _ if n.is_u64() => return Err(format!("--params: {n} does not fit a 64-bit integer")),
+            (None, Some(f)) => Value::Float(f),
+            (None, None) => return Err(format!("--params: {n} is not a number Graven can hold")),
+        },
+        serde_json::Value::String(s) => Value::from(s.as_str()),
+        serde_json::Value::Array(items) => {
+            Value::List(items.iter().map(from_json).collect::<Result<_, _>>()?)
+        }
+        serde_json::Value::Object(entries) => {
+            let entries = entries
+                .iter()
+                .map(|(k, v)| Ok((Arc::from(k.as_str()), from_json(v)?)));
+            Value::Map(entries.collect::<Result<_, String>>()?)
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_literals_or_strings() {
+        for (text, value) in [
+            ("a=3", Value::Integer(3)),
+            ("a=-3", Value::Integer(-3)),
+            ("a=2.5", Value::Float(2.5)),
+            ("a=true", Value::Boolean(true)),
+            ("a='3'", Value::from("3")),
+            ("a=[1, 2]", Value::from(vec![1, 2])),
+            ("a=Ada Lovelace", Value::from("Ada Lovelace")),
+            ("a=", Value::from("")),
+            ("a=x=y", Value::from("x=y")),
+            ("$a=null", Value::Null),
+        ] {
+            let param = param(text).expect(text);
+            assert_eq!((param.name.as_str(), &param.value), ("a", &value), "{text}");
+        }
+        assert!(param("novalue").is_err() && param("=3").is_err());
+    }
+
+    #[test]
+    fn policies_keep_their_parameters() {
+        assert_eq!(
+            policies("lru, gclock:max=3,init=0,fifo"),
+            ["lru", "gclock:max=3,init=0", "fifo"]
+        );
+        assert_eq!(policies("a:x=1;b"), ["a:x=1", "b"]);
+        assert!(policies("all").contains(&"random".to_owned()));
+    }
+
+    #[test]
+    fn json_keeps_integers_and_floats_apart() {
+        let params = params(
+            Some("{\"i\": 1, \"f\": 1.0, \"l\": [null, {\"a\": \"b\"}]}"),
+            &[],
+        );
+        let params = params.expect("valid");
+        assert_eq!(params.get("i"), Some(&Value::Integer(1)));
+        assert_eq!(params.get("f"), Some(&Value::Float(1.0)));
+        assert!(matches!(params.get("l"), Some(Value::List(items)) if items.len() == 2));
+        assert!(super::params(Some("[1]"), &[]).is_err());
+        assert!(super::params(Some("{\"i\": 18446744073709551615}"), &[]).is_err());
     }
 }

@@ -3,3 +3,6 @@
 pub(crate) mod bench;
 pub(crate) mod generate;
 pub(crate) mod import;
+pub(crate) mod info;
+pub(crate) mod query;
+pub(crate) mod shell;

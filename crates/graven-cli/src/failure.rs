@@ -65,3 +65,9 @@ impl From<graven_import::ImportError> for Failure {
         Failure::failed(error)
     }
 }
+
+impl From<graven_lab::LabError> for Failure {
+    fn from(error: graven_lab::LabError) -> Self {
+        Failure::failed(error)
+    }
+}

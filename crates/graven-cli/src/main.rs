@@ -4,7 +4,10 @@ mod argument;
 mod command;
 mod failure;
 mod format;
+mod interrupt;
+mod open;
 mod progress;
+mod shell;
 mod statement;
 
 use std::process::ExitCode;
@@ -21,16 +24,22 @@ struct Program {
 
 #[derive(Subcommand, Debug)]
 enum Command {
-    Bench(command::bench::Bench),
+    Shell(command::shell::Shell),
+    Query(command::query::Query),
+    Info(command::info::Info),
     Import(command::import::Import),
     Generate(command::generate::Generate),
+    Bench(command::bench::Bench),
 }
 
 fn main() -> ExitCode {
     let outcome = match Program::parse().command {
-        Command::Bench(command) => command.run(),
+        Command::Shell(command) => command.run(),
+        Command::Query(command) => command.run(),
+        Command::Info(command) => command.run(),
         Command::Import(command) => command.run(),
         Command::Generate(command) => command.run(),
+        Command::Bench(command) => command.run(),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

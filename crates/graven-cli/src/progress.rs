@@ -4,6 +4,7 @@ use std::io::IsTerminal;
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
+use crate::interrupt::{self, Reaction};
 use graven_import::{Progress, Unit};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
@@ -18,7 +19,9 @@ pub(crate) struct Phases {
 }
 
 impl Phases {
+    /// Nothing shown yet; from now on control-C stops the work in good order.
     pub(crate) fn new() -> Self {
+        interrupt::react(Reaction::Remember);
         Phases {
             started: Instant::now(),
             phase: String::new(),
@@ -28,6 +31,9 @@ impl Phases {
 
     /// Takes one report of progress.
     pub(crate) fn show(&mut self, progress: Progress<'_>) -> ControlFlow<()> {
+        if interrupt::asked() {
+            return ControlFlow::Break(());
+        }
         if self.started.elapsed() < PATIENCE || !std::io::stderr().is_terminal() {
             return ControlFlow::Continue(());
         }

@@ -1,4 +1,19 @@
 //! Experiments: benchmarks, simulation, reports.
 
 pub mod bench_cache;
+pub mod error;
 pub mod machine;
+pub mod measurement;
+pub mod report;
+pub mod three_hop;
+
+pub use error::LabError;
+
+/// Names of all policies that a page cache can run, in the order of the registry.
+#[must_use]
+pub fn live_policies() -> Vec<String> {
+    let live = graven_policy::registry::list()
+        .iter()
+        .filter(|entry| entry.live);
+    live.map(|entry| entry.name.to_owned()).collect()
+}

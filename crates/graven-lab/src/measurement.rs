@@ -75,15 +75,6 @@ pub struct KindCounts {
     pub bytes_read: u64,
 }
 
-/// Hits per access; 1 where there was none, since nothing was missed.
-#[must_use]
-pub fn hit_ratio(hits: u64, faults: u64) -> f64 {
-    match hits + faults {
-        0 => 1.0,
-        all => hits as f64 / all as f64,
-    }
-}
-
 /// The value below which the share `p` (0 to 1) of the sorted values lies, nearest rank; 0 without values.
 #[must_use]
 pub fn percentile(sorted: &[f64], p: f64) -> f64 {

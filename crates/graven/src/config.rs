@@ -75,3 +75,12 @@ impl std::fmt::Display for IoMode {
         })
     }
 }
+
+impl From<IoMode> for graven_io::IoMode {
+    fn from(mode: IoMode) -> Self {
+        match mode {
+            IoMode::Direct => graven_io::IoMode::Direct,
+            IoMode::Buffered => graven_io::IoMode::Buffered,
+        }
+    }
+}

@@ -135,3 +135,80 @@ impl From<Diagnostic> for Error {
         }))
     }
 }
+
+impl From<graven_io::Error> for Error {
+    fn from(error: graven_io::Error) -> Self {
+        Error::new("Io.Failed", error.to_string())
+    }
+}
+
+impl From<graven_pagecache::BudgetError> for Error {
+    fn from(error: graven_pagecache::BudgetError) -> Self {
+        Error::with_retry("Memory.Limit", error.to_string(), Retry::MayHelp)
+    }
+}
+
+impl From<graven_pagecache::Error> for Error {
+    fn from(error: graven_pagecache::Error) -> Self {
+        use graven_pagecache::Error as Cache;
+        let code = match &error {
+            Cache::Damaged { .. } | Cache::BeyondEnd { .. } => "Database.Damaged",
+            Cache::Io { .. } | Cache::Queue { .. } => "Io.Failed",
+            Cache::Policy { .. } | Cache::TooSmall { .. } => "Config.Invalid",
+            Cache::AllPinned { .. }
+            | Cache::Budget(_)
+            | Cache::CannotShrink { .. }
+            | Cache::Map { .. } => "Memory.Limit",
+            _ => "Internal.PageCache",
+        };
+        let retry = if error.is_retryable() {
+            Retry::MayHelp
+        } else {
+            Retry::IsUseless
+        };
+        Error::with_retry(code, error.to_string(), retry)
+    }
+}
+
+impl From<graven_storage::Error> for Error {
+    fn from(error: graven_storage::Error) -> Self {
+        use graven_storage::Error as Storage;
+        match error {
+            Storage::Io(error) => error.into(),
+            Storage::Cache(error) => error.into(),
+            Storage::Budget(error) => error.into(),
+            Storage::Empty { .. }
+            | Storage::Foreign { .. }
+            | Storage::Format { .. }
+            | Storage::UnknownFeature { .. } => {
+                Error::new("Database.NotADatabase", error.to_string())
+            }
+            Storage::Truncated { .. }
+            | Storage::Superblocks { .. }
+            | Storage::Damaged { .. }
+            | Storage::Inconsistent { .. } => Error::new("Database.Damaged", error.to_string()),
+            other => Error::new("Internal.Storage", other.to_string()),
+        }
+    }
+}
+
+impl From<graven_exec::ExecError> for Error {
+    fn from(error: graven_exec::ExecError) -> Self {
+        use graven_exec::ExecError as Exec;
+        let code = match error {
+            Exec::Storage(error) => return error.into(),
+            Exec::Type { .. } => "TypeError.InvalidValue",
+            Exec::Argument { .. } => "ArgumentError.InvalidValue",
+            Exec::Arithmetic { .. } => "ArithmeticError.InvalidValue",
+            Exec::MissingParameter { .. } => "ParameterMissing.MissingParameter",
+            Exec::Memory { .. } => {
+                return Error::with_retry("Memory.Limit", error.to_string(), Retry::MayHelp);
+            }
+            Exec::Cancelled => "Statement.Cancelled",
+            Exec::UnknownProcedure { .. } => "ProcedureError.ProcedureNotFound",
+            Exec::Procedure { .. } => "ProcedureError.ProcedureFailed",
+            _ => "Internal.Execution",
+        };
+        Error::new(code, error.to_string())
+    }
+}

@@ -1,15 +1,55 @@
-//! The library: Database, Connection, Value, Error.
+//! Graven: an embedded property-graph database that stays fast when the graph does not fit in memory.
+//!
+//! One file, plain Cypher, a memory budget that holds, and a page cache that can be looked into and changed
+//! while queries run.
+//!
+//! # How it works
+//! ```text
+//! Connection::query -> plan (cached by text) -> executor over a snapshot -> batches -> rows
+//! ```
+//! A [`Database`] is a file with its page cache; a [`Connection`] runs statements; a [`QueryResult`] hands out
+//! rows while the statement runs. Values are complete and owned: nothing a program keeps holds a page.
+//!
+//! # Examples
+//! ```no_run
+//! use graven::{Config, Database, Params};
+//!
+//! let db = Database::open("social.graven", Config::default())?;
+//! let connection = db.connect();
+//! let persons = connection.query("MATCH (p:Person) RETURN count(p) AS n", &Params::new())?.next_row()?;
+//! println!("{:?}", persons.and_then(|row| row.get_by_name("n").cloned()));
+//! # Ok::<(), graven::Error>(())
+//! ```
+//!
+//! # Concurrency
+//! [`Database`] and [`Connection`] are `Send + Sync` and cheap to clone. A [`QueryResult`] belongs to one
+//! thread at a time. [`CancelHandle::cancel`] may be called from anywhere.
 
 mod bytes;
 mod config;
+mod connection;
+mod database;
 mod error;
+mod info;
+mod literal;
+mod materialise;
 mod memory;
 mod params;
+mod plan_cache;
+mod procedures;
+mod result;
+mod schema;
 mod value;
 
 pub use bytes::{format_bytes, parse_bytes};
 pub use config::{Config, DEFAULT_POLICY, IoMode};
+pub use connection::{CancelHandle, Connection, Prepared};
+pub use database::{Database, Names};
 pub use error::Error;
+pub use graven_pagecache as pagecache;
+pub use graven_storage::PropertyValue;
+pub use info::{Info, Reading, StoreInfo, TypeInfo};
 pub use memory::{DEFAULT_BYTES_MAX, DEFAULT_BYTES_MIN, default_memory};
 pub use params::Params;
+pub use result::{Notice, QueryResult, Row, Summary};
 pub use value::{Node, Path, Relationship, Value};

@@ -1,12 +1,13 @@
 //! `graven bench`: measurements, one file each.
 
 mod cache;
+mod three_hop;
 
 use clap::{Args, Subcommand};
 
 use crate::failure::Failure;
 
-/// Measure parts of Graven on this machine.
+/// Measure Graven on this machine.
 #[derive(Args, Debug)]
 pub(crate) struct Bench {
     #[command(subcommand)]
@@ -15,13 +16,15 @@ pub(crate) struct Bench {
 
 #[derive(Subcommand, Debug)]
 enum What {
+    ThreeHop(three_hop::ThreeHop),
     Cache(cache::Cache),
 }
 
 impl Bench {
     pub(crate) fn run(self) -> Result<(), Failure> {
         match self.what {
-            What::Cache(cache) => cache.run(),
+            What::ThreeHop(command) => command.run(),
+            What::Cache(command) => command.run(),
         }
     }
 }

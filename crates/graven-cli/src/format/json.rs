@@ -8,7 +8,7 @@
 
 use std::io::{self, Write};
 
-use graven::{Node, Path, Relationship, Value};
+use graven::{Node, Path, Relationship, Summary, Value};
 
 use super::RowWriter;
 
@@ -88,6 +88,49 @@ pub(crate) fn list<T>(
         write(out, item)?;
     }
     out.write_all(b"]")
+}
+
+/// Writes what is known of a statement that ran.
+pub(crate) fn summary(
+    out: &mut dyn Write,
+    summary: &Summary,
+    plan: Option<&str>,
+) -> io::Result<()> {
+    write!(
+        out,
+        "{{\"rows\": {}, \"milliseconds\": {:.3}, \"notices\": ",
+        summary.rows,
+        summary.elapsed.as_secs_f64() * 1e3
+    )?;
+    list(out, &summary.notices, |out, notice| {
+        out.write_all(b"{\"code\": ")?;
+        string(out, &notice.code)?;
+        out.write_all(b", \"message\": ")?;
+        string(out, &notice.message)?;
+        out.write_all(b"}")
+    })?;
+    out.write_all(b", \"pages\": {")?;
+    for (index, (kind, pages)) in summary.pages.iter().enumerate() {
+        if index > 0 {
+            out.write_all(b", ")?;
+        }
+        string(out, &kind.to_string())?;
+        write!(
+            out,
+            ": {{\"hits\": {}, \"faults\": {}, \"evictions\": {}, \"wait_ns\": {}, \"bytes_read\": {}}}",
+            pages.hits,
+            pages.faults,
+            pages.evictions(),
+            pages.wait_ns,
+            pages.bytes_read
+        )?;
+    }
+    out.write_all(b"}")?;
+    if let Some(plan) = plan {
+        out.write_all(b", \"plan\": ")?;
+        string(out, plan)?;
+    }
+    out.write_all(b"}")
 }
 
 fn float(out: &mut dyn Write, x: f64) -> io::Result<()> {

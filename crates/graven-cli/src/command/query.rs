@@ -1,0 +1,178 @@
+//! `graven query`: one statement, or the statements of a file, against a database.
+
+use std::io::{self, BufWriter, Write};
+use std::path::PathBuf;
+
+use clap::Args;
+use graven::{Params, QueryResult, Summary};
+
+use crate::argument;
+use crate::failure::Failure;
+use crate::format::Format;
+use crate::interrupt::{self, Reaction};
+use crate::open::Open;
+use crate::statement;
+
+/// Run a statement.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  graven query social.graven 'MATCH (p:Person) RETURN count(p)'
+  graven query social.graven 'MATCH (p:Person {id: $id})-[:KNOWS*1..3]-(f) RETURN count(DISTINCT f)' \\
+      --param id=933 --memory 16MiB
+  graven query social.graven --file report.cypher --format json
+
+Put EXPLAIN before a statement to see its plan, PROFILE to run it and see rows, time and pages of every
+step.")]
+pub(crate) struct Query {
+    #[command(flatten)]
+    open: Open,
+    /// The statement
+    #[arg(required_unless_present = "file", conflicts_with = "file")]
+    statement: Option<String>,
+    /// Read statements, ended by semicolons, from FILE; `-` is standard input
+    #[arg(long, value_name = "FILE")]
+    file: Option<PathBuf>,
+    /// A parameter: a Cypher literal or, failing that, a string; repeatable
+    #[arg(long, value_name = "NAME=VALUE", value_parser = argument::param)]
+    param: Vec<argument::Param>,
+    /// Parameters as one JSON object, or @FILE with one
+    #[arg(long, value_name = "JSON")]
+    params: Option<String>,
+    /// Form of the result [default: table on a terminal, csv elsewhere]
+    #[arg(long, value_enum)]
+    format: Option<Format>,
+    /// Say rows, time and pages on standard error afterwards
+    #[arg(long)]
+    stats: bool,
+}
+
+impl Query {
+    pub(crate) fn run(self) -> Result<(), Failure> {
+        let text = match (&self.statement, &self.file) {
+            (Some(text), _) => text.clone(),
+            (None, Some(path)) => read(path)?,
+            (None, None) => return Err(Failure::usage("a statement or --file is needed")),
+        };
+        let params = argument::params(self.params.as_deref(), &self.param)?;
+        let cut = statement::split(&text);
+        let mut statements = cut.complete;
+        if !statement::is_blank(cut.rest) {
+            statements.push(cut.rest);
+        }
+        if statements.is_empty() {
+            return Err(Failure::usage("there is no statement"));
+        }
+        let db = self.open.database()?;
+        let connection = db.connect();
+        interrupt::react(Reaction::Cancel(connection.cancel_handle()));
+        let format = Format::or_default(self.format);
+        for text in statements {
+            let summary =
+                run_one(&connection, text, &params, format).map_err(|failure| match failure {
+                    Stopped::Statement(error) => Failure::failed(error.render()),
+                    Stopped::Output(error) => Failure::from(error),
+                })?;
+            tell(&summary, self.stats);
+        }
+        Ok(())
+    }
+}
+
+/// Why a statement did not come to its end.
+pub(crate) enum Stopped {
+    /// The database refused it.
+    Statement(graven::Error),
+    /// The result could not be written.
+    Output(io::Error),
+}
+
+impl From<graven::Error> for Stopped {
+    fn from(error: graven::Error) -> Self {
+        Stopped::Statement(error)
+    }
+}
+
+impl From<io::Error> for Stopped {
+    fn from(error: io::Error) -> Self {
+        Stopped::Output(error)
+    }
+}
+
+/// Runs one statement and prints its result.
+pub(crate) fn run_one(
+    connection: &graven::Connection,
+    text: &str,
+    params: &Params,
+    format: Format,
+) -> Result<Summary, Stopped> {
+    let mut result = connection.query(text, params)?;
+    let mut out = BufWriter::new(io::stdout().lock());
+    if let Some(plan) = result.plan() {
+        // A profile is complete only after the last row, so its rows go first.
+        if !result.is_profile() {
+            writeln!(out, "{plan}")?;
+            out.flush()?;
+            return Ok(result.summary());
+        }
+    }
+    print_rows(&mut result, &mut out, format)?;
+    if result.is_profile()
+        && let Some(plan) = result.plan()
+    {
+        writeln!(out, "{plan}")?;
+    }
+    out.flush()?;
+    Ok(result.summary())
+}
+
+fn print_rows(
+    result: &mut QueryResult,
+    out: &mut dyn Write,
+    format: Format,
+) -> Result<(), Stopped> {
+    let mut writer = format.writer(result.columns());
+    while let Some(row) = result.next_row()? {
+        writer.row(out, row.values())?;
+    }
+    writer.finish(out)?;
+    Ok(())
+}
+
+/// Notices and, if wanted, figures of a statement on standard error.
+pub(crate) fn tell(summary: &Summary, stats: bool) {
+    for notice in &summary.notices {
+        match notice.position {
+            Some((line, column)) => {
+                eprintln!("notice: {} (line {line}, column {column})", notice.message);
+            }
+            None => eprintln!("notice: {}", notice.message),
+        }
+    }
+    if !stats {
+        return;
+    }
+    eprintln!(
+        "{} rows in {:.1} ms",
+        summary.rows,
+        summary.elapsed.as_secs_f64() * 1e3
+    );
+    for (kind, pages) in summary.pages.iter() {
+        eprintln!(
+            "  {kind}: {} hits, {} faults, {} evicted, {:.1} ms waited, {} read",
+            pages.hits,
+            pages.faults,
+            pages.evictions(),
+            pages.wait_ns as f64 / 1e6,
+            graven::format_bytes(pages.bytes_read)
+        );
+    }
+}
+
+fn read(path: &std::path::Path) -> Result<String, Failure> {
+    let text = if path.as_os_str() == "-" {
+        io::read_to_string(io::stdin())
+    } else {
+        std::fs::read_to_string(path)
+    };
+    text.map_err(|e| Failure::failed(format!("{}: cannot be read: {e}", path.display())))
+}

@@ -1,0 +1,270 @@
+//! `graven shell`: statements typed or piped in, one after another.
+//!
+//! # How it works
+//! On a terminal a line editor collects lines until a semicolon ends the statement; a line that begins with a
+//! colon is a command of the shell. From a pipe the text is cut the same way while it arrives, so a program
+//! can write a statement and read its answer before it writes the next. With `--format json` an answer is
+//! one object on one line.
+
+use std::io::{self, BufRead, IsTerminal, Write};
+
+use clap::Args;
+use graven::{Connection, Database, Params};
+
+use crate::command::query::{Stopped, run_one, tell};
+use crate::failure::Failure;
+use crate::format::{Format, json};
+use crate::interrupt::{self, Reaction};
+use crate::open::Open;
+use crate::shell::command::{Command, HELP};
+use crate::shell::editor::{self, Input};
+use crate::statement;
+
+/// Type statements, or pipe them in.
+#[derive(Args, Debug)]
+pub(crate) struct Shell {
+    #[command(flatten)]
+    open: Open,
+    /// Form of the results [default: table on a terminal, csv elsewhere]; json: one object a line
+    #[arg(long, value_enum)]
+    format: Option<Format>,
+    /// End at the first statement that fails
+    #[arg(long)]
+    fail_fast: bool,
+}
+
+impl Shell {
+    pub(crate) fn run(self) -> Result<(), Failure> {
+        let db = self.open.database()?;
+        let connection = db.connect();
+        interrupt::react(Reaction::Cancel(connection.cancel_handle()));
+        let mut session = Session {
+            format: Format::or_default(self.format),
+            fail_fast: self.fail_fast,
+            params: Params::new(),
+            stats: false,
+            failed: false,
+            connection,
+            db,
+        };
+        if io::stdin().is_terminal() {
+            session.from_terminal()?;
+        } else {
+            session.from_pipe()?;
+        }
+        // On a terminal errors were seen and answered; a program needs the exit code.
+        if session.failed && !io::stdin().is_terminal() {
+            return Err(Failure::AlreadyTold);
+        }
+        Ok(())
+    }
+}
+
+/// Whether to go on.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Next {
+    GoOn,
+    End,
+}
+
+struct Session {
+    db: Database,
+    connection: Connection,
+    format: Format,
+    params: Params,
+    fail_fast: bool,
+    stats: bool,
+    failed: bool,
+}
+
+impl Session {
+    fn from_terminal(&mut self) -> Result<(), Failure> {
+        eprintln!(
+            "Graven {} - {}\nEnd a statement with a semicolon. :help for help, :quit to leave.",
+            env!("CARGO_PKG_VERSION"),
+            self.db.path().display()
+        );
+        let mut editor = editor::open(self.db.names())?;
+        self.stats = true;
+        loop {
+            match editor.next()? {
+                Input::Text(text) => {
+                    if self.text(&text)? == Next::End {
+                        break;
+                    }
+                }
+                Input::Abandoned => {}
+                Input::End => break,
+            }
+        }
+        editor.close();
+        Ok(())
+    }
+
+    fn from_pipe(&mut self) -> Result<(), Failure> {
+        let mut pending = String::new();
+        let mut lines = io::stdin().lock();
+        loop {
+            let before = pending.len();
+            let read = lines
+                .read_line(&mut pending)
+                .map_err(|e| Failure::failed(format!("standard input: {e}")))?;
+            let last = read == 0;
+            let own_command = statement::is_blank(&pending[..before])
+                && pending[before..].trim_start().starts_with(':');
+            if !(last || own_command || pending[before..].contains(';')) {
+                continue;
+            }
+            let text = if last || own_command {
+                std::mem::take(&mut pending)
+            } else {
+                let rest = statement::split(&pending).rest.to_owned();
+                let complete = pending[..pending.len() - rest.len()].to_owned();
+                pending = rest;
+                complete
+            };
+            if self.text(&text)? == Next::End || last {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Runs a shell command, or every statement of the text.
+    fn text(&mut self, text: &str) -> Result<Next, Failure> {
+        if let Some(command) = text.trim().strip_prefix(':') {
+            return self.command(command.trim().trim_end_matches(';'));
+        }
+        let cut = statement::split(text);
+        let rest = Some(cut.rest).filter(|rest| !statement::is_blank(rest));
+        for statement in cut.complete.into_iter().chain(rest) {
+            interrupt::reset();
+            if self.statement(statement)? == Next::End {
+                return Ok(Next::End);
+            }
+        }
+        Ok(Next::GoOn)
+    }
+
+    fn statement(&mut self, text: &str) -> Result<Next, Failure> {
+        let outcome = if self.format == Format::Json {
+            self.json_line(text)
+        } else {
+            run_one(&self.connection, text, &self.params, self.format)
+                .map(|summary| tell(&summary, self.stats))
+        };
+        match outcome {
+            Ok(()) => return Ok(Next::GoOn),
+            Err(Stopped::Output(error)) => return Err(error.into()),
+            Err(Stopped::Statement(error)) => {
+                if self.format == Format::Json {
+                    print_line(|out| json_error(out, &error))?;
+                } else {
+                    eprintln!("error: {}", error.render());
+                }
+            }
+        }
+        self.failed = true;
+        Ok(if self.fail_fast {
+            Next::End
+        } else {
+            Next::GoOn
+        })
+    }
+
+    /// One object with the whole answer: rows are collected first, so that a failure in the middle gives an
+    /// error object and not half an answer.
+    fn json_line(&self, text: &str) -> Result<(), Stopped> {
+        let mut result = self.connection.query(text, &self.params)?;
+        let mut line = Vec::new();
+        line.extend_from_slice(b"{\"columns\": ");
+        json::list(&mut line, result.columns(), |out, name| {
+            json::string(out, name)
+        })?;
+        line.extend_from_slice(b", \"rows\": [");
+        let mut first = true;
+        if result.is_explain() {
+            // An explained statement has a plan and no rows.
+        } else {
+            while let Some(row) = result.next_row()? {
+                if !std::mem::take(&mut first) {
+                    line.extend_from_slice(b", ");
+                }
+                json::list(&mut line, row.values(), json::value)?;
+            }
+        }
+        line.extend_from_slice(b"], \"summary\": ");
+        json::summary(&mut line, &result.summary(), result.plan().as_deref())?;
+        line.extend_from_slice(b"}");
+        print_line(|out| out.write_all(&line))?;
+        Ok(())
+    }
+
+    fn command(&mut self, text: &str) -> Result<Next, Failure> {
+        let outcome = match Command::read(text) {
+            Ok(Command::Quit) => return Ok(Next::End),
+            Ok(Command::Help) => {
+                print_line(|out| out.write_all(HELP.trim_end().as_bytes()))?;
+                Ok(())
+            }
+            Ok(Command::Format(format)) => {
+                self.format = format;
+                Ok(())
+            }
+            Ok(Command::Stats(on)) => {
+                self.stats = on;
+                Ok(())
+            }
+            Ok(Command::Param(param)) => {
+                self.params.set(param.name, param.value);
+                Ok(())
+            }
+            Ok(Command::Params) => {
+                for (name, value) in self.params.iter() {
+                    print_line(|out| write!(out, "${name} = {value}"))?;
+                }
+                Ok(())
+            }
+            Ok(Command::Memory(bytes)) => self.db.set_memory(bytes).map_err(|e| e.to_string()),
+            Ok(Command::Policy(spec)) => self.db.set_policy(&spec).map_err(|e| e.to_string()),
+            Ok(Command::Schema) => {
+                let names = self.db.names();
+                for (title, list) in [
+                    ("labels", names.labels),
+                    ("relationship types", names.types),
+                    ("property keys", names.keys),
+                ] {
+                    print_line(|out| write!(out, "{title}: {}", list.join(", ")))?;
+                }
+                Ok(())
+            }
+            Err(reason) => Err(reason),
+        };
+        if let Err(reason) = outcome {
+            eprintln!("error: {reason}");
+            self.failed = true;
+            if self.fail_fast {
+                return Ok(Next::End);
+            }
+        }
+        Ok(Next::GoOn)
+    }
+}
+
+/// Writes one line to standard output and flushes it, so that a program at the other end can go on.
+fn print_line(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    write(&mut out)?;
+    out.write_all(b"\n")?;
+    out.flush()
+}
+
+fn json_error(out: &mut dyn Write, error: &graven::Error) -> io::Result<()> {
+    out.write_all(b"{\"error\": {\"code\": ")?;
+    json::string(out, error.code())?;
+    out.write_all(b", \"message\": ")?;
+    json::string(out, error.message())?;
+    match error.position() {
+        Some((line, column)) => write!(out, ", \"line\": {line}, \"column\": {column}}}}}"),
+        None => out.write_all(b", \"line\": null, \"column\": null}}"),
+    }
+}

@@ -1,0 +1,42 @@
+//! Opening a database as the arguments ask.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use graven::{Config, Database, IoMode};
+
+use crate::argument;
+use crate::failure::Failure;
+
+/// The database and how to open it.
+#[derive(Args, Debug)]
+pub(crate) struct Open {
+    /// The database file
+    pub(crate) db: PathBuf,
+    /// The whole memory budget: pages, operators, results [default: a quarter of the memory there is]
+    #[arg(long, value_parser = argument::bytes, value_name = "SIZE")]
+    memory: Option<u64>,
+    /// Replacement policy of the page cache, with parameters as in gclock:max=7
+    #[arg(long, default_value = graven::DEFAULT_POLICY)]
+    policy: String,
+    /// How pages are read: direct or buffered
+    #[arg(long, default_value = "direct")]
+    io: IoMode,
+    /// Never write to the file
+    #[arg(long)]
+    read_only: bool,
+}
+
+impl Open {
+    /// Opens it.
+    pub(crate) fn database(&self) -> Result<Database, Failure> {
+        let mut config = Config::default();
+        if let Some(memory) = self.memory {
+            config.memory = memory;
+        }
+        config.policy.clone_from(&self.policy);
+        config.io = self.io;
+        config.read_only = self.read_only;
+        Ok(Database::open(&self.db, config)?)
+    }
+}

@@ -1,0 +1,104 @@
+//! Commands of the shell itself: lines that begin with a colon.
+
+use clap::ValueEnum;
+
+use crate::argument::{self, Param};
+use crate::format::Format;
+
+/// What `:help` prints.
+pub(crate) const HELP: &str = "\
+A statement ends with a semicolon and may span lines. EXPLAIN before it shows its plan, PROFILE runs it
+and shows rows, time and pages of every step. Control-C cancels a running statement, Tab completes
+keywords, labels, types and property keys.
+
+  :help                 this text
+  :quit                 leave (also control-D)
+  :format FORM          table, csv or json
+  :stats on|off         say rows, time and pages after each statement
+  :param NAME VALUE     set a parameter: a Cypher literal or, failing that, a string
+  :params               show the parameters
+  :schema               labels, relationship types and property keys
+  :memory SIZE          change the memory budget, for example :memory 64MiB
+  :policy SPEC          change the replacement policy, for example :policy lru
+";
+
+/// One of them.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Command {
+    Help,
+    Quit,
+    Format(Format),
+    Stats(bool),
+    Param(Param),
+    Params,
+    Schema,
+    Memory(u64),
+    Policy(String),
+}
+
+impl Command {
+    /// Reads a command without its colon.
+    ///
+    /// # Errors
+    /// What is wrong and what to write instead.
+    pub(crate) fn read(text: &str) -> Result<Self, String> {
+        let (name, rest) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
+        let rest = rest.trim();
+        match name {
+            "help" | "h" | "?" => Ok(Command::Help),
+            "quit" | "q" | "exit" => Ok(Command::Quit),
+            "format" | "mode" => Format::from_str(rest, true)
+                .map(Command::Format)
+                .map_err(|_| "write :format table, :format csv or :format json".to_owned()),
+            "stats" => match rest {
+                "on" => Ok(Command::Stats(true)),
+                "off" => Ok(Command::Stats(false)),
+                _ => Err("write :stats on or :stats off".to_owned()),
+            },
+            "param" => {
+                let (name, value) = rest
+                    .split_once([' ', '='])
+                    .filter(|(name, _)| !name.is_empty())
+                    .ok_or("write :param NAME VALUE")?;
+                argument::param(&format!("{name}={}", value.trim())).map(Command::Param)
+            }
+            "params" => Ok(Command::Params),
+            "schema" => Ok(Command::Schema),
+            "memory" => argument::bytes(rest).map(Command::Memory),
+            "policy" if !rest.is_empty() => Ok(Command::Policy(rest.to_owned())),
+            "policy" => Err("write :policy NAME, for example :policy lru".to_owned()),
+            other => Err(format!("there is no command :{other}; :help lists them")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_are_read() {
+        assert_eq!(Command::read("quit"), Ok(Command::Quit));
+        assert_eq!(
+            Command::read("format json"),
+            Ok(Command::Format(Format::Json))
+        );
+        assert_eq!(Command::read("memory 64MiB"), Ok(Command::Memory(64 << 20)));
+        let param = Param {
+            name: "id".into(),
+            value: graven::Value::Integer(3),
+        };
+        assert_eq!(Command::read("param id 3"), Ok(Command::Param(param)));
+        for wrong in [
+            "",
+            "formt",
+            "format xml",
+            "stats",
+            "param",
+            "memory lots",
+            "policy",
+        ] {
+            assert!(Command::read(wrong).is_err(), "{wrong}");
+        }
+    }
+}

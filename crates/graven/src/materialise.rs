@@ -1,0 +1,180 @@
+//! From the executor's values, where nodes are ids, to complete values, and back for parameters.
+//!
+//! # How it works
+//! Labels and properties are read through the statement's snapshot when a row leaves the library. A node that
+//! occurs several times in one batch is read once and shared. Between batches nothing is kept, so memory does
+//! not grow with the result.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use graven_exec::Value as Inner;
+use graven_storage::{NodeId, PropertyValue, RelId, Snapshot};
+
+use crate::error::Error;
+use crate::value::{Node, Path, Relationship, Value};
+
+/// Makes values of one batch complete.
+pub(crate) struct Materialiser {
+    snapshot: Snapshot,
+    nodes: HashMap<u64, Arc<Node>>,
+    relationships: HashMap<u64, Arc<Relationship>>,
+}
+
+impl Materialiser {
+    pub(crate) fn new(snapshot: Snapshot) -> Self {
+        Materialiser {
+            snapshot,
+            nodes: HashMap::new(),
+            relationships: HashMap::new(),
+        }
+    }
+
+    /// Forgets the nodes and relationships of the last batch.
+    pub(crate) fn next_batch(&mut self) {
+        self.nodes.clear();
+        self.relationships.clear();
+    }
+
+    /// The complete value.
+    ///
+    /// # Errors
+    /// A page that labels or properties are on cannot be read.
+    pub(crate) fn value(&mut self, value: Inner) -> Result<Value, Error> {
+        Ok(match value {
+            Inner::Null => Value::Null,
+            Inner::Boolean(b) => Value::Boolean(b),
+            Inner::Integer(i) => Value::Integer(i),
+            Inner::Float(x) => Value::Float(x),
+            Inner::String(s) => Value::String(s),
+            Inner::Bytes(b) => Value::Bytes(b),
+            Inner::List(items) => {
+                let items = items.iter().map(|item| self.value(item.clone()));
+                Value::List(items.collect::<Result<_, _>>()?)
+            }
+            Inner::Map(map) => {
+                let entries = map.entries().iter();
+                let entries = entries.map(|(k, v)| Ok((Arc::clone(k), self.value(v.clone())?)));
+                Value::Map(entries.collect::<Result<_, Error>>()?)
+            }
+            Inner::Node(id) => Value::Node(self.node(id)?),
+            Inner::Relationship(id) => Value::Relationship(self.relationship(id)?),
+            Inner::Path(path) => Value::Path(Arc::new(Path {
+                nodes: path
+                    .nodes
+                    .iter()
+                    .map(|id| self.node(*id))
+                    .collect::<Result<_, _>>()?,
+                relationships: path
+                    .relationships
+                    .iter()
+                    .map(|id| self.relationship(*id))
+                    .collect::<Result<_, _>>()?,
+            })),
+            Inner::Stored(stored) => property(stored.as_ref().clone()),
+            other => Value::from(other.to_string()),
+        })
+    }
+
+    fn node(&mut self, id: NodeId) -> Result<Arc<Node>, Error> {
+        if let Some(node) = self.nodes.get(&id.0) {
+            return Ok(Arc::clone(node));
+        }
+        let catalog = self.snapshot.catalog();
+        let labels = self.snapshot.labels_of(id)?;
+        let mut properties = BTreeMap::new();
+        for key in self.snapshot.node_keys(id)? {
+            let (Some(name), Some(column)) =
+                (catalog.key_name(key), self.snapshot.node_column(key))
+            else {
+                continue;
+            };
+            insert(&mut properties, name, column.get(id.0)?);
+        }
+        let node = Arc::new(Node {
+            id: id.0,
+            labels: labels
+                .into_iter()
+                .filter_map(|l| catalog.label_name(l).cloned())
+                .collect(),
+            properties,
+        });
+        self.nodes.insert(id.0, Arc::clone(&node));
+        Ok(node)
+    }
+
+    fn relationship(&mut self, id: RelId) -> Result<Arc<Relationship>, Error> {
+        if let Some(relationship) = self.relationships.get(&id.0) {
+            return Ok(Arc::clone(relationship));
+        }
+        let catalog = self.snapshot.catalog();
+        let (rel_type, start, end) = self.snapshot.relationship_endpoints(id)?;
+        let mut properties = BTreeMap::new();
+        for key in self.snapshot.relationship_keys(id)? {
+            let (Some(name), Some(column)) = (
+                catalog.key_name(key),
+                self.snapshot.relationship_column(rel_type, key),
+            ) else {
+                continue;
+            };
+            insert(&mut properties, name, column.get(id.0)?);
+        }
+        let relationship = Arc::new(Relationship {
+            id: id.0,
+            rel_type: catalog
+                .type_name(rel_type)
+                .cloned()
+                .unwrap_or_else(|| Arc::from("")),
+            start: start.0,
+            end: end.0,
+            properties,
+        });
+        self.relationships.insert(id.0, Arc::clone(&relationship));
+        Ok(relationship)
+    }
+}
+
+fn insert(properties: &mut BTreeMap<Arc<str>, Value>, name: &Arc<str>, value: PropertyValue) {
+    if !value.is_null() {
+        properties.insert(Arc::clone(name), property(value));
+    }
+}
+
+fn property(value: PropertyValue) -> Value {
+    match value {
+        PropertyValue::Null => Value::Null,
+        PropertyValue::Boolean(b) => Value::Boolean(b),
+        PropertyValue::Integer(i) => Value::Integer(i),
+        PropertyValue::Float(x) => Value::Float(x),
+        PropertyValue::String(s) => Value::String(s),
+        PropertyValue::Bytes(b) => Value::Bytes(b),
+        PropertyValue::List(items) => Value::List(items.iter().cloned().map(property).collect()),
+        other => Value::Stored(Arc::new(other)),
+    }
+}
+
+/// A parameter's value for the executor; nodes, relationships and paths go back to their ids.
+pub(crate) fn to_inner(value: &Value) -> Inner {
+    match value {
+        Value::Null => Inner::Null,
+        Value::Boolean(b) => Inner::Boolean(*b),
+        Value::Integer(i) => Inner::Integer(*i),
+        Value::Float(x) => Inner::Float(*x),
+        Value::String(s) => Inner::String(Arc::clone(s)),
+        Value::Bytes(b) => Inner::Bytes(Arc::clone(b)),
+        Value::List(items) => Inner::list(items.iter().map(to_inner).collect()),
+        Value::Map(entries) => Inner::map(
+            entries
+                .iter()
+                .map(|(k, v)| (Arc::clone(k), to_inner(v)))
+                .collect(),
+        ),
+        Value::Node(node) => Inner::Node(NodeId(node.id)),
+        Value::Relationship(relationship) => Inner::Relationship(RelId(relationship.id)),
+        Value::Path(path) => Inner::Path(Arc::new(graven_exec::Path {
+            nodes: path.nodes.iter().map(|n| NodeId(n.id)).collect(),
+            relationships: path.relationships.iter().map(|r| RelId(r.id)).collect(),
+        })),
+        Value::Stored(stored) => Inner::Stored(Arc::clone(stored)),
+    }
+}

@@ -1,0 +1,74 @@
+//! Plans by statement text, so that a program that asks the same thing again does not plan again.
+//!
+//! # How it works
+//! A plan depends on the text and on which parameters are given (their names, never their values). The cache
+//! holds up to [`PLANS_MAX`] texts; when it is full the one used longest ago goes. Plans belong to one
+//! catalogue; a database whose catalogue changes starts a new cache.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use graven_cypher::Plan;
+
+/// Texts kept.
+const PLANS_MAX: usize = 256;
+
+#[derive(Default)]
+pub(crate) struct PlanCache {
+    inner: Mutex<Plans>,
+}
+
+#[derive(Default)]
+struct Plans {
+    by_text: HashMap<Arc<str>, Entry>,
+    clock: u64,
+}
+
+struct Entry {
+    last_use: u64,
+    params: BTreeSet<String>,
+    plan: Arc<Plan>,
+}
+
+impl PlanCache {
+    /// The plan made for this text and these parameter names.
+    pub(crate) fn get<'a>(
+        &self,
+        text: &str,
+        params: impl ExactSizeIterator<Item = &'a str>,
+    ) -> Option<Arc<Plan>> {
+        let mut plans = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        plans.clock += 1;
+        let now = plans.clock;
+        let entry = plans.by_text.get_mut(text)?;
+        let same = entry.params.len() == params.len()
+            && entry.params.iter().map(String::as_str).eq(params);
+        if !same {
+            return None;
+        }
+        entry.last_use = now;
+        Some(Arc::clone(&entry.plan))
+    }
+
+    /// Keeps a plan; it replaces one for the same text and other parameters.
+    pub(crate) fn put(&self, text: &str, params: BTreeSet<String>, plan: Arc<Plan>) {
+        let mut plans = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        if plans.by_text.len() >= PLANS_MAX && !plans.by_text.contains_key(text) {
+            let oldest = plans
+                .by_text
+                .iter()
+                .min_by_key(|(_, e)| e.last_use)
+                .map(|(t, _)| Arc::clone(t));
+            if let Some(oldest) = oldest {
+                plans.by_text.remove(&oldest);
+            }
+        }
+        plans.clock += 1;
+        let entry = Entry {
+            last_use: plans.clock,
+            params,
+            plan,
+        };
+        plans.by_text.insert(Arc::from(text), entry);
+    }
+}

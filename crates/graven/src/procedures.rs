@@ -1,0 +1,185 @@
+//! The procedures of `CALL`: the page cache's settings and counters, and the names of the database.
+//!
+//! # How it works
+//! One table says what each procedure takes, what it gives, and which function runs it; the binder checks
+//! calls against the same table that runs them.
+
+use std::sync::Arc;
+
+use graven_cypher::{ProcedureView, TypeSet};
+use graven_exec::{ExecError, ProcedureResult, Procedures, Value};
+
+use crate::bytes::parse_bytes;
+use crate::database::Inner;
+
+/// A name with its kind.
+type Field = (&'static str, TypeSet);
+
+struct Procedure {
+    name: &'static str,
+    arguments: &'static [Field],
+    columns: &'static [Field],
+    run: fn(&Inner, &[Value]) -> Result<Vec<Vec<Value>>, String>,
+}
+
+const TABLE: &[Procedure] = &[
+    Procedure {
+        name: "graven.cache.resize",
+        arguments: &[("size", TypeSet::ANY)],
+        columns: &[("before", TypeSet::INTEGER), ("after", TypeSet::INTEGER)],
+        run: resize,
+    },
+    Procedure {
+        name: "graven.cache.setPolicy",
+        arguments: &[("policy", TypeSet::STRING)],
+        columns: &[("before", TypeSet::STRING), ("after", TypeSet::STRING)],
+        run: set_policy,
+    },
+    Procedure {
+        name: "graven.cache.stats",
+        arguments: &[],
+        columns: &[
+            ("kind", TypeSet::STRING),
+            ("hits", TypeSet::INTEGER),
+            ("faults", TypeSet::INTEGER),
+            ("hitRatio", TypeSet::FLOAT),
+            ("evictionsBackground", TypeSet::INTEGER),
+            ("evictionsCooperative", TypeSet::INTEGER),
+            ("waitedMilliseconds", TypeSet::FLOAT),
+            ("bytesRead", TypeSet::INTEGER),
+        ],
+        run: stats,
+    },
+    Procedure {
+        name: "db.labels",
+        arguments: &[],
+        columns: &[("label", TypeSet::STRING)],
+        run: |db, _| Ok(names(db.store.snapshot().catalog().labels())),
+    },
+    Procedure {
+        name: "db.relationshipTypes",
+        arguments: &[],
+        columns: &[("relationshipType", TypeSet::STRING)],
+        run: |db, _| Ok(names(db.store.snapshot().catalog().types())),
+    },
+    Procedure {
+        name: "db.propertyKeys",
+        arguments: &[],
+        columns: &[("propertyKey", TypeSet::STRING)],
+        run: |db, _| Ok(names(db.store.snapshot().catalog().keys())),
+    },
+    Procedure {
+        name: "graven.procedures",
+        arguments: &[],
+        columns: &[("name", TypeSet::STRING), ("signature", TypeSet::STRING)],
+        run: |_, _| Ok(list()),
+    },
+];
+
+/// What the binder needs to know of a procedure.
+pub(crate) fn view(name: &str) -> Option<ProcedureView> {
+    let procedure = find(name)?;
+    let fields = |list: &[Field]| list.iter().map(|(n, t)| ((*n).to_owned(), *t)).collect();
+    Some(ProcedureView {
+        arguments: fields(procedure.arguments),
+        optional: 0,
+        columns: fields(procedure.columns),
+    })
+}
+
+fn find(name: &str) -> Option<&'static Procedure> {
+    TABLE.iter().find(|p| p.name == name)
+}
+
+/// Runs procedures on one database.
+pub(crate) struct OnDatabase(pub(crate) Arc<Inner>);
+
+impl Procedures for OnDatabase {
+    fn call(&self, name: &str, args: &[Value]) -> Result<ProcedureResult, ExecError> {
+        let procedure = find(name).ok_or_else(|| ExecError::UnknownProcedure {
+            name: name.to_owned(),
+        })?;
+        let rows = (procedure.run)(&self.0, args).map_err(|message| ExecError::Procedure {
+            name: name.to_owned(),
+            message,
+        })?;
+        let columns = procedure
+            .columns
+            .iter()
+            .map(|(name, _)| Arc::from(*name))
+            .collect();
+        Ok(ProcedureResult { columns, rows })
+    }
+}
+
+fn resize(db: &Inner, args: &[Value]) -> Result<Vec<Vec<Value>>, String> {
+    let bytes = match args {
+        [Value::String(text)] => parse_bytes(text).map_err(|e| e.to_string())?,
+        [Value::Integer(bytes)] if *bytes > 0 => bytes.unsigned_abs(),
+        _ => return Err("give the size as text, for example '64MiB', or in bytes".to_owned()),
+    };
+    let before = db.budget.limit();
+    db.cache.resize(bytes).map_err(|e| e.to_string())?;
+    Ok(vec![vec![integer(before), integer(db.budget.limit())]])
+}
+
+fn set_policy(db: &Inner, args: &[Value]) -> Result<Vec<Vec<Value>>, String> {
+    let [Value::String(spec)] = args else {
+        return Err("give the policy as text, for example 'lru' or 'gclock:max=7'".to_owned());
+    };
+    let before = db.cache.stats().policy;
+    db.cache.set_policy(spec).map_err(|e| e.to_string())?;
+    Ok(vec![vec![
+        Value::text(&before),
+        Value::text(&db.cache.stats().policy),
+    ]])
+}
+
+#[expect(clippy::unnecessary_wraps, reason = "the signature of every procedure")]
+fn stats(db: &Inner, _: &[Value]) -> Result<Vec<Vec<Value>>, String> {
+    let stats = db.cache.stats();
+    let rows = stats.per_kind.iter().map(|(kind, pages)| {
+        vec![
+            Value::text(&kind.to_string()),
+            integer(pages.hits),
+            integer(pages.faults),
+            Value::Float(pages.hit_ratio()),
+            integer(pages.evictions_background),
+            integer(pages.evictions_cooperative),
+            Value::Float(pages.wait_ns as f64 / 1e6),
+            integer(pages.bytes_read),
+        ]
+    });
+    Ok(rows.collect())
+}
+
+fn names(list: &[Arc<str>]) -> Vec<Vec<Value>> {
+    list.iter()
+        .map(|name| vec![Value::String(Arc::clone(name))])
+        .collect()
+}
+
+fn list() -> Vec<Vec<Value>> {
+    let fields = |list: &[Field]| {
+        list.iter()
+            .map(|(name, kind)| format!("{name} :: {kind}"))
+            .collect::<Vec<_>>()
+            .join(", ")
+    };
+    let signature = |p: &Procedure| {
+        format!(
+            "{}({}) :: ({})",
+            p.name,
+            fields(p.arguments),
+            fields(p.columns)
+        )
+    };
+    TABLE
+        .iter()
+        .map(|p| vec![Value::text(p.name), Value::text(&signature(p))])
+        .collect()
+}
+
+fn integer(value: u64) -> Value {
+    Value::Integer(i64::try_from(value).unwrap_or(i64::MAX))
+}

@@ -1,0 +1,80 @@
+//! The planner's view of a snapshot: names, indexes, counts from the catalogue, and the procedures.
+
+use graven_cypher::{IndexView, ProcedureView, SchemaView};
+use graven_storage::{Catalog, Snapshot};
+
+use crate::procedures;
+
+/// A snapshot as the planner sees it.
+pub(crate) struct Schema<'a>(pub(crate) &'a Snapshot);
+
+impl Schema<'_> {
+    fn catalog(&self) -> &Catalog {
+        self.0.catalog()
+    }
+}
+
+impl SchemaView for Schema<'_> {
+    fn node_count(&self) -> u64 {
+        self.catalog().statistics().nodes
+    }
+
+    fn label_count(&self, label: &str) -> Option<u64> {
+        self.catalog()
+            .label(label)
+            .map(|id| self.catalog().label_count(id))
+    }
+
+    fn type_count(&self, rel_type: &str) -> Option<u64> {
+        let id = self.catalog().rel_type(rel_type)?;
+        Some(self.catalog().pattern_count(None, Some(id), None))
+    }
+
+    fn relationship_count(&self) -> u64 {
+        self.catalog().statistics().relationships
+    }
+
+    fn pattern_count(&self, start: Option<&str>, rel_type: Option<&str>, end: Option<&str>) -> u64 {
+        let catalog = self.catalog();
+        // An unknown name matches nothing, which is not the same as any.
+        let known = |given: bool, found: bool| !given || found;
+        let start_id = start.and_then(|name| catalog.label(name));
+        let type_id = rel_type.and_then(|name| catalog.rel_type(name));
+        let end_id = end.and_then(|name| catalog.label(name));
+        if known(start.is_some(), start_id.is_some())
+            && known(rel_type.is_some(), type_id.is_some())
+            && known(end.is_some(), end_id.is_some())
+        {
+            catalog.pattern_count(start_id, type_id, end_id)
+        } else {
+            0
+        }
+    }
+
+    fn knows_key(&self, key: &str) -> bool {
+        self.catalog().key(key).is_some()
+    }
+
+    fn index(&self, label: &str, key: &str) -> Option<IndexView> {
+        let catalog = self.catalog();
+        let index = catalog.index(catalog.label(label)?, catalog.key(key)?)?;
+        Some(IndexView {
+            unique: index.unique,
+            distinct: index.distinct,
+        })
+    }
+
+    fn names(&self) -> Vec<String> {
+        let catalog = self.catalog();
+        let lists = [catalog.labels(), catalog.types(), catalog.keys()];
+        lists
+            .into_iter()
+            .flatten()
+            .map(ToString::to_string)
+            .collect()
+    }
+
+    fn procedure(&self, name: &str) -> Option<ProcedureView> {
+        procedures::view(name)
+    }
+}
