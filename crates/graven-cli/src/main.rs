@@ -30,6 +30,7 @@ enum Command {
     Import(command::import::Import),
     Generate(command::generate::Generate),
     Bench(command::bench::Bench),
+    Demo(command::demo::Demo),
 }
 
 fn main() -> ExitCode {
@@ -40,6 +41,7 @@ fn main() -> ExitCode {
         Command::Import(command) => command.run(),
         Command::Generate(command) => command.run(),
         Command::Bench(command) => command.run(),
+        Command::Demo(command) => command.run(),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

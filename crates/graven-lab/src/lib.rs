@@ -1,10 +1,13 @@
 //! Experiments: benchmarks, simulation, reports.
 
 pub mod bench_cache;
+pub mod demo;
 pub mod error;
 pub mod machine;
 pub mod measurement;
+mod oracle;
 pub mod report;
+mod table;
 pub mod three_hop;
 
 pub use error::LabError;

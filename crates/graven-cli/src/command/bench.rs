@@ -1,7 +1,7 @@
 //! `graven bench`: measurements, one file each.
 
 mod cache;
-mod three_hop;
+pub(crate) mod three_hop;
 
 use clap::{Args, Subcommand};
 

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use crate::error::LabError;
+use crate::table::read_integers;
 
 /// What to ask and, where known, what the answer is.
 #[derive(Clone, Debug, Default)]
@@ -21,66 +22,15 @@ impl Questions {
     /// # Errors
     /// A file cannot be read, lacks the column, or holds something that is not an integer there.
     pub fn read(params: &Path, expected: Option<&Path>) -> Result<Self, LabError> {
-        let starts = columns(params, ["personId"])?
-            .into_iter()
-            .map(|[id]| id)
-            .collect();
-        let expected = match expected {
-            Some(path) => columns(path, ["personId", "count_1_to_3"])?,
-            None => Vec::new(),
-        };
-        Ok(Questions {
-            starts,
-            expected: expected
-                .into_iter()
-                .map(|[id, count]| (id, count))
-                .collect(),
-        })
-    }
-}
-
-/// The named integer columns of a table, row by row.
-fn columns<const N: usize>(path: &Path, names: [&str; N]) -> Result<Vec<[i64; N]>, LabError> {
-    let text = std::fs::read_to_string(path).map_err(LabError::io(path, "reading"))?;
-    let bad = |line: usize, reason: String| LabError::Table {
-        path: path.to_path_buf(),
-        line,
-        reason,
-    };
-    let mut lines = (1..).zip(text.lines());
-    let header: Vec<&str> = lines
-        .next()
-        .map_or("", |(_, l)| l)
-        .split([',', '|'])
-        .collect();
-    let mut places = [0; N];
-    for (place, name) in places.iter_mut().zip(names) {
-        *place = header
-            .iter()
-            .position(|h| h.trim() == name)
-            .ok_or_else(|| {
-                bad(
-                    1,
-                    format!("no column `{name}` in the header `{}`", header.join(",")),
-                )
-            })?;
-    }
-    let mut rows = Vec::new();
-    for (number, line) in lines.filter(|(_, l)| !l.trim().is_empty()) {
-        let cells: Vec<&str> = line.split([',', '|']).collect();
-        let mut row = [0; N];
-        for ((value, place), name) in row.iter_mut().zip(places).zip(names) {
-            let cell = cells.get(place).map_or("", |c| c.trim());
-            *value = cell.parse().map_err(|_| {
-                bad(
-                    number,
-                    format!("column `{name}`: `{cell}` is not an integer"),
-                )
+        let mut questions = Questions::default();
+        read_integers(params, ["personId"], |[id]| questions.starts.push(id))?;
+        if let Some(path) = expected {
+            read_integers(path, ["personId", "count_1_to_3"], |[id, count]| {
+                questions.expected.insert(id, count);
             })?;
         }
-        rows.push(row);
+        Ok(questions)
     }
-    Ok(rows)
 }
 
 #[cfg(test)]

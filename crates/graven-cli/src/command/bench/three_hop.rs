@@ -119,7 +119,8 @@ impl ThreeHop {
     }
 }
 
-fn header(out: &mut impl Write, run: &Measurement) -> std::io::Result<()> {
+/// The heading of the table of runs.
+pub(crate) fn header(out: &mut impl Write, run: &Measurement) -> std::io::Result<()> {
     writeln!(
         out,
         "{} warm-up passes; queue {}; {} starts a statement; latency is that of a statement",
@@ -143,7 +144,8 @@ fn header(out: &mut impl Write, run: &Measurement) -> std::io::Result<()> {
     )
 }
 
-fn line(out: &mut impl Write, run: &Measurement) -> std::io::Result<()> {
+/// One run as a line of the table.
+pub(crate) fn line(out: &mut impl Write, run: &Measurement) -> std::io::Result<()> {
     writeln!(
         out,
         "{:28} {:>9} {:>3} {:9} {:>9.1} {:>8.3} {:>8.3} {:>7.4} {:>9.1} {:>10} {:>10} {:>6}",
