@@ -72,7 +72,6 @@ impl Connection {
             .iter()
             .map(|(name, value)| (name.to_owned(), to_inner(value)));
         let context = ExecContext {
-            cache: Arc::clone(&inner.cache),
             budget: Arc::clone(&inner.budget),
             cancel: Arc::clone(&self.cancel),
             procedures: Arc::new(OnDatabase(Arc::clone(inner))),

@@ -36,6 +36,7 @@ mod materialise;
 mod memory;
 mod params;
 mod plan_cache;
+mod plan_text;
 mod procedures;
 mod result;
 mod schema;

@@ -11,6 +11,7 @@ use graven_storage::Snapshot;
 
 use crate::error::Error;
 use crate::materialise::Materialiser;
+use crate::plan_text;
 use crate::value::Value;
 
 /// Rows of a statement. Owns its view of the data, keeps no page between batches; dropping it ends the
@@ -203,8 +204,8 @@ impl QueryResult {
     pub fn plan(&self) -> Option<String> {
         match self.plan.mode {
             PlanMode::Execute => None,
-            PlanMode::Explain => Some(format!("{:?}", self.plan.root)),
-            PlanMode::Profile => self.execution.as_ref().map(|e| e.profile().to_string()),
+            PlanMode::Explain => Some(plan_text::explain(&self.plan)),
+            PlanMode::Profile => self.execution.as_ref().map(|e| plan_text::profile(&self.plan, &e.profile())),
         }
     }
 }
