@@ -72,6 +72,7 @@ impl Connection {
             .iter()
             .map(|(name, value)| (name.to_owned(), to_inner(value)));
         let context = ExecContext {
+            store_uuid: inner.store.uuid(),
             budget: Arc::clone(&inner.budget),
             cancel: Arc::clone(&self.cancel),
             procedures: Arc::new(OnDatabase(Arc::clone(inner))),

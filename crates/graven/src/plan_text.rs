@@ -44,7 +44,9 @@ fn table(plan: &Plan, profile: Option<&ProfileTree>) -> String {
     if profile.is_some() {
         header.extend(["rows", "ms", "pages"]);
     }
-    let mut lines = vec![Line { cells: header.into_iter().map(str::to_owned).collect() }];
+    let mut lines = vec![Line {
+        cells: header.into_iter().map(str::to_owned).collect(),
+    }];
     walk(plan, &plan.root, "", profile, &mut lines);
     align(&lines)
 }
@@ -92,13 +94,23 @@ fn pages(pages: &PerKind) -> String {
         text
     });
     let kinds: Vec<String> = kinds.collect();
-    if kinds.is_empty() { "no pages".to_owned() } else { kinds.join("; ") }
+    if kinds.is_empty() {
+        "no pages".to_owned()
+    } else {
+        kinds.join("; ")
+    }
 }
 
 /// Columns padded to their widest cell, numbers to the right.
 fn align(lines: &[Line]) -> String {
     let columns = lines.first().map_or(0, |l| l.cells.len());
-    let width = |c: usize| lines.iter().map(|l| l.cells[c].chars().count()).max().unwrap_or(0);
+    let width = |c: usize| {
+        lines
+            .iter()
+            .map(|l| l.cells[c].chars().count())
+            .max()
+            .unwrap_or(0)
+    };
     let widths: Vec<usize> = (0..columns).map(width).collect();
     let mut text = String::new();
     for (index, line) in lines.iter().enumerate() {

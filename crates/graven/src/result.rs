@@ -205,7 +205,10 @@ impl QueryResult {
         match self.plan.mode {
             PlanMode::Execute => None,
             PlanMode::Explain => Some(plan_text::explain(&self.plan)),
-            PlanMode::Profile => self.execution.as_ref().map(|e| plan_text::profile(&self.plan, &e.profile())),
+            PlanMode::Profile => self
+                .execution
+                .as_ref()
+                .map(|e| plan_text::profile(&self.plan, &e.profile())),
         }
     }
 }

@@ -19,7 +19,11 @@ pub(super) fn name(plan: &Plan, var: VarId) -> String {
 pub(super) fn assignments(plan: &Plan, items: &[(VarId, Expr)]) -> String {
     let items = items.iter().map(|(var, e)| {
         let (text, name) = (text(plan, e), name(plan, *var));
-        if text == name { name } else { format!("{text} AS {name}") }
+        if text == name {
+            name
+        } else {
+            format!("{text} AS {name}")
+        }
     });
     items.collect::<Vec<_>>().join(", ")
 }
@@ -28,11 +32,21 @@ pub(super) fn assignments(plan: &Plan, items: &[(VarId, Expr)]) -> String {
 pub(super) fn aggregate(plan: &Plan, call: &AggregateCall) -> String {
     let function = format!("{:?}", call.function);
     let mut initial = function.chars();
-    let function: String =
-        initial.next().into_iter().flat_map(char::to_lowercase).chain(initial).collect();
-    let argument = call.argument.as_ref().map_or("*".to_owned(), |e| text(plan, e));
+    let function: String = initial
+        .next()
+        .into_iter()
+        .flat_map(char::to_lowercase)
+        .chain(initial)
+        .collect();
+    let argument = call
+        .argument
+        .as_ref()
+        .map_or("*".to_owned(), |e| text(plan, e));
     let distinct = if call.distinct { "DISTINCT " } else { "" };
-    format!("{}({distinct}{argument})", function.trim_end_matches("Star"))
+    format!(
+        "{}({distinct}{argument})",
+        function.trim_end_matches("Star")
+    )
 }
 
 /// The expression, cut where it is very long.
@@ -77,31 +91,65 @@ fn write(plan: &Plan, e: &Expr) -> String {
             format!("{} {} {}", inside(left), sign(*op), inside(right))
         }
         Expr::Chain { first, rest } => {
-            let rest = rest.iter().map(|(op, e)| format!(" {} {}", sign(*op), w(e)));
+            let rest = rest
+                .iter()
+                .map(|(op, e)| format!(" {} {}", sign(*op), w(e)));
             w(first) + &rest.collect::<String>()
         }
         Expr::HasLabels { base, labels } => format!("{}:{}", w(base), labels.join(":")),
         Expr::Call { name, args } => format!("{name}({})", list(args)),
-        Expr::Case { branches, otherwise } => {
-            let branches = branches.iter().map(|(c, v)| format!(" WHEN {} THEN {}", w(c), w(v)));
-            let otherwise = otherwise.as_ref().map_or(String::new(), |e| format!(" ELSE {}", w(e)));
+        Expr::Case {
+            branches,
+            otherwise,
+        } => {
+            let branches = branches
+                .iter()
+                .map(|(c, v)| format!(" WHEN {} THEN {}", w(c), w(v)));
+            let otherwise = otherwise
+                .as_ref()
+                .map_or(String::new(), |e| format!(" ELSE {}", w(e)));
             format!("CASE{}{otherwise} END", branches.collect::<String>())
         }
-        Expr::ListComprehension { var, list, filter, map } => {
-            let filter = filter.as_ref().map_or(String::new(), |e| format!(" WHERE {}", w(e)));
-            let map = map.as_ref().map_or(String::new(), |e| format!(" | {}", w(e)));
+        Expr::ListComprehension {
+            var,
+            list,
+            filter,
+            map,
+        } => {
+            let filter = filter
+                .as_ref()
+                .map_or(String::new(), |e| format!(" WHERE {}", w(e)));
+            let map = map
+                .as_ref()
+                .map_or(String::new(), |e| format!(" | {}", w(e)));
             format!("[{} IN {}{filter}{map}]", name(plan, *var), w(list))
         }
-        Expr::Quantifier { kind, var, list, predicate } => {
+        Expr::Quantifier {
+            kind,
+            var,
+            list,
+            predicate,
+        } => {
             let kind = match kind {
                 Quantifier::All => "all",
                 Quantifier::Any => "any",
                 Quantifier::None => "none",
                 Quantifier::Single => "single",
             };
-            format!("{kind}({} IN {} WHERE {})", name(plan, *var), w(list), w(predicate))
+            format!(
+                "{kind}({} IN {} WHERE {})",
+                name(plan, *var),
+                w(list),
+                w(predicate)
+            )
         }
-        Expr::Reduce { accumulator, init, var, list, step } => format!(
+        Expr::Reduce {
+            accumulator,
+            init,
+            var,
+            list,
+            step,
+        } => format!(
             "reduce({} = {}, {} IN {} | {})",
             name(plan, *accumulator),
             w(init),

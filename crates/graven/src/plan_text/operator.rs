@@ -59,15 +59,36 @@ pub(super) fn describe(plan: &Plan, op: &Operator) -> Described {
         O::Argument { vars } => ("Argument", list(vars)),
         O::AllNodesScan { var: v, .. } => ("AllNodesScan", format!("({})", var(v))),
         O::LabelScan { var: v, label, .. } => ("LabelScan", format!("({}:{label})", var(v))),
-        O::IndexSeek { var: v, label, key, value, any, .. } => {
+        O::IndexSeek {
+            var: v,
+            label,
+            key,
+            value,
+            any,
+            ..
+        } => {
             let sign = if *any { "IN" } else { "=" };
-            ("IndexSeek", format!("({}:{label}) {key} {sign} {}", var(v), text(value)))
+            (
+                "IndexSeek",
+                format!("({}:{label}) {key} {sign} {}", var(v), text(value)),
+            )
         }
-        O::IndexRange { var: v, label, key, low, high, .. } => {
+        O::IndexRange {
+            var: v,
+            label,
+            key,
+            low,
+            high,
+            ..
+        } => {
             let mut details = format!("({}:{label}) {key}", var(v));
             for (sign, bound) in [('>', low), ('<', high)] {
                 if let Some((e, inclusion)) = bound {
-                    let equal = if *inclusion == Inclusion::Inclusive { "=" } else { "" };
+                    let equal = if *inclusion == Inclusion::Inclusive {
+                        "="
+                    } else {
+                        ""
+                    };
                     let _ = write!(details, " {sign}{equal} {}", text(e));
                 }
             }
@@ -76,13 +97,30 @@ pub(super) fn describe(plan: &Plan, op: &Operator) -> Described {
         O::NodeByIdSeek { var: v, value, .. } => {
             ("NodeByIdSeek", format!("id({}) = {}", var(v), text(value)))
         }
-        O::Expand { from, rel, to, pattern: p, .. } => {
-            ("Expand", arrow(plan, *from, *rel, *to, p, ""))
-        }
-        O::ExpandInto { from, rel, to, pattern: p, .. } => {
-            ("ExpandInto", arrow(plan, *from, *rel, *to, p, ""))
-        }
-        O::VarExpand { from, rels, to, pattern: p, min, max, mode, .. } => {
+        O::Expand {
+            from,
+            rel,
+            to,
+            pattern: p,
+            ..
+        } => ("Expand", arrow(plan, *from, *rel, *to, p, "")),
+        O::ExpandInto {
+            from,
+            rel,
+            to,
+            pattern: p,
+            ..
+        } => ("ExpandInto", arrow(plan, *from, *rel, *to, p, "")),
+        O::VarExpand {
+            from,
+            rels,
+            to,
+            pattern: p,
+            min,
+            max,
+            mode,
+            ..
+        } => {
             let name = match mode {
                 graven_cypher::plan::VarExpandMode::Trails => "Trails",
                 graven_cypher::plan::VarExpandMode::Reachable { proven: true } => "Reachable",
@@ -90,7 +128,16 @@ pub(super) fn describe(plan: &Plan, op: &Operator) -> Described {
             };
             (name, arrow(plan, *from, *rels, *to, p, &bounds(*min, *max)))
         }
-        O::ReachableCount { from, to, pattern: p, min, max, end_labels, end_filter, .. } => {
+        O::ReachableCount {
+            from,
+            to,
+            pattern: p,
+            min,
+            max,
+            end_labels,
+            end_filter,
+            ..
+        } => {
             let mut details = arrow(plan, *from, None, *to, p, &bounds(*min, *max));
             if !end_labels.is_empty() {
                 let labels = format!(":{})", end_labels.join(":"));
@@ -107,7 +154,9 @@ pub(super) fn describe(plan: &Plan, op: &Operator) -> Described {
         O::Filter { predicate, .. } => ("Filter", text(predicate)),
         O::Project { items, .. } => ("Project", expression::assignments(plan, items)),
         O::Extend { items, .. } => ("Extend", expression::assignments(plan, items)),
-        O::Aggregate { keys, aggregates, .. } => {
+        O::Aggregate {
+            keys, aggregates, ..
+        } => {
             let mut details = expression::assignments(plan, keys);
             for (v, call) in aggregates {
                 let comma = if details.is_empty() { "" } else { ", " };
@@ -118,15 +167,19 @@ pub(super) fn describe(plan: &Plan, op: &Operator) -> Described {
         }
         O::Distinct { vars, .. } => ("Distinct", list(vars)),
         O::Sort { keys, .. } => ("Sort", order(plan, keys)),
-        O::TopN { keys, limit, .. } => {
-            ("TopN", format!("{} LIMIT {}", order(plan, keys), text(limit)))
-        }
+        O::TopN { keys, limit, .. } => (
+            "TopN",
+            format!("{} LIMIT {}", order(plan, keys), text(limit)),
+        ),
         O::Skip { count, .. } => ("Skip", text(count)),
         O::Limit { count, .. } => ("Limit", text(count)),
         O::Unwind { list, var: v, .. } => ("Unwind", format!("{} AS {}", text(list), var(v))),
         O::Apply { .. } => ("Apply", String::new()),
         O::Optional { nulls, .. } => ("Optional", list(nulls)),
-        O::SemiApply { anti, .. } => (if *anti { "AntiSemiApply" } else { "SemiApply" }, String::new()),
+        O::SemiApply { anti, .. } => (
+            if *anti { "AntiSemiApply" } else { "SemiApply" },
+            String::new(),
+        ),
         O::HashJoin { on, .. } => ("HashJoin", list(on)),
         O::CartesianProduct { .. } => ("CartesianProduct", String::new()),
         O::Union { .. } => ("Union", String::new()),
@@ -158,8 +211,11 @@ fn arrow(
         Direction::In => ("<-", "-"),
         Direction::Both => ("-", "-"),
     };
-    let mut text =
-        format!("({}){left}[{rel}{types}{bounds}]{right}({})", name(plan, from), name(plan, to));
+    let mut text = format!(
+        "({}){left}[{rel}{types}{bounds}]{right}({})",
+        name(plan, from),
+        name(plan, to)
+    );
     if let Some(filter) = &pattern.filter {
         text = format!("{text} where {}", expression::text(plan, filter));
     }
@@ -172,7 +228,11 @@ fn bounds(min: u32, max: Option<u32>) -> String {
 
 fn order(plan: &Plan, keys: &[(graven_cypher::plan::Expr, SortOrder)]) -> String {
     let keys = keys.iter().map(|(e, order)| {
-        let suffix = if *order == SortOrder::Descending { " DESC" } else { "" };
+        let suffix = if *order == SortOrder::Descending {
+            " DESC"
+        } else {
+            ""
+        };
         format!("{}{suffix}", expression::text(plan, e))
     });
     keys.collect::<Vec<_>>().join(", ")
