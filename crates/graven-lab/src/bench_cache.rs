@@ -103,8 +103,20 @@ impl Default for CacheBench {
     }
 }
 
-/// What is measured when no policy is named: one for each way in which a policy hears of a hit.
-const DEFAULT_POLICIES: &[&str] = &["random", "fifo", "clock", "gclock:max=3", "neo4j"];
+/// What is measured when no policy is named: every way in which a policy hears of a hit.
+const DEFAULT_POLICIES: &[&str] = &[
+    "random",
+    "fifo",
+    "clock",
+    "gclock:max=3",
+    "gclock:max=7",
+    "neo4j",
+    "muninn:mode=batch",
+    "lru:protocol=batched",
+    "lru:protocol=sampled",
+    "lru:protocol=locked",
+    "eviction-queue",
+];
 
 /// What can go wrong while measuring.
 #[derive(thiserror::Error, Debug)]
