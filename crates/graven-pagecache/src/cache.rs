@@ -1,182 +1,250 @@
-//! The page cache itself, in a first form: one lock, pages on the heap.
+//! The page cache: what users call, and the hit paths.
+//!
+//! # How it works
+//! A hit is: directory, chunk, entry word (two loads that stay in the first-level cache and one that does not), one
+//! compare-and-swap if the usage count is below the policy's maximum or a pin is taken, one counter of the
+//! thread. Everything else is in `fault.rs` and beyond.
+//!
+//! # Invariants
+//! * PC-20: nothing on the hit path takes a lock, makes a system call, reads a clock or writes memory that
+//!   other threads' hits on other pages write.
+//! * US-4: a frame's bytes are written only by the owner of the word that names it.
+//! * US-8: the fields are dropped in this order: lanes (which wait for reads), core with its arena, tables.
+#![expect(unsafe_code, reason = "hits hand out frame memory")]
 
-use crate::budget::Reservation;
-use crate::config::{Config, MIN_BUDGET_BYTES};
+use crate::arena::Arena;
+use crate::budget::Budget;
+use crate::config::{Config, Evictor, HugePages, MIN_BUDGET_BYTES};
+use crate::core::Core;
 use crate::error::{Error, Result};
-use crate::page::{self, Damage, HEADER_BYTES};
+use crate::evictor::EvictorThread;
+use crate::fault::Failure;
+use crate::frames::{SlotFrames, Stamps};
+use crate::hits::{Batch, HitMode, PUBLISHED_MAX};
+use crate::lanes::{LANES, Lane};
+use crate::memory::Backing;
+use crate::page::{Damage, HEADER_BYTES};
 use crate::page_kind::PageKind;
-use crate::page_ref::{FileId, PageRef};
-use crate::stats::{CacheStats, Event, Registry};
+use crate::page_ref::{FileId, PageRef, SizeClass, UNIT_SHIFT};
+use crate::pin::PagePin;
+use crate::slots::{PageKey, Slots};
+use crate::stats::{Event, Registry};
+use crate::table::{FILES_MAX, Tables};
 use crate::view::View;
-use graven_io::{AlignedBuffer, File};
-use parking_lot::Mutex;
-use std::collections::{HashMap, VecDeque};
+use crate::word;
+use crossbeam_queue::ArrayQueue;
+use graven_io::File;
+use graven_policy::Policy;
+use graven_policy::registry::Spec;
+use parking_lot::{Mutex, RwLock};
+use std::collections::VecDeque;
 use std::fmt;
-use std::ops::Deref;
-use std::sync::Arc;
+use std::mem::ManuallyDrop;
+use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
-struct Resident {
-    page: PageRef,
-    bytes: AlignedBuffer,
+/// Budgets from here on use huge pages.
+const HUGE_BUDGET_MIN: u64 = 64 << 20;
+/// Page tables may use huge pages up to this share of the budget.
+const HUGE_TABLE_SHARE: u64 = 32;
+/// An optimistic read is tried this often before it pins.
+const OPTIMISTIC_TRIES: u32 = 4;
+
+/// An open file of a cache.
+pub(crate) struct FileState {
+    pub(crate) id: u16,
+    pub(crate) file: Arc<dyn File>,
+    pub(crate) lanes: [Lane; LANES],
+    len: AtomicU64,
 }
 
-/// Keeps a page in memory and lets its bytes be read.
-pub struct PagePin {
-    resident: Arc<Resident>,
-}
-
-impl PagePin {
-    /// The whole page, header included.
-    #[must_use]
-    pub fn page(&self) -> &[u8] {
-        &self.resident.bytes
-    }
-
-    /// Size class of the page.
-    #[must_use]
-    pub fn class(&self) -> crate::SizeClass {
-        self.resident.page.class()
-    }
-}
-
-impl Deref for PagePin {
-    type Target = [u8];
-
-    fn deref(&self) -> &[u8] {
-        let page = self.page();
-        let length = page::PageHeader::read(page).length as usize;
-        &page[HEADER_BYTES..HEADER_BYTES + length.min(page.len() - HEADER_BYTES)]
-    }
-}
-
-impl fmt::Debug for PagePin {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "PagePin({})", self.resident.page)
-    }
-}
-
-struct State {
-    files: Vec<Option<Arc<dyn File>>>,
-    pages: HashMap<(FileId, u64), Arc<Resident>>,
-    order: VecDeque<(FileId, u64)>,
-    held: Reservation,
-}
-
-/// Keeps pages of files in memory within a budget.
+/// Keeps pages of files in memory within a budget; see the crate's documentation.
 pub struct PageCache {
-    config: Config,
+    base: *mut u8,
+    hit_mode: AtomicU32,
+    tables: ManuallyDrop<Tables>,
     counters: Registry,
-    state: Mutex<State>,
+    slots: Arc<Slots>,
+    stamps: Arc<Stamps>,
+    core: ManuallyDrop<Mutex<Core>>,
+    files: RwLock<Vec<Option<Arc<FileState>>>>,
+    budget: Arc<Budget>,
+    evictor_kind: Evictor,
+    evictor: OnceLock<Option<EvictorThread>>,
+    verify: bool,
+    frame_wait: Duration,
+    seed: u64,
+    spec: Mutex<String>,
+    version: AtomicU32,
+    failures: Mutex<VecDeque<Failure>>,
+    shortage: Mutex<()>,
+    parked: AtomicUsize,
+    ahead_bytes: AtomicU64,
+    published: ArrayQueue<Batch>,
+    totals: Totals,
 }
+
+/// Sums that belong to no page kind.
+#[derive(Default)]
+pub(crate) struct Totals {
+    pub(crate) reads: AtomicU64,
+    pub(crate) read_bytes: AtomicU64,
+    pub(crate) applied: AtomicU64,
+    pub(crate) dropped: AtomicU64,
+}
+
+// SAFETY: the frame memory behind `base` is accessed by the rules of the entry words (US-4, US-6, US-7); all
+// other fields are `Send` and `Sync`.
+unsafe impl Send for PageCache {}
+// SAFETY: as above.
+unsafe impl Sync for PageCache {}
 
 impl PageCache {
     /// Opens a page cache.
     ///
     /// # Errors
-    /// [`Error::TooSmall`] below 1 MiB; [`Error::Policy`] for an unknown policy.
+    /// [`Error::TooSmall`] below 1 MiB or below the frames asked for, [`Error::Policy`] for an unknown policy,
+    /// [`Error::Map`] when the system refuses memory.
     pub fn new(config: Config) -> Result<Arc<PageCache>> {
-        let bytes = config.budget.limit();
+        let budget = config.budget;
+        let bytes = budget.limit();
         if bytes < MIN_BUDGET_BYTES {
             return Err(Error::TooSmall {
                 bytes,
                 minimum: MIN_BUDGET_BYTES,
             });
         }
-        let held = config.budget.empty_reservation("frames");
-        let state = State {
-            files: Vec::new(),
-            pages: HashMap::new(),
-            order: VecDeque::new(),
-            held,
+        let (arena_bytes, formed_max) = match config.evictor {
+            Evictor::Synchronous { class, frames } => {
+                (u64::from(frames) * class.bytes() as u64, frames)
+            }
+            Evictor::Background | Evictor::Cooperative => (bytes, u32::MAX),
         };
-        Ok(Arc::new(PageCache {
-            config,
+        if arena_bytes > bytes {
+            return Err(Error::TooSmall {
+                bytes,
+                minimum: arena_bytes,
+            });
+        }
+        let huge = bytes >= HUGE_BUDGET_MIN && config.huge_pages == HugePages::Auto;
+        let backing = if huge { Backing::Huge } else { Backing::Small };
+        // Room for one run of the largest class and for overdrafts beyond the limit.
+        let arena = Arena::new(arena_bytes + crate::resize::overdraft_bytes(bytes), backing)?;
+        let is_synchronous = matches!(config.evictor, Evictor::Synchronous { .. });
+        let (policy, hit_mode) =
+            build_policy(&config.policy, arena_bytes, config.seed, is_synchronous)?;
+        let (slots, stamps) = (Arc::new(Slots::new()), Arc::new(Stamps::new()));
+        let frames = SlotFrames {
+            slots: Arc::clone(&slots),
+            stamps: Arc::clone(&stamps),
+            met_dirty: false,
+        };
+        let mut bookkeeping = budget.empty_reservation("page cache bookkeeping");
+        bookkeeping.force_grow(crate::resize::fixed_bytes(arena_bytes));
+        let held = budget.empty_reservation("page cache frames");
+        let tables = Tables::new(
+            budget.empty_reservation("page tables"),
+            if huge { bytes / HUGE_TABLE_SHARE } else { 0 },
+        );
+        let cache = Arc::new(PageCache {
+            base: arena.base(),
+            hit_mode: AtomicU32::new(hit_mode.0),
+            tables: ManuallyDrop::new(tables),
             counters: Registry::new(),
-            state: Mutex::new(state),
-        }))
+            slots,
+            stamps,
+            core: ManuallyDrop::new(Mutex::new(Core::new(
+                policy,
+                frames,
+                arena,
+                held,
+                bookkeeping,
+                formed_max,
+            ))),
+            files: RwLock::default(),
+            budget: Arc::clone(&budget),
+            evictor_kind: config.evictor,
+            evictor: OnceLock::new(),
+            verify: config.verify,
+            frame_wait: config.frame_wait,
+            seed: config.seed,
+            spec: Mutex::new(config.policy),
+            version: AtomicU32::new(1),
+            failures: Mutex::default(),
+            shortage: Mutex::default(),
+            parked: AtomicUsize::new(0),
+            ahead_bytes: AtomicU64::new(0),
+            published: ArrayQueue::new(PUBLISHED_MAX),
+            totals: Totals::default(),
+        });
+        if cache.evictor_kind == Evictor::Background {
+            let started = EvictorThread::start(Arc::downgrade(&cache));
+            let _ = cache.evictor.set(started);
+        }
+        let reclaimer: std::sync::Weak<PageCache> = Arc::downgrade(&cache);
+        budget.add_reclaimer(reclaimer);
+        Ok(cache)
     }
 
     /// Makes pages of `file` available.
     ///
     /// # Errors
-    /// [`Error::TooManyFiles`].
+    /// [`Error::TooManyFiles`] beyond 512; [`Error::Length`] if the file cannot tell its length.
     pub fn add_file(&self, file: Arc<dyn File>) -> Result<FileId> {
-        let mut state = self.state.lock();
-        state.files.push(Some(file));
-        let index = state.files.len() - 1;
-        Ok(FileId(
-            u16::try_from(index).map_err(|_| Error::TooManyFiles(usize::from(u16::MAX)))?,
-        ))
-    }
-
-    /// Forgets `file` and drops its pages.
-    ///
-    /// # Errors
-    /// [`Error::InUse`] while a page of it is pinned; [`Error::UnknownFile`].
-    pub fn remove_file(&self, id: FileId) -> Result<()> {
-        let mut state = self.state.lock();
-        state.file(id)?;
-        let keys: Vec<_> = state
-            .pages
-            .keys()
-            .filter(|(file, _)| *file == id)
-            .copied()
-            .collect();
-        keys.into_iter().for_each(|key| state.remove(key));
-        state.files[usize::from(id.0)] = None;
-        Ok(())
+        let mut files = self.files.write();
+        let free = files
+            .iter()
+            .position(Option::is_none)
+            .unwrap_or(files.len());
+        if free == FILES_MAX {
+            return Err(Error::TooManyFiles(FILES_MAX));
+        }
+        let len = AtomicU64::new(file_len(&*file)?);
+        let state = FileState {
+            id: free as u16,
+            file,
+            lanes: std::array::from_fn(|_| Lane::new()),
+            len,
+        };
+        if free == files.len() {
+            files.push(None);
+        }
+        files[free] = Some(Arc::new(state));
+        Ok(FileId(free as u16))
     }
 
     /// Pins a page for reading, bringing it in if need be.
     ///
     /// # Errors
-    /// [`Error::Io`], [`Error::Damaged`], [`Error::AllPinned`], [`Error::UnknownFile`].
+    /// [`Error::Io`] when the read fails, [`Error::Damaged`] when the page is not what it should be,
+    /// [`Error::AllPinned`] when no frame comes free within the configured wait, [`Error::BeyondEnd`],
+    /// [`Error::UnknownFile`].
+    #[inline]
     pub fn pin(&self, file: FileId, page: PageRef, kind: PageKind) -> Result<PagePin> {
-        let mut state = self.state.lock();
-        if let Some(resident) = state.pages.get(&(file, page.unit())) {
-            let resident = Arc::clone(resident);
-            if resident.page.class() != page.class() {
-                let found = resident.page.class();
-                let damage = Damage::Class {
-                    expected: page.class(),
-                    found,
-                };
-                return Err(damaged(&**state.file(file)?, page, kind, damage));
+        let class = page.class().index();
+        if let Some(word) = self.tables.lookup(file.0, page.unit()) {
+            let seen = word.load(Ordering::Relaxed);
+            if word::is_pinnable(seen) && word::is_class(seen, class) {
+                let mode = self.hit_mode();
+                if word::try_pin(word, seen, mode.usage_max()).is_ok() {
+                    self.count_hit(mode, seen, PageKey::new(file.0, page.unit()), kind);
+                    // SAFETY: the pin was taken with the word unchanged, so it names the page's frame; tables
+                    // and frames stay as long as pins exist (see `Drop`).
+                    return Ok(unsafe { self.pinned_at(word, seen) });
+                }
             }
-            self.counters.count(kind, Event::Hit, 1);
-            return Ok(PagePin { resident });
         }
-        let from = Arc::clone(state.file(file)?);
-        state.make_room(page.len_bytes())?;
-        let mut bytes = AlignedBuffer::zeroed(page.len_bytes());
-        from.read_exact_at(&mut bytes, page.offset_bytes())
-            .map_err(|source| Error::Io {
-                file: from.path().to_path_buf(),
-                page,
-                operation: "read",
-                source: Arc::new(source),
-            })?;
-        if self.config.verify {
-            page::verify(&bytes, page, Some(kind))
-                .map_err(|damage| damaged(&*from, page, kind, damage))?;
-        }
-        self.counters.count(kind, Event::Fault, 1);
-        self.counters
-            .count(kind, Event::BytesRead, bytes.len() as u64);
-        let resident = Arc::new(Resident { page, bytes });
-        state
-            .pages
-            .insert((file, page.unit()), Arc::clone(&resident));
-        state.order.push_back((file, page.unit()));
-        state.held.force_grow(page.len_bytes() as u64);
-        Ok(PagePin { resident })
+        self.pin_slowly(file, page, kind)
     }
 
-    /// Runs `reader` over a page; what it returns was read from one intact version of the page. The closure
-    /// may run several times and must not rely on what it read before it returned.
+    /// Runs `reader` over a page without pinning it; what it returns was read from one intact version of the
+    /// page. The closure may run several times, sees nonsense in the runs that do not count, and must do
+    /// nothing but compute: no I/O, no allocation, loops bounded by the page's size.
     ///
     /// # Errors
-    /// As [`PageCache::pin`].
+    /// As [`PageCache::pin`]; [`Damage::OutOfBounds`] if the closure reached beyond an intact page's payload.
+    #[inline]
     pub fn read<T>(
         &self,
         file: FileId,
@@ -184,159 +252,320 @@ impl PageCache {
         kind: PageKind,
         mut reader: impl FnMut(&View<'_>) -> T,
     ) -> Result<T> {
+        let class = page.class().index();
+        let payload = page.class().payload_bytes();
+        for _ in 0..OPTIMISTIC_TRIES {
+            let Some(word) = self.tables.lookup(file.0, page.unit()) else {
+                break;
+            };
+            let seen = word.load(Ordering::Acquire);
+            if !word::is_readable(seen) || !word::is_class(seen, class) {
+                break;
+            }
+            let mode = self.hit_mode();
+            word::touch(word, seen, mode.usage_max());
+            // SAFETY: US-1: the word names a frame of this class, frames stay mapped while the cache lives, and
+            // the cache is borrowed for the whole call.
+            let view = unsafe {
+                View::new(
+                    self.frame_start(word::frame_of(seen) as u32)
+                        .add(HEADER_BYTES),
+                    payload,
+                )
+            };
+            let value = reader(&view);
+            if word::is_same(word, seen) {
+                self.count_hit(mode, seen, PageKey::new(file.0, page.unit()), kind);
+                return match view.overrun() {
+                    None => Ok(value),
+                    Some(overrun) => Err(self.overrun(file, page, kind, overrun)),
+                };
+            }
+        }
+        self.read_pinned(file, page, kind, &mut reader)
+    }
+
+    #[cold]
+    fn read_pinned<T>(
+        &self,
+        file: FileId,
+        page: PageRef,
+        kind: PageKind,
+        reader: &mut impl FnMut(&View<'_>) -> T,
+    ) -> Result<T> {
         let pin = self.pin(file, page, kind)?;
         let payload = &pin.page()[HEADER_BYTES..];
-        // SAFETY: `payload` is aligned and outlives the view.
+        // SAFETY: US-1: the pin keeps the payload in place for as long as the view lives.
         let view = unsafe { View::new(payload.as_ptr(), payload.len()) };
         let value = reader(&view);
         match view.overrun() {
             None => Ok(value),
-            Some((offset, length)) => {
-                let from = Arc::clone(self.state.lock().file(file)?);
-                Err(damaged(
-                    &*from,
-                    page,
-                    kind,
-                    Damage::OutOfBounds { offset, length },
-                ))
-            }
+            Some(overrun) => Err(self.overrun(file, page, kind, overrun)),
         }
     }
 
-    /// Starts reading those of `pages` that are not in memory and returns how many that were.
-    pub fn prefetch(&self, file: FileId, pages: &[PageRef], kind: PageKind) -> usize {
-        let _ = (file, pages, kind);
-        0
-    }
-
-    /// Pins `pages` one after another in the order given, their reads submitted together.
-    ///
-    /// # Errors
-    /// As [`PageCache::pin`], or what `visit` returns.
-    pub fn fix_many<E: From<Error>>(
+    #[cold]
+    fn overrun(
         &self,
         file: FileId,
-        pages: &[PageRef],
+        page: PageRef,
         kind: PageKind,
-        mut visit: impl FnMut(usize, PagePin) -> Result<(), E>,
-    ) -> Result<(), E> {
-        for (index, page) in pages.iter().enumerate() {
-            visit(index, self.pin(file, *page, kind)?)?;
+        (offset, length): (usize, usize),
+    ) -> Error {
+        match self.file(file) {
+            Ok(file) => file.damaged(page, kind, Damage::OutOfBounds { offset, length }),
+            Err(error) => error,
         }
-        Ok(())
     }
 
-    /// Sets the memory limit; shrinking gives memory back to the system before it returns.
-    ///
-    /// # Errors
-    /// [`Error::CannotShrink`] naming the holders; [`Error::TooSmall`].
-    pub fn resize(&self, bytes: u64) -> Result<()> {
-        if bytes < MIN_BUDGET_BYTES {
-            return Err(Error::TooSmall {
-                bytes,
-                minimum: MIN_BUDGET_BYTES,
-            });
-        }
-        self.config.budget.set_limit(bytes);
-        self.state.lock().make_room(0)
-    }
-
-    /// Changes the replacement policy while running; no page is lost.
-    ///
-    /// # Errors
-    /// [`Error::Policy`]; the old policy stays then.
-    pub fn set_policy(&self, spec: &str) -> Result<()> {
-        let _ = spec;
-        Ok(())
-    }
-
-    /// Drops every page that is not pinned; returns how many those were.
-    pub fn drop_all(&self) -> u64 {
-        let mut state = self.state.lock();
-        let free: Vec<_> = state
-            .pages
-            .iter()
-            .filter(|(_, page)| Arc::strong_count(page) == 1)
-            .map(|(key, _)| *key)
-            .collect();
-        let count = free.len() as u64;
-        free.into_iter().for_each(|key| state.remove(key));
-        count
-    }
-
-    /// Counters and sizes.
+    /// Whether the page is in memory and verified: a hint that may be outdated at once.
     #[must_use]
-    pub fn stats(&self) -> CacheStats {
-        let state = self.state.lock();
-        CacheStats {
-            per_kind: self.counters.sum(),
-            resident_pages: state.pages.len() as u64,
-            resident_bytes: state.held.bytes(),
-            frame_bytes: state.held.bytes(),
-            policy: self.config.policy.clone(),
-            ..CacheStats::default()
-        }
+    pub fn is_resident(&self, file: FileId, page: PageRef) -> bool {
+        self.tables
+            .lookup(file.0, page.unit())
+            .is_some_and(|word| word::is_readable(word.load(Ordering::Relaxed)))
     }
 
     /// The budget this cache counts against.
     #[must_use]
-    pub fn budget(&self) -> &Arc<crate::Budget> {
-        &self.config.budget
+    pub fn budget(&self) -> &Arc<Budget> {
+        &self.budget
+    }
+
+    /// A pin taken in `word`, seen as `seen`.
+    ///
+    /// # Safety
+    /// The caller took the pin, and `seen` was the word at that moment.
+    #[inline(always)]
+    pub(crate) unsafe fn pinned_at(&self, word: &AtomicU64, seen: u64) -> PagePin {
+        // SAFETY: US-3: words stay mapped while pins exist, because the cache leaks them otherwise.
+        let word: &'static AtomicU64 = unsafe { &*std::ptr::from_ref(word) };
+        let start = self.frame_start(word::frame_of(seen) as u32);
+        // SAFETY: as promised by the caller.
+        unsafe { PagePin::new(word, start, word::place_of(seen).class()) }
+    }
+
+    /// Counts a hit on the page whose word was `seen`.
+    #[inline(always)]
+    pub(crate) fn count_hit(&self, mode: HitMode, seen: u64, page: PageKey, kind: PageKind) {
+        self.counters.count(kind, Event::Hit, 1);
+        if mode.is_more() {
+            self.more_than_usage(mode, word::frame_of(seen) as u32, page);
+        }
+    }
+
+    #[inline(always)]
+    pub(crate) fn hit_mode(&self) -> HitMode {
+        HitMode(self.hit_mode.load(Ordering::Relaxed))
+    }
+
+    pub(crate) fn set_hit_mode(&self, mode: HitMode) {
+        self.hit_mode.store(mode.0, Ordering::Relaxed);
+    }
+
+    /// First byte of the frame at unit `frame`.
+    #[inline(always)]
+    pub(crate) fn frame_start(&self, frame: u32) -> *mut u8 {
+        self.base.wrapping_add((frame as usize) << UNIT_SHIFT)
+    }
+
+    pub(crate) fn file(&self, id: FileId) -> Result<Arc<FileState>> {
+        let files = self.files.read();
+        files
+            .get(usize::from(id.0))
+            .and_then(Clone::clone)
+            .ok_or(Error::UnknownFile(id))
+    }
+
+    /// Takes a file out of the list; its pages have left.
+    pub(crate) fn forget_file(&self, id: FileId) {
+        self.files.write()[usize::from(id.0)] = None;
+    }
+
+    pub(crate) fn open_files(&self) -> Vec<Arc<FileState>> {
+        self.files.read().iter().flatten().cloned().collect()
+    }
+
+    /// The version of the next load: never zero, unlike recent ones.
+    pub(crate) fn next_version(&self) -> u32 {
+        loop {
+            let version =
+                self.version.fetch_add(1, Ordering::Relaxed) & ((1 << word::VERSION_BITS) - 1);
+            if version != 0 {
+                return version;
+            }
+        }
+    }
+
+    /// Bytes are about to be read ahead; `false` when a quarter of the budget already is.
+    pub(crate) fn ahead_begun(&self, bytes: u64) -> bool {
+        let room = self.budget.limit() / 4;
+        let add = |ahead: u64| (ahead + bytes <= room).then_some(ahead + bytes);
+        self.ahead_bytes
+            .fetch_update(Ordering::AcqRel, Ordering::Relaxed, add)
+            .is_ok()
+    }
+
+    pub(crate) fn ahead_done(&self, bytes: u64) {
+        let before = self.ahead_bytes.fetch_sub(bytes, Ordering::AcqRel);
+        debug_assert!(
+            before >= bytes,
+            "PC-19: {bytes} of {before} bytes read ahead are used"
+        );
+    }
+
+    pub(crate) fn id(&self) -> u64 {
+        self.counters.cache()
+    }
+
+    pub(crate) fn tables(&self) -> &Tables {
+        &self.tables
+    }
+
+    pub(crate) fn counters(&self) -> &Registry {
+        &self.counters
+    }
+
+    pub(crate) fn slots(&self) -> &Slots {
+        &self.slots
+    }
+
+    pub(crate) fn stamps(&self) -> &Stamps {
+        &self.stamps
+    }
+
+    pub(crate) fn core(&self) -> &Mutex<Core> {
+        &self.core
+    }
+
+    pub(crate) fn evictor(&self) -> Option<&EvictorThread> {
+        self.evictor.get().and_then(Option::as_ref)
+    }
+
+    pub(crate) fn failures(&self) -> &Mutex<VecDeque<Failure>> {
+        &self.failures
+    }
+
+    pub(crate) fn shortage(&self) -> &Mutex<()> {
+        &self.shortage
+    }
+
+    pub(crate) fn parked(&self) -> &AtomicUsize {
+        &self.parked
+    }
+
+    pub(crate) fn published(&self) -> &ArrayQueue<Batch> {
+        &self.published
+    }
+
+    pub(crate) fn totals(&self) -> &Totals {
+        &self.totals
+    }
+
+    pub(crate) fn count_reads(&self, reads: u64, bytes: u64) {
+        self.totals.reads.fetch_add(reads, Ordering::Relaxed);
+        self.totals.read_bytes.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    pub(crate) fn frame_wait(&self) -> Duration {
+        self.frame_wait
+    }
+
+    pub(crate) fn verifies(&self) -> bool {
+        self.verify
+    }
+
+    pub(crate) fn seed(&self) -> u64 {
+        self.seed
+    }
+
+    pub(crate) fn spec(&self) -> &Mutex<String> {
+        &self.spec
+    }
+
+    pub(crate) fn is_synchronous(&self) -> bool {
+        matches!(self.evictor_kind, Evictor::Synchronous { .. })
+    }
+}
+
+/// Builds a policy for `capacity` bytes and says what its hits must do.
+pub(crate) fn build_policy(
+    spec: &str,
+    capacity: u64,
+    seed: u64,
+    is_synchronous: bool,
+) -> Result<(Box<dyn Policy<SlotFrames>>, HitMode)> {
+    let refused = |error: graven_policy::PolicyError| Error::Policy {
+        spec: spec.to_owned(),
+        reason: error.to_string(),
+    };
+    let protocol = Spec::parse(spec).map_err(refused)?.protocol;
+    let policy = graven_policy::parse::<SlotFrames>(spec, capacity, seed).map_err(refused)?;
+    let mode = HitMode::new(policy.hit_kind(), protocol, is_synchronous);
+    Ok((policy, mode))
+}
+
+fn file_len(file: &dyn File) -> Result<u64> {
+    file.len().map_err(|source| Error::Length {
+        file: file.path().to_path_buf(),
+        source: Arc::new(source),
+    })
+}
+
+impl FileState {
+    /// Whether the page lies in the file, asking for its length again if it seems not to.
+    pub(crate) fn check_range(&self, page: PageRef) -> Result<()> {
+        let end = page.end_unit() << UNIT_SHIFT;
+        if end <= self.len.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        let len = file_len(&*self.file)?;
+        self.len.store(len, Ordering::Relaxed);
+        if end <= len {
+            return Ok(());
+        }
+        Err(Error::BeyondEnd {
+            file: self.file.path().to_path_buf(),
+            page,
+            len,
+        })
+    }
+
+    pub(crate) fn damaged(&self, page: PageRef, kind: PageKind, damage: Damage) -> Error {
+        Error::Damaged {
+            file: self.file.path().to_path_buf(),
+            page,
+            kind,
+            damage,
+        }
+    }
+}
+
+impl Drop for PageCache {
+    fn drop(&mut self) {
+        drop(self.evictor.take());
+        // US-8: reads under way end before the memory they write to goes.
+        self.files.write().clear();
+        if self.pinned().pages > 0 {
+            // Pins lend bytes of the arena and give themselves back in the tables: leave both in place.
+            return;
+        }
+        // SAFETY: neither is used after this; nobody holds pins, files or the cache.
+        unsafe {
+            ManuallyDrop::drop(&mut self.core);
+            ManuallyDrop::drop(&mut self.tables);
+        }
     }
 }
 
 impl fmt::Debug for PageCache {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("PageCache")
-            .field("budget", &self.config.budget)
+            .field("policy", &*self.spec.lock())
+            .field("budget", &self.budget)
             .finish_non_exhaustive()
     }
 }
 
-fn damaged(file: &dyn File, page: PageRef, kind: PageKind, damage: Damage) -> Error {
-    Error::Damaged {
-        file: file.path().to_path_buf(),
-        page,
-        kind,
-        damage,
-    }
-}
-
-impl State {
-    fn file(&self, id: FileId) -> Result<&Arc<dyn File>> {
-        self.files
-            .get(usize::from(id.0))
-            .and_then(Option::as_ref)
-            .ok_or(Error::UnknownFile(id))
-    }
-
-    fn remove(&mut self, key: (FileId, u64)) {
-        if let Some(page) = self.pages.remove(&key) {
-            self.order.retain(|known| *known != key);
-            self.held.shrink(page.page.len_bytes() as u64);
-        }
-    }
-
-    fn make_room(&mut self, bytes: usize) -> Result<()> {
-        let budget = Arc::clone(self.held.budget());
-        while budget.used() + bytes as u64 > budget.limit() {
-            let victim = self
-                .order
-                .iter()
-                .position(|key| Arc::strong_count(&self.pages[key]) == 1);
-            let Some(victim) = victim else {
-                return Err(Error::AllPinned {
-                    wanted: bytes,
-                    waited_ms: 0,
-                    pinned_pages: self.pages.len() as u64,
-                    pinned_bytes: self.held.bytes(),
-                    limit: budget.limit(),
-                    holders: budget.holders(),
-                });
-            };
-            let key = self.order[victim];
-            self.remove(key);
-        }
-        Ok(())
-    }
-}
+/// The largest class any cache can hold.
+const _: () = assert!(SizeClass::MAX.bytes() as u64 <= 4 * MIN_BUDGET_BYTES);

@@ -38,6 +38,14 @@ pub enum Error {
         /// What the file said.
         source: Arc<graven_io::Error>,
     },
+    /// The file does not tell its length.
+    #[error("{}: cannot find out its length: {source}", file.display())]
+    Length {
+        /// The file.
+        file: PathBuf,
+        /// What the file said.
+        source: Arc<graven_io::Error>,
+    },
     /// The queue of reads of a file could not be made.
     #[error("{}: cannot open a read queue: {source}", file.display())]
     Queue {

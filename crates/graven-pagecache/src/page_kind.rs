@@ -28,6 +28,11 @@ macro_rules! page_kinds {
             pub const fn name(self) -> &'static str {
                 match self { $(PageKind::$kind => $name,)* }
             }
+
+            /// How pinned pages of this kind are called among the holders of memory.
+            pub(crate) const fn pinned_tag(self) -> &'static str {
+                match self { $(PageKind::$kind => concat!("pinned ", $name),)* }
+            }
         }
     };
 }

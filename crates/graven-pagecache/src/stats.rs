@@ -152,6 +152,8 @@ pub struct CacheStats {
     pub resident_bytes: u64,
     /// Pages that are pinned.
     pub pinned_pages: u64,
+    /// Bytes of those pages.
+    pub pinned_bytes: u64,
     /// Bytes of memory taken for frames.
     pub frame_bytes: u64,
     /// Bytes of those that hold no page.
@@ -263,6 +265,11 @@ impl Registry {
             retired: Mutex::new(PerKind::default()),
             orphan: Counters::new(cache),
         }
+    }
+
+    /// Number of this cache, unlike any other of the process.
+    pub(crate) fn cache(&self) -> u64 {
+        self.cache
     }
 
     /// Counts for the calling thread.

@@ -1,0 +1,207 @@
+//! Batches: many misses submitted before the first is awaited.
+//!
+//! # How it works
+//! [`PageCache::prefetch`] reserves the words of absent pages, binds them to frames under one lock of the core
+//! and hands all reads to one lane. It never waits for a frame: where none is to be had it stops. Pages read
+//! ahead and not used yet may fill a quarter of the budget; a victim search spares each of them once.
+//! [`PageCache::fix_many`] keeps such a window in front of the page it pins.
+//!
+//! # Invariants
+//! * PC-19: bytes read ahead and not used yet never pass a quarter of the budget.
+//!
+//! # Concurrency
+//! The lane is locked before the words are bound, so whoever finds one of the pages READING can wait for
+//! the submission by locking the lane.
+
+use crate::cache::{FileState, PageCache};
+use crate::core::{By, Core, Incoming};
+use crate::error::{Error, Result};
+use crate::lanes::LaneGuard;
+use crate::page_kind::PageKind;
+use crate::page_ref::{FileId, PageRef};
+use crate::pin::PagePin;
+use crate::slots::{FLAG_AHEAD, PageKey};
+use crate::stats::Event;
+use crate::table::Entry;
+use crate::word;
+use graven_policy::{Hint, PageId};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+/// Most pages submitted at once.
+const BATCH_PAGES_MAX: usize = 256;
+
+/// A reserved page that waits for a frame.
+struct Wanted {
+    page: PageRef,
+    entry: Entry,
+}
+
+impl PageCache {
+    /// Starts reading those of `pages` that are not in memory, all in one submission, neighbouring ones merged;
+    /// does not wait. Returns how many leading elements of `pages` have been dealt with: fewer than all where
+    /// memory is short, and the caller goes on with those it has.
+    ///
+    /// Errors show when the pages are pinned.
+    pub fn prefetch(&self, file: FileId, pages: &[PageRef], kind: PageKind) -> usize {
+        self.read_ahead(file, pages, kind, Hint::Prefetch)
+            .unwrap_or(0)
+    }
+
+    /// Pins `pages` one after another in the order given and hands each to `visit`; reads of the following
+    /// pages are under way meanwhile, at most a quarter of the budget.
+    ///
+    /// # Errors
+    /// As [`PageCache::pin`], or what `visit` returns.
+    pub fn fix_many<E: From<Error>>(
+        &self,
+        file: FileId,
+        pages: &[PageRef],
+        kind: PageKind,
+        mut visit: impl FnMut(usize, PagePin) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let mut ahead = 0;
+        let mut window = 0;
+        for (index, page) in pages.iter().enumerate() {
+            // Another batch goes out when half of the last one has been used.
+            if ahead < pages.len() && ahead <= index + window / 2 {
+                let from = ahead.max(index);
+                let dealt = self.read_ahead(file, &pages[from..], kind, Hint::Normal)?;
+                window = (from + dealt - index).max(1);
+                ahead = from + dealt;
+            }
+            visit(index, self.pin(file, *page, kind)?)?;
+        }
+        Ok(())
+    }
+
+    /// Submits the absent ones of the first pages; returns how many pages were looked at.
+    fn read_ahead(
+        &self,
+        id: FileId,
+        pages: &[PageRef],
+        kind: PageKind,
+        hint: Hint,
+    ) -> Result<usize> {
+        if self.is_synchronous() || self.shortage().is_locked() {
+            return Ok(0);
+        }
+        let absent = |page: &PageRef| {
+            self.tables()
+                .lookup(id.0, page.unit())
+                .is_none_or(|word| word.load(Ordering::Relaxed) == 0)
+        };
+        let Some(first) = pages.iter().position(absent) else {
+            return Ok(pages.len());
+        };
+        let file = self.file(id)?;
+        let mut wanted = Vec::new();
+        let mut dealt = first;
+        for page in &pages[first..] {
+            if absent(page) {
+                let bytes = page.len_bytes() as u64;
+                if wanted.len() == BATCH_PAGES_MAX || file.check_range(*page).is_err() {
+                    break;
+                }
+                let entry = self.tables().entry(id.0, page.unit())?;
+                if !self.ahead_begun(bytes) {
+                    break;
+                }
+                self.tables().enter(entry);
+                if word::reserve(entry.word(), self.next_version()) {
+                    wanted.push(Wanted { page: *page, entry });
+                } else {
+                    self.ahead_done(bytes);
+                    self.leave(entry);
+                }
+            }
+            dealt += 1;
+        }
+        let placed = self.submit_wanted(&file, &wanted, kind, hint);
+        match wanted.get(placed) {
+            // Pages behind the first that found no frame count as not dealt with.
+            Some(missing) => Ok(pages
+                .iter()
+                .position(|page| *page == missing.page)
+                .unwrap_or(0)),
+            None => Ok(dealt),
+        }
+    }
+
+    /// Binds as many of `wanted` as find frames and submits their reads; the rest becomes absent again.
+    fn submit_wanted(
+        &self,
+        file: &Arc<FileState>,
+        wanted: &[Wanted],
+        kind: PageKind,
+        hint: Hint,
+    ) -> usize {
+        if wanted.is_empty() {
+            return 0;
+        }
+        let Ok(mut lane) = file.lock_lane() else {
+            self.withdraw(wanted);
+            return 0;
+        };
+        let mut slots = Vec::with_capacity(wanted.len());
+        let mut core = self.core().lock();
+        for wanted in wanted {
+            match self.place_ahead(&mut core, file, &lane, wanted, kind, hint) {
+                Some(slot) => slots.push(slot),
+                None => break,
+            }
+        }
+        self.call_evictor(&core);
+        drop(core);
+        let placed = slots.len();
+        self.withdraw(&wanted[placed..]);
+        slots.sort_unstable_by_key(|slot| self.slots().get(*slot).page().map(|page| page.0));
+        if !slots.is_empty() {
+            let submitted = self.submit(&mut lane, &slots);
+            drop(lane);
+            if submitted.is_err() {
+                // Whoever pins one of the pages reads it alone and sees what is wrong.
+                slots.iter().for_each(|slot| self.fail_read(*slot, None));
+            }
+        }
+        let bytes: usize = wanted[..placed]
+            .iter()
+            .map(|wanted| wanted.page.len_bytes())
+            .sum();
+        self.counters().count(kind, Event::Fault, placed as u64);
+        self.counters().count(kind, Event::BytesRead, bytes as u64);
+        placed
+    }
+
+    fn place_ahead(
+        &self,
+        core: &mut Core,
+        file: &FileState,
+        lane: &LaneGuard<'_>,
+        wanted: &Wanted,
+        kind: PageKind,
+        hint: Hint,
+    ) -> Option<u32> {
+        let key = PageKey::new(file.id, wanted.page.unit());
+        let admission = core.policy.on_miss(PageId(key.0));
+        let slot = self.take_frame(core, wanted.page.class(), admission, By::Fault)?;
+        let incoming = Incoming {
+            key,
+            entry: wanted.entry,
+            class: wanted.page.class(),
+            kind,
+            hint,
+            flags: FLAG_AHEAD,
+            lane: lane.index,
+        };
+        core.install(slot, &incoming, admission);
+        Some(slot)
+    }
+
+    fn withdraw(&self, wanted: &[Wanted]) {
+        for wanted in wanted {
+            self.ahead_done(wanted.page.len_bytes() as u64);
+            self.abandon(wanted.entry);
+        }
+    }
+}

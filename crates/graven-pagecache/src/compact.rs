@@ -1,0 +1,221 @@
+//! Compaction: making a block or an extent of the arena whole by moving what lies in it.
+//!
+//! # How it works
+//! Victims in the policy's order free enough bytes, but rarely next to each other. The block that has the most
+//! free units already and holds nothing pinned is taken out of circulation, its pages move to free blocks
+//! elsewhere (a copy under an exclusive lock; slot and policy order stay), and where no block is free they
+//! are evicted.
+//!
+//! # Invariants
+//! * PC-16: moving a page changes its frame and version, nothing else; readers under way start again.
+//!
+//! # Costs
+//! A copy of the pages moved: 5 us per 64 KiB. Needed only when the mix of sizes changes or memory shrinks.
+#![expect(unsafe_code, reason = "moving a page copies frame memory")]
+
+use crate::cache::PageCache;
+use crate::core::{By, Core};
+use crate::page_ref::SizeClass;
+use crate::slots::FLAG_ORDERED;
+use crate::word::{self, Place, state};
+use graven_policy::{Admission, FrameIdx, PageId};
+use std::sync::atomic::Ordering;
+
+/// Most candidates looked at for one block.
+const CANDIDATES: usize = 16;
+
+impl PageCache {
+    /// Frees one extent and gives it back to the system and the budget.
+    pub(crate) fn shrink_by_extent(&self, core: &mut Core, by: By) -> bool {
+        if give_back_extent(core) {
+            return true;
+        }
+        core.dissolve_free();
+        while !give_back_extent(core) {
+            if core.arena.free_bytes() >= core.arena.extent_bytes() {
+                let order = core.arena.extent_order();
+                if self.make_aligned(core, order) && give_back_extent(core) {
+                    return true;
+                }
+            }
+            match self.evict_one(core, Admission::default(), by) {
+                Some(slot) => core.dissolve(slot),
+                None => return false,
+            }
+        }
+        true
+    }
+
+    /// Makes a block of `class` free where enough bytes are free but scattered.
+    pub(crate) fn make_block(&self, core: &mut Core, class: SizeClass) -> bool {
+        let order = u32::from(class.index());
+        if order <= core.arena.extent_order() {
+            return self.make_aligned(core, order);
+        }
+        let length = 1 << (order - core.arena.extent_order());
+        let Some(last) = core.arena.extent_count().checked_sub(length) else {
+            return false;
+        };
+        let mut windows: Vec<u32> = (0..=last)
+            .filter(|first| (*first..first + length).all(|extent| core.arena.is_committed(extent)))
+            .collect();
+        let free = |first: u32| {
+            (first..first + length)
+                .map(|extent| core.arena.free_units_of(extent))
+                .sum::<u32>()
+        };
+        windows.sort_by_key(|first| std::cmp::Reverse(free(*first)));
+        windows.truncate(CANDIDATES);
+        windows
+            .into_iter()
+            .any(|first| self.evacuate(core, first << core.arena.extent_order(), 1 << order))
+    }
+
+    /// Makes an aligned block of `order`, at most an extent, free.
+    fn make_aligned(&self, core: &mut Core, order: u32) -> bool {
+        let arena = &core.arena;
+        let whole = 1 << arena.extent_order();
+        let mut extents: Vec<u32> = (0..arena.extent_count())
+            .filter(|extent| arena.is_committed(*extent) && arena.free_units_of(*extent) < whole)
+            .collect();
+        extents.sort_by_key(|extent| std::cmp::Reverse(arena.free_units_of(*extent)));
+        extents.truncate(CANDIDATES);
+        let blocks = extents.into_iter().flat_map(|extent| {
+            let first = extent << core.arena.extent_order();
+            (first..first + whole).step_by(1 << order)
+        });
+        let mut best: Vec<(u32, u32)> = blocks
+            .filter_map(|unit| {
+                self.movable_units(core, unit, 1 << order)
+                    .map(|units| (units, unit))
+            })
+            .collect();
+        best.sort_unstable();
+        best.truncate(CANDIDATES);
+        best.into_iter()
+            .any(|(_, unit)| self.evacuate(core, unit, 1 << order))
+    }
+
+    /// Units of pages in a range if all of them lie inside it and could move now.
+    fn movable_units(&self, core: &Core, first: u32, units: u32) -> Option<u32> {
+        let (mut at, mut occupied) = (first, 0);
+        while at < first + units {
+            let Some(slot) = core.slots().of_frame(at) else {
+                at += 1;
+                continue;
+            };
+            let bound = core.slots().get(slot);
+            let length = 1 << bound.place().class();
+            let word = bound.entry()?.word().load(Ordering::Relaxed);
+            if !word::is_claimable(word) || length > units {
+                return None;
+            }
+            occupied += length;
+            at += length;
+        }
+        // A range inside a larger frame has neither frames nor free units of its own.
+        (occupied + core.arena.free_units_in(first, units) == units).then_some(occupied)
+    }
+
+    /// Empties a range; whether it is free now.
+    fn evacuate(&self, core: &mut Core, first: u32, units: u32) -> bool {
+        let mut blocks = core.arena.isolate(first, units);
+        let mut at = first;
+        let mut emptied: u32 = blocks.iter().map(|(_, order)| 1 << order).sum();
+        while at < first + units {
+            let Some(slot) = core.slots().of_frame(at) else {
+                at += 1;
+                continue;
+            };
+            let place = core.slots().get(slot).place();
+            if 1 << place.class() > units || !self.vacate(core, slot) {
+                break;
+            }
+            blocks.push((place.frame(), u32::from(place.class())));
+            emptied += 1 << place.class();
+            at += 1 << place.class();
+        }
+        for (unit, order) in blocks {
+            core.arena.put(unit, order);
+        }
+        emptied == units
+    }
+
+    /// Moves the page in `slot` to another frame, or evicts it; its block is then in nobody's hands.
+    fn vacate(&self, core: &mut Core, slot: u32) -> bool {
+        let bound = core.frames.slots.get(slot);
+        let Some(entry) = bound.entry() else {
+            return false;
+        };
+        let word = entry.word();
+        let seen = word.load(Ordering::Acquire);
+        let from = bound.place();
+        if word::place_of(seen) != from || !word::is_claimable(seen) {
+            return false;
+        }
+        let order = u32::from(from.class());
+        let target = if order <= core.arena.extent_order() {
+            core.arena.take(order)
+        } else {
+            None
+        };
+        let Some(unit) = target else {
+            return self.evict_slot(core, slot, seen);
+        };
+        let was = word::state_of(seen);
+        let locked = if was == state::RESIDENT {
+            word::try_lock(word, seen)
+        } else {
+            word::begin_verify(word, seen)
+        };
+        if !locked {
+            core.arena.put(unit, u32::from(from.class()));
+            return false;
+        }
+        let to = Place::new(from.class(), unit);
+        let bytes = crate::UNIT_BYTES << from.class();
+        // SAFETY: US-4: the word is EXCLUSIVE, so this thread owns the old frame's bytes; the new block was
+        // taken from the arena and belongs to nobody else; both lie in the region.
+        unsafe {
+            std::ptr::copy_nonoverlapping(
+                self.frame_start(from.frame()),
+                self.frame_start(unit),
+                bytes,
+            )
+        };
+        core.frames.slots.displace(from);
+        core.frames.slots.place(slot, to);
+        word::unlock(word, to, was);
+        core.relocations += 1;
+        self.wake_waiters(entry);
+        true
+    }
+
+    fn evict_slot(&self, core: &mut Core, slot: u32, seen: u64) -> bool {
+        let bound = core.frames.slots.get(slot);
+        let (Some(entry), Some(page)) = (bound.entry(), bound.page()) else {
+            return false;
+        };
+        if bound.has(crate::slots::FLAG_DIRTY) || !word::claim(entry.word(), seen) {
+            return false;
+        }
+        let place = bound.place();
+        if bound.lower(FLAG_ORDERED) {
+            core.policy
+                .on_remove(&core.frames, FrameIdx(slot), PageId(page.0));
+        }
+        self.empty_frame(core, slot, Some(By::Fault));
+        core.forget_frame(slot, place);
+        true
+    }
+}
+
+fn give_back_extent(core: &mut Core) -> bool {
+    match core.arena.decommit() {
+        Some(bytes) => {
+            core.held.shrink(bytes);
+            true
+        }
+        None => false,
+    }
+}

@@ -1,0 +1,415 @@
+//! The core: free frames, victims and the policy, under one lock.
+//!
+//! # How it works
+//! A miss takes the lock once: the policy learns of the miss, a frame is found, the page is bound to it and
+//! enters the policy's order. A frame is found by the first of these that succeeds:
+//! 1. a free frame of the class;
+//! 2. a block of the arena: free, or newly committed while the budget has room;
+//! 3. the same after free frames of other classes have been dissolved into the arena;
+//! 4. victims in the policy's order: one of the class is taken as it is; others are dissolved until enough
+//!    bytes are free, then a block is made whole by moving what lies in it (`compact.rs`).
+//!
+//! Before anything else, a debt is settled: when reservations passed the limit (page tables grew, the limit
+//! was lowered), memory goes back until they do not.
+//!
+//! # Invariants
+//! * PC-15: a slot is in exactly one of: a free list, the spare list, bound to a page.
+//!
+//! # Concurrency
+//! One mutex. A batch of misses takes it once. It is held for microseconds and never during I/O. Order of
+//! locks: a lane, then the core, then tables and budget.
+//!
+//! # Deviations
+//! No per-thread caches of free frames: the policy must see every load in order, so a miss takes this lock
+//! anyway, and with it in hand a free frame costs a pop from an array.
+
+use crate::arena::Arena;
+use crate::budget::Reservation;
+use crate::cache::PageCache;
+use crate::frames::SlotFrames;
+use crate::page_kind::PageKind;
+use crate::page_ref::SizeClass;
+use crate::slots::{FLAG_AHEAD, FLAG_ORDERED, PageKey, Slots};
+use crate::stats::Event;
+use crate::table::{Entry, Piece};
+use crate::word::{self, Place};
+use graven_policy::{Admission, FrameIdx, Hint, PageId, Policy};
+
+/// Bytes charged for each slot: the slot, its place in the policy, free lists.
+const SLOT_BYTES: u64 = 72;
+/// Most victims of one cooperative batch.
+const BATCH_MAX: usize = 16;
+/// A batch is at most this share of the frames.
+const BATCH_SHARE: usize = 128;
+
+/// State under the core lock.
+pub(crate) struct Core {
+    pub(crate) policy: Box<dyn Policy<SlotFrames>>,
+    pub(crate) frames: SlotFrames,
+    pub(crate) arena: Arena,
+    free: [Vec<u32>; SizeClass::COUNT],
+    free_bytes: u64,
+    spare: Vec<u32>,
+    /// Reserved for committed extents (PC-14).
+    pub(crate) held: Reservation,
+    pub(crate) bookkeeping: Reservation,
+    /// Pieces of page tables that became empty.
+    pub(crate) empty_pieces: Vec<Piece>,
+    formed: u32,
+    formed_max: u32,
+    pub(crate) resident_pages: u64,
+    pub(crate) resident_bytes: u64,
+    pub(crate) relocations: u64,
+    loads: u32,
+}
+
+/// Who evicts, for the counters.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum By {
+    Background,
+    Fault,
+}
+
+/// A page about to enter the cache.
+#[derive(Clone, Copy)]
+pub(crate) struct Incoming {
+    pub(crate) key: PageKey,
+    pub(crate) entry: Entry,
+    pub(crate) class: SizeClass,
+    pub(crate) kind: PageKind,
+    pub(crate) hint: Hint,
+    pub(crate) flags: u8,
+    /// The lane that reads it, or `NO_LANE`.
+    pub(crate) lane: u16,
+}
+
+impl Core {
+    pub(crate) fn new(
+        policy: Box<dyn Policy<SlotFrames>>,
+        frames: SlotFrames,
+        arena: Arena,
+        held: Reservation,
+        bookkeeping: Reservation,
+        formed_max: u32,
+    ) -> Core {
+        Core {
+            policy,
+            frames,
+            arena,
+            free: [const { Vec::new() }; SizeClass::COUNT],
+            free_bytes: 0,
+            spare: Vec::new(),
+            held,
+            bookkeeping,
+            empty_pieces: Vec::new(),
+            formed: 0,
+            formed_max,
+            resident_pages: 0,
+            resident_bytes: 0,
+            relocations: 0,
+            loads: 0,
+        }
+    }
+
+    pub(crate) fn slots(&self) -> &Slots {
+        &self.frames.slots
+    }
+
+    /// Bytes that a fault of some class could use at once.
+    pub(crate) fn free_bytes(&self) -> u64 {
+        self.free_bytes + self.arena.free_bytes()
+    }
+
+    fn pop_free(&mut self, class: SizeClass) -> Option<u32> {
+        let slot = self.free[usize::from(class.index())].pop()?;
+        self.free_bytes -= class.bytes() as u64;
+        Some(slot)
+    }
+
+    /// An unbound frame becomes free for its class.
+    pub(crate) fn push_free(&mut self, slot: u32) {
+        let class = self.slots().get(slot).place().class();
+        debug_assert!(self.slots().get(slot).page().is_none(), "PC-15");
+        self.free_bytes += (crate::UNIT_BYTES as u64) << class;
+        self.free[usize::from(class)].push(slot);
+    }
+
+    /// Cuts a frame of `class` out of the arena, committing memory while the budget has room.
+    pub(crate) fn form(&mut self, class: SizeClass) -> Option<u32> {
+        if self.formed >= self.formed_max {
+            return None;
+        }
+        let order = u32::from(class.index());
+        let unit = if order <= self.arena.extent_order() {
+            self.take_block(order)
+        } else {
+            self.take_run(order)
+        }?;
+        let slot = self.spare.pop().unwrap_or_else(|| {
+            self.bookkeeping.force_grow(SLOT_BYTES);
+            self.frames.slots.add()
+        });
+        self.frames
+            .slots
+            .place(slot, Place::new(class.index(), unit));
+        self.formed += 1;
+        Some(slot)
+    }
+
+    fn take_block(&mut self, order: u32) -> Option<u32> {
+        if let Some(unit) = self.arena.take(order) {
+            return Some(unit);
+        }
+        if !self.arena.can_commit() || !self.held.try_grow(self.arena.extent_bytes()) {
+            return None;
+        }
+        self.arena.commit();
+        self.arena.take(order)
+    }
+
+    fn take_run(&mut self, order: u32) -> Option<u32> {
+        let (first, missing) = self.arena.find_run(order)?;
+        if missing > 0 && !self.held.try_grow(missing) {
+            return None;
+        }
+        Some(self.arena.take_run(first, order))
+    }
+
+    /// Returns a frame that holds no page to the arena.
+    pub(crate) fn dissolve(&mut self, slot: u32) {
+        let place = self.slots().get(slot).place();
+        debug_assert!(self.slots().get(slot).page().is_none(), "PC-15");
+        self.arena.put(place.frame(), u32::from(place.class()));
+        self.forget_frame(slot, place);
+    }
+
+    /// An unbound frame is none any more; its block belongs to the caller.
+    pub(crate) fn forget_frame(&mut self, slot: u32, place: Place) {
+        self.slots().displace(place);
+        self.spare.push(slot);
+        self.formed -= 1;
+    }
+
+    /// Returns all free frames to the arena; whether there were any.
+    pub(crate) fn dissolve_free(&mut self) -> bool {
+        let before = self.free_bytes;
+        for class in 0..SizeClass::COUNT {
+            while let Some(slot) = self.free[class].pop() {
+                self.dissolve(slot);
+            }
+        }
+        self.free_bytes = 0;
+        before > 0
+    }
+
+    /// Binds `incoming` to the free frame `slot`: its word becomes READING and the policy learns of it.
+    pub(crate) fn install(&mut self, slot: u32, incoming: &Incoming, admission: Admission) {
+        let bound = self.frames.slots.get(slot);
+        bound.bind(
+            incoming.key,
+            incoming.entry,
+            incoming.kind,
+            incoming.flags | FLAG_ORDERED,
+            incoming.lane,
+        );
+        word::start_read(incoming.entry.word(), bound.place());
+        self.policy.on_load(
+            &self.frames,
+            FrameIdx(slot),
+            PageId(incoming.key.0),
+            incoming.hint,
+            admission,
+        );
+        self.resident_pages += 1;
+        self.resident_bytes += incoming.class.bytes() as u64;
+        self.advance_epoch();
+    }
+
+    /// The coarse clock of stamping policies ticks 64 times while as many pages are loaded as there are frames.
+    fn advance_epoch(&mut self) {
+        self.loads += 1;
+        if self.loads > self.formed / 64 {
+            self.loads = 0;
+            self.frames
+                .stamps
+                .epoch
+                .fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        }
+    }
+
+    /// Recounts free lists and arena.
+    pub(crate) fn check(&self) -> Result<(), String> {
+        self.arena.check()?;
+        self.policy.check(&self.frames)?;
+        if self.arena.committed_bytes() != self.held.bytes() {
+            return Err(format!(
+                "PC-14: {} bytes committed, {} reserved",
+                self.arena.committed_bytes(),
+                self.held.bytes()
+            ));
+        }
+        let free: usize = self.free.iter().map(Vec::len).sum();
+        let bound = (0..self.slots().count())
+            .filter(|slot| self.slots().get(*slot).page().is_some())
+            .count();
+        if bound as u64 != self.resident_pages || free + bound != self.formed as usize {
+            return Err(format!(
+                "PC-15: {} frames formed, {free} free, {bound} bound, {} pages counted",
+                self.formed, self.resident_pages
+            ));
+        }
+        if free + bound + self.spare.len() != self.slots().count() as usize {
+            return Err(format!(
+                "PC-15: {} slots, {free} free, {bound} bound, {} spare",
+                self.slots().count(),
+                self.spare.len()
+            ));
+        }
+        Ok(())
+    }
+}
+
+impl PageCache {
+    /// Finds a frame for a page of `class`; `None` when nothing can be evicted now.
+    pub(crate) fn take_frame(
+        &self,
+        core: &mut Core,
+        class: SizeClass,
+        admission: Admission,
+        by: By,
+    ) -> Option<u32> {
+        if !self.is_synchronous() {
+            self.settle(core, by);
+        }
+        if let Some(slot) = core.pop_free(class).or_else(|| core.form(class)) {
+            return Some(slot);
+        }
+        if core.dissolve_free()
+            && let Some(slot) = core.form(class)
+        {
+            return Some(slot);
+        }
+        self.evict_for(core, class, admission, by)
+    }
+
+    /// Evicts in the policy's order until a frame of `class` is free.
+    fn evict_for(
+        &self,
+        core: &mut Core,
+        class: SizeClass,
+        admission: Admission,
+        by: By,
+    ) -> Option<u32> {
+        let frames = core.formed as usize;
+        let mut batch = core.policy.eviction_batch(frames);
+        if !self.is_synchronous() {
+            batch = batch.max((frames / BATCH_SHARE).min(BATCH_MAX));
+        }
+        let (mut found, mut freed) = (0, 0);
+        while let Some(slot) = self.evict_one(core, admission, by) {
+            let victim = core.slots().get(slot).place().class();
+            if victim == class.index() {
+                core.push_free(slot);
+                found += 1;
+                if found >= batch {
+                    break;
+                }
+                continue;
+            }
+            freed += crate::UNIT_BYTES << victim;
+            core.dissolve(slot);
+            if freed < class.bytes() || found > 0 {
+                continue;
+            }
+            if let Some(slot) = core.form(class) {
+                return Some(slot);
+            }
+            if self.make_block(core, class)
+                && let Some(slot) = core.form(class)
+            {
+                return Some(slot);
+            }
+            if freed > 8 * class.bytes() {
+                return None;
+            }
+        }
+        core.pop_free(class)
+    }
+
+    /// Evicts one page; its frame is then unbound and belongs to the caller.
+    pub(crate) fn evict_one(&self, core: &mut Core, admission: Admission, by: By) -> Option<u32> {
+        let mut victim = core.policy.evict(&mut core.frames, admission);
+        if victim.is_none() {
+            // Pages that were spared once may go now.
+            victim = core.policy.evict(&mut core.frames, admission);
+        }
+        let (frame, page) = victim?;
+        debug_assert_eq!(
+            core.slots().get(frame.0).page(),
+            Some(PageKey(page.0)),
+            "PC-8: the policy names what it claimed"
+        );
+        core.slots().get(frame.0).lower(FLAG_ORDERED);
+        self.empty_frame(core, frame.0, Some(by));
+        Some(frame.0)
+    }
+
+    /// Makes the page in `slot` absent; its word is CLAIMED (or another state that the caller owns) and the
+    /// policy has forgotten it.
+    pub(crate) fn empty_frame(&self, core: &mut Core, slot: u32, by: Option<By>) {
+        let bound = core.frames.slots.get(slot);
+        let entry = bound.entry().expect("PC-15: a bound frame");
+        let bytes = (crate::UNIT_BYTES as u64) << bound.place().class();
+        if let (Some(by), Some(kind)) = (by, bound.kind()) {
+            let event = match by {
+                By::Background => Event::EvictionBackground,
+                By::Fault => Event::EvictionCooperative,
+            };
+            self.counters().count(kind, event, 1);
+        }
+        if bound.lower(FLAG_AHEAD) {
+            self.ahead_done(bytes);
+        }
+        // PC-9: the word first, then the frame.
+        word::clear(entry.word());
+        bound.unbind();
+        core.resident_pages -= 1;
+        core.resident_bytes -= bytes;
+        if let Some(piece) = self.tables().leave(entry) {
+            core.empty_pieces.push(piece);
+        }
+        self.wake_waiters(entry);
+    }
+
+    /// Takes a page whose word the caller owns out of the policy and frees its frame.
+    pub(crate) fn remove_owned(&self, core: &mut Core, slot: u32) {
+        let bound = core.frames.slots.get(slot);
+        let page = bound.page().expect("PC-15: a bound frame");
+        if bound.lower(FLAG_ORDERED) {
+            core.policy
+                .on_remove(&core.frames, FrameIdx(slot), PageId(page.0));
+        }
+        self.empty_frame(core, slot, None);
+        core.push_free(slot);
+    }
+
+    /// Gives memory back while reservations pass the limit.
+    pub(crate) fn settle(&self, core: &mut Core, by: By) {
+        let budget = self.budget();
+        while budget.used() > budget.limit() {
+            if !self.give_back_piece(core) && !self.shrink_by_extent(core, by) {
+                break;
+            }
+        }
+    }
+
+    /// Gives an empty piece of the page tables back.
+    pub(crate) fn give_back_piece(&self, core: &mut Core) -> bool {
+        while let Some(piece) = core.empty_pieces.pop() {
+            if self.tables().give_back(piece) {
+                return true;
+            }
+        }
+        false
+    }
+}

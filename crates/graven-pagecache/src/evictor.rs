@@ -1,0 +1,149 @@
+//! The background evictor: keeps some frames free so that faults need not evict.
+//!
+//! # How it works
+//! A fault that leaves less free than the low mark calls the evictor, a thread that evicts in small batches
+//! under the core lock until the high mark is reached and parks again. It holds no reference to the cache
+//! while parked and ends when the cache is dropped.
+//!
+//! # Concurrency
+//! Calling it is one load when it has been called already.
+
+use crate::cache::PageCache;
+use crate::core::{By, Core};
+use graven_policy::Admission;
+use parking_lot::{Condvar, Mutex};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Weak};
+use std::thread::{self, JoinHandle};
+
+/// Victims per lock of the core.
+const BATCH: usize = 16;
+/// Free frames are kept between these shares of the frames' bytes.
+const LOW_SHARE: u64 = 128;
+const HIGH_SHARE: u64 = 48;
+/// Below this many bytes of frames a free reserve would cost more hits than it saves time.
+const FRAME_BYTES_MIN: u64 = 8 << 20;
+
+#[derive(Default, PartialEq, Eq, Clone, Copy)]
+enum Order {
+    #[default]
+    Park,
+    Evict,
+    Stop,
+}
+
+/// How the evictor is called.
+#[derive(Default)]
+pub(crate) struct Signal {
+    called: AtomicBool,
+    order: Mutex<Order>,
+    changed: Condvar,
+}
+
+impl Signal {
+    fn send(&self, order: Order) {
+        let mut current = self.order.lock();
+        if *current != Order::Stop {
+            *current = order;
+        }
+        self.changed.notify_one();
+    }
+
+    fn wait(&self) -> Order {
+        let mut order = self.order.lock();
+        while *order == Order::Park {
+            self.changed.wait(&mut order);
+        }
+        if *order == Order::Stop {
+            return Order::Stop;
+        }
+        *order = Order::Park;
+        Order::Evict
+    }
+}
+
+/// The thread and its signal.
+pub(crate) struct EvictorThread {
+    signal: Arc<Signal>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl EvictorThread {
+    /// Starts the thread for the cache that `cache` will lead to.
+    pub(crate) fn start(cache: Weak<PageCache>) -> Option<EvictorThread> {
+        let signal = Arc::new(Signal::default());
+        let its_signal = Arc::clone(&signal);
+        let body = move || {
+            while its_signal.wait() == Order::Evict {
+                let Some(cache) = cache.upgrade() else { return };
+                cache.evict_ahead();
+                its_signal.called.store(false, Ordering::Release);
+            }
+        };
+        // Without a thread, faults evict for themselves.
+        let thread = thread::Builder::new()
+            .name("graven-evictor".to_owned())
+            .stack_size(128 << 10)
+            .spawn(body)
+            .ok()?;
+        Some(EvictorThread {
+            signal,
+            thread: Some(thread),
+        })
+    }
+
+    fn call(&self) {
+        if !self.signal.called.swap(true, Ordering::AcqRel) {
+            self.signal.send(Order::Evict);
+        }
+    }
+}
+
+impl Drop for EvictorThread {
+    fn drop(&mut self) {
+        self.signal.send(Order::Stop);
+        let Some(thread) = self.thread.take() else {
+            return;
+        };
+        // The evictor may be the last to hold the cache and then drops it itself.
+        if thread.thread().id() != thread::current().id() {
+            let _ = thread.join();
+        }
+    }
+}
+
+fn frame_bytes(core: &Core) -> u64 {
+    core.arena.committed_bytes()
+}
+
+impl PageCache {
+    /// Calls the evictor if free frames are below the low mark and no memory is left to take.
+    pub(crate) fn call_evictor(&self, core: &Core) {
+        let bytes = frame_bytes(core);
+        if bytes < FRAME_BYTES_MIN || core.free_bytes() >= bytes / LOW_SHARE {
+            return;
+        }
+        if self.budget().available() < core.arena.extent_bytes()
+            && let Some(evictor) = self.evictor()
+        {
+            evictor.call();
+        }
+    }
+
+    /// Evicts until the high mark is reached or nothing can be evicted.
+    fn evict_ahead(&self) {
+        loop {
+            let mut core = self.core().lock();
+            self.settle(&mut core, By::Background);
+            for _ in 0..BATCH {
+                if core.free_bytes() >= frame_bytes(&core) / HIGH_SHARE {
+                    return;
+                }
+                match self.evict_one(&mut core, Admission::default(), By::Background) {
+                    Some(slot) => core.push_free(slot),
+                    None => return,
+                }
+            }
+        }
+    }
+}

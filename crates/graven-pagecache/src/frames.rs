@@ -1,0 +1,118 @@
+//! The cache's frames as a policy sees them.
+//!
+//! # How it works
+//! Usage counts live in the entry words, so a hit touches nothing else; stamps live in an array by frame that
+//! exists only while a policy wants stamps. A claim is one compare-and-swap on the entry word. A page that
+//! was read ahead and not used yet is spared once, so that a batch is not evicted before its first use.
+//!
+//! # Concurrency
+//! Used under the core lock. Words change under it all the time; answers are snapshots.
+
+use crate::page_ref::UNIT_BYTES;
+use crate::slots::{FLAG_AHEAD, FLAG_DIRTY, FLAG_SPARED, Growing, Slots};
+use crate::word::{self, state};
+use graven_policy::{Claim, FrameIdx, Frames};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// Coarse times of last hits, by first unit of the frame.
+pub(crate) struct Stamps {
+    pub(crate) epoch: AtomicU32,
+    by_frame: Growing<AtomicU32>,
+}
+
+impl Stamps {
+    pub(crate) fn new() -> Stamps {
+        Stamps {
+            epoch: AtomicU32::new(1),
+            by_frame: Growing::new(),
+        }
+    }
+
+    /// The page in `frame` is used now.
+    pub(crate) fn stamp(&self, frame: u32) {
+        let now = self.epoch.load(Ordering::Relaxed);
+        let stamp = self.by_frame.get(frame as usize);
+        if stamp.load(Ordering::Relaxed) != now {
+            stamp.store(now, Ordering::Relaxed);
+        }
+    }
+}
+
+/// Implements [`Frames`] over slots and entry words.
+pub(crate) struct SlotFrames {
+    pub(crate) slots: Arc<Slots>,
+    pub(crate) stamps: Arc<Stamps>,
+    /// A victim search met a dirty page, which must be written first.
+    pub(crate) met_dirty: bool,
+}
+
+impl SlotFrames {
+    fn word(&self, frame: FrameIdx) -> Option<(u64, &'static std::sync::atomic::AtomicU64)> {
+        let slot = self.slots.get(frame.0);
+        let word = slot.entry()?.word();
+        let value = word.load(Ordering::Relaxed);
+        (word::place_of(value) == slot.place()).then_some((value, word))
+    }
+}
+
+impl Frames for SlotFrames {
+    fn frame_count(&self) -> usize {
+        self.slots.count() as usize
+    }
+
+    fn usage(&self, frame: FrameIdx) -> u8 {
+        self.word(frame)
+            .map_or(0, |(value, _)| word::usage_of(value))
+    }
+
+    fn set_usage(&self, frame: FrameIdx, usage: u8) {
+        if let Some((_, word)) = self.word(frame) {
+            word::set_usage(word, self.slots.get(frame.0).place(), usage);
+        }
+    }
+
+    fn stamp(&self, frame: FrameIdx) -> u32 {
+        let place = self.slots.get(frame.0).place();
+        self.stamps
+            .by_frame
+            .get(place.frame() as usize)
+            .load(Ordering::Relaxed)
+    }
+
+    fn epoch(&self) -> u32 {
+        self.stamps.epoch.load(Ordering::Relaxed)
+    }
+
+    fn weight(&self, frame: FrameIdx) -> u32 {
+        (UNIT_BYTES as u32) << self.slots.get(frame.0).place().class()
+    }
+
+    fn is_busy(&self, frame: FrameIdx) -> bool {
+        self.word(frame)
+            .is_none_or(|(value, _)| !word::is_claimable(value))
+    }
+
+    fn try_claim(&mut self, frame: FrameIdx) -> Claim {
+        let Some((value, word)) = self.word(frame) else {
+            return Claim::Busy;
+        };
+        if !word::is_claimable(value) {
+            return Claim::Busy;
+        }
+        let slot = self.slots.get(frame.0);
+        if slot.has(FLAG_AHEAD) && !slot.raise(FLAG_SPARED) {
+            return Claim::Busy;
+        }
+        if slot.has(FLAG_DIRTY) {
+            self.met_dirty = true;
+            return Claim::Busy;
+        }
+        debug_assert_ne!(word::state_of(value), state::CLAIMED);
+        if word::claim(word, value) {
+            Claim::Claimed
+        } else {
+            Claim::Busy
+        }
+    }
+}

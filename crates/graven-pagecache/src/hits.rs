@@ -1,0 +1,171 @@
+//! Hits: how the use of a resident page reaches the policy.
+//!
+//! # How it works
+//! The policy's hit kind and the hit protocol are one word that every hit reads. Counting policies need
+//! nothing but the usage bits in the entry word, which the hit path sets itself. The others:
+//! * *stamp*: one store of the coarse epoch, if it differs;
+//! * *locked*: the policy is told under the core lock, every time;
+//! * *batched*: a ring of 64 hits per thread; from 32 on the lock is tried at every eighth hit, at 64 the ring is dropped;
+//! * *combining*: as batched, but a full ring is published for whoever gets the lock next;
+//! * *sampled*: one hit of 16 is batched.
+//!
+//! A hit handed over late names its page; the policy hears of it only if the frame still holds that page.
+//!
+//! # Source
+//! Xiaoning Ding and others, "BP-Wrapper", ICDE 2009 (batched); Danny Hendler and others, "Flat Combining",
+//! SPAA 2010 (combining). Deviation: a full ring is dropped instead of waiting for the lock, which costs
+//! five times as much with more threads than cores.
+
+use crate::cache::PageCache;
+use crate::core::Core;
+use crate::slots::{FLAG_ORDERED, PageKey};
+use graven_policy::registry::Protocol;
+use graven_policy::{FrameIdx, HitKind, PageId};
+use std::cell::{Cell, RefCell};
+use std::sync::atomic::Ordering;
+
+const RING: usize = 64;
+/// Hits per sample.
+const SAMPLE: u32 = 16;
+/// Batches waiting for whoever gets the lock.
+pub(crate) const PUBLISHED_MAX: usize = 32;
+
+/// What a hit must do, as one number: the largest usage count in the low byte, the rest in the second.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct HitMode(pub(crate) u32);
+
+const STAMP: u32 = 1;
+const LOCKED: u32 = 2;
+const BATCHED: u32 = 3;
+const COMBINING: u32 = 4;
+const SAMPLED: u32 = 5;
+
+impl HitMode {
+    pub(crate) fn new(kind: HitKind, protocol: Option<Protocol>, is_synchronous: bool) -> HitMode {
+        let ordered = |mode: u32| HitMode(mode << 8);
+        match kind {
+            HitKind::None => HitMode(0),
+            HitKind::SetBit => HitMode(1),
+            HitKind::Count { max } => HitMode(u32::from(max.min(7))),
+            HitKind::Stamp => ordered(STAMP),
+            HitKind::Append if is_synchronous => ordered(LOCKED),
+            HitKind::Append => ordered(match protocol {
+                Some(Protocol::Locked | Protocol::Sharded) => LOCKED,
+                Some(Protocol::Combining) => COMBINING,
+                Some(Protocol::Sampled) => SAMPLED,
+                Some(Protocol::Batched | Protocol::Atomic) | None => BATCHED,
+            }),
+        }
+    }
+
+    /// Largest usage count a hit may reach.
+    #[inline(always)]
+    pub(crate) fn usage_max(self) -> u8 {
+        self.0 as u8
+    }
+
+    /// Whether more than the usage bits is needed.
+    #[inline(always)]
+    pub(crate) fn is_more(self) -> bool {
+        self.0 > 0xff
+    }
+}
+
+/// A hit to be handed over.
+#[derive(Clone, Copy)]
+pub(crate) struct Hit {
+    frame: u32,
+    page: u64,
+}
+
+/// Hits of one thread for one cache.
+struct Ring {
+    cache: u64,
+    len: usize,
+    hits: [Hit; RING],
+}
+
+thread_local! {
+    static RINGS: RefCell<Ring> =
+        const { RefCell::new(Ring { cache: 0, len: 0, hits: [Hit { frame: 0, page: 0 }; RING] }) };
+    static TICK: Cell<u32> = const { Cell::new(0) };
+}
+
+impl PageCache {
+    /// What [`HitMode::is_more`] asks for.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn more_than_usage(&self, mode: HitMode, frame: u32, page: PageKey) {
+        let hit = Hit {
+            frame,
+            page: page.0,
+        };
+        match mode.0 >> 8 {
+            STAMP => self.stamps().stamp(frame),
+            LOCKED => self.apply(&mut self.core().lock(), &[hit]),
+            SAMPLED => {
+                let tick = TICK.get().wrapping_add(1);
+                TICK.set(tick);
+                if tick.is_multiple_of(SAMPLE) {
+                    self.append(hit, BATCHED);
+                }
+            }
+            protocol => self.append(hit, protocol),
+        }
+    }
+
+    fn append(&self, hit: Hit, protocol: u32) {
+        RINGS.with_borrow_mut(|ring| {
+            if ring.cache != self.id() {
+                (ring.cache, ring.len) = (self.id(), 0);
+            }
+            ring.hits[ring.len] = hit;
+            ring.len += 1;
+            if ring.len >= RING / 2 && ring.len.is_multiple_of(8) {
+                self.hand_over(ring, protocol);
+            }
+        });
+    }
+
+    #[cold]
+    fn hand_over(&self, ring: &mut Ring, protocol: u32) {
+        let hits = &ring.hits[..ring.len];
+        if let Some(mut core) = self.core().try_lock() {
+            self.apply(&mut core, hits);
+            self.apply_published(&mut core);
+        } else if ring.len < RING {
+            return;
+        } else if protocol != COMBINING || self.published().push(ring.hits).is_err() {
+            self.totals()
+                .dropped
+                .fetch_add(hits.len() as u64, Ordering::Relaxed);
+        }
+        ring.len = 0;
+    }
+
+    /// Tells the policy of batches that other threads published.
+    pub(crate) fn apply_published(&self, core: &mut Core) {
+        while let Some(hits) = self.published().pop() {
+            self.apply(core, &hits);
+        }
+    }
+
+    fn apply(&self, core: &mut Core, hits: &[Hit]) {
+        let mut applied = 0;
+        for hit in hits {
+            let Some(slot) = core.slots().of_frame(hit.frame) else {
+                continue;
+            };
+            let bound = core.slots().get(slot);
+            if bound.page() == Some(PageKey(hit.page)) && bound.has(FLAG_ORDERED) {
+                core.policy
+                    .on_hit(&core.frames, FrameIdx(slot), PageId(hit.page));
+                applied += 1;
+            }
+        }
+        self.totals().applied.fetch_add(applied, Ordering::Relaxed);
+    }
+}
+
+/// A published batch.
+pub(crate) type Batch = [Hit; RING];

@@ -1,0 +1,326 @@
+//! Lanes: the read queues of a file, which any thread may drive.
+//!
+//! # How it works
+//! A file has a few lanes, each a [`graven_io::ReadQueue`] behind a mutex. A batch of misses locks a lane that
+//! nobody is using, binds its pages to frames, and hands all reads over in one call, neighbouring pages in
+//! one read. The slot of a page names its lane. Whoever needs a page that is being read locks that lane and
+//! reaps: nobody depends on the thread that submitted ever coming back.
+//!
+//! # Invariants
+//! * PC-17: a page is READING with a lane only while an operation of that lane names its slot, or while the
+//!   lane's mutex is held by the thread that will submit or complete it.
+//! * US-5: the frame of a READING page belongs to its read; nobody else writes it and nobody reads it.
+//!
+//! # Concurrency
+//! Lane before core. Completions are delivered under the lane's lock; failures are settled after it.
+#![expect(unsafe_code, reason = "reads go into frame memory")]
+
+use crate::cache::{FileState, PageCache};
+use crate::error::{Error, Result};
+use crate::page_ref::{PageRef, SizeClass};
+use crate::slots::PageKey;
+use crate::word::{self, state};
+use graven_io::{Completion, PARTS_MAX, ReadQueue, ReadRequest, Wait};
+use parking_lot::{Mutex, MutexGuard};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Lanes of a file.
+pub(crate) const LANES: usize = 8;
+/// Reads a lane keeps at the device.
+const DEPTH: usize = 64;
+/// Most bytes of one merged read.
+const MERGED_BYTES_MAX: usize = 256 << 10;
+
+/// One queue of reads.
+pub(crate) struct Lane {
+    state: Mutex<LaneState>,
+    in_flight: AtomicUsize,
+}
+
+/// What the lane's lock protects.
+#[derive(Default)]
+pub(crate) struct LaneState {
+    queue: Option<Box<dyn ReadQueue>>,
+    operations: Vec<Operation>,
+    idle: Vec<u32>,
+    requests: Vec<ReadRequest>,
+    done: Vec<Completion>,
+}
+
+/// Pages of one read, in the order of the file.
+#[derive(Clone, Copy)]
+struct Operation {
+    slots: [u32; PARTS_MAX],
+    count: usize,
+}
+
+/// A locked lane.
+pub(crate) struct LaneGuard<'a> {
+    pub(crate) index: u16,
+    lane: &'a Lane,
+    state: MutexGuard<'a, LaneState>,
+}
+
+impl Lane {
+    pub(crate) fn new() -> Lane {
+        Lane {
+            state: Mutex::default(),
+            in_flight: AtomicUsize::new(0),
+        }
+    }
+
+    pub(crate) fn in_flight(&self) -> usize {
+        self.in_flight.load(Ordering::Acquire)
+    }
+}
+
+impl FileState {
+    /// A lane nobody uses, or the caller's own one when all are in use.
+    pub(crate) fn lock_lane(&self) -> Result<LaneGuard<'_>> {
+        let own = thread_number() % LANES;
+        let free = (0..LANES)
+            .map(|step| (own + step) % LANES)
+            .find_map(|index| {
+                // A lane with a queue costs a ring and descriptors: open another only when all open ones are busy.
+                let lane = &self.lanes[index];
+                lane.state.try_lock().map(|state| (index, state))
+            });
+        let (index, state) = free.unwrap_or_else(|| (own, self.lanes[own].state.lock()));
+        let mut guard = LaneGuard {
+            index: index as u16,
+            lane: &self.lanes[index],
+            state,
+        };
+        if guard.state.queue.is_none() {
+            let queue = self.file.read_queue(DEPTH).map_err(|source| Error::Queue {
+                file: self.file.path().to_path_buf(),
+                source: Arc::new(source),
+            })?;
+            guard.state.queue = Some(queue);
+        }
+        Ok(guard)
+    }
+}
+
+/// A small number for the calling thread.
+fn thread_number() -> usize {
+    static NEXT: AtomicUsize = AtomicUsize::new(0);
+    thread_local!(static NUMBER: usize = NEXT.fetch_add(1, Ordering::Relaxed));
+    NUMBER.with(|number| *number)
+}
+
+impl LaneGuard<'_> {
+    fn operation(&mut self, slot: u32) -> u32 {
+        let operation = Operation {
+            slots: [slot; PARTS_MAX],
+            count: 1,
+        };
+        match self.state.idle.pop() {
+            Some(index) => {
+                self.state.operations[index as usize] = operation;
+                index
+            }
+            None => {
+                self.state.operations.push(operation);
+                self.state.operations.len() as u32 - 1
+            }
+        }
+    }
+}
+
+impl PageCache {
+    /// Submits the reads of `slots`, whose pages are READING in this lane; ascending offsets are merged.
+    ///
+    /// # Errors
+    /// The queue took none of the reads; the pages are still READING.
+    pub(crate) fn submit(
+        &self,
+        lane: &mut LaneGuard<'_>,
+        slots: &[u32],
+    ) -> Result<(), graven_io::Error> {
+        lane.state.requests.clear();
+        let mut last: Option<(u64, usize)> = None;
+        for &slot in slots {
+            let bound = self.slots().get(slot);
+            let (key, place) = (bound.page().expect("PC-17: bound"), bound.place());
+            let bytes = crate::UNIT_BYTES << place.class();
+            let start = self.frame_start(place.frame());
+            let offset = key.unit() * crate::UNIT_BYTES as u64;
+            let joins =
+                last.is_some_and(|(end, sum)| end == offset && sum + bytes <= MERGED_BYTES_MAX);
+            if joins && let Some(request) = lane.state.requests.last_mut() {
+                let token = request.token as usize;
+                if request.push(start, bytes) {
+                    let operation = &mut lane.state.operations[token];
+                    operation.slots[operation.count] = slot;
+                    operation.count += 1;
+                    last = last.map(|(end, sum)| (end + bytes as u64, sum + bytes));
+                    continue;
+                }
+            }
+            let token = lane.operation(slot);
+            lane.state
+                .requests
+                .push(ReadRequest::new(u64::from(token), offset, start, bytes));
+            last = Some((offset + bytes as u64, bytes));
+        }
+        let state = &mut *lane.state;
+        let queue = state.queue.as_mut().expect("opened by lock_lane");
+        // SAFETY: US-5: the frames belong to these reads until their completions are reaped, and stay mapped
+        // (US-2); the lanes are dropped, which waits for reads, before the region is.
+        let submitted = unsafe { queue.submit(&state.requests) };
+        match submitted {
+            Ok(()) => {
+                lane.lane
+                    .in_flight
+                    .store(queue.in_flight(), Ordering::Release);
+                self.count_reads(
+                    state.requests.len() as u64,
+                    state.requests.iter().map(|r| r.bytes() as u64).sum(),
+                );
+                Ok(())
+            }
+            Err(error) => {
+                state
+                    .idle
+                    .extend(state.requests.iter().map(|request| request.token as u32));
+                Err(error)
+            }
+        }
+    }
+
+    /// Reaps from lane `index` of `file` unless `is_done` once the lane is locked; delivers what arrived.
+    ///
+    /// # Errors
+    /// [`Error::Queue`] when the system refuses to drive the queue.
+    pub(crate) fn drive(
+        &self,
+        file: &FileState,
+        index: u16,
+        wait: Wait,
+        is_done: impl Fn() -> bool,
+    ) -> Result<usize> {
+        let lane = &file.lanes[usize::from(index)];
+        let mut failed = Vec::new();
+        let mut guard = lane.state.lock();
+        if is_done() {
+            return Ok(0);
+        }
+        let state = &mut *guard;
+        let Some(queue) = state.queue.as_mut() else {
+            return Ok(0);
+        };
+        let reaped = queue.reap(wait, &mut state.done);
+        lane.in_flight.store(queue.in_flight(), Ordering::Release);
+        let count = state.done.len();
+        for completion in state.done.drain(..) {
+            let token = completion.token as usize;
+            let operation = state.operations[token];
+            state.idle.push(token as u32);
+            self.deliver(file, &operation, completion.result, &mut failed);
+        }
+        drop(guard);
+        for (slot, error) in failed {
+            self.fail_read(slot, error);
+        }
+        reaped.map_err(|source| Error::Queue {
+            file: file.file.path().to_path_buf(),
+            source: Arc::new(source),
+        })?;
+        Ok(count)
+    }
+
+    fn deliver(
+        &self,
+        file: &FileState,
+        operation: &Operation,
+        result: std::io::Result<usize>,
+        failed: &mut Vec<(u32, Option<Error>)>,
+    ) {
+        let mut got = *result.as_ref().unwrap_or(&0);
+        let slots = &operation.slots[..operation.count];
+        for &slot in slots {
+            let bound = self.slots().get(slot);
+            let (Some(key), Some(entry)) = (bound.page(), bound.entry()) else {
+                continue;
+            };
+            let class = SizeClass::new(bound.place().class()).expect("frames have a class");
+            if got >= class.bytes() {
+                got -= class.bytes();
+                debug_assert_eq!(
+                    word::state_of(entry.word().load(Ordering::Relaxed)),
+                    state::READING,
+                    "PC-17"
+                );
+                word::arrive(entry.word());
+                self.wake_waiters(entry);
+                continue;
+            }
+            // Of a merged read it is not known which page failed: each is read alone when it is wanted.
+            let error = (slots.len() == 1).then(|| self.read_error(file, key, class, &result));
+            failed.push((slot, error));
+            got = 0;
+        }
+    }
+
+    fn read_error(
+        &self,
+        file: &FileState,
+        key: PageKey,
+        class: SizeClass,
+        result: &std::io::Result<usize>,
+    ) -> Error {
+        let page = PageRef::new(class, key.unit());
+        let path = file.file.path().to_path_buf();
+        let source = match result {
+            Ok(got) => graven_io::Error::ShortRead {
+                path: path.clone(),
+                offset: page.offset_bytes(),
+                wanted: class.bytes() as u64,
+                got: *got as u64,
+            },
+            Err(error) => graven_io::Error::Os {
+                operation: graven_io::Operation::Read,
+                path: path.clone(),
+                offset: page.offset_bytes(),
+                length: class.bytes() as u64,
+                source: error.raw_os_error().map_or_else(
+                    || std::io::Error::from(error.kind()),
+                    std::io::Error::from_raw_os_error,
+                ),
+            },
+        };
+        Error::Io {
+            file: path,
+            page,
+            operation: "read",
+            source: Arc::new(source),
+        }
+    }
+
+    /// Drives every lane with reads under way; whether anything arrived. Waits for one read if there are any
+    /// and `wait` says so.
+    pub(crate) fn drive_all(&self, wait: Wait) -> bool {
+        let mut arrived = 0;
+        let files = self.open_files();
+        for file in &files {
+            for (index, lane) in file.lanes.iter().enumerate() {
+                if lane.in_flight() > 0 {
+                    arrived += self
+                        .drive(file, index as u16, Wait::None, || false)
+                        .unwrap_or(0);
+                }
+            }
+        }
+        if arrived > 0 || wait == Wait::None {
+            return arrived > 0;
+        }
+        files.iter().any(|file| {
+            file.lanes.iter().enumerate().any(|(index, lane)| {
+                lane.in_flight() > 0
+                    && self.drive(file, index as u16, wait, || false).unwrap_or(0) > 0
+            })
+        })
+    }
+}

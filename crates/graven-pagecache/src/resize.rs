@@ -1,0 +1,371 @@
+//! Changing a running cache: its limit, its policy, its files; and what it holds.
+//!
+//! # How it works
+//! Lowering the limit evicts and gives extents back until reservations fit, under load, and puts the old limit back
+//! if that does not succeed in time. Raising it maps more address space behind the arena. A new policy is told of
+//! every resident page under the core lock, then takes the old one's place. Operators that reserve from a full
+//! budget get memory by the same path ([`Reclaim`]), down to a floor.
+//!
+//! # Invariants
+//! * PC-21: a failed resize leaves the limit as it was.
+//! * PC-22: the cache never gives up its last frames to operators: an eighth of the limit, at least 512 KiB, stays.
+
+use crate::budget::Reclaim;
+use crate::cache::{PageCache, build_policy};
+use crate::config::MIN_BUDGET_BYTES;
+use crate::core::{By, Core, Incoming};
+use crate::error::{Error, Result};
+use crate::page_kind::PageKind;
+use crate::page_ref::{FileId, PageRef, SizeClass};
+use crate::slots::{FLAG_ORDERED, PageKey};
+use crate::stats::CacheStats;
+use crate::wait::PROGRESS;
+use crate::word::{self, state};
+use graven_io::Wait;
+use graven_policy::{Admission, FrameIdx, Hint, PageId};
+use std::sync::atomic::Ordering;
+use std::time::Instant;
+
+/// Overdraft of small pools in bytes, and the share that larger ones get.
+const OVERDRAFT_BYTES: u64 = 1 << 20;
+const OVERDRAFT_SHARE: u64 = 64;
+
+/// Bytes by which frames may pass the limit when every frame is pinned by threads that want one more.
+pub(crate) fn overdraft_bytes(limit: u64) -> u64 {
+    (limit / OVERDRAFT_SHARE).max(OVERDRAFT_BYTES)
+}
+
+/// Bytes charged at once for what grows with the arena but is not counted piece by piece.
+pub(crate) fn fixed_bytes(arena_bytes: u64) -> u64 {
+    // Four bytes for every unit lead from frames to slots; the cache itself is a few tens of KiB.
+    (16 << 10) + arena_bytes / crate::UNIT_BYTES as u64 * 4
+}
+
+/// What is pinned.
+#[derive(Default)]
+pub(crate) struct Pinned {
+    pub(crate) pages: u64,
+    pub(crate) bytes: u64,
+    pub(crate) per_kind: Vec<(PageKind, u64)>,
+}
+
+impl PageCache {
+    /// Sets the memory limit of the cache's budget; shrinking gives memory back to the system before it returns.
+    ///
+    /// # Errors
+    /// [`Error::TooSmall`] below 1 MiB; [`Error::CannotShrink`] naming the holders when pins or operators keep
+    /// too much; [`Error::Map`]. The limit is unchanged then.
+    pub fn resize(&self, bytes: u64) -> Result<()> {
+        if bytes < MIN_BUDGET_BYTES {
+            return Err(Error::TooSmall {
+                bytes,
+                minimum: MIN_BUDGET_BYTES,
+            });
+        }
+        let from = self.budget().limit();
+        if bytes > from && !self.is_synchronous() {
+            let mut core = self.core().lock();
+            core.arena.grow(bytes + overdraft_bytes(bytes))?;
+            let more = fixed_bytes(bytes).saturating_sub(fixed_bytes(from));
+            core.bookkeeping.force_grow(more);
+        }
+        self.budget().set_limit(bytes);
+        if let Err(error) = self.shrink_to_limit(from, bytes) {
+            self.budget().set_limit(from);
+            return Err(error);
+        }
+        let mut core = self.core().lock();
+        core.policy.resize(bytes);
+        PROGRESS.made();
+        Ok(())
+    }
+
+    fn shrink_to_limit(&self, from: u64, to: u64) -> Result<()> {
+        let deadline = Instant::now() + self.frame_wait();
+        let _starving = PROGRESS.starve();
+        loop {
+            let epoch = PROGRESS.epoch();
+            let mut core = self.core().lock();
+            if self.budget().used() > to {
+                let empty = self.tables().empty_pieces();
+                core.empty_pieces.extend(empty);
+            }
+            self.settle(&mut core, By::Fault);
+            drop(core);
+            let used = self.budget().used();
+            if used <= to {
+                return Ok(());
+            }
+            if self.drive_all(Wait::AtLeast(1)) {
+                continue;
+            }
+            if Instant::now() >= deadline {
+                return Err(Error::CannotShrink {
+                    from,
+                    to,
+                    used,
+                    holders: self.holders(),
+                });
+            }
+            PROGRESS.wait(epoch, deadline);
+        }
+    }
+
+    /// Changes the replacement policy while running; no page is lost.
+    ///
+    /// # Errors
+    /// [`Error::Policy`]; the old policy stays then.
+    pub fn set_policy(&self, spec: &str) -> Result<()> {
+        let (mut policy, mode) = build_policy(
+            spec,
+            self.budget().limit(),
+            self.seed(),
+            self.is_synchronous(),
+        )?;
+        let mut core = self.core().lock();
+        for slot in 0..core.slots().count() {
+            let bound = core.slots().get(slot);
+            if let Some(page) = bound.page()
+                && bound.has(FLAG_ORDERED)
+            {
+                let admission = policy.on_miss(PageId(page.0));
+                policy.on_load(
+                    &core.frames,
+                    FrameIdx(slot),
+                    PageId(page.0),
+                    Hint::Normal,
+                    admission,
+                );
+            }
+        }
+        core.policy = policy;
+        self.set_hit_mode(mode);
+        spec.clone_into(&mut self.spec().lock());
+        Ok(())
+    }
+
+    /// Drops every page that is not in use; returns how many those were. Memory stays with the cache.
+    pub fn drop_all(&self) -> u64 {
+        while self.drive_all(Wait::AtLeast(1)) {}
+        let mut core = self.core().lock();
+        let slots = 0..core.slots().count();
+        slots
+            .filter(|slot| self.remove_unused(&mut core, *slot))
+            .count() as u64
+    }
+
+    /// Drops a page that has been freed in its file, together with what the policy remembers of it.
+    ///
+    /// # Errors
+    /// [`Error::InUse`] while it is pinned; [`Error::UnknownFile`].
+    pub fn drop_page(&self, file: FileId, page: PageRef) -> Result<()> {
+        let state = self.file(file)?;
+        let entry = self.tables().entry(file.0, page.unit())?;
+        let mut round = 0;
+        loop {
+            let seen = entry.word().load(Ordering::Acquire);
+            match word::state_of(seen) {
+                state::ABSENT => break,
+                state::RESIDENT | state::ARRIVED => {
+                    let mut core = self.core().lock();
+                    if let Some(slot) = core.slots().of_frame(word::place_of(seen).frame()) {
+                        self.remove_unused(&mut core, slot);
+                    }
+                }
+                _ if word::pins_of(seen) > 0 => {
+                    return Err(Error::InUse {
+                        what: page.to_string(),
+                        pinned_pages: 1,
+                    });
+                }
+                _ => self.await_change(&state, entry, seen, &mut round)?,
+            }
+        }
+        self.core()
+            .lock()
+            .policy
+            .forget(PageId(PageKey::new(file.0, page.unit()).0));
+        Ok(())
+    }
+
+    /// Forgets `file` and drops its pages. Nobody may use `id` while or after this is called.
+    ///
+    /// # Errors
+    /// [`Error::InUse`] while a page of it is pinned; [`Error::UnknownFile`].
+    pub fn remove_file(&self, id: FileId) -> Result<()> {
+        let file = self.file(id)?;
+        for index in 0..file.lanes.len() {
+            while file.lanes[index].in_flight() > 0 {
+                self.drive(&file, index as u16, Wait::AtLeast(1), || false)?;
+            }
+        }
+        let mut core = self.core().lock();
+        let mut left = 0;
+        for slot in 0..core.slots().count() {
+            let is_of_file = core
+                .slots()
+                .get(slot)
+                .page()
+                .is_some_and(|page| page.file() == id.0);
+            if is_of_file && !self.remove_unused(&mut core, slot) {
+                left += 1;
+            }
+        }
+        if left > 0 {
+            return Err(Error::InUse {
+                what: file.file.path().display().to_string(),
+                pinned_pages: left,
+            });
+        }
+        self.forget_file(id);
+        self.tables().remove_file(id.0);
+        Ok(())
+    }
+
+    /// Removes the page in `slot` if nobody uses it.
+    fn remove_unused(&self, core: &mut Core, slot: u32) -> bool {
+        let bound = core.slots().get(slot);
+        let (Some(entry), place) = (bound.entry(), bound.place()) else {
+            return false;
+        };
+        let seen = entry.word().load(Ordering::Acquire);
+        if word::place_of(seen) != place
+            || !word::is_claimable(seen)
+            || !word::claim(entry.word(), seen)
+        {
+            return false;
+        }
+        self.remove_owned(core, slot);
+        true
+    }
+
+    /// Counters and sizes.
+    #[must_use]
+    pub fn stats(&self) -> CacheStats {
+        let pinned = self.pinned();
+        let core = self.core().lock();
+        let totals = self.totals();
+        CacheStats {
+            per_kind: self.counters().sum(),
+            resident_pages: core.resident_pages,
+            resident_bytes: core.resident_bytes,
+            pinned_pages: pinned.pages,
+            pinned_bytes: pinned.bytes,
+            frame_bytes: core.held.bytes(),
+            free_bytes: core.free_bytes(),
+            table_bytes: self.tables().charged_bytes(),
+            bookkeeping_bytes: core.bookkeeping.bytes(),
+            reads: totals.reads.load(Ordering::Relaxed),
+            read_bytes: totals.read_bytes.load(Ordering::Relaxed),
+            relocations: core.relocations,
+            policy_hits_applied: totals.applied.load(Ordering::Relaxed),
+            policy_hits_dropped: totals.dropped.load(Ordering::Relaxed),
+            policy: self.spec().lock().clone(),
+        }
+    }
+
+    /// Recounts every structure; for tests and `graven check`. Exact only while nobody else uses the cache.
+    ///
+    /// # Errors
+    /// A sentence naming the broken invariant.
+    pub fn check(&self) -> std::result::Result<(), String> {
+        let core = self.core().lock();
+        core.check()?;
+        for slot in 0..core.slots().count() {
+            let bound = core.slots().get(slot);
+            let (Some(page), Some(entry)) = (bound.page(), bound.entry()) else {
+                continue;
+            };
+            let word = entry.word().load(Ordering::Acquire);
+            if word::place_of(word) != bound.place() {
+                return Err(format!(
+                    "PC-9: slot {slot} holds {page:?}, whose word {word:#x} names another frame"
+                ));
+            }
+            let found = self.tables().lookup(page.file(), page.unit());
+            if !found.is_some_and(|found| std::ptr::eq(found, entry.word())) {
+                return Err(format!("PC-9: {page:?} is not found by its own name"));
+            }
+        }
+        Ok(())
+    }
+
+    /// What is pinned now.
+    pub(crate) fn pinned(&self) -> Pinned {
+        let mut pinned = Pinned::default();
+        let mut bytes = [0; PageKind::SLOTS];
+        for slot in 0..self.slots().count() {
+            let bound = self.slots().get(slot);
+            let Some(entry) = bound.entry() else { continue };
+            if word::pins_of(entry.word().load(Ordering::Acquire)) > 0 {
+                let size = (crate::UNIT_BYTES as u64) << bound.place().class();
+                pinned.pages += 1;
+                pinned.bytes += size;
+                bytes[bound.kind().map_or(0, PageKind::index)] += size;
+            }
+        }
+        let of_kind = |kind: &PageKind| (*kind, bytes[kind.index()]);
+        pinned.per_kind = PageKind::ALL
+            .iter()
+            .map(of_kind)
+            .filter(|(_, bytes)| *bytes > 0)
+            .collect();
+        pinned
+    }
+
+    /// Pages whose reads are under way.
+    pub(crate) fn reading_pages(&self) -> usize {
+        let is_reading = |slot: u32| {
+            let entry = self.slots().get(slot).entry();
+            entry.is_some_and(|entry| {
+                word::state_of(entry.word().load(Ordering::Acquire)) == state::READING
+            })
+        };
+        (0..self.slots().count())
+            .filter(|slot| is_reading(*slot))
+            .count()
+    }
+
+    /// A frame beyond the limit, for a thread that waited in vain: the threads that pin all frames may be
+    /// waiting for one more each. Paid back by the next faults that find something to evict.
+    pub(crate) fn overdraw(&self, incoming: &Incoming, admission: Admission) -> Option<u32> {
+        let mut core = self.core().lock();
+        let limit = self.budget().limit();
+        let bytes = core.arena.extent_bytes();
+        if incoming.class > SizeClass::KIB_64
+            || self.is_synchronous()
+            || self.budget().used() + bytes > limit + overdraft_bytes(limit)
+            || !core.arena.can_commit()
+        {
+            return None;
+        }
+        core.held.force_grow(bytes);
+        core.arena.commit();
+        let slot = core.form(incoming.class)?;
+        core.install(slot, incoming, admission);
+        Some(slot)
+    }
+}
+
+impl Reclaim for PageCache {
+    fn reclaim(&self, bytes: u64) -> u64 {
+        if self.is_synchronous() {
+            return 0;
+        }
+        let floor = (self.budget().limit() / 8).max(512 << 10);
+        let mut given = 0;
+        let mut core = self.core().lock();
+        while given < bytes {
+            if self.give_back_piece(&mut core) {
+                given += crate::table::PIECE_BYTES;
+            } else if core.held.bytes() >= floor + core.arena.extent_bytes()
+                && self.shrink_by_extent(&mut core, By::Fault)
+            {
+                given += core.arena.extent_bytes();
+            } else {
+                break;
+            }
+        }
+        given
+    }
+}

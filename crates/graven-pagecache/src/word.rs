@@ -1,0 +1,370 @@
+//! The entry word: where a page is and who may do what with it, in one atomic word.
+//!
+//! # How it works
+//! Every 4 KiB unit of a file has one word in the page table; a page uses the word of its first unit.
+//! ```text
+//! | 63..56 state | 55..53 usage | 52..32 version | 31..28 class | 27..0 frame |
+//!
+//!                     reserve            start_read             arrive
+//!  ABSENT (word 0) ------------> RESERVED ---------> READING ------------> ARRIVED
+//!        ^                                                              begin_verify |  ^
+//!        |  clear: CLAIMED, and RESERVED, READING, EXCLUSIVE that failed             v  |
+//!        +------------------------------------------------------------------- EXCLUSIVE |
+//!        |                                                          publish(pins) |     |
+//!     CLAIMED <--- claim: no pins, or ARRIVED ----- RESIDENT + pins <-------------+     |
+//!                                                   try_pin, unpin; lock and unlock ----+
+//! ```
+//! The *usage* bits serve the counting policies; they change in any state by compare-and-swap, so owners of a
+//! word move its state by adding and subtracting, never by storing (except to zero). The *version* comes from
+//! a counter of the cache at every load and grows when an exclusive lock is taken and when it is released. An
+//! optimistic reader compares version, class and frame before and after.
+//!
+//! # Invariants
+//! * PC-7: a word is zero exactly when its page has no frame, no fault under way and no victim under way.
+//! * PC-8: at most one thread owns a word in RESERVED, READING (a lane or a thread), EXCLUSIVE or CLAIMED.
+//! * PC-9: a frame is reused only after the word that named it became zero (or names another frame).
+//! * PC-10: the version of a word that is not zero is not zero.
+//!
+//! # Concurrency
+//! `publish` releases the frame's bytes, `try_pin` and the first load of an optimistic read acquire them.
+//! `clear` is followed by a full fence before the frame is written again, and an optimistic reader fences
+//! before its second load, so that a reader that saw bytes of the next page also sees the changed word.
+//! The functions are generic over [`Word`] so that the model checker runs exactly this code.
+//!
+//! # Source
+//! Viktor Leis and others, "Virtual-Memory Assisted Buffer Management", SIGMOD 2023, section 3 (state and
+//! version in one word). Deviation: usage bits and frame number in the same word, see the table of costs in
+//! `docs/internals/page-cache.md`.
+
+use std::sync::atomic::{AtomicU64, Ordering, fence};
+
+/// The operations on an atomic word; the model checker brings its own.
+pub(crate) trait Word {
+    fn load(&self, order: Ordering) -> u64;
+    fn store(&self, value: u64, order: Ordering);
+    fn compare_exchange(
+        &self,
+        current: u64,
+        new: u64,
+        success: Ordering,
+        failure: Ordering,
+    ) -> Result<u64, u64>;
+    fn add(&self, amount: u64, order: Ordering) -> u64;
+    fn fence(order: Ordering);
+}
+
+impl Word for AtomicU64 {
+    #[inline(always)]
+    fn load(&self, order: Ordering) -> u64 {
+        self.load(order)
+    }
+    #[inline(always)]
+    fn store(&self, value: u64, order: Ordering) {
+        self.store(value, order);
+    }
+    #[inline(always)]
+    fn compare_exchange(
+        &self,
+        current: u64,
+        new: u64,
+        success: Ordering,
+        failure: Ordering,
+    ) -> Result<u64, u64> {
+        self.compare_exchange(current, new, success, failure)
+    }
+    #[inline(always)]
+    fn add(&self, amount: u64, order: Ordering) -> u64 {
+        self.fetch_add(amount, order)
+    }
+    #[inline(always)]
+    fn fence(order: Ordering) {
+        fence(order);
+    }
+}
+
+const STATE_SHIFT: u32 = 56;
+const STATE_ONE: u64 = 1 << STATE_SHIFT;
+const USAGE_SHIFT: u32 = 53;
+const USAGE_ONE: u64 = 1 << USAGE_SHIFT;
+const USAGE_MASK: u64 = 7 << USAGE_SHIFT;
+const VERSION_SHIFT: u32 = 32;
+/// Bits of the version.
+pub(crate) const VERSION_BITS: u32 = 21;
+const VERSION_MASK: u64 = ((1 << VERSION_BITS) - 1) << VERSION_SHIFT;
+/// What an optimistic reader compares: version, class and frame.
+const SAME_MASK: u64 = USAGE_ONE - 1;
+const CLASS_SHIFT: u32 = 28;
+/// Bits of the frame number, in units of 4 KiB: pools of up to 1 TiB.
+pub(crate) const FRAME_BITS: u32 = 28;
+const FRAME_MASK: u64 = (1 << FRAME_BITS) - 1;
+
+const _: () = assert!(VERSION_SHIFT + VERSION_BITS == USAGE_SHIFT);
+const _: () = assert!(FRAME_BITS == CLASS_SHIFT);
+
+/// State of a word.
+pub(crate) mod state {
+    /// Nothing is known of the page; the whole word is zero.
+    pub(crate) const ABSENT: u64 = 0;
+    /// In its frame, no pins; plus n for n pins.
+    pub(crate) const RESIDENT: u64 = 1;
+    /// In its frame with as many pins as fit.
+    pub(crate) const PINNED_MAX: u64 = 249;
+    /// Read but not verified; nobody has used it yet.
+    pub(crate) const ARRIVED: u64 = 250;
+    /// Being read into its frame.
+    pub(crate) const READING: u64 = 251;
+    /// Being written back: readable, not writable, cannot be pinned.
+    pub(crate) const WRITING: u64 = 252;
+    /// One thread may change it (or verifies it).
+    pub(crate) const EXCLUSIVE: u64 = 253;
+    /// Chosen as a victim.
+    pub(crate) const CLAIMED: u64 = 254;
+    /// A fault wants a frame for it.
+    pub(crate) const RESERVED: u64 = 255;
+}
+
+/// Where a page lies: class and frame number, as in the low half of the word.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Place(pub(crate) u32);
+
+impl Place {
+    pub(crate) fn new(class: u8, frame: u32) -> Place {
+        debug_assert!(u64::from(frame) <= FRAME_MASK);
+        Place(u32::from(class) << CLASS_SHIFT | frame)
+    }
+
+    pub(crate) fn class(self) -> u8 {
+        (self.0 >> CLASS_SHIFT) as u8
+    }
+
+    pub(crate) fn frame(self) -> u32 {
+        self.0 & FRAME_MASK as u32
+    }
+}
+
+#[inline(always)]
+pub(crate) fn state_of(word: u64) -> u64 {
+    word >> STATE_SHIFT
+}
+
+#[inline(always)]
+pub(crate) fn usage_of(word: u64) -> u8 {
+    ((word & USAGE_MASK) >> USAGE_SHIFT) as u8
+}
+
+pub(crate) fn version_of(word: u64) -> u32 {
+    ((word & VERSION_MASK) >> VERSION_SHIFT) as u32
+}
+
+#[inline(always)]
+pub(crate) fn place_of(word: u64) -> Place {
+    Place(word as u32)
+}
+
+#[inline(always)]
+pub(crate) fn frame_of(word: u64) -> u64 {
+    word & FRAME_MASK
+}
+
+/// Whether the page of `word` has class `class`.
+#[inline(always)]
+pub(crate) fn is_class(word: u64, class: u8) -> bool {
+    (word as u32) >> CLASS_SHIFT == u32::from(class)
+}
+
+/// Whether bytes of the page may be read optimistically.
+#[inline(always)]
+pub(crate) fn is_readable(word: u64) -> bool {
+    state_of(word).wrapping_sub(state::RESIDENT) <= state::PINNED_MAX - state::RESIDENT
+}
+
+/// Whether one more pin may be taken.
+#[inline(always)]
+pub(crate) fn is_pinnable(word: u64) -> bool {
+    state_of(word).wrapping_sub(state::RESIDENT) < state::PINNED_MAX - state::RESIDENT
+}
+
+/// Number of pins.
+pub(crate) fn pins_of(word: u64) -> u64 {
+    if is_readable(word) {
+        state_of(word) - state::RESIDENT
+    } else {
+        0
+    }
+}
+
+/// Whether nobody could be reading, writing or pinning the page.
+pub(crate) fn is_claimable(word: u64) -> bool {
+    matches!(state_of(word), state::RESIDENT | state::ARRIVED)
+}
+
+/// The version after `version` in a width of `bits`: never zero (PC-10).
+pub(crate) const fn next_version(version: u32, bits: u32) -> u32 {
+    let next = (version + 1) & ((1 << bits) - 1);
+    if next == 0 { 1 } else { next }
+}
+
+/// Whether an optimistic reader that loaded `before` may believe what it read.
+#[inline(always)]
+pub(crate) fn is_same<W: Word>(word: &W, before: u64) -> bool {
+    W::fence(Ordering::Acquire);
+    word.load(Ordering::Relaxed) & SAME_MASK == before & SAME_MASK
+}
+
+/// Takes one pin of the page seen as `seen` (which must be pinnable) and counts the use up to `usage_max`.
+#[inline(always)]
+pub(crate) fn try_pin<W: Word>(word: &W, seen: u64, usage_max: u8) -> Result<u64, u64> {
+    debug_assert!(is_pinnable(seen));
+    let mut new = seen + STATE_ONE;
+    if usage_of(seen) < usage_max {
+        new += USAGE_ONE;
+    }
+    word.compare_exchange(seen, new, Ordering::Acquire, Ordering::Acquire)
+        .map(|_| new)
+}
+
+/// Gives one pin back; returns whether it was the last.
+#[inline(always)]
+pub(crate) fn unpin<W: Word>(word: &W) -> bool {
+    // Sequentially consistent: the caller looks for starving threads next, which look for pins after they
+    // made themselves known.
+    let before = word.add(STATE_ONE.wrapping_neg(), Ordering::SeqCst);
+    debug_assert!(pins_of(before) > 0, "PC-8: a pin is given back once");
+    state_of(before) == state::RESIDENT + 1
+}
+
+/// Counts a use of the page seen as `seen`; may be lost.
+#[inline(always)]
+pub(crate) fn touch<W: Word>(word: &W, seen: u64, usage_max: u8) {
+    if usage_of(seen) < usage_max {
+        let _ = word.compare_exchange(seen, seen + USAGE_ONE, Ordering::Relaxed, Ordering::Relaxed);
+    }
+}
+
+/// Stores a usage count while the word still names `place`; a concurrent change of state is retried.
+pub(crate) fn set_usage<W: Word>(word: &W, place: Place, usage: u8) {
+    let mut seen = word.load(Ordering::Relaxed);
+    while place_of(seen) == place && seen != 0 && usage_of(seen) != usage {
+        let new = seen & !USAGE_MASK | u64::from(usage.min(7)) << USAGE_SHIFT;
+        match word.compare_exchange(seen, new, Ordering::Relaxed, Ordering::Relaxed) {
+            Ok(_) => return,
+            Err(now) => seen = now,
+        }
+    }
+}
+
+/// Makes the caller the one who brings the page in; `false` if somebody was earlier.
+pub(crate) fn reserve<W: Word>(word: &W, version: u32) -> bool {
+    debug_assert!(version != 0, "PC-10");
+    let new = state::RESERVED << STATE_SHIFT | u64::from(version) << VERSION_SHIFT;
+    word.compare_exchange(0, new, Ordering::AcqRel, Ordering::Relaxed)
+        .is_ok()
+}
+
+/// RESERVED to READING: the page now has a frame. Only the owner calls this.
+pub(crate) fn start_read<W: Word>(word: &W, place: Place) {
+    let before = word.load(Ordering::Relaxed);
+    debug_assert_eq!(state_of(before), state::RESERVED, "PC-8");
+    // Nobody else changes a reserved word: it names no frame.
+    word.store(
+        before - (state::RESERVED - state::READING) * STATE_ONE | u64::from(place.0),
+        Ordering::Release,
+    );
+}
+
+/// READING to ARRIVED: the bytes are in the frame.
+pub(crate) fn arrive<W: Word>(word: &W) {
+    let before = word.add(STATE_ONE.wrapping_neg(), Ordering::SeqCst);
+    debug_assert_eq!(state_of(before), state::READING, "PC-8");
+}
+
+/// ARRIVED to EXCLUSIVE: the caller verifies the page and publishes or clears it.
+pub(crate) fn begin_verify<W: Word>(word: &W, seen: u64) -> bool {
+    debug_assert_eq!(state_of(seen), state::ARRIVED);
+    let new = seen + (state::EXCLUSIVE - state::ARRIVED) * STATE_ONE;
+    word.compare_exchange(seen, new, Ordering::Acquire, Ordering::Relaxed)
+        .is_ok()
+}
+
+/// EXCLUSIVE or READING to RESIDENT with `pins` pins. Only the owner calls this.
+pub(crate) fn publish<W: Word>(word: &W, pins: u64) {
+    let from = state_of(word.load(Ordering::Relaxed));
+    debug_assert!(
+        from == state::EXCLUSIVE || from == state::READING,
+        "PC-8: state {from}"
+    );
+    let step = (state::RESIDENT + pins)
+        .wrapping_sub(from)
+        .wrapping_mul(STATE_ONE);
+    word.add(step, Ordering::SeqCst);
+}
+
+/// RESIDENT without pins, or ARRIVED, to CLAIMED.
+pub(crate) fn claim<W: Word>(word: &W, seen: u64) -> bool {
+    debug_assert!(is_claimable(seen));
+    let new = seen & (STATE_ONE - 1) | state::CLAIMED << STATE_SHIFT;
+    word.compare_exchange(seen, new, Ordering::Acquire, Ordering::Relaxed)
+        .is_ok()
+}
+
+/// Makes the page absent. Only the owner of a RESERVED, READING, EXCLUSIVE or CLAIMED word calls this, and
+/// does so before the frame is used for anything else (PC-9).
+pub(crate) fn clear<W: Word>(word: &W) {
+    debug_assert!(
+        state_of(word.load(Ordering::Relaxed)) >= state::READING,
+        "PC-8"
+    );
+    word.store(0, Ordering::SeqCst);
+    W::fence(Ordering::SeqCst);
+}
+
+/// RESIDENT without pins to EXCLUSIVE; optimistic readers under way will fail.
+pub(crate) fn try_lock<W: Word>(word: &W, seen: u64) -> bool {
+    debug_assert_eq!(state_of(seen), state::RESIDENT);
+    let new = with_next_version(seen) & (STATE_ONE - 1) | state::EXCLUSIVE << STATE_SHIFT;
+    let locked = word
+        .compare_exchange(seen, new, Ordering::AcqRel, Ordering::Relaxed)
+        .is_ok();
+    if locked {
+        W::fence(Ordering::SeqCst);
+    }
+    locked
+}
+
+/// EXCLUSIVE to `state` (RESIDENT without pins, or ARRIVED) at `place`, with a new version. Only the owner
+/// calls this.
+pub(crate) fn unlock<W: Word>(word: &W, place: Place, state: u64) {
+    let mut seen = word.load(Ordering::Relaxed);
+    loop {
+        debug_assert_eq!(state_of(seen), self::state::EXCLUSIVE, "PC-8");
+        let moved = with_next_version(seen) & !0xffff_ffff | u64::from(place.0);
+        let new = moved & (STATE_ONE - 1) | state << STATE_SHIFT;
+        match word.compare_exchange(seen, new, Ordering::SeqCst, Ordering::Relaxed) {
+            Ok(_) => return,
+            Err(now) => seen = now,
+        }
+    }
+}
+
+/// CLAIMED to WRITING: a dirty victim is written back; optimistic readers may go on.
+pub(crate) fn begin_write<W: Word>(word: &W) {
+    let before = word.add(
+        (state::WRITING.wrapping_sub(state::CLAIMED)).wrapping_mul(STATE_ONE),
+        Ordering::AcqRel,
+    );
+    debug_assert_eq!(state_of(before), state::CLAIMED, "PC-8");
+}
+
+/// WRITING to RESIDENT without pins (the page is clean now, or its writing failed). Only the owner calls this.
+pub(crate) fn end_write<W: Word>(word: &W) {
+    let before = word.add(
+        (state::RESIDENT.wrapping_sub(state::WRITING)).wrapping_mul(STATE_ONE),
+        Ordering::SeqCst,
+    );
+    debug_assert_eq!(state_of(before), state::WRITING, "PC-8");
+}
+
+fn with_next_version(word: u64) -> u64 {
+    let next = next_version(version_of(word), VERSION_BITS);
+    word & !VERSION_MASK | u64::from(next) << VERSION_SHIFT
+}

@@ -1,0 +1,207 @@
+//! Pages come in, stay, go and come back; every way of access agrees.
+
+use crate::support::{
+    KIND, Rng, cache_over, cache_with, check, file_of, mixed_file, settle_and_check, word_of,
+};
+use graven_pagecache::{Damage, Error, FileId, PageKind, PageRef, Scope, SizeClass};
+use std::sync::Arc;
+
+/// Goal: each way of access gives the page's own bytes, with a pool that holds everything and one that does not.
+#[test]
+fn every_access_gives_the_pages_own_bytes() {
+    for bytes in [1 << 20, 16 << 20, 128 << 20] {
+        let (file, pages) = file_of(SizeClass::KIB_64, 100);
+        let (cache, id) = cache_over(bytes, file);
+        for round in 0..3 {
+            for page in &pages {
+                check(&cache.pin(id, *page, KIND).unwrap(), *page);
+                let first = cache.read(id, *page, KIND, |view| view.u64_at(8)).unwrap();
+                assert_eq!(first, word_of(*page, 8));
+            }
+            cache
+                .fix_many(id, &pages, KIND, |index, pin| {
+                    check(&pin, pages[index]);
+                    Ok::<(), Error>(())
+                })
+                .unwrap();
+            assert!(round > 0 || cache.stats().per_kind[KIND].faults >= 100);
+        }
+        settle_and_check(&cache);
+        let resident = cache.stats().resident_pages;
+        assert_eq!(cache.drop_all(), resident);
+        settle_and_check(&cache);
+    }
+}
+
+/// Goal: all size classes share one pool, in any order, at the smallest and at a middle size.
+#[test]
+fn classes_share_the_pool() {
+    let mut rng = Rng(3);
+    for (bytes, largest) in [(1 << 20, 5), (24 << 20, 11), (80 << 20, 11)] {
+        let classes: Vec<SizeClass> = (0..60)
+            .map(|_| SizeClass::new(rng.below(largest) as u8).unwrap())
+            .collect();
+        let (file, pages) = mixed_file(&classes);
+        let (cache, id) = cache_over(bytes, file);
+        for _ in 0..600 {
+            let page = pages[rng.below(pages.len())];
+            check(&cache.pin(id, page, KIND).unwrap(), page);
+        }
+        settle_and_check(&cache);
+    }
+}
+
+/// Goal: hits, faults and bytes are counted per kind, prefetched pages count as faults once, scopes see it.
+#[test]
+fn counters_tell_what_happened() {
+    let (file, pages) = file_of(SizeClass::MIN, 64);
+    let (cache, id) = cache_over(4 << 20, file);
+    let scope = Scope::start();
+    assert_eq!(cache.prefetch(id, &pages[..32], KIND), 32);
+    for page in &pages {
+        check(&cache.pin(id, *page, KIND).unwrap(), *page);
+    }
+    for page in &pages {
+        cache.read(id, *page, KIND, |view| view.u8_at(0)).unwrap();
+    }
+    let mine = scope.finish();
+    let stats = cache.stats();
+    assert_eq!(stats.per_kind[KIND], mine[KIND]);
+    assert_eq!((mine[KIND].faults, mine[KIND].hits), (64, 64));
+    assert_eq!(mine[KIND].bytes_read, 64 * 4096);
+    assert!(
+        stats.reads < 64,
+        "neighbours travel together: {} reads",
+        stats.reads
+    );
+    assert_eq!(mine.total().hits, 64);
+    assert_eq!(stats.resident_pages, 64);
+}
+
+/// Goal: wrong references and accesses are errors that name file, page, kind, expected and found.
+#[test]
+fn wrong_references_are_errors() {
+    let (file, pages) = file_of(SizeClass::KIB_64, 4);
+    let (cache, id) = cache_over(4 << 20, file);
+    let wrong_kind = cache.pin(id, pages[0], PageKind::NodeColumn).unwrap_err();
+    assert!(
+        matches!(
+            wrong_kind,
+            Error::Damaged {
+                damage: Damage::Kind { found: 5, .. },
+                ..
+            }
+        ),
+        "{wrong_kind}"
+    );
+    let text = wrong_kind.to_string();
+    assert!(
+        text.contains("pages")
+            && text.contains("node column")
+            && text.contains("64 KiB page at byte 0"),
+        "{text}"
+    );
+    let inside = PageRef::new(SizeClass::MIN, pages[1].unit() + 3);
+    assert!(matches!(
+        cache.pin(id, inside, KIND),
+        Err(Error::Damaged {
+            damage: Damage::Checksum { .. },
+            ..
+        })
+    ));
+    let beyond = PageRef::new(SizeClass::KIB_64, pages[3].unit() + 1);
+    assert!(matches!(
+        cache.pin(id, beyond, KIND),
+        Err(Error::BeyondEnd { .. })
+    ));
+    assert!(matches!(
+        cache.pin(id, PageRef::new(SizeClass::MIN, PageRef::MAX_UNIT), KIND),
+        Err(Error::BeyondEnd { .. })
+    ));
+    assert!(matches!(
+        cache.pin(FileId(9), pages[0], KIND),
+        Err(Error::UnknownFile(FileId(9)))
+    ));
+    let _held = cache.pin(id, pages[0], KIND).unwrap();
+    let smaller = PageRef::new(SizeClass::MIN, pages[0].unit());
+    assert!(matches!(
+        cache.pin(id, smaller, KIND),
+        Err(Error::Damaged {
+            damage: Damage::Class { .. },
+            ..
+        })
+    ));
+    let overrun = cache
+        .read(id, pages[0], KIND, |view| view.u64_at(1 << 20))
+        .unwrap_err();
+    assert!(
+        matches!(
+            overrun,
+            Error::Damaged {
+                damage: Damage::OutOfBounds { .. },
+                ..
+            }
+        ),
+        "{overrun}"
+    );
+    assert_eq!(cache.prefetch(id, &[beyond], KIND), 0);
+}
+
+/// Goal: a file can be removed when nobody uses it, and another takes its place with other pages.
+#[test]
+fn files_come_and_go() {
+    let cache = cache_with(2 << 20, |_| ());
+    for round in 0..20 {
+        let (file, pages) = file_of(SizeClass::KIB_64, 3 + round);
+        let id = cache.add_file(Arc::new(file)).unwrap();
+        let pin = cache.pin(id, pages[2], KIND).unwrap();
+        cache.prefetch(id, &pages, KIND);
+        assert!(matches!(
+            cache.remove_file(id),
+            Err(Error::InUse {
+                pinned_pages: 1,
+                ..
+            })
+        ));
+        check(&pin, pages[2]);
+        drop(pin);
+        cache.remove_file(id).unwrap();
+        assert!(matches!(
+            cache.pin(id, pages[0], KIND),
+            Err(Error::UnknownFile(_))
+        ));
+        settle_and_check(&cache);
+    }
+    assert_eq!(cache.stats().resident_pages, 0);
+}
+
+/// Goal: a freed page is dropped, its place can be read again as a page of another class.
+#[test]
+fn freed_pages_change_their_class() {
+    let (file, pages) = file_of(SizeClass::KIB_64, 2);
+    let (cache, id) = cache_over(2 << 20, file.clone());
+    let pin = cache.pin(id, pages[0], KIND).unwrap();
+    assert!(matches!(
+        cache.drop_page(id, pages[0]),
+        Err(Error::InUse { .. })
+    ));
+    drop(pin);
+    cache.drop_page(id, pages[0]).unwrap();
+    let small = PageRef::new(SizeClass::MIN, 0);
+    graven_io::File::write_all_at(&file, &crate::support::content(small), 0).unwrap();
+    check(&cache.pin(id, small, KIND).unwrap(), small);
+    settle_and_check(&cache);
+}
+
+/// Goal: pins outlive their cache and stay readable.
+#[test]
+fn pins_may_outlive_the_cache() {
+    let (file, pages) = file_of(SizeClass::KIB_64, 3);
+    let (cache, id) = cache_over(2 << 20, file);
+    let pin = cache.pin(id, pages[1], KIND).unwrap();
+    drop(cache);
+    check(&pin, pages[1]);
+    std::thread::spawn(move || check(&pin, pages[1]))
+        .join()
+        .unwrap();
+}

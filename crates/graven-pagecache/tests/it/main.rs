@@ -1,0 +1,7 @@
+//! Integration tests of the page cache: what it promises, and the pitfalls other projects met.
+#![allow(missing_docs, clippy::missing_panics_doc, reason = "tests")]
+
+mod basics;
+mod pitfalls;
+mod pressure;
+mod support;

@@ -1,0 +1,133 @@
+//! Many threads, few frames: the traversals' way of using the cache.
+
+use crate::support::{
+    KIND, Rng, cache_over, cache_with, check, file_of, settle_and_check, word_of,
+};
+use graven_pagecache::{Error, SizeClass};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// Goal: sweeps of 100 pages of 64 KiB by 1 to 8 threads under 1, 2 and 16 MiB give right answers and never
+/// run out of frames, with two pins held and prefetches in front.
+#[test]
+fn sweeps_work_at_every_size() {
+    let (file, pages) = file_of(SizeClass::KIB_64, 100);
+    for mib in [1, 2, 16] {
+        for threads in [1, 2, 8] {
+            let (cache, id) = cache_over(mib << 20, file.clone());
+            std::thread::scope(|scope| {
+                for thread in 0..threads {
+                    let (cache, pages) = (&cache, &pages);
+                    scope.spawn(move || {
+                        for round in 0..4 {
+                            let mut order = pages.clone();
+                            if (round + thread) % 2 == 1 {
+                                order.reverse();
+                            }
+                            let mut held = None;
+                            let mut ahead = 0;
+                            for (index, page) in order.iter().enumerate() {
+                                if ahead <= index {
+                                    let window = &order[index..(index + 16).min(order.len())];
+                                    ahead = index + cache.prefetch(id, window, KIND).max(1);
+                                }
+                                let pin = cache.pin(id, *page, KIND).unwrap();
+                                check(&pin, *page);
+                                held = Some(pin);
+                            }
+                            drop(held);
+                        }
+                    });
+                }
+            });
+            settle_and_check(&cache);
+        }
+    }
+}
+
+/// Goal: pins, optimistic reads, batches and prefetches of random pages by many threads, with policies being
+/// swapped and the memory being resized meanwhile, always see the page asked for; nothing is left over.
+#[test]
+fn everything_at_once() {
+    let (file, pages) = file_of(SizeClass::MIN, 600);
+    let cache = cache_with(2 << 20, |config| config.policy = "clock".to_owned());
+    let id = cache.add_file(Arc::new(file)).unwrap();
+    let stop = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..6)
+            .map(|thread| {
+                let (cache, pages) = (&cache, &pages);
+                scope.spawn(move || {
+                    let mut rng = Rng(thread);
+                    for _ in 0..6_000 {
+                        let at = rng.below(pages.len() - 20);
+                        let page = pages[at];
+                        match rng.below(10) {
+                            0 => {
+                                cache.prefetch(id, &pages[at..at + 20], KIND);
+                            }
+                            1 => {
+                                let batch = &pages[at..at + 8];
+                                cache
+                                    .fix_many(id, batch, KIND, |index, pin| {
+                                        check(&pin, batch[index]);
+                                        Ok::<(), Error>(())
+                                    })
+                                    .unwrap();
+                            }
+                            2..5 => check(&cache.pin(id, page, KIND).unwrap(), page),
+                            _ => {
+                                let value = cache
+                                    .read(id, page, KIND, |view| {
+                                        (view.u64_at(0), view.u64_at(4000))
+                                    })
+                                    .unwrap();
+                                assert_eq!(value, (word_of(page, 0), word_of(page, 4000)));
+                            }
+                        }
+                    }
+                })
+            })
+            .collect();
+        scope.spawn(|| {
+            let mut rng = Rng(99);
+            while !stop.load(Ordering::Relaxed) {
+                let policy = ["random", "fifo", "clock", "gclock:max=7", "neo4j"][rng.below(5)];
+                cache.set_policy(policy).unwrap();
+                let bytes = [1 << 20, 3 << 20, 2 << 20, 8 << 20][rng.below(4)];
+                cache.resize(bytes).unwrap();
+                if rng.below(8) == 0 {
+                    cache.drop_all();
+                }
+                std::thread::sleep(Duration::from_millis(1));
+            }
+        });
+        for worker in workers {
+            worker.join().unwrap();
+        }
+        stop.store(true, Ordering::Relaxed);
+    });
+    settle_and_check(&cache);
+}
+
+/// Goal: threads that pin all frames and want one more each get it from the overdraft; the memory is paid back.
+#[test]
+fn a_last_frame_for_everybody() {
+    let (file, pages) = file_of(SizeClass::KIB_64, 64);
+    let cache = cache_with(1 << 20, |config| {
+        config.frame_wait = Duration::from_millis(50)
+    });
+    let id = cache.add_file(Arc::new(file)).unwrap();
+    let mut pins: Vec<_> = (0..12)
+        .map(|at| cache.pin(id, pages[at], KIND).unwrap())
+        .collect();
+    for page in &pages[12..20] {
+        pins.push(cache.pin(id, *page, KIND).unwrap());
+    }
+    pins.clear();
+    for page in &pages {
+        check(&cache.pin(id, *page, KIND).unwrap(), *page);
+    }
+    settle_and_check(&cache);
+}
