@@ -3,7 +3,7 @@
 
 use super::SourceFile;
 
-const POLICY_FOLDER: &str = "crates/graven-policy/src/";
+const POLICY_FILE: &str = "crates/graven-policy/src/registry/catalogue.rs";
 const POLICY_DOCUMENT: &str = "docs/reference/policies.md";
 const CONFIG_FILE: &str = "crates/graven/src/config.rs";
 const CONFIG_DOCUMENT: &str = "docs/reference/config.md";
@@ -16,15 +16,15 @@ pub(super) fn check(files: &[SourceFile], findings: &mut Vec<String>) {
             .map_or("", |f| f.text.as_str())
     };
     let policies = text(POLICY_DOCUMENT);
-    for file in files.iter().filter(|f| f.path.starts_with(POLICY_FOLDER)) {
-        let Some(name) = policy_name(file) else {
-            continue;
-        };
+    let registered = policy_names(text(POLICY_FILE));
+    if registered.is_empty() {
+        findings.push(format!(
+            "{POLICY_FILE}: the list of policies was not found there"
+        ));
+    }
+    for name in registered {
         if !has_row(policies, &name) {
-            findings.push(format!(
-                "{POLICY_DOCUMENT}: no row for policy `{name}` ({})",
-                file.path
-            ));
+            findings.push(format!("{POLICY_DOCUMENT}: no row for policy `{name}`"));
         }
     }
     let config = text(CONFIG_DOCUMENT);
@@ -35,13 +35,21 @@ pub(super) fn check(files: &[SourceFile], findings: &mut Vec<String>) {
     }
 }
 
-/// The spec name of the policy a file implements: its file name, if it implements one.
-fn policy_name(file: &SourceFile) -> Option<String> {
-    let implements = file.text.contains("> Policy<") && file.text.contains("impl<");
-    let (_, name) = file.path.rsplit_once('/')?;
-    let name = name.strip_suffix(".rs")?;
-    let shared = ["lib", "registry", "conformance", "tests"].contains(&name);
-    (implements && !shared).then(|| name.to_owned())
+/// Names in the registry's list of policies.
+fn policy_names(text: &str) -> Vec<String> {
+    let list = text
+        .split_once("const POLICIES")
+        .map_or("", |(_, rest)| rest);
+    let list = list.split_once("\n];").map_or("", |(list, _)| list);
+    let mut names = Vec::new();
+    for (at, mark) in list
+        .match_indices("entry(")
+        .chain(list.match_indices("Entry {"))
+    {
+        let quoted = list[at + mark.len()..].split('"').nth(1);
+        names.extend(quoted.map(str::to_owned));
+    }
+    names
 }
 
 fn config_fields(text: &str) -> Vec<String> {
@@ -73,6 +81,9 @@ mod tests {
         let text =
             "pub struct Config {\n    /// Doc.\n    pub memory: u64,\n    pub(crate) x: u8,\n}\n";
         assert_eq!(config_fields(text), ["memory"]);
+        let list = "const POLICIES: &[Entry] = &[\n    Entry {\n        name: \"min\",\n    },\n    \
+                    entry(\n        \"lru\", \"x\"),\n];";
+        assert_eq!(policy_names(list), ["lru", "min"]);
         assert!(has_row("| `memory` | bytes |", "memory"));
         assert!(!has_row("| other | `memory` |", "memory"));
     }
