@@ -179,7 +179,9 @@ impl fmt::Display for Value {
             Value::Node(node) => write!(f, "{node}"),
             Value::Relationship(relationship) => write!(f, "{relationship}"),
             Value::Path(path) => write!(f, "{path}"),
-            Value::Stored(stored) => write!(f, "{}", graven_exec::Value::Stored(Arc::clone(stored))),
+            Value::Stored(stored) => {
+                write!(f, "{}", graven_exec::Value::Stored(Arc::clone(stored)))
+            }
         }
     }
 }

@@ -1,0 +1,152 @@
+//! Goal: the three-hop benchmark gives right answers under every policy at once, and its JSON keeps its keys.
+
+use std::path::{Path, PathBuf};
+
+use crate::program::{graven, network};
+
+fn shared() -> PathBuf {
+    std::env::var_os("GRAVEN_SHARED").map_or_else(
+        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared"),
+        PathBuf::from,
+    )
+}
+
+#[test]
+fn runs_are_json_lines_with_stable_keys() {
+    let params = network()
+        .tables
+        .join("three-hop-params.csv")
+        .display()
+        .to_string();
+    let said = graven([
+        "bench",
+        "three-hop",
+        &network().db,
+        "--params",
+        &params,
+        "--cache",
+        "1MiB,4MiB",
+        "--threads",
+        "1,2",
+        "--policy",
+        "lru,gclock:max=3,init=0",
+        "--passes",
+        "1",
+        "--json",
+    ])
+    .ok();
+    let lines: Vec<serde_json::Value> = said
+        .out
+        .lines()
+        .map(|l| serde_json::from_str(l).expect("JSON"))
+        .collect();
+    assert_eq!(lines.len(), 8);
+    for line in &lines {
+        for key in [
+            "throughput_qps",
+            "p50_ms",
+            "p99_ms",
+            "hit_ratio",
+            "faults",
+            "device_read_bytes",
+            "rss_peak_bytes",
+            "wrong",
+            "faults_per_query",
+            "policy",
+            "cache_bytes",
+            "threads",
+            "io",
+        ] {
+            assert!(!line[key].is_null(), "{key}: {line}");
+        }
+        assert!(
+            line["kinds"]
+                .as_array()
+                .is_some_and(|kinds| !kinds.is_empty())
+        );
+    }
+    let table = graven([
+        "bench",
+        "three-hop",
+        &network().db,
+        "--params",
+        &params,
+        "--batch",
+        "8",
+        "--passes",
+        "1",
+    ])
+    .ok();
+    assert!(table.out.lines().count() == 3, "{}", table.out);
+}
+
+#[test]
+fn a_wrong_answer_is_exit_code_one() {
+    let params = network()
+        .tables
+        .join("three-hop-params.csv")
+        .display()
+        .to_string();
+    let text = std::fs::read_to_string(&params).expect("made");
+    let id = text
+        .lines()
+        .nth(1)
+        .and_then(|l| l.split([',', '|']).nth(1))
+        .expect("a start");
+    let expected = network().tables.join("wrong.csv");
+    std::fs::write(&expected, format!("personId,count_1_to_3\n{id},-5\n")).expect("written");
+    let expected = expected.display().to_string();
+    let said = graven([
+        "bench",
+        "three-hop",
+        &network().db,
+        "--params",
+        &params,
+        "--expected",
+        &expected,
+        "--passes",
+        "1",
+    ]);
+    assert_eq!(said.code, 1);
+    assert!(said.err.contains("1 answers are wrong"), "{}", said.err);
+}
+
+/// A small part of the matrix of `cargo xtask three-hop`, on a graph whose answers were computed elsewhere.
+#[test]
+fn expected_answers_hold_under_every_policy() {
+    let data = shared().join("data/ldbc-snb-sf0.1-official-partial");
+    if !data.is_dir() {
+        eprintln!("SKIPPED: {} is not there", data.display());
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let db = folder.path().join("sf0.1.graven").display().to_string();
+    graven(["import", &db, "--ldbc", &data.display().to_string()]).ok();
+    let file = |name: &str| data.join(name).display().to_string();
+    let said = graven([
+        "bench",
+        "three-hop",
+        &db,
+        "--params",
+        &file("three-hop-params.csv"),
+        "--expected",
+        &file("three-hop-expected.csv"),
+        "--cache",
+        "1MiB,64MiB",
+        "--threads",
+        "1,4",
+        "--policy",
+        "all",
+        "--io",
+        "direct,buffered",
+        "--passes",
+        "1",
+        "--json",
+    ])
+    .ok();
+    for line in said.out.lines() {
+        let run: serde_json::Value = serde_json::from_str(line).expect("JSON");
+        assert_eq!(run["wrong"], 0, "{run}");
+        assert!(run["checked"].as_u64().is_some_and(|n| n > 0), "{run}");
+    }
+}

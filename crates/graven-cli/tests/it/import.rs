@@ -1,0 +1,82 @@
+//! Goal: `graven import` and `graven generate`: what they say, and that a failure leaves nothing behind.
+
+use crate::program::{graven, network};
+
+#[test]
+fn tables_with_headers_become_a_database() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, text).expect("written");
+        path.display().to_string()
+    };
+    let persons = file(
+        "person.csv",
+        "id:ID(Person)|name|age:int\n1|Ada|36\n2|Bo|\n",
+    );
+    let knows = file(
+        "knows.csv",
+        ":START_ID(Person)|:END_ID(Person)|since:int\n1|2|1999\n",
+    );
+    let db = folder.path().join("small.graven").display().to_string();
+    let persons = format!("Person={persons}");
+    let knows = format!("KNOWS={knows}");
+    let said = graven([
+        "import",
+        &db,
+        "--nodes",
+        &persons,
+        "--relationships",
+        &knows,
+    ])
+    .ok();
+    assert!(
+        said.out.contains("2 nodes, 1 relationships"),
+        "{}",
+        said.out
+    );
+    let query = "MATCH (a:Person)-[k:KNOWS]->(b) RETURN a.name, a.age, k.since, b.name, b.age";
+    let rows = graven(["query", &db, query]).ok().out;
+    assert_eq!(rows, "a.name,a.age,k.since,b.name,b.age\nAda,36,1999,Bo,\n");
+    let again = graven(["import", &db, "--nodes", &persons]);
+    assert_eq!(again.code, 1);
+    assert!(again.err.contains("exists already"), "{}", again.err);
+}
+
+#[test]
+fn a_bad_row_is_named_and_nothing_is_left() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let table = folder.path().join("person.csv");
+    std::fs::write(&table, "id:ID|age:int\n1|36\n2|old\n").expect("written");
+    let db = folder.path().join("bad.graven");
+    let nodes = format!("Person={}", table.display());
+    let said = graven(["import", &db.display().to_string(), "--nodes", &nodes]);
+    assert_eq!(said.code, 1);
+    for part in ["person.csv", "line 3", "age", "old"] {
+        assert!(said.err.contains(part), "{part}: {}", said.err);
+    }
+    assert_eq!(
+        std::fs::read_dir(folder.path()).expect("listed").count(),
+        1,
+        "only the table is left"
+    );
+}
+
+#[test]
+fn importing_nothing_is_wrong_usage() {
+    let said = graven(["import", "x.graven"]);
+    assert_eq!(said.code, 2);
+    assert!(said.err.contains("--ldbc"), "{}", said.err);
+}
+
+#[test]
+fn the_generator_gives_the_same_bytes_again() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let out = folder.path().display().to_string();
+    graven(["generate", "social", &out, "--scale", "0.05", "--seed", "7"]).ok();
+    for name in ["person.csv", "knows.csv", "three-hop-params.csv"] {
+        let first = std::fs::read(network().tables.join(name)).expect("made");
+        let second = std::fs::read(folder.path().join(name)).expect("made");
+        assert!(first == second, "{name} differs");
+    }
+}

@@ -1,0 +1,196 @@
+//! Goal: `graven query` and `graven info`: formats, parameters, notices, and a clear screen for every mistake.
+
+use crate::program::{first_start, graven, graven_reading, network};
+
+const THREE_HOPS: &str =
+    "MATCH (p:Person {id: $id})-[:KNOWS*1..3]-(f:Person) RETURN count(DISTINCT f) AS n";
+
+#[test]
+fn results_come_as_csv_json_and_table() {
+    let db = &network().db;
+    let statement = "MATCH (p:Person) RETURN count(p) AS persons";
+    let csv = graven(["query", db, statement]).ok();
+    let count: i64 = csv
+        .out
+        .strip_prefix("persons\n")
+        .expect("a heading")
+        .trim()
+        .parse()
+        .expect("a number");
+    assert!(count > 100, "{count}");
+    let json = graven(["query", db, statement, "--format", "json"]).ok();
+    let json: serde_json::Value = serde_json::from_str(&json.out).expect("JSON");
+    assert_eq!(
+        json,
+        serde_json::json!({"columns": ["persons"], "rows": [[count]]})
+    );
+    let table = graven(["query", db, statement, "--format", "table"]).ok();
+    assert!(
+        table.out.contains("persons") && table.out.ends_with("1 row\n"),
+        "{}",
+        table.out
+    );
+}
+
+#[test]
+fn the_three_hop_question_runs_in_a_mebibyte() {
+    let db = &network().db;
+    let param = format!("id={}", first_start());
+    let ample = graven(["query", db, THREE_HOPS, "--param", &param]).ok();
+    let small = graven([
+        "query", db, THREE_HOPS, "--param", &param, "--memory", "1MiB",
+    ])
+    .ok();
+    assert_eq!(ample.out, small.out);
+    let buffered = graven([
+        "query", db, THREE_HOPS, "--param", &param, "--io", "buffered",
+    ])
+    .ok();
+    assert_eq!(ample.out, buffered.out);
+}
+
+#[test]
+fn parameters_come_singly_or_as_json() {
+    let db = &network().db;
+    let rows = |args: &[&str]| {
+        let mut all = vec!["query", db, "RETURN $a AS a, $b AS b", "--format", "json"];
+        all.extend(args);
+        let said = graven(all).ok();
+        let json: serde_json::Value = serde_json::from_str(&said.out).expect("JSON");
+        json["rows"][0].clone()
+    };
+    assert_eq!(
+        rows(&["--param", "a=1", "--param", "b=Ada"]),
+        serde_json::json!([1, "Ada"])
+    );
+    assert_eq!(
+        rows(&["--params", "{\"a\": [1.5], \"b\": null}"]),
+        serde_json::json!([[1.5], null])
+    );
+    let file = network().tables.join("params.json");
+    std::fs::write(&file, "{\"a\": {\"k\": true}, \"b\": 2}").expect("written");
+    let at = format!("@{}", file.display());
+    assert_eq!(
+        rows(&["--params", &at, "--param", "b=3"]),
+        serde_json::json!([{"k": true}, 3])
+    );
+}
+
+#[test]
+fn statements_come_from_a_file_or_standard_input() {
+    let db = &network().db;
+    let text = "// two statements\nRETURN ';' AS a;\nRETURN 2 AS b";
+    let said = graven_reading(["query", db, "--file", "-"], text).ok();
+    assert_eq!(said.out, "a\n;\nb\n2\n");
+}
+
+#[test]
+fn unknown_names_give_a_notice_on_standard_error() {
+    let said = graven(["query", &network().db, "MATCH (p:Persn) RETURN p"]).ok();
+    assert_eq!(said.out, "p\n");
+    assert!(
+        said.err.contains("notice:") && said.err.contains("Persn"),
+        "{}",
+        said.err
+    );
+}
+
+#[test]
+fn mistakes_are_shown_with_line_and_caret() {
+    let said = graven(["query", &network().db, "MATCH (p:Person) RETRUN p"]);
+    assert_eq!((said.code, said.out.as_str()), (1, ""));
+    assert!(
+        said.err.contains("MATCH (p:Person) RETRUN p") && said.err.contains('^'),
+        "{}",
+        said.err
+    );
+}
+
+#[test]
+fn a_file_that_is_no_database_is_named() {
+    let network = network();
+    let missing = network.tables.join("none.graven").display().to_string();
+    let said = graven(["query", &missing, "RETURN 1"]);
+    assert_eq!(said.code, 1);
+    assert!(
+        said.err.contains("none.graven") && said.err.contains("graven import"),
+        "{}",
+        said.err
+    );
+    let folder = network.tables.display().to_string();
+    let table = network.tables.join("knows.csv").display().to_string();
+    for path in [&folder, &table] {
+        let said = graven(["query", path, "RETURN 1"]);
+        assert_eq!((said.code, said.out.as_str()), (1, ""));
+        assert!(
+            said.err.starts_with("error:") && said.err.contains(path),
+            "{}",
+            said.err
+        );
+        assert_eq!(
+            said.err.trim_end().lines().count(),
+            1,
+            "one line is enough: {}",
+            said.err
+        );
+    }
+}
+
+#[test]
+fn wrong_usage_is_exit_code_two() {
+    let db = &network().db;
+    for args in [
+        vec!["query"],
+        vec!["query", db],
+        vec!["query", db, ""],
+        vec!["query", db, "RETURN 1", "--memory", "lots"],
+        vec!["query", db, "RETURN 1", "--format", "xml"],
+        vec!["query", db, "RETURN 1", "--params", "[1]"],
+        vec!["frobnicate"],
+    ] {
+        let said = graven(&args);
+        assert_eq!(said.code, 2, "{args:?}: {said:?}");
+        assert!(
+            said.out.is_empty() && !said.err.is_empty(),
+            "{args:?}: {said:?}"
+        );
+    }
+}
+
+#[test]
+fn info_shows_stores_and_reading() {
+    let db = &network().db;
+    let said = graven(["info", db]).ok();
+    for part in [
+        "KNOWS forward",
+        "KNOWS reverse",
+        "index Person(id)",
+        "bytes/relationship",
+        "reads ",
+        "queue ",
+    ] {
+        assert!(said.out.contains(part), "{part}: {}", said.out);
+    }
+    let json: serde_json::Value =
+        serde_json::from_str(&graven(["info", db, "--json"]).ok().out).expect("JSON");
+    assert!(
+        json["types"][0]["bytes_per_relationship"]
+            .as_f64()
+            .is_some_and(|b| b > 0.0)
+    );
+    assert!(json["io"].is_string() && json["queue"].is_string());
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_failure() {
+    let db = &network().db;
+    let program = env!("CARGO_BIN_EXE_graven");
+    let line =
+        format!("'{program}' query '{db}' 'UNWIND range(1, 1000000) AS x RETURN x' | head -n 3");
+    let output = std::process::Command::new("sh")
+        .args(["-c", &line])
+        .output()
+        .expect("runs");
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "x\n1\n2\n");
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+}

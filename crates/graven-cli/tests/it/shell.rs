@@ -1,0 +1,82 @@
+//! Goal: a program can drive the shell through a pipe: one answer a statement, in order, with a usable exit code.
+
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Command, Stdio};
+
+use crate::program::{graven_reading, network};
+
+fn json_lines(text: &str) -> Vec<serde_json::Value> {
+    text.lines()
+        .map(|l| serde_json::from_str(l).unwrap_or_else(|e| panic!("{l}: {e}")))
+        .collect()
+}
+
+#[test]
+fn every_statement_is_one_object_on_one_line() {
+    let input = "RETURN 1 AS a;\nRETURN\n  'x;y' AS b; RETURN 2 AS c;\nRETRUN 3;\nMATCH (p:Nobody) RETURN p;";
+    let said = graven_reading(["shell", &network().db, "--format", "json"], input);
+    assert_eq!(said.code, 1, "one of them failed: {said:?}");
+    let lines = json_lines(&said.out);
+    assert_eq!(lines.len(), 5, "{}", said.out);
+    assert_eq!(lines[0]["columns"], serde_json::json!(["a"]));
+    assert_eq!(lines[1]["rows"], serde_json::json!([["x;y"]]));
+    assert_eq!(lines[2]["summary"]["rows"], 1);
+    assert_eq!(lines[3]["error"]["line"], 1);
+    assert!(
+        lines[3]["error"]["code"]
+            .as_str()
+            .is_some_and(|c| c.starts_with("SyntaxError"))
+    );
+    assert_eq!(
+        lines[4]["summary"]["notices"].as_array().map(Vec::len),
+        Some(1)
+    );
+}
+
+#[test]
+fn fail_fast_ends_at_the_first_failure() {
+    let input = "RETURN 1 AS a;\nRETRUN;\nRETURN 2 AS b;\n";
+    let said = graven_reading(
+        ["shell", &network().db, "--format", "json", "--fail-fast"],
+        input,
+    );
+    assert_eq!(said.code, 1);
+    assert_eq!(json_lines(&said.out).len(), 2);
+}
+
+#[test]
+fn an_answer_comes_before_the_next_statement_is_written() {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_graven"))
+        .args(["shell", &network().db, "--format", "json"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("the program starts");
+    let mut input = child.stdin.take().expect("piped");
+    let mut output = BufReader::new(child.stdout.take().expect("piped"));
+    for n in 0..3 {
+        writeln!(input, "RETURN {n} AS n;").expect("written");
+        let mut line = String::new();
+        output.read_line(&mut line).expect("read");
+        let answer: serde_json::Value = serde_json::from_str(&line).expect("JSON");
+        assert_eq!(answer["rows"], serde_json::json!([[n]]));
+    }
+    drop(input);
+    assert!(child.wait().expect("ends").success());
+}
+
+#[test]
+fn the_shells_own_commands_work_from_a_pipe() {
+    let input = ":param id 3\nRETURN $id + 1 AS x;\n:memory 2MiB\n:policy lru\n:schema\n:help\n:quit\nRETURN 9;";
+    let said = graven_reading(["shell", &network().db], input).ok();
+    assert!(said.out.starts_with("x\n4\n"), "{}", said.out);
+    assert!(
+        said.out.contains("KNOWS") && said.out.contains(":format"),
+        "{}",
+        said.out
+    );
+    assert!(!said.out.contains('9'), ":quit ends it: {}", said.out);
+    let said = graven_reading(["shell", &network().db], ":frobnicate\n");
+    assert_eq!(said.code, 1);
+    assert!(said.err.contains(":help"), "{}", said.err);
+}

@@ -1,0 +1,177 @@
+//! Goal: opening says what is wrong with what it was given; settings change while queries run.
+
+use graven::{Config, Database, IoMode, Params, Value};
+
+use crate::graph::{small, social};
+
+fn refused(path: &std::path::Path) -> graven::Error {
+    Database::open(path, small()).expect_err("this is no database")
+}
+
+#[test]
+fn what_is_no_database_is_named() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let missing = folder.path().join("none.graven");
+    let error = refused(&missing);
+    assert_eq!(error.code(), "Database.NotFound");
+    assert!(error.message().contains("graven import"), "{error}");
+    assert!(!missing.exists(), "a failed open leaves nothing behind");
+
+    let error = refused(folder.path());
+    assert_eq!(error.code(), "Database.NotADatabase");
+
+    for (name, content) in [
+        ("empty", &b""[..]),
+        ("text", b"id|name\n1|Ada\n"),
+        ("long", &[7; 300_000]),
+    ] {
+        let path = folder.path().join(name);
+        std::fs::write(&path, content).expect("written");
+        let error = refused(&path);
+        assert_eq!(error.code(), "Database.NotADatabase", "{name}: {error}");
+        assert!(error.message().contains(name), "{error}");
+    }
+}
+
+#[test]
+fn a_cut_off_file_is_damaged_and_never_half_read() {
+    let social = social();
+    let bytes = std::fs::read(&social.path).expect("read");
+    let cut = social.path.with_file_name("cut.graven");
+    std::fs::write(&cut, &bytes[..bytes.len() - 4096]).expect("written");
+    assert_eq!(refused(&cut).code(), "Database.Damaged");
+}
+
+#[test]
+fn an_empty_database_is_made_where_that_was_asked_for() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("new.graven");
+    let mut config = small();
+    config.create = true;
+    config.read_only = true;
+    let error = Database::open(&path, config.clone()).expect_err("read-only creates nothing");
+    assert_eq!(error.code(), "Database.NotFound");
+    config.read_only = false;
+    let db = Database::open(&path, config).expect("created");
+    let row = db
+        .connect()
+        .query("MATCH (n) RETURN count(n)", &Params::new());
+    let row = row
+        .and_then(|mut r| r.next_row())
+        .expect("runs")
+        .expect("one row");
+    assert_eq!(row.get(0), Some(&Value::Integer(0)));
+    assert_eq!(
+        std::fs::read_dir(folder.path()).expect("listed").count(),
+        1,
+        "no leftovers"
+    );
+}
+
+#[test]
+fn settings_that_cannot_work_are_refused() {
+    let social = social();
+    let mut config = small();
+    config.memory = 1000;
+    assert_eq!(
+        Database::open(&social.path, config)
+            .expect_err("too small")
+            .code(),
+        "Config.Invalid"
+    );
+    let mut config = small();
+    config.policy = "guess".into();
+    let error = Database::open(&social.path, config).expect_err("no such policy");
+    assert_eq!(error.code(), "Config.Invalid");
+    assert!(error.message().contains("guess"), "{error}");
+}
+
+#[test]
+fn memory_and_policy_change_while_results_are_open() {
+    let social = social();
+    let mut open = social
+        .db
+        .connect()
+        .query(
+            "MATCH (a:Person)-[:KNOWS]-(b) RETURN a.name, b.name",
+            &Params::new(),
+        )
+        .expect("runs");
+    assert!(open.next_row().expect("a row").is_some());
+    social.db.set_memory(2 << 20).expect("shrunk");
+    assert_eq!(social.db.memory(), 2 << 20);
+    for spec in ["lru", "random", "gclock:max=3", "clock"] {
+        social
+            .db
+            .set_policy(spec)
+            .unwrap_or_else(|e| panic!("{spec}: {e}"));
+    }
+    assert!(social.db.set_policy("gclock:max=99").is_err());
+    social.db.set_memory(8 << 20).expect("grown");
+    assert_eq!(open.count(), 7, "eight rows in all");
+}
+
+#[test]
+fn buffered_reads_give_the_same_answers() {
+    let social = social();
+    let mut config: Config = small();
+    config.io = IoMode::Buffered;
+    let db = Database::open(&social.path, config).expect("opened");
+    assert_eq!(db.reading().mode, "buffered");
+    let rows = db
+        .connect()
+        .query("MATCH (p:Person) RETURN p.name", &Params::new())
+        .expect("runs");
+    assert_eq!(rows.count(), 4);
+}
+
+#[test]
+fn many_threads_share_a_database() {
+    let social = social();
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                let connection = social.db.connect();
+                for id in 1..=4 {
+                    let text =
+                        "MATCH (p:Person {id: $id})-[:KNOWS*1..3]-(f) RETURN count(DISTINCT f)";
+                    let mut result = connection
+                        .query(text, &Params::new().with("id", id))
+                        .expect("runs");
+                    let row = result.next_row().expect("reads").expect("one row");
+                    // Only Di lies on no triangle, so the others are counted themselves.
+                    let expected = if id == 4 { 3 } else { 4 };
+                    assert_eq!(row.get(0), Some(&Value::Integer(expected)), "start {id}");
+                }
+            });
+        }
+    });
+}
+
+#[test]
+fn info_adds_up() {
+    let social = social();
+    let info = social.db.info();
+    assert_eq!((info.nodes, info.relationships), (5, 8));
+    assert_eq!(
+        info.file_bytes,
+        std::fs::metadata(&social.path).expect("exists").len()
+    );
+    let label = |name: &str| info.labels.iter().find(|l| l.0 == name).map(|l| l.1);
+    assert_eq!((label("Person"), label("Message")), (Some(4), Some(1)));
+    let knows = info
+        .types
+        .iter()
+        .find(|t| t.name == "KNOWS")
+        .expect("listed");
+    assert_eq!(knows.relationships, 4);
+    assert!(knows.adjacency_bytes > 0);
+    assert!(info.stores.iter().map(|s| s.bytes).sum::<u64>() <= info.file_bytes);
+    assert!(
+        info.stores.iter().any(|s| s.name == "index Person(id)"),
+        "{:?}",
+        info.stores
+    );
+    let names = social.db.names();
+    assert!(names.keys.contains(&"since".to_owned()) && names.types.len() == 2);
+}

@@ -1,0 +1,7 @@
+//! Tests of the library from outside, on small files written for each test.
+
+mod database;
+mod errors;
+mod graph;
+mod procedures;
+mod results;
