@@ -1,5 +1,9 @@
 //! How a database is opened.
 
+use std::sync::Arc;
+
+use graven_pagecache::Budget;
+
 use crate::memory::default_memory;
 
 /// Settings of [`Database::open`](crate::Database::open). Start from [`Config::default`] and change fields.
@@ -16,6 +20,8 @@ use crate::memory::default_memory;
 pub struct Config {
     /// The whole budget in bytes: pages, operators, results. At least 1 MiB.
     pub memory: u64,
+    /// A budget shared with other databases; then `memory` is not used.
+    pub budget: Option<Arc<Budget>>,
     /// Replacement policy of the page cache, a name with parameters such as `gclock:max=7,init=1`.
     pub policy: String,
     /// How pages are read.
@@ -30,6 +36,7 @@ impl Default for Config {
     fn default() -> Self {
         Config {
             memory: default_memory(),
+            budget: None,
             policy: DEFAULT_POLICY.to_owned(),
             io: IoMode::Direct,
             read_only: false,

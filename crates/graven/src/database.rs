@@ -98,7 +98,7 @@ impl Database {
         };
         let file = graven_io::open(path, &options)?;
         let mode = file.mode();
-        let budget = Budget::new(config.memory);
+        let budget = config.budget.unwrap_or_else(|| Budget::new(config.memory));
         let mut settings = graven_pagecache::Config::new(Arc::clone(&budget));
         settings.policy = config.policy;
         let cache = PageCache::new(settings)?;

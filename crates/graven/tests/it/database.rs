@@ -149,6 +149,24 @@ fn many_threads_share_a_database() {
 }
 
 #[test]
+fn two_databases_share_a_budget() {
+    let (one, other) = (social(), social());
+    let budget = graven::pagecache::Budget::new(4 << 20);
+    let open = |path: &std::path::Path| {
+        let mut config = Config::default();
+        config.budget = Some(std::sync::Arc::clone(&budget));
+        Database::open(path, config).expect("opened")
+    };
+    for db in [open(&one.path), open(&other.path)] {
+        let result = db
+            .connect()
+            .query("MATCH (p:Person) RETURN p", &Params::new());
+        assert_eq!(result.expect("runs").count(), 4);
+        assert!(budget.used() > 0 && budget.used() <= budget.limit());
+    }
+}
+
+#[test]
 fn info_adds_up() {
     let social = social();
     let info = social.db.info();
