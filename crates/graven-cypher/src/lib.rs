@@ -5,8 +5,14 @@
 //! produces a query graph per `MATCH`) -> `plan` (start points, order of patterns by cost, operators) ->
 //! `plan::rules` (one rewrite per file) -> [`Plan`].
 
+mod ast;
+mod bind;
+mod cost;
 pub mod diagnostic;
+pub mod explain;
 pub mod functions;
+mod lexer;
+mod parser;
 pub mod plan;
 pub mod schema_view;
 pub mod token;
@@ -56,12 +62,7 @@ pub fn parse_and_plan(
     schema: &dyn SchemaView,
     params: &ParameterNames,
 ) -> Result<Plan, Diagnostic> {
-    let _ = (schema, params);
-    let end = text.len() as u32;
-    Err(Diagnostic::new(
-        text,
-        Span::new(0, end),
-        Code::FeatureNotAvailable,
-        "the planner is not connected yet",
-    ))
+    let statement = parser::parse(text)?;
+    let bound = bind::bind(text, &statement, schema, params)?;
+    Ok(plan::plan(bound, schema))
 }

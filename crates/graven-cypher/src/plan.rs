@@ -10,9 +10,25 @@
 //! * CY-3 Names (labels, types, keys) stay text; the executor resolves them against its snapshot, so a plan
 //!   may outlive a catalogue change. Unknown names select nothing.
 
+pub(crate) mod access;
+pub(crate) mod builder;
+mod describe;
 pub mod expression;
+pub(crate) mod facts;
+pub(crate) mod order;
+mod patterns;
+pub(crate) mod rules;
+mod subqueries;
+pub mod variables;
+pub mod walk;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
+
+use self::builder::Builder;
+use crate::bind::graph::Bound;
+use crate::cost::Cost;
+use crate::schema_view::SchemaView;
 
 pub use expression::{AggregateCall, AggregateFunction, BinaryOp, Expr, Literal, UnaryOp};
 
@@ -332,4 +348,33 @@ pub enum SortOrder {
     Ascending,
     /// Largest first; null first.
     Descending,
+}
+
+/// Plans a bound statement.
+pub(crate) fn plan(bound: Bound, schema: &dyn SchemaView) -> Plan {
+    let Bound {
+        mode,
+        query,
+        variables,
+        subqueries,
+        notices,
+    } = bound;
+    let columns: Vec<(Arc<str>, VarId)> = query.columns.clone();
+    let mut builder = Builder {
+        cost: Cost { schema },
+        variables,
+        subqueries,
+        notices,
+        labels: BTreeMap::new(),
+    };
+    let root = builder.query(query, &[]).root;
+    let mut plan = Plan {
+        root,
+        variables: builder.variables,
+        columns,
+        mode,
+        notices: builder.notices,
+    };
+    rules::apply(&mut plan, schema);
+    plan
 }

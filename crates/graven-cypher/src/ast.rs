@@ -1,0 +1,426 @@
+//! The syntax tree: what the text says, nothing resolved.
+//!
+//! # Invariants
+//! * CY-10 [`Expr::height`] is one more than the largest of its children; the parser refuses trees higher
+//!   than its limit, so walking a tree recursively cannot overflow the stack.
+//! * CY-11 Equality of trees ignores places: `n.age` equals `n . age`.
+
+use std::sync::Arc;
+
+use crate::plan::expression::{BinaryOp, Quantifier, UnaryOp};
+use crate::plan::{Direction, PlanMode, SortOrder};
+use crate::token::Span;
+
+/// A name with its place.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Name {
+    pub text: Arc<str>,
+    pub span: Span,
+}
+
+/// A statement.
+#[derive(Clone, Debug)]
+pub(crate) struct Statement {
+    pub mode: PlanMode,
+    pub query: Query,
+}
+
+/// Single queries combined by `UNION`.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Query {
+    pub first: SingleQuery,
+    pub unions: Vec<Union>,
+}
+
+/// One `UNION [ALL]` with what follows it.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Union {
+    pub all: bool,
+    pub span: Span,
+    pub query: SingleQuery,
+}
+
+/// Clauses in order.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct SingleQuery {
+    pub clauses: Vec<Clause>,
+}
+
+/// A clause with the place of its keyword.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Clause {
+    pub kind: ClauseKind,
+    pub span: Span,
+}
+
+/// What a clause does.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum ClauseKind {
+    Match {
+        optional: bool,
+        patterns: Vec<PathPattern>,
+        filter: Option<Expr>,
+    },
+    With {
+        projection: Projection,
+        filter: Option<Expr>,
+    },
+    Return(Projection),
+    Unwind {
+        list: Expr,
+        name: Name,
+    },
+    Call(ProcedureCall),
+    Subquery {
+        imports: Option<Vec<Name>>,
+        query: Box<Query>,
+    },
+    Create {
+        patterns: Vec<PathPattern>,
+    },
+    Merge {
+        pattern: PathPattern,
+        on_create: Vec<SetItem>,
+        on_match: Vec<SetItem>,
+    },
+    Set(Vec<SetItem>),
+    Remove(Vec<RemoveItem>),
+    Delete {
+        detach: bool,
+        targets: Vec<Expr>,
+    },
+    Foreach {
+        name: Name,
+        list: Expr,
+        clauses: Vec<Clause>,
+    },
+}
+
+/// `CALL name(args) YIELD ...`.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct ProcedureCall {
+    pub name: Name,
+    /// `None`: no parentheses, arguments come from parameters of their names.
+    pub args: Option<Vec<Expr>>,
+    pub yields: Yields,
+    pub filter: Option<Expr>,
+}
+
+/// The `YIELD` part.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Yields {
+    None,
+    Star(Span),
+    Items(Vec<(Name, Option<Name>)>),
+}
+
+/// Body of `WITH` and `RETURN`.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Projection {
+    pub distinct: bool,
+    pub star: Option<Span>,
+    pub items: Vec<ProjectionItem>,
+    pub order: Vec<(Expr, SortOrder)>,
+    pub skip: Option<Expr>,
+    pub limit: Option<Expr>,
+}
+
+/// `expression [AS alias]`.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct ProjectionItem {
+    pub expr: Expr,
+    pub alias: Option<Name>,
+}
+
+/// One item of `SET`.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum SetItem {
+    Property { target: Expr, value: Expr },
+    Replace { name: Name, value: Expr },
+    Merge { name: Name, value: Expr },
+    Labels { name: Name, labels: Vec<Name> },
+}
+
+/// One item of `REMOVE`.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum RemoveItem {
+    Property(Expr),
+    Labels { name: Name, labels: Vec<Name> },
+}
+
+/// A path: `name = (a)-[r]->(b)...`.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct PathPattern {
+    pub name: Option<Name>,
+    pub shortest: Option<Shortest>,
+    pub first: NodePattern,
+    pub steps: Vec<(RelationshipPattern, NodePattern)>,
+    pub span: Span,
+}
+
+/// `shortestPath` and its kin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Shortest {
+    One,
+    All,
+}
+
+/// `(name:Labels {properties} WHERE filter)`.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct NodePattern {
+    pub name: Option<Name>,
+    pub labels: Option<LabelExpr>,
+    pub properties: Option<Expr>,
+    pub filter: Option<Box<Expr>>,
+    pub span: Span,
+}
+
+/// `-[name:TYPE*min..max {properties} WHERE filter]->`.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct RelationshipPattern {
+    pub name: Option<Name>,
+    pub types: Option<LabelExpr>,
+    pub direction: Direction,
+    pub length: Option<Length>,
+    pub properties: Option<Expr>,
+    pub filter: Option<Box<Expr>>,
+    pub span: Span,
+}
+
+/// `*min..max`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Length {
+    pub min: Option<u32>,
+    pub max: Option<u32>,
+}
+
+/// A condition on labels or types.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum LabelExpr {
+    Label(Name),
+    And(Vec<LabelExpr>),
+    Or(Vec<LabelExpr>),
+    Not(Box<LabelExpr>),
+    /// `%`: any label at all.
+    Any,
+}
+
+/// An expression with its place.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Expr {
+    pub kind: ExprKind,
+    pub span: Span,
+    pub height: u16,
+}
+
+/// What an expression computes.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum ExprKind {
+    Null,
+    Boolean(bool),
+    Integer(i64),
+    Float(f64),
+    String(Arc<str>),
+    Parameter(Name),
+    Variable(Name),
+    List(Vec<Expr>),
+    Map(Vec<(Name, Expr)>),
+    MapProjection {
+        base: Name,
+        items: Vec<MapItem>,
+    },
+    Property {
+        base: Box<Expr>,
+        key: Name,
+    },
+    Index {
+        base: Box<Expr>,
+        index: Box<Expr>,
+    },
+    Slice {
+        base: Box<Expr>,
+        from: Option<Box<Expr>>,
+        to: Option<Box<Expr>>,
+    },
+    Labels {
+        base: Box<Expr>,
+        labels: LabelExpr,
+    },
+    Unary {
+        op: UnaryOp,
+        operand: Box<Expr>,
+    },
+    Binary {
+        op: BinaryOp,
+        left: Box<Expr>,
+        right: Box<Expr>,
+    },
+    /// `a < b <= c`, at least two comparisons.
+    Chain {
+        first: Box<Expr>,
+        rest: Vec<(BinaryOp, Expr)>,
+    },
+    Case {
+        subject: Option<Box<Expr>>,
+        branches: Vec<(Expr, Expr)>,
+        otherwise: Option<Box<Expr>>,
+    },
+    /// `name(args)`; `count(*)` has `star`.
+    Call {
+        name: Name,
+        distinct: bool,
+        star: bool,
+        args: Vec<Expr>,
+    },
+    ListComprehension {
+        name: Name,
+        list: Box<Expr>,
+        filter: Option<Box<Expr>>,
+        map: Option<Box<Expr>>,
+    },
+    PatternComprehension {
+        pattern: Box<PathPattern>,
+        filter: Option<Box<Expr>>,
+        map: Box<Expr>,
+    },
+    Quantifier {
+        kind: Quantifier,
+        name: Name,
+        list: Box<Expr>,
+        predicate: Box<Expr>,
+    },
+    Reduce {
+        accumulator: Name,
+        init: Box<Expr>,
+        name: Name,
+        list: Box<Expr>,
+        step: Box<Expr>,
+    },
+    /// A pattern used as a predicate.
+    Pattern(Box<PathPattern>),
+    /// `EXISTS {}`, `COUNT {}`, `COLLECT {}`.
+    Subquery {
+        kind: SubqueryKind,
+        query: Box<Query>,
+    },
+}
+
+/// Which subquery expression.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SubqueryKind {
+    Exists,
+    Count,
+    Collect,
+}
+
+/// One item of a map projection.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum MapItem {
+    /// `.key`
+    Property(Name),
+    /// `.*`
+    All,
+    /// `key: value`
+    Entry(Name, Expr),
+    /// `variable`
+    Variable(Name),
+}
+
+impl Expr {
+    /// Visits the direct sub-expressions, those inside patterns included, those inside subqueries not.
+    pub(crate) fn children<'a>(&'a self, visit: &mut dyn FnMut(&'a Expr)) {
+        match &self.kind {
+            ExprKind::Null
+            | ExprKind::Boolean(_)
+            | ExprKind::Integer(_)
+            | ExprKind::Float(_)
+            | ExprKind::String(_)
+            | ExprKind::Parameter(_)
+            | ExprKind::Variable(_)
+            | ExprKind::Subquery { .. } => {}
+            ExprKind::List(items) | ExprKind::Call { args: items, .. } => {
+                items.iter().for_each(visit)
+            }
+            ExprKind::Map(entries) => entries.iter().for_each(|(_, value)| visit(value)),
+            ExprKind::MapProjection { items, .. } => items.iter().for_each(|item| {
+                if let MapItem::Entry(_, value) = item {
+                    visit(value);
+                }
+            }),
+            ExprKind::Property { base, .. } | ExprKind::Labels { base, .. } => visit(base),
+            ExprKind::Unary { operand, .. } => visit(operand),
+            ExprKind::Index { base, index } => [base, index].into_iter().for_each(|e| visit(e)),
+            ExprKind::Slice { base, from, to } => {
+                visit(base);
+                from.iter().chain(to).for_each(|e| visit(e));
+            }
+            ExprKind::Binary { left, right, .. } => {
+                [left, right].into_iter().for_each(|e| visit(e))
+            }
+            ExprKind::Chain { first, rest } => {
+                visit(first);
+                rest.iter().for_each(|(_, e)| visit(e));
+            }
+            ExprKind::Case {
+                subject,
+                branches,
+                otherwise,
+            } => {
+                subject.iter().for_each(|e| visit(e));
+                for (when, then) in branches {
+                    visit(when);
+                    visit(then);
+                }
+                otherwise.iter().for_each(|e| visit(e));
+            }
+            ExprKind::ListComprehension {
+                list, filter, map, ..
+            } => {
+                visit(list);
+                filter.iter().chain(map).for_each(|e| visit(e));
+            }
+            ExprKind::PatternComprehension {
+                pattern,
+                filter,
+                map,
+            } => {
+                pattern.expressions(visit);
+                filter.iter().for_each(|e| visit(e));
+                visit(map);
+            }
+            ExprKind::Quantifier {
+                list, predicate, ..
+            } => {
+                visit(list);
+                visit(predicate);
+            }
+            ExprKind::Reduce {
+                init, list, step, ..
+            } => {
+                [init, list, step].into_iter().for_each(|e| visit(e));
+            }
+            ExprKind::Pattern(pattern) => pattern.expressions(visit),
+        }
+    }
+}
+
+impl PathPattern {
+    /// Visits the expressions of the pattern: property maps and inline filters.
+    pub(crate) fn expressions<'a>(&'a self, visit: &mut dyn FnMut(&'a Expr)) {
+        let node = |node: &'a NodePattern, visit: &mut dyn FnMut(&'a Expr)| {
+            node.properties
+                .iter()
+                .chain(node.filter.as_deref())
+                .for_each(visit);
+        };
+        node(&self.first, visit);
+        for (relationship, end) in &self.steps {
+            relationship
+                .properties
+                .iter()
+                .chain(relationship.filter.as_deref())
+                .for_each(&mut *visit);
+            node(end, visit);
+        }
+    }
+}

@@ -1,0 +1,583 @@
+//! Syntax tree to bound query: which name means which variable, and whether the statement makes sense.
+//!
+//! # How it works
+//! One pass over the clauses in order. `bind/pattern.rs` turns paths into query graphs, `bind/expression.rs`
+//! binds expressions, `bind/projection.rs` `WITH` and `RETURN` with grouping and sorting. The result is in
+//! `bind/graph.rs`.
+//!
+//! # Invariants
+//! * CY-22 A variable passed on by `WITH` keeps its id, under whatever name.
+
+mod expression;
+pub(crate) mod graph;
+mod pattern;
+mod projection;
+mod scope;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+pub(crate) use expression::{binary, call, unary};
+
+use self::graph::{Bound, BoundQuery, Branch, QueryGraph, Step, Subquery};
+use self::projection::Aggregating;
+use self::scope::{Entry, Scope};
+use crate::ParameterNames;
+use crate::ast::{self, Clause, ClauseKind, LabelExpr, Name, Yields};
+use crate::diagnostic::{self, Code, Diagnostic, closest};
+use crate::plan::variables::conjuncts;
+use crate::plan::{Expr, Notice, VarId, VarKind, Variable};
+use crate::schema_view::{ProcedureView, SchemaView};
+use crate::token::Span;
+use crate::types::{Type, TypeSet};
+
+pub(crate) type Result<T> = std::result::Result<T, Diagnostic>;
+
+/// Binds a statement.
+pub(crate) fn bind(
+    text: &str,
+    statement: &ast::Statement,
+    schema: &dyn SchemaView,
+    params: &ParameterNames,
+) -> Result<Bound> {
+    let mut binder = Binder {
+        text,
+        schema,
+        params,
+        scope: Scope::default(),
+        variables: Vec::new(),
+        subqueries: BTreeMap::new(),
+        notices: Vec::new(),
+        names: None,
+        uses: Vec::new(),
+        aggregating: Aggregating::Refused,
+        constant_only: None,
+        clause_span: Span::default(),
+        groups: 0,
+        depth: 0,
+    };
+    let query = binder.query(&statement.query)?;
+    Ok(Bound {
+        mode: statement.mode,
+        query,
+        variables: binder.variables,
+        subqueries: binder.subqueries,
+        notices: binder.notices,
+    })
+}
+
+struct Binder<'a> {
+    text: &'a str,
+    schema: &'a dyn SchemaView,
+    params: &'a ParameterNames,
+    scope: Scope,
+    variables: Vec<Variable>,
+    subqueries: BTreeMap<VarId, Subquery>,
+    notices: Vec<Notice>,
+    /// Names of the schema, fetched for the first unknown one.
+    names: Option<Vec<String>>,
+    /// Every use of a variable, in order; a subquery's imports are read off it.
+    uses: Vec<VarId>,
+    aggregating: Aggregating,
+    /// Set to what is being bound where no variable may be read.
+    constant_only: Option<&'static str>,
+    clause_span: Span,
+    /// `MATCH` clauses seen so far.
+    groups: u32,
+    /// Subqueries around the place.
+    depth: u32,
+}
+
+/// State to restore after a subquery.
+struct Mark {
+    scope: Scope,
+    aggregating: Aggregating,
+    uses: usize,
+    variables: usize,
+    span: Span,
+}
+
+impl Binder<'_> {
+    fn error(&self, span: Span, code: Code, message: impl Into<String>) -> Diagnostic {
+        Diagnostic::new(self.text, span, code, message)
+    }
+
+    fn new_variable(&mut self, name: &str, kind: VarKind) -> VarId {
+        let id = VarId(self.variables.len() as u32);
+        self.variables.push(Variable {
+            name: name.into(),
+            kind,
+        });
+        id
+    }
+
+    fn declare(&mut self, name: &Name, kind: VarKind, ty: Type) -> VarId {
+        let var = self.new_variable(&name.text, kind);
+        self.scope.row.push(Entry {
+            name: name.text.clone(),
+            var,
+            ty,
+        });
+        var
+    }
+
+    fn enter_subquery(&mut self) -> Mark {
+        let inner = self.scope.for_subquery();
+        self.depth += 1;
+        Mark {
+            scope: std::mem::replace(&mut self.scope, inner),
+            aggregating: std::mem::replace(&mut self.aggregating, Aggregating::Refused),
+            uses: self.uses.len(),
+            variables: self.variables.len(),
+            span: self.clause_span,
+        }
+    }
+
+    /// Back to the surrounding query; the variables of it that the subquery used.
+    fn leave_subquery(&mut self, mark: Mark) -> Vec<VarId> {
+        self.depth -= 1;
+        self.scope = mark.scope;
+        self.aggregating = mark.aggregating;
+        self.clause_span = mark.span;
+        let mut imports: Vec<VarId> = self.uses.drain(mark.uses..).collect();
+        imports.retain(|var| (var.0 as usize) < mark.variables);
+        imports.sort_unstable();
+        imports.dedup();
+        imports
+    }
+
+    fn query(&mut self, query: &ast::Query) -> Result<BoundQuery> {
+        let outer = self.scope.clone();
+        let (first, columns) = self.single_query(&query.first)?;
+        if query.unions.is_empty() {
+            return Ok(BoundQuery {
+                branches: vec![first],
+                all: true,
+                columns,
+            });
+        }
+        let mut branches = vec![first];
+        for union in &query.unions {
+            self.scope = outer.clone();
+            let (branch, names) = self.single_query(&union.query)?;
+            if names.len() != columns.len() || names.iter().zip(&columns).any(|(a, b)| a.0 != b.0) {
+                let list = |columns: &[(Arc<str>, VarId)]| {
+                    columns
+                        .iter()
+                        .map(|(name, _)| format!("`{name}`"))
+                        .collect::<Vec<_>>()
+                        .join(", ")
+                };
+                let message = format!(
+                    "the parts of a UNION must return the same columns: {} here, {} before",
+                    list(&names),
+                    list(&columns)
+                );
+                return Err(self.error(union.span, Code::DifferentColumnsInUnion, message));
+            }
+            branches.push(branch);
+        }
+        let mut common: Vec<(Arc<str>, VarId)> = Vec::with_capacity(columns.len());
+        for (position, (name, _)) in columns.iter().enumerate() {
+            let mut kinds = branches
+                .iter()
+                .map(|b| self.variables[b.columns[position].0 as usize].kind);
+            let kind = kinds
+                .next()
+                .filter(|kind| kinds.all(|k| k == *kind))
+                .unwrap_or(VarKind::Value);
+            common.push((name.clone(), self.new_variable(name, kind)));
+        }
+        Ok(BoundQuery {
+            branches,
+            all: query.unions[0].all,
+            columns: common,
+        })
+    }
+
+    fn single_query(
+        &mut self,
+        query: &ast::SingleQuery,
+    ) -> Result<(Branch, Vec<(Arc<str>, VarId)>)> {
+        let mut steps: Vec<Step> = Vec::new();
+        let mut columns = Vec::new();
+        let mut start = 0;
+        if self.depth > 0 {
+            start = self.importing_with(query);
+        }
+        let last = query.clauses.len() - 1;
+        for (idx, clause) in query.clauses.iter().enumerate().skip(start) {
+            self.clause_span = clause.span;
+            if let ClauseKind::Return(projection) = &clause.kind {
+                let (bound, outputs) = self.projection(projection, None, true)?;
+                columns = outputs.iter().map(|e| (e.name.clone(), e.var)).collect();
+                steps.push(Step::Project(Box::new(bound)));
+            } else if let Some(outputs) =
+                self.clause(clause, idx == last && idx == 0, &mut steps)?
+            {
+                columns = outputs;
+            }
+        }
+        let vars = columns.iter().map(|(_, var)| *var).collect();
+        Ok((
+            Branch {
+                steps,
+                columns: vars,
+            },
+            columns,
+        ))
+    }
+
+    /// A subquery may start with `WITH a, b` naming what it takes from outside; those stay the outer
+    /// variables, nothing is projected. Returns how many clauses that took.
+    fn importing_with(&mut self, query: &ast::SingleQuery) -> usize {
+        let Some(Clause {
+            kind:
+                ClauseKind::With {
+                    projection,
+                    filter: None,
+                },
+            ..
+        }) = query.clauses.first()
+        else {
+            return 0;
+        };
+        let plain = !projection.distinct
+            && projection.order.is_empty()
+            && projection.skip.is_none()
+            && projection.limit.is_none()
+            && projection.items.iter().all(|item| {
+                item.alias.is_none()
+                    && matches!(&item.expr.kind, ast::ExprKind::Variable(name)
+                        if self.scope.outer.iter().any(|e| e.name == name.text))
+            });
+        usize::from(plain)
+    }
+
+    /// Binds a clause; standalone procedure calls give the columns of the result.
+    fn clause(
+        &mut self,
+        clause: &Clause,
+        standalone: bool,
+        steps: &mut Vec<Step>,
+    ) -> Result<Option<Vec<(Arc<str>, VarId)>>> {
+        match &clause.kind {
+            ClauseKind::Match {
+                optional,
+                patterns,
+                filter,
+            } => {
+                let merged = match steps.last_mut() {
+                    Some(Step::Match(graph)) if !*optional => std::mem::take(graph),
+                    _ => QueryGraph::default(),
+                };
+                let merging = !merged.nodes.is_empty();
+                let graph = self.match_clause(merged, patterns, filter.as_ref())?;
+                let (graph, split) = graph;
+                match (merging, *optional) {
+                    (true, _) => {
+                        *steps.last_mut().expect("merging") = Step::Match(graph);
+                        steps.extend(split.map(Step::Match));
+                    }
+                    (false, true) => steps.push(Step::OptionalMatch(graph)),
+                    (false, false) => steps.push(Step::Match(graph)),
+                }
+            }
+            ClauseKind::With { projection, filter } => {
+                let (bound, _) = self.projection(projection, filter.as_ref(), false)?;
+                steps.push(Step::Project(Box::new(bound)));
+            }
+            ClauseKind::Return(_) => unreachable!("bound by the caller"),
+            ClauseKind::Unwind { list, name } => {
+                let (list, ty) = self.expression(list)?;
+                self.check_free(name)?;
+                let element = if ty.set.is(TypeSet::LIST) {
+                    Type::of(ty.element)
+                } else {
+                    Type::ANY
+                };
+                let kind = kind_of(element);
+                let var = self.declare(name, kind, element);
+                steps.push(Step::Unwind { list, var });
+            }
+            ClauseKind::Call(call) => return self.procedure(call, standalone, steps),
+            ClauseKind::Subquery { imports, query } => {
+                self.call_subquery(imports.as_deref(), query, steps)?
+            }
+            ClauseKind::Create { .. }
+            | ClauseKind::Merge { .. }
+            | ClauseKind::Set(_)
+            | ClauseKind::Remove(_)
+            | ClauseKind::Delete { .. }
+            | ClauseKind::Foreach { .. } => {
+                let word = clause.span.slice(self.text).to_uppercase();
+                let message =
+                    format!("writing is not available in this build: `{word}` cannot run");
+                return Err(self
+                    .error(clause.span, Code::WritingNotAvailable, message)
+                    .with_hint("this build reads; load data with `graven import`"));
+            }
+        }
+        Ok(None)
+    }
+
+    fn check_free(&self, name: &Name) -> Result<()> {
+        if self.scope.row.iter().any(|e| e.name == name.text) {
+            let message = format!("variable `{}` is already bound", name.text);
+            return Err(self
+                .error(name.span, Code::VariableAlreadyBound, message)
+                .with_hint("choose another name"));
+        }
+        Ok(())
+    }
+
+    /// A condition, split at its `AND`s.
+    fn conditions(&mut self, filter: Option<&ast::Expr>) -> Result<Vec<Expr>> {
+        let mut conditions = Vec::new();
+        if let Some(filter) = filter {
+            conjuncts(self.predicate(filter)?, &mut conditions);
+        }
+        Ok(conditions)
+    }
+
+    fn call_subquery(
+        &mut self,
+        imports: Option<&[Name]>,
+        query: &ast::Query,
+        steps: &mut Vec<Step>,
+    ) -> Result<()> {
+        for name in imports.unwrap_or_default() {
+            self.resolve(name)?;
+        }
+        let mark = self.enter_subquery();
+        if let Some(names) = imports {
+            self.scope
+                .outer
+                .retain(|e| names.iter().any(|n| n.text == e.name));
+        }
+        let result = self.query(query);
+        let inner: Vec<Type> = match &result {
+            Ok(query) => query
+                .columns
+                .iter()
+                .map(|(name, _)| self.column_type(name))
+                .collect(),
+            Err(_) => Vec::new(),
+        };
+        let imports = self.leave_subquery(mark);
+        let query = result?;
+        if query.columns.is_empty() {
+            let message = "a CALL subquery without RETURN is not available in this build";
+            return Err(self.error(self.clause_span, Code::FeatureNotAvailable, message));
+        }
+        for ((name, var), ty) in query.columns.iter().zip(inner) {
+            self.check_free(&Name {
+                text: name.clone(),
+                span: self.clause_span,
+            })?;
+            self.scope.row.push(Entry {
+                name: name.clone(),
+                var: *var,
+                ty,
+            });
+        }
+        self.uses.extend(imports.iter().copied());
+        steps.push(Step::Call { query, imports });
+        Ok(())
+    }
+
+    /// Type of a column of the query just bound.
+    fn column_type(&self, name: &str) -> Type {
+        self.scope
+            .row
+            .iter()
+            .find(|e| &*e.name == name)
+            .map_or(Type::ANY, |e| e.ty)
+    }
+
+    fn procedure(
+        &mut self,
+        call: &ast::ProcedureCall,
+        standalone: bool,
+        steps: &mut Vec<Step>,
+    ) -> Result<Option<Vec<(Arc<str>, VarId)>>> {
+        let Some(view) = self.schema.procedure(&call.name.text) else {
+            let message = format!("there is no procedure `{}`", call.name.text);
+            return Err(self.error(call.name.span, Code::ProcedureNotFound, message));
+        };
+        let args = self.procedure_arguments(call, &view, standalone)?;
+        let yields = self.procedure_yields(call, &view, standalone)?;
+        let filter = call
+            .filter
+            .as_ref()
+            .map(|f| self.predicate(f))
+            .transpose()?;
+        let columns = yields
+            .iter()
+            .map(|(_, var)| (self.variables[var.0 as usize].name.clone(), *var))
+            .collect();
+        steps.push(Step::Procedure {
+            name: call.name.text.clone(),
+            args,
+            yields,
+            filter,
+        });
+        Ok(standalone.then_some(columns))
+    }
+
+    fn procedure_arguments(
+        &mut self,
+        call: &ast::ProcedureCall,
+        view: &ProcedureView,
+        standalone: bool,
+    ) -> Result<Vec<Expr>> {
+        let Some(given) = &call.args else {
+            if !standalone {
+                let message = "arguments must be given in parentheses where the call is not the whole statement";
+                return Err(self.error(call.name.span, Code::InvalidArgumentPassingMode, message));
+            }
+            let mut args = Vec::new();
+            for (name, _) in &view.arguments {
+                if !self.params.allows(name) {
+                    let message = format!(
+                        "parameter `${name}`, an argument of `{}`, was not given",
+                        call.name.text
+                    );
+                    return Err(self.error(call.name.span, Code::MissingParameter, message));
+                }
+                args.push(Expr::Parameter(name.as_str().into()));
+            }
+            return Ok(args);
+        };
+        let most = view.arguments.len();
+        if given.len() > most || given.len() + view.optional < most {
+            let message = format!(
+                "`{}` takes {most} argument(s), got {}",
+                call.name.text,
+                given.len()
+            );
+            return Err(self.error(call.name.span, Code::InvalidNumberOfArguments, message));
+        }
+        let mut args = Vec::new();
+        for (arg, (name, wanted)) in given.iter().zip(&view.arguments) {
+            let (bound, ty) = self.expression(arg)?;
+            if !ty.set.may_be(*wanted) {
+                let message = format!(
+                    "argument `{name}` of `{}` must be {wanted}, this is {}",
+                    call.name.text, ty.set
+                );
+                return Err(self.error(arg.span, Code::InvalidArgumentType, message));
+            }
+            args.push(bound);
+        }
+        Ok(args)
+    }
+
+    fn procedure_yields(
+        &mut self,
+        call: &ast::ProcedureCall,
+        view: &ProcedureView,
+        standalone: bool,
+    ) -> Result<Vec<(Arc<str>, VarId)>> {
+        let named: Vec<(Name, Name)> = match &call.yields {
+            Yields::Items(items) => items
+                .iter()
+                .map(|(column, alias)| {
+                    (
+                        column.clone(),
+                        alias.clone().unwrap_or_else(|| column.clone()),
+                    )
+                })
+                .collect(),
+            Yields::Star(span) if !standalone => {
+                let message = "`YIELD *` is allowed only where the call is the whole statement";
+                return Err(self.error(*span, Code::UnexpectedSyntax, message));
+            }
+            Yields::None if !standalone && !view.columns.is_empty() => Vec::new(),
+            Yields::Star(_) | Yields::None => {
+                let own = |name: &String| Name {
+                    text: name.as_str().into(),
+                    span: call.name.span,
+                };
+                view.columns
+                    .iter()
+                    .map(|(name, _)| (own(name), own(name)))
+                    .collect()
+            }
+        };
+        let mut yields = Vec::new();
+        for (column, alias) in named {
+            let Some((_, set)) = view.columns.iter().find(|(name, _)| **name == *column.text)
+            else {
+                let message = format!(
+                    "procedure `{}` has no result column `{}`",
+                    call.name.text, column.text
+                );
+                return Err(self.error(column.span, Code::UndefinedVariable, message));
+            };
+            self.check_free(&alias)?;
+            let ty = Type::of(*set);
+            let var = self.declare(&alias, kind_of(ty), ty);
+            yields.push((column.text.clone(), var));
+        }
+        Ok(yields)
+    }
+
+    fn notice_unknown_labels(&mut self, labels: &LabelExpr) {
+        each_label(labels, &mut |name| {
+            if self.schema.label_count(&name.text).is_none() {
+                self.notice_unknown(name, "UnknownLabel", "label");
+            }
+        });
+    }
+
+    fn notice_unknown_types(&mut self, types: &LabelExpr) {
+        each_label(types, &mut |name| {
+            if self.schema.type_count(&name.text).is_none() {
+                self.notice_unknown(name, "UnknownRelationshipType", "relationship type");
+            }
+        });
+    }
+
+    fn notice_unknown_key(&mut self, key: &Name) {
+        if !self.schema.knows_key(&key.text) {
+            self.notice_unknown(key, "UnknownPropertyKey", "property key");
+        }
+    }
+
+    fn notice_unknown(&mut self, name: &Name, code: &'static str, what: &str) {
+        let names = self.names.get_or_insert_with(|| self.schema.names());
+        let mut message = format!("no {what} `{}` in this database", name.text);
+        if let Some(near) = closest(&name.text, names.iter().map(String::as_str)) {
+            message.push_str(&format!("; did you mean `{near}`?"));
+        }
+        let notice = diagnostic::notice(self.text, name.span, code, message);
+        if !self.notices.contains(&notice) {
+            self.notices.push(notice);
+        }
+    }
+}
+
+/// The kind of variable that holds values of a type.
+fn kind_of(ty: Type) -> VarKind {
+    if ty.set.is(TypeSet::NODE) {
+        VarKind::Node
+    } else if ty.set.is(TypeSet::RELATIONSHIP) {
+        VarKind::Relationship
+    } else if ty.set.is(TypeSet::PATH) {
+        VarKind::Path
+    } else {
+        VarKind::Value
+    }
+}
+
+fn each_label(labels: &LabelExpr, visit: &mut dyn FnMut(&Name)) {
+    match labels {
+        LabelExpr::Label(name) => visit(name),
+        LabelExpr::And(items) | LabelExpr::Or(items) => {
+            items.iter().for_each(|item| each_label(item, visit))
+        }
+        LabelExpr::Not(item) => each_label(item, visit),
+        LabelExpr::Any => {}
+    }
+}

@@ -1,0 +1,908 @@
+//! Expressions: names to variables, functions checked, impossible types refused, subqueries and aggregates
+//! taken out.
+//!
+//! # How it works
+//! [`Binder::expression`] returns the bound expression with its static type. Patterns are allowed only where
+//! a truth value is wanted ([`Binder::predicate`]). What an aggregate may stand in is decided by
+//! [`Aggregating`], set by the projection that is being bound.
+
+use std::sync::Arc;
+
+use super::graph::{BoundQuery, Branch, Step, Subquery, SubqueryValue};
+use super::projection::{Aggregating, contains_aggregate};
+use super::{Binder, Result};
+use crate::ast::{self, ExprKind, LabelExpr, MapItem, Name, SubqueryKind};
+use crate::diagnostic::{Code, closest};
+use crate::functions::{self, Availability};
+use crate::plan::expression::{AggregateCall, AggregateFunction, BinaryOp, Expr, Literal, UnaryOp};
+use crate::plan::{VarId, VarKind};
+use crate::token::Span;
+use crate::types::{Type, TypeSet};
+
+/// A bound expression and what it may hold.
+pub(crate) type Typed = (Expr, Type);
+
+impl Binder<'_> {
+    /// A condition: patterns are allowed, and the value must be able to be a truth value.
+    pub(super) fn predicate(&mut self, expr: &ast::Expr) -> Result<Expr> {
+        let (bound, ty) = self.truth(expr)?;
+        self.require(ty, TypeSet::BOOLEAN, expr.span, "a condition")?;
+        Ok(bound)
+    }
+
+    fn truth(&mut self, expr: &ast::Expr) -> Result<Typed> {
+        let boolean = Type::of(TypeSet::BOOLEAN);
+        match &expr.kind {
+            ExprKind::Pattern(pattern) => Ok((self.pattern_predicate(pattern)?, boolean)),
+            ExprKind::Binary {
+                op: op @ (BinaryOp::And | BinaryOp::Or | BinaryOp::Xor),
+                left,
+                right,
+            } => {
+                let left = self.predicate(left)?;
+                let right = self.predicate(right)?;
+                Ok((binary(*op, left, right), boolean))
+            }
+            ExprKind::Unary {
+                op: UnaryOp::Not,
+                operand,
+            } => {
+                let operand = self.predicate(operand)?;
+                Ok((unary(UnaryOp::Not, operand), boolean))
+            }
+            _ => self.expression(expr),
+        }
+    }
+
+    /// Refuses a value that can never be one of `wanted`.
+    fn require(&self, ty: Type, wanted: TypeSet, span: Span, what: &str) -> Result<()> {
+        if ty.set.may_be(wanted) {
+            return Ok(());
+        }
+        let message = format!("{what} must be {wanted}, this is {}", ty.set);
+        Err(self.error(span, Code::InvalidArgumentType, message))
+    }
+
+    /// Any expression.
+    pub(super) fn expression(&mut self, expr: &ast::Expr) -> Result<Typed> {
+        if let Some(found) = self.grouped(expr)? {
+            return Ok(found);
+        }
+        let any = Type::ANY;
+        Ok(match &expr.kind {
+            ExprKind::Null => (Expr::Literal(Literal::Null), Type::of(TypeSet::NULL)),
+            ExprKind::Boolean(b) => (
+                Expr::Literal(Literal::Boolean(*b)),
+                Type::of(TypeSet::BOOLEAN),
+            ),
+            ExprKind::Integer(i) => (
+                Expr::Literal(Literal::Integer(*i)),
+                Type::of(TypeSet::INTEGER),
+            ),
+            ExprKind::Float(f) => (Expr::Literal(Literal::Float(*f)), Type::of(TypeSet::FLOAT)),
+            ExprKind::String(s) => (
+                Expr::Literal(Literal::String(s.clone())),
+                Type::of(TypeSet::STRING),
+            ),
+            ExprKind::Parameter(name) => (self.parameter(name)?, any),
+            ExprKind::Variable(name) => {
+                let (var, ty) = self.resolve(name)?;
+                (Expr::Variable(var), ty)
+            }
+            ExprKind::List(items) => self.list(items)?,
+            ExprKind::Map(entries) => {
+                let mut bound = Vec::with_capacity(entries.len());
+                for (key, value) in entries {
+                    bound.push((key.text.clone(), self.expression(value)?.0));
+                }
+                (Expr::Map(bound), Type::of(TypeSet::MAP))
+            }
+            ExprKind::MapProjection { base, items } => self.map_projection(base, items)?,
+            ExprKind::Property { base, key } => self.property(base, key)?,
+            ExprKind::Index { base, index } => {
+                let (base, ty) = self.expression(base)?;
+                let index = self.expression(index)?.0;
+                let element = if ty.set.is(TypeSet::LIST) {
+                    Type::of(ty.element)
+                } else {
+                    any
+                };
+                (
+                    Expr::Index {
+                        base: Box::new(base),
+                        index: Box::new(index),
+                    },
+                    element,
+                )
+            }
+            ExprKind::Slice { base, from, to } => {
+                let (base, ty) = self.expression(base)?;
+                let from = self.optional(from.as_deref())?;
+                let to = self.optional(to.as_deref())?;
+                (
+                    Expr::Slice {
+                        base: Box::new(base),
+                        from,
+                        to,
+                    },
+                    Type::list_of(ty.element),
+                )
+            }
+            ExprKind::Labels { base, labels } => self.has_labels(base, labels)?,
+            ExprKind::Unary { op, operand } => self.unary(*op, operand)?,
+            ExprKind::Binary { op, left, right } => self.binary(*op, left, right)?,
+            ExprKind::Chain { first, rest } => {
+                let first = Box::new(self.expression(first)?.0);
+                let mut bound = Vec::with_capacity(rest.len());
+                for (op, operand) in rest {
+                    bound.push((*op, self.expression(operand)?.0));
+                }
+                (
+                    Expr::Chain { first, rest: bound },
+                    Type::of(TypeSet::BOOLEAN),
+                )
+            }
+            ExprKind::Case {
+                subject,
+                branches,
+                otherwise,
+            } => self.case(subject.as_deref(), branches, otherwise.as_deref())?,
+            ExprKind::Call {
+                name,
+                distinct,
+                star,
+                args,
+            } => self.call(expr, name, *distinct, *star, args)?,
+            ExprKind::ListComprehension {
+                name,
+                list,
+                filter,
+                map,
+            } => {
+                let (list, ty) = self.list_operand(list)?;
+                self.with_local(name, Type::of(ty.element), |binder, var| {
+                    let filter = match filter {
+                        Some(filter) => Some(Box::new(binder.predicate(filter)?)),
+                        None => None,
+                    };
+                    let (map, element) = match map {
+                        Some(map) => {
+                            let (map, ty) = binder.expression(map)?;
+                            (Some(Box::new(map)), ty.set)
+                        }
+                        None => (None, ty.element),
+                    };
+                    Ok((
+                        Expr::ListComprehension {
+                            var,
+                            list: Box::new(list),
+                            filter,
+                            map,
+                        },
+                        Type::list_of(element),
+                    ))
+                })?
+            }
+            ExprKind::Quantifier {
+                kind,
+                name,
+                list,
+                predicate,
+            } => {
+                let (list, ty) = self.list_operand(list)?;
+                let list = Box::new(list);
+                self.with_local(name, Type::of(ty.element), |binder, var| {
+                    let predicate = Box::new(binder.predicate(predicate)?);
+                    Ok((
+                        Expr::Quantifier {
+                            kind: *kind,
+                            var,
+                            list,
+                            predicate,
+                        },
+                        Type::of(TypeSet::BOOLEAN),
+                    ))
+                })?
+            }
+            ExprKind::Reduce {
+                accumulator,
+                init,
+                name,
+                list,
+                step,
+            } => {
+                let init = Box::new(self.expression(init)?.0);
+                let (list, ty) = self.list_operand(list)?;
+                let list = Box::new(list);
+                self.with_local(accumulator, any, |binder, accumulator| {
+                    binder.with_local(name, Type::of(ty.element), |binder, var| {
+                        let step = Box::new(binder.expression(step)?.0);
+                        Ok((
+                            Expr::Reduce {
+                                accumulator,
+                                init,
+                                var,
+                                list,
+                                step,
+                            },
+                            any,
+                        ))
+                    })
+                })?
+            }
+            ExprKind::PatternComprehension {
+                pattern,
+                filter,
+                map,
+            } => self.pattern_comprehension(pattern, filter.as_deref(), map)?,
+            ExprKind::Pattern(pattern) => {
+                let message = "a pattern can only be used as a condition";
+                return Err(self
+                    .error(pattern.span, Code::UnexpectedSyntax, message)
+                    .with_hint("use it in WHERE, or write exists(pattern), COUNT { pattern } or [pattern | value]"));
+            }
+            ExprKind::Subquery { kind, query } => self.subquery(*kind, query)?,
+        })
+    }
+
+    fn optional(&mut self, expr: Option<&ast::Expr>) -> Result<Option<Box<Expr>>> {
+        expr.map(|e| self.expression(e).map(|(e, _)| Box::new(e)))
+            .transpose()
+    }
+
+    fn parameter(&mut self, name: &Name) -> Result<Expr> {
+        if self.params.allows(&name.text) {
+            return Ok(Expr::Parameter(name.text.clone()));
+        }
+        let message = format!("parameter `${}` was not given", name.text);
+        Err(self.error(name.span, Code::MissingParameter, message))
+    }
+
+    /// The variable of that name; the use is recorded for subqueries.
+    pub(super) fn resolve(&mut self, name: &Name) -> Result<(VarId, Type)> {
+        if let Some(entry) = self.scope.find(&name.text) {
+            self.uses.push(entry.var);
+            return Ok((entry.var, entry.ty));
+        }
+        let (code, message) = match self.constant_only {
+            Some(what) => (
+                Code::NonConstantExpression,
+                format!("{what} cannot use variables such as `{}`", name.text),
+            ),
+            None => (
+                Code::UndefinedVariable,
+                format!("variable `{}` is not defined", name.text),
+            ),
+        };
+        let error = self.error(name.span, code, message);
+        if code == Code::NonConstantExpression {
+            return Err(error);
+        }
+        Err(match closest(&name.text, self.scope.names()) {
+            Some(near) => {
+                let hint = format!("did you mean `{near}`?");
+                error.with_hint(hint)
+            }
+            None => error.with_hint(
+                "variables are bound by MATCH, UNWIND, WITH or YIELD; a value needs quotes or `$`",
+            ),
+        })
+    }
+
+    fn list(&mut self, items: &[ast::Expr]) -> Result<Typed> {
+        let mut bound = Vec::with_capacity(items.len());
+        let mut element = TypeSet::NULL;
+        for item in items {
+            let (item, ty) = self.expression(item)?;
+            element = element.or(ty.set);
+            bound.push(item);
+        }
+        Ok((Expr::List(bound), Type::list_of(element)))
+    }
+
+    fn list_operand(&mut self, list: &ast::Expr) -> Result<Typed> {
+        let (bound, mut ty) = self.expression(list)?;
+        self.require(ty, TypeSet::LIST, list.span, "the list")?;
+        if !ty.set.is(TypeSet::LIST) {
+            ty.element = TypeSet::ANY;
+        }
+        Ok((bound, ty))
+    }
+
+    /// Runs `body` with a variable of a comprehension, quantifier or `reduce` visible.
+    fn with_local<T>(
+        &mut self,
+        name: &Name,
+        ty: Type,
+        body: impl FnOnce(&mut Self, VarId) -> Result<T>,
+    ) -> Result<T> {
+        let var = self.new_variable(&name.text, VarKind::Value);
+        self.scope.locals.push(super::scope::Entry {
+            name: name.text.clone(),
+            var,
+            ty,
+        });
+        let result = body(self, var);
+        self.scope.locals.pop();
+        result
+    }
+
+    fn property(&mut self, base: &ast::Expr, key: &Name) -> Result<Typed> {
+        let (bound, ty) = self.expression(base)?;
+        let holders = TypeSet::ENTITY
+            .or(TypeSet::MAP)
+            .or(TypeSet::TEMPORAL)
+            .or(TypeSet::DURATION)
+            .or(TypeSet::POINT);
+        if !ty.set.may_be(holders) {
+            let code = if ty.set.is(TypeSet::PATH) {
+                Code::InvalidArgumentType
+            } else {
+                Code::PropertyOfNonMap
+            };
+            let message = format!(
+                "`.{}` needs a node, a relationship or a map, this is {}",
+                key.text, ty.set
+            );
+            return Err(self.error(base.span, code, message));
+        }
+        if ty.set.is(TypeSet::ENTITY) {
+            self.notice_unknown_key(key);
+        }
+        Ok((
+            Expr::Property {
+                base: Box::new(bound),
+                key: key.text.clone(),
+            },
+            Type::ANY,
+        ))
+    }
+
+    fn map_projection(&mut self, base: &Name, items: &[MapItem]) -> Result<Typed> {
+        let (var, ty) = self.resolve(base)?;
+        self.require(
+            ty,
+            TypeSet::ENTITY.or(TypeSet::MAP),
+            base.span,
+            "the subject of a map projection",
+        )?;
+        let subject = Expr::Variable(var);
+        let mut parts = Vec::new();
+        let mut entries = Vec::new();
+        for item in items {
+            match item {
+                MapItem::All => {
+                    if !entries.is_empty() {
+                        parts.push(Expr::Map(std::mem::take(&mut entries)));
+                    }
+                    parts.push(call("properties", vec![subject.clone()]));
+                }
+                MapItem::Property(key) => {
+                    let value = Expr::Property {
+                        base: Box::new(subject.clone()),
+                        key: key.text.clone(),
+                    };
+                    entries.push((key.text.clone(), value));
+                }
+                MapItem::Entry(key, value) => {
+                    entries.push((key.text.clone(), self.expression(value)?.0))
+                }
+                MapItem::Variable(name) => {
+                    entries.push((name.text.clone(), Expr::Variable(self.resolve(name)?.0)))
+                }
+            }
+        }
+        if !entries.is_empty() || parts.is_empty() {
+            parts.push(Expr::Map(entries));
+        }
+        let merged = match parts.len() {
+            1 => parts.pop().expect("one element"),
+            _ => call(functions::MERGE_MAPS, parts),
+        };
+        let is_null = unary(UnaryOp::IsNull, subject);
+        let value = Expr::Case {
+            branches: vec![(is_null, Expr::Literal(Literal::Null))],
+            otherwise: Some(Box::new(merged)),
+        };
+        Ok((value, Type::of(TypeSet::MAP)))
+    }
+
+    fn has_labels(&mut self, base: &ast::Expr, labels: &LabelExpr) -> Result<Typed> {
+        let (bound, ty) = self.expression(base)?;
+        self.require(ty, TypeSet::ENTITY, base.span, "what has labels or a type")?;
+        if ty.set.is(TypeSet::RELATIONSHIP) {
+            self.notice_unknown_types(labels);
+        } else if ty.set.is(TypeSet::NODE) {
+            self.notice_unknown_labels(labels);
+        }
+        Ok((label_condition(&bound, labels), Type::of(TypeSet::BOOLEAN)))
+    }
+
+    fn unary(&mut self, op: UnaryOp, operand: &ast::Expr) -> Result<Typed> {
+        let span = operand.span;
+        let boolean = Type::of(TypeSet::BOOLEAN);
+        match op {
+            UnaryOp::Not => Ok((unary(op, self.predicate(operand)?), boolean)),
+            UnaryOp::IsNull | UnaryOp::IsNotNull => {
+                Ok((unary(op, self.expression(operand)?.0), boolean))
+            }
+            UnaryOp::Minus | UnaryOp::Plus => {
+                let (bound, ty) = self.expression(operand)?;
+                self.require(
+                    ty,
+                    TypeSet::NUMBER.or(TypeSet::DURATION),
+                    span,
+                    "the operand of a sign",
+                )?;
+                Ok((unary(op, bound), ty))
+            }
+        }
+    }
+
+    fn binary(&mut self, op: BinaryOp, left: &ast::Expr, right: &ast::Expr) -> Result<Typed> {
+        use BinaryOp::{Add, And, Divide, In, Modulo, Multiply, Or, Power, Subtract, Xor};
+        if matches!(op, And | Or | Xor) {
+            let (a, left_ty) = self.expression(left)?;
+            self.require(
+                left_ty,
+                TypeSet::BOOLEAN,
+                left.span,
+                "an operand of a logical operator",
+            )?;
+            let (b, right_ty) = self.expression(right)?;
+            self.require(
+                right_ty,
+                TypeSet::BOOLEAN,
+                right.span,
+                "an operand of a logical operator",
+            )?;
+            return Ok((binary(op, a, b), Type::of(TypeSet::BOOLEAN)));
+        }
+        let (a, left_ty) = self.expression(left)?;
+        let (b, right_ty) = self.expression(right)?;
+        let ty = match op {
+            Subtract | Multiply | Divide | Modulo | Power => {
+                let wanted = TypeSet::NUMBER.or(TypeSet::DURATION).or(TypeSet::TEMPORAL);
+                self.require(left_ty, wanted, left.span, "an operand of arithmetic")?;
+                self.require(right_ty, wanted, right.span, "an operand of arithmetic")?;
+                arithmetic(op, left_ty, right_ty)
+            }
+            Add => addition(left_ty, right_ty),
+            In => {
+                self.require(right_ty, TypeSet::LIST, right.span, "the right side of IN")?;
+                Type::of(TypeSet::BOOLEAN)
+            }
+            _ => Type::of(TypeSet::BOOLEAN),
+        };
+        Ok((binary(op, a, b), ty))
+    }
+
+    fn case(
+        &mut self,
+        subject: Option<&ast::Expr>,
+        branches: &[(ast::Expr, ast::Expr)],
+        otherwise: Option<&ast::Expr>,
+    ) -> Result<Typed> {
+        let subject = subject.map(|s| self.expression(s)).transpose()?;
+        let mut bound = Vec::with_capacity(branches.len());
+        let mut ty: Option<Type> = None;
+        for (when, then) in branches {
+            let condition = match &subject {
+                Some((subject, _)) => {
+                    binary(BinaryOp::Equal, subject.clone(), self.expression(when)?.0)
+                }
+                None => self.predicate(when)?,
+            };
+            let (then, then_ty) = self.expression(then)?;
+            ty = Some(ty.map_or(then_ty, |ty| ty.or(then_ty)));
+            bound.push((condition, then));
+        }
+        let otherwise = match otherwise {
+            Some(expr) => {
+                let (expr, other_ty) = self.expression(expr)?;
+                ty = ty.map(|ty| ty.or(other_ty));
+                Some(Box::new(expr))
+            }
+            None => None,
+        };
+        Ok((
+            Expr::Case {
+                branches: bound,
+                otherwise,
+            },
+            ty.unwrap_or(Type::ANY),
+        ))
+    }
+
+    fn call(
+        &mut self,
+        whole: &ast::Expr,
+        name: &Name,
+        distinct: bool,
+        star: bool,
+        args: &[ast::Expr],
+    ) -> Result<Typed> {
+        if let Some(function) = aggregate_function(&name.text, star) {
+            return self.aggregate(whole, function, distinct, args);
+        }
+        let Some(function) =
+            functions::find(&name.text).filter(|f| f.availability != Availability::Internal)
+        else {
+            let error = self.error(
+                name.span,
+                Code::UnknownFunction,
+                format!("unknown function `{}`", name.text),
+            );
+            let known = functions::FUNCTIONS
+                .iter()
+                .map(|f| f.display)
+                .chain(AGGREGATES.iter().map(|(name, _)| *name));
+            return Err(match closest(&name.text, known) {
+                Some(near) => error.with_hint(format!("did you mean `{near}`?")),
+                None => error,
+            });
+        };
+        if distinct {
+            let message = format!(
+                "`DISTINCT` needs an aggregate function, `{}` is not one",
+                function.display
+            );
+            return Err(self.error(whole.span, Code::InvalidAggregation, message));
+        }
+        if args.len() < usize::from(function.args_min)
+            || args.len() > usize::from(function.args_max)
+        {
+            let message = format!(
+                "`{}` takes {}, got {}",
+                function.display,
+                arity(function),
+                args.len()
+            );
+            return Err(self.error(whole.span, Code::InvalidNumberOfArguments, message));
+        }
+        if function.availability == Availability::Planned {
+            let message = format!(
+                "function `{}` is not available in this build",
+                function.display
+            );
+            return Err(self.error(name.span, Code::FeatureNotAvailable, message));
+        }
+        if function.name == "exists" {
+            return self.exists_function(&args[0]);
+        }
+        let mut bound = Vec::with_capacity(args.len());
+        let mut ty = Type {
+            set: function.returns,
+            element: function.element,
+        };
+        for (idx, arg) in args.iter().enumerate() {
+            let (expr, arg_ty) = self.expression(arg)?;
+            if idx == 0 {
+                self.require(
+                    arg_ty,
+                    function.first,
+                    arg.span,
+                    &format!("the argument of `{}`", function.display),
+                )?;
+                if matches!(function.name, "head" | "last") && arg_ty.set.is(TypeSet::LIST) {
+                    ty = Type::of(arg_ty.element);
+                } else if matches!(function.name, "tail" | "reverse")
+                    && arg_ty.set.is(TypeSet::LIST)
+                {
+                    ty = Type::list_of(arg_ty.element);
+                } else if function.name == "abs" && arg_ty.set.is(TypeSet::NUMBER) {
+                    ty = arg_ty;
+                }
+            }
+            bound.push(expr);
+        }
+        Ok((call(function.name, bound), ty))
+    }
+
+    /// `exists(pattern)` or `exists(n.key)`.
+    fn exists_function(&mut self, arg: &ast::Expr) -> Result<Typed> {
+        let bound = match &arg.kind {
+            ExprKind::Pattern(pattern) => self.pattern_predicate(pattern)?,
+            ExprKind::Property { .. } | ExprKind::Index { .. } => {
+                unary(UnaryOp::IsNotNull, self.expression(arg)?.0)
+            }
+            _ => {
+                let message = "`exists` takes a property or a pattern";
+                return Err(self.error(arg.span, Code::InvalidArgumentType, message));
+            }
+        };
+        Ok((bound, Type::of(TypeSet::BOOLEAN)))
+    }
+
+    fn aggregate(
+        &mut self,
+        whole: &ast::Expr,
+        function: AggregateFunction,
+        distinct: bool,
+        args: &[ast::Expr],
+    ) -> Result<Typed> {
+        let percentile = matches!(
+            function,
+            AggregateFunction::PercentileCont | AggregateFunction::PercentileDisc
+        );
+        let wanted = match function {
+            AggregateFunction::CountStar => 0,
+            _ if percentile => 2,
+            _ => 1,
+        };
+        if args.len() != wanted {
+            let message = format!(
+                "this aggregate takes {wanted} argument(s), got {}",
+                args.len()
+            );
+            return Err(self.error(whole.span, Code::InvalidNumberOfArguments, message));
+        }
+        if args.iter().any(contains_aggregate) {
+            let message = "an aggregate cannot stand inside another one";
+            return Err(self
+                .error(whole.span, Code::NestedAggregation, message)
+                .with_hint("compute the inner one in a WITH before"));
+        }
+        if matches!(self.aggregating, Aggregating::Refused) || !self.scope.locals.is_empty() {
+            let message = "an aggregate cannot be used here";
+            return Err(self
+                .error(whole.span, Code::InvalidAggregation, message)
+                .with_hint("compute it in a WITH before"));
+        }
+        let outer = std::mem::replace(&mut self.aggregating, Aggregating::Refused);
+        let result = self.aggregate_arguments(whole, function, distinct, args);
+        self.aggregating = outer;
+        let (call, ty) = result?;
+        let Aggregating::Collected { calls, .. } = &mut self.aggregating else {
+            unreachable!("checked above");
+        };
+        if let Some((var, _)) = calls.iter().find(|(_, known)| *known == call) {
+            return Ok((Expr::Variable(*var), ty));
+        }
+        let name = whole.span.slice(self.text);
+        let var = VarId(self.variables.len() as u32);
+        calls.push((var, call));
+        self.variables.push(crate::plan::Variable {
+            name: name.into(),
+            kind: VarKind::Value,
+        });
+        Ok((Expr::Variable(var), ty))
+    }
+
+    fn aggregate_arguments(
+        &mut self,
+        whole: &ast::Expr,
+        function: AggregateFunction,
+        distinct: bool,
+        args: &[ast::Expr],
+    ) -> Result<(AggregateCall, Type)> {
+        let mut bound = Vec::new();
+        let mut first = Type::ANY;
+        for (idx, arg) in args.iter().enumerate() {
+            let (expr, ty) = self.expression(arg)?;
+            if idx == 0 {
+                first = ty;
+            }
+            if crate::plan::variables::is_volatile(&expr) {
+                let message = "an aggregate cannot be taken over a random value";
+                return Err(self.error(whole.span, Code::NonConstantExpression, message));
+            }
+            bound.push(expr);
+        }
+        let mut bound = bound.into_iter();
+        let call = AggregateCall {
+            function,
+            argument: bound.next(),
+            parameter: bound.next(),
+            distinct,
+        };
+        let ty = match function {
+            AggregateFunction::CountStar | AggregateFunction::Count => Type::of(TypeSet::INTEGER),
+            AggregateFunction::Collect => Type::list_of(first.set),
+            AggregateFunction::Min | AggregateFunction::Max => first,
+            AggregateFunction::Sum => Type::of(TypeSet::NUMBER.or(TypeSet::DURATION)),
+            _ => Type::of(TypeSet::NUMBER.or(TypeSet::DURATION)),
+        };
+        Ok((call, ty))
+    }
+
+    fn subquery(&mut self, kind: SubqueryKind, query: &ast::Query) -> Result<Typed> {
+        let mark = self.enter_subquery();
+        let result = self.query(query);
+        let imports = self.leave_subquery(mark);
+        let query = result?;
+        let (value, ty) = match kind {
+            SubqueryKind::Exists => (SubqueryValue::Exists, Type::of(TypeSet::BOOLEAN)),
+            SubqueryKind::Count => (SubqueryValue::Count, Type::of(TypeSet::INTEGER)),
+            SubqueryKind::Collect => {
+                let [(_, var)] = query.columns[..] else {
+                    let message = "a COLLECT subquery returns exactly one column";
+                    return Err(self.error(Span::default(), Code::UnexpectedSyntax, message));
+                };
+                (
+                    SubqueryValue::Collect(Expr::Variable(var)),
+                    Type::of(TypeSet::LIST),
+                )
+            }
+        };
+        let var = self.register(value, query, imports)?;
+        Ok((Expr::Variable(var), ty))
+    }
+
+    fn pattern_predicate(&mut self, pattern: &ast::PathPattern) -> Result<Expr> {
+        let mark = self.enter_subquery();
+        let result = self.pattern_graph(pattern, None, true);
+        let imports = self.leave_subquery(mark);
+        let query = single_match(result?);
+        let var = self.register(SubqueryValue::Exists, query, imports)?;
+        Ok(Expr::Variable(var))
+    }
+
+    fn pattern_comprehension(
+        &mut self,
+        pattern: &ast::PathPattern,
+        filter: Option<&ast::Expr>,
+        map: &ast::Expr,
+    ) -> Result<Typed> {
+        let mark = self.enter_subquery();
+        let result = self
+            .pattern_graph(pattern, filter, false)
+            .and_then(|graph| Ok((graph, self.expression(map)?)));
+        let imports = self.leave_subquery(mark);
+        let (graph, (value, ty)) = result?;
+        let var = self.register(SubqueryValue::Collect(value), single_match(graph), imports)?;
+        Ok((Expr::Variable(var), Type::list_of(ty.set)))
+    }
+
+    fn register(
+        &mut self,
+        kind: SubqueryValue,
+        query: BoundQuery,
+        imports: Vec<VarId>,
+    ) -> Result<VarId> {
+        if let Some(local) = imports.iter().find(|var| self.scope.is_local(**var)) {
+            let name = &self.variables[local.0 as usize].name;
+            let message = format!(
+                "a subquery that reads `{name}`, a variable of the comprehension around it, is not available in this build"
+            );
+            return Err(self
+                .error(self.clause_span, Code::FeatureNotAvailable, message)
+                .with_hint("UNWIND the list and use the subquery in a clause of its own"));
+        }
+        let var = self.new_variable("  subquery", VarKind::Value);
+        self.uses.extend(imports.iter().copied());
+        self.subqueries.insert(
+            var,
+            Subquery {
+                kind,
+                query,
+                imports,
+            },
+        );
+        Ok(var)
+    }
+}
+
+fn single_match(graph: super::graph::QueryGraph) -> BoundQuery {
+    BoundQuery {
+        branches: vec![Branch {
+            steps: vec![Step::Match(graph)],
+            columns: Vec::new(),
+        }],
+        all: true,
+        columns: Vec::new(),
+    }
+}
+
+/// The bound call of a known function.
+pub(crate) fn call(name: &str, args: Vec<Expr>) -> Expr {
+    Expr::Call {
+        name: Arc::from(name),
+        args,
+    }
+}
+
+/// The bound unary operation.
+pub(crate) fn unary(op: UnaryOp, operand: Expr) -> Expr {
+    Expr::Unary {
+        op,
+        operand: Box::new(operand),
+    }
+}
+
+/// The bound binary operation.
+pub(crate) fn binary(op: BinaryOp, left: Expr, right: Expr) -> Expr {
+    Expr::Binary {
+        op,
+        left: Box::new(left),
+        right: Box::new(right),
+    }
+}
+
+/// A label expression as a condition on `base`.
+pub(crate) fn label_condition(base: &Expr, labels: &LabelExpr) -> Expr {
+    let joined = |op: BinaryOp, items: &[LabelExpr]| {
+        items
+            .iter()
+            .map(|item| label_condition(base, item))
+            .reduce(|left, right| binary(op, left, right))
+            .expect("at least one label")
+    };
+    match labels {
+        LabelExpr::Label(name) => Expr::HasLabels {
+            base: Box::new(base.clone()),
+            labels: vec![name.text.clone()],
+        },
+        LabelExpr::And(items) => joined(BinaryOp::And, items),
+        LabelExpr::Or(items) => joined(BinaryOp::Or, items),
+        LabelExpr::Not(item) => unary(UnaryOp::Not, label_condition(base, item)),
+        LabelExpr::Any => {
+            let labels = call("labels", vec![base.clone()]);
+            binary(
+                BinaryOp::Greater,
+                call("size", vec![labels]),
+                Expr::Literal(Literal::Integer(0)),
+            )
+        }
+    }
+}
+
+const AGGREGATES: &[(&str, AggregateFunction)] = &[
+    ("count", AggregateFunction::Count),
+    ("sum", AggregateFunction::Sum),
+    ("min", AggregateFunction::Min),
+    ("max", AggregateFunction::Max),
+    ("avg", AggregateFunction::Avg),
+    ("collect", AggregateFunction::Collect),
+    ("stDev", AggregateFunction::StDev),
+    ("stDevP", AggregateFunction::StDevP),
+    ("percentileCont", AggregateFunction::PercentileCont),
+    ("percentileDisc", AggregateFunction::PercentileDisc),
+];
+
+/// The aggregate of that name, if it is one.
+pub(super) fn aggregate_function(name: &str, star: bool) -> Option<AggregateFunction> {
+    if star {
+        return Some(AggregateFunction::CountStar);
+    }
+    AGGREGATES
+        .iter()
+        .find(|(known, _)| known.eq_ignore_ascii_case(name))
+        .map(|(_, function)| *function)
+}
+
+fn arity(function: &functions::Function) -> String {
+    match (function.args_min, function.args_max) {
+        (min, 255) => format!("at least {min} argument(s)"),
+        (min, max) if min == max => format!("{min} argument(s)"),
+        (min, max) => format!("{min} to {max} arguments"),
+    }
+}
+
+fn arithmetic(op: BinaryOp, left: Type, right: Type) -> Type {
+    if op == BinaryOp::Power {
+        return Type::of(TypeSet::FLOAT);
+    }
+    if left.set.is(TypeSet::INTEGER) && right.set.is(TypeSet::INTEGER) {
+        return Type::of(TypeSet::INTEGER);
+    }
+    if left.set.is(TypeSet::NUMBER) && right.set.is(TypeSet::NUMBER) {
+        return Type::of(TypeSet::NUMBER);
+    }
+    Type::of(TypeSet::NUMBER.or(TypeSet::DURATION).or(TypeSet::TEMPORAL))
+}
+
+fn addition(left: Type, right: Type) -> Type {
+    let both = |set: TypeSet| left.set.is(set) && right.set.is(set);
+    if both(TypeSet::INTEGER) {
+        Type::of(TypeSet::INTEGER)
+    } else if both(TypeSet::NUMBER) {
+        Type::of(TypeSet::NUMBER)
+    } else if both(TypeSet::STRING) {
+        Type::of(TypeSet::STRING)
+    } else if both(TypeSet::LIST) {
+        left.or(right)
+    } else {
+        Type::ANY
+    }
+}

@@ -1,0 +1,127 @@
+//! The bound query: names are variables, patterns are graphs, aggregates are taken out; nothing is ordered.
+//!
+//! # Invariants
+//! * CY-20 Consecutive `MATCH` clauses form one [`QueryGraph`]; [`Edge::group`] keeps apart the clauses, since
+//!   relationships must differ only within one.
+//! * CY-21 A subquery inside an expression is a variable of that expression; its definition is in
+//!   [`Bound::subqueries`], and the planner computes it before the expression is evaluated.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::plan::{AggregateCall, Direction, Expr, Notice, PlanMode, SortOrder, VarId, Variable};
+
+/// A bound statement.
+pub(crate) struct Bound {
+    pub mode: PlanMode,
+    pub query: BoundQuery,
+    pub variables: Vec<Variable>,
+    pub subqueries: BTreeMap<VarId, Subquery>,
+    pub notices: Vec<Notice>,
+}
+
+/// Single queries joined by `UNION`.
+pub(crate) struct BoundQuery {
+    pub branches: Vec<Branch>,
+    /// `UNION ALL`.
+    pub all: bool,
+    /// Result columns: heading and variable; with several branches the variables are common to all.
+    pub columns: Vec<(Arc<str>, VarId)>,
+}
+
+/// One single query.
+pub(crate) struct Branch {
+    pub steps: Vec<Step>,
+    /// Its own variables of the result columns.
+    pub columns: Vec<VarId>,
+}
+
+/// One clause, or several `MATCH` clauses together.
+pub(crate) enum Step {
+    Match(QueryGraph),
+    OptionalMatch(QueryGraph),
+    Unwind {
+        list: Expr,
+        var: VarId,
+    },
+    Project(Box<Projection>),
+    Procedure {
+        name: Arc<str>,
+        args: Vec<Expr>,
+        yields: Vec<(Arc<str>, VarId)>,
+        filter: Option<Expr>,
+    },
+    Call {
+        query: BoundQuery,
+        imports: Vec<VarId>,
+    },
+}
+
+/// Patterns to be found together.
+#[derive(Default)]
+pub(crate) struct QueryGraph {
+    /// Node variables, also those bound before.
+    pub nodes: Vec<VarId>,
+    pub edges: Vec<Edge>,
+    /// Path variables with the nodes and relationships they consist of.
+    pub paths: Vec<(VarId, Vec<VarId>)>,
+    /// Conditions, split at `AND`.
+    pub predicates: Vec<Expr>,
+}
+
+/// A relationship pattern.
+#[derive(Clone)]
+pub(crate) struct Edge {
+    pub rel: VarId,
+    pub from: VarId,
+    pub to: VarId,
+    pub types: Vec<Arc<str>>,
+    pub direction: Direction,
+    /// Bounds of a variable-length pattern.
+    pub length: Option<(u32, Option<u32>)>,
+    /// Stands for each relationship in `filters`.
+    pub each: VarId,
+    /// Conditions on each relationship.
+    pub filters: Vec<Expr>,
+    /// Which `MATCH` it belongs to.
+    pub group: u32,
+    /// The relationship itself is bound before.
+    pub bound: bool,
+}
+
+/// `WITH` or `RETURN`.
+pub(crate) struct Projection {
+    /// Result variables and what they hold; above an aggregation they read its keys and aggregates.
+    pub items: Vec<(VarId, Expr)>,
+    pub aggregation: Option<Aggregation>,
+    pub distinct: bool,
+    pub order: Vec<(Expr, SortOrder)>,
+    pub skip: Option<Expr>,
+    pub limit: Option<Expr>,
+    pub filter: Option<Expr>,
+}
+
+/// Grouping of a projection.
+#[derive(Default)]
+pub(crate) struct Aggregation {
+    pub keys: Vec<(VarId, Expr)>,
+    pub aggregates: Vec<(VarId, AggregateCall)>,
+}
+
+/// A subquery inside an expression.
+pub(crate) struct Subquery {
+    pub kind: SubqueryValue,
+    pub query: BoundQuery,
+    /// Variables of the surrounding row it reads.
+    pub imports: Vec<VarId>,
+}
+
+/// What a subquery's variable holds.
+pub(crate) enum SubqueryValue {
+    /// Whether there is a row.
+    Exists,
+    /// How many rows there are.
+    Count,
+    /// The list of this value over all rows.
+    Collect(Expr),
+}

@@ -1,0 +1,377 @@
+//! Paths to query graphs: node and relationship variables, their labels, property maps and lengths.
+//!
+//! # How it works
+//! All names of a `MATCH` are declared first, then its expressions are bound, since a property map may read
+//! any variable of the clause. A relationship bound earlier stays an edge, marked as bound; a bound list of
+//! relationships becomes a fresh variable-length edge that must equal the list.
+
+use std::sync::Arc;
+
+use super::expression::{binary, label_condition};
+use super::graph::{Edge, QueryGraph};
+use super::scope::Entry;
+use super::{Binder, Result};
+use crate::ast::{self, ExprKind, LabelExpr, Name, NodePattern, PathPattern, RelationshipPattern};
+use crate::diagnostic::Code;
+use crate::plan::expression::{BinaryOp, Expr};
+use crate::plan::variables::conjuncts;
+use crate::plan::{VarId, VarKind};
+use crate::types::{Type, TypeSet};
+
+/// Variables of one path as they were declared: nodes, and the index of the edge of each step.
+struct Declared {
+    nodes: Vec<VarId>,
+    edges: Vec<usize>,
+}
+
+impl Binder<'_> {
+    /// Binds a `MATCH`, adding to the graph of the clauses before. Returns that graph and, where the new
+    /// clause uses a relationship of it and must come after it, a graph of its own.
+    pub(super) fn match_clause(
+        &mut self,
+        before: QueryGraph,
+        patterns: &[PathPattern],
+        filter: Option<&ast::Expr>,
+    ) -> Result<(QueryGraph, Option<QueryGraph>)> {
+        let mut graph = QueryGraph::default();
+        self.match_patterns(&mut graph, patterns, false)?;
+        graph.predicates.extend(self.conditions(filter)?);
+        if before.nodes.is_empty() {
+            return Ok((graph, None));
+        }
+        let reads_relationship = graph.edges.iter().any(|e| e.bound)
+            || graph
+                .predicates
+                .iter()
+                .chain(graph.edges.iter().flat_map(|e| &e.filters))
+                .any(|p| {
+                    let read = p.variables();
+                    before.paths.iter().any(|(path, _)| read.contains(path))
+                });
+        if reads_relationship {
+            return Ok((before, Some(graph)));
+        }
+        let mut merged = before;
+        for node in graph.nodes {
+            if !merged.nodes.contains(&node) {
+                merged.nodes.push(node);
+            }
+        }
+        merged.edges.extend(graph.edges);
+        merged.paths.extend(graph.paths);
+        merged.predicates.extend(graph.predicates);
+        Ok((merged, None))
+    }
+
+    /// A pattern standing alone in an expression; with `predicate` it may not introduce variables.
+    pub(super) fn pattern_graph(
+        &mut self,
+        pattern: &PathPattern,
+        filter: Option<&ast::Expr>,
+        predicate: bool,
+    ) -> Result<QueryGraph> {
+        let mut graph = QueryGraph::default();
+        self.match_patterns(&mut graph, std::slice::from_ref(pattern), predicate)?;
+        graph.predicates.extend(self.conditions(filter)?);
+        Ok(graph)
+    }
+
+    fn match_patterns(
+        &mut self,
+        graph: &mut QueryGraph,
+        patterns: &[PathPattern],
+        predicate: bool,
+    ) -> Result<()> {
+        self.groups += 1;
+        let earlier = self.scope.row.len();
+        let mut declared = Vec::with_capacity(patterns.len());
+        for pattern in patterns {
+            declared.push(self.declare_path(graph, pattern, predicate, earlier)?);
+        }
+        for (pattern, declared) in patterns.iter().zip(&declared) {
+            self.bind_node(graph, &pattern.first, declared.nodes[0])?;
+            for (step, (relationship, node)) in pattern.steps.iter().enumerate() {
+                self.bind_relationship(graph, relationship, declared.edges[step])?;
+                self.bind_node(graph, node, declared.nodes[step + 1])?;
+            }
+        }
+        Ok(())
+    }
+
+    fn declare_path(
+        &mut self,
+        graph: &mut QueryGraph,
+        pattern: &PathPattern,
+        predicate: bool,
+        earlier: usize,
+    ) -> Result<Declared> {
+        if pattern.shortest.is_some() {
+            let message = "shortest paths are not available in this build";
+            return Err(self.error(pattern.span, Code::FeatureNotAvailable, message));
+        }
+        let mut nodes = vec![self.declare_node(graph, &pattern.first, predicate)?];
+        let mut edges = Vec::with_capacity(pattern.steps.len());
+        for (relationship, node) in &pattern.steps {
+            let from = *nodes.last().expect("the first node");
+            let edge = graph.edges.len();
+            self.declare_relationship(graph, relationship, from, predicate, earlier)?;
+            let to = self.declare_node(graph, node, predicate)?;
+            graph.edges[edge].to = to;
+            nodes.push(to);
+            edges.push(edge);
+        }
+        if let Some(name) = &pattern.name {
+            self.check_free(name)?;
+            let path = self.declare(name, VarKind::Path, Type::of(TypeSet::PATH));
+            let mut parts = vec![nodes[0]];
+            for (edge, node) in edges.iter().zip(&nodes[1..]) {
+                parts.extend([graph.edges[*edge].rel, *node]);
+            }
+            graph.paths.push((path, parts));
+        }
+        Ok(Declared { nodes, edges })
+    }
+
+    fn declare_node(
+        &mut self,
+        graph: &mut QueryGraph,
+        node: &NodePattern,
+        predicate: bool,
+    ) -> Result<VarId> {
+        let var = match &node.name {
+            None => self.new_variable("  node", VarKind::Node),
+            Some(name) => match self.scope.find(&name.text).cloned() {
+                Some(entry) => {
+                    self.uses.push(entry.var);
+                    self.require_kind(name, &entry, TypeSet::NODE, "a node")?;
+                    entry.var
+                }
+                None if predicate => return self.resolve(name).map(|(var, _)| var),
+                None => self.declare(name, VarKind::Node, Type::of(TypeSet::NODE)),
+            },
+        };
+        if !graph.nodes.contains(&var) {
+            graph.nodes.push(var);
+        }
+        Ok(var)
+    }
+
+    fn require_kind(&self, name: &Name, entry: &Entry, wanted: TypeSet, what: &str) -> Result<()> {
+        if entry.ty.set.may_be(wanted) {
+            return Ok(());
+        }
+        let message = format!(
+            "variable `{}` holds {} and cannot be {what}",
+            name.text, entry.ty.set
+        );
+        Err(self
+            .error(name.span, Code::VariableTypeConflict, message)
+            .with_hint("choose another name"))
+    }
+
+    fn declare_relationship(
+        &mut self,
+        graph: &mut QueryGraph,
+        pattern: &RelationshipPattern,
+        from: VarId,
+        predicate: bool,
+        earlier: usize,
+    ) -> Result<()> {
+        let length = pattern
+            .length
+            .map(|length| (length.min.unwrap_or(1), length.max));
+        let kind = if length.is_some() {
+            VarKind::RelationshipList
+        } else {
+            VarKind::Relationship
+        };
+        let mut bound = false;
+        let mut must_equal = None;
+        let rel = match &pattern.name {
+            None => self.new_variable("  relationship", kind),
+            Some(name) => match self.scope.find(&name.text).cloned() {
+                Some(entry) => {
+                    self.uses.push(entry.var);
+                    let set = if length.is_some() {
+                        TypeSet::LIST
+                    } else {
+                        TypeSet::RELATIONSHIP
+                    };
+                    let what = if length.is_some() {
+                        "a list of relationships"
+                    } else {
+                        "a relationship"
+                    };
+                    self.require_kind(name, &entry, set, what)?;
+                    let own = self
+                        .scope
+                        .row
+                        .iter()
+                        .position(|e| e.var == entry.var)
+                        .is_some_and(|idx| idx >= earlier);
+                    if own {
+                        let message =
+                            format!("relationship `{}` is used twice in one pattern", name.text);
+                        return Err(self
+                            .error(name.span, Code::RelationshipUniquenessViolation, message)
+                            .with_hint("within one MATCH all relationships differ, so this can never match"));
+                    }
+                    if length.is_some() {
+                        must_equal = Some(entry.var);
+                        self.new_variable("  relationships", kind)
+                    } else {
+                        bound = true;
+                        entry.var
+                    }
+                }
+                None if predicate => return self.resolve(name).map(|_| ()),
+                None => {
+                    let ty = match length {
+                        Some(_) => Type::list_of(TypeSet::RELATIONSHIP),
+                        None => Type::of(TypeSet::RELATIONSHIP),
+                    };
+                    self.declare(name, kind, ty)
+                }
+            },
+        };
+        if let Some(list) = must_equal {
+            graph.predicates.push(binary(
+                BinaryOp::Equal,
+                Expr::Variable(rel),
+                Expr::Variable(list),
+            ));
+        }
+        let each = self.new_variable("  each", VarKind::Relationship);
+        graph.edges.push(Edge {
+            rel,
+            from,
+            to: from,
+            types: Vec::new(),
+            direction: pattern.direction,
+            length,
+            each,
+            filters: Vec::new(),
+            group: self.groups,
+            bound,
+        });
+        Ok(())
+    }
+
+    fn bind_node(&mut self, graph: &mut QueryGraph, node: &NodePattern, var: VarId) -> Result<()> {
+        if let Some(labels) = &node.labels {
+            self.notice_unknown_labels(labels);
+            conjuncts(
+                label_condition(&Expr::Variable(var), labels),
+                &mut graph.predicates,
+            );
+        }
+        let conditions = self.property_conditions(node.properties.as_ref(), var)?;
+        graph.predicates.extend(conditions);
+        let filter = self.conditions(node.filter.as_deref())?;
+        graph.predicates.extend(filter);
+        Ok(())
+    }
+
+    fn bind_relationship(
+        &mut self,
+        graph: &mut QueryGraph,
+        pattern: &RelationshipPattern,
+        edge: usize,
+    ) -> Result<()> {
+        let Edge {
+            rel,
+            each,
+            length,
+            bound,
+            ..
+        } = graph.edges[edge];
+        let subject = if bound || length.is_none() { rel } else { each };
+        let mut conditions = Vec::new();
+        if let Some(types) = &pattern.types {
+            self.notice_unknown_types(types);
+            match alternatives(types) {
+                Some(names) => graph.edges[edge].types = names,
+                None => conditions.push(label_condition(&Expr::Variable(subject), types)),
+            }
+        }
+        conditions.extend(self.property_conditions(pattern.properties.as_ref(), subject)?);
+        if let Some(filter) = &pattern.filter {
+            let mut bound_filter = Vec::new();
+            conjuncts(self.predicate(filter)?, &mut bound_filter);
+            for condition in &mut bound_filter {
+                crate::plan::variables::substitute(condition, rel, &Expr::Variable(subject));
+            }
+            conditions.extend(bound_filter);
+        }
+        if length.is_some() {
+            let own = |var: &VarId| *var == each;
+            let unready = conditions
+                .iter()
+                .flat_map(Expr::variables)
+                .filter(|var| !own(var))
+                .any(|var| {
+                    self.subqueries.contains_key(&var)
+                        || graph.edges.iter().any(|e| e.rel == var)
+                        || graph.paths.iter().any(|(path, _)| *path == var)
+                });
+            if unready {
+                let message = "a condition inside a variable-length relationship cannot use subqueries, or relationships and paths of the same MATCH, in this build";
+                return Err(self
+                    .error(pattern.span, Code::FeatureNotAvailable, message)
+                    .with_hint("move the condition to WHERE"));
+            }
+            graph.edges[edge].filters.extend(conditions);
+        } else {
+            graph.predicates.extend(conditions);
+        }
+        Ok(())
+    }
+
+    /// `{key: value}` as conditions on `var`.
+    fn property_conditions(
+        &mut self,
+        properties: Option<&ast::Expr>,
+        var: VarId,
+    ) -> Result<Vec<Expr>> {
+        let Some(properties) = properties else {
+            return Ok(Vec::new());
+        };
+        let ExprKind::Map(entries) = &properties.kind else {
+            let message = "a parameter cannot stand for the properties of a pattern here";
+            return Err(self
+                .error(properties.span, Code::InvalidParameterUse, message)
+                .with_hint("name the keys: `{key: $parameter.key}`"));
+        };
+        let mut conditions = Vec::with_capacity(entries.len());
+        for (key, value) in entries {
+            self.notice_unknown_key(key);
+            let value = self.expression(value)?.0;
+            let property = Expr::Property {
+                base: Box::new(Expr::Variable(var)),
+                key: key.text.clone(),
+            };
+            conditions.push(binary(BinaryOp::Equal, property, value));
+        }
+        Ok(conditions)
+    }
+}
+
+/// The types of `:A|B|C`, if it is nothing more.
+fn alternatives(types: &LabelExpr) -> Option<Vec<Arc<str>>> {
+    match types {
+        LabelExpr::Label(name) => Some(vec![name.text.clone()]),
+        LabelExpr::Or(items) => {
+            let mut names: Vec<Arc<str>> = Vec::new();
+            for item in items {
+                let LabelExpr::Label(name) = item else {
+                    return None;
+                };
+                if !names.contains(&name.text) {
+                    names.push(name.text.clone());
+                }
+            }
+            Some(names)
+        }
+        _ => None,
+    }
+}

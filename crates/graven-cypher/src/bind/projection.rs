@@ -1,0 +1,412 @@
+//! `WITH` and `RETURN`: columns, grouping, sorting, limits.
+//!
+//! # How it works
+//! Items without aggregates are the grouping keys when any item has one. In an item with an aggregate,
+//! whatever stands outside the aggregate must be a key that is a variable or a property of one, a constant
+//! or a parameter; everything else is ambiguous. `ORDER BY` sees the row before the projection and
+//! the new columns; after `DISTINCT` or aggregation only the columns, where an expression equal to an item
+//! means that column.
+
+use std::sync::Arc;
+
+use super::expression::aggregate_function;
+use super::graph::{Aggregation, Projection};
+use super::scope::Entry;
+use super::{Binder, Result, kind_of};
+use crate::ast::{self, ExprKind};
+use crate::diagnostic::{Code, Diagnostic};
+use crate::plan::expression::{AggregateCall, Expr, Literal};
+use crate::plan::{SortOrder, VarId};
+use crate::token::Span;
+use crate::types::{Type, TypeSet};
+
+/// What aggregates and grouping mean for the expression that is being bound.
+pub(super) enum Aggregating {
+    /// Aggregates may not stand here.
+    Refused,
+    /// Inside an item with aggregates: calls are collected, other reads must be keys.
+    Collected {
+        calls: Vec<(VarId, AggregateCall)>,
+        keys: Vec<(ast::Expr, VarId, Type)>,
+    },
+    /// Sorting after `DISTINCT` or aggregation.
+    Sorting {
+        columns: Vec<(ast::Expr, VarId, Type)>,
+        aggregate: bool,
+        keys: Vec<ast::Expr>,
+    },
+}
+
+/// Whether an aggregate call stands in the expression, subqueries apart.
+pub(super) fn contains_aggregate(expr: &ast::Expr) -> bool {
+    if let ExprKind::Call { name, star, .. } = &expr.kind
+        && aggregate_function(&name.text, *star).is_some()
+    {
+        return true;
+    }
+    let mut found = false;
+    expr.children(&mut |child| found |= contains_aggregate(child));
+    found
+}
+
+/// Variable, or properties of one.
+fn is_simple(expr: &ast::Expr) -> bool {
+    match &expr.kind {
+        ExprKind::Variable(_) => true,
+        ExprKind::Property { base, .. } => is_simple(base),
+        _ => false,
+    }
+}
+
+fn reads(expr: &ast::Expr, name: &str) -> bool {
+    if matches!(&expr.kind, ExprKind::Variable(own) if &*own.text == name) {
+        return true;
+    }
+    let mut found = false;
+    expr.children(&mut |child| found |= reads(child, name));
+    found
+}
+
+impl Binder<'_> {
+    /// Binds a projection; afterwards the scope holds its columns.
+    pub(super) fn projection(
+        &mut self,
+        projection: &ast::Projection,
+        filter: Option<&ast::Expr>,
+        is_return: bool,
+    ) -> Result<(Projection, Vec<Entry>)> {
+        let mut items: Vec<(VarId, Expr)> = Vec::new();
+        let mut outputs: Vec<Entry> = Vec::new();
+        if let Some(span) = projection.star {
+            self.star(span, is_return, &mut items, &mut outputs)?;
+        }
+        let aggregated = projection
+            .items
+            .iter()
+            .any(|item| contains_aggregate(&item.expr));
+        let mut missing_alias = None;
+        let mut bound = self.items(projection, aggregated)?;
+        let mut columns: Vec<(ast::Expr, VarId, Type)> = Vec::new();
+        for (item, (expr, ty)) in projection
+            .items
+            .iter()
+            .zip(std::mem::take(&mut bound.values))
+        {
+            let name: Arc<str> = match (&item.alias, &item.expr.kind) {
+                (Some(alias), _) => alias.text.clone(),
+                (None, ExprKind::Variable(name)) => name.text.clone(),
+                (None, _) => {
+                    if !is_return {
+                        missing_alias.get_or_insert(item.expr.span);
+                    }
+                    item.expr.span.slice(self.text).trim().into()
+                }
+            };
+            if outputs.iter().any(|e| e.name == name) {
+                let span = item.alias.as_ref().map_or(item.expr.span, |a| a.span);
+                let message = format!("two columns are called `{name}`");
+                return Err(self
+                    .error(span, Code::ColumnNameConflict, message)
+                    .with_hint("rename one with AS"));
+            }
+            let var = match &expr {
+                Expr::Variable(var) => *var,
+                _ => self.new_variable(&name, kind_of(ty)),
+            };
+            columns.push((item.expr.clone(), var, ty));
+            outputs.push(Entry { name, var, ty });
+            if !items.iter().any(|(known, _)| *known == var) {
+                items.push((var, expr));
+            }
+        }
+        if let Some(aggregation) = &mut bound.aggregation {
+            let star: Vec<VarId> = outputs
+                .iter()
+                .take(outputs.len() - columns.len())
+                .map(|e| e.var)
+                .collect();
+            aggregation
+                .keys
+                .extend(star.into_iter().map(|var| (var, Expr::Variable(var))));
+        }
+        let narrow = aggregated || projection.distinct;
+        let order = self.order(projection, aggregated, narrow, &outputs, columns)?;
+        let skip = self.row_count(projection.skip.as_ref(), "SKIP")?;
+        let limit = self.row_count(projection.limit.as_ref(), "LIMIT")?;
+        if let Some(span) = missing_alias {
+            let message = "an expression in WITH needs a name";
+            return Err(self
+                .error(span, Code::NoExpressionAlias, message)
+                .with_hint("add `AS name`"));
+        }
+        if !narrow {
+            // WHERE after WITH sees the row before as well, the new names first.
+            let wide = self.shadowed(&outputs);
+            self.scope.row = wide;
+        } else {
+            self.scope.row = outputs.clone();
+        }
+        let filter = filter.map(|f| self.predicate(f)).transpose()?;
+        self.scope.row = outputs.clone();
+        let projection = Projection {
+            items,
+            aggregation: bound.aggregation,
+            distinct: projection.distinct,
+            order,
+            skip,
+            limit,
+            filter,
+        };
+        Ok((projection, outputs))
+    }
+
+    /// The scope before with the columns in front.
+    fn shadowed(&self, outputs: &[Entry]) -> Vec<Entry> {
+        let mut wide = self.scope.row.clone();
+        wide.extend(outputs.iter().cloned());
+        wide
+    }
+
+    fn star(
+        &mut self,
+        span: Span,
+        is_return: bool,
+        items: &mut Vec<(VarId, Expr)>,
+        outputs: &mut Vec<Entry>,
+    ) -> Result<()> {
+        if self.scope.row.is_empty() && is_return {
+            let message = "`*` stands for all variables, and there are none";
+            return Err(self.error(span, Code::NoVariablesInScope, message));
+        }
+        let mut visible = self.scope.row.clone();
+        if is_return {
+            visible.sort_by(|a, b| a.name.cmp(&b.name));
+        }
+        for entry in visible {
+            self.uses.push(entry.var);
+            if !items.iter().any(|(known, _)| *known == entry.var) {
+                items.push((entry.var, Expr::Variable(entry.var)));
+            }
+            outputs.push(entry);
+        }
+        Ok(())
+    }
+
+    fn items(&mut self, projection: &ast::Projection, aggregated: bool) -> Result<BoundItems> {
+        let mut values: Vec<Option<(Expr, Type)>> = vec![None; projection.items.len()];
+        if !aggregated {
+            for (item, value) in projection.items.iter().zip(&mut values) {
+                *value = Some(self.expression(&item.expr)?);
+            }
+            return Ok(BoundItems {
+                values: values.into_iter().flatten().collect(),
+                aggregation: None,
+            });
+        }
+        let mut aggregation = Aggregation::default();
+        let mut simple = Vec::new();
+        for (item, value) in projection.items.iter().zip(&mut values) {
+            if contains_aggregate(&item.expr) {
+                continue;
+            }
+            let (expr, ty) = self.expression(&item.expr)?;
+            let var = match &expr {
+                Expr::Variable(var) => *var,
+                _ => {
+                    let name = item
+                        .alias
+                        .as_ref()
+                        .map_or(item.expr.span.slice(self.text), |alias| &alias.text);
+                    let name: Arc<str> = name.into();
+                    self.new_variable(&name, kind_of(ty))
+                }
+            };
+            if is_simple(&item.expr) {
+                simple.push((item.expr.clone(), var, ty));
+            }
+            if !aggregation.keys.iter().any(|(known, _)| *known == var) {
+                aggregation.keys.push((var, expr));
+            }
+            *value = Some((Expr::Variable(var), ty));
+        }
+        if projection.star.is_some() {
+            for entry in self.scope.row.clone() {
+                let name = ast::Name {
+                    text: entry.name.clone(),
+                    span: Span::default(),
+                };
+                let expr = ast::Expr {
+                    kind: ExprKind::Variable(name),
+                    span: Span::default(),
+                    height: 1,
+                };
+                simple.push((expr, entry.var, entry.ty));
+            }
+        }
+        self.aggregating = Aggregating::Collected {
+            calls: Vec::new(),
+            keys: simple,
+        };
+        for (item, value) in projection.items.iter().zip(&mut values) {
+            if value.is_none() {
+                match self.expression(&item.expr) {
+                    Ok(bound) => *value = Some(bound),
+                    Err(error) => {
+                        self.aggregating = Aggregating::Refused;
+                        return Err(error);
+                    }
+                }
+            }
+        }
+        if let Aggregating::Collected { calls, .. } =
+            std::mem::replace(&mut self.aggregating, Aggregating::Refused)
+        {
+            aggregation.aggregates = calls;
+        }
+        Ok(BoundItems {
+            values: values.into_iter().flatten().collect(),
+            aggregation: Some(aggregation),
+        })
+    }
+
+    /// What an expression means through grouping: a key, a column, or an error; `None`: nothing special.
+    pub(super) fn grouped(&mut self, expr: &ast::Expr) -> Result<Option<(Expr, Type)>> {
+        match &self.aggregating {
+            Aggregating::Refused => Ok(None),
+            Aggregating::Collected { keys, .. } => {
+                if let Some((_, var, ty)) = keys.iter().find(|(key, _, _)| key == expr) {
+                    return Ok(Some((Expr::Variable(*var), *ty)));
+                }
+                let ExprKind::Variable(name) = &expr.kind else {
+                    return Ok(None);
+                };
+                let (var, ty) = self.resolve(name)?;
+                if self.scope.is_local(var) || self.scope.outer.iter().any(|e| e.var == var) {
+                    return Ok(Some((Expr::Variable(var), ty)));
+                }
+                Err(self.ambiguous(name))
+            }
+            Aggregating::Sorting {
+                columns, aggregate, ..
+            } => {
+                let found = columns.iter().find(|(column, _, _)| {
+                    column == expr
+                        && (!aggregate || is_simple(column) || contains_aggregate(column))
+                });
+                if let Some((_, var, ty)) = found {
+                    return Ok(Some((Expr::Variable(*var), *ty)));
+                }
+                self.sorted_leaf(expr)
+            }
+        }
+    }
+
+    fn ambiguous(&self, name: &ast::Name) -> Diagnostic {
+        let message = format!(
+            "`{}` stands beside an aggregate but is not a grouping key",
+            name.text
+        );
+        self.error(name.span, Code::AmbiguousAggregationExpression, message)
+            .with_hint("make it an item of its own, or compute it in a WITH before")
+    }
+
+    /// A variable or aggregate in `ORDER BY` that is not a column.
+    fn sorted_leaf(&mut self, expr: &ast::Expr) -> Result<Option<(Expr, Type)>> {
+        let Aggregating::Sorting {
+            aggregate, keys, ..
+        } = &self.aggregating
+        else {
+            return Ok(None);
+        };
+        match &expr.kind {
+            ExprKind::Variable(name) if self.scope.find(&name.text).is_none() => {
+                if *aggregate && keys.iter().any(|key| reads(key, &name.text)) {
+                    return Err(self.ambiguous(name));
+                }
+                Ok(None)
+            }
+            ExprKind::Call {
+                name, star, args, ..
+            } if aggregate_function(&name.text, *star).is_some() => {
+                for arg in args {
+                    self.expression(arg)?;
+                }
+                let message = "an aggregate in ORDER BY must be one of the columns";
+                Err(self.error(expr.span, Code::InvalidAggregation, message))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    fn order(
+        &mut self,
+        projection: &ast::Projection,
+        aggregated: bool,
+        narrow: bool,
+        outputs: &[Entry],
+        columns: Vec<(ast::Expr, VarId, Type)>,
+    ) -> Result<Vec<(Expr, SortOrder)>> {
+        let mut order = Vec::with_capacity(projection.order.len());
+        let wide = self.shadowed(outputs);
+        let before = std::mem::replace(
+            &mut self.scope.row,
+            if narrow { outputs.to_vec() } else { wide },
+        );
+        let keys: Vec<ast::Expr> = columns
+            .iter()
+            .filter(|(expr, _, _)| !contains_aggregate(expr))
+            .map(|(expr, _, _)| expr.clone())
+            .collect();
+        for (expr, direction) in &projection.order {
+            let aggregate = contains_aggregate(expr);
+            if aggregate && !aggregated {
+                self.scope.row = before;
+                let message = "an aggregate in ORDER BY needs aggregation in the same clause";
+                return Err(self.error(expr.span, Code::InvalidAggregation, message));
+            }
+            if narrow {
+                self.aggregating = Aggregating::Sorting {
+                    columns: columns.clone(),
+                    aggregate,
+                    keys: keys.clone(),
+                };
+            }
+            let bound = self.expression(expr);
+            self.aggregating = Aggregating::Refused;
+            match bound {
+                Ok((bound, _)) => order.push((bound, *direction)),
+                Err(error) => {
+                    self.scope.row = before;
+                    return Err(error);
+                }
+            }
+        }
+        self.scope.row = before;
+        Ok(order)
+    }
+
+    /// `SKIP` or `LIMIT`: constant, an integer, not negative.
+    fn row_count(&mut self, expr: Option<&ast::Expr>, what: &'static str) -> Result<Option<Expr>> {
+        let Some(expr) = expr else { return Ok(None) };
+        let before = std::mem::take(&mut self.scope);
+        self.constant_only = Some(what);
+        let bound = self.expression(expr);
+        self.constant_only = None;
+        self.scope = before;
+        let (bound, ty) = bound?;
+        if !ty.set.may_be(TypeSet::INTEGER) {
+            let message = format!("{what} needs an integer, this is {}", ty.set);
+            return Err(self.error(expr.span, Code::InvalidArgumentType, message));
+        }
+        if matches!(bound, Expr::Literal(Literal::Integer(count)) if count < 0) {
+            let message = format!("{what} cannot be negative");
+            return Err(self.error(expr.span, Code::NegativeIntegerArgument, message));
+        }
+        Ok(Some(bound))
+    }
+}
+
+struct BoundItems {
+    values: Vec<(Expr, Type)>,
+    aggregation: Option<Aggregation>,
+}

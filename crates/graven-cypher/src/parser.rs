@@ -1,0 +1,211 @@
+//! Tokens to syntax tree: recursive descent over the token list.
+//!
+//! # How it works
+//! `parser/clause.rs` reads statements and clauses, `parser/pattern.rs` paths, `parser/expression.rs`
+//! expressions by precedence. This file holds what they share: the position, look-ahead and errors.
+//!
+//! # Invariants
+//! * CY-12 Nesting is counted: brackets and subqueries deeper than [`NESTING_MAX`] or an expression tree
+//!   higher than [`HEIGHT_MAX`] end in an error instead of a stack overflow.
+//! * CY-13 There is no backtracking over an unbounded number of tokens; parsing takes linear time.
+
+mod clause;
+mod expression;
+mod pattern;
+
+use std::sync::Arc;
+
+use crate::ast::{Name, Statement};
+use crate::diagnostic::{Code, Diagnostic, closest};
+use crate::lexer::{self, Tokens};
+use crate::token::{Span, Token, TokenKind};
+
+/// Deepest nesting of brackets, subqueries and the like.
+pub(crate) const NESTING_MAX: u16 = 128;
+
+/// Highest expression tree; long chains of `+` count, chains of `AND` and `OR` hardly do.
+pub(crate) const HEIGHT_MAX: u16 = 400;
+
+pub(crate) type Result<T> = std::result::Result<T, Diagnostic>;
+
+/// Words that cannot be a variable standing alone in an expression, offered in hints.
+const KEYWORDS: &[&str] = &[
+    "MATCH", "OPTIONAL", "WHERE", "WITH", "RETURN", "UNWIND", "UNION", "ORDER", "SKIP", "LIMIT",
+    "CREATE", "MERGE", "DELETE", "DETACH", "SET", "REMOVE", "CALL", "YIELD", "FOREACH", "EXPLAIN",
+    "PROFILE", "DISTINCT",
+];
+
+/// Parses one statement.
+pub(crate) fn parse(text: &str) -> Result<Statement> {
+    let tokens = lexer::tokenize(text)?;
+    let mut parser = Parser {
+        text,
+        tokens,
+        next: 0,
+        nesting: 0,
+        tallest: 0,
+        bar_closes: false,
+    };
+    parser.statement()
+}
+
+struct Parser<'a> {
+    text: &'a str,
+    tokens: Tokens,
+    /// Index of the token to read next.
+    next: usize,
+    nesting: u16,
+    /// Height of the highest expression finished since the last reset (see subqueries).
+    tallest: u16,
+    /// Inside a comprehension, where `|` ends the condition instead of joining labels.
+    bar_closes: bool,
+}
+
+impl Parser<'_> {
+    fn token(&self) -> Token {
+        self.tokens.list[self.next]
+    }
+
+    fn kind(&self) -> TokenKind {
+        self.token().kind
+    }
+
+    /// Kind of the token `ahead` places further on.
+    fn peek(&self, ahead: usize) -> TokenKind {
+        self.tokens
+            .list
+            .get(self.next + ahead)
+            .map_or(TokenKind::End, |t| t.kind)
+    }
+
+    fn advance(&mut self) -> Token {
+        let token = self.token();
+        if token.kind != TokenKind::End {
+            self.next += 1;
+        }
+        token
+    }
+
+    /// Place of the token read last.
+    fn last_span(&self) -> Span {
+        self.tokens.list[self.next.saturating_sub(1)].span
+    }
+
+    fn eat(&mut self, kind: TokenKind) -> bool {
+        let found = self.kind() == kind;
+        if found {
+            self.next += 1;
+        }
+        found
+    }
+
+    fn expect(&mut self, kind: TokenKind, what: &str) -> Result<Token> {
+        if self.kind() == kind {
+            return Ok(self.advance());
+        }
+        Err(self.unexpected(what))
+    }
+
+    /// Whether the token `ahead` places on is this keyword.
+    fn is_word_at(&self, ahead: usize, keyword: &str) -> bool {
+        self.tokens.list.get(self.next + ahead).is_some_and(|t| {
+            t.kind == TokenKind::Word && t.span.slice(self.text).eq_ignore_ascii_case(keyword)
+        })
+    }
+
+    fn is_word(&self, keyword: &str) -> bool {
+        self.is_word_at(0, keyword)
+    }
+
+    fn eat_word(&mut self, keyword: &str) -> bool {
+        let found = self.is_word(keyword);
+        if found {
+            self.next += 1;
+        }
+        found
+    }
+
+    fn expect_word(&mut self, keyword: &str) -> Result<Token> {
+        if self.is_word(keyword) {
+            return Ok(self.advance());
+        }
+        Err(self.unexpected(&format!("`{keyword}`")))
+    }
+
+    /// A name: a word or something in backticks.
+    fn name(&mut self, what: &str) -> Result<Name> {
+        let token = self.token();
+        let text: Arc<str> = match token.kind {
+            TokenKind::Word => token.span.slice(self.text).into(),
+            TokenKind::QuotedName => lexer::quoted_name(self.text, token.span),
+            _ => return Err(self.unexpected(what)),
+        };
+        self.next += 1;
+        Ok(Name {
+            text,
+            span: token.span,
+        })
+    }
+
+    fn at_name(&self) -> bool {
+        matches!(self.kind(), TokenKind::Word | TokenKind::QuotedName)
+    }
+
+    fn error(&self, span: Span, code: Code, message: impl Into<String>) -> Diagnostic {
+        Diagnostic::new(self.text, span, code, message)
+    }
+
+    /// The next token is not what the grammar wants.
+    fn unexpected(&self, wanted: &str) -> Diagnostic {
+        let token = self.token();
+        let found = match token.kind {
+            TokenKind::End => "the end of the statement".to_owned(),
+            _ => {
+                let shown: String = token.span.slice(self.text).chars().take(40).collect();
+                format!("`{}`", shown.escape_debug())
+            }
+        };
+        let message = format!("expected {wanted}, found {found}");
+        let diagnostic = self.error(token.span, Code::UnexpectedSyntax, message);
+        let word = (token.kind == TokenKind::Word).then(|| token.span.slice(self.text));
+        let is_keyword = |word: &str| KEYWORDS.iter().any(|k| k.eq_ignore_ascii_case(word));
+        match word
+            .filter(|w| w.len() > 2 && !is_keyword(w))
+            .and_then(|w| closest(w, KEYWORDS.iter().copied()))
+        {
+            Some(keyword) => diagnostic.with_hint(format!("did you mean `{keyword}`?")),
+            None => diagnostic,
+        }
+    }
+
+    /// Runs `body` one level deeper.
+    fn nested<T>(&mut self, body: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+        if self.nesting >= NESTING_MAX {
+            return Err(self.too_deep());
+        }
+        self.nesting += 1;
+        let result = body(self);
+        self.nesting -= 1;
+        result
+    }
+
+    /// Runs `body` where `|` closes a condition (in a comprehension) or does not (in brackets inside it).
+    fn with_bar<T>(
+        &mut self,
+        closes: bool,
+        body: impl FnOnce(&mut Self) -> Result<T>,
+    ) -> Result<T> {
+        let outer = std::mem::replace(&mut self.bar_closes, closes);
+        let result = body(self);
+        self.bar_closes = outer;
+        result
+    }
+
+    fn too_deep(&self) -> Diagnostic {
+        let message = format!(
+            "the statement is nested too deeply (more than {NESTING_MAX} brackets or {HEIGHT_MAX} chained operators)"
+        );
+        self.error(self.token().span, Code::NestingTooDeep, message)
+            .with_hint("pass long lists as parameters, or split the expression with WITH")
+    }
+}

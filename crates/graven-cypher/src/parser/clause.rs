@@ -1,0 +1,575 @@
+//! Statements and clauses.
+//!
+//! # How it works
+//! `[EXPLAIN|PROFILE] query [;]`, a query being single queries joined by `UNION`, a single query being
+//! clauses in order. Which clause may follow which is judged here, since it needs no names:
+//! `RETURN` ends a query, reading after writing needs `WITH`, a query must not end in `MATCH`.
+
+use super::{Parser, Result};
+use crate::ast::ExprKind;
+use crate::ast::{
+    Clause, ClauseKind, Expr, Name, ProcedureCall, Projection, ProjectionItem, Query, RemoveItem,
+    SetItem, SingleQuery, Statement, SubqueryKind, Union, Yields,
+};
+use crate::diagnostic::Code;
+use crate::plan::{PlanMode, SortOrder};
+use crate::token::{Span, TokenKind};
+
+/// Most clauses of one single query; the plan is as deep as they are many.
+const CLAUSES_MAX: usize = 200;
+
+/// Where a query stands, which decides how it may end.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Top,
+    CallSubquery,
+    /// `EXISTS {}` and `COUNT {}` need no `RETURN`.
+    Expression,
+}
+
+impl Parser<'_> {
+    pub(super) fn statement(&mut self) -> Result<Statement> {
+        let mut mode = PlanMode::Execute;
+        if self.eat_word("EXPLAIN") {
+            mode = PlanMode::Explain;
+        } else if self.eat_word("PROFILE") {
+            mode = PlanMode::Profile;
+        }
+        let query = self.query(Place::Top)?;
+        self.eat(TokenKind::Semicolon);
+        if self.kind() != TokenKind::End {
+            return Err(self.unexpected("a clause or the end of the statement"));
+        }
+        Ok(Statement { mode, query })
+    }
+
+    fn query(&mut self, place: Place) -> Result<Query> {
+        let first = self.single_query(place)?;
+        let mut unions: Vec<Union> = Vec::new();
+        while self.is_word("UNION") {
+            let span = self.advance().span;
+            let all = self.eat_word("ALL");
+            if !all {
+                self.eat_word("DISTINCT");
+            }
+            if unions.iter().any(|union| union.all != all) {
+                let message = "`UNION` and `UNION ALL` cannot be mixed in one query";
+                return Err(self.error(span, Code::InvalidClauseComposition, message));
+            }
+            unions.push(Union {
+                all,
+                span,
+                query: self.single_query(place)?,
+            });
+            if unions.len() > CLAUSES_MAX {
+                return Err(self.too_deep());
+            }
+        }
+        Ok(Query { first, unions })
+    }
+
+    fn single_query(&mut self, place: Place) -> Result<SingleQuery> {
+        let mut clauses: Vec<Clause> = Vec::new();
+        while let Some(clause) = self.clause()? {
+            if let Some(previous) = clauses.last() {
+                self.check_order(previous, &clause)?;
+            }
+            clauses.push(clause);
+            if clauses.len() > CLAUSES_MAX {
+                return Err(self.too_deep());
+            }
+        }
+        self.check_end(&clauses, place)?;
+        Ok(SingleQuery { clauses })
+    }
+
+    fn check_order(&self, previous: &Clause, clause: &Clause) -> Result<()> {
+        let fault = match (&previous.kind, &clause.kind) {
+            (ClauseKind::Return(_), _) => "nothing can follow `RETURN`",
+            (
+                ClauseKind::Create { .. }
+                | ClauseKind::Merge { .. }
+                | ClauseKind::Set(_)
+                | ClauseKind::Remove(_)
+                | ClauseKind::Delete { .. }
+                | ClauseKind::Foreach { .. },
+                ClauseKind::Match { .. } | ClauseKind::Unwind { .. } | ClauseKind::Call(_),
+            ) => "a `WITH` is needed between writing and reading",
+            _ => return Ok(()),
+        };
+        Err(self.error(clause.span, Code::InvalidClauseComposition, fault))
+    }
+
+    fn check_end(&self, clauses: &[Clause], place: Place) -> Result<()> {
+        let Some(last) = clauses.last() else {
+            return Err(self.unexpected("a clause such as `MATCH` or `RETURN`"));
+        };
+        let ends = match &last.kind {
+            ClauseKind::Return(_)
+            | ClauseKind::Create { .. }
+            | ClauseKind::Merge { .. }
+            | ClauseKind::Set(_)
+            | ClauseKind::Remove(_)
+            | ClauseKind::Delete { .. }
+            | ClauseKind::Foreach { .. } => true,
+            ClauseKind::Call(call) => clauses.len() == 1 || matches!(call.yields, Yields::None),
+            ClauseKind::Subquery { .. } => place != Place::Expression,
+            ClauseKind::Match { .. } | ClauseKind::Unwind { .. } | ClauseKind::With { .. } => {
+                place == Place::Expression
+            }
+        };
+        if ends {
+            return Ok(());
+        }
+        let at_end = matches!(
+            self.kind(),
+            TokenKind::End | TokenKind::Semicolon | TokenKind::CloseBrace
+        );
+        if !at_end && !self.is_word("UNION") {
+            return Err(self.unexpected("a clause such as `RETURN`"));
+        }
+        let (code, message) = match place {
+            Place::Top => (
+                Code::InvalidClauseComposition,
+                "the query must end with `RETURN` or with a writing clause",
+            ),
+            _ => (
+                Code::InvalidClauseComposition,
+                "the subquery must end with `RETURN` or with a writing clause",
+            ),
+        };
+        Err(self
+            .error(last.span, code, message)
+            .with_hint("add `RETURN ...`"))
+    }
+
+    /// The next clause, or `None` where no clause starts.
+    fn clause(&mut self) -> Result<Option<Clause>> {
+        if self.kind() != TokenKind::Word {
+            return Ok(None);
+        }
+        let span = self.token().span;
+        let word = span.slice(self.text).to_ascii_uppercase();
+        let kind = match word.as_str() {
+            "MATCH" => self.match_clause(false)?,
+            "OPTIONAL" => {
+                self.advance();
+                if !self.is_word("MATCH") {
+                    return Err(self.unexpected("`MATCH`"));
+                }
+                self.match_clause(true)?
+            }
+            "WITH" => {
+                self.advance();
+                let projection = self.projection()?;
+                ClauseKind::With {
+                    projection,
+                    filter: self.where_clause()?,
+                }
+            }
+            "RETURN" => {
+                self.advance();
+                ClauseKind::Return(self.projection()?)
+            }
+            "UNWIND" => {
+                self.advance();
+                let list = self.expression()?;
+                self.expect_word("AS")?;
+                ClauseKind::Unwind {
+                    list,
+                    name: self.name("a variable")?,
+                }
+            }
+            "CALL" => self.call_clause()?,
+            "CREATE" | "MERGE" | "SET" | "REMOVE" | "DELETE" | "DETACH" | "FOREACH" => {
+                self.writing_clause(&word)?
+            }
+            "UNION" => return Ok(None),
+            _ => return Err(self.unexpected("a clause such as `MATCH`, `WITH` or `RETURN`")),
+        };
+        Ok(Some(Clause { kind, span }))
+    }
+
+    fn match_clause(&mut self, optional: bool) -> Result<ClauseKind> {
+        self.expect_word("MATCH")?;
+        let patterns = self.patterns()?;
+        Ok(ClauseKind::Match {
+            optional,
+            patterns,
+            filter: self.where_clause()?,
+        })
+    }
+
+    fn where_clause(&mut self) -> Result<Option<Expr>> {
+        match self.eat_word("WHERE") {
+            true => self.with_bar(false, Self::expression).map(Some),
+            false => Ok(None),
+        }
+    }
+
+    fn projection(&mut self) -> Result<Projection> {
+        let distinct =
+            self.is_word("DISTINCT") && !self.at_single_word_item() && self.eat_word("DISTINCT");
+        let mut projection = Projection {
+            distinct,
+            star: None,
+            items: Vec::new(),
+            order: Vec::new(),
+            skip: None,
+            limit: None,
+        };
+        if self.kind() == TokenKind::Star {
+            projection.star = Some(self.advance().span);
+        } else {
+            projection.items.push(self.projection_item()?);
+        }
+        while self.eat(TokenKind::Comma) {
+            projection.items.push(self.projection_item()?);
+        }
+        if self.is_word("ORDER") && self.is_word_at(1, "BY") {
+            self.next += 2;
+            projection.order = self.sort_items()?;
+        }
+        if self.eat_word("SKIP") || self.eat_word("OFFSET") {
+            projection.skip = Some(self.expression()?);
+        }
+        if self.eat_word("LIMIT") {
+            projection.limit = Some(self.expression()?);
+        }
+        Ok(projection)
+    }
+
+    /// `DISTINCT` used as a variable: `RETURN distinct`.
+    fn at_single_word_item(&self) -> bool {
+        matches!(
+            self.peek(1),
+            TokenKind::End | TokenKind::Comma | TokenKind::Semicolon | TokenKind::Dot
+        )
+    }
+
+    fn projection_item(&mut self) -> Result<ProjectionItem> {
+        let expr = self.expression()?;
+        let alias = match self.eat_word("AS") {
+            true => Some(self.name("an alias")?),
+            false => None,
+        };
+        Ok(ProjectionItem { expr, alias })
+    }
+
+    fn sort_items(&mut self) -> Result<Vec<(Expr, SortOrder)>> {
+        let mut items = Vec::new();
+        loop {
+            let expr = self.expression()?;
+            let order = if self.eat_word("DESC") || self.eat_word("DESCENDING") {
+                SortOrder::Descending
+            } else {
+                let _ = self.eat_word("ASC") || self.eat_word("ASCENDING");
+                SortOrder::Ascending
+            };
+            items.push((expr, order));
+            if !self.eat(TokenKind::Comma) {
+                return Ok(items);
+            }
+        }
+    }
+
+    fn call_clause(&mut self) -> Result<ClauseKind> {
+        self.expect_word("CALL")?;
+        if self.kind() == TokenKind::OpenBrace {
+            let query = self.nested(Self::braced_query)?;
+            return Ok(ClauseKind::Subquery {
+                imports: None,
+                query: Box::new(query),
+            });
+        }
+        if self.kind() == TokenKind::OpenParen {
+            let imports = self.imports()?;
+            let query = self.nested(Self::braced_query)?;
+            return Ok(ClauseKind::Subquery {
+                imports,
+                query: Box::new(query),
+            });
+        }
+        let name = self.dotted_name("a procedure or `{`")?;
+        let args = match self.eat(TokenKind::OpenParen) {
+            true => Some(self.arguments()?),
+            false => None,
+        };
+        let mut yields = Yields::None;
+        let mut filter = None;
+        if self.eat_word("YIELD") {
+            yields = self.yields()?;
+            filter = self.where_clause()?;
+        }
+        Ok(ClauseKind::Call(ProcedureCall {
+            name,
+            args,
+            yields,
+            filter,
+        }))
+    }
+
+    /// `(a, b)` or `(*)` after `CALL`; `None` stands for `*`, that is: everything.
+    fn imports(&mut self) -> Result<Option<Vec<Name>>> {
+        self.expect(TokenKind::OpenParen, "`(`")?;
+        if self.eat(TokenKind::Star) {
+            self.expect(TokenKind::CloseParen, "`)`")?;
+            return Ok(None);
+        }
+        let mut names = Vec::new();
+        if !self.eat(TokenKind::CloseParen) {
+            loop {
+                names.push(self.name("a variable")?);
+                if !self.eat(TokenKind::Comma) {
+                    break;
+                }
+            }
+            self.expect(TokenKind::CloseParen, "`,` or `)`")?;
+        }
+        Ok(Some(names))
+    }
+
+    fn arguments(&mut self) -> Result<Vec<Expr>> {
+        let mut args = Vec::new();
+        if self.eat(TokenKind::CloseParen) {
+            return Ok(args);
+        }
+        loop {
+            args.push(self.expression()?);
+            if !self.eat(TokenKind::Comma) {
+                break;
+            }
+        }
+        self.expect(TokenKind::CloseParen, "`,` or `)`")?;
+        Ok(args)
+    }
+
+    fn yields(&mut self) -> Result<Yields> {
+        if self.kind() == TokenKind::Star {
+            return Ok(Yields::Star(self.advance().span));
+        }
+        if self.eat(TokenKind::Minus) {
+            return Ok(Yields::Items(Vec::new()));
+        }
+        let mut items = Vec::new();
+        loop {
+            let column = self.name("a result column")?;
+            let alias = match self.eat_word("AS") {
+                true => Some(self.name("an alias")?),
+                false => None,
+            };
+            items.push((column, alias));
+            if !self.eat(TokenKind::Comma) {
+                return Ok(Yields::Items(items));
+            }
+        }
+    }
+
+    fn braced_query(&mut self) -> Result<Query> {
+        self.expect(TokenKind::OpenBrace, "`{`")?;
+        let query = self.with_bar(false, |p| p.query(Place::CallSubquery))?;
+        self.expect(TokenKind::CloseBrace, "a clause or `}`")?;
+        Ok(query)
+    }
+
+    /// The braces of `EXISTS {}`, `COUNT {}` and `COLLECT {}`; a bare pattern stands for `MATCH` of it.
+    pub(super) fn braced_subquery(&mut self, kind: SubqueryKind) -> Result<Query> {
+        let open = self.expect(TokenKind::OpenBrace, "`{`")?;
+        let bare = kind != SubqueryKind::Collect
+            && (self.kind() == TokenKind::OpenParen
+                || (self.at_name() && self.peek(1) == TokenKind::Equal));
+        let query = self.with_bar(false, |p| match bare {
+            true => p.bare_pattern(open.span),
+            false => {
+                let place = match kind {
+                    SubqueryKind::Collect => Place::CallSubquery,
+                    _ => Place::Expression,
+                };
+                p.query(place)
+            }
+        })?;
+        self.expect(TokenKind::CloseBrace, "`}`")?;
+        Ok(query)
+    }
+
+    fn bare_pattern(&mut self, span: Span) -> Result<Query> {
+        let patterns = self.patterns()?;
+        let filter = self.where_clause()?;
+        let clause = Clause {
+            kind: ClauseKind::Match {
+                optional: false,
+                patterns,
+                filter,
+            },
+            span,
+        };
+        Ok(Query {
+            first: SingleQuery {
+                clauses: vec![clause],
+            },
+            unions: Vec::new(),
+        })
+    }
+
+    fn writing_clause(&mut self, word: &str) -> Result<ClauseKind> {
+        self.advance();
+        Ok(match word {
+            "CREATE" => {
+                self.eat_word("UNIQUE");
+                ClauseKind::Create {
+                    patterns: self.patterns()?,
+                }
+            }
+            "MERGE" => self.merge()?,
+            "SET" => ClauseKind::Set(self.set_items()?),
+            "REMOVE" => ClauseKind::Remove(self.remove_items()?),
+            "FOREACH" => self.foreach()?,
+            _ => {
+                let detach = word == "DETACH";
+                if detach {
+                    self.expect_word("DELETE")?;
+                }
+                let mut targets = vec![self.expression()?];
+                while self.eat(TokenKind::Comma) {
+                    targets.push(self.expression()?);
+                }
+                ClauseKind::Delete { detach, targets }
+            }
+        })
+    }
+
+    fn merge(&mut self) -> Result<ClauseKind> {
+        let pattern = self.path()?;
+        let (mut on_create, mut on_match) = (Vec::new(), Vec::new());
+        while self.eat_word("ON") {
+            let target = if self.eat_word("CREATE") {
+                &mut on_create
+            } else {
+                self.expect_word("MATCH")?;
+                &mut on_match
+            };
+            self.expect_word("SET")?;
+            target.extend(self.set_items()?);
+        }
+        Ok(ClauseKind::Merge {
+            pattern,
+            on_create,
+            on_match,
+        })
+    }
+
+    fn set_items(&mut self) -> Result<Vec<SetItem>> {
+        let mut items = vec![self.set_item()?];
+        while self.eat(TokenKind::Comma) {
+            items.push(self.set_item()?);
+        }
+        Ok(items)
+    }
+
+    fn set_item(&mut self) -> Result<SetItem> {
+        if self.at_name() && self.peek(1) == TokenKind::Colon {
+            let name = self.name("a variable")?;
+            return Ok(SetItem::Labels {
+                name,
+                labels: self.plain_labels()?,
+            });
+        }
+        if self.at_name() && matches!(self.peek(1), TokenKind::Equal | TokenKind::PlusEqual) {
+            let name = self.name("a variable")?;
+            let merge = self.advance().kind == TokenKind::PlusEqual;
+            let value = self.expression()?;
+            return Ok(match merge {
+                true => SetItem::Merge { name, value },
+                false => SetItem::Replace { name, value },
+            });
+        }
+        let target = self.property_target()?;
+        self.expect(TokenKind::Equal, "`=`")?;
+        Ok(SetItem::Property {
+            target,
+            value: self.expression()?,
+        })
+    }
+
+    /// `variable.key` or `(expression).key`.
+    fn property_target(&mut self) -> Result<Expr> {
+        let start = self.token().span;
+        let mut target = match self.eat(TokenKind::OpenParen) {
+            true => {
+                let inner = self.expression()?;
+                self.expect(TokenKind::CloseParen, "`)`")?;
+                inner
+            }
+            false => {
+                let name = self.name("a property such as `n.key`")?;
+                let span = name.span;
+                self.make(ExprKind::Variable(name), span)?
+            }
+        };
+        self.expect(TokenKind::Dot, "`.`")?;
+        loop {
+            let key = self.name("a property key")?;
+            let span = start.to(key.span);
+            target = self.make(
+                ExprKind::Property {
+                    base: Box::new(target),
+                    key,
+                },
+                span,
+            )?;
+            if !self.eat(TokenKind::Dot) {
+                return Ok(target);
+            }
+        }
+    }
+
+    fn plain_labels(&mut self) -> Result<Vec<Name>> {
+        let mut labels = Vec::new();
+        while self.eat(TokenKind::Colon) {
+            labels.push(self.name("a label")?);
+        }
+        Ok(labels)
+    }
+
+    fn remove_items(&mut self) -> Result<Vec<RemoveItem>> {
+        let mut items = Vec::new();
+        loop {
+            if self.at_name() && self.peek(1) == TokenKind::Colon {
+                let name = self.name("a variable")?;
+                items.push(RemoveItem::Labels {
+                    name,
+                    labels: self.plain_labels()?,
+                });
+            } else {
+                items.push(RemoveItem::Property(self.property_target()?));
+            }
+            if !self.eat(TokenKind::Comma) {
+                return Ok(items);
+            }
+        }
+    }
+
+    fn foreach(&mut self) -> Result<ClauseKind> {
+        self.expect(TokenKind::OpenParen, "`(`")?;
+        let name = self.name("a variable")?;
+        self.expect_word("IN")?;
+        let list = self.with_bar(true, Self::expression)?;
+        self.expect(TokenKind::Bar, "`|`")?;
+        let clauses = self.nested(|p| {
+            let mut clauses = Vec::new();
+            while p.kind() != TokenKind::CloseParen {
+                match p.clause()? {
+                    Some(clause) => clauses.push(clause),
+                    None => break,
+                }
+            }
+            Ok(clauses)
+        })?;
+        self.expect(TokenKind::CloseParen, "a writing clause or `)`")?;
+        Ok(ClauseKind::Foreach {
+            name,
+            list,
+            clauses,
+        })
+    }
+}

@@ -1,0 +1,220 @@
+//! Ways to find the nodes of a variable that is not bound yet: by index, by id, by label, or all of them.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use super::expression::{BinaryOp, Expr};
+use super::{Inclusion, VarId};
+use crate::cost::Cost;
+
+/// How a start node is found.
+#[derive(Clone, Debug)]
+pub(crate) enum Access {
+    All,
+    Label(Arc<str>),
+    Index {
+        label: Arc<str>,
+        key: Arc<str>,
+        value: Expr,
+        any: bool,
+    },
+    Range {
+        label: Arc<str>,
+        key: Arc<str>,
+        low: Option<(Expr, Inclusion)>,
+        high: Option<(Expr, Inclusion)>,
+    },
+    Id {
+        value: Expr,
+        any: bool,
+    },
+}
+
+/// An access path with what it costs and which conditions it already ensures.
+#[derive(Clone, Debug)]
+pub(crate) struct Candidate {
+    pub access: Access,
+    pub rows: f64,
+    /// Indexes into the list of conditions.
+    pub covers: Vec<usize>,
+}
+
+/// Values reckoned for a list of unknown length.
+const LIST_LENGTH: f64 = 10.0;
+
+/// All ways to find `node`. `conditions` are those of the pattern, `labels` what it is known to have (by
+/// condition index), `bound` the variables available.
+pub(crate) fn candidates(
+    cost: &Cost<'_>,
+    node: VarId,
+    conditions: &[Expr],
+    labels: &[(usize, Arc<str>)],
+    bound: &BTreeSet<VarId>,
+) -> Vec<Candidate> {
+    let mut found = vec![Candidate {
+        access: Access::All,
+        rows: cost.nodes(None),
+        covers: Vec::new(),
+    }];
+    for (condition, label) in labels {
+        found.push(Candidate {
+            access: Access::Label(label.clone()),
+            rows: cost.nodes(Some(label)),
+            covers: vec![*condition],
+        });
+    }
+    for (idx, condition) in conditions.iter().enumerate() {
+        let Some((subject, op, value)) = comparison(condition, node, bound) else {
+            continue;
+        };
+        match subject {
+            Subject::Id if matches!(op, BinaryOp::Equal | BinaryOp::In) => {
+                let any = op == BinaryOp::In;
+                let rows = if any { list_length(&value) } else { 1.0 };
+                found.push(Candidate {
+                    access: Access::Id { value, any },
+                    rows,
+                    covers: vec![idx],
+                });
+            }
+            Subject::Id => {}
+            Subject::Key(key) => {
+                for (label_condition, label) in labels {
+                    let Some(rows) = cost.seek(label, &key) else {
+                        continue;
+                    };
+                    let covers = vec![idx, *label_condition];
+                    found.extend(by_index(cost, label, &key, op, &value, rows, covers));
+                }
+            }
+        }
+    }
+    found
+}
+
+fn by_index(
+    cost: &Cost<'_>,
+    label: &Arc<str>,
+    key: &Arc<str>,
+    op: BinaryOp,
+    value: &Expr,
+    rows: f64,
+    covers: Vec<usize>,
+) -> Option<Candidate> {
+    let (label, key, value) = (label.clone(), key.clone(), value.clone());
+    let range = cost.nodes(Some(&label)) * 0.3;
+    let (access, rows) = match op {
+        BinaryOp::Equal => (
+            Access::Index {
+                label,
+                key,
+                value,
+                any: false,
+            },
+            rows,
+        ),
+        BinaryOp::In => {
+            let rows = rows * list_length(&value);
+            (
+                Access::Index {
+                    label,
+                    key,
+                    value,
+                    any: true,
+                },
+                rows,
+            )
+        }
+        BinaryOp::Less => (
+            Access::Range {
+                label,
+                key,
+                low: None,
+                high: Some((value, Inclusion::Exclusive)),
+            },
+            range,
+        ),
+        BinaryOp::LessOrEqual => (
+            Access::Range {
+                label,
+                key,
+                low: None,
+                high: Some((value, Inclusion::Inclusive)),
+            },
+            range,
+        ),
+        BinaryOp::Greater => (
+            Access::Range {
+                label,
+                key,
+                low: Some((value, Inclusion::Exclusive)),
+                high: None,
+            },
+            range,
+        ),
+        BinaryOp::GreaterOrEqual => (
+            Access::Range {
+                label,
+                key,
+                low: Some((value, Inclusion::Inclusive)),
+                high: None,
+            },
+            range,
+        ),
+        _ => return None,
+    };
+    Some(Candidate {
+        access,
+        rows,
+        covers,
+    })
+}
+
+fn list_length(value: &Expr) -> f64 {
+    match value {
+        Expr::List(items) => items.len() as f64,
+        _ => LIST_LENGTH,
+    }
+}
+
+enum Subject {
+    Key(Arc<str>),
+    Id,
+}
+
+/// A condition as `node.key op value` or `id(node) op value`, the value computable before the node is known.
+fn comparison(
+    condition: &Expr,
+    node: VarId,
+    bound: &BTreeSet<VarId>,
+) -> Option<(Subject, BinaryOp, Expr)> {
+    let Expr::Binary { op, left, right } = condition else {
+        return None;
+    };
+    let subject = |side: &Expr| match side {
+        Expr::Property { base, key } if **base == Expr::Variable(node) => {
+            Some(Subject::Key(key.clone()))
+        }
+        Expr::Call { name, args } if &**name == "id" && args[..] == [Expr::Variable(node)] => {
+            Some(Subject::Id)
+        }
+        _ => None,
+    };
+    let ready =
+        |value: &Expr| value.variables().is_subset(bound) && !super::variables::is_volatile(value);
+    if let Some(found) = subject(left)
+        && ready(right)
+    {
+        return Some((found, *op, (**right).clone()));
+    }
+    let swapped = match op {
+        BinaryOp::Equal => BinaryOp::Equal,
+        BinaryOp::Less => BinaryOp::Greater,
+        BinaryOp::LessOrEqual => BinaryOp::GreaterOrEqual,
+        BinaryOp::Greater => BinaryOp::Less,
+        BinaryOp::GreaterOrEqual => BinaryOp::LessOrEqual,
+        _ => return None,
+    };
+    let found = subject(right)?;
+    ready(left).then(|| (found, swapped, (**left).clone()))
+}

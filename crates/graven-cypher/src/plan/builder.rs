@@ -1,0 +1,427 @@
+//! Bound query to operator tree, clause by clause.
+//!
+//! # How it works
+//! Each clause puts operators on top of the plan so far. Patterns are ordered by `plan/order.rs` and turned
+//! into operators by `plan/patterns.rs`; subqueries of an expression are attached below the operator that
+//! evaluates it (CY-21) by `plan/subqueries.rs`. The rules of `plan/rules` then rewrite the whole tree.
+//!
+//! # Invariants
+//! * CY-40 Inside a subquery the variables it imports stay in every row, also above its projections.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use super::expression::{AggregateCall, AggregateFunction, BinaryOp, Expr};
+use super::variables::{is_volatile, substitute};
+use super::{Operator, PlanNode, VarId, VarKind, Variable};
+use crate::bind::graph::{BoundQuery, Branch, Projection, QueryGraph, Step, Subquery};
+use crate::cost::Cost;
+use crate::plan::Notice;
+
+/// Share of rows that survive grouping or `DISTINCT`.
+const GROUPS_EXPONENT: f64 = 0.75;
+
+pub(crate) struct Builder<'a> {
+    pub cost: Cost<'a>,
+    pub variables: Vec<Variable>,
+    pub subqueries: BTreeMap<VarId, Subquery>,
+    pub notices: Vec<Notice>,
+    /// Labels that bound nodes are known to have.
+    pub labels: BTreeMap<VarId, Vec<Arc<str>>>,
+}
+
+/// A plan in the making: the operators so far and the variables of their rows.
+pub(crate) struct Partial {
+    pub root: PlanNode,
+    pub bound: BTreeSet<VarId>,
+}
+
+impl Partial {
+    pub(crate) fn rows(&self) -> f64 {
+        self.root.estimated_rows
+    }
+
+    /// Puts an operator on top.
+    pub(crate) fn push(&mut self, rows: f64, op: impl FnOnce(Box<PlanNode>) -> Operator) {
+        let below = std::mem::replace(&mut self.root, node(Operator::Unit, 1.0));
+        self.root = node(op(Box::new(below)), rows);
+    }
+}
+
+/// An operator without its final id.
+pub(crate) fn node(op: Operator, rows: f64) -> PlanNode {
+    PlanNode {
+        id: 0,
+        op,
+        estimated_rows: rows,
+    }
+}
+
+impl Builder<'_> {
+    pub(crate) fn new_variable(&mut self, name: &str, kind: VarKind) -> VarId {
+        let id = VarId(self.variables.len() as u32);
+        self.variables.push(Variable {
+            name: name.into(),
+            kind,
+        });
+        id
+    }
+
+    /// Plans a query on top of a leaf; `carry` are the imports of the subquery it is (CY-40).
+    pub(crate) fn query(&mut self, mut query: BoundQuery, carry: &[VarId]) -> Partial {
+        if query.branches.len() == 1 {
+            let branch = query.branches.pop().expect("one branch");
+            return self.branch(branch, carry);
+        }
+        let outputs: Vec<VarId> = query.columns.iter().map(|(_, var)| *var).collect();
+        let mut inputs = Vec::with_capacity(query.branches.len());
+        let mut rows = 0.0;
+        for branch in query.branches {
+            let own = branch.columns.clone();
+            let mut partial = self.branch(branch, carry);
+            let mut items: Vec<(VarId, Expr)> = outputs
+                .iter()
+                .zip(own)
+                .map(|(out, own)| (*out, Expr::Variable(own)))
+                .collect();
+            items.extend(carry.iter().map(|var| (*var, Expr::Variable(*var))));
+            rows += partial.rows();
+            partial.push(partial.rows(), |input| Operator::Project { input, items });
+            inputs.push(partial.root);
+        }
+        let bound: BTreeSet<VarId> = outputs.iter().chain(carry).copied().collect();
+        let mut partial = Partial {
+            root: node(Operator::Union { inputs }, rows),
+            bound,
+        };
+        if !query.all {
+            let vars: Vec<VarId> = outputs.into_iter().chain(carry.iter().copied()).collect();
+            partial.push(rows, |input| Operator::Distinct { input, vars });
+        }
+        partial
+    }
+
+    fn branch(&mut self, branch: Branch, carry: &[VarId]) -> Partial {
+        let leaf = match carry {
+            [] => Operator::Unit,
+            vars => Operator::Argument {
+                vars: vars.to_vec(),
+            },
+        };
+        let mut partial = Partial {
+            root: node(leaf, 1.0),
+            bound: carry.iter().copied().collect(),
+        };
+        for step in branch.steps {
+            self.step(&mut partial, step, carry);
+        }
+        partial
+    }
+
+    fn step(&mut self, partial: &mut Partial, step: Step, carry: &[VarId]) {
+        match step {
+            Step::Match(graph) => self.pattern(partial, graph),
+            Step::OptionalMatch(graph) => self.optional(partial, graph),
+            Step::Unwind { mut list, var } => {
+                self.attach(partial, [&mut list]);
+                let length = match &list {
+                    Expr::List(items) => items.len() as f64,
+                    _ => 10.0,
+                };
+                let rows = partial.rows() * length;
+                partial.push(rows, |input| Operator::Unwind { input, list, var });
+                partial.bound.insert(var);
+            }
+            Step::Project(projection) => self.projection(partial, *projection, carry),
+            Step::Procedure {
+                name,
+                mut args,
+                yields,
+                filter,
+            } => {
+                self.attach(partial, args.iter_mut());
+                let rows = partial.rows() * 10.0;
+                partial.bound.extend(yields.iter().map(|(_, var)| *var));
+                partial.push(rows, |input| Operator::Procedure {
+                    input,
+                    name,
+                    args,
+                    yields,
+                });
+                if let Some(filter) = filter {
+                    self.filter(partial, filter);
+                }
+            }
+            Step::Call { query, imports } => {
+                let columns: Vec<VarId> = query.columns.iter().map(|(_, var)| *var).collect();
+                let inner = self.query(query, &imports);
+                let rows = partial.rows() * inner.rows();
+                partial.push(rows, |input| Operator::Apply {
+                    input,
+                    inner: Box::new(inner.root),
+                });
+                partial.bound.extend(columns);
+            }
+        }
+    }
+
+    fn optional(&mut self, partial: &mut Partial, graph: QueryGraph) {
+        let mut read: BTreeSet<VarId> = graph.nodes.iter().copied().collect();
+        for edge in &graph.edges {
+            read.insert(edge.rel);
+            read.extend(edge.filters.iter().flat_map(Expr::variables));
+        }
+        for predicate in &graph.predicates {
+            read.extend(self.needs(predicate));
+        }
+        for edge in &graph.edges {
+            for filter in &edge.filters {
+                read.extend(self.needs(filter));
+            }
+        }
+        let vars: Vec<VarId> = read.intersection(&partial.bound).copied().collect();
+        let leaf = match vars.is_empty() {
+            true => Operator::Unit,
+            false => Operator::Argument { vars: vars.clone() },
+        };
+        let mut inner = Partial {
+            root: node(leaf, 1.0),
+            bound: vars.iter().copied().collect(),
+        };
+        let mut named: BTreeSet<VarId> = graph.nodes.iter().copied().collect();
+        named.extend(graph.edges.iter().map(|e| e.rel));
+        named.extend(graph.paths.iter().map(|(path, _)| *path));
+        self.pattern(&mut inner, graph);
+        let nulls: Vec<VarId> = named.difference(&partial.bound).copied().collect();
+        let rows = partial.rows() * inner.rows().max(1.0);
+        partial.bound.extend(&nulls);
+        partial.push(rows, |input| Operator::Optional {
+            input,
+            inner: Box::new(inner.root),
+            nulls,
+        });
+    }
+
+    /// Puts a condition on top, as a semi-join where it is a subquery alone.
+    pub(crate) fn filter(&mut self, partial: &mut Partial, predicate: Expr) {
+        if self.semi_apply(partial, &predicate) {
+            return;
+        }
+        let mut predicate = predicate;
+        self.attach(partial, [&mut predicate]);
+        let rows = partial.rows() * super::order::share(&self.cost, &predicate);
+        // Neighbouring filters are one operator.
+        if let Operator::Filter {
+            predicate: below, ..
+        } = &mut partial.root.op
+        {
+            let both = Expr::Binary {
+                op: BinaryOp::And,
+                left: Box::new(std::mem::replace(below, Expr::List(Vec::new()))),
+                right: Box::new(predicate),
+            };
+            *below = both;
+            partial.root.estimated_rows = rows;
+            return;
+        }
+        partial.push(rows, |input| Operator::Filter { input, predicate });
+    }
+
+    fn projection(&mut self, partial: &mut Partial, projection: Projection, carry: &[VarId]) {
+        let Projection {
+            mut items,
+            aggregation,
+            distinct,
+            mut order,
+            skip,
+            limit,
+            filter,
+        } = projection;
+        let outputs: Vec<VarId> = items.iter().map(|(var, _)| *var).collect();
+        match aggregation {
+            Some(aggregation) => {
+                self.aggregate(partial, aggregation.keys, aggregation.aggregates, carry);
+                self.project(partial, items, carry);
+            }
+            None if distinct => self.project(partial, items, carry),
+            None => {
+                early_items(&mut items, &mut order);
+                let wanted = self.read_above(&order, filter.as_ref());
+                let (early, late): (Vec<_>, Vec<_>) = items
+                    .into_iter()
+                    .partition(|(var, expr)| wanted.contains(var) && *expr != Expr::Variable(*var));
+                items = late;
+                items.extend(early.iter().map(|(var, _)| (*var, Expr::Variable(*var))));
+                self.extend(partial, early);
+                self.sorted(partial, order, skip, limit, filter);
+                // Items keep their order of appearance.
+                items.sort_by_key(|(var, _)| outputs.iter().position(|out| out == var));
+                self.project(partial, items, carry);
+                return;
+            }
+        }
+        if distinct {
+            let vars: Vec<VarId> = outputs.into_iter().chain(carry.iter().copied()).collect();
+            let rows = partial.rows().powf(GROUPS_EXPONENT);
+            partial.push(rows, |input| Operator::Distinct { input, vars });
+        }
+        self.sorted(partial, order, skip, limit, filter);
+    }
+
+    fn read_above(
+        &self,
+        order: &[(Expr, super::SortOrder)],
+        filter: Option<&Expr>,
+    ) -> BTreeSet<VarId> {
+        order
+            .iter()
+            .map(|(e, _)| e)
+            .chain(filter)
+            .flat_map(|e| self.needs(e))
+            .collect()
+    }
+
+    fn aggregate(
+        &mut self,
+        partial: &mut Partial,
+        mut keys: Vec<(VarId, Expr)>,
+        mut aggregates: Vec<(VarId, AggregateCall)>,
+        carry: &[VarId],
+    ) {
+        let arguments = aggregates
+            .iter_mut()
+            .flat_map(|(_, call)| call.argument.iter_mut().chain(&mut call.parameter));
+        self.attach(partial, keys.iter_mut().map(|(_, e)| e).chain(arguments));
+        let keyless = keys.is_empty();
+        if !keyless {
+            keys.extend(missing(&keys, carry));
+        }
+        partial.bound = keys
+            .iter()
+            .map(|(var, _)| *var)
+            .chain(aggregates.iter().map(|(var, _)| *var))
+            .collect();
+        let rows = if keyless {
+            1.0
+        } else {
+            partial.rows().powf(GROUPS_EXPONENT)
+        };
+        partial.push(rows, |input| Operator::Aggregate {
+            input,
+            keys,
+            aggregates,
+        });
+        if keyless && !carry.is_empty() {
+            // One row even without input: the imports are joined to it again from outside.
+            let inner = std::mem::replace(
+                &mut partial.root,
+                node(
+                    Operator::Argument {
+                        vars: carry.to_vec(),
+                    },
+                    1.0,
+                ),
+            );
+            partial.push(1.0, |input| Operator::Apply {
+                input,
+                inner: Box::new(inner),
+            });
+            partial.bound.extend(carry);
+        }
+    }
+
+    /// Rows with exactly the items (and what is carried); nothing where the row is right already.
+    fn project(&mut self, partial: &mut Partial, mut items: Vec<(VarId, Expr)>, carry: &[VarId]) {
+        self.attach(partial, items.iter_mut().map(|(_, e)| e));
+        if items
+            .iter()
+            .all(|(var, expr)| *expr == Expr::Variable(*var))
+        {
+            return;
+        }
+        items.extend(missing(&items, carry));
+        partial.bound = items.iter().map(|(var, _)| *var).collect();
+        let rows = partial.rows();
+        partial.push(rows, |input| Operator::Project { input, items });
+    }
+
+    fn extend(&mut self, partial: &mut Partial, mut items: Vec<(VarId, Expr)>) {
+        if items.is_empty() {
+            return;
+        }
+        self.attach(partial, items.iter_mut().map(|(_, e)| e));
+        partial.bound.extend(items.iter().map(|(var, _)| *var));
+        let rows = partial.rows();
+        partial.push(rows, |input| Operator::Extend { input, items });
+    }
+
+    fn sorted(
+        &mut self,
+        partial: &mut Partial,
+        mut order: Vec<(Expr, super::SortOrder)>,
+        skip: Option<Expr>,
+        limit: Option<Expr>,
+        filter: Option<Expr>,
+    ) {
+        if !order.is_empty() {
+            self.attach(partial, order.iter_mut().map(|(e, _)| e));
+            let rows = partial.rows();
+            partial.push(rows, |input| Operator::Sort { input, keys: order });
+        }
+        let count_of = |expr: &Expr| match expr {
+            Expr::Literal(super::Literal::Integer(count)) => *count as f64,
+            _ => 10.0,
+        };
+        if let Some(count) = skip {
+            let rows = (partial.rows() - count_of(&count)).max(1.0);
+            partial.push(rows, |input| Operator::Skip { input, count });
+        }
+        if let Some(count) = limit {
+            let rows = partial.rows().min(count_of(&count));
+            partial.push(rows, |input| Operator::Limit { input, count });
+        }
+        if let Some(filter) = filter {
+            let mut conditions = Vec::new();
+            super::variables::conjuncts(filter, &mut conditions);
+            for condition in conditions {
+                self.filter(partial, condition);
+            }
+        }
+    }
+}
+
+/// Carried variables that the items do not contain yet.
+fn missing(items: &[(VarId, Expr)], carry: &[VarId]) -> Vec<(VarId, Expr)> {
+    carry
+        .iter()
+        .filter(|var| !items.iter().any(|(known, _)| known == *var))
+        .map(|var| (*var, Expr::Variable(*var)))
+        .collect()
+}
+
+/// Sort keys that are cheap items read the item's expression, so that the item itself is computed only for
+/// the rows that remain.
+fn early_items(items: &mut [(VarId, Expr)], order: &mut [(Expr, super::SortOrder)]) {
+    for (var, expr) in items.iter() {
+        let cheap = match expr {
+            Expr::Property { base, .. } => matches!(**base, Expr::Variable(_)),
+            Expr::Literal(_) | Expr::Parameter(_) => true,
+            _ => false,
+        };
+        if cheap && !is_volatile(expr) {
+            for (key, _) in order.iter_mut() {
+                substitute(key, *var, expr);
+            }
+        }
+    }
+}
+
+/// An aggregate without a second argument.
+pub(crate) fn aggregate_call(function: AggregateFunction, argument: Option<Expr>) -> AggregateCall {
+    AggregateCall {
+        function,
+        argument,
+        parameter: None,
+        distinct: false,
+    }
+}

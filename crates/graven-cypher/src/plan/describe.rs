@@ -1,0 +1,491 @@
+//! Operators and expressions as text, for `EXPLAIN` and `PROFILE`.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use super::expression::{
+    AggregateCall, AggregateFunction, BinaryOp, Expr, Literal, Quantifier, UnaryOp,
+};
+use super::{Direction, Inclusion, Operator, Plan, RelPattern, SortOrder, VarExpandMode, VarId};
+
+impl Operator {
+    /// The operator's name.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Operator::Unit => "Unit",
+            Operator::Argument { .. } => "Argument",
+            Operator::AllNodesScan { .. } => "AllNodesScan",
+            Operator::LabelScan { .. } => "LabelScan",
+            Operator::IndexSeek { .. } => "IndexSeek",
+            Operator::IndexRange { .. } => "IndexRange",
+            Operator::NodeByIdSeek { .. } => "NodeByIdSeek",
+            Operator::Expand { .. } => "Expand",
+            Operator::ExpandInto { .. } => "ExpandInto",
+            Operator::VarExpand { into: true, .. } => "VarExpandInto",
+            Operator::VarExpand { .. } => "VarExpand",
+            Operator::BuildPath { .. } => "BuildPath",
+            Operator::Filter { .. } => "Filter",
+            Operator::Project { .. } => "Project",
+            Operator::Extend { .. } => "Extend",
+            Operator::Aggregate { .. } => "Aggregate",
+            Operator::ReachableCount { .. } => "ReachableCount",
+            Operator::Distinct { .. } => "Distinct",
+            Operator::Sort { .. } => "Sort",
+            Operator::TopN { .. } => "TopN",
+            Operator::Skip { .. } => "Skip",
+            Operator::Limit { .. } => "Limit",
+            Operator::Unwind { .. } => "Unwind",
+            Operator::Apply { .. } => "Apply",
+            Operator::Optional { .. } => "Optional",
+            Operator::SemiApply { anti: true, .. } => "AntiSemiApply",
+            Operator::SemiApply { .. } => "SemiApply",
+            Operator::HashJoin { .. } => "HashJoin",
+            Operator::CartesianProduct { .. } => "CartesianProduct",
+            Operator::Union { .. } => "Union",
+            Operator::Procedure { .. } => "Procedure",
+        }
+    }
+}
+
+impl Plan {
+    /// Name of a variable for reading; anonymous ones are told apart by their number.
+    #[must_use]
+    pub fn variable_name(&self, var: VarId) -> String {
+        match self.variables.get(var.0 as usize) {
+            Some(variable) => match variable.name.strip_prefix("  ") {
+                Some(anonymous) => format!("_{}{}", anonymous.replace(' ', "_"), var.0),
+                None => variable.name.to_string(),
+            },
+            None => format!("_{}", var.0),
+        }
+    }
+
+    /// What the operator does, beyond its name, in one line.
+    #[must_use]
+    pub fn describe(&self, op: &Operator) -> String {
+        let name = |var: &VarId| self.variable_name(*var);
+        let expr = |e: &Expr| self.expression(e);
+        match op {
+            Operator::Unit
+            | Operator::Apply { .. }
+            | Operator::SemiApply { .. }
+            | Operator::CartesianProduct { .. }
+            | Operator::Union { .. } => String::new(),
+            Operator::Argument { vars } | Operator::Distinct { vars, .. } => joined(vars, name),
+            Operator::HashJoin { on, .. } => joined(on, name),
+            Operator::AllNodesScan { var, .. } => format!("({})", name(var)),
+            Operator::LabelScan { var, label, .. } => format!("({}:{})", name(var), quoted(label)),
+            Operator::IndexSeek {
+                var,
+                label,
+                key,
+                value,
+                any,
+                ..
+            } => {
+                let relation = if *any { "IN" } else { "=" };
+                format!(
+                    "({}:{}) {} {relation} {}",
+                    name(var),
+                    quoted(label),
+                    quoted(key),
+                    expr(value)
+                )
+            }
+            Operator::IndexRange {
+                var,
+                label,
+                key,
+                low,
+                high,
+                ..
+            } => {
+                let mut text = format!("({}:{})", name(var), quoted(label));
+                let bound =
+                    |text: &mut String, sign: char, (value, inclusion): &(Expr, Inclusion)| {
+                        let equal = if *inclusion == Inclusion::Inclusive {
+                            "="
+                        } else {
+                            ""
+                        };
+                        let _ = write!(text, " {} {sign}{equal} {}", quoted(key), expr(value));
+                    };
+                low.iter().for_each(|low| bound(&mut text, '>', low));
+                high.iter().for_each(|high| bound(&mut text, '<', high));
+                text
+            }
+            Operator::NodeByIdSeek {
+                var, value, any, ..
+            } => {
+                let relation = if *any { "IN" } else { "=" };
+                format!("id({}) {relation} {}", name(var), expr(value))
+            }
+            Operator::Expand {
+                from,
+                rel,
+                to,
+                pattern,
+                ..
+            }
+            | Operator::ExpandInto {
+                from,
+                rel,
+                to,
+                pattern,
+                ..
+            } => self.arrow(*from, *rel, *to, pattern, ""),
+            Operator::VarExpand {
+                from,
+                rels,
+                to,
+                pattern,
+                min,
+                max,
+                mode,
+                ..
+            } => {
+                let mut text = self.arrow(*from, *rels, *to, pattern, &bounds(*min, *max));
+                match mode {
+                    VarExpandMode::Trails => text.push_str(" trails"),
+                    VarExpandMode::Reachable { proven: true } => text.push_str(" reachable"),
+                    VarExpandMode::Reachable { proven: false } => {
+                        text.push_str(" reachable, by trails")
+                    }
+                }
+                text
+            }
+            Operator::ReachableCount {
+                from,
+                to,
+                pattern,
+                min,
+                max,
+                end_labels,
+                end_filter,
+                count,
+                ..
+            } => {
+                let mut text = self.arrow(*from, None, *to, pattern, &bounds(*min, *max));
+                if !end_labels.is_empty() {
+                    let labels: String = end_labels
+                        .iter()
+                        .map(|l| format!(":{}", quoted(l)))
+                        .collect();
+                    let _ = write!(text, " where {}{labels}", name(to));
+                }
+                if let Some(filter) = end_filter {
+                    let _ = write!(text, " where {}", expr(filter));
+                }
+                let _ = write!(text, " as {}", name(count));
+                text
+            }
+            Operator::BuildPath { path, parts, .. } => {
+                format!("{} = {}", name(path), joined(parts, name))
+            }
+            Operator::Filter { predicate, .. } => expr(predicate),
+            Operator::Project { items, .. } | Operator::Extend { items, .. } => self.items(items),
+            Operator::Aggregate {
+                keys, aggregates, ..
+            } => {
+                let calls = joined(aggregates, |(var, call)| {
+                    format!("{} as {}", self.aggregate(call), name(var))
+                });
+                match keys.is_empty() {
+                    true => calls,
+                    false => format!("{} by {}", calls, self.items(keys)),
+                }
+            }
+            Operator::Sort { keys, .. } => self.sort_keys(keys),
+            Operator::TopN { keys, limit, .. } => {
+                format!("{} limit {}", self.sort_keys(keys), expr(limit))
+            }
+            Operator::Skip { count, .. } | Operator::Limit { count, .. } => expr(count),
+            Operator::Unwind { list, var, .. } => format!("{} as {}", expr(list), name(var)),
+            Operator::Optional { nulls, .. } => joined(nulls, name),
+            Operator::Procedure {
+                name: called,
+                args,
+                yields,
+                ..
+            } => {
+                let yields = joined(yields, |(column, var)| format!("{column} as {}", name(var)));
+                format!("{called}({}) yield {yields}", joined(args, expr))
+            }
+        }
+    }
+
+    fn items(&self, items: &[(VarId, Expr)]) -> String {
+        joined(items, |(var, value)| match value {
+            Expr::Variable(same) if same == var => self.variable_name(*var),
+            _ => {
+                let (text, name) = (self.expression(value), self.variable_name(*var));
+                if text == name {
+                    text
+                } else {
+                    format!("{text} as {name}")
+                }
+            }
+        })
+    }
+
+    fn sort_keys(&self, keys: &[(Expr, SortOrder)]) -> String {
+        joined(keys, |(key, order)| match order {
+            SortOrder::Ascending => self.expression(key),
+            SortOrder::Descending => format!("{} desc", self.expression(key)),
+        })
+    }
+
+    fn arrow(
+        &self,
+        from: VarId,
+        rel: Option<VarId>,
+        to: VarId,
+        pattern: &RelPattern,
+        length: &str,
+    ) -> String {
+        let (left, right) = match pattern.direction {
+            Direction::Out => ("-", "->"),
+            Direction::In => ("<-", "-"),
+            Direction::Both => ("-", "-"),
+        };
+        let mut inside = rel.map_or(String::new(), |rel| self.variable_name(rel));
+        if !pattern.types.is_empty() {
+            let _ = write!(
+                inside,
+                ":{}",
+                pattern
+                    .types
+                    .iter()
+                    .map(|t| quoted(t))
+                    .collect::<Vec<_>>()
+                    .join("|")
+            );
+        }
+        inside.push_str(length);
+        if let Some(filter) = &pattern.filter {
+            let _ = write!(inside, " where {}", self.expression(filter));
+        }
+        let mut text = format!(
+            "({}){left}[{inside}]{right}({})",
+            self.variable_name(from),
+            self.variable_name(to)
+        );
+        let others: Vec<VarId> = pattern
+            .distinct_from
+            .iter()
+            .chain(&pattern.disjoint_from)
+            .copied()
+            .collect();
+        if !others.is_empty() {
+            let _ = write!(
+                text,
+                " other than {}",
+                joined(&others, |v| self.variable_name(*v))
+            );
+        }
+        text
+    }
+
+    fn aggregate(&self, call: &AggregateCall) -> String {
+        let name = match call.function {
+            AggregateFunction::CountStar => return "count(*)".to_owned(),
+            AggregateFunction::Count => "count",
+            AggregateFunction::Sum => "sum",
+            AggregateFunction::Min => "min",
+            AggregateFunction::Max => "max",
+            AggregateFunction::Avg => "avg",
+            AggregateFunction::Collect => "collect",
+            AggregateFunction::StDev => "stDev",
+            AggregateFunction::StDevP => "stDevP",
+            AggregateFunction::PercentileCont => "percentileCont",
+            AggregateFunction::PercentileDisc => "percentileDisc",
+        };
+        let distinct = if call.distinct { "distinct " } else { "" };
+        let arguments: Vec<&Expr> = call.argument.iter().chain(&call.parameter).collect();
+        format!(
+            "{name}({distinct}{})",
+            joined(&arguments, |e| self.expression(e))
+        )
+    }
+
+    /// An expression as text close to the language.
+    #[must_use]
+    pub fn expression(&self, expr: &Expr) -> String {
+        let text = |e: &Expr| self.expression(e);
+        let operand = |e: &Expr| match e {
+            Expr::Binary { .. } | Expr::Chain { .. } => format!("({})", self.expression(e)),
+            _ => self.expression(e),
+        };
+        match expr {
+            Expr::Literal(literal) => literal_text(literal),
+            Expr::Parameter(name) => format!("${name}"),
+            Expr::Variable(var) => self.variable_name(*var),
+            Expr::Property { base, key } => format!("{}.{}", operand(base), quoted(key)),
+            Expr::Index { base, index } => format!("{}[{}]", operand(base), text(index)),
+            Expr::Slice { base, from, to } => {
+                let side = |e: &Option<Box<Expr>>| e.as_ref().map_or(String::new(), |e| text(e));
+                format!("{}[{}..{}]", operand(base), side(from), side(to))
+            }
+            Expr::List(items) => format!("[{}]", joined(items, text)),
+            Expr::Map(entries) => {
+                format!(
+                    "{{{}}}",
+                    joined(entries, |(key, value)| format!(
+                        "{}: {}",
+                        quoted(key),
+                        text(value)
+                    ))
+                )
+            }
+            Expr::Unary { op, operand: inner } => match op {
+                UnaryOp::Not => format!("not {}", operand(inner)),
+                UnaryOp::Minus => format!("-{}", operand(inner)),
+                UnaryOp::Plus => format!("+{}", operand(inner)),
+                UnaryOp::IsNull => format!("{} is null", operand(inner)),
+                UnaryOp::IsNotNull => format!("{} is not null", operand(inner)),
+            },
+            Expr::Binary { op, left, right } => {
+                let side = |e: &Expr| match e {
+                    Expr::Binary { op: inner, .. }
+                        if inner == op && matches!(op, BinaryOp::And | BinaryOp::Or) =>
+                    {
+                        text(e)
+                    }
+                    _ => operand(e),
+                };
+                format!("{} {} {}", side(left), binary_sign(*op), side(right))
+            }
+            Expr::Chain { first, rest } => {
+                let mut chain = operand(first);
+                for (op, next) in rest {
+                    let _ = write!(chain, " {} {}", binary_sign(*op), operand(next));
+                }
+                chain
+            }
+            Expr::HasLabels { base, labels } => {
+                let labels: String = labels.iter().map(|l| format!(":{}", quoted(l))).collect();
+                format!("{}{labels}", operand(base))
+            }
+            Expr::Call { name, args } => format!("{name}({})", joined(args, text)),
+            Expr::Case {
+                branches,
+                otherwise,
+            } => {
+                let mut case = String::from("case");
+                for (when, then) in branches {
+                    let _ = write!(case, " when {} then {}", text(when), text(then));
+                }
+                if let Some(otherwise) = otherwise {
+                    let _ = write!(case, " else {}", text(otherwise));
+                }
+                case + " end"
+            }
+            Expr::ListComprehension {
+                var,
+                list,
+                filter,
+                map,
+            } => {
+                let mut inside = format!("{} in {}", self.variable_name(*var), text(list));
+                if let Some(filter) = filter {
+                    let _ = write!(inside, " where {}", text(filter));
+                }
+                if let Some(map) = map {
+                    let _ = write!(inside, " | {}", text(map));
+                }
+                format!("[{inside}]")
+            }
+            Expr::Quantifier {
+                kind,
+                var,
+                list,
+                predicate,
+            } => {
+                let word = match kind {
+                    Quantifier::All => "all",
+                    Quantifier::Any => "any",
+                    Quantifier::None => "none",
+                    Quantifier::Single => "single",
+                };
+                format!(
+                    "{word}({} in {} where {})",
+                    self.variable_name(*var),
+                    text(list),
+                    text(predicate)
+                )
+            }
+            Expr::Reduce {
+                accumulator,
+                init,
+                var,
+                list,
+                step,
+            } => format!(
+                "reduce({} = {}, {} in {} | {})",
+                self.variable_name(*accumulator),
+                text(init),
+                self.variable_name(*var),
+                text(list),
+                text(step)
+            ),
+        }
+    }
+}
+
+fn joined<T>(items: &[T], text: impl Fn(&T) -> String) -> String {
+    items.iter().map(text).collect::<Vec<_>>().join(", ")
+}
+
+fn bounds(min: u32, max: Option<u32>) -> String {
+    match max {
+        Some(max) if max == min => format!("*{min}"),
+        Some(max) => format!("*{min}..{max}"),
+        None => format!("*{min}.."),
+    }
+}
+
+/// A name as it must be written.
+fn quoted(name: &Arc<str>) -> String {
+    let plain = name.chars().all(|c| c.is_alphanumeric() || c == '_')
+        && !name.starts_with(|c: char| c.is_numeric());
+    match plain && !name.is_empty() {
+        true => name.to_string(),
+        false => format!("`{}`", name.replace('`', "``")),
+    }
+}
+
+fn literal_text(literal: &Literal) -> String {
+    match literal {
+        Literal::Null => "null".to_owned(),
+        Literal::Boolean(b) => b.to_string(),
+        Literal::Integer(i) => i.to_string(),
+        Literal::Float(f) => format!("{f:?}"),
+        Literal::String(s) => format!("'{}'", s.escape_debug()),
+    }
+}
+
+fn binary_sign(op: BinaryOp) -> &'static str {
+    match op {
+        BinaryOp::Or => "or",
+        BinaryOp::Xor => "xor",
+        BinaryOp::And => "and",
+        BinaryOp::Equal => "=",
+        BinaryOp::NotEqual => "<>",
+        BinaryOp::Less => "<",
+        BinaryOp::LessOrEqual => "<=",
+        BinaryOp::Greater => ">",
+        BinaryOp::GreaterOrEqual => ">=",
+        BinaryOp::Add => "+",
+        BinaryOp::Subtract => "-",
+        BinaryOp::Multiply => "*",
+        BinaryOp::Divide => "/",
+        BinaryOp::Modulo => "%",
+        BinaryOp::Power => "^",
+        BinaryOp::In => "in",
+        BinaryOp::StartsWith => "starts with",
+        BinaryOp::EndsWith => "ends with",
+        BinaryOp::Contains => "contains",
+        BinaryOp::RegexMatch => "=~",
+    }
+}

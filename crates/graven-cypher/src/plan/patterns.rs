@@ -1,0 +1,450 @@
+//! Patterns to operators, in the order that `plan/order.rs` found.
+//!
+//! # How it works
+//! A relationship that is bound already gives its ends first. Then every step of the order becomes one
+//! operator, and every condition is put right after the step that makes it decidable; conditions on a
+//! single relationship alone go into the expansion itself. Relationships of one `MATCH` must differ: each
+//! expansion names the earlier ones whose types overlap with its own.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use super::access::Access;
+use super::builder::{Builder, Partial};
+use super::expression::{BinaryOp, Expr, Literal, Quantifier, UnaryOp};
+use super::order::{self, OrderStep, Ordered, Problem, Waiting};
+use super::variables::{conjunction, substitute};
+use super::{Direction, Operator, RelPattern, VarExpandMode, VarId, VarKind};
+use crate::bind::graph::{Edge, QueryGraph};
+use crate::bind::{binary, call, unary};
+use crate::diagnostic;
+use crate::token::Span;
+
+/// Conditions not applied yet, with the variables they wait for.
+struct Pending {
+    conditions: Vec<Option<Expr>>,
+    needs: Vec<BTreeSet<VarId>>,
+}
+
+impl Builder<'_> {
+    /// Puts the operators that find a pattern on top.
+    pub(crate) fn pattern(&mut self, partial: &mut Partial, mut graph: QueryGraph) {
+        each_conditions(&mut graph);
+        let needs: Vec<BTreeSet<VarId>> = graph.predicates.iter().map(|p| self.needs(p)).collect();
+        let conditions = graph.predicates.iter().cloned().map(Some).collect();
+        let mut pending = Pending { conditions, needs };
+        let mut solved: Vec<usize> = Vec::new();
+        self.decidable(partial, &mut pending);
+        for idx in 0..graph.edges.len() {
+            if graph.edges[idx].bound {
+                self.ends_of_bound(partial, &graph.edges[idx]);
+                solved.push(idx);
+                self.decidable(partial, &mut pending);
+            }
+        }
+        let way = self.order(partial, &graph, &pending, &solved);
+        for Ordered { step, rows } in way {
+            match step {
+                OrderStep::Find { node, by } => {
+                    for covered in by.covers {
+                        pending.conditions[covered] = None;
+                    }
+                    partial.push(rows, |input| find(input, node, by.access));
+                    partial.bound.insert(node);
+                }
+                OrderStep::Follow { edge, forward } => {
+                    self.follow(partial, &graph, edge, forward, &solved, rows, &mut pending);
+                    solved.push(edge);
+                }
+                OrderStep::Check { edge } => {
+                    self.check(partial, &graph, edge, &solved, rows, &mut pending);
+                    solved.push(edge);
+                }
+            }
+            self.decidable(partial, &mut pending);
+        }
+        for (path, parts) in graph.paths {
+            let rows = partial.rows();
+            partial.push(rows, |input| Operator::BuildPath { input, path, parts });
+            partial.bound.insert(path);
+        }
+        self.decidable(partial, &mut pending);
+        for node in &graph.nodes {
+            let labels = order::label_conditions(&graph.predicates, *node)
+                .into_iter()
+                .map(|(_, label)| label);
+            self.labels.entry(*node).or_default().extend(labels);
+        }
+    }
+
+    fn order(
+        &mut self,
+        partial: &Partial,
+        graph: &QueryGraph,
+        pending: &Pending,
+        solved: &[usize],
+    ) -> Vec<Ordered> {
+        let waiting: Vec<Waiting> = graph
+            .predicates
+            .iter()
+            .zip(&pending.needs)
+            .map(|(condition, needs)| Waiting {
+                variables: needs.clone(),
+                share: order::share(&self.cost, condition),
+            })
+            .collect();
+        let problem = Problem {
+            cost: crate::cost::Cost {
+                schema: self.cost.schema,
+            },
+            graph,
+            waiting: &waiting,
+            bound: &partial.bound,
+            known_labels: &self.labels,
+            solved_edges: solved,
+            rows: partial.rows(),
+        };
+        let way = problem
+            .solve()
+            .expect("a way exists: edges whose conditions wait are checked by `bind`");
+        let unconnected = way
+            .iter()
+            .filter(|o| matches!(&o.step, OrderStep::Find { by, .. } if matches!(by.access, Access::All | Access::Label(_))))
+            .count();
+        let repeated = unconnected > 1
+            || (unconnected == 1 && graph.nodes.iter().any(|n| partial.bound.contains(n)));
+        if repeated {
+            let message = "parts of the pattern are not connected: every row of one is combined with every row of the other";
+            let notice =
+                diagnostic::notice("", Span::default(), "CartesianProduct", message.to_owned());
+            let notice = super::Notice {
+                position: None,
+                ..notice
+            };
+            if !self.notices.contains(&notice) {
+                self.notices.push(notice);
+            }
+        }
+        way
+    }
+
+    /// Puts every condition on top that can be decided now.
+    fn decidable(&mut self, partial: &mut Partial, pending: &mut Pending) {
+        // Plain conditions first: they are cheaper than subqueries.
+        for with_subquery in [false, true] {
+            for idx in 0..pending.conditions.len() {
+                let ready = pending.needs[idx].is_subset(&partial.bound);
+                let Some(condition) = pending.conditions[idx].as_ref().filter(|_| ready) else {
+                    continue;
+                };
+                if self.has_subquery(condition) == with_subquery {
+                    let condition = pending.conditions[idx].take().expect("just seen");
+                    self.filter(partial, condition);
+                }
+            }
+        }
+    }
+
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "one step of the order with everything it touches"
+    )]
+    fn follow(
+        &mut self,
+        partial: &mut Partial,
+        graph: &QueryGraph,
+        idx: usize,
+        forward: bool,
+        solved: &[usize],
+        rows: f64,
+        pending: &mut Pending,
+    ) {
+        let edge = &graph.edges[idx];
+        let (from, to) = if forward {
+            (edge.from, edge.to)
+        } else {
+            (edge.to, edge.from)
+        };
+        let pattern = self.rel_pattern(partial, graph, idx, forward, solved, pending);
+        let (rel, length) = (edge.rel, edge.length);
+        let found = match length.is_some() && !forward {
+            true => self.new_variable("  reversed", VarKind::RelationshipList),
+            false => rel,
+        };
+        match length {
+            None => partial.push(rows, |input| Operator::Expand {
+                input,
+                from,
+                rel: Some(rel),
+                to,
+                pattern,
+            }),
+            Some((min, max)) => partial.push(rows, |input| Operator::VarExpand {
+                input,
+                from,
+                rels: Some(found),
+                to,
+                into: false,
+                pattern,
+                min,
+                max,
+                mode: VarExpandMode::Trails,
+            }),
+        }
+        partial.bound.extend([rel, to]);
+        if found != rel {
+            // A list found from its far end is turned round, so that its value does not depend on the plan;
+            // the rule on unused relationships takes this away where nothing reads the list.
+            let items = vec![(rel, call("reverse", vec![Expr::Variable(found)]))];
+            partial.push(rows, |input| Operator::Extend { input, items });
+        }
+    }
+
+    fn check(
+        &mut self,
+        partial: &mut Partial,
+        graph: &QueryGraph,
+        idx: usize,
+        solved: &[usize],
+        rows: f64,
+        pending: &mut Pending,
+    ) {
+        let edge = &graph.edges[idx];
+        let (from, to, rel) = (edge.from, edge.to, edge.rel);
+        let pattern = self.rel_pattern(partial, graph, idx, true, solved, pending);
+        match edge.length {
+            None => partial.push(rows, |input| Operator::ExpandInto {
+                input,
+                from,
+                rel: Some(rel),
+                to,
+                pattern,
+            }),
+            Some((min, max)) => partial.push(rows, |input| Operator::VarExpand {
+                input,
+                from,
+                rels: Some(rel),
+                to,
+                into: true,
+                pattern,
+                min,
+                max,
+                mode: VarExpandMode::Trails,
+            }),
+        }
+        partial.bound.insert(rel);
+    }
+
+    fn rel_pattern(
+        &mut self,
+        partial: &Partial,
+        graph: &QueryGraph,
+        idx: usize,
+        forward: bool,
+        solved: &[usize],
+        pending: &mut Pending,
+    ) -> RelPattern {
+        let edge = &graph.edges[idx];
+        let mut conditions = edge.filters.clone();
+        if edge.length.is_none() {
+            conditions.extend(self.relationship_conditions(partial, edge, pending));
+        }
+        let (mut distinct_from, mut disjoint_from) = (Vec::new(), Vec::new());
+        for &other in solved {
+            let other = &graph.edges[other];
+            if other.group != edge.group || !overlap(&edge.types, &other.types) {
+                continue;
+            }
+            match other.length {
+                None => distinct_from.push(other.rel),
+                Some(_) => disjoint_from.push(other.rel),
+            }
+        }
+        let direction = match (edge.direction, forward) {
+            (Direction::Out, false) => Direction::In,
+            (Direction::In, false) => Direction::Out,
+            (direction, _) => direction,
+        };
+        let filter = conjunction(conditions);
+        RelPattern {
+            types: edge.types.clone(),
+            direction,
+            each: filter.as_ref().map(|_| edge.each),
+            filter,
+            distinct_from,
+            disjoint_from,
+        }
+    }
+
+    /// Takes the conditions that only wait for this relationship; they are decided while expanding.
+    fn relationship_conditions(
+        &self,
+        partial: &Partial,
+        edge: &Edge,
+        pending: &mut Pending,
+    ) -> Vec<Expr> {
+        let mut taken = Vec::new();
+        for (slot, needs) in pending.conditions.iter_mut().zip(&pending.needs) {
+            let only = needs.contains(&edge.rel)
+                && needs
+                    .iter()
+                    .all(|v| *v == edge.rel || partial.bound.contains(v));
+            let plain = slot.as_ref().is_some_and(|c| !self.has_subquery(c));
+            if only
+                && plain
+                && let Some(mut condition) = slot.take()
+            {
+                substitute(&mut condition, edge.rel, &Expr::Variable(edge.each));
+                taken.push(condition);
+            }
+        }
+        taken
+    }
+
+    /// Binds or checks the ends of a relationship that is bound already.
+    fn ends_of_bound(&mut self, partial: &mut Partial, edge: &Edge) {
+        let rel = Expr::Variable(edge.rel);
+        let mut conditions = vec![unary(UnaryOp::IsNotNull, rel.clone())];
+        if !edge.types.is_empty() {
+            let names = edge
+                .types
+                .iter()
+                .map(|t| Expr::Literal(Literal::String(t.clone())))
+                .collect();
+            conditions.push(binary(
+                BinaryOp::In,
+                call("type", vec![rel.clone()]),
+                Expr::List(names),
+            ));
+        }
+        for condition in conditions {
+            self.filter(partial, condition);
+        }
+        let start = call("startnode", vec![rel.clone()]);
+        let end = call("endnode", vec![rel]);
+        let (from, to) = match edge.direction {
+            Direction::Out => (start, end),
+            Direction::In => (end, start),
+            Direction::Both => {
+                let loops = binary(BinaryOp::Equal, start.clone(), end.clone());
+                let there = Expr::List(vec![start.clone(), end.clone()]);
+                let back = Expr::List(vec![end, start]);
+                let list = Expr::Case {
+                    branches: vec![(loops, Expr::List(vec![there.clone()]))],
+                    otherwise: Some(Box::new(Expr::List(vec![there, back]))),
+                };
+                let pair = self.new_variable("  ends", VarKind::Value);
+                let rows = partial.rows() * 2.0;
+                partial.push(rows, |input| Operator::Unwind {
+                    input,
+                    list,
+                    var: pair,
+                });
+                partial.bound.insert(pair);
+                let at = |idx| Expr::Index {
+                    base: Box::new(Expr::Variable(pair)),
+                    index: Box::new(Expr::Literal(Literal::Integer(idx))),
+                };
+                (at(0), at(1))
+            }
+        };
+        for (node, value) in [(edge.from, from), (edge.to, to)] {
+            if partial.bound.insert(node) {
+                let rows = partial.rows();
+                partial.push(rows, |input| Operator::Extend {
+                    input,
+                    items: vec![(node, value)],
+                });
+            } else {
+                self.filter(
+                    partial,
+                    binary(BinaryOp::Equal, Expr::Variable(node), value),
+                );
+            }
+        }
+    }
+}
+
+fn find(input: Box<super::PlanNode>, var: VarId, access: Access) -> Operator {
+    match access {
+        Access::All => Operator::AllNodesScan { input, var },
+        Access::Label(label) => Operator::LabelScan { input, var, label },
+        Access::Index {
+            label,
+            key,
+            value,
+            any,
+        } => Operator::IndexSeek {
+            input,
+            var,
+            label,
+            key,
+            value,
+            any,
+        },
+        Access::Range {
+            label,
+            key,
+            low,
+            high,
+        } => Operator::IndexRange {
+            input,
+            var,
+            label,
+            key,
+            low,
+            high,
+        },
+        Access::Id { value, any } => Operator::NodeByIdSeek {
+            input,
+            var,
+            value,
+            any,
+        },
+    }
+}
+
+/// Whether a relationship may be of both type sets.
+fn overlap(a: &[Arc<str>], b: &[Arc<str>]) -> bool {
+    a.is_empty() || b.is_empty() || a.iter().any(|t| b.contains(t))
+}
+
+/// `all(x IN rels WHERE p)` and `none(...)` over a variable-length list become conditions on each
+/// relationship, which are decided while expanding.
+fn each_conditions(graph: &mut QueryGraph) {
+    let QueryGraph {
+        edges, predicates, ..
+    } = graph;
+    predicates.retain(|condition| {
+        let Expr::Quantifier {
+            kind,
+            var,
+            list,
+            predicate,
+        } = condition
+        else {
+            return true;
+        };
+        let Expr::Variable(list) = **list else {
+            return true;
+        };
+        let Some(edge) = edges
+            .iter_mut()
+            .find(|e| e.rel == list && e.length.is_some())
+        else {
+            return true;
+        };
+        let mut each = (**predicate).clone();
+        substitute(&mut each, *var, &Expr::Variable(edge.each));
+        let own = each.variables();
+        if own.contains(&edge.rel) || own.iter().any(|v| *v != edge.each) {
+            return true;
+        }
+        match kind {
+            Quantifier::All => edge.filters.push(each),
+            Quantifier::None => edge.filters.push(unary(UnaryOp::Not, each)),
+            _ => return true,
+        }
+        false
+    });
+}

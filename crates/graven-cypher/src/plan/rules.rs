@@ -1,0 +1,28 @@
+//! Rewrites of the whole plan, one a file, in a fixed order.
+
+mod reachability;
+mod reachable_count;
+mod top_n;
+mod unused;
+
+use super::Plan;
+use crate::schema_view::SchemaView;
+
+/// Applies all rules and numbers the operators (CY-2).
+pub(crate) fn apply(plan: &mut Plan, schema: &dyn SchemaView) {
+    top_n::apply(plan);
+    unused::apply(plan);
+    reachability::apply(plan);
+    reachable_count::apply(plan, schema);
+    unused::apply(plan);
+    let mut next = 0;
+    number(&mut plan.root, &mut next);
+}
+
+fn number(node: &mut super::PlanNode, next: &mut u32) {
+    node.id = *next;
+    *next += 1;
+    for child in node.op.children_mut() {
+        number(child, next);
+    }
+}

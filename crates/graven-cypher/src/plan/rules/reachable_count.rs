@@ -1,0 +1,206 @@
+//! `count(DISTINCT end)` over a reachability search becomes a count of the reached set itself.
+//!
+//! # How it works
+//! `Aggregate[keys; count(DISTINCT to)]` over (conditions on `to` over) a proven `VarExpand` that binds `to`
+//! becomes [`Operator::ReachableCount`], which answers per input row without listing the ends.
+//!
+//! # Invariants
+//! * CY-60 The grouping keys determine everything the search reads (`plan/facts.rs`): two input rows of one
+//!   group reach the same set. Rows are made distinct in the keys and the variables read before the search, so that each group is
+//!   one row and its count the group's; equal values listed twice by `UNWIND` cost one search.
+//! * CY-61 A group without any end has no row in the original: such counts are dropped above when there
+//!   are keys. Without keys the original gives one row always: the sum over at most one row is that row's count, or 0.
+
+use std::collections::BTreeSet;
+
+use crate::plan::expression::{AggregateCall, AggregateFunction, BinaryOp, Expr, Literal};
+use crate::plan::facts::Facts;
+use crate::plan::variables::conjuncts;
+use crate::plan::{Operator, Plan, PlanNode, VarExpandMode, VarId};
+use crate::schema_view::SchemaView;
+
+pub(crate) fn apply(plan: &mut Plan, schema: &dyn SchemaView) {
+    plan.root.visit_mut(&mut |node| {
+        if let Some(matched) = matches(node, schema) {
+            rewrite(node, matched);
+        }
+    });
+}
+
+/// What is needed to rewrite an aggregation.
+struct Fusion {
+    /// Variables of the rows that the search and the keys read.
+    vars: BTreeSet<VarId>,
+    single_row: bool,
+}
+
+fn matches(node: &PlanNode, schema: &dyn SchemaView) -> Option<Fusion> {
+    let Operator::Aggregate {
+        input,
+        keys,
+        aggregates,
+    } = &node.op
+    else {
+        return None;
+    };
+    let [(_, call)] = &aggregates[..] else {
+        return None;
+    };
+    let Some(Expr::Variable(counted)) = &call.argument else {
+        return None;
+    };
+    if !call.distinct || call.function != AggregateFunction::Count {
+        return None;
+    }
+    let mut conditions = Vec::new();
+    let search = match &input.op {
+        Operator::Filter { input, predicate } => {
+            conjuncts(predicate.clone(), &mut conditions);
+            input
+        }
+        _ => input,
+    };
+    let Operator::VarExpand {
+        input,
+        to,
+        into: false,
+        mode: VarExpandMode::Reachable { proven: true },
+        ..
+    } = &search.op
+    else {
+        return None;
+    };
+    let on_end_only = conditions
+        .iter()
+        .all(|c| c.variables().iter().all(|v| v == to));
+    let keys_on_end = keys.iter().any(|(_, e)| e.variables().contains(to));
+    if to != counted || !on_end_only || keys_on_end {
+        return None;
+    }
+    let facts = Facts::of(input, schema);
+    let mut read = search.op.reads();
+    if !read.is_subset(&facts.determined_by(keys)) {
+        return None;
+    }
+    read.extend(keys.iter().flat_map(|(_, e)| e.variables()));
+    Some(Fusion {
+        vars: read,
+        single_row: facts.single_row,
+    })
+}
+
+fn rewrite(node: &mut PlanNode, fusion: Fusion) {
+    let estimated = node.estimated_rows;
+    let Operator::Aggregate {
+        input,
+        keys,
+        mut aggregates,
+    } = take(node).op
+    else {
+        return;
+    };
+    let (mut end_labels, mut conditions) = (Vec::new(), Vec::new());
+    let search = match input.op {
+        Operator::Filter { input, predicate } => {
+            conjuncts(predicate, &mut conditions);
+            input
+        }
+        _ => input,
+    };
+    let Operator::VarExpand {
+        input,
+        from,
+        to,
+        pattern,
+        min,
+        max,
+        ..
+    } = search.op
+    else {
+        return;
+    };
+    conditions.retain(|condition| match condition {
+        Expr::HasLabels { base, labels } if **base == Expr::Variable(to) => {
+            end_labels.extend(labels.iter().cloned());
+            false
+        }
+        _ => true,
+    });
+    let (count, _) = aggregates.pop().expect("one aggregate");
+    let rows = input.estimated_rows;
+    let mut below = input;
+    if !fusion.single_row {
+        let vars = fusion.vars.into_iter().collect();
+        below = Box::new(built(Operator::Distinct { input: below, vars }, rows));
+    }
+    let reached = Operator::ReachableCount {
+        input: below,
+        from,
+        to,
+        pattern,
+        min,
+        max,
+        end_labels,
+        end_filter: crate::plan::variables::conjunction(conditions),
+        count,
+    };
+    let reached = Box::new(built(reached, rows));
+    *node = match keys.is_empty() {
+        true => {
+            let call = AggregateCall {
+                function: AggregateFunction::Sum,
+                argument: Some(Expr::Variable(count)),
+                parameter: None,
+                distinct: false,
+            };
+            built(
+                Operator::Aggregate {
+                    input: reached,
+                    keys,
+                    aggregates: vec![(count, call)],
+                },
+                1.0,
+            )
+        }
+        false => {
+            let some = Expr::Binary {
+                op: BinaryOp::Greater,
+                left: Box::new(Expr::Variable(count)),
+                right: Box::new(Expr::Literal(Literal::Integer(0))),
+            };
+            let mut top = built(
+                Operator::Filter {
+                    input: reached,
+                    predicate: some,
+                },
+                estimated,
+            );
+            let computed: Vec<(VarId, Expr)> = keys
+                .into_iter()
+                .filter(|(var, e)| *e != Expr::Variable(*var))
+                .collect();
+            if !computed.is_empty() {
+                top = built(
+                    Operator::Extend {
+                        input: Box::new(top),
+                        items: computed,
+                    },
+                    estimated,
+                );
+            }
+            top
+        }
+    };
+}
+
+fn built(op: Operator, rows: f64) -> PlanNode {
+    PlanNode {
+        id: 0,
+        op,
+        estimated_rows: rows,
+    }
+}
+
+fn take(node: &mut PlanNode) -> PlanNode {
+    std::mem::replace(node, built(Operator::Unit, 0.0))
+}

@@ -1,0 +1,145 @@
+//! Subqueries of expressions: `EXISTS {}`, `COUNT {}`, `COLLECT {}`, pattern predicates and comprehensions.
+//!
+//! # How it works
+//! A condition that is an existence test alone becomes a semi-join. Any other use is computed before the
+//! expression: a count of at most one row, a count, or a collected list, joined to the row by `Apply`. Values
+//! are collected as one-element lists, since `collect` skips null and a comprehension must not.
+
+use std::collections::BTreeSet;
+
+use super::builder::{Builder, Partial, aggregate_call};
+use super::expression::{AggregateFunction, BinaryOp, Expr, Literal, UnaryOp};
+use super::{Operator, VarId, VarKind};
+use crate::bind::binary;
+use crate::bind::graph::{Subquery, SubqueryValue};
+
+impl Builder<'_> {
+    /// Variables that must be there before an expression can be computed: those it reads, and for each of
+    /// its subqueries what that imports.
+    pub(crate) fn needs(&self, expr: &Expr) -> BTreeSet<VarId> {
+        let mut needs = BTreeSet::new();
+        for var in expr.variables() {
+            match self.subqueries.get(&var) {
+                Some(subquery) => needs.extend(&subquery.imports),
+                None => {
+                    needs.insert(var);
+                }
+            }
+        }
+        needs
+    }
+
+    /// Whether the expression contains a subquery that is not computed yet.
+    pub(crate) fn has_subquery(&self, expr: &Expr) -> bool {
+        expr.variables()
+            .iter()
+            .any(|var| self.subqueries.contains_key(var))
+    }
+
+    /// Handles a condition that is `EXISTS` or `NOT EXISTS` alone.
+    pub(crate) fn semi_apply(&mut self, partial: &mut Partial, predicate: &Expr) -> bool {
+        let (var, anti) = match predicate {
+            Expr::Variable(var) => (*var, false),
+            Expr::Unary {
+                op: UnaryOp::Not,
+                operand,
+            } => match **operand {
+                Expr::Variable(var) => (var, true),
+                _ => return false,
+            },
+            _ => return false,
+        };
+        let exists = self
+            .subqueries
+            .get(&var)
+            .is_some_and(|s| matches!(s.kind, SubqueryValue::Exists));
+        if !exists {
+            return false;
+        }
+        let Subquery { query, imports, .. } = self.subqueries.remove(&var).expect("just seen");
+        let inner = self.query(query, &imports);
+        let rows = partial.rows() * 0.5;
+        partial.push(rows, |input| Operator::SemiApply {
+            input,
+            inner: Box::new(inner.root),
+            anti,
+        });
+        true
+    }
+
+    /// Computes the subqueries of expressions below the operator that will evaluate them.
+    pub(crate) fn attach<'e>(
+        &mut self,
+        partial: &mut Partial,
+        exprs: impl IntoIterator<Item = &'e mut Expr>,
+    ) {
+        let wanted: BTreeSet<VarId> = exprs.into_iter().flat_map(|e| e.variables()).collect();
+        for var in wanted {
+            if let Some(subquery) = self.subqueries.remove(&var) {
+                self.compute(partial, var, subquery);
+                partial.bound.insert(var);
+            }
+        }
+    }
+
+    fn compute(&mut self, partial: &mut Partial, var: VarId, subquery: Subquery) {
+        let Subquery {
+            kind,
+            query,
+            imports,
+        } = subquery;
+        let mut inner = self.query(query, &imports);
+        let (call, result, value) = match kind {
+            SubqueryValue::Count => (
+                aggregate_call(AggregateFunction::CountStar, None),
+                var,
+                None,
+            ),
+            SubqueryValue::Exists => {
+                let count = Expr::Literal(Literal::Integer(1));
+                inner.push(1.0, |input| Operator::Limit { input, count });
+                let found = self.new_variable("  found", VarKind::Value);
+                let zero = Expr::Literal(Literal::Integer(0));
+                let value = binary(BinaryOp::Greater, Expr::Variable(found), zero);
+                (
+                    aggregate_call(AggregateFunction::CountStar, None),
+                    found,
+                    Some(value),
+                )
+            }
+            SubqueryValue::Collect(mut item) => {
+                self.attach(&mut inner, [&mut item]);
+                let list = self.new_variable("  collected", VarKind::Value);
+                let wrapped = self.new_variable("  wrapped", VarKind::Value);
+                let first = Expr::Index {
+                    base: Box::new(Expr::Variable(wrapped)),
+                    index: Box::new(Expr::Literal(Literal::Integer(0))),
+                };
+                let value = Expr::ListComprehension {
+                    var: wrapped,
+                    list: Box::new(Expr::Variable(list)),
+                    filter: None,
+                    map: Some(Box::new(first)),
+                };
+                let call = aggregate_call(AggregateFunction::Collect, Some(Expr::List(vec![item])));
+                (call, list, Some(value))
+            }
+        };
+        inner.push(1.0, |input| Operator::Aggregate {
+            input,
+            keys: Vec::new(),
+            aggregates: vec![(result, call)],
+        });
+        let rows = partial.rows();
+        partial.push(rows, |input| Operator::Apply {
+            input,
+            inner: Box::new(inner.root),
+        });
+        if let Some(value) = value {
+            partial.push(rows, |input| Operator::Extend {
+                input,
+                items: vec![(var, value)],
+            });
+        }
+    }
+}

@@ -1,0 +1,208 @@
+//! Walking a plan: inputs, expressions, variables read.
+
+use std::collections::BTreeSet;
+
+use super::{Expr, Operator, Plan, PlanNode, RelPattern, VarId};
+
+impl Operator {
+    /// Inputs in order: the outer one first.
+    #[must_use]
+    pub fn children(&self) -> Vec<&PlanNode> {
+        use Operator as O;
+        match self {
+            O::Unit | O::Argument { .. } => Vec::new(),
+            O::Union { inputs } => inputs.iter().collect(),
+            O::Apply { input, inner }
+            | O::Optional { input, inner, .. }
+            | O::SemiApply { input, inner, .. }
+            | O::CartesianProduct { input, inner }
+            | O::HashJoin {
+                input,
+                build: inner,
+                ..
+            } => vec![input, inner],
+            O::AllNodesScan { input, .. }
+            | O::LabelScan { input, .. }
+            | O::IndexSeek { input, .. }
+            | O::IndexRange { input, .. }
+            | O::NodeByIdSeek { input, .. }
+            | O::Expand { input, .. }
+            | O::ExpandInto { input, .. }
+            | O::VarExpand { input, .. }
+            | O::BuildPath { input, .. }
+            | O::Filter { input, .. }
+            | O::Project { input, .. }
+            | O::Extend { input, .. }
+            | O::Aggregate { input, .. }
+            | O::ReachableCount { input, .. }
+            | O::Distinct { input, .. }
+            | O::Sort { input, .. }
+            | O::TopN { input, .. }
+            | O::Skip { input, .. }
+            | O::Limit { input, .. }
+            | O::Unwind { input, .. }
+            | O::Procedure { input, .. } => vec![input],
+        }
+    }
+
+    /// As [`Operator::children`], for changing them.
+    pub fn children_mut(&mut self) -> Vec<&mut PlanNode> {
+        use Operator as O;
+        match self {
+            O::Unit | O::Argument { .. } => Vec::new(),
+            O::Union { inputs } => inputs.iter_mut().collect(),
+            O::Apply { input, inner }
+            | O::Optional { input, inner, .. }
+            | O::SemiApply { input, inner, .. }
+            | O::CartesianProduct { input, inner }
+            | O::HashJoin {
+                input,
+                build: inner,
+                ..
+            } => vec![input, inner],
+            O::AllNodesScan { input, .. }
+            | O::LabelScan { input, .. }
+            | O::IndexSeek { input, .. }
+            | O::IndexRange { input, .. }
+            | O::NodeByIdSeek { input, .. }
+            | O::Expand { input, .. }
+            | O::ExpandInto { input, .. }
+            | O::VarExpand { input, .. }
+            | O::BuildPath { input, .. }
+            | O::Filter { input, .. }
+            | O::Project { input, .. }
+            | O::Extend { input, .. }
+            | O::Aggregate { input, .. }
+            | O::ReachableCount { input, .. }
+            | O::Distinct { input, .. }
+            | O::Sort { input, .. }
+            | O::TopN { input, .. }
+            | O::Skip { input, .. }
+            | O::Limit { input, .. }
+            | O::Unwind { input, .. }
+            | O::Procedure { input, .. } => vec![input],
+        }
+    }
+
+    /// Visits the expressions of this operator alone.
+    pub fn for_each_expr<'a>(&'a self, visit: &mut dyn FnMut(&'a Expr)) {
+        use Operator as O;
+        match self {
+            O::IndexSeek { value, .. } | O::NodeByIdSeek { value, .. } => visit(value),
+            O::IndexRange { low, high, .. } => low.iter().chain(high).for_each(|(e, _)| visit(e)),
+            O::Expand { pattern, .. }
+            | O::ExpandInto { pattern, .. }
+            | O::VarExpand { pattern, .. } => {
+                pattern.filter.iter().for_each(visit);
+            }
+            O::ReachableCount {
+                pattern,
+                end_filter,
+                ..
+            } => {
+                pattern.filter.iter().chain(end_filter).for_each(visit);
+            }
+            O::Filter { predicate, .. } => visit(predicate),
+            O::Project { items, .. } | O::Extend { items, .. } => {
+                items.iter().for_each(|(_, e)| visit(e))
+            }
+            O::Aggregate {
+                keys, aggregates, ..
+            } => {
+                keys.iter().for_each(|(_, e)| visit(e));
+                for (_, call) in aggregates {
+                    call.argument
+                        .iter()
+                        .chain(&call.parameter)
+                        .for_each(&mut *visit);
+                }
+            }
+            O::Sort { keys, .. } => keys.iter().for_each(|(e, _)| visit(e)),
+            O::TopN { keys, limit, .. } => {
+                keys.iter().for_each(|(e, _)| visit(e));
+                visit(limit);
+            }
+            O::Skip { count, .. } | O::Limit { count, .. } => visit(count),
+            O::Unwind { list, .. } => visit(list),
+            O::Procedure { args, .. } => args.iter().for_each(visit),
+            _ => {}
+        }
+    }
+
+    /// The relationship pattern, where there is one.
+    #[must_use]
+    pub fn rel_pattern(&self) -> Option<&RelPattern> {
+        match self {
+            Operator::Expand { pattern, .. }
+            | Operator::ExpandInto { pattern, .. }
+            | Operator::VarExpand { pattern, .. }
+            | Operator::ReachableCount { pattern, .. } => Some(pattern),
+            _ => None,
+        }
+    }
+
+    /// Variables this operator alone reads from its input rows.
+    #[must_use]
+    pub fn reads(&self) -> BTreeSet<VarId> {
+        use Operator as O;
+        let mut read = BTreeSet::new();
+        self.for_each_expr(&mut |expr| read.extend(expr.variables()));
+        if let Some(pattern) = self.rel_pattern() {
+            read.extend(pattern.distinct_from.iter().chain(&pattern.disjoint_from));
+            pattern.each.iter().for_each(|each| {
+                read.remove(each);
+            });
+        }
+        match self {
+            O::Expand { from, .. } => {
+                read.insert(*from);
+            }
+            O::ReachableCount { from, to, .. } => {
+                read.insert(*from);
+                read.remove(to);
+            }
+            O::ExpandInto { from, to, .. }
+            | O::VarExpand {
+                from,
+                to,
+                into: true,
+                ..
+            } => read.extend([*from, *to]),
+            O::VarExpand { from, .. } => {
+                read.insert(*from);
+            }
+            O::BuildPath { parts, .. } => read.extend(parts),
+            O::Distinct { vars, .. } => read.extend(vars),
+            O::HashJoin { on, .. } => read.extend(on),
+            _ => {}
+        }
+        read
+    }
+}
+
+impl PlanNode {
+    /// Visits this node and everything below it, parents first.
+    pub fn visit<'a>(&'a self, visit: &mut dyn FnMut(&'a PlanNode)) {
+        visit(self);
+        for child in self.op.children() {
+            child.visit(visit);
+        }
+    }
+
+    /// As [`PlanNode::visit`], children first, for changing them.
+    pub fn visit_mut(&mut self, visit: &mut dyn FnMut(&mut PlanNode)) {
+        for child in self.op.children_mut() {
+            child.visit_mut(visit);
+        }
+        visit(self);
+    }
+}
+
+impl Plan {
+    /// Variables that some operator or the result reads.
+    pub(crate) fn read_variables(&self) -> BTreeSet<VarId> {
+        let mut read: BTreeSet<VarId> = self.columns.iter().map(|(_, var)| *var).collect();
+        self.root.visit(&mut |node| read.extend(node.op.reads()));
+        read
+    }
+}

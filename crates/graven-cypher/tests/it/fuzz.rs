@@ -1,0 +1,1 @@
+//! Codes of compile-time errors.

@@ -1,0 +1,7 @@
+//! Tests of the whole crate: text in, plan or error out.
+
+mod errors;
+mod fuzz;
+mod plans;
+mod schema;
+mod tck;
