@@ -88,6 +88,12 @@ pub enum ImportError {
         /// What the system said.
         source: io::Error,
     },
+    /// The database file could not be written.
+    #[error("writing the database failed: {0}")]
+    Store(#[from] graven_storage::Error),
+    /// The database file could not be opened, synced or renamed.
+    #[error("writing the database failed: {0}")]
+    File(#[from] graven_io::Error),
     /// The memory limit is below what an import needs at all.
     #[error("--memory {given} is too little for an import: give at least {least} bytes")]
     Memory {

@@ -23,10 +23,27 @@
 //! - IM-4 A value that cannot be read is an error naming file, line, column and value, never a
 //!   silent null.
 
+mod bad_rows;
 mod error;
+mod headers;
+mod ids;
+mod input;
+mod ldbc;
 mod options;
+mod order;
+mod plan;
+mod prepare;
 mod progress;
 mod report;
+mod rows;
+mod scan;
+mod scratch;
+mod sort;
+mod spool;
+mod staged;
+mod store;
+mod target;
+mod value;
 
 pub mod generate;
 
@@ -36,6 +53,9 @@ pub use progress::{Progress, ProgressSink, Unit};
 pub use report::{ImportReport, NamedCount};
 
 use std::path::Path;
+use std::time::Instant;
+
+use progress::Meter;
 
 /// Imports `source` into a new data file at `target`.
 ///
@@ -50,8 +70,72 @@ pub fn import(
     options: &ImportOptions,
     progress: ProgressSink<'_>,
 ) -> Result<ImportReport, ImportError> {
-    let _ = (target, source, options, progress);
-    Err(ImportError::NothingToImport {
-        path: target.to_path_buf(),
+    let started = Instant::now();
+    if options.memory < ImportOptions::MEMORY_MIN {
+        return Err(ImportError::Memory {
+            given: options.memory,
+            least: ImportOptions::MEMORY_MIN,
+        });
+    }
+    let plan = match source {
+        ImportSource::Ldbc(folder) => ldbc::plan(folder)?,
+        ImportSource::Tables(tables) => headers::plan(tables)?,
+    };
+    let target = target::Target::create(target, options.memory / 4)?;
+    let scratch = &target.scratch;
+    let mut meter = Meter::new(progress);
+    let scanned = scan::Scan::new(&plan, options, scratch, &mut meter)?.run()?;
+    let staged = &scanned.staged;
+    let uniqueness = store::uniqueness(&plan, staged, &scanned.ids)?;
+    let text_spaces: Vec<bool> = (0..plan.spaces.len())
+        .map(|s| plan.spaces[s].ids == plan::IdKind::Infer && !scanned.ids.is_numeric(s))
+        .collect();
+    drop(scanned.ids);
+    let order = order::order(
+        staged,
+        &scanned.degrees,
+        options.order,
+        scratch,
+        options.memory / 4,
+    )?;
+    drop(scanned.degrees);
+    let source = prepare::Source {
+        plan: &plan,
+        staged,
+        order: &order,
+        text_spaces: &text_spaces,
+        scratch,
+        sorter_bytes: options.memory / 2 / prepare::SORTERS,
+    };
+    let written = store::write(
+        target.open()?,
+        &source,
+        &uniqueness,
+        options.threads,
+        &mut meter,
+    )?;
+    let spaces = plan.spaces.iter().zip(&scanned.created);
+    let created_by_reference = spaces
+        .filter(|(_, count)| **count > 0)
+        .map(|(space, count)| NamedCount {
+            name: space.name.clone(),
+            count: *count,
+        })
+        .collect();
+    Ok(ImportReport {
+        nodes: staged.nodes,
+        relationships: written.relationships,
+        labels: written.labels,
+        types: written.types,
+        created_by_reference,
+        skipped_rows: scanned.skipped_rows,
+        repeated_friendships: written.repeated,
+        ignored_files: plan.ignored.clone(),
+        removed_leftovers: target.removed.clone(),
+        input_bytes: scanned.input_bytes,
+        spilled_bytes: scratch.spilled(),
+        file_bytes: target.complete()?,
+        elapsed: started.elapsed(),
+        rss_peak_bytes: report::rss_peak_bytes(),
     })
 }

@@ -44,3 +44,13 @@ pub struct ImportReport {
     /// Peak resident memory of the process so far, bytes (`VmHWM`); 0 if unknown.
     pub rss_peak_bytes: u64,
 }
+
+/// Peak resident memory of the process so far, bytes; 0 where the system does not tell.
+pub(crate) fn rss_peak_bytes() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|l| l.strip_prefix("VmHWM:"));
+    let kibibytes = line
+        .and_then(|l| l.split_whitespace().next())
+        .and_then(|n| n.parse().ok());
+    kibibytes.map_or(0, |n: u64| n * 1024)
+}

@@ -1,0 +1,144 @@
+//! Ids as the tables write them to node ordinals.
+//!
+//! # How it works
+//! One hash map per id space and kind of id. An id written as a plain decimal number is kept as that
+//! number, so spaces of numbers take 16 bytes a node plus slack; other ids are kept as bytes.
+//!
+//! # Costs
+//! `NODE_BYTES` per number at the fullest, measured over hash table growth; text adds its length.
+
+use std::collections::HashMap;
+
+use foldhash::fast::FixedState;
+
+use crate::plan::IdKind;
+use crate::value::{parse_i64, put_integer, put_text};
+
+/// Bytes a number takes in a map, slack included.
+const NODE_BYTES: u64 = 32;
+const TEXT_BYTES: u64 = 48;
+
+/// An id of a table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Id<'a> {
+    Number(i64),
+    Text(&'a [u8]),
+}
+
+impl<'a> Id<'a> {
+    /// Reads an id of a space of `kind`.
+    pub(crate) fn parse(field: &'a [u8], kind: IdKind) -> Result<Self, String> {
+        if field.is_empty() {
+            return Err("the id is empty: give every row its ids".into());
+        }
+        let number = || parse_i64(field);
+        match kind {
+            IdKind::Integer => number()
+                .map(Id::Number)
+                .ok_or_else(|| "is no id: ids of this table are whole numbers".to_owned()),
+            IdKind::Infer => {
+                let plain = number().filter(|_| is_canonical(field));
+                Ok(plain.map_or(Id::Text(field), Id::Number)).and_then(checked)
+            }
+            IdKind::Text => checked(Id::Text(field)),
+        }
+    }
+
+    /// Appends the id as a property value.
+    pub(crate) fn encode(self, out: &mut Vec<u8>) {
+        match self {
+            Id::Number(number) => put_integer(out, number),
+            Id::Text(text) => put_text(out, text),
+        }
+    }
+}
+
+fn checked(id: Id<'_>) -> Result<Id<'_>, String> {
+    match id {
+        Id::Text(text) if std::str::from_utf8(text).is_err() => {
+            Err("the id is not UTF-8: convert the file to UTF-8".into())
+        }
+        id => Ok(id),
+    }
+}
+
+/// Whether a number is written as it would be printed, so that text and number are one id.
+fn is_canonical(field: &[u8]) -> bool {
+    match field {
+        b"0" => true,
+        [b'-', b'1'..=b'9', ..] | [b'1'..=b'9', ..] => true,
+        _ => false,
+    }
+}
+
+#[derive(Debug, Default)]
+struct SpaceIds {
+    numbers: HashMap<i64, u32, FixedState>,
+    texts: HashMap<Box<[u8]>, u32, FixedState>,
+}
+
+/// All ids met, by space.
+#[derive(Debug)]
+pub(crate) struct Ids {
+    spaces: Vec<SpaceIds>,
+    bytes: u64,
+}
+
+impl Ids {
+    pub(crate) fn new(spaces: usize) -> Self {
+        Self {
+            spaces: (0..spaces).map(|_| SpaceIds::default()).collect(),
+            bytes: 0,
+        }
+    }
+
+    /// Remembers an id; false if the space has it already.
+    pub(crate) fn insert(&mut self, space: usize, id: Id<'_>, ordinal: u32) -> bool {
+        let ids = &mut self.spaces[space];
+        match id {
+            Id::Number(number) => {
+                self.bytes += NODE_BYTES;
+                match ids.numbers.entry(number) {
+                    std::collections::hash_map::Entry::Occupied(_) => return false,
+                    std::collections::hash_map::Entry::Vacant(free) => free.insert(ordinal),
+                };
+            }
+            Id::Text(text) => {
+                self.bytes += TEXT_BYTES + text.len() as u64;
+                if ids.texts.contains_key(text) {
+                    return false;
+                }
+                ids.texts.insert(text.into(), ordinal);
+            }
+        }
+        true
+    }
+
+    /// The node with this id.
+    pub(crate) fn get(&self, space: usize, id: Id<'_>) -> Option<u32> {
+        match id {
+            Id::Number(number) => self.spaces[space].numbers.get(&number).copied(),
+            Id::Text(text) => self.spaces[space].texts.get(text).copied(),
+        }
+    }
+
+    /// Estimate of the memory taken, in bytes.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Whether every id of the space is a number.
+    pub(crate) fn is_numeric(&self, space: usize) -> bool {
+        self.spaces[space].texts.is_empty()
+    }
+
+    /// Whether some id occurs in both spaces.
+    pub(crate) fn overlap(&self, a: usize, b: usize) -> bool {
+        let (mut a, mut b) = (&self.spaces[a], &self.spaces[b]);
+        if a.numbers.len() + a.texts.len() > b.numbers.len() + b.texts.len() {
+            std::mem::swap(&mut a, &mut b);
+        }
+        a.numbers.keys().any(|id| b.numbers.contains_key(id))
+            || a.texts.keys().any(|id| b.texts.contains_key(id))
+    }
+}

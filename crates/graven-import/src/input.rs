@@ -1,0 +1,168 @@
+//! Table files as a stream of plain text blocks, decompressed ahead on a thread of their own.
+//!
+//! # How it works
+//! The first bytes decide: zstd frame, gzip member, or plain text; names play no part. With two or
+//! more threads a reader thread fills blocks of `BLOCK_BYTES` and hands them over through a bounded
+//! channel, so decompression runs beside parsing; blocks go back for reuse.
+//!
+//! # Costs
+//! At most `BLOCKS_AHEAD + 2` blocks in memory per open file; one file is open at a time.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
+use std::thread::JoinHandle;
+
+use crate::error::ImportError;
+
+const BLOCK_BYTES: usize = 256 << 10;
+const BLOCKS_AHEAD: usize = 2;
+const ZSTD_MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
+const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
+
+/// Counts the bytes read from the (compressed) files, for progress.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct ByteCount(Arc<AtomicU64>);
+
+impl ByteCount {
+    pub(crate) fn get(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+struct Counted<R> {
+    inner: R,
+    count: ByteCount,
+}
+
+impl<R: Read> Read for Counted<R> {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        let n = self.inner.read(buf)?;
+        self.count.0.fetch_add(n as u64, Ordering::Relaxed);
+        Ok(n)
+    }
+}
+
+/// Opens `path` as plain text, whatever its compression.
+fn open_text(path: &Path, count: &ByteCount) -> io::Result<Box<dyn Read + Send>> {
+    let counted = Counted {
+        inner: File::open(path)?,
+        count: count.clone(),
+    };
+    let mut reader = BufReader::with_capacity(128 << 10, counted);
+    let start = reader.fill_buf()?;
+    if start.starts_with(&ZSTD_MAGIC) {
+        Ok(Box::new(zstd::stream::read::Decoder::with_buffer(reader)?))
+    } else if start.starts_with(&GZIP_MAGIC) {
+        Ok(Box::new(flate2::bufread::MultiGzDecoder::new(reader)))
+    } else {
+        Ok(Box::new(reader))
+    }
+}
+
+/// Reads until `block` is full or the text ends.
+fn fill(reader: &mut dyn Read, block: &mut Vec<u8>) -> io::Result<()> {
+    block.clear();
+    block.reserve(BLOCK_BYTES);
+    reader.take(BLOCK_BYTES as u64).read_to_end(block).map(drop)
+}
+
+type Block = io::Result<Vec<u8>>;
+
+enum Feed {
+    Inline(Box<dyn Read + Send>),
+    Ahead {
+        blocks: Receiver<Block>,
+        spare: SyncSender<Vec<u8>>,
+        thread: Option<JoinHandle<()>>,
+    },
+}
+
+/// The text of one file, block by block.
+pub(crate) struct Input {
+    path: PathBuf,
+    feed: Feed,
+}
+
+impl Input {
+    /// Opens `path`; with `threads > 1` reading and decompressing run ahead on a thread.
+    pub(crate) fn open(
+        path: &Path,
+        count: &ByteCount,
+        threads: usize,
+    ) -> Result<Self, ImportError> {
+        let text = open_text(path, count).map_err(|e| ImportError::io(path, "open", e))?;
+        let feed = if threads > 1 {
+            ahead(text)
+        } else {
+            Feed::Inline(text)
+        };
+        Ok(Self {
+            path: path.to_path_buf(),
+            feed,
+        })
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Appends the next block to `out`; false at the end of the text.
+    pub(crate) fn append(&mut self, out: &mut Vec<u8>) -> Result<bool, ImportError> {
+        let block = match &mut self.feed {
+            Feed::Inline(reader) => {
+                let mut block = Vec::new();
+                fill(&mut **reader, &mut block).map(|()| block)
+            }
+            Feed::Ahead { blocks, .. } => blocks.recv().unwrap_or_else(|_| Ok(Vec::new())),
+        };
+        let block = block.map_err(|e| ImportError::io(&self.path, "read", e))?;
+        out.extend_from_slice(&block);
+        let more = !block.is_empty();
+        if let Feed::Ahead { spare, .. } = &self.feed {
+            // A full or closed channel only means that the block is not needed again.
+            let _ = spare.try_send(block);
+        }
+        Ok(more)
+    }
+}
+
+fn ahead(mut text: Box<dyn Read + Send>) -> Feed {
+    let (send, blocks) = sync_channel::<Block>(BLOCKS_AHEAD);
+    let (spare, spares) = sync_channel::<Vec<u8>>(BLOCKS_AHEAD + 1);
+    let thread = std::thread::spawn(move || {
+        loop {
+            let mut block = match spares.try_recv() {
+                Ok(block) => block,
+                Err(TryRecvError::Empty) => Vec::new(),
+                Err(TryRecvError::Disconnected) => return,
+            };
+            let filled = fill(&mut *text, &mut block);
+            let last = filled.is_err() || block.is_empty();
+            if send.send(filled.map(|()| block)).is_err() || last {
+                return;
+            }
+        }
+    });
+    Feed::Ahead {
+        blocks,
+        spare,
+        thread: Some(thread),
+    }
+}
+
+impl Drop for Input {
+    fn drop(&mut self) {
+        if let Feed::Ahead { blocks, thread, .. } = &mut self.feed {
+            // Closing the channel first makes a reader that waits for room end.
+            let (_, closed) = sync_channel(0);
+            drop(std::mem::replace(blocks, closed));
+            if let Some(thread) = thread.take() {
+                let _ = thread.join();
+            }
+        }
+    }
+}

@@ -1,0 +1,294 @@
+//! Sorts what is staged into the order the storage writer takes, ahead of the writing.
+//!
+//! # Concurrency
+//! With two or more threads two workers take the jobs in turn and hold one sorted result each until
+//! the writing thread asks for it; so at most `SORTERS` sorters exist at a time.
+
+use std::sync::Arc;
+use std::sync::mpsc::sync_channel;
+
+use graven_storage::{PropertyValue, key_bytes};
+
+use crate::error::ImportError;
+use crate::order::Order;
+use crate::plan::{IndexPlan, Plan};
+use crate::scratch::Scratch;
+use crate::sort::{Sorted, Sorter};
+use crate::spool::Spool;
+use crate::staged::{Origin, Staged};
+use crate::value::{decode, put_text};
+
+/// Sorters that may hold memory at the same time.
+pub(crate) const SORTERS: u64 = 3;
+const WORKERS: usize = 2;
+
+/// One thing to sort.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Job {
+    /// A node column: `[final id, element]`, value.
+    Column(usize),
+    /// A type: `[start, end]`, properties.
+    Forward(usize),
+    /// A type: `[end, start]`, nothing.
+    Reverse(usize),
+    /// All index keys, see `IndexEntry`.
+    Indexes,
+}
+
+/// What the jobs read.
+#[derive(Debug)]
+pub(crate) struct Source<'a> {
+    pub(crate) plan: &'a Plan,
+    pub(crate) staged: &'a Staged,
+    pub(crate) order: &'a Order,
+    /// Whether the ids of a space are kept as text though some are written as numbers.
+    pub(crate) text_spaces: &'a [bool],
+    pub(crate) scratch: &'a Arc<Scratch>,
+    /// Bytes for one sorter.
+    pub(crate) sorter_bytes: u64,
+}
+
+/// Runs `jobs` and gives each result to `take`, in order.
+pub(crate) fn run(
+    source: &Source<'_>,
+    jobs: &[Job],
+    threads: usize,
+    mut take: impl FnMut(Job, Sorted) -> Result<(), ImportError>,
+) -> Result<(), ImportError> {
+    if threads < 2 {
+        return jobs
+            .iter()
+            .try_for_each(|job| take(*job, source.sorted(*job)?));
+    }
+    std::thread::scope(|scope| {
+        let mut results = Vec::new();
+        for worker in 0..WORKERS {
+            let (send, receive) = sync_channel(0);
+            results.push(receive);
+            scope.spawn(move || {
+                for job in jobs.iter().skip(worker).step_by(WORKERS) {
+                    let sorted = source.sorted(*job);
+                    let failed = sorted.is_err();
+                    if send.send(sorted).is_err() || failed {
+                        return;
+                    }
+                }
+            });
+        }
+        for (i, job) in jobs.iter().enumerate() {
+            // A worker ends early only after it sent its error, which ends this loop.
+            let Ok(sorted) = results[i % WORKERS].recv() else {
+                return Err(ImportError::Cancelled);
+            };
+            take(*job, sorted?)?;
+        }
+        Ok(())
+    })
+}
+
+impl Source<'_> {
+    fn sorted(&self, job: Job) -> Result<Sorted, ImportError> {
+        let mut sorter = Sorter::new(self.scratch, self.sorter_bytes);
+        match job {
+            Job::Column(key) => self.column(key, &mut sorter)?,
+            Job::Forward(rel_type) => {
+                each(
+                    &self.staged.relationships[rel_type],
+                    |start, end, properties| {
+                        sorter.push([self.id(start), self.id(end)], properties)
+                    },
+                )?;
+            }
+            Job::Reverse(rel_type) => {
+                each(&self.staged.relationships[rel_type], |start, end, _| {
+                    sorter.push([self.id(end), self.id(start)], &[])
+                })?;
+            }
+            Job::Indexes => self.indexes(&mut sorter)?,
+        }
+        sorter.finish()
+    }
+
+    fn id(&self, ordinal: u64) -> u64 {
+        u64::from(self.order.ids[ordinal as usize])
+    }
+
+    fn column(&self, key: usize, sorter: &mut Sorter) -> Result<(), ImportError> {
+        let column = &self.staged.columns[key];
+        let mut origins = OriginWalk::new(self, key);
+        let mut text = Vec::new();
+        each(&column.values, |ordinal, _, value| {
+            let value = origins.stored(ordinal, value, &mut text);
+            sorter.push([self.id(ordinal), 0], value)
+        })?;
+        each(&column.elements, |ordinal, number, value| {
+            sorter.push([self.id(ordinal), number], value)
+        })
+    }
+
+    fn indexes(&self, sorter: &mut Sorter) -> Result<(), ImportError> {
+        let mut keys: Vec<usize> = self.plan.indexes.iter().map(|i| i.key).collect();
+        keys.sort_unstable();
+        keys.dedup();
+        for key in keys {
+            let mut origins = OriginWalk::new(self, key);
+            let mut labels = LabelWalk::new(self, key)?;
+            let (mut text, mut record) = (Vec::new(), Vec::new());
+            each(&self.staged.columns[key].values, |ordinal, _, value| {
+                let wanted = labels.indexes_of(ordinal)?;
+                if wanted.is_empty() {
+                    return Ok(());
+                }
+                let value = origins.stored(ordinal, value, &mut text);
+                let Some(bytes) = key_bytes(&decode(&mut &*value)) else {
+                    return Ok(());
+                };
+                for index in wanted {
+                    let key = IndexEntry::put(&mut record, *index, &bytes, self.id(ordinal), value);
+                    sorter.push(key, &record)?;
+                }
+                Ok(())
+            })?;
+        }
+        Ok(())
+    }
+}
+
+fn each(
+    spool: &Spool,
+    mut take: impl FnMut(u64, u64, &[u8]) -> Result<(), ImportError>,
+) -> Result<(), ImportError> {
+    let mut reader = spool.reader();
+    while let Some((a, b, bytes)) = reader.next()? {
+        take(a, b, bytes)?;
+    }
+    Ok(())
+}
+
+/// Follows the origins of ascending ordinals, to store ids of mixed spaces as text.
+struct OriginWalk<'a> {
+    origins: &'a [Origin],
+    at: usize,
+    /// Per origin: whether numbers of this key become text.
+    to_text: Vec<bool>,
+}
+
+impl<'a> OriginWalk<'a> {
+    fn new(source: &'a Source<'_>, key: usize) -> Self {
+        let is_text = |origin: &Origin| {
+            let space = source.plan.spaces.get(origin.space);
+            space.is_some_and(|s| s.key == Some(key) && source.text_spaces[origin.space])
+        };
+        let origins = &source.staged.origins[..];
+        Self {
+            origins,
+            at: 0,
+            to_text: origins.iter().map(is_text).collect(),
+        }
+    }
+
+    fn stored<'v>(&mut self, ordinal: u64, value: &'v [u8], text: &'v mut Vec<u8>) -> &'v [u8] {
+        while self
+            .origins
+            .get(self.at + 1)
+            .is_some_and(|o| o.first <= ordinal)
+        {
+            self.at += 1;
+        }
+        if !self.to_text.get(self.at).is_some_and(|t| *t) {
+            return value;
+        }
+        let PropertyValue::Integer(number) = decode(&mut &*value) else {
+            return value;
+        };
+        text.clear();
+        put_text(text, number.to_string().as_bytes());
+        text
+    }
+}
+
+/// Follows the label sets of ascending ordinals, to know which indexes hold a node.
+struct LabelWalk<'a> {
+    runs: crate::spool::SpoolReader<'a>,
+    /// By label set: numbers of the indexes of the key.
+    wanted: Vec<Vec<u16>>,
+    set: usize,
+    /// First ordinal after the current run.
+    end: u64,
+}
+
+impl<'a> LabelWalk<'a> {
+    fn new(source: &'a Source<'_>, key: usize) -> Result<Self, ImportError> {
+        let indexes = &source.plan.indexes;
+        if indexes.len() > usize::from(u16::MAX) {
+            return Err(ImportError::Option(
+                "more than 65,535 labels to index".into(),
+            ));
+        }
+        let of_set = |set: &Vec<usize>| {
+            let holds = |i: &IndexPlan| i.key == key && set.contains(&i.label);
+            (0..indexes.len())
+                .filter(|i| holds(&indexes[*i]))
+                .map(|i| i as u16)
+                .collect()
+        };
+        let wanted = source.staged.label_sets.iter().map(of_set).collect();
+        Ok(Self {
+            runs: source.staged.label_runs.reader(),
+            wanted,
+            set: 0,
+            end: 0,
+        })
+    }
+
+    fn indexes_of(&mut self, ordinal: u64) -> Result<&[u16], ImportError> {
+        while ordinal >= self.end {
+            let Some((set, count, _)) = self.runs.next()? else {
+                return Ok(&[]);
+            };
+            self.set = set as usize;
+            self.end += count;
+        }
+        Ok(&self.wanted[self.set])
+    }
+}
+
+/// One index key as sorted: index number, key bytes, node (both big-endian), value, its length.
+///
+/// Key bytes are never a prefix of one another, so what follows them does not disturb their order.
+#[derive(Debug)]
+pub(crate) struct IndexEntry {
+    pub(crate) index: usize,
+    pub(crate) node: u64,
+    pub(crate) value: PropertyValue,
+}
+
+impl IndexEntry {
+    fn put(record: &mut Vec<u8>, index: u16, key: &[u8], node: u64, value: &[u8]) -> [u64; 2] {
+        record.clear();
+        record.extend_from_slice(&index.to_be_bytes());
+        record.extend_from_slice(key);
+        record.extend_from_slice(&node.to_be_bytes());
+        record.extend_from_slice(value);
+        record.extend_from_slice(&(value.len() as u32).to_le_bytes());
+        let mut head = [0u8; 16];
+        let len = record.len().min(16);
+        head[..len].copy_from_slice(&record[..len]);
+        let number =
+            |at: usize| u64::from_be_bytes(head[at..at + 8].try_into().expect("eight bytes"));
+        [number(0), number(8)]
+    }
+
+    /// Reads a sorted record.
+    pub(crate) fn read(record: &[u8]) -> Self {
+        let (body, len) = record.split_at(record.len() - 4);
+        let len = u32::from_le_bytes(len.try_into().expect("four bytes")) as usize;
+        let (head, mut value) = body.split_at(body.len() - len);
+        let node = &head[head.len() - 8..];
+        Self {
+            index: usize::from(u16::from_be_bytes([head[0], head[1]])),
+            node: u64::from_be_bytes(node.try_into().expect("eight bytes")),
+            value: decode(&mut value),
+        }
+    }
+}

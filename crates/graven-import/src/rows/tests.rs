@@ -1,0 +1,106 @@
+// Goal: rows and fields come out the same whatever the block borders, quoting and line ends.
+use std::io::Write;
+
+use super::*;
+
+fn read(text: &[u8], cut: Cut) -> Result<Vec<(u64, Vec<String>)>, ImportError> {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("t.csv");
+    std::fs::write(&path, text).unwrap();
+    let mut rows = Rows::open(&path, cut, &ByteCount::default(), 2)?;
+    let mut out = Vec::new();
+    while rows.next()? {
+        let fields = (0..rows.len()).map(|i| String::from_utf8_lossy(rows.field(i)).into_owned());
+        out.push((rows.row_line(), fields.collect()));
+    }
+    Ok(out)
+}
+
+const PIPE: Cut = Cut {
+    delimiter: b'|',
+    quote: None,
+};
+const COMMA: Cut = Cut {
+    delimiter: b',',
+    quote: Some(b'"'),
+};
+
+#[test]
+fn plain_rows_keep_lines_and_empty_fields() {
+    let rows = read(b"\xef\xbb\xbfa|b|c\r\n\n1||\n|x|\"", PIPE).unwrap();
+    assert_eq!(rows[0], (1, vec!["a".into(), "b".into(), "c".into()]));
+    assert_eq!(rows[1], (3, vec!["1".into(), String::new(), String::new()]));
+    assert_eq!(rows[2], (4, vec![String::new(), "x".into(), "\"".into()]));
+}
+
+#[test]
+fn quoted_rows_span_lines_and_unescape() {
+    let rows = read(
+        b"a,\"b \"\"q\"\"\",c\n1,\"two\nlines\",\n\"\",\"x,y\",z\n",
+        COMMA,
+    )
+    .unwrap();
+    assert_eq!(rows[0].1, ["a", "b \"q\"", "c"]);
+    assert_eq!(
+        rows[1],
+        (2, vec!["1".into(), "two\nlines".into(), String::new()])
+    );
+    assert_eq!(rows[2], (4, vec![String::new(), "x,y".into(), "z".into()]));
+}
+
+#[test]
+fn a_quote_inside_a_field_is_text() {
+    let rows = read(b"5\" disk,b\nx,\"y\" z\n", COMMA).unwrap();
+    assert_eq!(rows[0].1, ["5\" disk", "b"]);
+    assert_eq!(rows[1].1, ["x", "y z"]);
+}
+
+#[test]
+fn an_open_quote_is_an_error_with_its_line() {
+    let error = read(b"a,b\n1,\"never closed\n2,3\n", COMMA)
+        .unwrap_err()
+        .to_string();
+    assert!(
+        error.contains("line 2") && error.contains("quote"),
+        "{error}"
+    );
+}
+
+#[test]
+fn rows_cross_block_borders_and_compression() {
+    let mut text = Vec::new();
+    for i in 0..60_000 {
+        writeln!(text, "{i}|\"v{i}\"|{}", i % 7).unwrap();
+    }
+    let plain = read(&text, PIPE).unwrap();
+    assert_eq!(plain.len(), 60_000);
+    assert_eq!(plain[59_999].1[1], "\"v59999\"");
+    let zstd = zstd::encode_all(&text[..], 1).unwrap();
+    assert_eq!(read(&zstd, PIPE).unwrap(), plain);
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    gzip.write_all(&text).unwrap();
+    assert_eq!(read(&gzip.finish().unwrap(), PIPE).unwrap(), plain);
+    let quoted = read(
+        &text,
+        Cut {
+            delimiter: b'|',
+            quote: Some(b'"'),
+        },
+    )
+    .unwrap();
+    assert_eq!(quoted[59_999].1[1], "v59999");
+}
+
+#[test]
+fn a_truncated_archive_is_an_error() {
+    let zstd = zstd::encode_all(&b"a|b\n1|2\n".repeat(10_000)[..], 1).unwrap();
+    assert!(read(&zstd[..zstd.len() / 2], PIPE).is_err());
+}
+
+#[test]
+fn the_delimiter_is_guessed_from_the_header() {
+    assert_eq!(guess_delimiter("id:ID|name|x"), b'|');
+    assert_eq!(guess_delimiter("id:ID,name"), b',');
+    assert_eq!(guess_delimiter("id"), b',');
+    assert_eq!(guess_delimiter("a\tb\tc"), b'\t');
+}

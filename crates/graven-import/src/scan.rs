@@ -1,0 +1,248 @@
+//! Reads all tables: nodes get ordinals, ids in relationships become ordinals, degrees are counted.
+//!
+//! # How it works
+//! Node tables first; references in their rows wait in a spool, because the table referred to may
+//! come later. Then those references, the relationship tables and the list tables are resolved
+//! against the ids. A row is taken whole or not at all: everything that can be wrong with it is
+//! checked before anything of it is kept.
+
+mod nodes;
+mod relationships;
+
+use std::sync::Arc;
+
+use crate::bad_rows::BadRows;
+use crate::error::{ImportError, RowError, shown};
+use crate::ids::{Id, Ids};
+use crate::input::ByteCount;
+use crate::options::ImportOptions;
+use crate::plan::{Headers, Plan, SpaceId, Table};
+use crate::progress::{Meter, Unit};
+use crate::rows::{Rows, total_bytes};
+use crate::scratch::Scratch;
+use crate::spool::Spool;
+use crate::staged::Staged;
+
+const ROWS_PER_REPORT: u64 = 4096;
+
+/// What is wrong with a row; the place is added by the loop over the rows.
+#[derive(Debug)]
+pub(super) struct Fault {
+    column: Option<usize>,
+    value: Vec<u8>,
+    reason: String,
+}
+
+impl Fault {
+    fn at(column: usize, rows: &Rows, reason: String) -> Self {
+        Self {
+            column: Some(column),
+            value: rows.field(column).to_vec(),
+            reason,
+        }
+    }
+}
+
+/// Why a row was not taken.
+#[derive(Debug)]
+pub(super) enum Refused {
+    /// The row is bad.
+    Row(Fault),
+    /// The import cannot go on.
+    Import(ImportError),
+}
+
+impl From<Fault> for Refused {
+    fn from(fault: Fault) -> Self {
+        Self::Row(fault)
+    }
+}
+
+impl From<ImportError> for Refused {
+    fn from(error: ImportError) -> Self {
+        Self::Import(error)
+    }
+}
+
+/// The state of reading.
+pub(crate) struct Scan<'a, 's> {
+    plan: &'a Plan,
+    threads: usize,
+    meter: &'a mut Meter<'s>,
+    bytes: ByteCount,
+    bad: BadRows,
+    ids: Ids,
+    staged: Staged,
+    /// Relationships per node, by ordinal.
+    degrees: Vec<u32>,
+    /// Label set of created nodes, by space.
+    created_sets: Vec<Option<usize>>,
+    /// Nodes created by reference, by space.
+    created: Vec<u64>,
+    /// Origin of the last created node.
+    created_origin: Option<SpaceId>,
+    /// Records (ordinal, line, file and column numbers and id): references of node rows.
+    references: Spool,
+}
+
+/// The result of reading.
+pub(crate) struct Scanned {
+    pub(crate) staged: Staged,
+    pub(crate) ids: Ids,
+    pub(crate) degrees: Vec<u32>,
+    /// Nodes created by reference, by space.
+    pub(crate) created: Vec<u64>,
+    pub(crate) skipped_rows: u64,
+    pub(crate) input_bytes: u64,
+}
+
+impl<'a, 's> Scan<'a, 's> {
+    pub(crate) fn new(
+        plan: &'a Plan,
+        options: &ImportOptions,
+        scratch: &Arc<Scratch>,
+        meter: &'a mut Meter<'s>,
+    ) -> Result<Self, ImportError> {
+        let mut staged = Staged::new(plan, scratch);
+        let created_sets = plan
+            .spaces
+            .iter()
+            .map(|s| s.created.as_ref().map(|labels| staged.label_set(labels)))
+            .collect();
+        Ok(Self {
+            plan,
+            threads: options.threads,
+            meter,
+            bytes: ByteCount::default(),
+            bad: BadRows::new(options.skip_bad_rows.as_deref())?,
+            ids: Ids::new(plan.spaces.len()),
+            staged,
+            degrees: Vec::new(),
+            created_sets,
+            created: vec![0; plan.spaces.len()],
+            created_origin: None,
+            references: Spool::new(scratch),
+        })
+    }
+
+    /// Reads everything.
+    pub(crate) fn run(mut self) -> Result<Scanned, ImportError> {
+        let plan = self.plan;
+        let all = |tables: &mut dyn Iterator<Item = &Table>| -> u64 {
+            tables.map(|t| total_bytes(&t.files)).sum()
+        };
+        let node_bytes = all(&mut plan.nodes.iter().map(|t| &t.table));
+        let other_bytes = all(&mut plan.relationships.iter().map(|t| &t.table))
+            + all(&mut plan.lists.iter().map(|t| &t.table));
+        self.meter.phase("reading nodes", node_bytes, Unit::Bytes)?;
+        for number in 0..plan.nodes.len() {
+            self.node_table(number)?;
+        }
+        self.degrees = vec![0; usize::try_from(self.staged.nodes).unwrap_or(usize::MAX)];
+        self.meter.phase(
+            "reading relationships",
+            node_bytes + other_bytes,
+            Unit::Bytes,
+        )?;
+        self.resolve_references()?;
+        for table in &plan.relationships {
+            self.relationship_table(table)?;
+        }
+        for table in &plan.lists {
+            self.list_table(table)?;
+        }
+        self.staged.close_run()?;
+        Ok(Scanned {
+            staged: self.staged,
+            ids: self.ids,
+            degrees: self.degrees,
+            created: self.created,
+            skipped_rows: self.bad.finish()?,
+            input_bytes: self.bytes.get(),
+        })
+    }
+
+    /// Calls `take` for every row of a table; bad rows go to the report or end the import.
+    fn each_row(
+        &mut self,
+        table: &Table,
+        mut take: impl FnMut(&mut Self, usize, &Rows) -> Result<(), Refused>,
+    ) -> Result<(), ImportError> {
+        for (number, path) in table.files.iter().enumerate() {
+            let mut rows = Rows::open(path, table.cut, &self.bytes, self.threads)?;
+            let header = number == 0 || table.headers == Headers::EveryFile;
+            if header && !rows.next()? {
+                continue;
+            }
+            let mut since = 0;
+            while rows.next()? {
+                let taken = if rows.len() == table.header.len() {
+                    take(self, number, &rows)
+                } else {
+                    Err(width_fault(&rows, table.header.len()).into())
+                };
+                match taken {
+                    Ok(()) => {}
+                    Err(Refused::Row(fault)) => {
+                        self.bad.take(row_error(&rows, &table.header, fault))?;
+                    }
+                    Err(Refused::Import(error)) => return Err(error),
+                }
+                since += 1;
+                if since == ROWS_PER_REPORT {
+                    since = 0;
+                    self.meter.at(self.bytes.get())?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The node of an id; made now if the space's table is missing.
+    fn resolve(&mut self, space: SpaceId, id: Id<'_>) -> Result<Option<u32>, ImportError> {
+        if let Some(ordinal) = self.ids.get(space, id) {
+            return Ok(Some(ordinal));
+        }
+        let Some(label_set) = self.created_sets[space] else {
+            return Ok(None);
+        };
+        if self.created_origin != Some(space) {
+            self.created_origin = Some(space);
+            self.staged.origin(space);
+        }
+        let ordinal = self.staged.node(label_set)?;
+        self.ids.insert(space, id, ordinal);
+        self.created[space] += 1;
+        self.degrees.push(0);
+        if let Some(key) = self.plan.spaces[space].key {
+            let mut value = Vec::new();
+            id.encode(&mut value);
+            self.staged.columns[key]
+                .values
+                .push(u64::from(ordinal), 0, &value)?;
+        }
+        Ok(Some(ordinal))
+    }
+}
+
+fn width_fault(rows: &Rows, expected: usize) -> Fault {
+    Fault {
+        column: None,
+        value: rows.joined(),
+        reason: format!(
+            "has {} fields where the header has {expected}: correct the row, or quote the \
+             delimiter inside a value",
+            rows.len()
+        ),
+    }
+}
+
+fn row_error(rows: &Rows, header: &[String], fault: Fault) -> RowError {
+    RowError {
+        file: rows.path().to_path_buf(),
+        line: rows.row_line(),
+        column: fault.column.map_or_else(String::new, |c| header[c].clone()),
+        value: shown(&fault.value),
+        reason: fault.reason,
+    }
+}

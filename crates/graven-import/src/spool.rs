@@ -1,0 +1,160 @@
+//! Append-only records, in memory while the staging memory lasts and in a scratch file after that.
+//!
+//! # How it works
+//! A spool is a head on disk (maybe empty) and a tail in memory. When the tail cannot grow it is
+//! appended to the file and reused as a buffer of `BUFFER_BYTES`. Readers borrow the spool, so that
+//! one spool can be read several times and by several threads.
+
+use std::sync::Arc;
+
+use crate::error::ImportError;
+use crate::scratch::{Scratch, ScratchFile};
+use crate::value::{put_varint, take_varint};
+
+const BUFFER_BYTES: usize = 16 << 10;
+const READ_BYTES: usize = 64 << 10;
+
+/// Records in the order they were appended.
+#[derive(Debug)]
+pub(crate) struct Spool {
+    scratch: Arc<Scratch>,
+    file: Option<ScratchFile>,
+    tail: Vec<u8>,
+    reserved: usize,
+    records: u64,
+}
+
+impl Spool {
+    pub(crate) fn new(scratch: &Arc<Scratch>) -> Self {
+        Self {
+            scratch: Arc::clone(scratch),
+            file: None,
+            tail: Vec::new(),
+            reserved: 0,
+            records: 0,
+        }
+    }
+
+    /// Number of records.
+    pub(crate) fn records(&self) -> u64 {
+        self.records
+    }
+
+    /// Appends one record of two numbers and bytes.
+    pub(crate) fn push(&mut self, a: u64, b: u64, bytes: &[u8]) -> Result<(), ImportError> {
+        if self.tail.len() + bytes.len() + 30 > self.tail.capacity() {
+            self.make_room(bytes.len() + 30)?;
+        }
+        put_varint(&mut self.tail, a);
+        put_varint(&mut self.tail, b);
+        put_varint(&mut self.tail, bytes.len() as u64);
+        self.tail.extend_from_slice(bytes);
+        self.records += 1;
+        Ok(())
+    }
+
+    fn make_room(&mut self, need: usize) -> Result<(), ImportError> {
+        let grown = (self.tail.capacity() * 2)
+            .max(BUFFER_BYTES)
+            .max(self.tail.len() + need);
+        let more = grown - self.reserved;
+        if self.file.is_none() && (grown <= BUFFER_BYTES || self.scratch.reserve(more)) {
+            if grown > BUFFER_BYTES {
+                self.reserved = grown;
+            }
+            self.tail.reserve_exact(grown - self.tail.len());
+            return Ok(());
+        }
+        if self.file.is_none() {
+            self.file = Some(self.scratch.file()?);
+        }
+        if let Some(file) = &mut self.file {
+            file.append(&self.tail)?;
+        }
+        self.tail.clear();
+        if self.reserved > 0 {
+            self.tail = Vec::with_capacity(BUFFER_BYTES.max(need));
+            self.scratch.release(self.reserved);
+            self.reserved = 0;
+        }
+        self.tail.reserve(need);
+        Ok(())
+    }
+
+    /// Reads from the first record on.
+    pub(crate) fn reader(&self) -> SpoolReader<'_> {
+        SpoolReader {
+            spool: self,
+            buffer: Vec::new(),
+            at: 0,
+            next: 0,
+            left: self.records,
+        }
+    }
+}
+
+impl Drop for Spool {
+    fn drop(&mut self) {
+        self.scratch.release(self.reserved);
+    }
+}
+
+/// Reads a spool from front to back.
+#[derive(Debug)]
+pub(crate) struct SpoolReader<'s> {
+    spool: &'s Spool,
+    buffer: Vec<u8>,
+    at: usize,
+    /// Offset of the byte after `buffer`, over file and tail together.
+    next: u64,
+    left: u64,
+}
+
+impl SpoolReader<'_> {
+    /// The next record, or `None` at the end.
+    pub(crate) fn next(&mut self) -> Result<Option<(u64, u64, &[u8])>, ImportError> {
+        if self.left == 0 {
+            return Ok(None);
+        }
+        self.left -= 1;
+        if self.spool.file.is_none() {
+            let mut rest = &self.spool.tail[self.at..];
+            let (a, b) = (take_varint(&mut rest), take_varint(&mut rest));
+            let len = take_varint(&mut rest) as usize;
+            self.at = self.spool.tail.len() - rest.len() + len;
+            return Ok(Some((a, b, &rest[..len])));
+        }
+        self.want(30)?;
+        let mut rest = &self.buffer[self.at..];
+        let (a, b) = (take_varint(&mut rest), take_varint(&mut rest));
+        let len = take_varint(&mut rest) as usize;
+        self.at = self.buffer.len() - rest.len();
+        self.want(len)?;
+        self.at += len;
+        Ok(Some((a, b, &self.buffer[self.at - len..self.at])))
+    }
+
+    /// Has `bytes` in the buffer behind `at`, or all that is left.
+    fn want(&mut self, bytes: usize) -> Result<(), ImportError> {
+        while self.buffer.len() - self.at < bytes {
+            self.buffer.drain(..self.at);
+            self.at = 0;
+            let on_disk = self.spool.file.as_ref().map_or(0, ScratchFile::len);
+            if self.next < on_disk {
+                let len = (on_disk - self.next).min(READ_BYTES.max(bytes) as u64) as usize;
+                let from = self.buffer.len();
+                self.buffer.resize(from + len, 0);
+                if let Some(file) = &self.spool.file {
+                    file.read(&mut self.buffer[from..], self.next)?;
+                }
+                self.next += len as u64;
+            } else if self.next == on_disk && !self.spool.tail.is_empty() {
+                self.buffer.extend_from_slice(&self.spool.tail);
+                self.next += self.spool.tail.len() as u64;
+            } else {
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,307 @@
+//! Streams the sorted graph into the storage writer.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use graven_io::File;
+use graven_storage::{
+    ColumnWriter, IndexWriter, KeyId, LabelId, NodeId, PropertyValue, StoreWriter, TypeId,
+    Uniqueness, WriterOptions,
+};
+
+use crate::error::ImportError;
+use crate::ids::Ids;
+use crate::plan::Plan;
+use crate::prepare::{IndexEntry, Job, Source, run};
+use crate::progress::{Meter, Unit};
+use crate::report::NamedCount;
+use crate::sort::Sorted;
+use crate::staged::Staged;
+use crate::value::{decode, take_varint};
+
+const ENTRIES_PER_REPORT: u64 = 1 << 15;
+
+/// What was written.
+#[derive(Debug, Default)]
+pub(crate) struct Written {
+    pub(crate) relationships: u64,
+    pub(crate) labels: Vec<NamedCount>,
+    pub(crate) types: Vec<NamedCount>,
+    pub(crate) repeated: u64,
+}
+
+/// Writes the graph to `file` and syncs it.
+pub(crate) fn write(
+    file: Arc<dyn File>,
+    source: &Source<'_>,
+    uniqueness: &[Uniqueness],
+    threads: usize,
+    meter: &mut Meter<'_>,
+) -> Result<Written, ImportError> {
+    let staged = source.staged;
+    let mut writer = StoreWriter::create(file, WriterOptions::default())?;
+    let labels: Vec<LabelId> = staged
+        .labels
+        .iter()
+        .map(|n| writer.intern_label(n))
+        .collect();
+    let types: Vec<TypeId> = staged.types.iter().map(|n| writer.intern_type(n)).collect();
+    let keys: Vec<KeyId> = source
+        .plan
+        .keys
+        .iter()
+        .map(|n| writer.intern_key(n))
+        .collect();
+    let mut label_counts = vec![0; labels.len()];
+    for (set, count) in &source.order.groups {
+        let set = &staged.label_sets[*set];
+        let ids: Vec<LabelId> = set.iter().map(|l| labels[*l]).collect();
+        writer.add_nodes(*count, &ids)?;
+        set.iter().for_each(|l| label_counts[*l] += count);
+    }
+    let mut store = Output {
+        source,
+        writer,
+        meter,
+        labels,
+        types,
+        keys,
+        uniqueness,
+        adjacency: None,
+        written: Written::default(),
+    };
+    run(source, &jobs(source), threads, |job, sorted| {
+        store.take(job, sorted)
+    })?;
+    store.meter.phase("finishing", 0, Unit::Bytes)?;
+    store.writer.finish()?;
+    let mut written = store.written;
+    written.labels = named(staged.labels.iter(), &label_counts);
+    Ok(written)
+}
+
+fn named<'n>(names: impl Iterator<Item = &'n str>, counts: &[u64]) -> Vec<NamedCount> {
+    let pairs = names.zip(counts).filter(|(_, count)| **count > 0);
+    pairs
+        .map(|(name, count)| NamedCount {
+            name: name.to_owned(),
+            count: *count,
+        })
+        .collect()
+}
+
+/// Columns first, then each type in both directions, then the indexes.
+fn jobs(source: &Source<'_>) -> Vec<Job> {
+    let staged = source.staged;
+    let mut jobs = Vec::new();
+    for (key, column) in staged.columns.iter().enumerate() {
+        if column.values.records() + column.elements.records() > 0 {
+            jobs.push(Job::Column(key));
+        }
+    }
+    for (rel_type, spool) in staged.relationships.iter().enumerate() {
+        if spool.records() > 0 {
+            jobs.extend([Job::Forward(rel_type), Job::Reverse(rel_type)]);
+        }
+    }
+    if !source.plan.indexes.is_empty() {
+        jobs.push(Job::Indexes);
+    }
+    jobs
+}
+
+struct Output<'a, 'm, 's> {
+    source: &'a Source<'a>,
+    writer: StoreWriter,
+    meter: &'m mut Meter<'s>,
+    labels: Vec<LabelId>,
+    types: Vec<TypeId>,
+    keys: Vec<KeyId>,
+    uniqueness: &'a [Uniqueness],
+    /// Open between the forward and the reverse half of a type.
+    adjacency: Option<graven_storage::AdjacencyWriter>,
+    written: Written,
+}
+
+impl Output<'_, '_, '_> {
+    fn take(&mut self, job: Job, sorted: Sorted) -> Result<(), ImportError> {
+        match job {
+            Job::Column(key) => self.column(key, sorted),
+            Job::Forward(rel_type) => self.forward(rel_type, sorted),
+            Job::Reverse(rel_type) => self.reverse(rel_type, sorted),
+            Job::Indexes => self.indexes(sorted),
+        }
+    }
+
+    fn column(&mut self, key: usize, mut sorted: Sorted) -> Result<(), ImportError> {
+        let phase = format!("writing {}", self.source.plan.keys.get(key));
+        self.meter.phase(&phase, sorted.records(), Unit::Values)?;
+        let mut column = self.writer.node_column(self.keys[key])?;
+        let mut list: (u64, Vec<PropertyValue>) = (0, Vec::new());
+        let mut done = 0;
+        while let Some(([id, element], mut bytes)) = sorted.next()? {
+            if !list.1.is_empty() && (list.0 != id || element == 0) {
+                column.push(list.0, &PropertyValue::from(std::mem::take(&mut list.1)))?;
+            }
+            if element == 0 {
+                column.push(id, &decode(&mut bytes))?;
+            } else {
+                list.0 = id;
+                list.1.push(decode(&mut bytes));
+            }
+            done += 1;
+            if done % ENTRIES_PER_REPORT == 0 {
+                self.meter.at(done)?;
+            }
+        }
+        if !list.1.is_empty() {
+            column.push(list.0, &PropertyValue::from(list.1))?;
+        }
+        Ok(column.finish()?)
+    }
+
+    fn forward(&mut self, number: usize, mut sorted: Sorted) -> Result<(), ImportError> {
+        let name = self.source.staged.types.get(number);
+        self.meter.phase(
+            &format!("writing {name}"),
+            sorted.records(),
+            Unit::Relationships,
+        )?;
+        let rel_type = self.types[number];
+        let mut adjacency = self.writer.adjacency(rel_type)?;
+        let mut columns: BTreeMap<usize, ColumnWriter> = BTreeMap::new();
+        let once = self.source.plan.single.contains(&number);
+        let (mut last, mut done, mut count) = (None, 0, 0);
+        while let Some((key, mut properties)) = sorted.next()? {
+            done += 1;
+            if once && last.replace(key) == Some(key) {
+                self.written.repeated += 1;
+                continue;
+            }
+            count += 1;
+            let id = adjacency.forward(NodeId(key[0]), NodeId(key[1]))?;
+            while !properties.is_empty() {
+                let property = take_varint(&mut properties) as usize;
+                let value = decode(&mut properties);
+                let column = match columns.entry(property) {
+                    std::collections::btree_map::Entry::Occupied(column) => column.into_mut(),
+                    std::collections::btree_map::Entry::Vacant(free) => free.insert(
+                        self.writer
+                            .relationship_column(rel_type, self.keys[property])?,
+                    ),
+                };
+                column.push(id.0, &value)?;
+            }
+            if done % ENTRIES_PER_REPORT == 0 {
+                self.meter.at(done)?;
+            }
+        }
+        for column in columns.into_values() {
+            column.finish()?;
+        }
+        self.adjacency = Some(adjacency);
+        self.written.relationships += count;
+        self.written.types.push(NamedCount {
+            name: name.to_owned(),
+            count,
+        });
+        Ok(())
+    }
+
+    fn reverse(&mut self, number: usize, mut sorted: Sorted) -> Result<(), ImportError> {
+        let mut adjacency = self.adjacency.take().expect("forward comes before reverse");
+        let once = self.source.plan.single.contains(&number);
+        let mut last = None;
+        while let Some((key, _)) = sorted.next()? {
+            if once && last.replace(key) == Some(key) {
+                continue;
+            }
+            adjacency.reverse(NodeId(key[0]), NodeId(key[1]))?;
+        }
+        Ok(adjacency.finish()?)
+    }
+
+    fn indexes(&mut self, mut sorted: Sorted) -> Result<(), ImportError> {
+        self.meter
+            .phase("writing indexes", sorted.records(), Unit::Values)?;
+        let mut open: Option<(usize, IndexWriter)> = None;
+        let mut done = 0;
+        while let Some((_, record)) = sorted.next()? {
+            let entry = IndexEntry::read(record);
+            if open.as_ref().is_none_or(|(index, _)| *index != entry.index) {
+                if let Some((_, writer)) = open.take() {
+                    writer.finish()?;
+                }
+                let index = &self.source.plan.indexes[entry.index];
+                let (label, key) = (self.labels[index.label], self.keys[index.key]);
+                let unique = self.uniqueness[entry.index];
+                open = Some((entry.index, self.writer.index(label, key, unique)?));
+            }
+            if let Some((_, writer)) = &mut open {
+                writer.push(&entry.value, NodeId(entry.node))?;
+            }
+            done += 1;
+            if done % ENTRIES_PER_REPORT == 0 {
+                self.meter.at(done)?;
+            }
+        }
+        if let Some((_, writer)) = open {
+            writer.finish()?;
+        }
+        Ok(())
+    }
+}
+
+/// Which indexes hold every value once: those whose label takes its ids from spaces that share none.
+pub(crate) fn uniqueness(
+    plan: &Plan,
+    staged: &Staged,
+    ids: &Ids,
+) -> Result<Vec<Uniqueness>, ImportError> {
+    let mut spaces: BTreeMap<usize, BTreeSet<usize>> = BTreeMap::new();
+    let mut runs = staged.label_runs.reader();
+    let (mut from, mut at) = (0, 0);
+    while let Some((set, count, _)) = runs.next()? {
+        // A run of equal labels may go on over the border of two tables.
+        let to = from + count;
+        while staged.origins.get(at + 1).is_some_and(|o| o.first <= from) {
+            at += 1;
+        }
+        let mut within = at;
+        loop {
+            let space = staged.origins.get(within).map_or(usize::MAX, |o| o.space);
+            for label in &staged.label_sets[set as usize] {
+                spaces.entry(*label).or_default().insert(space);
+            }
+            within += 1;
+            if staged.origins.get(within).is_none_or(|o| o.first >= to) {
+                break;
+            }
+        }
+        from = to;
+    }
+    let is_unique = |label: usize, key: usize| {
+        let all: Vec<usize> = spaces.get(&label).into_iter().flatten().copied().collect();
+        let keyed = all.iter().all(|s| {
+            plan.spaces
+                .get(*s)
+                .is_some_and(|space| space.key == Some(key))
+        });
+        keyed
+            && all
+                .iter()
+                .enumerate()
+                .all(|(i, a)| all[..i].iter().all(|b| !ids.overlap(*a, *b)))
+    };
+    Ok(plan
+        .indexes
+        .iter()
+        .map(|i| {
+            if is_unique(i.label, i.key) {
+                Uniqueness::Unique
+            } else {
+                Uniqueness::Any
+            }
+        })
+        .collect())
+}
