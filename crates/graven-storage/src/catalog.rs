@@ -12,7 +12,7 @@
 pub(crate) mod encode;
 pub mod statistics;
 
-use crate::ids::{Direction, KeyId, LabelId, NodeId, RelId, StoreId, TypeId};
+use crate::ids::{Direction, KeyId, LabelId, RelId, StoreId, TypeId};
 use foldhash::HashMap;
 use graven_pagecache::PageRef;
 use std::sync::Arc;
@@ -279,13 +279,27 @@ impl Catalog {
         self.next_node <= u64::from(u32::MAX)
     }
 
-    pub(crate) fn check_node(&self, node: NodeId) -> crate::Result<()> {
-        if node.0 < self.next_node {
-            return Ok(());
+    /// A store's name in messages and listings.
+    #[must_use]
+    pub fn store_name(&self, kind: StoreKind) -> String {
+        let key = |id| self.key_name(id).map_or("?", |name| &**name);
+        let rel_type = |id| self.type_name(id).map_or("?", |name| &**name);
+        match kind {
+            StoreKind::NodeLabels => "node labels".to_owned(),
+            StoreKind::NodeColumn(id) => format!("node property {}", key(id)),
+            StoreKind::Adjacency(id, Direction::Out) => format!("adjacency {} out", rel_type(id)),
+            StoreKind::Adjacency(id, Direction::In) => format!("adjacency {} in", rel_type(id)),
+            StoreKind::RelationshipColumn(rel, id) => {
+                format!("relationship property {}.{}", rel_type(rel), key(id))
+            }
+            StoreKind::Index(number) => match self.indexes.get(number as usize) {
+                None => "index".to_owned(),
+                Some(index) => {
+                    let label = self.label_name(index.label).map_or("?", |name| &**name);
+                    let keys: Vec<&str> = index.keys.iter().map(|id| key(*id)).collect();
+                    format!("index {label}({})", keys.join(", "))
+                }
+            },
         }
-        Err(crate::Error::NoSuchNode {
-            node: node.0,
-            limit: self.next_node,
-        })
     }
 }

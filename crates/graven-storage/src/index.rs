@@ -1,300 +1,335 @@
-//! Indexes: B+trees from key bytes to nodes, built bottom-up and immutable.
+//! An index over one property of the nodes with one label: a B+tree over order-preserving keys.
 //!
 //! # How it works
-//! An entry is a key ([`crate::key_bytes`]) and a node; entries ascend by key, then node, so the nodes of
-//! one key follow each other, in ascending order. A look-up descends to the leaf where the key would start and
-//! reads on. There are no links between leaves: a range remembers the path it came down.
-//!
-//! # Invariants
-//! * ST-IX-1 Entries ascend strictly within a page and across pages; an inner entry is the first entry of
-//!   the page below it.
-//! * ST-IX-2 Levels fall by one at each step down to 0: a damaged reference cannot loop.
-//!
-//! # Concurrency
-//! Pages are immutable; any number of readers. A range holds no pin between two calls.
-//!
-//! # Costs
-//! One page a level for a look-up, about 500 entries a leaf for integer keys.
+//! A look-up descends to the first leaf that can hold the key and reads forward. Several leaves may hold
+//! one key, so an inner page leads to the last child whose key is *below* the wanted one. Keys longer than
+//! [`key::KEY_BYTES_MAX`] are cut; entries that match a cut key are compared by their values.
 
-mod node;
-mod tree_writer;
+pub(crate) mod key;
+mod page;
+pub(crate) mod writer;
+
+#[cfg(test)]
+mod tests;
 
 use crate::Result;
-use crate::bytes::{Decoded, Malformed};
+use crate::bytes::Malformed;
 use crate::catalog::IndexDescription;
+use crate::column::Column;
 use crate::ids::NodeId;
-use crate::key::{class_range, key_bytes};
 use crate::pages::Pages;
 use crate::value::PropertyValue;
-use graven_pagecache::{PageKind, PagePin, PageRef};
-use node::{NodePage, Place};
+use graven_pagecache::{PageKind, PageRef};
+use key::{KEY_BYTES_MAX, class_bounds, key_bytes};
+use page::IndexPage;
 use std::ops::Bound;
 use std::sync::Arc;
 
-pub(crate) use tree_writer::{BuiltTree, Pushed, TreeWriter};
+#[derive(Debug)]
+struct Inner {
+    pages: Arc<Pages>,
+    description: IndexDescription,
+    /// The values, for keys that were cut.
+    column: Option<Column>,
+}
 
-/// An index over one (label, key). Cheap to clone.
+/// An index; cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Index {
-    pages: Arc<Pages>,
-    description: Arc<IndexDescription>,
+    inner: Arc<Inner>,
 }
 
 impl Index {
-    pub(crate) fn new(pages: Arc<Pages>, description: Arc<IndexDescription>) -> Index {
-        Index { pages, description }
+    pub(crate) fn new(
+        pages: Arc<Pages>,
+        description: IndexDescription,
+        column: Option<Column>,
+    ) -> Index {
+        Index {
+            inner: Arc::new(Inner {
+                pages,
+                description,
+                column,
+            }),
+        }
     }
 
-    /// What the catalogue says of it.
+    /// Label, keys, counts.
     #[must_use]
     pub fn description(&self) -> &IndexDescription {
-        &self.description
+        &self.inner.description
     }
 
-    /// Nodes whose value equals `value` in Cypher's sense (`1 = 1.0`), ascending.
+    /// Nodes whose value equals `value` as Cypher sees it (`1` equals `1.0`), ascending.
     ///
     /// # Errors
-    /// Pages that cannot be read or are damaged.
+    /// What pinning gives; [`crate::Error::Damaged`].
     pub fn seek(&self, value: &PropertyValue) -> Result<Vec<NodeId>> {
-        let Some(key) = key_bytes(value) else {
-            return Ok(Vec::new());
-        };
-        self.scan((key.clone(), Place::Before), Some((key, Place::After)))?
+        self.range(Bound::Included(value), Bound::Included(value))?
             .collect()
     }
 
-    /// Nodes whose value lies between the bounds, in key order. Values of another type class than the bounds'
-    /// are not in the range; two bounds of different classes, or a bound nothing compares with, give nothing.
+    /// Nodes whose value lies between the bounds, by value, then by node. Only values of one class compare: with
+    /// a bound of some type on one side, the other side ends with that class; bounds of two classes, or null or
+    /// NaN, give nothing; two open sides give all nodes in the index.
     ///
     /// # Errors
-    /// Pages that cannot be read or are damaged.
+    /// What pinning gives; [`crate::Error::Damaged`].
     pub fn range(
         &self,
         low: Bound<&PropertyValue>,
         high: Bound<&PropertyValue>,
     ) -> Result<IndexRange> {
-        match key_bounds(low, high) {
-            Some((low, high)) => self.scan(low, high),
-            None => Ok(IndexRange::empty(self)),
-        }
-    }
-
-    /// Entries from `low` on up to `high`; all from `low` on without one.
-    fn scan(&self, low: KeyBound, high: Option<KeyBound>) -> Result<IndexRange> {
-        let mut range = IndexRange {
-            high,
-            ..IndexRange::empty(self)
+        let nothing = |index: &Index| {
+            IndexRange::new(
+                index.clone(),
+                Vec::new(),
+                Bound::Unbounded,
+                Bound::Unbounded,
+                None,
+            )
         };
-        if let Some(root) = self.description.root {
-            range.descend(root, self.description.height, Some(&low))?;
+        let (Some(mut low), Some(mut high)) = (key_bound(low), key_bound(high)) else {
+            return Ok(nothing(self));
+        };
+        match (bound_key(&low), bound_key(&high)) {
+            (Some(a), Some(b)) if class_bounds(a) != class_bounds(b) => return Ok(nothing(self)),
+            (Some(key), None) => high = Bound::Excluded(vec![class_bounds(key).1]),
+            (None, Some(key)) => low = Bound::Included(vec![class_bounds(key).0]),
+            _ => {}
         }
-        Ok(range)
+        let start = bound_key(&low)
+            .map_or(&[][..], |key| &key[..key.len().min(KEY_BYTES_MAX)])
+            .to_vec();
+        Ok(IndexRange::new(
+            self.clone(),
+            start,
+            low,
+            high,
+            self.inner.description.root,
+        ))
     }
 
-    /// Walks the whole tree in order, verifies ST-IX-1 and ST-IX-2 and calls `visit` with every entry, and
-    /// `page` with every page; returns the entries met.
-    pub(crate) fn walk(
+    /// Calls `visit` with every page, and every entry in order.
+    pub(crate) fn scan_all(
         &self,
-        mut page: impl FnMut(PageRef),
-        mut visit: impl FnMut(&[u8], NodeId) -> Result<()>,
-    ) -> Result<u64> {
-        let mut last: Option<(Vec<u8>, u64)> = None;
-        let mut entries = 0;
-        let mut open = Vec::from_iter(
-            self.description
-                .root
-                .map(|root| (root, self.description.height, None)),
-        );
-        while let Some((reference, level, first)) = open.pop() {
-            page(reference);
-            let (kind, pin) = pin_level(&self.pages, reference, level)?;
-            let node = self
-                .pages
-                .checked(reference, kind, NodePage::parse(&pin, level))?;
-            let start = open.len();
-            for position in 0..node.len() {
-                let entry = self.pages.checked(reference, kind, node.entry(position))?;
-                let here = (node.full_key(&entry), entry.node);
-                let expected = if position == 0 { first.as_ref() } else { None };
-                if expected.is_some_and(|expected| *expected != here) {
-                    return self.disorder(
-                        reference,
-                        kind,
-                        "a page does not begin where its parent says",
-                    );
-                }
-                if level > 0 {
-                    open.push((entry.child, level - 1, Some(here)));
-                    continue;
-                }
-                if last.as_ref().is_some_and(|last| *last >= here) {
-                    return self.disorder(reference, kind, "entries do not ascend");
-                }
-                visit(&here.0, NodeId(here.1))?;
-                entries += 1;
-                last = Some(here);
-            }
-            open[start..].reverse();
+        visit_page: &mut impl FnMut(PageRef),
+        visit: &mut impl FnMut(&[u8], NodeId),
+    ) -> Result<()> {
+        match self.inner.description.root {
+            None => Ok(()),
+            Some(root) => self.scan_below(
+                root,
+                self.inner.description.height,
+                &mut Vec::new(),
+                visit_page,
+                visit,
+            ),
         }
-        Ok(entries)
     }
 
-    fn disorder<T>(&self, page: PageRef, kind: PageKind, what: &str) -> Result<T> {
-        self.pages.checked(page, kind, Err(Malformed::new(what)))
+    fn scan_below(
+        &self,
+        page: PageRef,
+        level: u32,
+        last: &mut Vec<u8>,
+        visit_page: &mut impl FnMut(PageRef),
+        visit: &mut impl FnMut(&[u8], NodeId),
+    ) -> Result<()> {
+        visit_page(page);
+        if level > 0 {
+            for child in self.children(page, level, &[])? {
+                self.scan_below(child, level - 1, last, visit_page, visit)?;
+            }
+            return Ok(());
+        }
+        let pages = &self.inner.pages;
+        let pin = pages.pin(page, PageKind::IndexLeaf)?;
+        let scanned = IndexPage::read(&pin, 0).and_then(|leaf| {
+            leaf.scan(&[], |_, key, node| {
+                if key < last.as_slice() {
+                    return Err(Malformed(format!(
+                        "key {key:02x?} of node {node} is out of order"
+                    )));
+                }
+                last.clear();
+                last.extend_from_slice(key);
+                visit(key, NodeId(node));
+                Ok(true)
+            })
+        });
+        pages.checked(page, PageKind::IndexLeaf, scanned)
+    }
+
+    /// The children of an inner page from the last one whose key is below `from` on.
+    fn children(&self, page: PageRef, level: u32, from: &[u8]) -> Result<Vec<PageRef>> {
+        let pages = &self.inner.pages;
+        let pin = pages.pin(page, PageKind::IndexInner)?;
+        let mut children = Vec::new();
+        let scanned = IndexPage::read(&pin, level).and_then(|inner| {
+            children.reserve(inner.len());
+            inner.scan(from, |_, key, child| {
+                if key < from {
+                    children.clear();
+                }
+                children.push(Pages::reference(child)?);
+                Ok(true)
+            })
+        });
+        pages.checked(page, PageKind::IndexInner, scanned)?;
+        Ok(children)
     }
 }
 
-/// Pins a page of a tree; leaves are level 0.
-fn pin_level(pages: &Pages, page: PageRef, level: u32) -> Result<(PageKind, PagePin)> {
-    let kind = if level == 0 {
-        PageKind::IndexLeaf
-    } else {
-        PageKind::IndexInner
-    };
-    Ok((kind, pages.pin(page, kind)?))
+fn key_bound(bound: Bound<&PropertyValue>) -> Option<Bound<Vec<u8>>> {
+    Some(match bound {
+        Bound::Included(value) => Bound::Included(key_bytes(value)?),
+        Bound::Excluded(value) => Bound::Excluded(key_bytes(value)?),
+        Bound::Unbounded => Bound::Unbounded,
+    })
 }
 
-type KeyBound = (Vec<u8>, Place);
-
-/// Where in key order the range begins, and before or after which keys it ends; `None`: nothing can be in it.
-fn key_bounds(
-    low: Bound<&PropertyValue>,
-    high: Bound<&PropertyValue>,
-) -> Option<(KeyBound, Option<KeyBound>)> {
-    let bound_key = |bound: Bound<&PropertyValue>| match bound {
-        Bound::Included(value) | Bound::Excluded(value) => key_bytes(value).map(Some),
-        Bound::Unbounded => Some(None),
-    };
-    let (low_key, high_key) = (bound_key(low)?, bound_key(high)?);
-    let class = low_key
-        .as_ref()
-        .or(high_key.as_ref())
-        .map(|key| class_range(key));
-    if let (Some(class), Some(high_key)) = (&class, &high_key)
-        && !class.contains(high_key)
-    {
-        return None;
+fn bound_key(bound: &Bound<Vec<u8>>) -> Option<&[u8]> {
+    match bound {
+        Bound::Included(key) | Bound::Excluded(key) => Some(key),
+        Bound::Unbounded => None,
     }
-    let low = match (low_key, &class) {
-        (Some(key), _) if matches!(low, Bound::Excluded(_)) => (key, Place::After),
-        (Some(key), _) => (key, Place::Before),
-        (None, Some(class)) => (class.start.clone(), Place::Before),
-        (None, None) => (Vec::new(), Place::Before),
-    };
-    let high = match (high_key, class) {
-        (Some(key), _) if matches!(high, Bound::Included(_)) => Some((key, Place::After)),
-        (Some(key), _) => Some((key, Place::Before)),
-        (None, Some(class)) => Some((class.end, Place::Before)),
-        (None, None) => None,
-    };
-    Some((low, high))
 }
 
-/// The nodes of a range, in key order; reads one leaf at a time.
+/// Where a key lies relative to the bounds.
+enum Side {
+    Below,
+    Inside,
+    /// The key was cut and the bound begins with it: the value decides.
+    Unknown,
+    Above,
+}
+
+/// Nodes of an index in key order; holds no page between two of them.
 #[derive(Debug)]
 pub struct IndexRange {
-    pages: Arc<Pages>,
-    high: Option<KeyBound>,
-    /// Inner pages above the current leaf: page, level, next child to visit.
-    path: Vec<(PageRef, u32, usize)>,
-    /// Nodes of the current leaf still to give, last one first.
-    pending: Vec<NodeId>,
-    /// Whether the upper bound was met.
-    ended: bool,
+    index: Index,
+    start: Vec<u8>,
+    low: Bound<Vec<u8>>,
+    high: Bound<Vec<u8>>,
+    /// Pages still to visit with their levels, the next one last.
+    stack: Vec<(PageRef, u32)>,
+    /// Nodes of the current leaf and whether their values must be compared, the next one last.
+    found: Vec<(NodeId, bool)>,
 }
 
 impl IndexRange {
-    fn empty(index: &Index) -> IndexRange {
+    fn new(
+        index: Index,
+        start: Vec<u8>,
+        low: Bound<Vec<u8>>,
+        high: Bound<Vec<u8>>,
+        root: Option<PageRef>,
+    ) -> IndexRange {
+        let height = index.inner.description.height;
+        let stack = root.map(|root| (root, height)).into_iter().collect();
         IndexRange {
-            pages: index.pages.clone(),
-            high: None,
-            path: Vec::new(),
-            pending: Vec::new(),
-            ended: false,
+            index,
+            start,
+            low,
+            high,
+            stack,
+            found: Vec::new(),
         }
     }
 
-    /// Goes down from `page` to the leaf where `low` (else the first entry) is, and reads that leaf.
-    fn descend(&mut self, mut page: PageRef, mut level: u32, low: Option<&KeyBound>) -> Result<()> {
-        while level > 0 {
-            let (kind, pin) = pin_level(&self.pages, page, level)?;
-            let step: Decoded<(usize, PageRef)> = NodePage::parse(&pin, level).and_then(|node| {
-                let child = match low {
-                    Some((key, place)) => node.lower_bound(key, *place)?.saturating_sub(1),
-                    None => 0,
-                };
-                Ok((child, node.entry(child)?.child))
-            });
-            let (child, below) = self.pages.checked(page, kind, step)?;
-            self.path.push((page, level, child + 1));
-            (page, level) = (below, level - 1);
+    fn side(&self, key: &[u8]) -> Side {
+        let cut = key.len() == KEY_BYTES_MAX;
+        let unknown = |bound: &[u8]| cut && bound.starts_with(key);
+        match &self.low {
+            Bound::Included(low) | Bound::Excluded(low) if unknown(low) => return Side::Unknown,
+            Bound::Included(low) if key < low.as_slice() => return Side::Below,
+            Bound::Excluded(low) if key <= low.as_slice() => return Side::Below,
+            _ => {}
         }
-        let (kind, pin) = pin_level(&self.pages, page, 0)?;
-        let read = NodePage::parse(&pin, 0).and_then(|leaf| self.read_leaf(&leaf, low));
-        let pages = self.pages.clone();
-        pages.checked(page, kind, read)
+        match &self.high {
+            Bound::Included(high) | Bound::Excluded(high) if unknown(high) => Side::Unknown,
+            Bound::Included(high) if key > high.as_slice() => Side::Above,
+            Bound::Excluded(high) if key >= high.as_slice() => Side::Above,
+            _ => Side::Inside,
+        }
     }
 
-    fn read_leaf(&mut self, leaf: &NodePage<'_>, low: Option<&KeyBound>) -> Decoded<()> {
-        let start = low.map_or(Ok(0), |(key, place)| leaf.lower_bound(key, *place))?;
-        let end = match &self.high {
-            Some((key, place)) => leaf.lower_bound(key, *place)?,
-            None => leaf.len(),
-        };
-        self.ended = end < leaf.len();
-        let nodes: Decoded<Vec<NodeId>> = (start..end.max(start))
-            .rev()
-            .map(|at| Ok(NodeId(leaf.entry(at)?.node)))
-            .collect();
-        self.pending = nodes?;
+    fn read_leaf(&mut self, page: PageRef) -> Result<()> {
+        let pages = &self.index.inner.pages;
+        let pin = pages.pin(page, PageKind::IndexLeaf)?;
+        let mut found = Vec::new();
+        let mut done = false;
+        let scanned = IndexPage::read(&pin, 0).and_then(|leaf| {
+            leaf.scan(&self.start, |_, key, node| {
+                match self.side(key) {
+                    Side::Below => {}
+                    Side::Inside => found.push((NodeId(node), false)),
+                    Side::Unknown => found.push((NodeId(node), true)),
+                    Side::Above => done = true,
+                }
+                Ok(!done)
+            })
+        });
+        pages.checked(page, PageKind::IndexLeaf, scanned)?;
+        found.reverse();
+        self.found = found;
+        if done {
+            self.stack.clear();
+        }
         Ok(())
     }
 
-    /// Moves on to the next leaf; `false` at the end of the tree.
-    fn next_leaf(&mut self) -> Result<bool> {
-        while let Some((page, level, next)) = self.path.pop() {
-            let (kind, pin) = pin_level(&self.pages, page, level)?;
-            let child: Decoded<Option<PageRef>> = NodePage::parse(&pin, level).and_then(|node| {
-                (next < node.len())
-                    .then(|| Ok(node.entry(next)?.child))
-                    .transpose()
-            });
-            if let Some(child) = self.pages.checked(page, kind, child)? {
-                self.path.push((page, level, next + 1));
-                drop(pin);
-                self.descend(child, level - 1, None)?;
-                return Ok(true);
+    fn value_matches(&self, node: NodeId) -> Result<bool> {
+        let Some(column) = &self.index.inner.column else {
+            return Ok(false);
+        };
+        let Some(key) = key_bytes(&column.get(node.0)?) else {
+            return Ok(false);
+        };
+        let above = match &self.low {
+            Bound::Included(low) => key >= *low,
+            Bound::Excluded(low) => key > *low,
+            Bound::Unbounded => true,
+        };
+        let below = match &self.high {
+            Bound::Included(high) => key <= *high,
+            Bound::Excluded(high) => key < *high,
+            Bound::Unbounded => true,
+        };
+        Ok(above && below)
+    }
+
+    fn advance(&mut self) -> Result<Option<NodeId>> {
+        loop {
+            while let Some((node, compare)) = self.found.pop() {
+                if !compare || self.value_matches(node)? {
+                    return Ok(Some(node));
+                }
+            }
+            let Some((page, level)) = self.stack.pop() else {
+                return Ok(None);
+            };
+            if level == 0 {
+                self.read_leaf(page)?;
+            } else {
+                let children = self.index.children(page, level, &self.start)?;
+                self.stack
+                    .extend(children.into_iter().rev().map(|child| (child, level - 1)));
             }
         }
-        Ok(false)
     }
 }
 
 impl Iterator for IndexRange {
     type Item = Result<NodeId>;
 
-    fn next(&mut self) -> Option<Result<NodeId>> {
-        loop {
-            if let Some(node) = self.pending.pop() {
-                return Some(Ok(node));
-            }
-            if self.ended {
-                return None;
-            }
-            match self.next_leaf() {
-                Ok(true) => {}
-                Ok(false) => {
-                    self.ended = true;
-                    return None;
-                }
-                Err(error) => {
-                    self.ended = true;
-                    return Some(Err(error));
-                }
-            }
+    fn next(&mut self) -> Option<Self::Item> {
+        let next = self.advance();
+        if next.is_err() {
+            self.stack.clear();
+            self.found.clear();
         }
+        next.transpose()
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -1,17 +1,41 @@
-//! The data file: segments, adjacency, columns, indexes, catalogue, bulk import, check.
+//! The data file: segments, adjacency, columns, indexes, catalogue, bulk writing, check.
 
+mod adjacency;
 mod bitpack;
+mod builder;
 mod bytes;
 pub mod catalog;
-mod column_segment;
-mod contract;
+mod chain;
+mod column;
+mod directory;
 mod error;
+mod free_space;
 pub mod ids;
-mod key;
+mod index;
+mod labels;
+mod pages;
+mod segment_map;
+mod sink;
+mod snapshot;
+mod store;
+pub mod superblock;
 pub mod value;
+mod writer;
 
-pub use catalog::Catalog;
-pub use contract::*;
+pub use adjacency::writer::AdjacencyWriter;
+pub use adjacency::{Adjacency, List, Neighbour, Sweep};
+pub use builder::GraphBuilder;
+pub use catalog::{Catalog, IndexDescription, StoreDescription, StoreKind};
+pub use column::Column;
+pub use column::writer::ColumnWriter;
 pub use error::{Error, Result};
+pub use free_space::{Extent, FreeSpace};
 pub use ids::{Direction, KeyId, LabelId, NodeId, RelId, StoreId, TypeId};
+pub use index::key::key_bytes;
+pub use index::writer::IndexWriter;
+pub use index::{Index, IndexRange};
+pub use labels::NodeRanges;
+pub use snapshot::Snapshot;
+pub use store::Store;
 pub use value::PropertyValue;
+pub use writer::{StoreWriter, Uniqueness, WriterOptions};

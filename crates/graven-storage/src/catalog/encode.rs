@@ -1,1 +1,314 @@
 //! Bytes of the catalogue.
+//!
+//! # On disk
+//! All numbers are varints, text carries its length. In order:
+//!
+//! | part | content |
+//! | --- | --- |
+//! | version | 1 |
+//! | labels, types, keys | each: count, names |
+//! | label sets | count; each: count of labels, labels, nodes |
+//! | stores | count; each: id, kind (below), segments, pages, bytes, entries |
+//! | indexes | count; each: label, count of keys, keys, unique (0/1), entries, distinct, root page or 0, height |
+//! | relationship id extents | count; each: first, count, type |
+//! | next node id, next relationship id | |
+//! | types | per type: relationships, start nodes, end nodes, largest out degree, largest in degree |
+//! | patterns | count; each: label set of the start, type, label set of the end, relationships |
+//!
+//! Kinds of store: 1 node labels; 2 node column, key; 3 adjacency out, type; 4 adjacency in, type;
+//! 5 relationship column, type, key; 6 index, number.
+
+use super::{
+    Catalog, IndexDescription, Names, RelationshipExtent, Statistics, StoreDescription, StoreKind,
+    TypeStatistics,
+};
+use crate::bytes::{Decoded, Malformed, Reader, put_text, put_varint};
+use crate::ids::{Direction, KeyId, LabelId, StoreId, TypeId};
+use crate::pages::Pages;
+use graven_pagecache::PageRef;
+
+const VERSION: u64 = 1;
+
+impl Catalog {
+    pub(crate) fn encode(&self) -> Vec<u8> {
+        let mut out = Vec::new();
+        put_varint(&mut out, VERSION);
+        for names in [&self.labels, &self.types, &self.keys] {
+            put_varint(&mut out, names.list().len() as u64);
+            names
+                .list()
+                .iter()
+                .for_each(|name| put_text(&mut out, name));
+        }
+        put_varint(&mut out, self.label_sets.len() as u64);
+        for (set, nodes) in self.label_sets.iter().zip(&self.statistics.label_set_nodes) {
+            put_all(&mut out, &[set.len() as u64]);
+            set.iter()
+                .for_each(|label| put_varint(&mut out, u64::from(label.0)));
+            put_varint(&mut out, *nodes);
+        }
+        put_varint(&mut out, self.stores.len() as u64);
+        for store in &self.stores {
+            put_varint(&mut out, u64::from(store.id.0));
+            put_kind(&mut out, store.kind);
+            put_all(
+                &mut out,
+                &[store.segments, store.pages, store.bytes, store.entries],
+            );
+        }
+        put_varint(&mut out, self.indexes.len() as u64);
+        for index in &self.indexes {
+            put_all(
+                &mut out,
+                &[u64::from(index.label.0), index.keys.len() as u64],
+            );
+            index
+                .keys
+                .iter()
+                .for_each(|key| put_varint(&mut out, u64::from(key.0)));
+            let root = index.root.map_or(0, PageRef::raw);
+            let height = u64::from(index.height);
+            put_all(
+                &mut out,
+                &[
+                    u64::from(index.unique),
+                    index.entries,
+                    index.distinct,
+                    root,
+                    height,
+                ],
+            );
+        }
+        put_varint(&mut out, self.extents.len() as u64);
+        for extent in &self.extents {
+            put_all(
+                &mut out,
+                &[extent.first, extent.count, u64::from(extent.rel_type.0)],
+            );
+        }
+        put_all(&mut out, &[self.next_node, self.next_relationship]);
+        for counts in &self.statistics.types {
+            put_all(
+                &mut out,
+                &[counts.relationships, counts.start_nodes, counts.end_nodes],
+            );
+            put_all(&mut out, &[counts.out_degree_max, counts.in_degree_max]);
+        }
+        put_varint(&mut out, self.statistics.patterns.len() as u64);
+        for ((start, rel_type, end), count) in &self.statistics.patterns {
+            put_all(
+                &mut out,
+                &[
+                    u64::from(*start),
+                    u64::from(rel_type.0),
+                    u64::from(*end),
+                    *count,
+                ],
+            );
+        }
+        out
+    }
+
+    pub(crate) fn decode(bytes: &[u8]) -> Decoded<Catalog> {
+        let mut reader = Reader::new(bytes);
+        let version = reader.varint()?;
+        if version != VERSION {
+            return Err(Malformed(format!(
+                "catalogue version {version}, expected {VERSION}"
+            )));
+        }
+        let mut catalog = Catalog {
+            labels: names(&mut reader)?,
+            types: names(&mut reader)?,
+            keys: names(&mut reader)?,
+            ..Catalog::default()
+        };
+        for _ in 0..reader.length()? {
+            let labels = list(&mut reader, |reader| catalog.read_label(reader))?;
+            catalog.label_sets.push(labels);
+            catalog.statistics.label_set_nodes.push(reader.varint()?);
+        }
+        catalog.stores = list(&mut reader, |reader| catalog.read_store(reader))?;
+        catalog.indexes = list(&mut reader, |reader| catalog.read_index(reader))?;
+        catalog.extents = list(&mut reader, |reader| {
+            Ok(RelationshipExtent {
+                first: reader.varint()?,
+                count: reader.varint()?,
+                rel_type: catalog.read_type(reader)?,
+            })
+        })?;
+        catalog.next_node = reader.varint()?;
+        catalog.next_relationship = reader.varint()?;
+        catalog.statistics = catalog.read_statistics(&mut reader)?;
+        catalog.validate()?;
+        if reader.remaining() > 0 {
+            return Err(Malformed(format!(
+                "{} bytes behind the catalogue",
+                reader.remaining()
+            )));
+        }
+        Ok(catalog)
+    }
+
+    fn read_label(&self, reader: &mut Reader<'_>) -> Decoded<LabelId> {
+        Ok(LabelId(below(
+            reader.varint()?,
+            self.labels.list().len(),
+            "label",
+        )?))
+    }
+
+    fn read_type(&self, reader: &mut Reader<'_>) -> Decoded<TypeId> {
+        Ok(TypeId(below(
+            reader.varint()?,
+            self.types.list().len(),
+            "type",
+        )?))
+    }
+
+    fn read_key(&self, reader: &mut Reader<'_>) -> Decoded<KeyId> {
+        Ok(KeyId(below(
+            reader.varint()?,
+            self.keys.list().len(),
+            "key",
+        )?))
+    }
+
+    fn read_store(&self, reader: &mut Reader<'_>) -> Decoded<StoreDescription> {
+        Ok(StoreDescription {
+            id: StoreId(below(reader.varint()?, u32::MAX as usize, "store")?),
+            kind: match reader.varint()? {
+                1 => StoreKind::NodeLabels,
+                2 => StoreKind::NodeColumn(self.read_key(reader)?),
+                3 => StoreKind::Adjacency(self.read_type(reader)?, Direction::Out),
+                4 => StoreKind::Adjacency(self.read_type(reader)?, Direction::In),
+                5 => StoreKind::RelationshipColumn(self.read_type(reader)?, self.read_key(reader)?),
+                6 => StoreKind::Index(below(reader.varint()?, u32::MAX as usize, "index")?),
+                other => return Err(Malformed(format!("unknown kind of store {other}"))),
+            },
+            segments: reader.varint()?,
+            pages: reader.varint()?,
+            bytes: reader.varint()?,
+            entries: reader.varint()?,
+        })
+    }
+
+    fn read_index(&self, reader: &mut Reader<'_>) -> Decoded<IndexDescription> {
+        Ok(IndexDescription {
+            label: self.read_label(reader)?,
+            keys: list(reader, |reader| self.read_key(reader))?,
+            unique: reader.varint()? != 0,
+            entries: reader.varint()?,
+            distinct: reader.varint()?,
+            root: match reader.varint()? {
+                0 => None,
+                raw => Some(Pages::reference(raw)?),
+            },
+            height: below(reader.varint()?, 64, "height of an index")?,
+        })
+    }
+
+    fn read_statistics(&self, reader: &mut Reader<'_>) -> Decoded<Statistics> {
+        let mut statistics = Statistics {
+            label_set_nodes: self.statistics.label_set_nodes.clone(),
+            ..Statistics::default()
+        };
+        statistics.nodes = statistics
+            .label_set_nodes
+            .iter()
+            .fold(0, |sum, count| sum.saturating_add(*count));
+        for _ in self.types.list() {
+            let counts = TypeStatistics {
+                relationships: reader.varint()?,
+                start_nodes: reader.varint()?,
+                end_nodes: reader.varint()?,
+                out_degree_max: reader.varint()?,
+                in_degree_max: reader.varint()?,
+            };
+            statistics.relationships = statistics
+                .relationships
+                .saturating_add(counts.relationships);
+            statistics.types.push(counts);
+        }
+        for _ in 0..reader.length()? {
+            let sets = self.label_sets.len();
+            let start = below(reader.varint()?, sets, "label set")?;
+            let rel_type = self.read_type(reader)?;
+            let end = below(reader.varint()?, sets, "label set")?;
+            statistics
+                .patterns
+                .insert((start, rel_type, end), reader.varint()?);
+        }
+        Ok(statistics)
+    }
+
+    /// Checks what parts of the catalogue say of each other.
+    fn validate(&self) -> Decoded<()> {
+        let stores_ascend = self.stores.windows(2).all(|pair| pair[0].id < pair[1].id);
+        let extents_ascend = (self.extents.windows(2)).all(|pair| {
+            pair[0]
+                .first
+                .checked_add(pair[0].count)
+                .is_some_and(|end| end <= pair[1].first)
+        });
+        let extents_end = (self.extents.last()).is_none_or(|last| {
+            last.first
+                .checked_add(last.count)
+                .is_some_and(|end| end <= self.next_relationship)
+        });
+        let indexes = self.stores.iter().all(|store| match store.kind {
+            StoreKind::Index(number) => (number as usize) < self.indexes.len(),
+            _ => true,
+        });
+        if stores_ascend && extents_ascend && extents_end && indexes {
+            return Ok(());
+        }
+        Err(Malformed::new(
+            "stores, indexes or extents of the catalogue contradict each other",
+        ))
+    }
+}
+
+fn put_all(out: &mut Vec<u8>, numbers: &[u64]) {
+    numbers.iter().for_each(|number| put_varint(out, *number));
+}
+
+fn put_kind(out: &mut Vec<u8>, kind: StoreKind) {
+    match kind {
+        StoreKind::NodeLabels => put_all(out, &[1]),
+        StoreKind::NodeColumn(key) => put_all(out, &[2, u64::from(key.0)]),
+        StoreKind::Adjacency(rel_type, Direction::Out) => put_all(out, &[3, u64::from(rel_type.0)]),
+        StoreKind::Adjacency(rel_type, Direction::In) => put_all(out, &[4, u64::from(rel_type.0)]),
+        StoreKind::RelationshipColumn(rel_type, key) => {
+            put_all(out, &[5, u64::from(rel_type.0), u64::from(key.0)]);
+        }
+        StoreKind::Index(number) => put_all(out, &[6, u64::from(number)]),
+    }
+}
+
+fn names(reader: &mut Reader<'_>) -> Decoded<Names> {
+    let mut names = Names::default();
+    for number in 0..reader.length()? {
+        let name = reader.text()?;
+        if names.intern(name) as usize != number {
+            return Err(Malformed(format!("name {name:?} occurs twice")));
+        }
+    }
+    Ok(names)
+}
+
+fn list<T>(
+    reader: &mut Reader<'_>,
+    mut item: impl FnMut(&mut Reader<'_>) -> Decoded<T>,
+) -> Decoded<Vec<T>> {
+    // Every item takes a byte at least, so the count is bounded by what is left.
+    let count = reader.length()?;
+    (0..count).map(|_| item(reader)).collect()
+}
+
+fn below(value: u64, limit: usize, what: &str) -> Decoded<u32> {
+    match u32::try_from(value) {
+        Ok(number) if (number as usize) < limit => Ok(number),
+        _ => Err(Malformed(format!("{what} {value}, there are {limit}"))),
+    }
+}

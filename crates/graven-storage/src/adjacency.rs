@@ -1,0 +1,264 @@
+//! One direction of one relationship type: lists of neighbours, swept in node order.
+//!
+//! # How it works
+//! [`Adjacency::sweep`] is the kernel of traversals. Nodes arrive sorted; they are gathered into chunks of nodes
+//! that share few segments, the pages of a chunk are prefetched while the chunk before it is visited, each
+//! page is pinned once, and lists are decoded where the caller asks for them ([`List`]).
+//!
+//! Forward lists know their relationship ids; for reverse lists [`Adjacency::neighbours`] looks the id up in the
+//! forward list of the other end, where parallel relationships stand in the same order.
+//!
+//! # Concurrency
+//! Immutable; any number of threads.
+//!
+//! # Costs
+//! Nothing is allocated per list. Memory: the segment map (24 bytes a segment) and two chunks during a sweep.
+
+pub(crate) mod decode;
+pub(crate) mod encode;
+mod list;
+pub(crate) mod segment;
+mod sweep;
+pub(crate) mod writer;
+
+#[cfg(test)]
+mod tests;
+
+use crate::bytes::Decoded;
+use crate::ids::{Direction, NodeId, RelId, TypeId};
+use crate::pages::{Pages, padded_payload};
+use crate::segment_map::{Located, SegmentMap};
+use crate::{Error, Result};
+use graven_pagecache::{PageKind, PagePin, PageRef, SizeClass};
+use segment::Segment;
+use std::sync::Arc;
+
+pub use list::List;
+pub use sweep::Sweep;
+
+/// Most segments prefetched ahead at once.
+const WINDOW_MAX: u64 = 64;
+
+/// A neighbour and the relationship that leads to it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Neighbour {
+    /// The other node.
+    pub node: NodeId,
+    /// The relationship.
+    pub relationship: RelId,
+}
+
+/// What lists need to be read.
+#[derive(Debug)]
+pub(crate) struct Reach {
+    pages: Arc<Pages>,
+    direction: Direction,
+    /// Node ids are below this.
+    limit: u64,
+    narrow: bool,
+}
+
+impl Reach {
+    fn checked<T>(&self, page: PageRef, decoded: Decoded<T>) -> Result<T> {
+        match decoded {
+            Ok(value) => Ok(value),
+            Err(malformed) => self
+                .pages
+                .checked(page, PageKind::Adjacency, Err(malformed)),
+        }
+    }
+
+    #[inline]
+    fn segment<'a>(&self, pin: &'a PagePin) -> Decoded<Segment<'a>> {
+        Segment::read(padded_payload(pin), pin.len())
+    }
+
+    /// Segments that may be prefetched ahead: an eighth of the memory limit.
+    fn window(&self) -> usize {
+        let segments = self.pages.budget().limit() / 8 / SizeClass::KIB_64.bytes() as u64;
+        segments.clamp(1, WINDOW_MAX) as usize
+    }
+}
+
+#[derive(Debug)]
+struct Inner {
+    reach: Reach,
+    rel_type: TypeId,
+    /// `None` if the type has no relationships.
+    map: Option<SegmentMap>,
+    relationships: u64,
+    /// The forward direction, for reverse adjacencies.
+    forward: Option<Adjacency>,
+}
+
+/// One direction of one relationship type; cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Adjacency {
+    inner: Arc<Inner>,
+}
+
+impl Adjacency {
+    pub(crate) fn new(
+        pages: Arc<Pages>,
+        (rel_type, direction): (TypeId, Direction),
+        map: Option<SegmentMap>,
+        (node_limit, relationships): (u64, u64),
+        forward: Option<Adjacency>,
+    ) -> Adjacency {
+        let reach = Reach {
+            pages,
+            direction,
+            limit: node_limit,
+            narrow: node_limit <= u64::from(u32::MAX),
+        };
+        Adjacency {
+            inner: Arc::new(Inner {
+                reach,
+                rel_type,
+                map,
+                relationships,
+                forward,
+            }),
+        }
+    }
+
+    fn reach(&self) -> &Reach {
+        &self.inner.reach
+    }
+
+    /// The relationship type.
+    #[must_use]
+    pub fn rel_type(&self) -> TypeId {
+        self.inner.rel_type
+    }
+
+    /// The direction.
+    #[must_use]
+    pub fn direction(&self) -> Direction {
+        self.inner.reach.direction
+    }
+
+    /// Whether every node id fits 32 bits, so that [`List::decode`] and [`List::for_each_block`] work.
+    #[must_use]
+    pub fn ids_fit_u32(&self) -> bool {
+        self.inner.reach.narrow
+    }
+
+    /// Relationships in all.
+    #[must_use]
+    pub fn relationship_count(&self) -> u64 {
+        self.inner.relationships
+    }
+
+    /// The segment that would hold the list of `node`.
+    fn locate(&self, node: u64) -> Result<Option<Located>> {
+        match &self.inner.map {
+            None => Ok(None),
+            Some(map) => Ok(map.floor(&self.inner.reach.pages, node)?.ok()),
+        }
+    }
+
+    /// Number of relationships of `node` in this direction.
+    ///
+    /// # Errors
+    /// What pinning gives; [`Error::Damaged`].
+    pub fn degree(&self, node: NodeId) -> Result<u64> {
+        Ok(self
+            .with_list(node, |list| Ok(list.len() as u64))?
+            .unwrap_or(0))
+    }
+
+    /// Appends the neighbours of `node`, ascending, with the ids of the relationships.
+    ///
+    /// # Errors
+    /// What pinning gives; [`Error::Damaged`]; [`Error::Inconsistent`] if the directions disagree.
+    pub fn neighbours(&self, node: NodeId, out: &mut Vec<Neighbour>) -> Result<()> {
+        let mut nodes = Vec::new();
+        let mut ids = Vec::new();
+        let found = self.with_list(node, |list| {
+            list.decode_wide(&mut nodes)?;
+            if self.direction() == Direction::Out {
+                list.append_relationships(0..nodes.len(), &mut ids)?;
+            }
+            Ok(())
+        })?;
+        if found.is_none() {
+            return Ok(());
+        }
+        if let Some(forward) = &self.inner.forward {
+            forward.relationships_from(&nodes, node, &mut ids)?;
+        }
+        out.extend(nodes.iter().zip(ids).map(|(node, relationship)| Neighbour {
+            node: NodeId(*node),
+            relationship,
+        }));
+        Ok(())
+    }
+
+    /// Appends the ids of the relationships from each of `starts` (ascending, repeated for parallel ones) to
+    /// `end`.
+    fn relationships_from(&self, starts: &[u64], end: NodeId, out: &mut Vec<RelId>) -> Result<()> {
+        let distinct = starts.chunk_by(|a, b| a == b);
+        let mut runs = distinct.map(|run| (run[0], run.len()));
+        let firsts = starts.chunk_by(|a, b| a == b).map(|run| NodeId(run[0]));
+        self.sweep(firsts, Sweep::Up, |start, list| {
+            let positions = list.positions(end)?;
+            let parallel = runs
+                .next()
+                .filter(|run| run.0 == start.0)
+                .map_or(0, |run| run.1);
+            if positions.len() == parallel {
+                list.append_relationships(positions, out)?;
+            }
+            Ok(std::ops::ControlFlow::Continue(()))
+        })?;
+        if out.len() == starts.len() {
+            return Ok(());
+        }
+        Err(Error::Inconsistent {
+            path: self.reach().pages.path().to_path_buf(),
+            store: format!("adjacency of type {}", self.inner.rel_type),
+            what: format!("relationships that end at node {end} are missing at their start nodes"),
+        })
+    }
+
+    /// Start and end of the relationship `id`, on the forward direction.
+    pub(crate) fn endpoints(&self, id: RelId) -> Result<Option<(NodeId, NodeId)>> {
+        let Some(map) = &self.inner.map else {
+            return Ok(None);
+        };
+        let reach = self.reach();
+        let Some(located) = map.floor_by_extra(&reach.pages, id.0)? else {
+            return Ok(None);
+        };
+        let pin = reach.pages.pin(located.page, PageKind::Adjacency)?;
+        let segment = reach.checked(located.page, reach.segment(&pin))?;
+        let (start, position) = if segment.is_head() {
+            (segment.first_node(), id.0 - located.extra)
+        } else {
+            let Some(rank) = segment.rank_of_relationship(id.0) else {
+                return Ok(None);
+            };
+            reach.checked(located.page, segment.node_at_rank(rank))?
+        };
+        let Some(list) = List::find(reach, located.page, &segment, start)? else {
+            return Ok(None);
+        };
+        let mut neighbours = Vec::new();
+        list.decode_wide(&mut neighbours)?;
+        Ok(neighbours
+            .get(position as usize)
+            .map(|end| (NodeId(start), NodeId(*end))))
+    }
+
+    /// Calls `visit` with every segment's place.
+    pub(crate) fn for_each_segment(
+        &self,
+        visit: impl FnMut(Located) -> Result<bool>,
+    ) -> Result<()> {
+        match &self.inner.map {
+            None => Ok(()),
+            Some(map) => map.for_each(&self.reach().pages, visit),
+        }
+    }
+}

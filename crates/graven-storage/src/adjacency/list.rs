@@ -1,0 +1,398 @@
+//! The neighbours of one node as a sweep hands them out: decoded on demand.
+
+use super::decode;
+use super::segment::{Found, Part, RawList, Segment};
+use super::{Adjacency, Reach};
+use crate::bytes::{Decoded, Malformed};
+use crate::ids::{Direction, NodeId, RelId};
+use crate::{Error, Result};
+use graven_pagecache::{PageKind, PageRef};
+use std::ops::{ControlFlow, Range};
+
+/// The neighbours of one node, ascending; parallel relationships repeat their neighbour.
+#[derive(Debug)]
+pub struct List<'a> {
+    pub(super) reach: &'a Reach,
+    pub(super) page: PageRef,
+    pub(super) segment: &'a Segment<'a>,
+    pub(super) node: u64,
+    pub(super) body: Body<'a>,
+}
+
+/// Where the neighbours are.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Body<'a> {
+    Here(RawList<'a>),
+    Parts,
+}
+
+impl<'a> List<'a> {
+    /// The list of `node` in `segment`, if it has one.
+    #[inline]
+    pub(super) fn find(
+        reach: &'a Reach,
+        page: PageRef,
+        segment: &'a Segment<'a>,
+        node: u64,
+    ) -> Result<Option<List<'a>>> {
+        let body = match reach.checked(page, segment.find(node))? {
+            Found::Nothing => return Ok(None),
+            Found::List(raw) => Body::Here(raw),
+            Found::Head => Body::Parts,
+        };
+        Ok(Some(List {
+            reach,
+            page,
+            segment,
+            node,
+            body,
+        }))
+    }
+
+    /// The node whose neighbours these are.
+    #[must_use]
+    pub fn node(&self) -> NodeId {
+        NodeId(self.node)
+    }
+
+    /// Number of neighbours, parallel relationships counted each.
+    #[must_use]
+    #[inline]
+    pub fn len(&self) -> usize {
+        match self.body {
+            Body::Here(raw) => raw.count,
+            Body::Parts => self.segment.relationships() as usize,
+        }
+    }
+
+    /// Never: nodes without neighbours have no list.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Decodes the whole list into `scratch`, whose content is replaced.
+    ///
+    /// # Errors
+    /// [`Error::Wide`] if node ids need 64 bits; [`Error::Damaged`]; for long lists what pinning gives.
+    #[inline]
+    pub fn decode<'s>(&self, scratch: &'s mut Vec<u32>) -> Result<&'s [u32]> {
+        scratch.clear();
+        if !self.reach.narrow {
+            return Err(Error::Wide);
+        }
+        match self.body {
+            Body::Here(raw) => {
+                self.reach.checked(
+                    self.page,
+                    decode::append_narrow(raw, self.reach.limit, scratch),
+                )?;
+            }
+            Body::Parts => self.for_each_part(0, |_, page, _, raw| {
+                let decoded = decode::append_narrow(raw, self.reach.limit, scratch);
+                self.reach
+                    .checked(page, decoded)
+                    .map(|()| ControlFlow::Continue(()))
+            })?,
+        }
+        Ok(scratch)
+    }
+
+    /// As [`List::decode`] for node ids of any size.
+    ///
+    /// # Errors
+    /// [`Error::Damaged`]; for long lists what pinning gives.
+    pub fn decode_wide<'s>(&self, scratch: &'s mut Vec<u64>) -> Result<&'s [u64]> {
+        scratch.clear();
+        let limit = self.reach.limit;
+        match self.body {
+            Body::Here(raw) => {
+                self.reach
+                    .checked(self.page, decode::append_wide(raw, limit, scratch))?;
+            }
+            Body::Parts => self.for_each_part(0, |_, page, _, raw| {
+                let decoded = decode::append_wide(raw, limit, scratch);
+                self.reach
+                    .checked(page, decoded)
+                    .map(|()| ControlFlow::Continue(()))
+            })?,
+        }
+        Ok(scratch)
+    }
+
+    /// Calls `visit` with up to 33 neighbours at a time, decoded just before, until it breaks; tells whether it
+    /// did.
+    ///
+    /// # Errors
+    /// As [`List::decode`].
+    #[inline]
+    pub fn for_each_block(
+        &self,
+        mut visit: impl FnMut(&[u32]) -> ControlFlow<()>,
+    ) -> Result<ControlFlow<()>> {
+        if !self.reach.narrow {
+            return Err(Error::Wide);
+        }
+        let limit = self.reach.limit;
+        match self.body {
+            Body::Here(raw) => self
+                .reach
+                .checked(self.page, decode::for_each_narrow(raw, limit, &mut visit)),
+            Body::Parts => {
+                let mut flow = ControlFlow::Continue(());
+                self.for_each_part(0, |_, page, _, raw| {
+                    flow = self
+                        .reach
+                        .checked(page, decode::for_each_narrow(raw, limit, &mut visit))?;
+                    Ok(flow)
+                })?;
+                Ok(flow)
+            }
+        }
+    }
+
+    /// Whether `node` is a neighbour.
+    ///
+    /// # Errors
+    /// As [`List::decode_wide`].
+    pub fn contains(&self, node: NodeId) -> Result<bool> {
+        Ok(!self.positions(node)?.is_empty())
+    }
+
+    /// Where in the list `node` stands: a range of positions, empty if it is no neighbour.
+    ///
+    /// # Errors
+    /// As [`List::decode_wide`].
+    pub fn positions(&self, node: NodeId) -> Result<Range<usize>> {
+        let mut search = Search {
+            wanted: node.0,
+            next: 0,
+            found: 0..0,
+        };
+        let limit = self.reach.limit;
+        match self.body {
+            Body::Here(raw) => {
+                let decoded = decode::for_each_wide(raw, limit, &mut |block| search.feed(block));
+                let _ = self.reach.checked(self.page, decoded)?;
+            }
+            Body::Parts => {
+                let start = self.part_before(node.0)?;
+                self.for_each_part(start, |part, page, _, raw| {
+                    search.next = part.before as usize;
+                    let decoded =
+                        decode::for_each_wide(raw, limit, &mut |block| search.feed(block));
+                    self.reach.checked(page, decoded)
+                })?;
+            }
+        }
+        Ok(search.found)
+    }
+
+    /// Id of the relationship at `position` of a forward list.
+    ///
+    /// # Errors
+    /// [`Error::Damaged`]; for long lists what pinning gives.
+    ///
+    /// # Panics
+    /// On reverse lists (they hold no ids: see [`Adjacency::neighbours`]) and behind the end of the list.
+    pub fn relationship(&self, position: usize) -> Result<RelId> {
+        let mut ids = Vec::with_capacity(1);
+        self.append_relationships(position..position + 1, &mut ids)?;
+        Ok(ids[0])
+    }
+
+    /// Appends the ids of the relationships at `positions` of a forward list.
+    ///
+    /// # Errors
+    /// As [`List::relationship`].
+    ///
+    /// # Panics
+    /// As [`List::relationship`].
+    pub fn append_relationships(
+        &self,
+        positions: Range<usize>,
+        out: &mut Vec<RelId>,
+    ) -> Result<()> {
+        assert!(
+            self.reach.direction == Direction::Out,
+            "reverse lists hold no relationship ids"
+        );
+        assert!(
+            positions.end <= self.len(),
+            "position {} of {}",
+            positions.end,
+            self.len()
+        );
+        match self.body {
+            Body::Here(_) => {
+                let decoded = append_ids(self.segment, self.node, positions, out);
+                self.reach.checked(self.page, decoded)
+            }
+            Body::Parts => {
+                let wanted = positions.start as u64..positions.end as u64;
+                let start = self.last_part(|part| part.before <= wanted.start)?;
+                self.for_each_part(start, |part, page, segment, raw| {
+                    let from = wanted.start.max(part.before) - part.before;
+                    let to = wanted
+                        .end
+                        .min(part.before + raw.count as u64)
+                        .saturating_sub(part.before);
+                    if from >= to {
+                        return Ok(ControlFlow::Break(()));
+                    }
+                    let range = from as usize..to as usize;
+                    let decoded = append_ids(segment, self.node, range, out);
+                    self.reach
+                        .checked(page, decoded)
+                        .map(|()| ControlFlow::Continue(()))
+                })
+            }
+        }
+    }
+
+    /// The last part that can hold the first occurrence of `neighbour`.
+    fn part_before(&self, neighbour: u64) -> Result<usize> {
+        self.last_part(|part| part.first_neighbour < neighbour)
+    }
+
+    /// The last part for which `is_before` holds (it holds for a prefix of the parts), or the first.
+    fn last_part(&self, is_before: impl Fn(&Part) -> bool) -> Result<usize> {
+        let (mut low, mut high) = (0, self.segment.part_count());
+        while low < high {
+            let middle = low.midpoint(high);
+            let part = self.reach.checked(self.page, self.segment.part(middle))?;
+            if is_before(&part) {
+                low = middle + 1
+            } else {
+                high = middle
+            }
+        }
+        Ok(low.saturating_sub(1))
+    }
+
+    /// Pins the parts from `start` on one after the other until `visit` breaks; those ahead are prefetched.
+    fn for_each_part(
+        &self,
+        start: usize,
+        mut visit: impl FnMut(Part, PageRef, &Segment<'_>, RawList<'_>) -> Result<ControlFlow<()>>,
+    ) -> Result<()> {
+        let window = self.reach.window();
+        let mut ahead = start;
+        let mut before = None;
+        for index in start..self.segment.part_count() {
+            if index + window / 2 >= ahead {
+                let end = (index + window).min(self.segment.part_count());
+                let pages: Decoded<Vec<PageRef>> = (ahead.max(index)..end)
+                    .map(|part| Ok(self.segment.part(part)?.page))
+                    .collect();
+                self.reach
+                    .pages
+                    .prefetch(&self.reach.checked(self.page, pages)?, PageKind::Adjacency);
+                ahead = end;
+            }
+            let part = self.reach.checked(self.page, self.segment.part(index))?;
+            let pin = self.reach.pages.pin(part.page, PageKind::Adjacency)?;
+            let segment = self.reach.checked(part.page, self.reach.segment(&pin))?;
+            let raw = match self.reach.checked(part.page, segment.find(self.node))? {
+                Found::List(raw) => raw,
+                Found::Nothing | Found::Head => {
+                    let what = format!("part {index} of the list of node {} is none", self.node);
+                    return self.reach.checked(part.page, Err(Malformed(what)));
+                }
+            };
+            if before.is_some_and(|expected| expected != part.before)
+                || raw.first != part.first_neighbour
+            {
+                let what = format!(
+                    "part {index} of the list of node {} does not fit",
+                    self.node
+                );
+                return self.reach.checked(self.page, Err(Malformed(what)));
+            }
+            before = Some(part.before + raw.count as u64);
+            if visit(part, part.page, &segment, raw)?.is_break() {
+                return Ok(());
+            }
+        }
+        if before.is_some_and(|seen| seen != self.segment.relationships()) {
+            let what = format!("the parts of node {} are incomplete", self.node);
+            return self.reach.checked(self.page, Err(Malformed(what)));
+        }
+        Ok(())
+    }
+
+    /// Calls `visit` with the page of every part of a long list.
+    pub(crate) fn part_pages(&self, mut visit: impl FnMut(PageRef)) -> Result<()> {
+        if let Body::Parts = self.body {
+            for index in 0..self.segment.part_count() {
+                visit(
+                    self.reach
+                        .checked(self.page, self.segment.part(index))?
+                        .page,
+                );
+            }
+        }
+        Ok(())
+    }
+}
+
+fn append_ids(
+    segment: &Segment<'_>,
+    node: u64,
+    positions: Range<usize>,
+    out: &mut Vec<RelId>,
+) -> Decoded<()> {
+    let rank = segment.rank_of(node)?;
+    for position in positions {
+        out.push(RelId(segment.relationship_id(rank + position as u64)?));
+    }
+    Ok(())
+}
+
+/// Search for one neighbour in blocks that arrive in order.
+struct Search {
+    wanted: u64,
+    next: usize,
+    found: Range<usize>,
+}
+
+impl Search {
+    fn feed(&mut self, block: &[u64]) -> ControlFlow<()> {
+        let before = block.partition_point(|neighbour| *neighbour < self.wanted);
+        let behind = block.partition_point(|neighbour| *neighbour <= self.wanted);
+        if before < behind {
+            if self.found.is_empty() {
+                self.found.start = self.next + before;
+            }
+            self.found.end = self.next + behind;
+        }
+        self.next += block.len();
+        if behind < block.len() {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
+    }
+}
+
+impl Adjacency {
+    /// Calls `visit` with the list of `node` if it has one.
+    ///
+    /// # Errors
+    /// What pinning gives; [`Error::Damaged`]; what `visit` returns.
+    pub fn with_list<T>(
+        &self,
+        node: NodeId,
+        visit: impl FnOnce(&List<'_>) -> Result<T>,
+    ) -> Result<Option<T>> {
+        let Some(located) = self.locate(node.0)? else {
+            return Ok(None);
+        };
+        let reach = self.reach();
+        let pin = reach.pages.pin(located.page, PageKind::Adjacency)?;
+        let segment = reach.checked(located.page, reach.segment(&pin))?;
+        List::find(reach, located.page, &segment, node.0)?
+            .map(|list| visit(&list))
+            .transpose()
+    }
+}

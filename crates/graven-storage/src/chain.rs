@@ -1,0 +1,110 @@
+//! A run of bytes of any length as a chain of pages with a directory.
+//!
+//! # How it works
+//! The head page holds the length and the references of the other pages, then the first bytes. What does not
+//! fit goes to pages of 64 KiB. Readers prefetch all parts together. Used for the catalogue, free space
+//! and values too long for a segment.
+//!
+//! # On disk
+//! | offset | size | field |
+//! | --- | --- | --- |
+//! | 0 | 8 | bytes in all |
+//! | 8 | 4 | number of parts behind the head |
+//! | 12 | 4 | bytes held by the head itself |
+//! | 16 | 8 x parts | page references |
+//! | | | the head's own bytes |
+//!
+//! A part is bytes alone.
+
+use crate::Result;
+use crate::bytes::{Decoded, Malformed, Reader};
+use crate::pages::Pages;
+use crate::sink::PageSink;
+use graven_pagecache::{PageKind, PageRef, SizeClass};
+
+const HEAD_BYTES: usize = 16;
+const PART_BYTES: usize = SizeClass::KIB_64.payload_bytes();
+
+/// Pages and bytes that something occupies on disk.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Footprint {
+    pub(crate) pages: u64,
+    pub(crate) bytes: u64,
+}
+
+impl Footprint {
+    pub(crate) fn add(&mut self, page: PageRef) {
+        self.pages += 1;
+        self.bytes += page.len_bytes() as u64;
+    }
+}
+
+/// Writes `bytes` as a chain of pages of `kind`; where its head is.
+pub(crate) fn write(
+    sink: &PageSink,
+    kind: PageKind,
+    bytes: &[u8],
+    footprint: &mut Footprint,
+) -> Result<PageRef> {
+    let own = if HEAD_BYTES + bytes.len() <= PART_BYTES {
+        bytes.len()
+    } else {
+        0
+    };
+    let (own, rest) = bytes.split_at(own);
+    let mut head = Vec::with_capacity(HEAD_BYTES + own.len());
+    head.extend_from_slice(&(bytes.len() as u64).to_le_bytes());
+    head.extend_from_slice(&(rest.len().div_ceil(PART_BYTES) as u32).to_le_bytes());
+    head.extend_from_slice(&(own.len() as u32).to_le_bytes());
+    for part in rest.chunks(PART_BYTES) {
+        let page = sink.append(kind, part)?;
+        footprint.add(page);
+        head.extend_from_slice(&page.raw().to_le_bytes());
+    }
+    head.extend_from_slice(own);
+    let page = sink.append(kind, &head)?;
+    footprint.add(page);
+    Ok(page)
+}
+
+/// Reads the chain that begins at `head`; calls `visit` with every page of it.
+pub(crate) fn read(
+    pages: &Pages,
+    head: PageRef,
+    kind: PageKind,
+    mut visit: impl FnMut(PageRef),
+) -> Result<Vec<u8>> {
+    visit(head);
+    let (length, parts, mut bytes) = {
+        let pin = pages.pin(head, kind)?;
+        pages.checked(head, kind, read_head(&pin))?
+    };
+    pages.prefetch(&parts, kind);
+    for part in parts {
+        visit(part);
+        let pin = pages.pin(part, kind)?;
+        bytes.extend_from_slice(&pin);
+    }
+    if bytes.len() as u64 != length {
+        let what = format!("chain of {length} bytes has {}", bytes.len());
+        return pages.checked(head, kind, Err(Malformed(what)));
+    }
+    Ok(bytes)
+}
+
+fn read_head(payload: &[u8]) -> Decoded<(u64, Vec<PageRef>, Vec<u8>)> {
+    let mut reader = Reader::new(payload);
+    let length = reader.u64()?;
+    let count = reader.u32()? as usize;
+    let own = reader.u32()? as usize;
+    if count > reader.remaining() / 8 {
+        return Err(Malformed(format!(
+            "chain of {count} parts in {} bytes",
+            payload.len()
+        )));
+    }
+    let parts: Decoded<Vec<_>> = (0..count)
+        .map(|_| Pages::reference(reader.u64()?))
+        .collect();
+    Ok((length, parts?, reader.take(own)?.to_vec()))
+}

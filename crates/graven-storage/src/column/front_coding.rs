@@ -1,0 +1,127 @@
+//! A run of byte strings, each stored as what differs from the one before.
+//!
+//! # How it works
+//! Every 16th string is a restart, stored whole; a look-up decodes from the restart before it. A string
+//! too long for a segment is replaced by the head of a chain of overflow pages.
+//!
+//! # On disk
+//! u32 offset of each restart (from the start of the area), then per string: varint bytes shared with the one
+//! before (0 at restarts), varint `2 * bytes that follow + overflow`, those bytes. With overflow the bytes are the
+//! page reference of the chain's head, and the string counts as empty for the next one.
+
+use crate::bytes::{Decoded, Malformed, Reader, put_varint};
+use crate::pages::Pages;
+use graven_pagecache::PageRef;
+
+const RESTART: usize = 16;
+
+/// A string of the run.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Text {
+    Here(Vec<u8>),
+    Overflow(PageRef),
+}
+
+/// A string to be written.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum TextRef<'a> {
+    Here(&'a [u8]),
+    Overflow(PageRef),
+}
+
+/// Appends `texts`.
+pub(crate) fn write<'a>(texts: impl ExactSizeIterator<Item = TextRef<'a>>, out: &mut Vec<u8>) {
+    let area = out.len();
+    out.resize(area + texts.len().div_ceil(RESTART) * 4, 0);
+    let mut before: &[u8] = &[];
+    for (index, text) in texts.enumerate() {
+        if index % RESTART == 0 {
+            let slot = area + index / RESTART * 4;
+            let offset = (out.len() - area) as u32;
+            out[slot..slot + 4].copy_from_slice(&offset.to_le_bytes());
+            before = &[];
+        }
+        match text {
+            TextRef::Here(text) => {
+                let shared = before.iter().zip(text).take_while(|(a, b)| a == b).count();
+                put_varint(out, shared as u64);
+                put_varint(out, (text.len() - shared) as u64 * 2);
+                out.extend_from_slice(&text[shared..]);
+                before = text;
+            }
+            TextRef::Overflow(head) => {
+                put_varint(out, 0);
+                put_varint(out, 8 * 2 + 1);
+                out.extend_from_slice(&head.raw().to_le_bytes());
+                before = &[];
+            }
+        }
+    }
+}
+
+/// String `index` of the run of `count` strings in `area`.
+pub(crate) fn read(area: &[u8], count: usize, index: usize) -> Decoded<Text> {
+    if index >= count {
+        return Err(Malformed(format!("string {index} of {count}")));
+    }
+    let restart = index / RESTART;
+    let offset = Reader::starting_at(area, restart * 4).u32()?;
+    let mut reader = Reader::starting_at(area, offset as usize);
+    let mut text = Vec::new();
+    for position in restart * RESTART..=index {
+        let shared = reader.varint()?;
+        let length = reader.varint()?;
+        if shared > text.len() as u64 || length / 2 > reader.remaining() as u64 {
+            return Err(Malformed(format!(
+                "string of {shared} shared and {} own bytes behind one of {}",
+                length / 2,
+                text.len()
+            )));
+        }
+        text.truncate(shared as usize);
+        let own = reader.take((length / 2) as usize)?;
+        if length % 2 == 0 {
+            text.extend_from_slice(own);
+            continue;
+        }
+        text.clear();
+        if position == index {
+            let raw: [u8; 8] = own
+                .try_into()
+                .map_err(|_| Malformed(format!("overflow reference of {} bytes", own.len())))?;
+            return Ok(Text::Overflow(Pages::reference(u64::from_le_bytes(raw))?));
+        }
+    }
+    Ok(Text::Here(text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use graven_pagecache::SizeClass;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// Goal: every string of a run comes back, overflow references among them.
+        #[test]
+        fn strings_come_back(texts in proptest::collection::vec("[ab]{0,9}|http://x/[a-z]{0,5}", 0..60), hole in 0usize..60) {
+            let head = PageRef::new(SizeClass::MIN, 77);
+            let refs: Vec<TextRef<'_>> = texts.iter().enumerate().map(|(index, text)| {
+                if index == hole { TextRef::Overflow(head) } else { TextRef::Here(text.as_bytes()) }
+            }).collect();
+            let mut area = vec![9; 3];
+            write(refs.into_iter(), &mut area);
+            for (index, text) in texts.iter().enumerate() {
+                let expected = if index == hole { Text::Overflow(head) } else { Text::Here(text.clone().into_bytes()) };
+                prop_assert_eq!(read(&area[3..], texts.len(), index), Ok(expected));
+            }
+            prop_assert!(read(&area[3..], texts.len(), texts.len()).is_err());
+        }
+
+        /// Goal: arbitrary bytes fail or decode, never panic.
+        #[test]
+        fn arbitrary_bytes_do_not_panic(area: Vec<u8>, index in 0usize..40) {
+            let _ = read(&area, 40, index);
+        }
+    }
+}

@@ -1,0 +1,534 @@
+//! One column segment: the values of one property for a range of ids.
+//!
+//! # How it works
+//! Values stand in id order without gaps; *presence* maps an id to the rank of its value. If all values are
+//! of one simple type they are stored as that type, otherwise each with its tag.
+//!
+//! | type | values |
+//! | --- | --- |
+//! | integer, date, local time | blocks of 128: smallest value, then differences to it, bit-packed |
+//! | boolean | one bit each |
+//! | float | 8 bytes each |
+//! | string, bytes, tagged | front-coded in id order, or a sorted dictionary and bit-packed codes, whichever is smaller |
+//!
+//! # Invariants
+//! * ST-9: [`ColumnSegment::read`] checks every table against the payload, so look-ups index freely; what strings
+//!   and tagged values hold is checked when they are decoded.
+//!
+//! # On disk
+//! Page of kind node column or relationship column; payload:
+//!
+//! | offset | size | field |
+//! | --- | --- | --- |
+//! | 0 | 1 | type: 1 boolean, 2 integer, 3 float, 4 string, 5 bytes, 6 date, 7 local time, 8 tagged |
+//! | 1 | 1 | presence: 0 all, 1 bitmap, 2 list of offsets |
+//! | 2 | 1 | strings: 0 front-coded, 1 dictionary |
+//! | 3 | 1 | zero |
+//! | 4 | 4 | number of values |
+//! | 8 | 8 | first id |
+//! | 16 | 4 | ids covered, at most 65,536 |
+//! | 20 | 4 | offset of the values |
+//! | 24 | 8 | zero |
+//! | 32 | | presence: words of 8 bytes, then the rank of each word's first bit, 2 bytes each; or offsets of the ids that have a value, 2 bytes each |
+//! | | | values |
+//!
+//! Integers: per block smallest value (8), offset of its differences behind the block table (4), width (1), zero (3).
+//! Dictionary: number of entries (4), width of codes (1), zero (3), offset of the codes (4), zero (4), front-coded
+//! entries, codes.
+
+use super::bits;
+use super::front_coding::{self, Text, TextRef};
+use crate::bytes::{Decoded, Malformed, Reader};
+use crate::value::PropertyValue;
+use crate::value::encode::{put_value, read_value};
+use graven_pagecache::PageRef;
+use std::borrow::Cow;
+use std::sync::Arc;
+
+pub(crate) const SPAN_MAX: u64 = 1 << 16;
+const HEADER_BYTES: usize = 32;
+const BLOCK: usize = 128;
+const BLOCK_BYTES: usize = 16;
+const DICTIONARY_HEAD: usize = 16;
+
+const PRESENCE_ALL: u8 = 0;
+const PRESENCE_BITMAP: u8 = 1;
+const PRESENCE_OFFSETS: u8 = 2;
+
+/// How the values of a segment are stored.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub(crate) enum ValueType {
+    Boolean = 1,
+    Integer = 2,
+    Float = 3,
+    String = 4,
+    Bytes = 5,
+    Date = 6,
+    LocalTime = 7,
+    Tagged = 8,
+}
+
+impl ValueType {
+    fn of(value: &PropertyValue) -> ValueType {
+        match value {
+            PropertyValue::Boolean(_) => ValueType::Boolean,
+            PropertyValue::Integer(_) => ValueType::Integer,
+            PropertyValue::Float(_) => ValueType::Float,
+            PropertyValue::String(_) => ValueType::String,
+            PropertyValue::Bytes(_) => ValueType::Bytes,
+            PropertyValue::Date(_) => ValueType::Date,
+            PropertyValue::LocalTime(_) => ValueType::LocalTime,
+            _ => ValueType::Tagged,
+        }
+    }
+
+    fn from_u8(raw: u8) -> Decoded<ValueType> {
+        use ValueType::{Boolean, Bytes, Date, Float, Integer, LocalTime, String, Tagged};
+        [
+            Boolean, Integer, Float, String, Bytes, Date, LocalTime, Tagged,
+        ]
+        .into_iter()
+        .find(|known| *known as u8 == raw)
+        .ok_or_else(|| Malformed(format!("unknown column type {raw}")))
+    }
+}
+
+/// A value to be written, or the chain that holds it.
+#[derive(Clone, Debug)]
+pub(crate) enum Cell {
+    Value(PropertyValue),
+    /// The type the value has and its bytes' chain.
+    Overflow(ValueType, PageRef),
+}
+
+impl Cell {
+    fn value_type(&self) -> ValueType {
+        match self {
+            Cell::Value(value) => ValueType::of(value),
+            Cell::Overflow(value_type, _) => *value_type,
+        }
+    }
+}
+
+/// The bytes and type under which `value` would go to a chain of its own: untagged for text and bytes.
+pub(crate) fn long_bytes(value: &PropertyValue) -> (ValueType, Cow<'_, [u8]>) {
+    match value {
+        PropertyValue::String(text) => (ValueType::String, Cow::Borrowed(text.as_bytes())),
+        PropertyValue::Bytes(bytes) => (ValueType::Bytes, Cow::Borrowed(bytes)),
+        other => {
+            let mut out = Vec::new();
+            put_value(&mut out, other);
+            (ValueType::Tagged, Cow::Owned(out))
+        }
+    }
+}
+
+/// Encodes `cells` (ascending ids, not empty, within a span of [`SPAN_MAX`]); `None` if chains of different types
+/// meet, which then need segments of their own.
+pub(crate) fn encode(cells: &[(u64, Cell)]) -> Option<Vec<u8>> {
+    let first = cells[0].0;
+    let span = cells[cells.len() - 1].0 - first + 1;
+    assert!(span <= SPAN_MAX, "ST-9: a segment spans {span} ids");
+    let value_type = common_type(cells)?;
+    let mut out = vec![0; HEADER_BYTES];
+    out[0] = value_type as u8;
+    out[1] = put_presence(cells, first, span, &mut out);
+    let values = out.len() as u32;
+    out[4..8].copy_from_slice(&(cells.len() as u32).to_le_bytes());
+    out[8..16].copy_from_slice(&first.to_le_bytes());
+    out[16..20].copy_from_slice(&(span as u32).to_le_bytes());
+    out[20..24].copy_from_slice(&values.to_le_bytes());
+    match value_type {
+        ValueType::Boolean => {
+            let bits = cells.iter().map(|(_, cell)| {
+                u64::from(matches!(cell, Cell::Value(PropertyValue::Boolean(true))))
+            });
+            bits::pack(bits, 1, &mut out);
+        }
+        ValueType::Float => {
+            for (_, cell) in cells {
+                if let Cell::Value(PropertyValue::Float(value)) = cell {
+                    out.extend_from_slice(&value.to_le_bytes());
+                }
+            }
+        }
+        ValueType::Integer | ValueType::Date | ValueType::LocalTime => {
+            let integers: Vec<i64> = cells.iter().filter_map(|(_, cell)| integer(cell)).collect();
+            put_integers(&integers, &mut out);
+        }
+        ValueType::String | ValueType::Bytes | ValueType::Tagged => {
+            out[2] = put_texts(cells, value_type, &mut out);
+        }
+    }
+    Some(out)
+}
+
+fn common_type(cells: &[(u64, Cell)]) -> Option<ValueType> {
+    let first = cells[0].1.value_type();
+    if cells.iter().all(|(_, cell)| cell.value_type() == first) {
+        return Some(first);
+    }
+    // Chains of text hold it untagged and cannot join tagged values.
+    let untagged =
+        |cell: &Cell| matches!(cell, Cell::Overflow(kind, _) if *kind != ValueType::Tagged);
+    (!cells.iter().any(|(_, cell)| untagged(cell))).then_some(ValueType::Tagged)
+}
+
+fn integer(cell: &Cell) -> Option<i64> {
+    match cell {
+        Cell::Value(
+            PropertyValue::Integer(value)
+            | PropertyValue::Date(value)
+            | PropertyValue::LocalTime(value),
+        ) => Some(*value),
+        _ => None,
+    }
+}
+
+fn put_presence(cells: &[(u64, Cell)], first: u64, span: u64, out: &mut Vec<u8>) -> u8 {
+    if cells.len() as u64 == span {
+        return PRESENCE_ALL;
+    }
+    let offsets = cells.iter().map(|(id, _)| (id - first) as u16);
+    let words = span.div_ceil(64) as usize;
+    if cells.len() * 2 <= words * 10 {
+        offsets.for_each(|offset| out.extend_from_slice(&offset.to_le_bytes()));
+        return PRESENCE_OFFSETS;
+    }
+    let mut bitmap = vec![0u64; words];
+    offsets.for_each(|offset| bitmap[usize::from(offset) / 64] |= 1 << (offset % 64));
+    bitmap
+        .iter()
+        .for_each(|word| out.extend_from_slice(&word.to_le_bytes()));
+    let mut rank = 0u32;
+    for word in bitmap {
+        out.extend_from_slice(&(rank as u16).to_le_bytes());
+        rank += word.count_ones();
+    }
+    PRESENCE_BITMAP
+}
+
+fn put_integers(values: &[i64], out: &mut Vec<u8>) {
+    let mut packed = Vec::new();
+    for block in values.chunks(BLOCK) {
+        let low = *block.iter().min().expect("chunks are not empty");
+        let high = *block.iter().max().expect("chunks are not empty");
+        let width = bits::width_of(high.wrapping_sub(low) as u64);
+        out.extend_from_slice(&low.to_le_bytes());
+        out.extend_from_slice(&(packed.len() as u32).to_le_bytes());
+        out.extend_from_slice(&[width, 0, 0, 0]);
+        bits::pack(
+            block.iter().map(|value| value.wrapping_sub(low) as u64),
+            width,
+            &mut packed,
+        );
+    }
+    out.extend_from_slice(&packed);
+}
+
+fn put_texts(cells: &[(u64, Cell)], value_type: ValueType, out: &mut Vec<u8>) -> u8 {
+    let bytes: Vec<Result<Cow<'_, [u8]>, PageRef>> = cells
+        .iter()
+        .map(|(_, cell)| match cell {
+            Cell::Overflow(_, head) => Err(*head),
+            Cell::Value(PropertyValue::String(text)) if value_type == ValueType::String => {
+                Ok(Cow::Borrowed(text.as_bytes()))
+            }
+            Cell::Value(PropertyValue::Bytes(bytes)) if value_type == ValueType::Bytes => {
+                Ok(Cow::Borrowed(&**bytes))
+            }
+            Cell::Value(value) => {
+                let mut tagged = Vec::new();
+                put_value(&mut tagged, value);
+                Ok(Cow::Owned(tagged))
+            }
+        })
+        .collect();
+    let start = out.len();
+    front_coding::write(
+        bytes.iter().map(|text| match text {
+            Ok(text) => TextRef::Here(text),
+            Err(head) => TextRef::Overflow(*head),
+        }),
+        out,
+    );
+    let plain = out.len() - start;
+    let Ok(mut distinct) = bytes
+        .iter()
+        .map(Result::as_ref)
+        .collect::<Result<Vec<_>, _>>()
+    else {
+        return 0;
+    };
+    let texts = distinct.clone();
+    distinct.sort_unstable();
+    distinct.dedup();
+    if distinct.len() * 2 > texts.len() {
+        return 0;
+    }
+    let width = bits::width_of(distinct.len() as u64 - 1);
+    let mut dictionary = Vec::new();
+    dictionary.extend_from_slice(&(distinct.len() as u32).to_le_bytes());
+    dictionary.extend_from_slice(&[width, 0, 0, 0]);
+    dictionary.extend_from_slice(&[0; 8]);
+    front_coding::write(
+        distinct.iter().map(|text| TextRef::Here(text)),
+        &mut dictionary,
+    );
+    let codes = dictionary.len() as u32;
+    dictionary[8..12].copy_from_slice(&codes.to_le_bytes());
+    let code = |text| {
+        distinct
+            .binary_search(text)
+            .expect("every text is in the dictionary") as u64
+    };
+    bits::pack(texts.iter().map(code), width, &mut dictionary);
+    if dictionary.len() >= plain {
+        return 0;
+    }
+    out.truncate(start);
+    out.extend_from_slice(&dictionary);
+    1
+}
+
+/// A value as found: there, or in a chain.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) enum Stored {
+    Value(PropertyValue),
+    Overflow(PageRef),
+}
+
+/// A segment whose tables were checked.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ColumnSegment<'a> {
+    bytes: &'a [u8],
+    value_type: ValueType,
+    presence: u8,
+    dictionary: bool,
+    count: usize,
+    first: u64,
+    span: u64,
+    values: &'a [u8],
+}
+
+impl<'a> ColumnSegment<'a> {
+    pub(crate) fn read(bytes: &'a [u8]) -> Decoded<ColumnSegment<'a>> {
+        let mut reader = Reader::new(bytes);
+        let value_type = ValueType::from_u8(reader.u8()?)?;
+        let (presence, dictionary, _) = (reader.u8()?, reader.u8()?, reader.u8()?);
+        let (count, first) = (reader.u32()? as usize, reader.u64()?);
+        let (span, values) = (u64::from(reader.u32()?), reader.u32()? as usize);
+        let words = span.div_ceil(64) as usize;
+        let presence_bytes = match presence {
+            PRESENCE_ALL if count as u64 == span => 0,
+            PRESENCE_BITMAP => words * 10,
+            PRESENCE_OFFSETS => count * 2,
+            _ => {
+                return Err(Malformed(format!(
+                    "presence {presence} of {count} values for {span} ids"
+                )));
+            }
+        };
+        let fits = span <= SPAN_MAX
+            && count as u64 <= span
+            && first.checked_add(span).is_some()
+            && HEADER_BYTES + presence_bytes <= values
+            && values <= bytes.len()
+            && dictionary <= 1;
+        if !fits {
+            return Err(Malformed(format!(
+                "{count} values for {span} ids in {} bytes",
+                bytes.len()
+            )));
+        }
+        let segment = ColumnSegment {
+            bytes,
+            value_type,
+            presence,
+            dictionary: dictionary == 1,
+            count,
+            first,
+            span,
+            values: &bytes[values..],
+        };
+        segment.check_values()?;
+        Ok(segment)
+    }
+
+    /// Checks that fixed-width values are all there.
+    fn check_values(&self) -> Decoded<()> {
+        let wanted = match self.value_type {
+            ValueType::Boolean => self.count.div_ceil(8),
+            ValueType::Float => self.count * 8,
+            ValueType::Integer | ValueType::Date | ValueType::LocalTime => {
+                self.count.div_ceil(BLOCK) * BLOCK_BYTES
+            }
+            ValueType::String | ValueType::Bytes | ValueType::Tagged if self.dictionary => {
+                DICTIONARY_HEAD
+            }
+            ValueType::String | ValueType::Bytes | ValueType::Tagged => 0,
+        };
+        if wanted <= self.values.len() {
+            return Ok(());
+        }
+        Err(Malformed(format!(
+            "{} values in {} bytes",
+            self.count,
+            self.values.len()
+        )))
+    }
+
+    pub(crate) fn first(&self) -> u64 {
+        self.first
+    }
+
+    pub(crate) fn end(&self) -> u64 {
+        self.first + self.span
+    }
+
+    pub(crate) fn count(&self) -> usize {
+        self.count
+    }
+
+    fn u16_at(&self, at: usize) -> u16 {
+        u16::from_le_bytes([self.bytes[at], self.bytes[at + 1]])
+    }
+
+    fn word(&self, index: usize) -> u64 {
+        let at = HEADER_BYTES + index * 8;
+        u64::from_le_bytes(self.bytes[at..at + 8].try_into().expect("eight bytes"))
+    }
+
+    /// Rank of the value of `id`, if it has one.
+    #[inline]
+    pub(crate) fn rank(&self, id: u64) -> Option<usize> {
+        let offset = id.wrapping_sub(self.first);
+        if offset >= self.span {
+            return None;
+        }
+        let rank = match self.presence {
+            PRESENCE_ALL => offset as usize,
+            PRESENCE_BITMAP => {
+                let (index, bit) = ((offset / 64) as usize, 1u64 << (offset % 64));
+                let word = self.word(index);
+                if word & bit == 0 {
+                    return None;
+                }
+                let ranks = HEADER_BYTES + self.span.div_ceil(64) as usize * 8;
+                let before = usize::from(self.u16_at(ranks + index * 2));
+                before + (word & (bit - 1)).count_ones() as usize
+            }
+            _ => {
+                let (mut low, mut high) = (0, self.count);
+                while low < high {
+                    let middle = low.midpoint(high);
+                    if u64::from(self.u16_at(HEADER_BYTES + middle * 2)) < offset {
+                        low = middle + 1;
+                    } else {
+                        high = middle;
+                    }
+                }
+                if low == self.count || u64::from(self.u16_at(HEADER_BYTES + low * 2)) != offset {
+                    return None;
+                }
+                low
+            }
+        };
+        Some(rank)
+    }
+
+    /// Ids with a value, ascending.
+    pub(crate) fn ids(&self) -> impl Iterator<Item = u64> + '_ {
+        (self.first..self.end()).filter(|id| self.rank(*id).is_some())
+    }
+
+    /// Whether the values are integers, so that [`ColumnSegment::integer`] gives them.
+    pub(crate) fn is_integer(&self) -> bool {
+        self.value_type == ValueType::Integer
+    }
+
+    /// The value of `rank` in a segment of integers, dates or local times.
+    #[inline]
+    pub(crate) fn integer(&self, rank: usize) -> Decoded<i64> {
+        if rank >= self.count {
+            return Err(Malformed(format!("value {rank} of {}", self.count)));
+        }
+        let table = self.count.div_ceil(BLOCK) * BLOCK_BYTES;
+        let block = &self.values[rank / BLOCK * BLOCK_BYTES..][..BLOCK_BYTES];
+        let low = i64::from_le_bytes(block[..8].try_into().expect("eight bytes"));
+        let offset = u32::from_le_bytes(block[8..12].try_into().expect("four bytes")) as usize;
+        let width = block[12];
+        let start = table.saturating_add(offset);
+        let in_block = (self.count - rank / BLOCK * BLOCK).min(BLOCK);
+        if width > 64
+            || start.saturating_add(bits::packed_bytes(in_block, width)) > self.values.len()
+        {
+            return Err(Malformed(format!(
+                "block of width {width} at {start} of {}",
+                self.values.len()
+            )));
+        }
+        Ok(low.wrapping_add(bits::field(&self.values[start..], rank % BLOCK, width) as i64))
+    }
+
+    /// The value of `rank`.
+    pub(crate) fn value(&self, rank: usize) -> Decoded<Stored> {
+        if rank >= self.count {
+            return Err(Malformed(format!("value {rank} of {}", self.count)));
+        }
+        let value = match self.value_type {
+            ValueType::Boolean => PropertyValue::Boolean(bits::field(self.values, rank, 1) == 1),
+            ValueType::Float => {
+                let bytes = &self.values[rank * 8..rank * 8 + 8];
+                PropertyValue::Float(f64::from_le_bytes(bytes.try_into().expect("eight bytes")))
+            }
+            ValueType::Integer => PropertyValue::Integer(self.integer(rank)?),
+            ValueType::Date => PropertyValue::Date(self.integer(rank)?),
+            ValueType::LocalTime => PropertyValue::LocalTime(self.integer(rank)?),
+            ValueType::String | ValueType::Bytes | ValueType::Tagged => match self.text(rank)? {
+                Text::Overflow(head) => return Ok(Stored::Overflow(head)),
+                Text::Here(bytes) => self.long_value(&bytes)?,
+            },
+        };
+        Ok(Stored::Value(value))
+    }
+
+    /// The value whose bytes stand in a chain or a text area.
+    pub(crate) fn long_value(&self, bytes: &[u8]) -> Decoded<PropertyValue> {
+        match self.value_type {
+            ValueType::String => match std::str::from_utf8(bytes) {
+                Ok(text) => Ok(PropertyValue::String(Arc::from(text))),
+                Err(error) => Err(Malformed(format!("text is not UTF-8: {error}"))),
+            },
+            ValueType::Bytes => Ok(PropertyValue::Bytes(Arc::from(bytes))),
+            _ => {
+                let mut reader = Reader::new(bytes);
+                let value = read_value(&mut reader)?;
+                match reader.remaining() {
+                    0 => Ok(value),
+                    left => Err(Malformed(format!("{left} bytes behind a value"))),
+                }
+            }
+        }
+    }
+
+    fn text(&self, rank: usize) -> Decoded<Text> {
+        if !self.dictionary {
+            return front_coding::read(self.values, self.count, rank);
+        }
+        let mut reader = Reader::new(self.values);
+        let (distinct, width) = (reader.u32()? as usize, reader.u8()?);
+        reader.take(3)?;
+        let codes = reader.u32()? as usize;
+        let end = codes.saturating_add(bits::packed_bytes(self.count, width.min(64)));
+        if width > 32 || codes < DICTIONARY_HEAD || end > self.values.len() {
+            return Err(Malformed(format!(
+                "codes of width {width} at {codes} of {}",
+                self.values.len()
+            )));
+        }
+        let code = bits::field(&self.values[codes..], rank, width) as usize;
+        front_coding::read(&self.values[DICTIONARY_HEAD..codes], distinct, code)
+    }
+}

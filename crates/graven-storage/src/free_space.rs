@@ -1,0 +1,200 @@
+//! Which units of the file nobody uses: extents, allocation, coalescing.
+//!
+//! # How it works
+//! Free extents are kept sorted by position, neighbours merged. [`FreeSpace::allocate`] takes the smallest
+//! extent that fits (the first one among equals) and returns the rest; with none, the file grows. Stored
+//! as a chain of pages at each checkpoint.
+//!
+//! # Deviations
+//! Extents of any number of units instead of buddies: pages need no alignment beyond 4 KiB, so a page of class
+//! `c` does not have to start at a multiple of its size and nothing is lost to padding.
+//!
+//! # Invariants
+//! * ST-4: extents ascend, do not touch, are not empty and lie within the file.
+//!
+//! # On disk
+//! varint count, then per extent varint gap to the end of the one before and varint length, in units.
+
+use crate::bytes::{Decoded, Malformed, Reader, put_varint};
+use graven_pagecache::SizeClass;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A run of units.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Extent {
+    /// First unit.
+    pub unit: u64,
+    /// Number of units.
+    pub units: u64,
+}
+
+/// The free extents of a file.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct FreeSpace {
+    by_unit: BTreeMap<u64, u64>,
+    by_length: BTreeSet<(u64, u64)>,
+    end: u64,
+}
+
+impl FreeSpace {
+    /// A file of `end` units, none free.
+    #[must_use]
+    pub fn new(end: u64) -> FreeSpace {
+        FreeSpace {
+            end,
+            ..FreeSpace::default()
+        }
+    }
+
+    /// Length of the file in units.
+    #[must_use]
+    pub fn end(&self) -> u64 {
+        self.end
+    }
+
+    /// Free units.
+    #[must_use]
+    pub fn free_units(&self) -> u64 {
+        self.by_unit.values().sum()
+    }
+
+    /// The free extents, ascending.
+    pub fn extents(&self) -> impl Iterator<Item = Extent> + '_ {
+        self.by_unit.iter().map(|(unit, units)| Extent {
+            unit: *unit,
+            units: *units,
+        })
+    }
+
+    /// Takes room for a page of `class`, growing the file if no extent fits; the first unit.
+    pub fn allocate(&mut self, class: SizeClass) -> u64 {
+        let wanted = class.units();
+        let found = self.by_length.range((wanted, 0)..).next().copied();
+        let Some((units, unit)) = found else {
+            let unit = self.end;
+            self.end += wanted;
+            return unit;
+        };
+        self.remove(unit, units);
+        if units > wanted {
+            self.insert(unit + wanted, units - wanted);
+        }
+        unit
+    }
+
+    /// Gives an extent back.
+    ///
+    /// # Panics
+    /// ST-4: if part of it is free already or lies behind the end of the file.
+    pub fn free(&mut self, extent: Extent) {
+        let Extent {
+            mut unit,
+            mut units,
+        } = extent;
+        assert!(
+            units > 0 && unit + units <= self.end,
+            "ST-4: {extent:?} within {} units",
+            self.end
+        );
+        if let Some((&before, &length)) = self.by_unit.range(..=unit).next_back() {
+            assert!(before + length <= unit, "ST-4: {extent:?} is free already");
+            if before + length == unit {
+                self.remove(before, length);
+                (unit, units) = (before, length + units);
+            }
+        }
+        if let Some((&after, &length)) = self.by_unit.range(unit..).next() {
+            assert!(unit + units <= after, "ST-4: {extent:?} is free already");
+            if unit + units == after {
+                self.remove(after, length);
+                units += length;
+            }
+        }
+        self.insert(unit, units);
+    }
+
+    fn insert(&mut self, unit: u64, units: u64) {
+        self.by_unit.insert(unit, units);
+        self.by_length.insert((units, unit));
+    }
+
+    fn remove(&mut self, unit: u64, units: u64) {
+        self.by_unit.remove(&unit);
+        self.by_length.remove(&(units, unit));
+    }
+
+    pub(crate) fn encode(&self) -> Vec<u8> {
+        let mut out = Vec::new();
+        put_varint(&mut out, self.by_unit.len() as u64);
+        let mut behind = 0;
+        for extent in self.extents() {
+            put_varint(&mut out, extent.unit - behind);
+            put_varint(&mut out, extent.units);
+            behind = extent.unit + extent.units;
+        }
+        out
+    }
+
+    pub(crate) fn decode(bytes: &[u8], end: u64) -> Decoded<FreeSpace> {
+        let mut reader = Reader::new(bytes);
+        let mut space = FreeSpace::new(end);
+        let mut behind = 0u64;
+        for index in 0..reader.varint()? {
+            let (gap, units) = (reader.varint()?, reader.varint()?);
+            let unit = behind.checked_add(gap);
+            let next = unit
+                .and_then(|unit| unit.checked_add(units))
+                .filter(|next| *next <= end);
+            match (unit, next) {
+                (Some(unit), Some(next)) if units > 0 && (gap > 0 || index == 0) => {
+                    space.insert(unit, units);
+                    behind = next;
+                }
+                _ => {
+                    return Err(Malformed(format!(
+                        "free extent {index} is out of order or range"
+                    )));
+                }
+            }
+        }
+        Ok(space)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// Goal: allocation and freeing agree with a map of units, and the stored form comes back.
+        #[test]
+        fn agrees_with_a_map_of_units(steps in proptest::collection::vec((any::<bool>(), 0u8..5, any::<prop::sample::Index>()), 1..120)) {
+            let mut space = FreeSpace::new(17);
+            let mut used: Vec<Extent> = Vec::new();
+            for (allocate, class, which) in steps {
+                if allocate || used.is_empty() {
+                    let class = SizeClass::new(class).unwrap();
+                    let extent = Extent { unit: space.allocate(class), units: class.units() };
+                    for other in &used {
+                        prop_assert!(extent.unit + extent.units <= other.unit || other.unit + other.units <= extent.unit);
+                    }
+                    used.push(extent);
+                } else {
+                    space.free(used.swap_remove(which.index(used.len())));
+                }
+                let free: Vec<Extent> = space.extents().collect();
+                prop_assert!(free.windows(2).all(|pair| pair[0].unit + pair[0].units < pair[1].unit), "ST-4");
+                let used_units: u64 = used.iter().map(|extent| extent.units).sum();
+                prop_assert_eq!(used_units + space.free_units() + 17, space.end());
+                prop_assert_eq!(FreeSpace::decode(&space.encode(), space.end()), Ok(space.clone()));
+            }
+        }
+
+        /// Goal: damaged bytes are refused or describe valid extents.
+        #[test]
+        fn arbitrary_bytes_do_not_panic(bytes: Vec<u8>, end: u64) {
+            let _ = FreeSpace::decode(&bytes, end);
+        }
+    }
+}

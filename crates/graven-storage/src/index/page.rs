@@ -1,0 +1,219 @@
+//! One page of an index: sorted keys, each stored as what differs from the one before.
+//!
+//! # On disk
+//! Page of kind index leaf or index inner, at most 8 KiB; payload:
+//!
+//! | offset | size | field |
+//! | --- | --- | --- |
+//! | 0 | 4 | level, 0 for leaves |
+//! | 4 | 4 | number of entries |
+//! | 8 | 2 each | offset of every 16th entry |
+//! | | | entries: varint bytes shared with the key before (0 at every 16th), varint bytes that follow, those; then leaf: varint node id, inner: child page (8) |
+//!
+//! The key of an inner entry is above all keys of the children before it and not above any key of its own child;
+//! the first one is empty.
+
+use crate::bytes::{Decoded, Malformed, Reader, put_varint};
+use graven_pagecache::SizeClass;
+
+/// Largest payload: 8 KiB pages.
+pub(crate) const PAGE_BYTES: usize =
+    SizeClass::MIN.bytes() * 2 - graven_pagecache::page::HEADER_BYTES;
+const HEAD_BYTES: usize = 8;
+const RESTART: usize = 16;
+
+/// A page while it is filled.
+#[derive(Debug, Default)]
+pub(crate) struct PageBuilder {
+    entries: Vec<u8>,
+    restarts: Vec<usize>,
+    count: usize,
+    last: Vec<u8>,
+}
+
+impl PageBuilder {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    pub(crate) fn last_key(&self) -> &[u8] {
+        &self.last
+    }
+
+    /// Adds an entry unless the page is too full for it.
+    pub(crate) fn push(&mut self, key: &[u8], value: u64, level: u32) -> bool {
+        let restart = self.count.is_multiple_of(RESTART);
+        let shared = match restart {
+            true => 0,
+            false => self
+                .last
+                .iter()
+                .zip(key)
+                .take_while(|(a, b)| a == b)
+                .count(),
+        };
+        let worst = key.len() - shared + 3 + 3 + 10;
+        let tables = HEAD_BYTES + (self.restarts.len() + 1) * 2;
+        if tables + self.entries.len() + worst > PAGE_BYTES {
+            return false;
+        }
+        if restart {
+            self.restarts.push(self.entries.len());
+        }
+        put_varint(&mut self.entries, shared as u64);
+        put_varint(&mut self.entries, (key.len() - shared) as u64);
+        self.entries.extend_from_slice(&key[shared..]);
+        if level == 0 {
+            put_varint(&mut self.entries, value);
+        } else {
+            self.entries.extend_from_slice(&value.to_le_bytes());
+        }
+        self.count += 1;
+        self.last.clear();
+        self.last.extend_from_slice(key);
+        true
+    }
+
+    /// The payload; the builder is empty afterwards.
+    pub(crate) fn finish(&mut self, level: u32) -> Vec<u8> {
+        let mut out = Vec::with_capacity(PAGE_BYTES);
+        out.extend_from_slice(&level.to_le_bytes());
+        out.extend_from_slice(&(self.count as u32).to_le_bytes());
+        let entries = HEAD_BYTES + self.restarts.len() * 2;
+        for restart in &self.restarts {
+            out.extend_from_slice(&((entries + restart) as u16).to_le_bytes());
+        }
+        out.extend_from_slice(&self.entries);
+        *self = PageBuilder::default();
+        out
+    }
+}
+
+/// A page to be searched.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct IndexPage<'a> {
+    bytes: &'a [u8],
+    level: u32,
+    count: usize,
+}
+
+impl<'a> IndexPage<'a> {
+    pub(crate) fn read(bytes: &'a [u8], level: u32) -> Decoded<IndexPage<'a>> {
+        let mut reader = Reader::new(bytes);
+        let (found, count) = (reader.u32()?, reader.u32()? as usize);
+        if found != level || count > bytes.len() {
+            return Err(Malformed(format!(
+                "level {found} with {count} entries, expected level {level}"
+            )));
+        }
+        reader.take(count.div_ceil(RESTART) * 2)?;
+        Ok(IndexPage {
+            bytes,
+            level,
+            count,
+        })
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.count
+    }
+
+    /// Index of the last restart whose key is below `key`, or 0.
+    fn restart_before(&self, key: &[u8]) -> Decoded<usize> {
+        let (mut low, mut high) = (0, self.count.div_ceil(RESTART));
+        while low < high {
+            let middle = low.midpoint(high);
+            let mut reader = self.restart(middle)?;
+            reader.varint()?;
+            let length = reader.length()?;
+            if reader.take(length)? < key {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        Ok(low.saturating_sub(1))
+    }
+
+    fn restart(&self, index: usize) -> Decoded<Reader<'a>> {
+        let offset = Reader::starting_at(self.bytes, HEAD_BYTES + index * 2).u16()?;
+        Ok(Reader::starting_at(self.bytes, usize::from(offset)))
+    }
+
+    /// Calls `visit` with position, key and value of the entries from about `from` on (never later than the first
+    /// entry not below it) until it returns `false`.
+    pub(crate) fn scan(
+        &self,
+        from: &[u8],
+        mut visit: impl FnMut(usize, &[u8], u64) -> Decoded<bool>,
+    ) -> Decoded<()> {
+        if self.count == 0 {
+            return Ok(());
+        }
+        let restart = self.restart_before(from)?;
+        let mut reader = self.restart(restart)?;
+        let mut key = Vec::new();
+        for index in restart * RESTART..self.count {
+            let shared = reader.varint()?;
+            if shared > key.len() as u64 {
+                return Err(Malformed(format!(
+                    "entry {index} shares {shared} bytes of {}",
+                    key.len()
+                )));
+            }
+            key.truncate(shared as usize);
+            let length = reader.length()?;
+            key.extend_from_slice(reader.take(length)?);
+            let value = if self.level == 0 {
+                reader.varint()?
+            } else {
+                reader.u64()?
+            };
+            if !visit(index, &key, value)? {
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// Goal: what was pushed is found from any key on.
+        #[test]
+        fn entries_come_back(mut keys in proptest::collection::vec("[a-c]{0,6}", 1..200), from in "[a-c]{0,6}", level in 0u32..2) {
+            keys.sort();
+            let mut builder = PageBuilder::default();
+            for (index, key) in keys.iter().enumerate() {
+                prop_assert!(builder.push(key.as_bytes(), index as u64 * 1000, level));
+            }
+            let bytes = builder.finish(level);
+            let page = IndexPage::read(&bytes, level).unwrap();
+            let mut found = Vec::new();
+            page.scan(from.as_bytes(), |index, key, value| {
+                assert_eq!((keys[index].as_bytes(), value), (key, index as u64 * 1000));
+                if key >= from.as_bytes() {
+                    found.push(index);
+                }
+                Ok(true)
+            }).unwrap();
+            let expected: Vec<usize> = (0..keys.len()).filter(|index| keys[*index] >= from).collect();
+            prop_assert_eq!(found, expected);
+        }
+
+        /// Goal: arbitrary bytes fail or decode, never panic.
+        #[test]
+        fn arbitrary_bytes_do_not_panic(mut bytes: Vec<u8>, count in 0u8..40) {
+            if bytes.len() >= 8 {
+                bytes[..8].copy_from_slice(&[0, 0, 0, 0, count, 0, 0, 0]);
+            }
+            if let Ok(page) = IndexPage::read(&bytes, 0) {
+                let _ = page.scan(b"abc", |_, _, _| Ok(true));
+            }
+        }
+    }
+}

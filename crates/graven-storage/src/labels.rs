@@ -1,0 +1,238 @@
+//! Which labels every node has: runs of nodes with one label set.
+//!
+//! # How it works
+//! Nodes are numbered by label set at load, so a few runs cover all of them. The runs are kept in memory, charged
+//! to the budget; a look-up is a bisection. On disk they are segments of the label store.
+//!
+//! # Invariants
+//! * ST-8: runs ascend and do not overlap; an id outside all runs is no node.
+//!
+//! # On disk
+//! Page of kind node column; payload: first id (8), number of runs (4), zero (4), then per run varint gap to the
+//! end of the run before, varint length, varint label set.
+
+use crate::bytes::{Decoded, Malformed, Reader, put_varint};
+use crate::ids::{LabelId, NodeId};
+use crate::{Error, Result};
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Nodes `first..first + count` have the labels of set `set`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct LabelRun {
+    pub(crate) first: u64,
+    pub(crate) count: u64,
+    pub(crate) set: u32,
+}
+
+impl LabelRun {
+    fn end(&self) -> u64 {
+        self.first + self.count
+    }
+}
+
+/// Bytes of a run in memory.
+pub(crate) const RUN_MEMORY_BYTES: u64 = size_of::<LabelRun>() as u64;
+/// Target payload of a segment of runs.
+pub(crate) const SEGMENT_BYTES: usize = 16 * 1024 - 64;
+/// Most bytes that a run takes on disk.
+const RUN_BYTES_MAX: usize = 25;
+
+/// All runs, ascending.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct LabelRuns {
+    runs: Vec<LabelRun>,
+}
+
+impl LabelRuns {
+    /// Appends nodes behind all others.
+    pub(crate) fn push(&mut self, run: LabelRun) {
+        assert!(
+            self.runs.last().is_none_or(|last| last.end() <= run.first),
+            "ST-8"
+        );
+        match self.runs.last_mut() {
+            Some(last) if last.end() == run.first && last.set == run.set => last.count += run.count,
+            _ if run.count > 0 => self.runs.push(run),
+            _ => {}
+        }
+    }
+
+    pub(crate) fn runs(&self) -> &[LabelRun] {
+        &self.runs
+    }
+
+    /// The label set of `node`, `None` if there is no such node.
+    #[inline]
+    pub(crate) fn set_of(&self, node: NodeId) -> Option<u32> {
+        let behind = self.runs.partition_point(|run| run.first <= node.0);
+        let run = self.runs.get(behind.checked_sub(1)?)?;
+        (node.0 < run.end()).then_some(run.set)
+    }
+
+    pub(crate) fn set_of_existing(&self, node: NodeId) -> Result<u32> {
+        let limit = self.runs.last().map_or(0, LabelRun::end);
+        self.set_of(node).ok_or(Error::NoSuchNode {
+            node: node.0,
+            limit,
+        })
+    }
+
+    /// Nodes whose label set `wanted` accepts.
+    pub(crate) fn ranges(&self, wanted: impl Fn(u32) -> bool) -> NodeRanges {
+        let mut ranges: Vec<Range<u64>> = Vec::new();
+        for run in self.runs.iter().filter(|run| wanted(run.set)) {
+            match ranges.last_mut() {
+                Some(last) if last.end == run.first => last.end = run.end(),
+                _ => ranges.push(run.first..run.end()),
+            }
+        }
+        NodeRanges {
+            ranges: ranges.into(),
+        }
+    }
+
+    /// Payloads of segments, each with its first id and the nodes it covers.
+    pub(crate) fn encode(&self) -> Vec<(u64, u64, Vec<u8>)> {
+        let mut segments = Vec::new();
+        let mut runs = self.runs.iter().peekable();
+        while let Some(first) = runs.peek().map(|run| run.first) {
+            let (mut count, mut nodes, mut behind) = (0u32, 0, first);
+            let mut out = first.to_le_bytes().to_vec();
+            out.extend_from_slice(&[0; 8]);
+            while let Some(run) = runs.next_if(|_| out.len() + RUN_BYTES_MAX <= SEGMENT_BYTES) {
+                put_varint(&mut out, run.first - behind);
+                put_varint(&mut out, run.count);
+                put_varint(&mut out, u64::from(run.set));
+                behind = run.end();
+                nodes += run.count;
+                count += 1;
+            }
+            out[8..12].copy_from_slice(&count.to_le_bytes());
+            segments.push((first, nodes, out));
+        }
+        segments
+    }
+
+    /// Appends the runs of a segment.
+    pub(crate) fn decode(&mut self, payload: &[u8], sets: usize) -> Decoded<()> {
+        let mut reader = Reader::new(payload);
+        let first = reader.u64()?;
+        let count = reader.u32()?;
+        reader.u32()?;
+        let mut behind = first;
+        for index in 0..count {
+            let (gap, count, set) = (reader.varint()?, reader.varint()?, reader.varint()?);
+            let first = behind.checked_add(gap);
+            let end = first.and_then(|first| first.checked_add(count));
+            let set = u32::try_from(set).ok().filter(|set| (*set as usize) < sets);
+            match (first, end, set) {
+                (Some(first), Some(end), Some(set))
+                    if count > 0 && self.runs.last().is_none_or(|last| last.end() <= first) =>
+                {
+                    behind = end;
+                    self.push(LabelRun { first, count, set });
+                }
+                _ => {
+                    return Err(Malformed(format!(
+                        "run {index} of labels is out of order or range"
+                    )));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Ascending disjoint ranges of node ids; cheap to clone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NodeRanges {
+    ranges: Arc<[Range<u64>]>,
+}
+
+impl Default for NodeRanges {
+    fn default() -> Self {
+        NodeRanges {
+            ranges: Arc::from([]),
+        }
+    }
+}
+
+impl NodeRanges {
+    /// The ranges.
+    #[must_use]
+    pub fn ranges(&self) -> &[Range<u64>] {
+        &self.ranges
+    }
+
+    /// Nodes in all ranges.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        self.ranges
+            .iter()
+            .map(|range| range.end - range.start)
+            .sum()
+    }
+
+    /// Whether a range holds `node`.
+    #[must_use]
+    #[inline]
+    pub fn contains(&self, node: NodeId) -> bool {
+        let behind = self.ranges.partition_point(|range| range.start <= node.0);
+        behind > 0 && node.0 < self.ranges[behind - 1].end
+    }
+
+    /// The nodes, ascending.
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = NodeId> + '_ {
+        self.ranges.iter().cloned().flatten().map(NodeId)
+    }
+}
+
+/// Sorts and deduplicates a label set.
+pub(crate) fn label_set(labels: &[LabelId]) -> Vec<LabelId> {
+    let mut set = labels.to_vec();
+    set.sort_unstable();
+    set.dedup();
+    set
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// Goal: runs come back from their segments; look-ups and ranges agree with a list of sets per node.
+        #[test]
+        fn runs_agree_with_a_list(steps in proptest::collection::vec((0u64..3, 1u64..5, 0u32..3), 0..2000)) {
+            let mut runs = LabelRuns::default();
+            let mut model: Vec<Option<u32>> = Vec::new();
+            for (gap, count, set) in steps {
+                model.extend((0..gap).map(|_| None));
+                runs.push(LabelRun { first: model.len() as u64, count, set });
+                model.extend((0..count).map(|_| Some(set)));
+            }
+            let mut decoded = LabelRuns::default();
+            for (_, _, payload) in runs.encode() {
+                decoded.decode(&payload, 3).unwrap();
+            }
+            prop_assert_eq!(&decoded, &runs);
+            for (node, set) in model.iter().enumerate() {
+                prop_assert_eq!(runs.set_of(NodeId(node as u64)), *set);
+            }
+            let ones: Vec<u64> = (0..model.len()).filter(|n| model[*n] == Some(1)).map(|n| n as u64).collect();
+            let ranges = runs.ranges(|set| set == 1);
+            prop_assert_eq!(ranges.iter().map(|node| node.0).collect::<Vec<_>>(), ones.clone());
+            prop_assert_eq!(ranges.count(), ones.len() as u64);
+            for node in 0..model.len() as u64 + 2 {
+                prop_assert_eq!(ranges.contains(NodeId(node)), ones.contains(&node));
+            }
+        }
+
+        /// Goal: arbitrary bytes are refused or give valid runs.
+        #[test]
+        fn arbitrary_bytes_do_not_panic(bytes: Vec<u8>) {
+            let _ = LabelRuns::default().decode(&bytes, 2);
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! The pages of one open file, read through the page cache.
+
+use crate::bytes::{Decoded, Malformed};
+use crate::{Error, Result};
+use graven_io::File;
+use graven_pagecache::page::HEADER_BYTES;
+use graven_pagecache::{Budget, FileId, PageCache, PageKind, PagePin, PageRef};
+use std::path::Path;
+use std::sync::Arc;
+
+/// One open file within a page cache; leaves the cache when dropped.
+#[derive(Debug)]
+pub(crate) struct Pages {
+    cache: Arc<PageCache>,
+    id: FileId,
+    file: Arc<dyn File>,
+}
+
+impl Pages {
+    pub(crate) fn open(file: Arc<dyn File>, cache: Arc<PageCache>) -> Result<Pages> {
+        let id = cache.add_file(file.clone())?;
+        Ok(Pages { cache, id, file })
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        self.file.path()
+    }
+
+    pub(crate) fn file(&self) -> &Arc<dyn File> {
+        &self.file
+    }
+
+    pub(crate) fn cache(&self) -> &Arc<PageCache> {
+        &self.cache
+    }
+
+    pub(crate) fn budget(&self) -> &Arc<Budget> {
+        self.cache.budget()
+    }
+
+    #[inline]
+    pub(crate) fn pin(&self, page: PageRef, kind: PageKind) -> Result<PagePin> {
+        Ok(self.cache.pin(self.id, page, kind)?)
+    }
+
+    pub(crate) fn prefetch(&self, pages: &[PageRef], kind: PageKind) {
+        self.cache.prefetch(self.id, pages, kind);
+    }
+
+    /// Turns what a decoder found into an error that names file and page.
+    pub(crate) fn checked<T>(
+        &self,
+        page: PageRef,
+        kind: PageKind,
+        decoded: Decoded<T>,
+    ) -> Result<T> {
+        decoded.map_err(|Malformed(what)| Error::Damaged {
+            path: self.path().to_path_buf(),
+            page,
+            kind: kind.name(),
+            what,
+        })
+    }
+
+    /// A page reference read from a page, checked to lie inside what references can name.
+    pub(crate) fn reference(raw: u64) -> Decoded<PageRef> {
+        PageRef::from_raw(raw)
+            .ok_or_else(|| Malformed(format!("page reference {raw:#018x} is malformed")))
+    }
+}
+
+/// The payload of a pinned page together with the zero bytes behind it: room for reading ahead.
+#[inline]
+pub(crate) fn padded_payload(pin: &PagePin) -> &[u8] {
+    &pin.page()[HEADER_BYTES..]
+}
+
+impl Drop for Pages {
+    fn drop(&mut self) {
+        // A page may still be pinned by a value that outlives the store; the cache then keeps the file.
+        let _ = self.cache.remove_file(self.id);
+    }
+}

@@ -1,0 +1,331 @@
+//! The two superblocks: what makes a file a Graven database and where everything else begins.
+//!
+//! # How it works
+//! Both are 4 KiB pages, 64 KiB apart, written alternately by checkpoints; the valid one with the larger
+//! checkpoint number wins ([`read`]). Each alone is a complete recovery point. Bulk writing writes both.
+//!
+//! # Invariants
+//! * ST-3: a file that is empty, foreign, of another format or cut off is refused with its reason and not
+//!   written to.
+//!
+//! # On disk
+//! Page header, then:
+//!
+//! | offset | size | field |
+//! | --- | --- | --- |
+//! | 0 | 8 | magic `GRAVEN\x1a\n` |
+//! | 8 | 4 | format number, 0 |
+//! | 12 | 4 | bytes of a unit, 4096 |
+//! | 16 | 16 | UUID of the store |
+//! | 32 | 8 | compatible features |
+//! | 40 | 8 | read-only compatible features |
+//! | 48 | 8 | incompatible features |
+//! | 56 | 8 | checkpoint number |
+//! | 64 | 8 | log generation |
+//! | 72 | 8 | log position from which recovery reads |
+//! | 80 | 8 | log end at the last clean close, 0 if none |
+//! | 88 | 8 | length of the file in units |
+//! | 96 | 8 | catalogue (head of a chain) |
+//! | 104 | 8 | segment directory (root), 0 if there are no segments |
+//! | 112 | 8 | free space (head of a chain) |
+//! | 120 | 8 | reserved, zero |
+
+use crate::bytes::{Decoded, Malformed, Reader};
+use crate::{Error, Result};
+use graven_io::{AlignedBuffer, File};
+use graven_pagecache::page::{self, HEADER_BYTES};
+use graven_pagecache::{PageKind, PageRef, SizeClass, UNIT_BYTES};
+use std::path::Path;
+
+pub(crate) const MAGIC: [u8; 8] = *b"GRAVEN\x1a\n";
+/// The format number of this build.
+pub const FORMAT: u32 = 0;
+/// Unit of the second superblock, 64 KiB behind the first.
+pub(crate) const SECOND_UNIT: u64 = 16;
+const PAYLOAD_BYTES: usize = 128;
+/// Incompatible features that this build understands: none so far.
+const KNOWN_INCOMPATIBLE: u64 = 0;
+
+/// Whether `unit` holds a superblock.
+pub(crate) fn is_superblock_unit(unit: u64) -> bool {
+    unit == 0 || unit == SECOND_UNIT
+}
+
+/// Feature bits; unknown ones mean: ignore, open read-only, refuse.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Features {
+    /// May be ignored.
+    pub compatible: u64,
+    /// The file may be read but not written.
+    pub read_only_compatible: u64,
+    /// The file may not be opened.
+    pub incompatible: u64,
+}
+
+/// Where recovery starts in the log; all zero without a log.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct LogPosition {
+    /// Which log.
+    pub generation: u64,
+    /// First byte that recovery reads.
+    pub position: u64,
+    /// End of the log at the last clean close, 0 if it was not closed cleanly.
+    pub clean_end: u64,
+}
+
+/// A superblock.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Superblock {
+    /// Identity of the store.
+    pub uuid: [u8; 16],
+    /// What the file needs to be understood.
+    pub features: Features,
+    /// Number of the checkpoint that wrote this superblock.
+    pub checkpoint: u64,
+    /// Position in the log.
+    pub log: LogPosition,
+    /// Length of the file in units of 4 KiB.
+    pub file_units: u64,
+    /// Head of the catalogue's chain.
+    pub catalogue: PageRef,
+    /// Root of the segment directory.
+    pub directory: Option<PageRef>,
+    /// Head of the free space's chain.
+    pub free_space: PageRef,
+}
+
+/// Which superblock.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Slot {
+    /// At the start of the file.
+    First,
+    /// 64 KiB behind.
+    Second,
+}
+
+impl Slot {
+    fn page(self) -> PageRef {
+        let unit = match self {
+            Slot::First => 0,
+            Slot::Second => SECOND_UNIT,
+        };
+        PageRef::new(SizeClass::MIN, unit)
+    }
+}
+
+/// What opening found: the superblock to use and the state of the other.
+#[derive(Clone, Debug)]
+pub struct Found {
+    /// The newer valid one.
+    pub superblock: Superblock,
+    /// Where it lies.
+    pub slot: Slot,
+    /// Why the other one cannot be used, if so.
+    pub other_damage: Option<String>,
+}
+
+/// Why one superblock cannot be used.
+enum Unusable {
+    Absent,
+    Format(u32),
+    Damaged(String),
+    Feature(u64),
+}
+
+impl Unusable {
+    fn describe(&self) -> String {
+        match self {
+            Unusable::Absent => "there is none".to_owned(),
+            Unusable::Format(found) => format!("its format is {found}"),
+            Unusable::Damaged(what) => what.clone(),
+            Unusable::Feature(bits) => format!("it needs unknown features {bits:#x}"),
+        }
+    }
+}
+
+/// Writes `superblock` to `slot`; the caller syncs.
+pub(crate) fn write(file: &dyn File, slot: Slot, superblock: &Superblock) -> Result<()> {
+    let mut page = AlignedBuffer::zeroed(UNIT_BYTES);
+    page[HEADER_BYTES..HEADER_BYTES + PAYLOAD_BYTES].copy_from_slice(&encode(superblock));
+    page::seal(
+        &mut page,
+        slot.page(),
+        PageKind::Superblock,
+        superblock.log.position,
+        PAYLOAD_BYTES,
+    );
+    Ok(file.write_all_at(&page, slot.page().offset_bytes())?)
+}
+
+fn encode(block: &Superblock) -> [u8; PAYLOAD_BYTES] {
+    let mut out = Vec::with_capacity(PAYLOAD_BYTES);
+    out.extend_from_slice(&MAGIC);
+    out.extend_from_slice(&FORMAT.to_le_bytes());
+    out.extend_from_slice(&(UNIT_BYTES as u32).to_le_bytes());
+    out.extend_from_slice(&block.uuid);
+    let words = [
+        block.features.compatible,
+        block.features.read_only_compatible,
+        block.features.incompatible,
+        block.checkpoint,
+        block.log.generation,
+        block.log.position,
+        block.log.clean_end,
+        block.file_units,
+        block.catalogue.raw(),
+        block.directory.map_or(0, PageRef::raw),
+        block.free_space.raw(),
+        0,
+    ];
+    words
+        .iter()
+        .for_each(|word| out.extend_from_slice(&word.to_le_bytes()));
+    out.try_into().expect("128 bytes")
+}
+
+fn decode(payload: &[u8]) -> Decoded<Superblock> {
+    let mut reader = Reader::starting_at(payload, 12);
+    let unit = reader.u32()?;
+    if unit as usize != UNIT_BYTES {
+        return Err(Malformed(format!(
+            "unit of {unit} bytes, {UNIT_BYTES} expected"
+        )));
+    }
+    let uuid = reader.array()?;
+    let mut word = || reader.u64();
+    Ok(Superblock {
+        uuid,
+        features: Features {
+            compatible: word()?,
+            read_only_compatible: word()?,
+            incompatible: word()?,
+        },
+        checkpoint: word()?,
+        log: LogPosition {
+            generation: word()?,
+            position: word()?,
+            clean_end: word()?,
+        },
+        file_units: word()?,
+        catalogue: crate::pages::Pages::reference(word()?)?,
+        directory: match word()? {
+            0 => None,
+            raw => Some(crate::pages::Pages::reference(raw)?),
+        },
+        free_space: crate::pages::Pages::reference(word()?)?,
+    })
+}
+
+/// Reads both superblocks and chooses.
+///
+/// # Errors
+/// [`Error::Empty`], [`Error::Foreign`], [`Error::Format`], [`Error::UnknownFeature`], [`Error::Truncated`],
+/// [`Error::Superblocks`], [`Error::Io`].
+pub fn read(file: &dyn File) -> Result<Found> {
+    let length = file.len()?;
+    if length == 0 {
+        return Err(Error::Empty {
+            path: file.path().to_path_buf(),
+        });
+    }
+    let first = read_slot(file, Slot::First, length)?;
+    let second = read_slot(file, Slot::Second, length)?;
+    let (superblock, slot, other_damage) = match (first, second) {
+        (Ok(first), Ok(second)) if second.checkpoint > first.checkpoint => {
+            (second, Slot::Second, None)
+        }
+        (Ok(first), Ok(_)) => (first, Slot::First, None),
+        (Ok(first), Err(other)) => (first, Slot::First, Some(other.describe())),
+        (Err(other), Ok(second)) => (second, Slot::Second, Some(other.describe())),
+        (Err(first), Err(second)) => return Err(refuse(file, &first, &second)?),
+    };
+    let expected = superblock.file_units * UNIT_BYTES as u64;
+    if length < expected {
+        return Err(Error::Truncated {
+            path: file.path().to_path_buf(),
+            expected,
+            found: length,
+        });
+    }
+    Ok(Found {
+        superblock,
+        slot,
+        other_damage,
+    })
+}
+
+/// The inner result is the superblock or why it is unusable; the outer one is for the file itself.
+fn read_slot(file: &dyn File, slot: Slot, length: u64) -> Result<Result<Superblock, Unusable>> {
+    let reference = slot.page();
+    if length < reference.offset_bytes() + UNIT_BYTES as u64 {
+        return Ok(Err(Unusable::Damaged(format!(
+            "the file ends at {length} bytes, before it"
+        ))));
+    }
+    let mut page = AlignedBuffer::zeroed(UNIT_BYTES);
+    file.read_exact_at(&mut page, reference.offset_bytes())?;
+    let payload = &page[HEADER_BYTES..];
+    let magic = payload.starts_with(&MAGIC);
+    if let Err(damage) = page::verify(&page, reference, Some(PageKind::Superblock)) {
+        return Ok(Err(if magic {
+            Unusable::Damaged(damage.to_string())
+        } else {
+            Unusable::Absent
+        }));
+    }
+    if !magic {
+        return Ok(Err(Unusable::Absent));
+    }
+    let format = u32::from_le_bytes([payload[8], payload[9], payload[10], payload[11]]);
+    if format != FORMAT {
+        return Ok(Err(Unusable::Format(format)));
+    }
+    Ok(match decode(payload) {
+        Err(Malformed(what)) => Err(Unusable::Damaged(what)),
+        Ok(block) => match block.features.incompatible & !KNOWN_INCOMPATIBLE {
+            0 => Ok(block),
+            bits => Err(Unusable::Feature(bits)),
+        },
+    })
+}
+
+/// The error for a file without a usable superblock.
+fn refuse(file: &dyn File, first: &Unusable, second: &Unusable) -> Result<Error> {
+    let path = || Path::to_path_buf(file.path());
+    for unusable in [first, second] {
+        match unusable {
+            Unusable::Format(found) => {
+                return Ok(Error::Format {
+                    path: path(),
+                    found: *found,
+                    known: FORMAT,
+                });
+            }
+            Unusable::Feature(unknown) => {
+                return Ok(Error::UnknownFeature {
+                    path: path(),
+                    unknown: *unknown,
+                });
+            }
+            Unusable::Absent | Unusable::Damaged(_) => {}
+        }
+    }
+    let mut start = [0; HEADER_BYTES + 8];
+    let got = file.read_at(&mut start, 0)?;
+    let ours = start[..got]
+        .get(HEADER_BYTES..)
+        .is_some_and(|magic| magic == MAGIC)
+        || matches!(second, Unusable::Damaged(_)) && file.len()? > SECOND_UNIT * UNIT_BYTES as u64;
+    if ours {
+        return Ok(Error::Superblocks {
+            path: path(),
+            first: first.describe(),
+            second: second.describe(),
+        });
+    }
+    let found = start[..got.min(8)].to_vec();
+    Ok(Error::Foreign {
+        path: path(),
+        found,
+    })
+}

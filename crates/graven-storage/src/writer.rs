@@ -1,0 +1,367 @@
+//! Bulk writing of a whole database file.
+//!
+//! # How it works
+//! ```text
+//! create -> intern names, add_nodes -> columns, adjacencies, indexes in any order -> finish
+//! ```
+//! Everything arrives sorted and streams through small buffers into one [`PageSink`]; `finish` writes label
+//! runs, directory, catalogue and free space, syncs, writes both superblocks and syncs again. Until the first
+//! superblock is there the file is none of ours and cannot be opened.
+//!
+//! # Concurrency
+//! The writers of columns, adjacencies and indexes are independent values and may be used on several threads;
+//! relationship ids make it one adjacency at a time.
+//!
+//! # Costs
+//! 1 MiB of write buffer, about a segment per open writer, 24 bytes a segment until the end.
+
+pub(crate) mod shared;
+
+use crate::adjacency::writer::AdjacencyWriter;
+use crate::catalog::{IndexDescription, StoreDescription, StoreKind};
+use crate::chain::{self, Footprint};
+use crate::column::writer::ColumnWriter;
+use crate::directory::{self, SegmentEntry};
+use crate::free_space::FreeSpace;
+use crate::ids::{KeyId, LabelId, StoreId, TypeId};
+use crate::index::writer::IndexWriter;
+use crate::labels::{LabelRun, LabelRuns, label_set};
+use crate::sink::PageSink;
+use crate::superblock::{self, Features, LogPosition, Slot, Superblock};
+use crate::{Error, Result};
+use graven_io::File;
+use graven_pagecache::{Budget, PageKind};
+use shared::{Finished, Shared, StoreBuild};
+use std::io::Read;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Settings of a bulk writer.
+#[derive(Clone, Debug, Default)]
+pub struct WriterOptions {
+    /// Identity of the store; random if none is given.
+    pub uuid: Option<[u8; 16]>,
+    /// What the write buffer is charged to.
+    pub budget: Option<Arc<Budget>>,
+}
+
+/// Whether two nodes may have the same value in an index.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Uniqueness {
+    /// At most one node per value.
+    Unique,
+    /// Any number.
+    Any,
+}
+
+/// Writes a whole database file.
+#[derive(Debug)]
+pub struct StoreWriter {
+    file: Arc<dyn File>,
+    shared: Arc<Shared>,
+    uuid: [u8; 16],
+    labels: LabelRuns,
+    next_node: u64,
+}
+
+impl StoreWriter {
+    /// Starts writing to `file`, which must be empty.
+    ///
+    /// # Errors
+    /// [`Error::Incomplete`] if the file has content; [`Error::Budget`].
+    pub fn create(file: Arc<dyn File>, options: WriterOptions) -> Result<StoreWriter> {
+        let length = file.len()?;
+        if length > 0 {
+            return Err(Error::Incomplete {
+                store: file.path().display().to_string(),
+                what: format!("the file has {length} bytes already; write to a new one"),
+            });
+        }
+        let uuid = options.uuid.map_or_else(random_uuid, Ok)?;
+        let sink = PageSink::new(file.clone(), options.budget.as_ref())?;
+        Ok(StoreWriter {
+            file,
+            shared: Arc::new(Shared::new(sink)),
+            uuid,
+            labels: LabelRuns::default(),
+            next_node: 0,
+        })
+    }
+
+    /// The number of a label, a new one for a new name.
+    pub fn intern_label(&mut self, name: &str) -> LabelId {
+        LabelId(self.shared.finished.lock().catalog.labels.intern(name))
+    }
+
+    /// The number of a relationship type, a new one for a new name.
+    pub fn intern_type(&mut self, name: &str) -> TypeId {
+        let catalog = &mut self.shared.finished.lock().catalog;
+        let id = catalog.types.intern(name);
+        catalog
+            .statistics
+            .types
+            .resize(catalog.types.list().len(), Default::default());
+        TypeId(id)
+    }
+
+    /// The number of a property key, a new one for a new name.
+    pub fn intern_key(&mut self, name: &str) -> KeyId {
+        KeyId(self.shared.finished.lock().catalog.keys.intern(name))
+    }
+
+    /// The next `count` node ids get `labels`. All nodes come before the first column, adjacency or index.
+    ///
+    /// # Errors
+    /// [`Error::Limit`] beyond 2^63 nodes.
+    pub fn add_nodes(&mut self, count: u64, labels: &[LabelId]) -> Result<Range<u64>> {
+        let first = self.next_node;
+        let end = first
+            .checked_add(count)
+            .filter(|end| *end < 1 << 63)
+            .ok_or(Error::Limit {
+                what: "number of nodes",
+                value: count,
+                limit: 1 << 63,
+            })?;
+        let set = label_set(labels);
+        let mut finished = self.shared.finished.lock();
+        let catalog = &mut finished.catalog;
+        let known = catalog.label_sets.iter().position(|known| *known == set);
+        let number = known.unwrap_or_else(|| {
+            catalog.label_sets.push(set);
+            catalog.statistics.label_set_nodes.push(0);
+            catalog.label_sets.len() - 1
+        });
+        catalog.statistics.label_set_nodes[number] += count;
+        catalog.statistics.nodes += count;
+        catalog.next_node = end;
+        self.labels.push(LabelRun {
+            first,
+            count,
+            set: number as u32,
+        });
+        self.next_node = end;
+        Ok(first..end)
+    }
+
+    /// A writer for one property of nodes.
+    ///
+    /// # Errors
+    /// [`Error::Incomplete`] if the property has a column already.
+    pub fn node_column(&mut self, key: KeyId) -> Result<ColumnWriter> {
+        let store = self.start(StoreKind::NodeColumn(key))?;
+        Ok(ColumnWriter::new(
+            self.shared.clone(),
+            store,
+            PageKind::NodeColumn,
+            self.next_node,
+        ))
+    }
+
+    /// A writer for one property of the relationships of one type.
+    ///
+    /// # Errors
+    /// [`Error::Incomplete`] if the property has a column already.
+    pub fn relationship_column(&mut self, rel_type: TypeId, key: KeyId) -> Result<ColumnWriter> {
+        let store = self.start(StoreKind::RelationshipColumn(rel_type, key))?;
+        let kind = PageKind::RelationshipColumn;
+        Ok(ColumnWriter::new(
+            self.shared.clone(),
+            store,
+            kind,
+            u64::MAX,
+        ))
+    }
+
+    /// A writer for the relationships of one type, once per type and one at a time.
+    ///
+    /// # Errors
+    /// [`Error::Incomplete`] if the type has relationships already.
+    ///
+    /// # Panics
+    /// If another adjacency is not finished.
+    pub fn adjacency(&mut self, rel_type: TypeId) -> Result<AdjacencyWriter> {
+        let labels = Arc::new(self.labels.clone());
+        let mut finished = self.shared.finished.lock();
+        assert!(
+            !finished.adjacency_open,
+            "finish one adjacency before the next is started"
+        );
+        if finished
+            .catalog
+            .extents
+            .iter()
+            .any(|extent| extent.rel_type == rel_type)
+        {
+            drop(finished);
+            return Err(Error::Incomplete {
+                store: format!("adjacency of {}", self.shared.type_name(rel_type)),
+                what: "it has relationships already".to_owned(),
+            });
+        }
+        finished.adjacency_open = true;
+        let first = finished.catalog.next_relationship;
+        drop(finished);
+        Ok(AdjacencyWriter::new(
+            self.shared.clone(),
+            rel_type,
+            first,
+            labels,
+        ))
+    }
+
+    /// A writer for an index over one property of the nodes with `label`.
+    ///
+    /// # Errors
+    /// [`Error::Incomplete`] if there is one already.
+    pub fn index(
+        &mut self,
+        label: LabelId,
+        key: KeyId,
+        uniqueness: Uniqueness,
+    ) -> Result<IndexWriter> {
+        let description = IndexDescription {
+            label,
+            keys: vec![key],
+            unique: uniqueness == Uniqueness::Unique,
+            entries: 0,
+            distinct: 0,
+            root: None,
+            height: 0,
+        };
+        let number = {
+            let catalog = &mut self.shared.finished.lock().catalog;
+            if catalog.index(label, key).is_some() {
+                return Err(Error::Incomplete {
+                    store: format!("index of label {label}, key {key}"),
+                    what: "it exists already".to_owned(),
+                });
+            }
+            catalog.indexes.push(description.clone());
+            catalog.indexes.len() as u32 - 1
+        };
+        let store = self.shared.new_store(StoreKind::Index(number));
+        Ok(IndexWriter::new(
+            self.shared.clone(),
+            store,
+            number,
+            description,
+            self.next_node,
+        ))
+    }
+
+    fn start(&self, kind: StoreKind) -> Result<StoreBuild> {
+        let exists = self
+            .shared
+            .finished
+            .lock()
+            .stores
+            .iter()
+            .any(|store| store.kind == kind);
+        if exists {
+            return Err(Error::Incomplete {
+                store: self.shared.store_name(kind),
+                what: "it is written already".to_owned(),
+            });
+        }
+        Ok(self.shared.new_store(kind))
+    }
+
+    /// Makes the file a database: what is left, sync, superblocks, sync.
+    ///
+    /// # Errors
+    /// [`Error::Incomplete`] if a writer was not finished; what writing gives.
+    pub fn finish(self) -> Result<()> {
+        self.write_labels()?;
+        let finished = std::mem::take(&mut *self.shared.finished.lock());
+        if finished.open > 0 || finished.adjacency_open {
+            return Err(Error::Incomplete {
+                store: self.file.path().display().to_string(),
+                what: format!("{} writers were not finished", finished.open),
+            });
+        }
+        let Finished {
+            mut catalog,
+            mut stores,
+            ..
+        } = finished;
+        stores.sort_by_key(|store| store.id);
+        catalog.stores = stores.iter().map(describe).collect();
+        catalog.extents.sort_by_key(|extent| extent.first);
+        let listed: Vec<(StoreId, Vec<SegmentEntry>)> = stores
+            .into_iter()
+            .map(|store| (store.id, store.segments))
+            .collect();
+        let sink = &self.shared.sink;
+        let mut own = Footprint::default();
+        let directory = directory::write(sink, &listed, &mut own)?;
+        drop(listed);
+        let catalogue = chain::write(sink, PageKind::Catalogue, &catalog.encode(), &mut own)?;
+        // Bulk writing leaves at most the units before the second superblock free, known once that is passed.
+        let (end, free) = sink.finish()?;
+        let mut space = FreeSpace::new(end + 1);
+        free.into_iter().for_each(|extent| space.free(extent));
+        let free_space = chain::write(sink, PageKind::FreeSpace, &space.encode(), &mut own)?;
+        let (file_units, _) = sink.finish()?;
+        assert_eq!(file_units, end + 1, "the free space takes one unit");
+        self.file.sync_data()?;
+        let mut block = Superblock {
+            uuid: self.uuid,
+            features: Features::default(),
+            checkpoint: 1,
+            log: LogPosition::default(),
+            file_units,
+            catalogue,
+            directory,
+            free_space,
+        };
+        superblock::write(&*self.file, Slot::First, &block)?;
+        block.checkpoint = 2;
+        superblock::write(&*self.file, Slot::Second, &block)?;
+        self.file.sync_data()?;
+        Ok(())
+    }
+
+    fn write_labels(&self) -> Result<()> {
+        let mut store = self.shared.new_store(StoreKind::NodeLabels);
+        for (first, nodes, payload) in self.labels.encode() {
+            let page = self.shared.sink.append(PageKind::NodeColumn, &payload)?;
+            store.footprint.add(page);
+            store.add_segment(
+                SegmentEntry {
+                    first,
+                    page,
+                    extra: nodes,
+                },
+                nodes,
+            );
+        }
+        self.shared.finish_store(store);
+        Ok(())
+    }
+}
+
+fn describe(store: &StoreBuild) -> StoreDescription {
+    StoreDescription {
+        id: store.id,
+        kind: store.kind,
+        segments: store.segments.len() as u64 + store.unlisted,
+        pages: store.footprint.pages,
+        bytes: store.footprint.bytes,
+        entries: store.entries,
+    }
+}
+
+/// A random (version 4) UUID.
+fn random_uuid() -> Result<[u8; 16]> {
+    let mut uuid = [0; 16];
+    let read =
+        std::fs::File::open("/dev/urandom").and_then(|mut source| source.read_exact(&mut uuid));
+    read.map_err(|error| Error::Incomplete {
+        store: "store identity".to_owned(),
+        what: format!("no random bytes from /dev/urandom: {error}"),
+    })?;
+    uuid[6] = uuid[6] & 0x0f | 0x40;
+    uuid[8] = uuid[8] & 0x3f | 0x80;
+    Ok(uuid)
+}

@@ -1,0 +1,159 @@
+//! What the writers of one bulk load share: the page sink and what has been finished.
+
+use crate::adjacency::writer::SetPairs;
+use crate::catalog::{Catalog, IndexDescription, RelationshipExtent, StoreKind, TypeStatistics};
+use crate::chain::Footprint;
+use crate::directory::SegmentEntry;
+use crate::ids::{KeyId, StoreId, TypeId};
+use crate::sink::PageSink;
+use parking_lot::Mutex;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// A store while it is written.
+#[derive(Debug)]
+pub(crate) struct StoreBuild {
+    pub(crate) id: StoreId,
+    pub(crate) kind: StoreKind,
+    pub(crate) segments: Vec<SegmentEntry>,
+    /// Segments that the directory does not list (leaves of an index).
+    pub(crate) unlisted: u64,
+    pub(crate) entries: u64,
+    pub(crate) footprint: Footprint,
+}
+
+impl StoreBuild {
+    pub(crate) fn add_segment(&mut self, segment: SegmentEntry, entries: u64) {
+        self.segments.push(segment);
+        self.entries += entries;
+    }
+}
+
+/// Relationships counted by the label sets of their ends; the pair that repeats is kept at hand.
+#[derive(Debug, Default)]
+pub(crate) struct PatternCounts {
+    pairs: SetPairs,
+    current: (u32, u32),
+    count: u64,
+}
+
+impl PatternCounts {
+    #[inline]
+    pub(crate) fn add(&mut self, start: u32, end: u32) {
+        if self.current != (start, end) {
+            self.flush();
+            self.current = (start, end);
+        }
+        self.count += 1;
+    }
+
+    fn flush(&mut self) {
+        if self.count > 0 {
+            *self.pairs.entry(self.current).or_default() += self.count;
+            self.count = 0;
+        }
+    }
+
+    fn finish(mut self) -> SetPairs {
+        self.flush();
+        self.pairs
+    }
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Finished {
+    pub(crate) catalog: Catalog,
+    pub(crate) stores: Vec<StoreBuild>,
+    /// Writers given out and not finished yet.
+    pub(crate) open: usize,
+    pub(crate) adjacency_open: bool,
+}
+
+/// Shared by all writers of one bulk load.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    pub(crate) sink: PageSink,
+    pub(crate) finished: Mutex<Finished>,
+    next_store: AtomicU32,
+}
+
+impl Shared {
+    pub(crate) fn new(sink: PageSink) -> Shared {
+        Shared {
+            sink,
+            finished: Mutex::default(),
+            next_store: AtomicU32::new(0),
+        }
+    }
+
+    pub(crate) fn new_store(&self, kind: StoreKind) -> StoreBuild {
+        self.finished.lock().open += 1;
+        StoreBuild {
+            id: StoreId(self.next_store.fetch_add(1, Ordering::Relaxed)),
+            kind,
+            segments: Vec::new(),
+            unlisted: 0,
+            entries: 0,
+            footprint: Footprint::default(),
+        }
+    }
+
+    pub(crate) fn finish_store(&self, store: StoreBuild) {
+        let mut finished = self.finished.lock();
+        finished.open -= 1;
+        finished.stores.push(store);
+    }
+
+    pub(crate) fn finish_index(&self, store: StoreBuild, number: u32, index: IndexDescription) {
+        self.finished.lock().catalog.indexes[number as usize] = index;
+        self.finish_store(store);
+    }
+
+    pub(crate) fn finish_adjacency(
+        &self,
+        rel_type: TypeId,
+        first: u64,
+        statistics: TypeStatistics,
+        counts: PatternCounts,
+    ) {
+        let mut finished = self.finished.lock();
+        finished.adjacency_open = false;
+        let catalog = &mut finished.catalog;
+        let count = statistics.relationships;
+        if count > 0 {
+            catalog.extents.push(RelationshipExtent {
+                first,
+                count,
+                rel_type,
+            });
+        }
+        catalog.next_relationship = first + count;
+        catalog.statistics.relationships += count;
+        catalog.statistics.types[rel_type.0 as usize] = statistics;
+        for ((start, end), count) in counts.finish() {
+            catalog
+                .statistics
+                .patterns
+                .insert((start, rel_type, end), count);
+        }
+    }
+
+    pub(crate) fn type_name(&self, rel_type: TypeId) -> String {
+        self.finished
+            .lock()
+            .catalog
+            .type_name(rel_type)
+            .map_or_else(String::new, |name| name.to_string())
+    }
+
+    pub(crate) fn key_name(&self, key: KeyId) -> String {
+        self.finished
+            .lock()
+            .catalog
+            .key_name(key)
+            .map_or_else(String::new, |name| name.to_string())
+    }
+
+    pub(crate) fn store_name(&self, kind: StoreKind) -> String {
+        self.finished.lock().catalog.store_name(kind)
+    }
+}
