@@ -15,12 +15,13 @@ use crate::PageId;
 use crate::page_index::PageIndex;
 
 #[derive(Clone, Copy, Debug)]
-struct Node {
+struct Node<T> {
     page: u64,
     prev: u32,
     next: u32,
     weight: u32,
     queue: u32,
+    payload: T,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -31,15 +32,15 @@ struct Sum {
 
 /// A fixed number of ghost queues with one index.
 #[derive(Debug)]
-pub(crate) struct Ghost {
-    nodes: Vec<Node>,
+pub(crate) struct Ghost<T = ()> {
+    nodes: Vec<Node<T>>,
     sums: Vec<Sum>,
     /// First of the unused nodes, linked by `next`; `u32::MAX` when there is none.
     free: u32,
     index: PageIndex,
 }
 
-impl Ghost {
+impl<T: Copy + Default> Ghost<T> {
     /// `queues` empty queues.
     pub(crate) fn new(queues: usize) -> Self {
         let sentinel = |q: usize| Node {
@@ -48,6 +49,7 @@ impl Ghost {
             next: q as u32,
             weight: 0,
             queue: q as u32,
+            payload: T::default(),
         };
         Self {
             nodes: (0..queues).map(sentinel).collect(),
@@ -79,14 +81,22 @@ impl Ghost {
     /// Adds `page` as the newest of `queue`; if it was a ghost already it moves there.
     #[inline]
     pub(crate) fn push(&mut self, queue: usize, page: PageId, weight: u32) {
+        self.push_with(queue, page, weight, T::default());
+    }
+
+    /// As [`Ghost::push`], with something to remember.
+    #[inline]
+    pub(crate) fn push_with(&mut self, queue: usize, page: PageId, weight: u32, payload: T) {
         self.remove(page);
         let node = if self.free == u32::MAX {
+            let queue = queue as u32;
             self.nodes.push(Node {
                 page: 0,
                 prev: 0,
                 next: 0,
                 weight: 0,
-                queue: 0,
+                queue,
+                payload,
             });
             self.nodes.len() as u32 - 1
         } else {
@@ -101,6 +111,7 @@ impl Ghost {
             next,
             weight,
             queue: queue as u32,
+            payload,
         };
         self.nodes[queue].next = node;
         self.nodes[next as usize].prev = node;
@@ -114,6 +125,12 @@ impl Ghost {
     /// Forgets `page` and says in which queue it was.
     #[inline]
     pub(crate) fn remove(&mut self, page: PageId) -> Option<usize> {
+        self.take(page).map(|(queue, _)| queue)
+    }
+
+    /// Forgets `page` and says in which queue it was and what was remembered with it.
+    #[inline]
+    pub(crate) fn take(&mut self, page: PageId) -> Option<(usize, T)> {
         let node = self
             .index
             .remove(page, |node| self.nodes[node as usize].page)?;
@@ -122,6 +139,7 @@ impl Ghost {
             next,
             weight,
             queue,
+            payload,
             ..
         } = self.nodes[node as usize];
         self.nodes[prev as usize].next = next;
@@ -131,7 +149,7 @@ impl Ghost {
         let sum = &mut self.sums[queue as usize];
         sum.len -= 1;
         sum.weight -= u64::from(weight);
-        Some(queue as usize)
+        Some((queue as usize, payload))
     }
 
     /// Forgets the oldest of `queue`; false when it is empty.

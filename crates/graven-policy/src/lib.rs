@@ -24,8 +24,11 @@
 //! # Source
 //! Contract and exact semantics: the founding documents and the papers named in each policy's file.
 
+pub mod arc;
 pub mod belady;
+pub mod car;
 pub mod clock;
+pub mod clockpro;
 pub mod conformance;
 mod error;
 pub mod eviction_queue;
@@ -33,16 +36,28 @@ pub mod fifo;
 pub mod gclock;
 mod ghost;
 pub mod history;
+pub mod lfu;
+pub mod lirs;
 mod lists;
 pub mod lru;
+pub mod lruk;
+pub mod mglru;
 pub mod muninn;
 pub mod neo4j;
 mod page_index;
 pub mod random;
 pub mod registry;
 mod rng;
+pub mod s3fifo;
+pub mod s4lru_blog;
+pub mod sieve;
 pub mod simulator;
+mod sketch;
 mod slots;
+pub mod slru;
+pub mod thesis_clockpro;
+pub mod twoq;
+pub mod wtinylfu;
 
 pub use error::PolicyError;
 pub use registry::parse;

@@ -25,8 +25,6 @@ struct Node {
     /// Weight at the time of loading.
     weight: u32,
     list: u8,
-    /// Free for the policy: a bit, a count.
-    mark: u8,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -55,7 +53,6 @@ impl Lists {
             next: l as u32,
             weight: 0,
             list: ABSENT,
-            mark: 0,
         };
         Self {
             nodes: (0..lists).map(sentinel).collect(),
@@ -118,19 +115,6 @@ impl Lists {
         self.nodes[self.node(frame)].weight
     }
 
-    /// The policy's mark on a frame.
-    #[inline]
-    pub(crate) fn mark(&self, frame: FrameIdx) -> u8 {
-        self.nodes[self.node(frame)].mark
-    }
-
-    /// Stores the policy's mark on a frame.
-    #[inline]
-    pub(crate) fn set_mark(&mut self, frame: FrameIdx, mark: u8) {
-        let node = self.node(frame);
-        self.nodes[node].mark = mark;
-    }
-
     /// Newest frame of `list`.
     #[inline]
     pub(crate) fn front(&self, list: usize) -> Option<FrameIdx> {
@@ -190,7 +174,6 @@ impl Lists {
                 next: 0,
                 weight: 0,
                 list: ABSENT,
-                mark: 0,
             };
             self.nodes.resize(node + 1, empty);
         }
@@ -202,13 +185,12 @@ impl Lists {
         self.nodes[node] = Node {
             page: page.0,
             weight,
-            mark: 0,
             ..self.nodes[node]
         };
         node
     }
 
-    /// Puts a newly loaded frame at the newest end of `list`, with mark 0.
+    /// Puts a newly loaded frame at the newest end of `list`.
     #[inline]
     pub(crate) fn push_front(&mut self, list: usize, frame: FrameIdx, page: PageId, weight: u32) {
         let node = self.admit(frame, page, weight);

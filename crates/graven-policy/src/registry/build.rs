@@ -1,15 +1,29 @@
 //! Construction: from a checked specification to a policy of its own type, or a boxed one.
 
 use super::Spec;
+use crate::arc::Arc;
+use crate::car::Car;
 use crate::clock::clock;
+use crate::clockpro::ClockPro;
 use crate::eviction_queue::EvictionQueue;
 use crate::fifo::Fifo;
 use crate::gclock::{GClock, GClockConfig};
 use crate::history::{History, Memory};
+use crate::lfu::Lfu;
+use crate::lirs::Lirs;
 use crate::lru::Lru;
+use crate::lruk::LruK;
+use crate::mglru::MgLru;
 use crate::muninn::{Mode, Muninn};
 use crate::neo4j::neo4j;
 use crate::random::Random;
+use crate::s3fifo::S3Fifo;
+use crate::s4lru_blog::S4LruBlog;
+use crate::sieve::Sieve;
+use crate::slru::Slru;
+use crate::thesis_clockpro::{Hot, ThesisClockPro};
+use crate::twoq::TwoQ;
+use crate::wtinylfu::WTinyLfu;
 use crate::{Frames, Policy, PolicyError};
 
 /// Something to do with a policy of whatever type.
@@ -40,6 +54,20 @@ pub fn visit<F: Frames + ?Sized, V: Visitor<F>>(
         "fifo" => visitor.visit(Fifo::new()),
         "lru" => visitor.visit(Lru::new(capacity)),
         "eviction-queue" => visitor.visit(EvictionQueue::new()),
+        "lfu" => visitor.visit(Lfu::new()),
+        "slru" => visitor.visit(Slru::new(spec.number("segments"), capacity)),
+        "s4lru-blog" => visitor.visit(S4LruBlog::new(capacity)),
+        "twoq" => visitor.visit(TwoQ::new(capacity)),
+        "arc" => visitor.visit(Arc::new(capacity)),
+        "car" => visitor.visit(Car::new(capacity)),
+        "lirs" => visitor.visit(Lirs::new(spec.number("ghosts"), capacity)),
+        "clockpro" => visitor.visit(ClockPro::new(capacity)),
+        "wtinylfu" => visitor.visit(WTinyLfu::new(capacity)),
+        "thesis-clockpro" => visitor.visit(ThesisClockPro::new(hot(spec), capacity)),
+        "lruk" => visitor.visit(LruK::new(spec.number("k"), capacity)),
+        "mglru" => visitor.visit(MgLru::new()),
+        "sieve" => visitor.visit(Sieve::new()),
+        "s3fifo" => visitor.visit(S3Fifo::new(capacity)),
         "clock" => visitor.visit(clock(spec.arm(), seed)),
         "gclock" => visitor.visit(GClock::new(gclock_config(spec), seed)),
         "neo4j" => visitor.visit(neo4j(spec.number("count"), spec.arm(), seed)),
@@ -55,6 +83,14 @@ fn gclock_config(spec: &Spec) -> GClockConfig {
         init: spec.number("init"),
         threshold: spec.number("threshold"),
         arm: spec.arm(),
+    }
+}
+
+fn hot(spec: &Spec) -> Hot {
+    match spec.value("hot") {
+        "adaptive" => Hot::Adaptive,
+        "plus" => Hot::Plus,
+        _ => Hot::Fixed,
     }
 }
 

@@ -52,6 +52,28 @@ pub(super) const POLICIES: &[Entry] = &[
     entry("fifo", "first in, first out", &[]),
     entry("lru", "least recently used", &[]),
     entry("eviction-queue", "LRU as a queue with sequence numbers and stale nodes", &[]),
+    entry("lfu", "fewest hits since it came in", &[]),
+    entry("slru", "segmented LRU: a hit moves a page one segment up", &[
+        parameter("segments", "4", "1..=8", "number of segments"),
+    ]),
+    entry("s4lru-blog", "four lists; a page climbs only from the head of its list", &[]),
+    entry("twoq", "2Q: FIFO for newcomers, LRU for what returns", &[]),
+    entry("arc", "two LRU lists with a target learnt from ghosts", &[]),
+    entry("car", "ARC with clocks", &[]),
+    entry("lirs", "short distance between the last two uses", &[
+        parameter("ghosts", "2", "1..=1000", "ghosts as a multiple of the capacity"),
+    ]),
+    entry("clockpro", "LIRS as a clock with three hands", &[]),
+    entry("thesis-clockpro", "CLOCK-Pro on a slot array, hot pages capped at 5 %", &[
+        parameter("hot", "fixed", "fixed|adaptive|plus", "how the number of hot pages moves"),
+    ]),
+    entry("lruk", "the K-th last use is the oldest", &[
+        parameter("k", "2", "1..=4", "how many uses are remembered"),
+    ]),
+    entry("mglru", "multi-generational LRU with four generations", &[]),
+    entry("wtinylfu", "LRU window; admission by a frequency sketch", &[]),
+    entry("sieve", "a FIFO whose hand sifts out unvisited pages", &[]),
+    entry("s3fifo", "small FIFO, main FIFO with reinsertion, ghost FIFO", &[]),
     entry("clock", "second chance: one reference bit", &[ARM]),
     entry("gclock", "clock with saturating usage counts", &[
         parameter("max", "7", "1..=7", "largest usage a hit may reach"),
@@ -75,6 +97,7 @@ pub(super) const POLICIES: &[Entry] = &[
 
 pub(super) const ALIASES: &[Alias] = &[
     alias("min-bypass", "min:bypass=yes"),
+    alias("slru4", "slru:segments=4"),
     alias("gclock-2bit", "gclock:max=3,init=0,threshold=0"),
     alias("gclock-3bit", "gclock:max=7,init=0,threshold=0"),
     alias("neo4j-2", "neo4j:count=2"),
@@ -91,6 +114,8 @@ pub(super) const ALIASES: &[Alias] = &[
     alias("count-to-5", "neo4j:count=5"),
     alias("count-to-6", "neo4j:count=6"),
     alias("count-to-7", "neo4j:count=7"),
+    alias("thesis-clockpro-adaptive", "thesis-clockpro:hot=adaptive"),
+    alias("thesis-clockpro-plus", "thesis-clockpro:hot=plus"),
     alias("hist-4-7", "history:max=4"),
     alias("hist-7-7", "history:max=7"),
 ];

@@ -13,6 +13,8 @@ fn degenerate_settings_equal_simpler_policies() {
         ("count-to-4", "neo4j"),
         ("muninn:mode=coop", "neo4j-rand"),
         ("eviction-queue", "lru"),
+        ("slru:segments=1", "lru"),
+        ("lruk:k=1", "lru"),
         ("gclock:max=1,init=0,threshold=0", "clock"),
     ];
     for name in ["lirs-multi1", "lirs-gli", "lirs-multi2"] {

@@ -1,0 +1,352 @@
+//! CLOCK-Pro: one ring of hot, cold and remembered pages with three hands.
+//!
+//! # How it works
+//! Resident pages are hot or cold; evicted cold pages stay on the ring as *test* entries, at most as many as
+//! the capacity. The cold hand evicts a cold page without its bit and turns one with its bit hot; the hot
+//! hand turns hot pages without their bit cold while there are more than the target allows; the test hand
+//! removes test entries. A fault on a test entry raises the target of cold pages by one and loads the page
+//! hot; a test entry removed unused lowers it by one. New pages enter behind the hot hand.
+//!
+//! # Invariants
+//! * CP-1 the weights of hot, cold and test entries are those of the ring, test at most the capacity.
+//!
+//! # Costs
+//! 32 bytes a page, resident or remembered, and 8 to 16 bytes of index a remembered one; a hit stores one bit.
+//!
+//! # Source
+//! S. Jiang, F. Chen, X. Zhang, "CLOCK-Pro: an effective improvement of the CLOCK replacement", USENIX ATC 2005.
+//!
+//! # Deviations
+//! Only the test hand ends test periods, and a hand that meets another passes it instead of pushing it
+//! ahead, so that one call evicts one page. On a pure loop this can leave the cold target at its maximum.
+
+use crate::page_index::PageIndex;
+use crate::{Admission, Claim, FrameIdx, Frames, Hint, HitKind, PageId, Policy};
+
+const NIL: u32 = u32::MAX;
+/// The page was a test entry.
+const RETURNING: Admission = Admission(1);
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum State {
+    Hot,
+    Cold,
+    Test,
+    Free,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Node {
+    page: u64,
+    prev: u32,
+    next: u32,
+    frame: u32,
+    weight: u32,
+    state: State,
+}
+
+/// The policy; see the head of this file.
+#[derive(Debug)]
+pub struct ClockPro {
+    nodes: Vec<Node>,
+    free: Vec<u32>,
+    node_of: Vec<u32>,
+    index: PageIndex,
+    hand_hot: u32,
+    hand_cold: u32,
+    hand_test: u32,
+    capacity: u64,
+    cold_target: u64,
+    /// Weights by state: hot, cold, test.
+    weights: [u64; 3],
+    entries: usize,
+}
+
+impl ClockPro {
+    /// An empty cache of `capacity`.
+    #[must_use]
+    pub fn new(capacity: u64) -> Self {
+        Self {
+            nodes: Vec::new(),
+            free: Vec::new(),
+            node_of: Vec::new(),
+            index: PageIndex::new(),
+            hand_hot: NIL,
+            hand_cold: NIL,
+            hand_test: NIL,
+            capacity,
+            cold_target: capacity,
+            weights: [0; 3],
+            entries: 0,
+        }
+    }
+
+    fn weight(&self, state: State) -> u64 {
+        self.weights[state as usize]
+    }
+
+    fn set_state(&mut self, node: u32, state: State) {
+        let entry = &mut self.nodes[node as usize];
+        self.weights[entry.state as usize] -= u64::from(entry.weight);
+        self.weights[state as usize] += u64::from(entry.weight);
+        entry.state = state;
+    }
+
+    /// Puts a page on the ring, just behind the hot hand.
+    fn insert(&mut self, page: PageId, frame: FrameIdx, weight: u32, state: State) {
+        let entry = Node {
+            page: page.0,
+            prev: NIL,
+            next: NIL,
+            frame: frame.0,
+            weight,
+            state,
+        };
+        let node = self.free.pop().unwrap_or_else(|| {
+            self.nodes.push(entry);
+            self.nodes.len() as u32 - 1
+        });
+        self.nodes[node as usize] = entry;
+        if self.hand_hot == NIL {
+            self.nodes[node as usize].prev = node;
+            self.nodes[node as usize].next = node;
+            (self.hand_hot, self.hand_cold, self.hand_test) = (node, node, node);
+        } else {
+            let (next, prev) = (self.hand_hot, self.nodes[self.hand_hot as usize].prev);
+            self.nodes[node as usize].prev = prev;
+            self.nodes[node as usize].next = next;
+            self.nodes[prev as usize].next = node;
+            self.nodes[next as usize].prev = node;
+            if self.hand_cold == self.hand_hot {
+                self.hand_cold = node;
+            }
+        }
+        self.weights[state as usize] += u64::from(weight);
+        self.node_of[frame.0 as usize] = node;
+        self.entries += 1;
+    }
+
+    /// Takes an entry off the ring; hands on it step back.
+    fn remove(&mut self, node: u32) {
+        let Node {
+            page,
+            prev,
+            next,
+            weight,
+            state,
+            ..
+        } = self.nodes[node as usize];
+        if state == State::Test {
+            self.index
+                .remove(PageId(page), |node| self.nodes[node as usize].page);
+        }
+        let fallback = if prev == node { NIL } else { prev };
+        for hand in [&mut self.hand_hot, &mut self.hand_cold, &mut self.hand_test] {
+            if *hand == node {
+                *hand = fallback;
+            }
+        }
+        self.nodes[prev as usize].next = next;
+        self.nodes[next as usize].prev = prev;
+        self.weights[state as usize] -= u64::from(weight);
+        self.nodes[node as usize].state = State::Free;
+        self.free.push(node);
+        self.entries -= 1;
+    }
+
+    /// Advances the test hand to the next test entry and removes it.
+    fn run_test_hand(&mut self) {
+        for _ in 0..self.entries {
+            let node = self.hand_test;
+            let next = self.nodes[node as usize].next;
+            if self.nodes[node as usize].state == State::Test {
+                self.expire(node);
+                if self.hand_test != NIL {
+                    self.hand_test = self.nodes[self.hand_test as usize].next;
+                }
+                return;
+            }
+            self.hand_test = next;
+        }
+    }
+
+    /// Removes a test entry that was not used in its time.
+    fn expire(&mut self, node: u32) {
+        let weight = u64::from(self.nodes[node as usize].weight);
+        self.cold_target = self.cold_target.saturating_sub(weight).max(1);
+        self.remove(node);
+    }
+
+    /// Removes test entries while they weigh more than the capacity.
+    fn limit_test(&mut self) {
+        while self.weight(State::Test) > self.capacity {
+            self.run_test_hand();
+        }
+    }
+
+    /// Advances the hot hand by one entry.
+    fn run_hot_hand<F: Frames + ?Sized>(&mut self, frames: &F) {
+        let node = self.hand_hot;
+        let Node {
+            frame, next, state, ..
+        } = self.nodes[node as usize];
+        if state == State::Hot && !frames.is_busy(FrameIdx(frame)) {
+            if frames.usage(FrameIdx(frame)) > 0 {
+                frames.set_usage(FrameIdx(frame), 0);
+            } else {
+                self.set_state(node, State::Cold);
+            }
+        }
+        self.hand_hot = next;
+    }
+
+    /// Turns hot pages cold while there are more than the target allows; takes its steps from `budget`.
+    fn limit_hot<F: Frames + ?Sized>(&mut self, frames: &F, budget: &mut usize) {
+        let limit = self.capacity.saturating_sub(self.cold_target);
+        while self.weight(State::Hot) > limit && *budget > 0 {
+            *budget -= 1;
+            self.run_hot_hand(frames);
+        }
+    }
+
+    /// Turns a claimed page into a test entry.
+    fn retire(&mut self, node: u32) -> (FrameIdx, PageId) {
+        let Node { page, frame, .. } = self.nodes[node as usize];
+        self.node_of[frame as usize] = NIL;
+        self.set_state(node, State::Test);
+        self.index
+            .insert(PageId(page), node, |node| self.nodes[node as usize].page);
+        self.limit_test();
+        (FrameIdx(frame), PageId(page))
+    }
+
+    fn resident(&self, frame: FrameIdx) -> Option<u32> {
+        self.node_of
+            .get(frame.0 as usize)
+            .copied()
+            .filter(|&node| node != NIL)
+    }
+}
+
+impl<F: Frames + ?Sized> Policy<F> for ClockPro {
+    fn hit_kind(&self) -> HitKind {
+        HitKind::SetBit
+    }
+
+    fn on_miss(&mut self, page: PageId) -> Admission {
+        let Some(node) = self.index.find(page, |node| self.nodes[node as usize].page) else {
+            return Admission::default();
+        };
+        let weight = u64::from(self.nodes[node as usize].weight);
+        self.cold_target = (self.cold_target + weight).min(self.capacity);
+        self.remove(node);
+        RETURNING
+    }
+
+    fn on_load(
+        &mut self,
+        frames: &F,
+        frame: FrameIdx,
+        page: PageId,
+        hint: Hint,
+        admission: Admission,
+    ) {
+        let at = frame.0 as usize;
+        if at >= self.node_of.len() {
+            self.node_of.resize(at + 1, NIL);
+        }
+        assert!(self.node_of[at] == NIL, "CP-1: frame {at} is loaded twice");
+        let hot = admission == RETURNING && hint != Hint::Scan;
+        let state = if hot { State::Hot } else { State::Cold };
+        frames.set_usage(frame, 0);
+        self.insert(page, frame, frames.weight(frame), state);
+    }
+
+    fn evict(&mut self, frames: &mut F, _: Admission) -> Option<(FrameIdx, PageId)> {
+        let mut budget = 4 * self.entries;
+        for _ in 0..3 * self.entries {
+            let node = self.hand_cold;
+            let Node { frame, state, .. } = self.nodes[node as usize];
+            let frame = FrameIdx(frame);
+            let mut victim = None;
+            if state == State::Cold && !frames.is_busy(frame) {
+                if frames.usage(frame) > 0 {
+                    frames.set_usage(frame, 0);
+                    self.set_state(node, State::Hot);
+                } else if frames.try_claim(frame) == Claim::Claimed {
+                    victim = Some(self.retire(node));
+                }
+            }
+            if self.hand_cold != NIL {
+                self.hand_cold = self.nodes[self.hand_cold as usize].next;
+                self.limit_hot(frames, &mut budget);
+            }
+            if victim.is_some() {
+                return victim;
+            }
+        }
+        // Every cold page is busy: take any page that is not.
+        let mut nodes = (0..self.node_of.len()).filter_map(|f| self.resident(FrameIdx(f as u32)));
+        let node = nodes.find(|&node| {
+            frames.try_claim(FrameIdx(self.nodes[node as usize].frame)) == Claim::Claimed
+        })?;
+        Some(self.retire(node))
+    }
+
+    fn on_remove(&mut self, _: &F, frame: FrameIdx, _: PageId) {
+        if let Some(node) = self.resident(frame) {
+            self.node_of[frame.0 as usize] = NIL;
+            self.remove(node);
+        }
+    }
+
+    fn forget(&mut self, page: PageId) {
+        if let Some(node) = self.index.find(page, |node| self.nodes[node as usize].page) {
+            self.remove(node);
+        }
+    }
+
+    fn resize(&mut self, capacity: u64) {
+        self.capacity = capacity;
+        self.cold_target = self.cold_target.min(capacity);
+        self.limit_test();
+    }
+
+    fn figures(&self) -> Vec<(&'static str, f64)> {
+        vec![(
+            "target_share_cold",
+            self.cold_target as f64 / self.capacity as f64,
+        )]
+    }
+
+    fn check(&self, _: &F) -> Result<(), String> {
+        let mut weights = [0; 3];
+        let mut entries = 0;
+        let mut at = self.hand_hot;
+        while at != NIL && entries <= self.entries {
+            let node = self.nodes[at as usize];
+            if node.state == State::Free || self.nodes[node.next as usize].prev != at {
+                return Err(format!("CP-1: entry {at} is not properly on the ring"));
+            }
+            weights[node.state as usize] += u64::from(node.weight);
+            entries += 1;
+            at = node.next;
+            if at == self.hand_hot {
+                break;
+            }
+        }
+        if weights != self.weights || entries != self.entries {
+            return Err(format!(
+                "CP-1: {entries} entries of {weights:?}, counted {:?}",
+                self.weights
+            ));
+        }
+        if self.weight(State::Test) > self.capacity {
+            return Err(format!(
+                "PO-5: test entries of {}",
+                self.weight(State::Test)
+            ));
+        }
+        Ok(())
+    }
+}
