@@ -155,7 +155,7 @@ impl Report {
             };
             let _ = write!(
                 page,
-                "<section class=\"panel\"><h3>{} <small>of memory, {}</small></h3>{}</section>",
+                "<section class=\"panel\"><h3>{} <small>{}</small></h3>{}</section>",
                 graven::format_bytes(cache),
                 here.first().map_or(String::new(), |r| share_text(r)),
                 chart.svg()
@@ -224,10 +224,9 @@ impl Report {
             return;
         }
         page.push_str(
-            "<h2>Direct and buffered reads</h2><p>The founding study noted afterwards that its misses were \
-             mostly served from the operating system's own cache, which makes a poor policy look good. \
-             Buffered runs show the same effect here: the faults are alike, the device reads little or \
-             nothing.</p><div class=\"wide\"><table><thead><tr><th>policy</th><th class=\"n\">memory</th>\
+            "<h2>Direct and buffered reads</h2><p>With buffered reads a miss may be served from the operating \
+             system's own cache, which makes a poor policy look good. Where the faults are alike and the \
+             device reads less, that is what happened: compare the last four columns.</p><div class=\"wide\"><table><thead><tr><th>policy</th><th class=\"n\">memory</th>\
              <th class=\"n\">threads</th><th class=\"n\">direct q/s</th><th class=\"n\">buffered q/s</th>\
              <th class=\"n\">direct faults/q</th><th class=\"n\">buffered faults/q</th>\
              <th class=\"n\">direct device read/q</th><th class=\"n\">buffered device read/q</th></tr>\
@@ -362,7 +361,7 @@ enum Span {
 fn share_text(run: &Measurement) -> String {
     run.cache_share.map_or_else(
         || "share unknown".to_owned(),
-        |share| format!("{:.0} % of what is touched", share * 100.0),
+        |share| format!("{:.0} % of the data touched", share * 100.0),
     )
 }
 
