@@ -111,6 +111,38 @@ fn a_wrong_answer_is_exit_code_one() {
     assert!(said.err.contains("1 answers are wrong"), "{}", said.err);
 }
 
+#[test]
+fn the_demo_goes_from_nothing_to_a_report() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let dir = folder.path().join("demo").display().to_string();
+    let args = [
+        "demo",
+        "--dir",
+        &dir,
+        "--scale",
+        "0.05",
+        "--seconds",
+        "1",
+        "--threads",
+        "1,2",
+    ];
+    let said = graven(args.iter().chain(&["--policy", "random,lru"])).ok();
+    assert!(
+        said.out.contains("0 of ") && said.out.contains("report.html"),
+        "{}",
+        said.out
+    );
+    let page = std::fs::read_to_string(folder.path().join("demo/report.html")).expect("written");
+    assert!(page.contains("Throughput against threads") && !page.contains("NaN"));
+    let runs = std::fs::read_to_string(folder.path().join("demo/report.json")).expect("written");
+    let runs: serde_json::Value = serde_json::from_str(&runs).expect("JSON");
+    // Four shares with direct reads and one with buffered ones, two policies, two thread counts.
+    assert_eq!(runs["runs"].as_array().map(Vec::len), Some(20));
+    let again = graven(["demo", "--dir", &dir]);
+    assert_eq!(again.code, 1);
+    assert!(again.err.contains("holds a demo already"), "{}", again.err);
+}
+
 /// A small part of the matrix of `cargo xtask three-hop`, on a graph whose answers were computed elsewhere.
 #[test]
 fn expected_answers_hold_under_every_policy() {
