@@ -204,7 +204,11 @@ impl QueryResult {
     pub fn plan(&self) -> Option<String> {
         match self.plan.mode {
             PlanMode::Execute => None,
-            PlanMode::Explain => Some(plan_text::explain(&self.plan)),
+            PlanMode::Explain => Some(
+                graven_cypher::explain::explain(&self.plan)
+                    .trim_end()
+                    .to_owned(),
+            ),
             PlanMode::Profile => self
                 .execution
                 .as_ref()
