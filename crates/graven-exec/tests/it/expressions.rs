@@ -1,0 +1,1 @@
+//! TCK-like checks of expressions.

@@ -1,0 +1,7 @@
+//! Tests of the executor through its public interface: hand-built plans on small graphs, against naive models.
+
+mod expressions;
+mod model;
+mod operators;
+mod plans;
+mod reachability;

@@ -1,0 +1,210 @@
+//! Hand-built plans: shorthand for operators and expressions, and running them.
+
+use std::sync::Arc;
+
+use graven_cypher::plan::{
+    BinaryOp, Direction, Expr, Literal, Operator, Plan, PlanMode, PlanNode, RelPattern,
+    VarExpandMode, VarId, VarKind, Variable,
+};
+use graven_exec::{ExecContext, ExecError, Params, Value, execute};
+use graven_pagecache::Budget;
+use graven_storage::Snapshot;
+
+/// A plan node; ids are set by [`plan`].
+pub(crate) fn node(op: Operator) -> Box<PlanNode> {
+    Box::new(PlanNode {
+        id: 0,
+        op,
+        estimated_rows: 1.0,
+    })
+}
+
+pub(crate) fn unit() -> Box<PlanNode> {
+    node(Operator::Unit)
+}
+
+pub(crate) fn var(id: u32) -> Expr {
+    Expr::Variable(VarId(id))
+}
+
+pub(crate) fn int(value: i64) -> Expr {
+    Expr::Literal(Literal::Integer(value))
+}
+
+pub(crate) fn float(value: f64) -> Expr {
+    Expr::Literal(Literal::Float(value))
+}
+
+pub(crate) fn text(value: &str) -> Expr {
+    Expr::Literal(Literal::String(value.into()))
+}
+
+pub(crate) fn null() -> Expr {
+    Expr::Literal(Literal::Null)
+}
+
+pub(crate) fn boolean(value: bool) -> Expr {
+    Expr::Literal(Literal::Boolean(value))
+}
+
+pub(crate) fn list(items: Vec<Expr>) -> Expr {
+    Expr::List(items)
+}
+
+pub(crate) fn binary(op: BinaryOp, left: Expr, right: Expr) -> Expr {
+    Expr::Binary {
+        op,
+        left: Box::new(left),
+        right: Box::new(right),
+    }
+}
+
+pub(crate) fn property(base: Expr, key: &str) -> Expr {
+    Expr::Property {
+        base: Box::new(base),
+        key: key.into(),
+    }
+}
+
+pub(crate) fn call(name: &str, args: Vec<Expr>) -> Expr {
+    Expr::Call {
+        name: name.into(),
+        args,
+    }
+}
+
+/// A pattern over these types without conditions.
+pub(crate) fn pattern(types: &[&str], direction: Direction) -> RelPattern {
+    RelPattern {
+        types: types.iter().map(|t| Arc::from(*t)).collect(),
+        direction,
+        filter: None,
+        each: None,
+        distinct_from: Vec::new(),
+        disjoint_from: Vec::new(),
+    }
+}
+
+/// Bounds and mode of a variable-length expansion.
+#[derive(Clone, Debug)]
+pub(crate) struct Length {
+    pub(crate) min: u32,
+    pub(crate) max: Option<u32>,
+    pub(crate) mode: VarExpandMode,
+}
+
+pub(crate) fn var_expand(
+    input: Box<PlanNode>,
+    from: u32,
+    rels: Option<u32>,
+    to: (u32, bool),
+    pattern: RelPattern,
+    length: Length,
+) -> Box<PlanNode> {
+    node(Operator::VarExpand {
+        input,
+        from: VarId(from),
+        rels: rels.map(VarId),
+        to: VarId(to.0),
+        into: to.1,
+        pattern,
+        min: length.min,
+        max: length.max,
+        mode: length.mode,
+    })
+}
+
+/// A plan returning these variables.
+pub(crate) fn plan(root: Box<PlanNode>, returns: &[u32], mode: PlanMode) -> Arc<Plan> {
+    let mut root = *root;
+    let mut next = 0;
+    number(&mut root, &mut next);
+    let variables = (0..64)
+        .map(|i| Variable {
+            name: format!("v{i}").into(),
+            kind: VarKind::Value,
+        })
+        .collect();
+    Arc::new(Plan {
+        root,
+        variables,
+        columns: returns
+            .iter()
+            .map(|v| (format!("v{v}").into(), VarId(*v)))
+            .collect(),
+        mode,
+        notices: Vec::new(),
+    })
+}
+
+fn number(node: &mut PlanNode, next: &mut u32) {
+    node.id = *next;
+    *next += 1;
+    use Operator as P;
+    match &mut node.op {
+        P::Unit | P::Argument { .. } => {}
+        P::AllNodesScan { input, .. }
+        | P::LabelScan { input, .. }
+        | P::IndexSeek { input, .. }
+        | P::IndexRange { input, .. }
+        | P::NodeByIdSeek { input, .. }
+        | P::Expand { input, .. }
+        | P::ExpandInto { input, .. }
+        | P::VarExpand { input, .. }
+        | P::BuildPath { input, .. }
+        | P::Filter { input, .. }
+        | P::Project { input, .. }
+        | P::Extend { input, .. }
+        | P::Aggregate { input, .. }
+        | P::ReachableCount { input, .. }
+        | P::Distinct { input, .. }
+        | P::Sort { input, .. }
+        | P::TopN { input, .. }
+        | P::Skip { input, .. }
+        | P::Limit { input, .. }
+        | P::Unwind { input, .. }
+        | P::Procedure { input, .. } => number(input, next),
+        P::Apply { input, inner }
+        | P::Optional { input, inner, .. }
+        | P::SemiApply { input, inner, .. }
+        | P::CartesianProduct { input, inner } => {
+            number(input, next);
+            number(inner, next);
+        }
+        P::HashJoin { input, build, .. } => {
+            number(input, next);
+            number(build, next);
+        }
+        P::Union { inputs } => inputs.iter_mut().for_each(|i| number(i, next)),
+    }
+}
+
+/// All result rows.
+pub(crate) fn run(
+    snapshot: &Snapshot,
+    root: Box<PlanNode>,
+    returns: &[u32],
+) -> Result<Vec<Vec<Value>>, ExecError> {
+    run_within(snapshot, root, returns, 64 << 20)
+}
+
+/// As [`run`] with an operator budget of so many bytes.
+pub(crate) fn run_within(
+    snapshot: &Snapshot,
+    root: Box<PlanNode>,
+    returns: &[u32],
+    budget: u64,
+) -> Result<Vec<Vec<Value>>, ExecError> {
+    let budget = Budget::new(budget);
+    let context = ExecContext::new(Arc::clone(&budget));
+    let plan = plan(root, returns, PlanMode::Execute);
+    let mut execution = execute(plan, snapshot.clone(), Arc::new(Params::new()), context)?;
+    let mut rows = Vec::new();
+    while let Some(batch) = execution.next_batch()? {
+        assert!(!batch.is_empty(), "EX-7: no empty batches");
+        rows.extend((0..batch.len()).map(|row| batch.row(row)));
+    }
+    drop(execution);
+    assert_eq!(budget.used(), 0, "EX-9: everything is given back");
+    Ok(rows)
+}
