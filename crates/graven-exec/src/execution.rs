@@ -14,6 +14,7 @@ use crate::operator::BoxedOperator;
 use crate::procedures::{NoProcedures, Procedures};
 use crate::profile::{ProfileCells, ProfileTree};
 use crate::runtime::{Params, Runtime};
+use crate::tuning::Tuning;
 
 /// What a statement runs with besides its plan, snapshot and parameters.
 #[derive(Clone)]
@@ -26,6 +27,8 @@ pub struct ExecContext {
     pub procedures: Arc<dyn Procedures>,
     /// The store's UUID, part of every `elementId`.
     pub store_uuid: [u8; 16],
+    /// Thresholds of searches; the default fits all but tests and experiments.
+    pub tuning: Tuning,
 }
 
 impl ExecContext {
@@ -37,6 +40,7 @@ impl ExecContext {
             cancel: Arc::default(),
             procedures: Arc::new(NoProcedures),
             store_uuid: [0; 16],
+            tuning: Tuning::default(),
         }
     }
 }
@@ -69,6 +73,7 @@ pub fn execute(
         cancel: context.cancel,
         procedures: context.procedures,
         store_uuid: context.store_uuid,
+        tuning: context.tuning,
     };
     let cells = (plan.mode == PlanMode::Profile).then(|| ProfileCells::new(&plan.root));
     let (root, layout) = instantiate(&plan.root, &rt, cells.as_ref())?;

@@ -16,6 +16,7 @@ pub mod profile;
 mod reachability;
 mod runtime;
 mod trail;
+pub mod tuning;
 pub mod value;
 
 pub use batch::{BATCH_ROWS, Batch};
@@ -25,4 +26,5 @@ pub use execution::{ExecContext, Execution, execute};
 pub use procedures::{NoProcedures, ProcedureResult, Procedures};
 pub use profile::{OperatorProfile, ProfileTree};
 pub use runtime::Params;
+pub use tuning::{LevelDirection, Tuning};
 pub use value::{Map, Path, Value};

@@ -45,6 +45,7 @@ use crate::error::Result;
 use crate::memory::Memory;
 use crate::pattern::Pattern;
 use crate::runtime::Runtime;
+use crate::tuning::LevelDirection;
 use edges::Edges;
 use marks::{Dense, Marks, Stop};
 
@@ -96,7 +97,7 @@ impl Search {
         operator: &'static str,
     ) -> Self {
         Self {
-            marks: Marks::new(rt.node_id_limit()),
+            marks: Marks::new(rt.node_id_limit(), rt.tuning),
             memory: Memory::new(
                 &rt.budget,
                 operator,
@@ -169,10 +170,12 @@ impl Search {
             edges.rt().check_cancelled()?;
             let last = !self.bounds.allows(length + 1);
             let frontier_len = self.frontier.len();
-            let level = if self.choose(edges, mean_degree) {
+            let watch = self.watch(edges, length);
+            let level = if watch == Watch::Nothing && length > 1 && self.choose(edges, mean_degree)
+            {
                 self.bottom_up(edges)?
             } else {
-                self.top_down(edges, start, length)?
+                self.top_down(edges, start, watch)?
             };
             #[expect(clippy::cast_precision_loss, reason = "an estimate")]
             if level.entries > 0 {
@@ -208,6 +211,11 @@ impl Search {
         if !edges.is_plain() || !self.marks.is_dense() {
             return false;
         }
+        match edges.rt().tuning.level_direction {
+            LevelDirection::Cheaper => {}
+            LevelDirection::TopDown => return false,
+            LevelDirection::BottomUp => return true,
+        }
         #[expect(clippy::cast_precision_loss, reason = "an estimate")]
         let (frontier, nodes) = (self.frontier.len() as f64, self.marks.node_limit() as f64);
         if frontier * mean_degree < nodes {
@@ -217,16 +225,20 @@ impl Search {
         frontier * mean_degree > unreached * VISIT
     }
 
-    /// Marks all neighbours of the frontier.
-    fn top_down(&mut self, edges: &Edges<'_>, start: u64, length: u32) -> Result<Level> {
-        let mut level = Level::default();
-        let max = self.bounds.max.unwrap_or(u32::MAX);
-        // The first two levels of an undirected search see loops, parallel relationships and triangles.
-        let watch = match (edges.pattern().direction, length) {
-            (PlanDirection::Both, 1) => Watch::Parallel { two: max >= 2 },
-            (PlanDirection::Both, 2) if max >= 3 => Watch::Triangle,
+    /// The first two levels of an undirected search see loops, parallel relationships and triangles.
+    fn watch(&self, edges: &Edges<'_>, length: u32) -> Watch {
+        match (edges.pattern().direction, length) {
+            (PlanDirection::Both, 1) => Watch::Parallel {
+                two: self.bounds.allows(2),
+            },
+            (PlanDirection::Both, 2) if self.bounds.allows(3) => Watch::Triangle,
             _ => Watch::Nothing,
-        };
+        }
+    }
+
+    /// Marks all neighbours of the frontier.
+    fn top_down(&mut self, edges: &Edges<'_>, start: u64, watch: Watch) -> Result<Level> {
+        let mut level = Level::default();
         loop {
             let nodes = &self.frontier;
             let stop = match &mut self.marks {
@@ -355,7 +367,7 @@ fn look_back<D: Dense>(edges: &Edges<'_>, marks: &mut D, memory: &mut Memory) ->
             let narrow = part.reversed.ids_fit_u32();
             let mut found = false;
             if narrow {
-                list.for_each_block(|block| {
+                let _stopped = list.for_each_block(|block| {
                     found |= block.iter().any(|other| marks.is_old(u64::from(*other)));
                     if found {
                         ControlFlow::Break(())

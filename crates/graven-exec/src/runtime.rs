@@ -16,6 +16,7 @@ use graven_storage::{KeyId, LabelId, NodeId, NodeRanges, PropertyValue, RelId, S
 use crate::column::{Column, NULL_ID};
 use crate::error::{ExecError, Result};
 use crate::procedures::Procedures;
+use crate::tuning::Tuning;
 use crate::value::Value;
 
 /// Parameters of a statement by name.
@@ -29,6 +30,7 @@ pub(crate) struct Runtime {
     pub(crate) cancel: Arc<AtomicBool>,
     pub(crate) procedures: Arc<dyn Procedures>,
     pub(crate) store_uuid: [u8; 16],
+    pub(crate) tuning: Tuning,
 }
 
 impl Runtime {

@@ -21,11 +21,6 @@ use crate::reachability::{Bounds, Search};
 use crate::runtime::Runtime;
 use crate::value::Value;
 
-/// Rows from which sharing sweeps pays.
-const LANES_MIN: usize = 8;
-/// Graphs up to this many nodes may be searched in lanes, which pass over all nodes once a level.
-const LANES_NODES: u64 = 16 << 20;
-
 /// Which ends count.
 pub(crate) struct EndCondition {
     /// Id ranges of the nodes with all the labels.
@@ -193,8 +188,8 @@ impl ReachableCount {
     /// Whether rows of a batch may share sweeps, and there is room for it.
     fn can_share(&mut self, rows: usize, rt: &Runtime) -> bool {
         let nodes = rt.node_id_limit();
-        let possible = rows >= LANES_MIN
-            && nodes <= LANES_NODES
+        let possible = rows >= rt.tuning.lanes_min
+            && nodes <= rt.tuning.lanes_nodes
             && self.search.bounds().by_search()
             && !self.search.pattern().needs_ids()
             && self.end.captured.is_empty();

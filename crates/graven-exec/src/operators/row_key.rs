@@ -4,7 +4,6 @@
 //! A single column of ids or integers without nulls is keyed by its 64-bit numbers; everything else by a boxed
 //! slice of values. A table that has started with numbers and meets another form moves its keys over once.
 
-use std::hash::BuildHasher;
 use std::sync::Arc;
 
 use foldhash::fast::RandomState;
@@ -181,9 +180,4 @@ impl ValueSet {
         let grown = self.set.capacity() - before;
         Some(value.heap_bytes() + grown * (size_of::<Value>() + 1))
     }
-}
-
-/// A hash of the value that agrees with equivalence.
-pub(crate) fn hash_of(value: &Value, state: &RandomState) -> u64 {
-    state.hash_one(value)
 }

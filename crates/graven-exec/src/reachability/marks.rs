@@ -1,7 +1,7 @@
 //! Sets of nodes for a search: reached before this level (*old*), reached by this level (*fresh*).
 //!
 //! # How it works
-//! * [`Bytes`]: a byte per node, the fastest to mark; for up to [`BYTES_NODES`] nodes.
+//! * [`Bytes`]: a byte per node, the fastest to mark; for up to [`Tuning::byte_nodes`] nodes.
 //! * [`Bits`]: two bits per node, for larger graphs.
 //! * [`Sparse`]: a hash table; large graphs start with it and go over to a dense form when it would be larger.
 //!
@@ -15,11 +15,8 @@ use foldhash::fast::RandomState;
 use super::edges::{Edges, Neighbours};
 use crate::error::Result;
 use crate::memory::Memory;
+use crate::tuning::Tuning;
 
-/// Graphs up to this many nodes are searched with a byte per node.
-const BYTES_NODES: u64 = 4 << 20;
-/// Graphs up to this many nodes are searched densely from the start.
-const DENSE_NODES: u64 = 256 << 10;
 /// Bytes that an entry of the hash table takes, with slack for its growth.
 const SPARSE_ENTRY: u64 = 32;
 
@@ -47,6 +44,7 @@ pub(crate) enum Marks {
 pub(crate) struct Bytes {
     marks: Vec<u8>,
     nodes: usize,
+    tuning: Tuning,
 }
 
 const OLD: u8 = 1;
@@ -87,6 +85,7 @@ pub(crate) struct Bits {
     old: Vec<u64>,
     fresh: Vec<u64>,
     nodes: u64,
+    tuning: Tuning,
 }
 
 impl Dense for Bits {
@@ -123,6 +122,7 @@ pub(crate) struct Sparse {
     old: HashSet<u64, RandomState>,
     fresh: HashSet<u64, RandomState>,
     nodes: u64,
+    tuning: Tuning,
     /// Entries that are charged for.
     room: usize,
 }
@@ -162,7 +162,7 @@ pub(crate) enum Stop {
 impl Sparse {
     /// Entries from which a dense form is smaller.
     fn limit(&self) -> usize {
-        at(self.nodes / SPARSE_ENTRY / 2)
+        at(self.nodes / self.tuning.sparse_share)
     }
 
     /// Visits the relationships of `nodes` until the table would pass its limit.
@@ -188,15 +188,17 @@ impl Sparse {
 
 impl Marks {
     /// No marks, for node ids below `node_limit`.
-    pub(crate) fn new(node_limit: u64) -> Self {
-        if node_limit <= DENSE_NODES {
+    pub(crate) fn new(node_limit: u64, tuning: Tuning) -> Self {
+        if node_limit <= tuning.dense_nodes {
             Self::Bytes(Bytes {
                 nodes: at(node_limit),
+                tuning,
                 ..Bytes::default()
             })
         } else {
             Self::Sparse(Sparse {
                 nodes: node_limit,
+                tuning,
                 ..Sparse::default()
             })
         }
@@ -211,6 +213,14 @@ impl Marks {
         }
     }
 
+    fn tuning(&self) -> Tuning {
+        match self {
+            Self::Bytes(b) => b.tuning,
+            Self::Bits(b) => b.tuning,
+            Self::Sparse(s) => s.tuning,
+        }
+    }
+
     /// Whether every node has its place.
     pub(crate) fn is_dense(&self) -> bool {
         !matches!(self, Self::Sparse(_))
@@ -219,11 +229,11 @@ impl Marks {
     /// Clears all marks for a new search.
     pub(crate) fn reset(&mut self, memory: &mut Memory) -> Result<()> {
         let nodes = self.node_limit();
-        if nodes > DENSE_NODES && self.is_dense() {
+        if nodes > self.tuning().dense_nodes && self.is_dense() {
             // The next start may reach little: begin with the hash table again.
             self.release();
             memory.clear();
-            *self = Self::new(nodes);
+            *self = Self::new(nodes, self.tuning());
         }
         match self {
             Self::Bytes(b) => {
@@ -249,7 +259,7 @@ impl Marks {
 
     /// Gives the memory back.
     pub(crate) fn release(&mut self) {
-        *self = Self::new(self.node_limit());
+        *self = Self::new(self.node_limit(), self.tuning());
     }
 
     /// Goes over from a hash table to a dense form.
@@ -264,18 +274,19 @@ impl Marks {
             sparse.room = room;
             return Ok(());
         }
-        let nodes = sparse.nodes;
+        let (nodes, tuning) = (sparse.nodes, sparse.tuning);
         let (old, fresh) = (
             std::mem::take(&mut sparse.old),
             std::mem::take(&mut sparse.fresh),
         );
-        if nodes <= BYTES_NODES && memory.try_charge(at(nodes)) {
+        if nodes <= tuning.byte_nodes && memory.try_charge(at(nodes)) {
             let mut marks = vec![0; at(nodes)];
             old.iter().for_each(|n| marks[at(*n)] = OLD);
             fresh.iter().for_each(|n| marks[at(*n)] = FRESH);
             *self = Self::Bytes(Bytes {
                 marks,
                 nodes: at(nodes),
+                tuning,
             });
         } else {
             let words = at(nodes.div_ceil(64));
@@ -284,6 +295,7 @@ impl Marks {
                 old: vec![0; words],
                 fresh: vec![0; words],
                 nodes,
+                tuning,
             };
             old.iter()
                 .for_each(|n| bits.old[at(*n / 64)] |= 1 << (n % 64));

@@ -2,6 +2,7 @@
 
 mod expressions;
 mod model;
+mod naive;
 mod operators;
 mod plans;
 mod reachability;

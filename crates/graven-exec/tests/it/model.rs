@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use graven_cypher::plan::Direction;
-use graven_storage::builder::GraphBuilder;
-use graven_storage::{PropertyValue, Store};
+use graven_storage::GraphBuilder;
+use graven_storage::{PropertyValue, Store, Uniqueness};
 
 /// A generator of pseudo-random numbers (splitmix64).
 pub(crate) struct Random(pub(crate) u64);
@@ -92,6 +92,7 @@ impl Model {
             let weight = PropertyValue::Integer(rel.weight);
             builder.relationship(start, rel.kind, end, &[("w", weight)]);
         }
+        builder.index("A", "x", Uniqueness::Any);
         builder.open(4 << 20).expect("a small graph opens")
     }
 
@@ -112,6 +113,30 @@ impl Model {
             }
         }
         found
+    }
+
+    /// Whether no node has more than `limit` trails, counted without regard to the lower bound.
+    pub(crate) fn has_few_trails(&self, wanted: &Wanted, limit: usize) -> bool {
+        (0..self.nodes.len() as u64).all(|start| {
+            let mut open = vec![(start, Vec::new())];
+            let mut met = 0;
+            while let Some((end, rels)) = open.pop() {
+                met += 1;
+                if met > limit {
+                    return false;
+                }
+                if rels.len() < wanted.max {
+                    for (next, rel) in self.around(end, wanted) {
+                        if !rels.contains(&rel) {
+                            let mut longer: Vec<u64> = rels.clone();
+                            longer.push(rel);
+                            open.push((next, longer));
+                        }
+                    }
+                }
+            }
+            true
+        })
     }
 
     /// All trails from `start`: end and relationships.

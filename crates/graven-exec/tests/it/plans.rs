@@ -6,7 +6,7 @@ use graven_cypher::plan::{
     BinaryOp, Direction, Expr, Literal, Operator, Plan, PlanMode, PlanNode, RelPattern,
     VarExpandMode, VarId, VarKind, Variable,
 };
-use graven_exec::{ExecContext, ExecError, Params, Value, execute};
+use graven_exec::{ExecContext, ExecError, Params, Tuning, Value, execute};
 use graven_pagecache::Budget;
 use graven_storage::Snapshot;
 
@@ -188,6 +188,18 @@ pub(crate) fn run(
     run_within(snapshot, root, returns, 64 << 20)
 }
 
+/// As [`run`] with these thresholds.
+pub(crate) fn run_tuned(
+    snapshot: &Snapshot,
+    root: Box<PlanNode>,
+    returns: &[u32],
+    tuning: Tuning,
+) -> Result<Vec<Vec<Value>>, ExecError> {
+    let mut context = ExecContext::new(Budget::new(64 << 20));
+    context.tuning = tuning;
+    run_with(snapshot, root, returns, context)
+}
+
 /// As [`run`] with an operator budget of so many bytes.
 pub(crate) fn run_within(
     snapshot: &Snapshot,
@@ -195,8 +207,21 @@ pub(crate) fn run_within(
     returns: &[u32],
     budget: u64,
 ) -> Result<Vec<Vec<Value>>, ExecError> {
-    let budget = Budget::new(budget);
-    let context = ExecContext::new(Arc::clone(&budget));
+    run_with(
+        snapshot,
+        root,
+        returns,
+        ExecContext::new(Budget::new(budget)),
+    )
+}
+
+fn run_with(
+    snapshot: &Snapshot,
+    root: Box<PlanNode>,
+    returns: &[u32],
+    context: ExecContext,
+) -> Result<Vec<Vec<Value>>, ExecError> {
+    let budget = Arc::clone(&context.budget);
     let plan = plan(root, returns, PlanMode::Execute);
     let mut execution = execute(plan, snapshot.clone(), Arc::new(Params::new()), context)?;
     let mut rows = Vec::new();

@@ -1,0 +1,45 @@
+//! Thresholds of the reachability search, so that tests and experiments can force either side of a choice.
+
+/// How a level of a search is run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
+pub enum LevelDirection {
+    /// Whichever is estimated cheaper.
+    #[default]
+    Cheaper,
+    /// Always from the frontier.
+    TopDown,
+    /// From the unreached nodes wherever that is possible.
+    BottomUp,
+}
+
+/// See the file header. The defaults are measured; see `docs/internals/execution.md`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct Tuning {
+    /// Graphs up to this many nodes are searched on dense marks from the start.
+    pub dense_nodes: u64,
+    /// A hash table of marks may hold one node in so many before it is left for dense marks.
+    pub sparse_share: u64,
+    /// Dense marks of graphs up to this many nodes take a byte per node, of larger ones two bits.
+    pub byte_nodes: u64,
+    /// How levels are run.
+    pub level_direction: LevelDirection,
+    /// Input rows from which searches share their sweeps.
+    pub lanes_min: usize,
+    /// Searches share sweeps in graphs up to this many nodes.
+    pub lanes_nodes: u64,
+}
+
+impl Default for Tuning {
+    fn default() -> Self {
+        Self {
+            dense_nodes: 256 << 10,
+            sparse_share: 64,
+            byte_nodes: 4 << 20,
+            level_direction: LevelDirection::Cheaper,
+            lanes_min: 8,
+            lanes_nodes: 16 << 20,
+        }
+    }
+}
