@@ -5,7 +5,8 @@
 //! Files of sealed pages are written beside each other, one for each page size. Then, in several rounds so
 //! that disturbance by other programs hits all subjects alike:
 //! * hits: Zipfian accesses to resident 8 KiB pages, once on a set that exceeds the processor's caches and
-//!   once on one that does not. The floor reads the same pages in huge-page memory without any translation.
+//!   once on one that does not. Floors: the same pages in huge-page memory read without any translation, and
+//!   through the barest array of page words, optimistically and with a pin.
 //! * misses: uniform accesses to a file many times the pool, kept `depth` reads ahead. The floor is a bare
 //!   io_uring loop reading into recycled huge-page frames.
 //!
@@ -20,6 +21,7 @@
 mod clock;
 mod data;
 mod hit;
+mod hit_floor;
 mod huge_slab;
 mod miss;
 mod miss_floor;
@@ -137,8 +139,11 @@ pub enum CacheBenchError {
         source: std::io::Error,
     },
     /// io_uring is not to be had, so there is no floor to compare with.
-    #[error("the floor of a miss needs io_uring: {0}")]
+    #[error("the floor of a miss (a bare io_uring loop) fails: {0}")]
     NoUring(std::io::Error),
+    /// The floors of a hit find no memory.
+    #[error("no memory for the floors of a hit: {0}")]
+    NoMemory(std::io::Error),
     /// A page did not hold what was written to it.
     #[error("{count} of {of} pages read held something else than was written")]
     Wrong {
@@ -257,8 +262,8 @@ mod tests {
             }
             outcome => outcome.unwrap(),
         };
-        // Two sets, two numbers of threads: one floor, and read and pin for two policies.
-        assert_eq!(report.hits.len(), 2 * 2 * (1 + 2 * 2));
+        // Two sets, two numbers of threads: three floors, and read and pin for two policies.
+        assert_eq!(report.hits.len(), 2 * 2 * (3 + 2 * 2));
         assert!(report.hits.iter().all(|row| row.cpu_ns > 0.0));
         assert!(report.misses.iter().all(|row| row.pages_per_second > 0.0));
         assert!(!report.aims.is_empty());

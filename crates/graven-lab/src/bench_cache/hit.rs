@@ -9,7 +9,7 @@ use graven_io::File;
 use graven_pagecache::{FileId, PageCache, page::HEADER_BYTES};
 
 use super::data::{KIND, content, page_ref};
-use super::huge_slab::HugeSlab;
+use super::hit_floor::Floors;
 use super::report::{Access, CacheReport, Samples};
 use super::{CacheBench, CacheBenchError, HIT_CLASS, class, clock, zipf};
 
@@ -49,15 +49,13 @@ pub(super) fn measure(
     for number in 0..pages {
         drop(cache.pin(id, page_ref(class, number), KIND)?);
     }
-    let slab = HugeSlab::new(bytes as usize).map_err(CacheBenchError::NoUring)?;
-    let page_bytes = class.bytes();
-    let floor = |number: u32| slab.read(number as usize * page_bytes + HEADER_BYTES);
+    let floor = Floors::new(pages, class.bytes()).map_err(CacheBenchError::NoMemory)?;
     let subject = Subject { cache: &cache, id };
 
     for &threads in &bench.threads {
         progress(&format!("hits, {set} set, {threads} threads"));
         let traces = &traces[..threads];
-        let mut floors = Samples::default();
+        let mut floors = <[Samples; 3]>::default();
         let mut samples: Vec<_> = bench
             .policies
             .iter()
@@ -65,28 +63,24 @@ pub(super) fn measure(
             .collect();
         let faults_before = cache.stats().per_kind.total().faults;
         for _ in 0..bench.rounds {
-            floors.push(&time(bench, traces, |number| (floor(number), 0)));
+            floors[0].push(&time(bench, traces, |number| (floor.plain(number), 0)))?;
+            floors[1].push(&time(bench, traces, |number| (floor.array(number), 0)))?;
+            floors[2].push(&time(bench, traces, |number| (floor.pin(number), 0)))?;
             for (policy, [reads, pins]) in bench.policies.iter().zip(&mut samples) {
                 cache.set_policy(policy)?;
-                let read = time(bench, traces, |number| {
+                reads.push(&time(bench, traces, |number| {
                     (subject.read(number), content(number.into()))
-                });
-                let pin = time(bench, traces, |number| {
+                }))?;
+                pins.push(&time(bench, traces, |number| {
                     (subject.pin(number), content(number.into()))
-                });
-                for (outcome, samples) in [(read, reads), (pin, pins)] {
-                    if outcome.wrong > 0 {
-                        return Err(CacheBenchError::Wrong {
-                            count: outcome.wrong,
-                            of: outcome.accesses,
-                        });
-                    }
-                    samples.push(&outcome);
-                }
+                }))?;
             }
         }
         let faults = cache.stats().per_kind.total().faults - faults_before;
-        report.hit_row(set, bytes, Access::Floor, "", threads, &floors, 0);
+        let kinds = [Access::Floor, Access::FloorArray, Access::FloorPin];
+        for (access, samples) in kinds.into_iter().zip(&floors) {
+            report.hit_row(set, bytes, access, "", threads, samples, 0);
+        }
         for (policy, [reads, pins]) in bench.policies.iter().zip(&samples) {
             report.hit_row(set, bytes, Access::Read, policy, threads, reads, faults);
             report.hit_row(set, bytes, Access::Pin, policy, threads, pins, faults);
@@ -118,16 +112,23 @@ impl Subject<'_> {
         let Ok(pin) = self.cache.pin(self.id, page, KIND) else {
             return 0;
         };
-        pin.first_chunk()
+        // Through the whole page: the payload's length would touch another cache line than the floors do.
+        pin.page()[HEADER_BYTES..]
+            .first_chunk()
             .map_or(0, |bytes| u64::from_le_bytes(*bytes))
     }
 }
 
 impl Samples {
-    fn push(&mut self, outcome: &Outcome) {
+    fn push(&mut self, outcome: &Outcome) -> Result<(), CacheBenchError> {
+        if outcome.wrong > 0 {
+            let (count, of) = (outcome.wrong, outcome.accesses);
+            return Err(CacheBenchError::Wrong { count, of });
+        }
         let accesses = outcome.accesses as f64;
         self.cpu.push(outcome.cpu_seconds / accesses);
         self.rate.push(accesses / outcome.seconds);
+        Ok(())
     }
 }
 
@@ -185,7 +186,9 @@ fn time(
 }
 
 /// How many accesses of `stretch` read something else than they should.
-#[inline(always)]
+///
+/// A function of its own so that `access` has one place to be inlined into, as in an operator's loop.
+#[inline(never)]
 fn differing(stretch: &[u32], access: &impl Fn(u32) -> (u64, u64)) -> u64 {
     let mut wrong = 0;
     for &number in stretch {

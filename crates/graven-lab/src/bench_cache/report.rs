@@ -23,6 +23,8 @@ pub(super) struct Samples {
 #[serde(rename_all = "snake_case")]
 pub(super) enum Access {
     Floor,
+    FloorArray,
+    FloorPin,
     Read,
     Pin,
 }
@@ -41,6 +43,8 @@ impl Access {
     fn name(self) -> &'static str {
         match self {
             Access::Floor => "floor: plain read",
+            Access::FloorArray => "floor: array",
+            Access::FloorPin => "floor: array, pin",
             Access::Read => "optimistic read",
             Access::Pin => "pin and unpin",
         }
