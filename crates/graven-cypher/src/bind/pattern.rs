@@ -18,6 +18,12 @@ use crate::plan::variables::conjuncts;
 use crate::plan::{VarId, VarKind};
 use crate::types::{Type, TypeSet};
 
+/// Largest pattern that another `MATCH` is still added to; larger ones are ordered by themselves.
+const MERGED_PARTS_MAX: usize = 24;
+
+/// Most relationships of one `MATCH`; the plan is as deep as they are many.
+const EDGES_MAX: usize = 150;
+
 /// Variables of one path as they were declared: nodes, and the index of the edge of each step.
 struct Declared {
     nodes: Vec<VarId>,
@@ -48,7 +54,8 @@ impl Binder<'_> {
                     let read = p.variables();
                     before.paths.iter().any(|(path, _)| read.contains(path))
                 });
-        if reads_relationship {
+        let parts = before.edges.len() + before.nodes.len();
+        if reads_relationship || parts > MERGED_PARTS_MAX {
             return Ok((before, Some(graph)));
         }
         let mut merged = before;
@@ -115,6 +122,13 @@ impl Binder<'_> {
             let from = *nodes.last().expect("the first node");
             let edge = graph.edges.len();
             self.declare_relationship(graph, relationship, from, predicate, earlier)?;
+            if edge >= EDGES_MAX {
+                let message =
+                    format!("a pattern of more than {EDGES_MAX} relationships cannot be planned");
+                return Err(self
+                    .error(relationship.span, Code::StatementTooLong, message)
+                    .with_hint("split the MATCH with WITH"));
+            }
             let to = self.declare_node(graph, node, predicate)?;
             graph.edges[edge].to = to;
             nodes.push(to);

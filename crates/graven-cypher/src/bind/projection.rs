@@ -29,7 +29,7 @@ pub(super) enum Aggregating {
         calls: Vec<(VarId, AggregateCall)>,
         keys: Vec<(ast::Expr, VarId, Type)>,
     },
-    /// Sorting after `DISTINCT` or aggregation.
+    /// Sorting or filtering after `DISTINCT` or aggregation.
     Sorting {
         columns: Vec<(ast::Expr, VarId, Type)>,
         aggregate: bool,
@@ -113,6 +113,13 @@ impl Binder<'_> {
                 Expr::Variable(var) => *var,
                 _ => self.new_variable(&name, kind_of(ty)),
             };
+            let calls = bound
+                .aggregation
+                .as_ref()
+                .map_or(&[][..], |a| &a.aggregates);
+            if calls.iter().any(|(call, _)| *call == var) {
+                self.variables[var.0 as usize].name = name.clone();
+            }
             columns.push((item.expr.clone(), var, ty));
             outputs.push(Entry { name, var, ty });
             if !items.iter().any(|(known, _)| *known == var) {
@@ -130,7 +137,7 @@ impl Binder<'_> {
                 .extend(star.into_iter().map(|var| (var, Expr::Variable(var))));
         }
         let narrow = aggregated || projection.distinct;
-        let order = self.order(projection, aggregated, narrow, &outputs, columns)?;
+        let order = self.order(projection, aggregated, narrow, &outputs, &columns)?;
         let skip = self.row_count(projection.skip.as_ref(), "SKIP")?;
         let limit = self.row_count(projection.limit.as_ref(), "LIMIT")?;
         if let Some(span) = missing_alias {
@@ -146,7 +153,16 @@ impl Binder<'_> {
         } else {
             self.scope.row = outputs.clone();
         }
-        let filter = filter.map(|f| self.predicate(f)).transpose()?;
+        if narrow && filter.is_some_and(|f| !contains_aggregate(f)) {
+            self.aggregating = Aggregating::Sorting {
+                columns,
+                aggregate: false,
+                keys: Vec::new(),
+            };
+        }
+        let filter = filter.map(|f| self.predicate(f)).transpose();
+        self.aggregating = Aggregating::Refused;
+        let filter = filter?;
         self.scope.row = outputs.clone();
         let projection = Projection {
             items,
@@ -328,6 +344,10 @@ impl Binder<'_> {
             ExprKind::Call {
                 name, star, args, ..
             } if aggregate_function(&name.text, *star).is_some() => {
+                // Inside an aggregate nothing is ambiguous: what is not a column is not there.
+                if let Aggregating::Sorting { aggregate, .. } = &mut self.aggregating {
+                    *aggregate = false;
+                }
                 for arg in args {
                     self.expression(arg)?;
                 }
@@ -344,7 +364,7 @@ impl Binder<'_> {
         aggregated: bool,
         narrow: bool,
         outputs: &[Entry],
-        columns: Vec<(ast::Expr, VarId, Type)>,
+        columns: &[(ast::Expr, VarId, Type)],
     ) -> Result<Vec<(Expr, SortOrder)>> {
         let mut order = Vec::with_capacity(projection.order.len());
         let wide = self.shadowed(outputs);
@@ -366,7 +386,7 @@ impl Binder<'_> {
             }
             if narrow {
                 self.aggregating = Aggregating::Sorting {
-                    columns: columns.clone(),
+                    columns: columns.to_vec(),
                     aggregate,
                     keys: keys.clone(),
                 };

@@ -11,12 +11,15 @@ use crate::ast::{
     Clause, ClauseKind, Expr, Name, ProcedureCall, Projection, ProjectionItem, Query, RemoveItem,
     SetItem, SingleQuery, Statement, SubqueryKind, Union, Yields,
 };
-use crate::diagnostic::Code;
+use crate::diagnostic::{Code, Diagnostic};
 use crate::plan::{PlanMode, SortOrder};
 use crate::token::{Span, TokenKind};
 
-/// Most clauses of one single query; the plan is as deep as they are many.
-const CLAUSES_MAX: usize = 200;
+/// Most reading clauses of one single query; the plan is as deep as they are many.
+const READING_CLAUSES_MAX: usize = 200;
+
+/// Most clauses of one single query, and most parts of a `UNION`.
+const CLAUSES_MAX: usize = 4000;
 
 /// Where a query stands, which decides how it may end.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -62,7 +65,7 @@ impl Parser<'_> {
                 query: self.single_query(place)?,
             });
             if unions.len() > CLAUSES_MAX {
-                return Err(self.too_deep());
+                return Err(self.too_many_clauses());
             }
         }
         Ok(Query { first, unions })
@@ -70,13 +73,15 @@ impl Parser<'_> {
 
     fn single_query(&mut self, place: Place) -> Result<SingleQuery> {
         let mut clauses: Vec<Clause> = Vec::new();
+        let mut reading = 0;
         while let Some(clause) = self.clause()? {
             if let Some(previous) = clauses.last() {
                 self.check_order(previous, &clause)?;
             }
+            reading += usize::from(!writes(&clause.kind));
             clauses.push(clause);
-            if clauses.len() > CLAUSES_MAX {
-                return Err(self.too_deep());
+            if reading > READING_CLAUSES_MAX || clauses.len() > CLAUSES_MAX {
+                return Err(self.too_many_clauses());
             }
         }
         self.check_end(&clauses, place)?;
@@ -84,20 +89,26 @@ impl Parser<'_> {
     }
 
     fn check_order(&self, previous: &Clause, clause: &Clause) -> Result<()> {
-        let fault = match (&previous.kind, &clause.kind) {
-            (ClauseKind::Return(_), _) => "nothing can follow `RETURN`",
-            (
-                ClauseKind::Create { .. }
-                | ClauseKind::Merge { .. }
-                | ClauseKind::Set(_)
-                | ClauseKind::Remove(_)
-                | ClauseKind::Delete { .. }
-                | ClauseKind::Foreach { .. },
-                ClauseKind::Match { .. } | ClauseKind::Unwind { .. } | ClauseKind::Call(_),
-            ) => "a `WITH` is needed between writing and reading",
-            _ => return Ok(()),
+        let reads = matches!(
+            clause.kind,
+            ClauseKind::Match { .. } | ClauseKind::Unwind { .. } | ClauseKind::Call(_)
+        );
+        let fault = if matches!(previous.kind, ClauseKind::Return(_)) {
+            "nothing can follow `RETURN`"
+        } else if writes(&previous.kind) && reads {
+            "a `WITH` is needed between writing and reading"
+        } else {
+            return Ok(());
         };
         Err(self.error(clause.span, Code::InvalidClauseComposition, fault))
+    }
+
+    fn too_many_clauses(&self) -> Diagnostic {
+        let message = format!(
+            "the query has too many clauses (more than {READING_CLAUSES_MAX} that read, or {CLAUSES_MAX})"
+        );
+        self.error(self.last_span(), Code::NestingTooDeep, message)
+            .with_hint("send several statements, or UNWIND a list parameter")
     }
 
     fn check_end(&self, clauses: &[Clause], place: Place) -> Result<()> {
@@ -105,18 +116,19 @@ impl Parser<'_> {
             return Err(self.unexpected("a clause such as `MATCH` or `RETURN`"));
         };
         let ends = match &last.kind {
-            ClauseKind::Return(_)
-            | ClauseKind::Create { .. }
-            | ClauseKind::Merge { .. }
-            | ClauseKind::Set(_)
-            | ClauseKind::Remove(_)
-            | ClauseKind::Delete { .. }
-            | ClauseKind::Foreach { .. } => true,
             ClauseKind::Call(call) => clauses.len() == 1 || matches!(call.yields, Yields::None),
-            ClauseKind::Subquery { .. } => place != Place::Expression,
+            ClauseKind::Subquery { query, .. } => {
+                let returns = |q: &SingleQuery| {
+                    q.clauses
+                        .last()
+                        .is_some_and(|c| matches!(c.kind, ClauseKind::Return(_)))
+                };
+                place != Place::Expression && !returns(&query.first)
+            }
             ClauseKind::Match { .. } | ClauseKind::Unwind { .. } | ClauseKind::With { .. } => {
                 place == Place::Expression
             }
+            _ => true,
         };
         if ends {
             return Ok(());
@@ -128,18 +140,14 @@ impl Parser<'_> {
         if !at_end && !self.is_word("UNION") {
             return Err(self.unexpected("a clause such as `RETURN`"));
         }
-        let (code, message) = match place {
-            Place::Top => (
-                Code::InvalidClauseComposition,
-                "the query must end with `RETURN` or with a writing clause",
-            ),
-            _ => (
-                Code::InvalidClauseComposition,
-                "the subquery must end with `RETURN` or with a writing clause",
-            ),
+        let what = if place == Place::Top {
+            "query"
+        } else {
+            "subquery"
         };
+        let message = format!("the {what} must end with `RETURN` or with a writing clause");
         Err(self
-            .error(last.span, code, message)
+            .error(last.span, Code::InvalidClauseComposition, message)
             .with_hint("add `RETURN ...`"))
     }
 
@@ -572,4 +580,17 @@ impl Parser<'_> {
             clauses,
         })
     }
+}
+
+/// Whether a clause changes the graph.
+fn writes(kind: &ClauseKind) -> bool {
+    matches!(
+        kind,
+        ClauseKind::Create { .. }
+            | ClauseKind::Merge { .. }
+            | ClauseKind::Set(_)
+            | ClauseKind::Remove(_)
+            | ClauseKind::Delete { .. }
+            | ClauseKind::Foreach { .. }
+    )
 }

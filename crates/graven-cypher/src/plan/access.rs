@@ -89,7 +89,50 @@ pub(crate) fn candidates(
             }
         }
     }
+    merge_ranges(&mut found);
     found
+}
+
+/// A lower and an upper bound on the same index are one range.
+fn merge_ranges(found: &mut Vec<Candidate>) {
+    let mut merged = Vec::new();
+    for below in found.iter() {
+        let Access::Range {
+            label,
+            key,
+            low: Some(low),
+            high: None,
+        } = &below.access
+        else {
+            continue;
+        };
+        for above in found.iter() {
+            let Access::Range {
+                label: label2,
+                key: key2,
+                low: None,
+                high: Some(high),
+            } = &above.access
+            else {
+                continue;
+            };
+            if label == label2 && key == key2 {
+                let access = Access::Range {
+                    label: label.clone(),
+                    key: key.clone(),
+                    low: Some(low.clone()),
+                    high: Some(high.clone()),
+                };
+                let covers = below.covers.iter().chain(&above.covers).copied().collect();
+                merged.push(Candidate {
+                    access,
+                    rows: below.rows * 0.3,
+                    covers,
+                });
+            }
+        }
+    }
+    found.extend(merged);
 }
 
 fn by_index(

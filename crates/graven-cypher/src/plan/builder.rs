@@ -6,7 +6,8 @@
 //! evaluates it (CY-21) by `plan/subqueries.rs`. The rules of `plan/rules` then rewrite the whole tree.
 //!
 //! # Invariants
-//! * CY-40 Inside a subquery the variables it imports stay in every row, also above its projections.
+//! * CY-40 Inside a subquery the variables it imports stay in every row, also above its projections, up to its
+//!   last clause.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -79,24 +80,25 @@ impl Builder<'_> {
         for branch in query.branches {
             let own = branch.columns.clone();
             let mut partial = self.branch(branch, carry);
-            let mut items: Vec<(VarId, Expr)> = outputs
+            let items = outputs
                 .iter()
                 .zip(own)
                 .map(|(out, own)| (*out, Expr::Variable(own)))
                 .collect();
-            items.extend(carry.iter().map(|var| (*var, Expr::Variable(*var))));
             rows += partial.rows();
             partial.push(partial.rows(), |input| Operator::Project { input, items });
             inputs.push(partial.root);
         }
-        let bound: BTreeSet<VarId> = outputs.iter().chain(carry).copied().collect();
+        let bound: BTreeSet<VarId> = outputs.iter().copied().collect();
         let mut partial = Partial {
             root: node(Operator::Union { inputs }, rows),
             bound,
         };
         if !query.all {
-            let vars: Vec<VarId> = outputs.into_iter().chain(carry.iter().copied()).collect();
-            partial.push(rows, |input| Operator::Distinct { input, vars });
+            partial.push(rows, |input| Operator::Distinct {
+                input,
+                vars: outputs,
+            });
         }
         partial
     }
@@ -112,7 +114,10 @@ impl Builder<'_> {
             root: node(leaf, 1.0),
             bound: carry.iter().copied().collect(),
         };
-        for step in branch.steps {
+        let last = branch.steps.len().saturating_sub(1);
+        for (idx, step) in branch.steps.into_iter().enumerate() {
+            // What the last step drops is joined again from outside.
+            let carry = if idx == last { &[] } else { carry };
             self.step(&mut partial, step, carry);
         }
         partial

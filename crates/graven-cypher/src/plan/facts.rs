@@ -7,11 +7,12 @@
 //!
 //! # Invariants
 //! * CY-41 Only what holds for every graph and parameter is recorded; statistics never are.
+//! * CY-42 "Equal" is what grouping means by it, so 1 equals 1.0. Only expressions that give equal results for
+//!   equal values count: reading a variable, a property, an element; not arithmetic or functions.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::variables::is_volatile;
 use super::{Expr, Operator, PlanNode, VarId};
 use crate::schema_view::SchemaView;
 
@@ -136,7 +137,7 @@ impl Facts {
     }
 
     fn depends(&mut self, expr: &Expr, var: VarId) {
-        if !is_volatile(expr) {
+        if keeps_equality(expr) {
             self.dependencies.push((expr.variables(), var));
         }
     }
@@ -179,4 +180,21 @@ impl Facts {
         }
         self.closure(start)
     }
+}
+
+/// Whether the expression gives equal results for equal values (CY-42).
+fn keeps_equality(expr: &Expr) -> bool {
+    let simple = matches!(
+        expr,
+        Expr::Literal(_)
+            | Expr::Parameter(_)
+            | Expr::Variable(_)
+            | Expr::Property { .. }
+            | Expr::Index { .. }
+            | Expr::List(_)
+            | Expr::Map(_)
+    );
+    let mut all = simple;
+    expr.for_each_child(&mut |child| all &= keeps_equality(child));
+    all
 }

@@ -4,7 +4,7 @@
 //! Dynamic programming over sets of solved parts: a state is the set of nodes and relationships found so far
 //! with the cheapest way there; from it a node may be found by an access path, a relationship followed
 //! to a new node, or checked between two known ones. States are taken by size; of each size only the
-//! cheapest [`BEAM`] survive, which makes small patterns exact and large ones fast. A node in
+//! cheapest survive ([`BEAM`]), which makes small patterns exact and large ones fast. A node in
 //! no connection with what is solved is scanned only when nothing else is left or a seek finds it.
 //!
 //! # Costs
@@ -19,8 +19,11 @@ use super::{Direction, VarId};
 use crate::bind::graph::{Edge, QueryGraph};
 use crate::cost::{Cost, Hop};
 
-/// States kept per size.
-const BEAM: usize = 48;
+/// States kept per size, for patterns of up to 12 and [`SMALL`] parts, and larger ones.
+const BEAM: [usize; 3] = [64, 12, 2];
+
+/// Largest pattern in which seeks are tried in the middle.
+const SMALL: usize = 40;
 
 /// A seek that yields at most this many rows may start a second way into a connected pattern.
 const SEEK_ROWS_MAX: f64 = 16.0;
@@ -71,6 +74,24 @@ pub(crate) struct Problem<'a> {
     pub rows: f64,
 }
 
+/// What the search asks about a node again and again.
+struct NodeInfo {
+    /// Conditions that are one label each.
+    labels: Vec<(usize, Arc<str>)>,
+    /// The rarest label known of it, or a likely one.
+    label: Option<Arc<str>>,
+    /// Some condition compares its id or a property.
+    sought: bool,
+}
+
+/// A problem with what is known of its nodes.
+struct Search<'p> {
+    problem: &'p Problem<'p>,
+    info: BTreeMap<VarId, NodeInfo>,
+    /// Small enough to try seeks anywhere.
+    small: bool,
+}
+
 #[derive(Clone)]
 struct State {
     nodes: BTreeSet<VarId>,
@@ -83,6 +104,17 @@ struct State {
 impl Problem<'_> {
     /// The cheapest order found; `None` if the pattern's conditions wait for each other in a circle.
     pub(crate) fn solve(&self) -> Option<Vec<Ordered>> {
+        let info = self
+            .graph
+            .nodes
+            .iter()
+            .map(|node| (*node, self.info(*node)))
+            .collect();
+        let search = Search {
+            problem: self,
+            info,
+            small: self.graph.nodes.len() + self.graph.edges.len() <= SMALL,
+        };
         let nodes: BTreeSet<VarId> = self
             .graph
             .nodes
@@ -99,6 +131,11 @@ impl Problem<'_> {
             way: Vec::new(),
         };
         let goal = self.graph.nodes.len() + self.graph.edges.len();
+        let beam = match goal {
+            ..=12 => BEAM[0],
+            ..=SMALL => BEAM[1],
+            _ => BEAM[2],
+        };
         let mut by_size: BTreeMap<usize, Vec<State>> = BTreeMap::new();
         by_size.insert(start.nodes.len() + start.edges.len(), vec![start]);
         while let Some((size, mut states)) = by_size.pop_first() {
@@ -108,10 +145,10 @@ impl Problem<'_> {
             }
             let mut seen: BTreeSet<(BTreeSet<VarId>, BTreeSet<usize>)> = BTreeSet::new();
             for state in states {
-                if seen.len() >= BEAM || !seen.insert((state.nodes.clone(), state.edges.clone())) {
+                if seen.len() >= beam || !seen.insert((state.nodes.clone(), state.edges.clone())) {
                     continue;
                 }
-                for next in self.successors(&state) {
+                for next in search.successors(&state) {
                     by_size
                         .entry(next.nodes.len() + next.edges.len())
                         .or_default()
@@ -122,18 +159,73 @@ impl Problem<'_> {
         None
     }
 
+    fn info(&self, node: VarId) -> NodeInfo {
+        let labels = label_conditions(&self.graph.predicates, node);
+        let mut names: Vec<Arc<str>> = labels.iter().map(|(_, label)| label.clone()).collect();
+        names.extend(self.known_labels.get(&node).into_iter().flatten().cloned());
+        let label = match self.cost.rarest(&names) {
+            Some(label) => Some(Arc::from(label)),
+            None => self.likely_label(node),
+        };
+        let sought = self
+            .graph
+            .predicates
+            .iter()
+            .any(|p| matches!(p, Expr::Binary { .. }) && p.variables().contains(&node));
+        NodeInfo {
+            labels,
+            label,
+            sought,
+        }
+    }
+
+    /// For estimates alone: a label of this pattern that nearly every end of a relationship here has.
+    fn likely_label(&self, node: VarId) -> Option<Arc<str>> {
+        let all = |label: &Expr| match label {
+            Expr::HasLabels { labels, .. } => labels.first().cloned(),
+            _ => None,
+        };
+        let mut candidates: Vec<Arc<str>> = self.graph.predicates.iter().filter_map(all).collect();
+        candidates.extend(self.known_labels.values().flatten().cloned());
+        candidates.sort();
+        candidates.dedup();
+        let schema = self.cost.schema;
+        for edge in &self.graph.edges {
+            let [rel_type] = &edge.types[..] else {
+                continue;
+            };
+            if edge.from != node && edge.to != node {
+                continue;
+            }
+            let out = (edge.from == node) == (edge.direction != Direction::In);
+            let count = |label: Option<&str>| match out {
+                true => schema.pattern_count(label, Some(rel_type), None),
+                false => schema.pattern_count(None, Some(rel_type), label),
+            };
+            let total = count(None) as f64;
+            let likely =
+                |label: &&Arc<str>| total > 0.0 && count(Some(label)) as f64 >= total * 0.95;
+            if let Some(label) = candidates.iter().find(likely) {
+                return Some(label.clone());
+            }
+        }
+        None
+    }
+}
+
+impl Search<'_> {
     /// Variables available in a state.
     fn available(&self, state: &State) -> BTreeSet<VarId> {
-        let mut available = self.bound.clone();
+        let mut available = self.problem.bound.clone();
         available.extend(&state.nodes);
-        available.extend(state.edges.iter().map(|&e| self.graph.edges[e].rel));
+        available.extend(state.edges.iter().map(|&e| self.problem.graph.edges[e].rel));
         available
     }
 
     fn successors(&self, state: &State) -> Vec<State> {
         let available = self.available(state);
         let mut next = Vec::new();
-        for (idx, edge) in self.graph.edges.iter().enumerate() {
+        for (idx, edge) in self.problem.graph.edges.iter().enumerate() {
             let waits = edge.filters.iter().any(|f| {
                 !f.variables()
                     .iter()
@@ -153,8 +245,9 @@ impl Problem<'_> {
             }
         }
         let stuck = next.is_empty();
-        for &node in &self.graph.nodes {
-            if state.nodes.contains(&node) {
+        for &node in &self.problem.graph.nodes {
+            let tried = stuck || (self.small && self.info[&node].sought);
+            if state.nodes.contains(&node) || !tried {
                 continue;
             }
             for candidate in self.candidates(node, &available) {
@@ -171,8 +264,14 @@ impl Problem<'_> {
     }
 
     fn candidates(&self, node: VarId, available: &BTreeSet<VarId>) -> Vec<Candidate> {
-        let labels = label_conditions(&self.graph.predicates, node);
-        access::candidates(&self.cost, node, &self.graph.predicates, &labels, available)
+        let labels = &self.info[&node].labels;
+        access::candidates(
+            &self.problem.cost,
+            node,
+            &self.problem.graph.predicates,
+            &labels,
+            available,
+        )
     }
 
     fn find(&self, state: &State, node: VarId, by: Candidate, before: &BTreeSet<VarId>) -> State {
@@ -191,7 +290,7 @@ impl Problem<'_> {
     }
 
     fn follow(&self, state: &State, idx: usize, forward: bool, before: &BTreeSet<VarId>) -> State {
-        let edge = &self.graph.edges[idx];
+        let edge = &self.problem.graph.edges[idx];
         let (near, far) = if forward {
             (edge.from, edge.to)
         } else {
@@ -213,9 +312,13 @@ impl Problem<'_> {
     }
 
     fn check(&self, state: &State, idx: usize, before: &BTreeSet<VarId>) -> State {
-        let edge = &self.graph.edges[idx];
+        let edge = &self.problem.graph.edges[idx];
         let (fan, _) = self.fan(edge, edge.from, edge.to, true);
-        let ends = self.cost.nodes(self.label_of(edge.to).as_deref()).max(1.0);
+        let ends = self
+            .problem
+            .cost
+            .nodes(self.info[&edge.to].label.as_deref())
+            .max(1.0);
         let rows = state.rows * (fan / ends).clamp(0.001, 1.0_f64.max(fan / ends));
         // One look at the shorter list for a single relationship, half a search for a longer one.
         let work = if edge.length.is_some() {
@@ -248,7 +351,7 @@ impl Problem<'_> {
         next.cost += work;
         let after = self.available(&next);
         let mut share = 1.0;
-        for (idx, waiting) in self.waiting.iter().enumerate() {
+        for (idx, waiting) in self.problem.waiting.iter().enumerate() {
             let decidable =
                 waiting.variables.is_subset(&after) && !waiting.variables.is_subset(before);
             if decidable && !covered.contains(&idx) {
@@ -261,10 +364,10 @@ impl Problem<'_> {
 
     /// Ends per near node, and the label condition of the far end that the number already contains.
     fn fan(&self, edge: &Edge, near: VarId, far: VarId, forward: bool) -> (f64, Vec<usize>) {
-        let near_label = self.label_of(near);
-        let far_labels = label_conditions(&self.graph.predicates, far);
+        let near_label = self.info[&near].label.clone();
+        let far_labels = &self.info[&far].labels;
         let names: Vec<Arc<str>> = far_labels.iter().map(|(_, label)| label.clone()).collect();
-        let far_label = self.cost.rarest(&names);
+        let far_label = self.problem.cost.rarest(&names);
         let direction = match (edge.direction, forward) {
             (Direction::Out, false) => Direction::In,
             (Direction::In, false) => Direction::Out,
@@ -277,8 +380,8 @@ impl Problem<'_> {
             far: far_label,
         };
         let fan = match edge.length {
-            None => self.cost.fanout(hop),
-            Some((min, max)) => self.cost.trails(hop, min, max),
+            None => self.problem.cost.fanout(hop),
+            Some((min, max)) => self.problem.cost.trails(hop, min, max),
         };
         let covered = far_labels
             .iter()
@@ -286,15 +389,6 @@ impl Problem<'_> {
             .map(|(idx, _)| *idx)
             .collect();
         (fan, covered)
-    }
-
-    fn label_of(&self, node: VarId) -> Option<String> {
-        let mut labels: Vec<Arc<str>> = label_conditions(&self.graph.predicates, node)
-            .into_iter()
-            .map(|(_, label)| label)
-            .collect();
-        labels.extend(self.known_labels.get(&node).into_iter().flatten().cloned());
-        self.cost.rarest(&labels).map(str::to_owned)
     }
 }
 

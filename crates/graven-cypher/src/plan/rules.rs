@@ -1,5 +1,6 @@
 //! Rewrites of the whole plan, one a file, in a fixed order.
 
+mod distinct_count;
 mod reachability;
 mod reachable_count;
 mod top_n;
@@ -13,6 +14,7 @@ pub(crate) fn apply(plan: &mut Plan, schema: &dyn SchemaView) {
     top_n::apply(plan);
     unused::apply(plan);
     reachability::apply(plan);
+    distinct_count::apply(plan);
     reachable_count::apply(plan, schema);
     unused::apply(plan);
     let mut next = 0;

@@ -1,6 +1,6 @@
 //! Tests of the whole crate: text in, plan or error out.
 
-mod errors;
+mod check;
 mod fuzz;
 mod plans;
 mod schema;

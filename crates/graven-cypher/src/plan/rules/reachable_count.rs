@@ -6,8 +6,9 @@
 //!
 //! # Invariants
 //! * CY-60 The grouping keys determine everything the search reads (`plan/facts.rs`): two input rows of one
-//!   group reach the same set. Rows are made distinct in the keys and the variables read before the search, so that each group is
-//!   one row and its count the group's; equal values listed twice by `UNWIND` cost one search.
+//!   group reach the same set. Before the search keys are computed and rows made distinct in the keys and the
+//!   variables read. Since the former determine the latter, each group is then one row and its
+//!   count the group's; equal values listed twice by `UNWIND` cost one search.
 //! * CY-61 A group without any end has no row in the original: such counts are dropped above when there
 //!   are keys. Without keys the original gives one row always: the sum over at most one row is that row's count, or 0.
 
@@ -15,7 +16,7 @@ use std::collections::BTreeSet;
 
 use crate::plan::expression::{AggregateCall, AggregateFunction, BinaryOp, Expr, Literal};
 use crate::plan::facts::Facts;
-use crate::plan::variables::conjuncts;
+use crate::plan::variables::{conjunction, conjuncts, is_volatile};
 use crate::plan::{Operator, Plan, PlanNode, VarExpandMode, VarId};
 use crate::schema_view::SchemaView;
 
@@ -29,8 +30,8 @@ pub(crate) fn apply(plan: &mut Plan, schema: &dyn SchemaView) {
 
 /// What is needed to rewrite an aggregation.
 struct Fusion {
-    /// Variables of the rows that the search and the keys read.
-    vars: BTreeSet<VarId>,
+    /// Variables that the search reads.
+    reads: BTreeSet<VarId>,
     single_row: bool,
 }
 
@@ -78,13 +79,13 @@ fn matches(node: &PlanNode, schema: &dyn SchemaView) -> Option<Fusion> {
         return None;
     }
     let facts = Facts::of(input, schema);
-    let mut read = search.op.reads();
-    if !read.is_subset(&facts.determined_by(keys)) {
+    let reads = search.op.reads();
+    let volatile = keys.iter().any(|(_, e)| is_volatile(e));
+    if volatile || !reads.is_subset(&facts.determined_by(keys)) {
         return None;
     }
-    read.extend(keys.iter().flat_map(|(_, e)| e.variables()));
     Some(Fusion {
-        vars: read,
+        reads,
         single_row: facts.single_row,
     })
 }
@@ -129,8 +130,27 @@ fn rewrite(node: &mut PlanNode, fusion: Fusion) {
     let (count, _) = aggregates.pop().expect("one aggregate");
     let rows = input.estimated_rows;
     let mut below = input;
+    let keyless = keys.is_empty();
+    let vars: BTreeSet<VarId> = keys
+        .iter()
+        .map(|(var, _)| *var)
+        .chain(fusion.reads)
+        .collect();
+    let computed: Vec<(VarId, Expr)> = keys
+        .into_iter()
+        .filter(|(var, e)| *e != Expr::Variable(*var))
+        .collect();
+    if !computed.is_empty() {
+        below = Box::new(built(
+            Operator::Extend {
+                input: below,
+                items: computed,
+            },
+            rows,
+        ));
+    }
     if !fusion.single_row {
-        let vars = fusion.vars.into_iter().collect();
+        let vars = vars.into_iter().collect();
         below = Box::new(built(Operator::Distinct { input: below, vars }, rows));
     }
     let reached = Operator::ReachableCount {
@@ -141,11 +161,11 @@ fn rewrite(node: &mut PlanNode, fusion: Fusion) {
         min,
         max,
         end_labels,
-        end_filter: crate::plan::variables::conjunction(conditions),
+        end_filter: conjunction(conditions),
         count,
     };
     let reached = Box::new(built(reached, rows));
-    *node = match keys.is_empty() {
+    *node = match keyless {
         true => {
             let call = AggregateCall {
                 function: AggregateFunction::Sum,
@@ -153,11 +173,13 @@ fn rewrite(node: &mut PlanNode, fusion: Fusion) {
                 parameter: None,
                 distinct: false,
             };
+            let aggregates = vec![(count, call)];
+            let keys = Vec::new();
             built(
                 Operator::Aggregate {
                     input: reached,
                     keys,
-                    aggregates: vec![(count, call)],
+                    aggregates,
                 },
                 1.0,
             )
@@ -168,27 +190,13 @@ fn rewrite(node: &mut PlanNode, fusion: Fusion) {
                 left: Box::new(Expr::Variable(count)),
                 right: Box::new(Expr::Literal(Literal::Integer(0))),
             };
-            let mut top = built(
+            built(
                 Operator::Filter {
                     input: reached,
                     predicate: some,
                 },
-                estimated,
-            );
-            let computed: Vec<(VarId, Expr)> = keys
-                .into_iter()
-                .filter(|(var, e)| *e != Expr::Variable(*var))
-                .collect();
-            if !computed.is_empty() {
-                top = built(
-                    Operator::Extend {
-                        input: Box::new(top),
-                        items: computed,
-                    },
-                    estimated,
-                );
-            }
-            top
+                estimated.min(rows),
+            )
         }
     };
 }

@@ -1,1 +1,0 @@
-//! Codes of compile-time errors.
