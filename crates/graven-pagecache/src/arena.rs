@@ -24,9 +24,16 @@ use crate::page_ref::{UNIT_BYTES, UNIT_SHIFT};
 use crate::word::FRAME_BITS;
 use std::collections::BTreeSet;
 
-/// Order of a 64 KiB extent, for small pools.
+/// How large the pieces are by which memory is taken and given back.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Extents {
+    /// 64 KiB, for small pools.
+    Small,
+    /// A huge page.
+    Huge,
+}
+
 const SMALL_EXTENT_ORDER: u32 = 4;
-/// Order of a 2 MiB extent, for pools in huge pages.
 const HUGE_EXTENT_ORDER: u32 = (HUGE_BYTES / UNIT_BYTES).ilog2();
 
 #[derive(Clone, Copy, Debug)]
@@ -52,10 +59,10 @@ impl Arena {
     ///
     /// # Errors
     /// [`crate::Error::Map`].
-    pub(crate) fn new(bytes: u64, backing: Backing) -> Result<Arena> {
-        let extent_order = match backing {
-            Backing::Small => SMALL_EXTENT_ORDER,
-            Backing::Huge => HUGE_EXTENT_ORDER,
+    pub(crate) fn new(bytes: u64, backing: Backing, extents: Extents) -> Result<Arena> {
+        let extent_order = match extents {
+            Extents::Small => SMALL_EXTENT_ORDER,
+            Extents::Huge => HUGE_EXTENT_ORDER,
         };
         let region = Region::new(usize::try_from(bytes).unwrap_or(usize::MAX), backing)?;
         let mut arena = Arena {

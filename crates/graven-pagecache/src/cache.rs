@@ -12,7 +12,7 @@
 //! * US-8: the fields are dropped in this order: lanes (which wait for reads), core with its arena, tables.
 #![expect(unsafe_code, reason = "hits hand out frame memory")]
 
-use crate::arena::Arena;
+use crate::arena::{Arena, Extents};
 use crate::budget::Budget;
 use crate::config::{Config, Evictor, HugePages, MIN_BUDGET_BYTES};
 use crate::core::Core;
@@ -44,12 +44,12 @@ use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-/// Budgets from here on use huge pages.
-const HUGE_BUDGET_MIN: u64 = 64 << 20;
+/// Budgets from here on use huge pages for frames,
+const HUGE_FRAMES_MIN: u64 = 2 << 20;
+/// and from here on for page tables, and share frames out by whole huge pages.
+const HUGE_EXTENTS_MIN: u64 = 64 << 20;
 /// Page tables may use huge pages up to this share of the budget.
 const HUGE_TABLE_SHARE: u64 = 32;
-/// An optimistic read is tried this often before it pins.
-const OPTIMISTIC_TRIES: u32 = 4;
 
 /// An open file of a cache.
 pub(crate) struct FileState {
@@ -62,7 +62,7 @@ pub(crate) struct FileState {
 /// Keeps pages of files in memory within a budget; see the crate's documentation.
 pub struct PageCache {
     base: *mut u8,
-    hit_mode: AtomicU32,
+    hit_mode: AtomicU64,
     tables: ManuallyDrop<Tables>,
     counters: Registry,
     slots: Arc<Slots>,
@@ -127,10 +127,23 @@ impl PageCache {
                 minimum: arena_bytes,
             });
         }
-        let huge = bytes >= HUGE_BUDGET_MIN && config.huge_pages == HugePages::Auto;
-        let backing = if huge { Backing::Huge } else { Backing::Small };
+        let huge = |min: u64| bytes >= min && config.huge_pages == HugePages::Auto;
+        let backing = if huge(HUGE_FRAMES_MIN) {
+            Backing::Huge
+        } else {
+            Backing::Small
+        };
+        let extents = if huge(HUGE_EXTENTS_MIN) {
+            Extents::Huge
+        } else {
+            Extents::Small
+        };
         // Room for one run of the largest class and for overdrafts beyond the limit.
-        let arena = Arena::new(arena_bytes + crate::resize::overdraft_bytes(bytes), backing)?;
+        let arena = Arena::new(
+            arena_bytes + crate::resize::overdraft_bytes(bytes),
+            backing,
+            extents,
+        )?;
         let is_synchronous = matches!(config.evictor, Evictor::Synchronous { .. });
         let (policy, hit_mode) =
             build_policy(&config.policy, arena_bytes, config.seed, is_synchronous)?;
@@ -145,11 +158,15 @@ impl PageCache {
         let held = budget.empty_reservation("page cache frames");
         let tables = Tables::new(
             budget.empty_reservation("page tables"),
-            if huge { bytes / HUGE_TABLE_SHARE } else { 0 },
+            if huge(HUGE_EXTENTS_MIN) {
+                bytes / HUGE_TABLE_SHARE
+            } else {
+                0
+            },
         );
         let cache = Arc::new(PageCache {
             base: arena.base(),
-            hit_mode: AtomicU32::new(hit_mode.0),
+            hit_mode: AtomicU64::new(hit_mode.0),
             tables: ManuallyDrop::new(tables),
             counters: Registry::new(),
             slots,
@@ -225,9 +242,9 @@ impl PageCache {
         let class = page.class().index();
         if let Some(word) = self.tables.lookup(file.0, page.unit()) {
             let seen = word.load(Ordering::Relaxed);
-            if word::is_pinnable(seen) && word::is_class(seen, class) {
+            if word::is_pinnable_as(seen, class) {
                 let mode = self.hit_mode();
-                if word::try_pin(word, seen, mode.usage_max()).is_ok() {
+                if word::try_pin(word, seen, mode.usage_max()) {
                     self.count_hit(mode, seen, PageKey::new(file.0, page.unit()), kind);
                     // SAFETY: the pin was taken with the word unchanged, so it names the page's frame; tables
                     // and frames stay as long as pins exist (see `Drop`).
@@ -252,64 +269,30 @@ impl PageCache {
         kind: PageKind,
         mut reader: impl FnMut(&View<'_>) -> T,
     ) -> Result<T> {
-        match self.read_once(file, page, kind, &mut reader) {
-            Some(outcome) => outcome,
-            None => self.read_again(file, page, kind, &mut reader),
-        }
-    }
-
-    /// One optimistic read; `None` if the page is not readable now or changed meanwhile.
-    ///
-    /// Small enough to be inlined where it is called: a hit is then about forty instructions, and the
-    /// processor overlaps the cache misses of several.
-    #[inline(always)]
-    fn read_once<T>(
-        &self,
-        file: FileId,
-        page: PageRef,
-        kind: PageKind,
-        reader: &mut impl FnMut(&View<'_>) -> T,
-    ) -> Option<Result<T>> {
-        let word = self.tables.lookup(file.0, page.unit())?;
-        let seen = word.load(Ordering::Acquire);
-        if !word::is_readable(seen) || !word::is_class(seen, page.class().index()) {
-            return None;
-        }
-        let mode = self.hit_mode();
-        word::touch(word, seen, mode.usage_max());
-        let payload = page.class().payload_bytes();
-        let start = self.frame_start(word::frame_of(seen) as u32);
-        // SAFETY: US-1: the word names a frame of this class, frames stay mapped while the cache lives, and
-        // the cache is borrowed for the whole call.
-        let view = unsafe { View::new(start.add(HEADER_BYTES), payload) };
-        let value = reader(&view);
-        if !word::is_same(word, seen) {
-            return None;
-        }
-        self.count_hit(mode, seen, PageKey::new(file.0, page.unit()), kind);
-        Some(match view.overrun() {
-            None => Ok(value),
-            Some(overrun) => Err(self.overrun(file, page, kind, overrun)),
-        })
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn read_again<T>(
-        &self,
-        file: FileId,
-        page: PageRef,
-        kind: PageKind,
-        reader: &mut impl FnMut(&View<'_>) -> T,
-    ) -> Result<T> {
-        for _ in 1..OPTIMISTIC_TRIES {
-            if let Some(outcome) = self.read_once(file, page, kind, reader) {
-                return outcome;
+        if let Some(word) = self.tables.lookup(file.0, page.unit()) {
+            let seen = word.load(Ordering::Acquire);
+            if word::is_readable_as(seen, page.class().index()) {
+                let mode = self.hit_mode();
+                word::touch(word, seen, mode.usage_max());
+                let start = self
+                    .frame_start(word::frame_of(seen) as u32)
+                    .wrapping_add(HEADER_BYTES);
+                // SAFETY: US-1: the word names a frame of this class, frames stay mapped while the cache lives,
+                // and the cache is borrowed for the whole call.
+                let view = unsafe { View::new(start, page.class().payload_bytes()) };
+                let value = reader(&view);
+                if word::is_same(word, seen) && view.overrun().is_none() {
+                    self.count_hit(mode, seen, PageKey::new(file.0, page.unit()), kind);
+                    return Ok(value);
+                }
             }
         }
-        self.read_pinned(file, page, kind, reader)
+        self.read_pinned(file, page, kind, &mut reader)
     }
 
+    /// Reads under a pin: what did not succeed optimistically.
+    #[cold]
+    #[inline(never)]
     fn read_pinned<T>(
         &self,
         file: FileId,
@@ -317,7 +300,7 @@ impl PageCache {
         kind: PageKind,
         reader: &mut impl FnMut(&View<'_>) -> T,
     ) -> Result<T> {
-        let pin = self.pin(file, page, kind)?;
+        let pin = self.pin_slowly(file, page, kind)?;
         let payload = &pin.page()[HEADER_BYTES..];
         // SAFETY: US-1: the pin keeps the payload in place for as long as the view lives.
         let view = unsafe { View::new(payload.as_ptr(), payload.len()) };
@@ -328,7 +311,6 @@ impl PageCache {
         }
     }
 
-    #[cold]
     fn overrun(
         &self,
         file: FileId,

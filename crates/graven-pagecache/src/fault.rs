@@ -103,7 +103,7 @@ impl PageCache {
                 _ if word::is_pinnable(seen) => {
                     self.check_class(file, seen, page, kind)?;
                     let mode = self.hit_mode();
-                    if word::try_pin(word, seen, mode.usage_max()).is_ok() {
+                    if word::try_pin(word, seen, mode.usage_max()) {
                         self.count_hit(mode, seen, key, kind);
                         // SAFETY: the pin was taken; the frame of a resident page is as its word says.
                         return Ok(unsafe { self.pinned_at(word, seen) });

@@ -19,6 +19,7 @@
 use crate::cache::PageCache;
 use crate::core::Core;
 use crate::slots::{FLAG_ORDERED, PageKey};
+use crate::word::{USAGE_MASK, usage_bits};
 use graven_policy::registry::Protocol;
 use graven_policy::{FrameIdx, HitKind, PageId};
 use std::cell::{Cell, RefCell};
@@ -30,23 +31,23 @@ const SAMPLE: u32 = 16;
 /// Batches waiting for whoever gets the lock.
 pub(crate) const PUBLISHED_MAX: usize = 32;
 
-/// What a hit must do, as one number: the largest usage count in the low byte, the rest in the second.
+/// What a hit must do, as one number: the largest usage count where entry words have it, the rest in the low byte.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct HitMode(pub(crate) u32);
+pub(crate) struct HitMode(pub(crate) u64);
 
-const STAMP: u32 = 1;
-const LOCKED: u32 = 2;
-const BATCHED: u32 = 3;
-const COMBINING: u32 = 4;
-const SAMPLED: u32 = 5;
+const STAMP: u64 = 1;
+const LOCKED: u64 = 2;
+const BATCHED: u64 = 3;
+const COMBINING: u64 = 4;
+const SAMPLED: u64 = 5;
 
 impl HitMode {
     pub(crate) fn new(kind: HitKind, protocol: Option<Protocol>, is_synchronous: bool) -> HitMode {
-        let ordered = |mode: u32| HitMode(mode << 8);
+        let ordered = HitMode;
         match kind {
             HitKind::None => HitMode(0),
-            HitKind::SetBit => HitMode(1),
-            HitKind::Count { max } => HitMode(u32::from(max.min(7))),
+            HitKind::SetBit => HitMode(usage_bits(1)),
+            HitKind::Count { max } => HitMode(usage_bits(max)),
             HitKind::Stamp => ordered(STAMP),
             HitKind::Append if is_synchronous => ordered(LOCKED),
             HitKind::Append => ordered(match protocol {
@@ -58,16 +59,16 @@ impl HitMode {
         }
     }
 
-    /// Largest usage count a hit may reach.
+    /// Largest usage count a hit may reach, where entry words have it.
     #[inline(always)]
-    pub(crate) fn usage_max(self) -> u8 {
-        self.0 as u8
+    pub(crate) fn usage_max(self) -> u64 {
+        self.0 & USAGE_MASK
     }
 
     /// Whether more than the usage bits is needed.
     #[inline(always)]
     pub(crate) fn is_more(self) -> bool {
-        self.0 > 0xff
+        self.0 & 0xff != 0
     }
 }
 
@@ -100,7 +101,7 @@ impl PageCache {
             frame,
             page: page.0,
         };
-        match mode.0 >> 8 {
+        match mode.0 & 0xff {
             STAMP => self.stamps().stamp(frame),
             LOCKED => self.apply(&mut self.core().lock(), &[hit]),
             SAMPLED => {
@@ -114,7 +115,7 @@ impl PageCache {
         }
     }
 
-    fn append(&self, hit: Hit, protocol: u32) {
+    fn append(&self, hit: Hit, protocol: u64) {
         RINGS.with_borrow_mut(|ring| {
             if ring.cache != self.id() {
                 (ring.cache, ring.len) = (self.id(), 0);
@@ -128,7 +129,7 @@ impl PageCache {
     }
 
     #[cold]
-    fn hand_over(&self, ring: &mut Ring, protocol: u32) {
+    fn hand_over(&self, ring: &mut Ring, protocol: u64) {
         let hits = &ring.hits[..ring.len];
         if let Some(mut core) = self.core().try_lock() {
             self.apply(&mut core, hits);

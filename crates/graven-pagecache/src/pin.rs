@@ -79,9 +79,8 @@ impl Deref for PagePin {
 impl Drop for PagePin {
     #[inline(always)]
     fn drop(&mut self) {
-        if word::unpin(self.word) {
-            PROGRESS.made();
-        }
+        word::unpin(self.word);
+        PROGRESS.made();
     }
 }
 

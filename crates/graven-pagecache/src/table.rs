@@ -70,7 +70,8 @@ struct FileTables {
 
 /// The page tables of all files of a cache.
 pub(crate) struct Tables {
-    directories: Box<[Directory]>,
+    /// In place, so that a look-up loads no pointer to it.
+    directories: [Directory; FILES_MAX],
     files: Box<[Mutex<FileTables>]>,
     /// Chunks of removed files: all words are zero.
     spare: Mutex<Vec<&'static Chunk>>,
@@ -107,7 +108,7 @@ impl Tables {
             len: AtomicUsize::new(0),
         };
         Tables {
-            directories: (0..FILES_MAX).map(|_| directory()).collect(),
+            directories: std::array::from_fn(|_| directory()),
             files: (0..FILES_MAX).map(|_| Mutex::default()).collect(),
             spare: Mutex::default(),
             all: Mutex::default(),

@@ -130,7 +130,8 @@ impl<'a> View<'a> {
         }
     }
 
-    #[cold]
+    /// Inlined, so that a view never needs an address and lives in registers.
+    #[inline(always)]
     fn note_overrun(&self, offset: usize, bytes: usize) {
         if self.overrun.get() == 0 {
             self.overrun.set(offset.saturating_add(bytes).max(1));

@@ -3,7 +3,7 @@
 //! # How it works
 //! Every 4 KiB unit of a file has one word in the page table; a page uses the word of its first unit.
 //! ```text
-//! | 63..56 state | 55..53 usage | 52..32 version | 31..28 class | 27..0 frame |
+//! | 63..60 class | 59..52 state | 51..49 usage | 48..28 version | 27..0 frame |
 //!
 //!                     reserve            start_read             arrive
 //!  ABSENT (word 0) ------------> RESERVED ---------> READING ------------> ARRIVED
@@ -82,24 +82,28 @@ impl Word for AtomicU64 {
     }
 }
 
-const STATE_SHIFT: u32 = 56;
+const CLASS_SHIFT: u32 = 60;
+const CLASS_MASK: u64 = 15 << CLASS_SHIFT;
+const STATE_SHIFT: u32 = 52;
 const STATE_ONE: u64 = 1 << STATE_SHIFT;
-const USAGE_SHIFT: u32 = 53;
+const STATE_MASK: u64 = 255 << STATE_SHIFT;
+const USAGE_SHIFT: u32 = 49;
 const USAGE_ONE: u64 = 1 << USAGE_SHIFT;
-const USAGE_MASK: u64 = 7 << USAGE_SHIFT;
-const VERSION_SHIFT: u32 = 32;
+/// The usage bits.
+pub(crate) const USAGE_MASK: u64 = 7 << USAGE_SHIFT;
+const VERSION_SHIFT: u32 = 28;
 /// Bits of the version.
 pub(crate) const VERSION_BITS: u32 = 21;
 const VERSION_MASK: u64 = ((1 << VERSION_BITS) - 1) << VERSION_SHIFT;
-/// What an optimistic reader compares: version, class and frame.
+/// What an optimistic reader compares: version and frame. A frame changes its class only with its page.
 const SAME_MASK: u64 = USAGE_ONE - 1;
-const CLASS_SHIFT: u32 = 28;
 /// Bits of the frame number, in units of 4 KiB: pools of up to 1 TiB.
 pub(crate) const FRAME_BITS: u32 = 28;
 const FRAME_MASK: u64 = (1 << FRAME_BITS) - 1;
 
+const _: () = assert!(FRAME_BITS == VERSION_SHIFT);
 const _: () = assert!(VERSION_SHIFT + VERSION_BITS == USAGE_SHIFT);
-const _: () = assert!(FRAME_BITS == CLASS_SHIFT);
+const _: () = assert!(USAGE_SHIFT + 3 == STATE_SHIFT && STATE_SHIFT + 8 == CLASS_SHIFT);
 
 /// State of a word.
 pub(crate) mod state {
@@ -123,28 +127,33 @@ pub(crate) mod state {
     pub(crate) const RESERVED: u64 = 255;
 }
 
-/// Where a page lies: class and frame number, as in the low half of the word.
+/// Where a page lies: class in the top four bits, frame number below.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Place(pub(crate) u32);
 
 impl Place {
     pub(crate) fn new(class: u8, frame: u32) -> Place {
         debug_assert!(u64::from(frame) <= FRAME_MASK);
-        Place(u32::from(class) << CLASS_SHIFT | frame)
+        Place(u32::from(class) << FRAME_BITS | frame)
     }
 
     pub(crate) fn class(self) -> u8 {
-        (self.0 >> CLASS_SHIFT) as u8
+        (self.0 >> FRAME_BITS) as u8
     }
 
     pub(crate) fn frame(self) -> u32 {
         self.0 & FRAME_MASK as u32
     }
+
+    /// Class and frame in the places they have in a word.
+    fn bits(self) -> u64 {
+        u64::from(self.class()) << CLASS_SHIFT | u64::from(self.frame())
+    }
 }
 
 #[inline(always)]
 pub(crate) fn state_of(word: u64) -> u64 {
-    word >> STATE_SHIFT
+    (word & STATE_MASK) >> STATE_SHIFT
 }
 
 #[inline(always)]
@@ -158,7 +167,7 @@ pub(crate) fn version_of(word: u64) -> u32 {
 
 #[inline(always)]
 pub(crate) fn place_of(word: u64) -> Place {
-    Place(word as u32)
+    Place(((word & CLASS_MASK) >> (CLASS_SHIFT - FRAME_BITS) | word & FRAME_MASK) as u32)
 }
 
 #[inline(always)]
@@ -169,19 +178,34 @@ pub(crate) fn frame_of(word: u64) -> u64 {
 /// Whether the page of `word` has class `class`.
 #[inline(always)]
 pub(crate) fn is_class(word: u64, class: u8) -> bool {
-    (word as u32) >> CLASS_SHIFT == u32::from(class)
+    word >> CLASS_SHIFT == u64::from(class)
 }
 
 /// Whether bytes of the page may be read optimistically.
 #[inline(always)]
 pub(crate) fn is_readable(word: u64) -> bool {
-    state_of(word).wrapping_sub(state::RESIDENT) <= state::PINNED_MAX - state::RESIDENT
+    is_readable_as(word & !CLASS_MASK, 0)
+}
+
+/// Whether the page has class `class` and its bytes may be read optimistically: one comparison, because class
+/// and state lie next to each other at the top of the word.
+#[inline(always)]
+pub(crate) fn is_readable_as(word: u64, class: u8) -> bool {
+    let lowest = u64::from(class) << (CLASS_SHIFT - STATE_SHIFT) | state::RESIDENT;
+    (word >> STATE_SHIFT).wrapping_sub(lowest) <= state::PINNED_MAX - state::RESIDENT
+}
+
+/// Whether the page has class `class` and one more pin may be taken.
+#[inline(always)]
+pub(crate) fn is_pinnable_as(word: u64, class: u8) -> bool {
+    let lowest = u64::from(class) << (CLASS_SHIFT - STATE_SHIFT) | state::RESIDENT;
+    (word >> STATE_SHIFT).wrapping_sub(lowest) < state::PINNED_MAX - state::RESIDENT
 }
 
 /// Whether one more pin may be taken.
 #[inline(always)]
 pub(crate) fn is_pinnable(word: u64) -> bool {
-    state_of(word).wrapping_sub(state::RESIDENT) < state::PINNED_MAX - state::RESIDENT
+    is_pinnable_as(word & !CLASS_MASK, 0)
 }
 
 /// Number of pins.
@@ -211,32 +235,38 @@ pub(crate) fn is_same<W: Word>(word: &W, before: u64) -> bool {
     word.load(Ordering::Relaxed) & SAME_MASK == before & SAME_MASK
 }
 
-/// Takes one pin of the page seen as `seen` (which must be pinnable) and counts the use up to `usage_max`.
-#[inline(always)]
-pub(crate) fn try_pin<W: Word>(word: &W, seen: u64, usage_max: u8) -> Result<u64, u64> {
-    debug_assert!(is_pinnable(seen));
-    let mut new = seen + STATE_ONE;
-    if usage_of(seen) < usage_max {
-        new += USAGE_ONE;
-    }
-    word.compare_exchange(seen, new, Ordering::Acquire, Ordering::Acquire)
-        .map(|_| new)
+/// A largest usage count in the place it has in a word.
+pub(crate) const fn usage_bits(usage: u8) -> u64 {
+    (if usage < 7 { usage as u64 } else { 7 }) << USAGE_SHIFT
 }
 
-/// Gives one pin back; returns whether it was the last.
+/// Takes one pin of the page seen as `seen` (which must be pinnable) and counts the use up to `usage_max`
+/// (as [`usage_bits`]).
 #[inline(always)]
-pub(crate) fn unpin<W: Word>(word: &W) -> bool {
+pub(crate) fn try_pin<W: Word>(word: &W, seen: u64, usage_max: u64) -> bool {
+    debug_assert!(is_pinnable(seen));
+    let step = if seen & USAGE_MASK < usage_max {
+        STATE_ONE + USAGE_ONE
+    } else {
+        STATE_ONE
+    };
+    word.compare_exchange(seen, seen + step, Ordering::Acquire, Ordering::Relaxed)
+        .is_ok()
+}
+
+/// Gives one pin back.
+#[inline(always)]
+pub(crate) fn unpin<W: Word>(word: &W) {
     // Sequentially consistent: the caller looks for starving threads next, which look for pins after they
     // made themselves known.
     let before = word.add(STATE_ONE.wrapping_neg(), Ordering::SeqCst);
     debug_assert!(pins_of(before) > 0, "PC-8: a pin is given back once");
-    state_of(before) == state::RESIDENT + 1
 }
 
 /// Counts a use of the page seen as `seen`; may be lost.
 #[inline(always)]
-pub(crate) fn touch<W: Word>(word: &W, seen: u64, usage_max: u8) {
-    if usage_of(seen) < usage_max {
+pub(crate) fn touch<W: Word>(word: &W, seen: u64, usage_max: u64) {
+    if seen & USAGE_MASK < usage_max {
         let _ = word.compare_exchange(seen, seen + USAGE_ONE, Ordering::Relaxed, Ordering::Relaxed);
     }
 }
@@ -245,7 +275,7 @@ pub(crate) fn touch<W: Word>(word: &W, seen: u64, usage_max: u8) {
 pub(crate) fn set_usage<W: Word>(word: &W, place: Place, usage: u8) {
     let mut seen = word.load(Ordering::Relaxed);
     while place_of(seen) == place && seen != 0 && usage_of(seen) != usage {
-        let new = seen & !USAGE_MASK | u64::from(usage.min(7)) << USAGE_SHIFT;
+        let new = seen & !USAGE_MASK | usage_bits(usage);
         match word.compare_exchange(seen, new, Ordering::Relaxed, Ordering::Relaxed) {
             Ok(_) => return,
             Err(now) => seen = now,
@@ -267,7 +297,7 @@ pub(crate) fn start_read<W: Word>(word: &W, place: Place) {
     debug_assert_eq!(state_of(before), state::RESERVED, "PC-8");
     // Nobody else changes a reserved word: it names no frame.
     word.store(
-        before - (state::RESERVED - state::READING) * STATE_ONE | u64::from(place.0),
+        with_state(before, state::READING) | place.bits(),
         Ordering::Release,
     );
 }
@@ -302,7 +332,7 @@ pub(crate) fn publish<W: Word>(word: &W, pins: u64) {
 /// RESIDENT without pins, or ARRIVED, to CLAIMED.
 pub(crate) fn claim<W: Word>(word: &W, seen: u64) -> bool {
     debug_assert!(is_claimable(seen));
-    let new = seen & (STATE_ONE - 1) | state::CLAIMED << STATE_SHIFT;
+    let new = with_state(seen, state::CLAIMED);
     word.compare_exchange(seen, new, Ordering::Acquire, Ordering::Relaxed)
         .is_ok()
 }
@@ -321,7 +351,7 @@ pub(crate) fn clear<W: Word>(word: &W) {
 /// RESIDENT without pins to EXCLUSIVE; optimistic readers under way will fail.
 pub(crate) fn try_lock<W: Word>(word: &W, seen: u64) -> bool {
     debug_assert_eq!(state_of(seen), state::RESIDENT);
-    let new = with_next_version(seen) & (STATE_ONE - 1) | state::EXCLUSIVE << STATE_SHIFT;
+    let new = with_state(with_next_version(seen), state::EXCLUSIVE);
     let locked = word
         .compare_exchange(seen, new, Ordering::AcqRel, Ordering::Relaxed)
         .is_ok();
@@ -337,8 +367,8 @@ pub(crate) fn unlock<W: Word>(word: &W, place: Place, state: u64) {
     let mut seen = word.load(Ordering::Relaxed);
     loop {
         debug_assert_eq!(state_of(seen), self::state::EXCLUSIVE, "PC-8");
-        let moved = with_next_version(seen) & !0xffff_ffff | u64::from(place.0);
-        let new = moved & (STATE_ONE - 1) | state << STATE_SHIFT;
+        let moved = with_next_version(seen) & !(CLASS_MASK | FRAME_MASK) | place.bits();
+        let new = with_state(moved, state);
         match word.compare_exchange(seen, new, Ordering::SeqCst, Ordering::Relaxed) {
             Ok(_) => return,
             Err(now) => seen = now,
@@ -362,6 +392,10 @@ pub(crate) fn end_write<W: Word>(word: &W) {
         Ordering::SeqCst,
     );
     debug_assert_eq!(state_of(before), state::WRITING, "PC-8");
+}
+
+fn with_state(word: u64, state: u64) -> u64 {
+    word & !STATE_MASK | state << STATE_SHIFT
 }
 
 fn with_next_version(word: u64) -> u64 {
