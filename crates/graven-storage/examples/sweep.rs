@@ -1,0 +1,211 @@
+//! Loads the SF10 KNOWS graph, prints its size and the time of the 3-hop question, one thread, all resident.
+//!
+//! `cargo run --release -p graven-storage --example sweep [MEMORY_MIB [ROUNDS [FILE]]]`; with FILE the database is
+//! written there and read with direct I/O, else it lies in memory. Times are CPU time of the thread. Every
+//! published answer is compared.
+
+use graven_io::{File, IoMode, MemoryFile, OpenOptions};
+use graven_pagecache::{Budget, Config, PageCache};
+use graven_storage::{
+    Adjacency, Direction, NodeId, PropertyValue, Result, Store, StoreWriter, Sweep, Uniqueness,
+    WriterOptions,
+};
+use std::io::BufRead;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+fn folder() -> PathBuf {
+    let shared = std::env::var_os("GRAVEN_SHARED").map_or_else(
+        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared"),
+        PathBuf::from,
+    );
+    shared.join("data/ldbc-snb-sf10-knows")
+}
+
+/// The first `N` fields of every row as numbers.
+fn rows<const N: usize>(reader: impl BufRead, delimiter: char) -> Vec<[u64; N]> {
+    let lines = reader.lines().skip(1);
+    lines
+        .map(|line| {
+            let line = line.expect("the file is readable");
+            let mut fields = line.split(delimiter);
+            std::array::from_fn(|_| fields.next().and_then(|field| field.parse().ok()).expect("a number"))
+        })
+        .collect()
+}
+
+fn open_csv(name: &str) -> std::io::BufReader<std::fs::File> {
+    let path = folder().join(name);
+    let file = std::fs::File::open(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    std::io::BufReader::new(file)
+}
+
+fn compressed<const N: usize>(name: &str) -> Vec<[u64; N]> {
+    let decoder = zstd::Decoder::with_buffer(open_csv(name)).expect("zstd data");
+    rows(std::io::BufReader::new(decoder), '|')
+}
+
+/// Writes the graph, hubs first.
+fn load(file: Arc<dyn File>) -> Result<()> {
+    let persons: Vec<u64> = compressed::<1>("person.csv.zst").into_iter().map(|[id]| id).collect();
+    let knows: Vec<[u64; 2]> = compressed("knows.csv.zst");
+    let mut degree: std::collections::HashMap<u64, u64> = persons.iter().map(|id| (*id, 0)).collect();
+    for end in knows.iter().flatten() {
+        *degree.entry(*end).or_default() += 1;
+    }
+    let mut order = persons;
+    order.sort_by_key(|id| (std::cmp::Reverse(degree[id]), *id));
+    let node: std::collections::HashMap<u64, u64> =
+        order.iter().enumerate().map(|(node, id)| (*id, node as u64)).collect();
+    let mut pairs: Vec<(u64, u64)> =
+        knows.iter().map(|[a, b]| (node[a.min(b)], node[a.max(b)])).collect();
+    let started = cpu_ns();
+    let mut writer = StoreWriter::create(file, WriterOptions::default())?;
+    let label = writer.intern_label("Person");
+    let rel_type = writer.intern_type("KNOWS");
+    let key = writer.intern_key("id");
+    writer.add_nodes(order.len() as u64, &[label])?;
+    let mut column = writer.node_column(key)?;
+    for (at, id) in order.iter().enumerate() {
+        column.push(at as u64, &PropertyValue::Integer(*id as i64))?;
+    }
+    column.finish()?;
+    let mut adjacency = writer.adjacency(rel_type)?;
+    pairs.sort_unstable();
+    for (start, end) in &pairs {
+        adjacency.forward(NodeId(*start), NodeId(*end))?;
+    }
+    pairs.sort_unstable_by_key(|(start, end)| (*end, *start));
+    for (start, end) in &pairs {
+        adjacency.reverse(NodeId(*end), NodeId(*start))?;
+    }
+    adjacency.finish()?;
+    let mut index = writer.index(label, key, Uniqueness::Unique)?;
+    let mut by_id: Vec<(u64, u64)> = node.into_iter().collect();
+    by_id.sort_unstable();
+    for (id, node) in by_id {
+        index.push(&PropertyValue::Integer(id as i64), NodeId(node))?;
+    }
+    index.finish()?;
+    writer.finish()?;
+    println!("written in {:.2} s of CPU", (cpu_ns() - started) as f64 / 1e9);
+    Ok(())
+}
+
+fn cpu_ns() -> u64 {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `time` is a valid place for the result.
+    let status = unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &mut time) };
+    assert_eq!(status, 0, "the thread's clock can be read");
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
+/// Working memory of one question.
+struct Question {
+    seen: Vec<u8>,
+    scratch: Vec<u32>,
+    up: bool,
+}
+
+impl Question {
+    /// Persons within 1 to 3 steps of `start` over distinct relationships.
+    fn ask(&mut self, sides: &[Adjacency; 2], start: NodeId) -> Result<u64> {
+        self.seen.fill(0);
+        self.seen[start.0 as usize] = 1;
+        let mut frontier = vec![start];
+        let (mut count, mut triangle) = (0u64, false);
+        for hop in 1..=3u8 {
+            self.up = !self.up;
+            let Question { seen, scratch, up } = self;
+            for side in sides {
+                let visit = |_, list: &graven_storage::List<'_>| {
+                    let neighbours = list.decode(scratch)?;
+                    if hop == 3 {
+                        for neighbour in neighbours {
+                            let slot = &mut seen[*neighbour as usize];
+                            count += u64::from(*slot == 0);
+                            *slot |= 4;
+                        }
+                    } else {
+                        for neighbour in neighbours {
+                            let slot = &mut seen[*neighbour as usize];
+                            triangle |= hop == 2 && *slot == 2;
+                            if *slot == 0 {
+                                *slot = hop + 1;
+                                count += 1;
+                            }
+                        }
+                    }
+                    Ok(ControlFlow::Continue(()))
+                };
+                match *up {
+                    true => side.sweep(frontier.iter().copied(), Sweep::Up, visit)?,
+                    false => side.sweep(frontier.iter().rev().copied(), Sweep::Down, visit)?,
+                }
+            }
+            if hop < 3 {
+                let reached = seen.iter().enumerate().filter(|(_, mark)| **mark == hop + 1);
+                frontier = reached.map(|(node, _)| NodeId(node as u64)).collect();
+            }
+        }
+        Ok(count + u64::from(triangle))
+    }
+}
+
+fn main() -> Result<()> {
+    let mut arguments = std::env::args().skip(1);
+    let memory: u64 = arguments.next().map_or(64, |text| text.parse().expect("MiB"));
+    let rounds: usize = arguments.next().map_or(3, |text| text.parse().expect("a number of rounds"));
+    let file: Arc<dyn File> = match arguments.next() {
+        None => Arc::new(MemoryFile::new("sf10.graven")),
+        Some(path) => {
+            let options = OpenOptions { mode: IoMode::Direct, create: true, ..OpenOptions::default() };
+            graven_io::open(path, &options)?
+        }
+    };
+    if file.len()? == 0 {
+        load(file.clone())?;
+    }
+    let cache = PageCache::new(Config::new(Budget::new(memory << 20)))?;
+    let store = Store::open(file, cache.clone())?;
+    let snapshot = store.snapshot();
+    let rel_type = snapshot.catalog().rel_type("KNOWS").expect("KNOWS is there");
+    let relationships = snapshot.catalog().statistics().relationships;
+    let mut bytes = 0;
+    for store in snapshot.catalog().stores() {
+        let name = snapshot.catalog().store_name(store.kind);
+        println!("{name}: {} entries, {} pages, {} bytes", store.entries, store.pages, store.bytes);
+        bytes += if name.starts_with("adjacency") { store.bytes } else { 0 };
+    }
+    println!("KNOWS both directions: {:.3} bytes a relationship", bytes as f64 / relationships as f64);
+    let label = snapshot.catalog().label("Person").expect("Person is there");
+    let key = snapshot.catalog().key("id").expect("id is there");
+    let index = snapshot.index(label, key).expect("the index is there");
+    let sides = [Direction::Out, Direction::In].map(|direction| snapshot.adjacency(rel_type, direction));
+    let [out, into] = sides;
+    let sides = [out?, into?];
+    let starts: Vec<[u64; 2]> = rows(open_csv("three-hop-params.csv"), ',');
+    let expected: std::collections::HashMap<u64, u64> =
+        rows::<4>(open_csv("three-hop-expected.csv"), ',').into_iter().map(|[seq, _, _, count]| (seq, count)).collect();
+    let seen = vec![0; snapshot.node_count() as usize];
+    let mut question = Question { seen, scratch: Vec::new(), up: false };
+    for round in 0..rounds {
+        let (mut wrong, mut compared) = (0, 0);
+        let before = cache.stats().per_kind;
+        let (started, wall) = (cpu_ns(), std::time::Instant::now());
+        for [seq, person] in &starts {
+            let found = index.seek(&PropertyValue::Integer(*person as i64))?;
+            let answer = question.ask(&sides, found[0])?;
+            if let Some(wanted) = expected.get(seq) {
+                compared += 1;
+                wrong += u64::from(*wanted != answer);
+            }
+        }
+        let cpu = (cpu_ns() - started) as f64 / 1e6 / starts.len() as f64;
+        let wall = wall.elapsed().as_secs_f64() * 1e3 / starts.len() as f64;
+        let faults = cache.stats().per_kind[graven_pagecache::PageKind::Adjacency].faults - before[graven_pagecache::PageKind::Adjacency].faults;
+        println!("round {round}: {cpu:.3} ms CPU, {wall:.3} ms wall a question, {faults} faults; {wrong} of {compared} wrong");
+    }
+    Ok(())
+}
