@@ -30,14 +30,20 @@ fn rows<const N: usize>(reader: impl BufRead, delimiter: char) -> Vec<[u64; N]> 
         .map(|line| {
             let line = line.expect("the file is readable");
             let mut fields = line.split(delimiter);
-            std::array::from_fn(|_| fields.next().and_then(|field| field.parse().ok()).expect("a number"))
+            std::array::from_fn(|_| {
+                fields
+                    .next()
+                    .and_then(|field| field.parse().ok())
+                    .expect("a number")
+            })
         })
         .collect()
 }
 
 fn open_csv(name: &str) -> std::io::BufReader<std::fs::File> {
     let path = folder().join(name);
-    let file = std::fs::File::open(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let file =
+        std::fs::File::open(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     std::io::BufReader::new(file)
 }
 
@@ -48,18 +54,27 @@ fn compressed<const N: usize>(name: &str) -> Vec<[u64; N]> {
 
 /// Writes the graph, hubs first.
 fn load(file: Arc<dyn File>) -> Result<()> {
-    let persons: Vec<u64> = compressed::<1>("person.csv.zst").into_iter().map(|[id]| id).collect();
+    let persons: Vec<u64> = compressed::<1>("person.csv.zst")
+        .into_iter()
+        .map(|[id]| id)
+        .collect();
     let knows: Vec<[u64; 2]> = compressed("knows.csv.zst");
-    let mut degree: std::collections::HashMap<u64, u64> = persons.iter().map(|id| (*id, 0)).collect();
+    let mut degree: std::collections::HashMap<u64, u64> =
+        persons.iter().map(|id| (*id, 0)).collect();
     for end in knows.iter().flatten() {
         *degree.entry(*end).or_default() += 1;
     }
     let mut order = persons;
     order.sort_by_key(|id| (std::cmp::Reverse(degree[id]), *id));
-    let node: std::collections::HashMap<u64, u64> =
-        order.iter().enumerate().map(|(node, id)| (*id, node as u64)).collect();
-    let mut pairs: Vec<(u64, u64)> =
-        knows.iter().map(|[a, b]| (node[a.min(b)], node[a.max(b)])).collect();
+    let node: std::collections::HashMap<u64, u64> = order
+        .iter()
+        .enumerate()
+        .map(|(node, id)| (*id, node as u64))
+        .collect();
+    let mut pairs: Vec<(u64, u64)> = knows
+        .iter()
+        .map(|[a, b]| (node[a.min(b)], node[a.max(b)]))
+        .collect();
     let started = cpu_ns();
     let mut writer = StoreWriter::create(file, WriterOptions::default())?;
     let label = writer.intern_label("Person");
@@ -89,12 +104,18 @@ fn load(file: Arc<dyn File>) -> Result<()> {
     }
     index.finish()?;
     writer.finish()?;
-    println!("written in {:.2} s of CPU", (cpu_ns() - started) as f64 / 1e9);
+    println!(
+        "written in {:.2} s of CPU",
+        (cpu_ns() - started) as f64 / 1e9
+    );
     Ok(())
 }
 
 fn cpu_ns() -> u64 {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    let mut time = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
     // SAFETY: `time` is a valid place for the result.
     let status = unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &mut time) };
     assert_eq!(status, 0, "the thread's clock can be read");
@@ -145,7 +166,10 @@ impl Question {
                 }
             }
             if hop < 3 {
-                let reached = seen.iter().enumerate().filter(|(_, mark)| **mark == hop + 1);
+                let reached = seen
+                    .iter()
+                    .enumerate()
+                    .filter(|(_, mark)| **mark == hop + 1);
                 frontier = reached.map(|(node, _)| NodeId(node as u64)).collect();
             }
         }
@@ -155,12 +179,20 @@ impl Question {
 
 fn main() -> Result<()> {
     let mut arguments = std::env::args().skip(1);
-    let memory: u64 = arguments.next().map_or(64, |text| text.parse().expect("MiB"));
-    let rounds: usize = arguments.next().map_or(3, |text| text.parse().expect("a number of rounds"));
+    let memory: u64 = arguments
+        .next()
+        .map_or(64, |text| text.parse().expect("MiB"));
+    let rounds: usize = arguments
+        .next()
+        .map_or(3, |text| text.parse().expect("a number of rounds"));
     let file: Arc<dyn File> = match arguments.next() {
         None => Arc::new(MemoryFile::new("sf10.graven")),
         Some(path) => {
-            let options = OpenOptions { mode: IoMode::Direct, create: true, ..OpenOptions::default() };
+            let options = OpenOptions {
+                mode: IoMode::Direct,
+                create: true,
+                ..OpenOptions::default()
+            };
             graven_io::open(path, &options)?
         }
     };
@@ -170,26 +202,47 @@ fn main() -> Result<()> {
     let cache = PageCache::new(Config::new(Budget::new(memory << 20)))?;
     let store = Store::open(file, cache.clone())?;
     let snapshot = store.snapshot();
-    let rel_type = snapshot.catalog().rel_type("KNOWS").expect("KNOWS is there");
+    let rel_type = snapshot
+        .catalog()
+        .rel_type("KNOWS")
+        .expect("KNOWS is there");
     let relationships = snapshot.catalog().statistics().relationships;
     let mut bytes = 0;
     for store in snapshot.catalog().stores() {
         let name = snapshot.catalog().store_name(store.kind);
-        println!("{name}: {} entries, {} pages, {} bytes", store.entries, store.pages, store.bytes);
-        bytes += if name.starts_with("adjacency") { store.bytes } else { 0 };
+        println!(
+            "{name}: {} entries, {} pages, {} bytes",
+            store.entries, store.pages, store.bytes
+        );
+        bytes += if name.starts_with("adjacency") {
+            store.bytes
+        } else {
+            0
+        };
     }
-    println!("KNOWS both directions: {:.3} bytes a relationship", bytes as f64 / relationships as f64);
+    println!(
+        "KNOWS both directions: {:.3} bytes a relationship",
+        bytes as f64 / relationships as f64
+    );
     let label = snapshot.catalog().label("Person").expect("Person is there");
     let key = snapshot.catalog().key("id").expect("id is there");
     let index = snapshot.index(label, key).expect("the index is there");
-    let sides = [Direction::Out, Direction::In].map(|direction| snapshot.adjacency(rel_type, direction));
+    let sides =
+        [Direction::Out, Direction::In].map(|direction| snapshot.adjacency(rel_type, direction));
     let [out, into] = sides;
     let sides = [out?, into?];
     let starts: Vec<[u64; 2]> = rows(open_csv("three-hop-params.csv"), ',');
     let expected: std::collections::HashMap<u64, u64> =
-        rows::<4>(open_csv("three-hop-expected.csv"), ',').into_iter().map(|[seq, _, _, count]| (seq, count)).collect();
+        rows::<4>(open_csv("three-hop-expected.csv"), ',')
+            .into_iter()
+            .map(|[seq, _, _, count]| (seq, count))
+            .collect();
     let seen = vec![0; snapshot.node_count() as usize];
-    let mut question = Question { seen, scratch: Vec::new(), up: false };
+    let mut question = Question {
+        seen,
+        scratch: Vec::new(),
+        up: false,
+    };
     for round in 0..rounds {
         let (mut wrong, mut compared) = (0, 0);
         let before = cache.stats().per_kind;
@@ -204,8 +257,11 @@ fn main() -> Result<()> {
         }
         let cpu = (cpu_ns() - started) as f64 / 1e6 / starts.len() as f64;
         let wall = wall.elapsed().as_secs_f64() * 1e3 / starts.len() as f64;
-        let faults = cache.stats().per_kind[graven_pagecache::PageKind::Adjacency].faults - before[graven_pagecache::PageKind::Adjacency].faults;
-        println!("round {round}: {cpu:.3} ms CPU, {wall:.3} ms wall a question, {faults} faults; {wrong} of {compared} wrong");
+        let faults = cache.stats().per_kind[graven_pagecache::PageKind::Adjacency].faults
+            - before[graven_pagecache::PageKind::Adjacency].faults;
+        println!(
+            "round {round}: {cpu:.3} ms CPU, {wall:.3} ms wall a question, {faults} faults; {wrong} of {compared} wrong"
+        );
     }
     Ok(())
 }

@@ -68,8 +68,28 @@ pub(crate) fn append_narrow(list: RawList<'_>, limit: u64, out: &mut Vec<u32>) -
     if list.first >= limit {
         return Err(outside(list.first, limit));
     }
-    out.reserve(list.count + BLOCK);
-    out.push(list.first as u32);
+    let (blocks, from) = (block_count(list.count), out.len());
+    let differences = bitpack::list::Blocks {
+        widths: &list.bytes[..blocks],
+        bytes: &list.bytes[blocks..],
+        end: list.end.saturating_sub(blocks),
+        count: list.count - 1,
+    };
+    // Whole blocks are written; what they write beyond the list is cut off again.
+    out.resize(from + 1 + bitpack::list::room(list.count - 1), 0);
+    out[from] = list.first as u32;
+    let sums = &mut out[from + 1..];
+    if bitpack::list::unpack(differences, list.first as u32, limit as u32, sums).is_none() {
+        out.truncate(from + 1);
+        return append_carefully(list, limit, out);
+    }
+    out.truncate(from + list.count);
+    Ok(())
+}
+
+/// Block by block, for lists with wide blocks and for damaged ones.
+#[cold]
+fn append_carefully(list: RawList<'_>, limit: u64, out: &mut Vec<u32>) -> Decoded<()> {
     let mut last = list.first as u32;
     let mut blocks = Blocks::new(list);
     while let Some((width, values, bytes)) = blocks.take()? {

@@ -51,6 +51,10 @@ pub(crate) const SLOT_BYTES: usize = 2;
 pub(crate) const RUN_BYTES: usize = 12;
 pub(crate) const PART_BYTES: usize = 24;
 
+/// Cache lines of a list loaded ahead: a list of 80 neighbours.
+#[cfg(target_arch = "x86_64")]
+const TOUCHED_LINES: usize = 2;
+
 /// A part of a long list.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Part {
@@ -197,6 +201,33 @@ impl<'a> Segment<'a> {
         let before = (bitmap & (bit - 1)).count_ones() as usize;
         let slot = u32_at(self.bytes, group + 12) as usize + before;
         self.list_in_slot(slot).map(Found::List)
+    }
+
+    /// Asks the processor to load the start of the list of `node`, if it has one.
+    #[inline]
+    pub(crate) fn touch(&self, node: u64) {
+        let index = node.wrapping_sub(self.first_node);
+        if index >= self.node_count || self.encoding == ENCODING_HEAD || self.lists == 0 {
+            return;
+        }
+        let group = HEADER_BYTES + (index / GROUP_NODES) as usize * GROUP_BYTES;
+        let bit = 1u64 << (index % GROUP_NODES);
+        let before = (u64_at(self.bytes, group) & (bit - 1)).count_ones() as usize;
+        let slot = u32_at(self.bytes, group + 12) as usize + before;
+        let at = self.slots + slot.min(self.lists - 1) * SLOT_BYTES;
+        let list = self.data + usize::from(u16_at(self.bytes, at));
+        #[cfg(target_arch = "x86_64")]
+        for line in 0..TOUCHED_LINES {
+            let address = self.bytes.as_ptr().wrapping_add(list + line * 64);
+            // SAFETY: prefetching reads nothing and may be given any address.
+            unsafe {
+                std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(
+                    address.cast(),
+                )
+            };
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        let _ = list;
     }
 
     #[inline]

@@ -18,6 +18,9 @@ use std::ops::{ControlFlow, Range};
 /// Nodes gathered ahead.
 const CHUNK_NODES: usize = 4096;
 
+/// Lists whose first bytes are loaded ahead of their visit.
+const TOUCH_AHEAD: usize = 4;
+
 /// Order in which a sweep gets and visits its nodes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Sweep {
@@ -125,7 +128,11 @@ impl Adjacency {
             for (located, range) in &current.segments {
                 let pin = reach.pages.pin(located.page, PageKind::Adjacency)?;
                 let segment = reach.checked(located.page, reach.segment(&pin))?;
-                for &node in &current.nodes[range.clone()] {
+                let run = &current.nodes[range.clone()];
+                for (at, &node) in run.iter().enumerate() {
+                    if let Some(ahead) = run.get(at + TOUCH_AHEAD) {
+                        segment.touch(*ahead);
+                    }
                     debug_assert!(
                         previous.is_none_or(|previous| match order {
                             Sweep::Up => previous <= node,
