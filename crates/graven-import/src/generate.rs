@@ -1,5 +1,6 @@
 //! Deterministic data generators: the same options give the same bytes on every machine.
 
+mod random;
 mod social;
 
 pub use social::{Compression, SocialOptions, SocialReport, social};
