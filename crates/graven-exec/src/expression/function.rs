@@ -25,7 +25,7 @@ impl std::fmt::Debug for Function {
 }
 
 /// Any number of arguments.
-pub(super) const MANY: usize = usize::MAX;
+pub(in crate::expression) const MANY: usize = usize::MAX;
 
 /// The function of this lower-case name.
 pub(crate) fn lookup(name: &str) -> Option<&'static Function> {
@@ -47,4 +47,38 @@ pub(crate) fn all() -> impl Iterator<Item = &'static Function> {
     ]
     .into_iter()
     .flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use graven_cypher::functions::{Availability, FUNCTIONS};
+
+    use super::*;
+
+    /// The binder's table and this one agree: what the binder lets through is here, with the same arity.
+    #[test]
+    fn every_function_the_binder_knows_as_available_is_here() {
+        for known in FUNCTIONS {
+            let here = lookup(known.name);
+            // `exists` never reaches the executor: the binder turns it into other expressions.
+            if known.availability == Availability::Planned || known.name == "exists" {
+                continue;
+            }
+            let here = here.unwrap_or_else(|| panic!("`{}` is missing", known.name));
+            let most = if known.args_max == u8::MAX {
+                MANY
+            } else {
+                usize::from(known.args_max)
+            };
+            let arity = (usize::from(known.args_min), most);
+            assert_eq!(here.arity, arity, "`{}`", known.name);
+        }
+        for here in all() {
+            assert!(
+                FUNCTIONS.iter().any(|known| known.name == here.name),
+                "the binder does not know `{}`",
+                here.name
+            );
+        }
+    }
 }

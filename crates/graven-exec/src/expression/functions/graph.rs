@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::wrong;
 use crate::error::Result;
-use crate::expression::function::Function;
+use crate::expression::function::{Function, MANY};
 use crate::runtime::Runtime;
 use crate::value::Value;
 
@@ -33,6 +33,11 @@ pub(in crate::expression) const FUNCTIONS: &[Function] = &[
         name: "properties",
         arity: (1, 1),
         body: properties,
+    },
+    Function {
+        name: "graven.merge_maps",
+        arity: (1, MANY),
+        body: merge_maps,
     },
     Function {
         name: "keys",
@@ -113,6 +118,19 @@ fn properties(rt: &Runtime, args: &[Value]) -> Result<Value> {
         Value::Relationship(id) => Ok(Value::map(rt.all_relationship_properties(id.0)?)),
         other => Err(wrong("properties", "a Node, Relationship or Map", other)),
     }
+}
+
+/// Behind map projections: all entries, later maps win, null maps are skipped.
+fn merge_maps(_: &Runtime, args: &[Value]) -> Result<Value> {
+    let mut entries = Vec::new();
+    for arg in args {
+        match arg {
+            Value::Null => {}
+            Value::Map(map) => entries.extend(map.entries().iter().cloned()),
+            other => return Err(wrong("map projection", "a Map", other)),
+        }
+    }
+    Ok(Value::map(entries))
 }
 
 fn keys(rt: &Runtime, args: &[Value]) -> Result<Value> {
