@@ -37,7 +37,7 @@ pub(super) fn check(files: &[SourceFile], findings: &mut Vec<String>) {
             if !line.is_ascii() {
                 findings.push(format!("{}:{number}: not ASCII", file.path));
             }
-            if let Some(mark) = MARKS.iter().find(|m| line.contains(**m)) {
+            if let Some(mark) = MARKS.iter().find(|m| has_word(line, m)) {
                 findings.push(format!("{}:{number}: {mark}", file.path));
             }
         }
@@ -46,6 +46,16 @@ pub(super) fn check(files: &[SourceFile], findings: &mut Vec<String>) {
             length(file, findings);
         }
     }
+}
+
+/// The mark, not as part of a longer word.
+fn has_word(line: &str, mark: &str) -> bool {
+    let part = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
+    line.match_indices(mark).any(|(at, _)| {
+        let (before, after) = (&line[..at], &line[at + mark.len()..]);
+        let ends_open = mark.ends_with(|c: char| !c.is_alphanumeric());
+        !part(before.chars().next_back()) && (ends_open || !part(after.chars().next()))
+    })
 }
 
 /// An absolute path, not the tail of a longer one such as `data/work/`.
@@ -102,6 +112,7 @@ mod tests {
             findings("a.rs", concat!("//! x\n// TO", "DO later\n")).len(),
             1
         );
+        assert!(findings("a.rs", "//! `\\uXXXX` is an escape\n").is_empty());
         assert_eq!(findings("a.md", concat!("see /ro", "ot/x\n")).len(), 1);
         assert!(findings("a.md", concat!("see http://x/ro", "ot/x\n")).is_empty());
         let long = "//! x\n".repeat(LINES_MAX + 1);

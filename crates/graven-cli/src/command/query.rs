@@ -98,7 +98,8 @@ impl From<io::Error> for Stopped {
     }
 }
 
-/// Runs one statement and prints its result.
+/// Runs one statement and prints its result: rows, then the plan of a profiled statement; the plan alone of
+/// an explained one.
 pub(crate) fn run_one(
     connection: &graven::Connection,
     text: &str,
@@ -107,22 +108,17 @@ pub(crate) fn run_one(
 ) -> Result<Summary, Stopped> {
     let mut result = connection.query(text, params)?;
     let mut out = BufWriter::new(io::stdout().lock());
-    if let Some(plan) = result.plan() {
-        // A profile is complete only after the last row, so its rows go first.
-        if !result.is_profile() {
-            writeln!(out, "{plan}")?;
-            out.flush()?;
-            return Ok(result.summary());
-        }
+    if !result.is_explain() {
+        print_rows(&mut result, &mut out, format)?;
     }
-    print_rows(&mut result, &mut out, format)?;
-    if result.is_profile()
-        && let Some(plan) = result.plan()
-    {
+    let mut summary = result.summary();
+    if let Some(plan) = result.plan() {
         writeln!(out, "{plan}")?;
+        // A plan is shown with its notices.
+        summary.notices.clear();
     }
     out.flush()?;
-    Ok(result.summary())
+    Ok(summary)
 }
 
 fn print_rows(

@@ -182,15 +182,12 @@ impl Session {
         })?;
         line.extend_from_slice(b", \"rows\": [");
         let mut first = true;
-        if result.is_explain() {
-            // An explained statement has a plan and no rows.
-        } else {
-            while let Some(row) = result.next_row()? {
-                if !std::mem::take(&mut first) {
-                    line.extend_from_slice(b", ");
-                }
-                json::list(&mut line, row.values(), json::value)?;
+        // An explained statement has a plan and no rows.
+        while let Some(row) = result.next_row()? {
+            if !std::mem::take(&mut first) {
+                line.extend_from_slice(b", ");
             }
+            json::list(&mut line, row.values(), json::value)?;
         }
         line.extend_from_slice(b"], \"summary\": ");
         json::summary(&mut line, &result.summary(), result.plan().as_deref())?;
