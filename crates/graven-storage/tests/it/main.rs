@@ -1,3 +1,6 @@
 //! Tests of the storage crate through its public interface.
 
+mod damage;
+mod hubs;
 mod model;
+mod superblocks;

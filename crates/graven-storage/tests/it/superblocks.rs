@@ -1,0 +1,109 @@
+//! Goal: files that are no intact database are refused with the right reason and stay as they are.
+
+use graven_io::{File, MemoryFile};
+use graven_pagecache::page::{self, HEADER_BYTES};
+use graven_pagecache::{Budget, Config, PageCache, PageKind, PageRef, SizeClass};
+use graven_storage::{Error, GraphBuilder, Store, StoreWriter, WriterOptions};
+use std::sync::Arc;
+
+const SECOND: usize = 64 << 10;
+
+fn intact() -> Vec<u8> {
+    let file = MemoryFile::new("intact.graven");
+    let mut builder = GraphBuilder::new();
+    builder.node(&["A"], &[]);
+    builder.build(Arc::new(file.clone())).unwrap();
+    file.to_bytes()
+}
+
+/// Opens `bytes`; whatever comes of it, the file must not change.
+fn open(bytes: &[u8]) -> Result<Arc<Store>, Error> {
+    let file = MemoryFile::with_bytes("some.graven", bytes);
+    let cache = PageCache::new(Config::new(Budget::new(1 << 20))).unwrap();
+    let opened = Store::open(Arc::new(file.clone()), cache);
+    assert!(file.to_bytes() == bytes, "opening changed the file");
+    opened
+}
+
+/// Changes a field of the superblock at `offset` and seals it again.
+fn reseal(bytes: &mut [u8], offset: usize, field: usize, value: &[u8]) {
+    let page = &mut bytes[offset..offset + 4096];
+    page[HEADER_BYTES + field..HEADER_BYTES + field + value.len()].copy_from_slice(value);
+    let reference = PageRef::new(SizeClass::MIN, offset as u64 / 4096);
+    page::seal(page, reference, PageKind::Superblock, 0, 128);
+}
+
+#[test]
+fn other_files_are_refused() {
+    assert!(matches!(open(&[]), Err(Error::Empty { .. })));
+    assert!(matches!(
+        open(b"name,age\nbob,3\n"),
+        Err(Error::Foreign { .. })
+    ));
+    assert!(matches!(
+        open(&vec![0; 200_000]),
+        Err(Error::Foreign { .. })
+    ));
+    assert!(matches!(
+        open(&b"SQLite format 3\0".repeat(9000)),
+        Err(Error::Foreign { .. })
+    ));
+    let bytes = intact();
+    for length in [4096, 70_000, bytes.len() - 1] {
+        let error = open(&bytes[..length]).unwrap_err();
+        assert!(
+            matches!(error, Error::Truncated { .. }),
+            "{length}: {error}"
+        );
+    }
+}
+
+#[test]
+fn other_formats_and_unknown_features_are_named() {
+    let mut bytes = intact();
+    for offset in [0, SECOND] {
+        reseal(&mut bytes, offset, 8, &7u32.to_le_bytes());
+    }
+    let error = open(&bytes).unwrap_err();
+    assert!(matches!(error, Error::Format { found: 7, .. }), "{error}");
+    assert!(error.to_string().contains("export"), "{error}");
+    let mut bytes = intact();
+    for offset in [0, SECOND] {
+        reseal(&mut bytes, offset, 48, &4u64.to_le_bytes());
+    }
+    assert!(matches!(
+        open(&bytes),
+        Err(Error::UnknownFeature { unknown: 4, .. })
+    ));
+}
+
+#[test]
+fn one_damaged_superblock_is_reported_and_two_are_refused() {
+    let mut bytes = intact();
+    bytes[SECOND + 100] ^= 1;
+    let store = open(&bytes).unwrap();
+    assert_eq!(store.superblock().superblock.checkpoint, 1);
+    assert_eq!(store.check().unwrap().problems.len(), 1);
+    assert!(store.info().superblock_damage.is_some());
+    bytes[100] ^= 1;
+    assert!(matches!(open(&bytes), Err(Error::Superblocks { .. })));
+    let mut bytes = intact();
+    bytes[100] ^= 1;
+    assert_eq!(open(&bytes).unwrap().superblock().superblock.checkpoint, 2);
+}
+
+#[test]
+fn bulk_writing_takes_new_files_only() {
+    let file: Arc<dyn File> = Arc::new(MemoryFile::with_bytes("other", b"something"));
+    assert!(StoreWriter::create(file, WriterOptions::default()).is_err());
+}
+
+/// Until the superblocks are written an interrupted bulk load is no database.
+#[test]
+fn unfinished_loads_do_not_open() {
+    let file = MemoryFile::new("unfinished.graven");
+    let mut writer = StoreWriter::create(Arc::new(file.clone()), WriterOptions::default()).unwrap();
+    writer.add_nodes(3, &[]).unwrap();
+    drop(writer);
+    assert!(open(&file.to_bytes()).is_err());
+}
