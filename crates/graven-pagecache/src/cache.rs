@@ -237,7 +237,7 @@ impl PageCache {
     /// [`Error::Io`] when the read fails, [`Error::Damaged`] when the page is not what it should be,
     /// [`Error::AllPinned`] when no frame comes free within the configured wait, [`Error::BeyondEnd`],
     /// [`Error::UnknownFile`].
-    #[inline]
+    #[inline(always)]
     pub fn pin(&self, file: FileId, page: PageRef, kind: PageKind) -> Result<PagePin> {
         let class = page.class().index();
         if let Some(word) = self.tables.lookup(file.0, page.unit()) {
