@@ -1,12 +1,15 @@
 //! The arena: one region of memory shared out to frames of all size classes.
 //!
 //! # How it works
-//! The region is divided into extents of equal size. An extent is *committed* when its bytes have been
+//! The region is divided into extents of 64 KiB. An extent is *committed* when its bytes have been
 //! reserved from the budget; only committed extents hold frames. Inside an extent, frames are blocks of a
 //! buddy system: a block of order `k` is `4 KiB << k` long and aligned to its length. Frames larger than an
 //! extent are runs of neighbouring extents. A wholly free extent can be decommitted: its memory goes back to
 //! the system and its bytes to the budget. Freed blocks change their size class by merging and splitting, without
 //! any system call.
+//!
+//! Extents are committed lowest first and given back highest first, so in a region of huge pages at most one is
+//! in use in part: up to 2 MiB more are resident than charged.
 //!
 //! # Invariants
 //! * PC-13: the free blocks of an extent do not overlap and their units add up to its free count.
@@ -19,22 +22,13 @@
 //! Off the hit path and, while the mix of sizes is steady, off the miss path.
 
 use crate::error::Result;
-use crate::memory::{Backing, HUGE_BYTES, Region};
+use crate::memory::{Backing, Region};
 use crate::page_ref::{UNIT_BYTES, UNIT_SHIFT};
 use crate::word::FRAME_BITS;
 use std::collections::BTreeSet;
 
-/// How large the pieces are by which memory is taken and given back.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Extents {
-    /// 64 KiB, for small pools.
-    Small,
-    /// A huge page.
-    Huge,
-}
-
-const SMALL_EXTENT_ORDER: u32 = 4;
-const HUGE_EXTENT_ORDER: u32 = (HUGE_BYTES / UNIT_BYTES).ilog2();
+/// Order of an extent: 64 KiB.
+const EXTENT_ORDER: u32 = 4;
 
 #[derive(Clone, Copy, Debug)]
 struct Extent {
@@ -59,17 +53,13 @@ impl Arena {
     ///
     /// # Errors
     /// [`crate::Error::Map`].
-    pub(crate) fn new(bytes: u64, backing: Backing, extents: Extents) -> Result<Arena> {
-        let extent_order = match extents {
-            Extents::Small => SMALL_EXTENT_ORDER,
-            Extents::Huge => HUGE_EXTENT_ORDER,
-        };
+    pub(crate) fn new(bytes: u64, backing: Backing) -> Result<Arena> {
         let region = Region::new(usize::try_from(bytes).unwrap_or(usize::MAX), backing)?;
         let mut arena = Arena {
             region,
-            extent_order,
+            extent_order: EXTENT_ORDER,
             extents: Vec::new(),
-            free: vec![BTreeSet::new(); extent_order as usize + 1],
+            free: vec![BTreeSet::new(); EXTENT_ORDER as usize + 1],
             uncommitted: BTreeSet::new(),
             free_units: 0,
         };
@@ -227,22 +217,29 @@ impl Arena {
         Some(bytes)
     }
 
-    /// Bytes that [`Arena::take_run`] would have to commit for a run of `order`, and where; the cheapest place.
+    /// Where the fewest bytes would have to be committed for a run of `order`, and how many.
     pub(crate) fn find_run(&self, order: u32) -> Option<(u32, u64)> {
         let length = 1 << (order - self.extent_order);
-        let usable = |extent: u32| {
-            let state = self.extents[extent as usize];
-            !state.committed || state.free_units == self.extent_units()
-        };
-        (0..=self.extent_count().checked_sub(length)?)
-            .filter(|first| (*first..first + length).all(usable))
-            .map(|first| {
-                let missing = (first..first + length)
-                    .filter(|extent| !self.is_committed(*extent))
-                    .count();
-                (first, missing as u64 * self.extent_bytes())
-            })
-            .min_by_key(|(_, missing)| *missing)
+        let whole = self.extent_units();
+        let mut best: Option<(u32, u64)> = None;
+        let (mut usable, mut missing) = (0, 0);
+        for (index, extent) in self.extents.iter().enumerate() {
+            if extent.committed && extent.free_units < whole {
+                (usable, missing) = (0, 0);
+                continue;
+            }
+            missing += u64::from(!extent.committed);
+            if usable == length {
+                missing -= u64::from(!self.extents[index - length as usize].committed);
+            } else {
+                usable += 1;
+            }
+            let first = (index as u32 + 1).wrapping_sub(length);
+            if usable == length && best.is_none_or(|(_, least)| missing < least) {
+                best = Some((first, missing));
+            }
+        }
+        best.map(|(first, missing)| (first, missing * self.extent_bytes()))
     }
 
     /// Takes the run of `order` at extent `first`, found by [`Arena::find_run`]; the caller has reserved what

@@ -12,7 +12,7 @@
 //! * US-8: the fields are dropped in this order: lanes (which wait for reads), core with its arena, tables.
 #![expect(unsafe_code, reason = "hits hand out frame memory")]
 
-use crate::arena::{Arena, Extents};
+use crate::arena::Arena;
 use crate::budget::Budget;
 use crate::config::{Config, Evictor, HugePages, MIN_BUDGET_BYTES};
 use crate::core::Core;
@@ -46,8 +46,8 @@ use std::time::Duration;
 
 /// Budgets from here on use huge pages for frames,
 const HUGE_FRAMES_MIN: u64 = 2 << 20;
-/// and from here on for page tables, and share frames out by whole huge pages.
-const HUGE_EXTENTS_MIN: u64 = 64 << 20;
+/// and from here on for page tables.
+const HUGE_TABLES_MIN: u64 = 64 << 20;
 /// Page tables may use huge pages up to this share of the budget.
 const HUGE_TABLE_SHARE: u64 = 32;
 
@@ -133,17 +133,8 @@ impl PageCache {
         } else {
             Backing::Small
         };
-        let extents = if huge(HUGE_EXTENTS_MIN) {
-            Extents::Huge
-        } else {
-            Extents::Small
-        };
         // Room for one run of the largest class and for overdrafts beyond the limit.
-        let arena = Arena::new(
-            arena_bytes + crate::resize::overdraft_bytes(bytes),
-            backing,
-            extents,
-        )?;
+        let arena = Arena::new(arena_bytes + crate::resize::overdraft_bytes(bytes), backing)?;
         let is_synchronous = matches!(config.evictor, Evictor::Synchronous { .. });
         let (policy, hit_mode) =
             build_policy(&config.policy, arena_bytes, config.seed, is_synchronous)?;
@@ -158,7 +149,7 @@ impl PageCache {
         let held = budget.empty_reservation("page cache frames");
         let tables = Tables::new(
             budget.empty_reservation("page tables"),
-            if huge(HUGE_EXTENTS_MIN) {
+            if huge(HUGE_TABLES_MIN) {
                 bytes / HUGE_TABLE_SHARE
             } else {
                 0

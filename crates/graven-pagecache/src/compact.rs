@@ -56,16 +56,19 @@ impl PageCache {
         let Some(last) = core.arena.extent_count().checked_sub(length) else {
             return false;
         };
-        let mut windows: Vec<u32> = (0..=last)
-            .filter(|first| (*first..first + length).all(|extent| core.arena.is_committed(extent)))
-            .collect();
+        let committed =
+            |first: &u32| (*first..first + length).all(|extent| core.arena.is_committed(extent));
         let free = |first: u32| {
             (first..first + length)
                 .map(|extent| core.arena.free_units_of(extent))
                 .sum::<u32>()
         };
-        windows.sort_by_key(|first| std::cmp::Reverse(free(*first)));
-        windows.truncate(CANDIDATES);
+        let step = (length as usize / 4).max(1);
+        let windows = (0..=last)
+            .step_by(step)
+            .filter(committed)
+            .map(|first| (free(first), first));
+        let windows = largest(windows);
         windows
             .into_iter()
             .any(|first| self.evacuate(core, first << core.arena.extent_order(), 1 << order))
@@ -75,11 +78,10 @@ impl PageCache {
     fn make_aligned(&self, core: &mut Core, order: u32) -> bool {
         let arena = &core.arena;
         let whole = 1 << arena.extent_order();
-        let mut extents: Vec<u32> = (0..arena.extent_count())
+        let extents = (0..arena.extent_count())
             .filter(|extent| arena.is_committed(*extent) && arena.free_units_of(*extent) < whole)
-            .collect();
-        extents.sort_by_key(|extent| std::cmp::Reverse(arena.free_units_of(*extent)));
-        extents.truncate(CANDIDATES);
+            .map(|extent| (arena.free_units_of(extent), extent));
+        let extents = largest(extents);
         let blocks = extents.into_iter().flat_map(|extent| {
             let first = extent << core.arena.extent_order();
             (first..first + whole).step_by(1 << order)
@@ -208,6 +210,20 @@ impl PageCache {
         core.forget_frame(slot, place);
         true
     }
+}
+
+/// The places with the most free units, best first.
+fn largest(places: impl Iterator<Item = (u32, u32)>) -> Vec<u32> {
+    let mut best: Vec<(u32, u32)> = Vec::with_capacity(CANDIDATES + 1);
+    for place in places {
+        if best.len() == CANDIDATES && best.last().is_some_and(|worst| place.0 <= worst.0) {
+            continue;
+        }
+        let at = best.partition_point(|better| better.0 >= place.0);
+        best.insert(at, place);
+        best.truncate(CANDIDATES);
+    }
+    best.into_iter().map(|(_, place)| place).collect()
 }
 
 fn give_back_extent(core: &mut Core) -> bool {

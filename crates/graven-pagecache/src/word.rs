@@ -42,6 +42,7 @@ use std::sync::atomic::{AtomicU64, Ordering, fence};
 pub(crate) trait Word {
     fn load(&self, order: Ordering) -> u64;
     fn store(&self, value: u64, order: Ordering);
+    fn swap(&self, value: u64, order: Ordering) -> u64;
     fn compare_exchange(
         &self,
         current: u64,
@@ -61,6 +62,10 @@ impl Word for AtomicU64 {
     #[inline(always)]
     fn store(&self, value: u64, order: Ordering) {
         self.store(value, order);
+    }
+    #[inline(always)]
+    fn swap(&self, value: u64, order: Ordering) -> u64 {
+        self.swap(value, order)
     }
     #[inline(always)]
     fn compare_exchange(
@@ -344,7 +349,8 @@ pub(crate) fn clear<W: Word>(word: &W) {
         state_of(word.load(Ordering::Relaxed)) >= state::READING,
         "PC-8"
     );
-    word.store(0, Ordering::SeqCst);
+    // A read-modify-write, so that it has a place between the policy's changes of the usage bits.
+    word.swap(0, Ordering::SeqCst);
     W::fence(Ordering::SeqCst);
 }
 
@@ -402,3 +408,6 @@ fn with_next_version(word: u64) -> u64 {
     let next = next_version(version_of(word), VERSION_BITS);
     word & !VERSION_MASK | u64::from(next) << VERSION_SHIFT
 }
+
+#[cfg(test)]
+mod model;

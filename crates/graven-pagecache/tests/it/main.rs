@@ -2,6 +2,7 @@
 #![allow(missing_docs, clippy::missing_panics_doc, reason = "tests")]
 
 mod basics;
+mod memory;
 mod pitfalls;
 mod pressure;
 mod support;

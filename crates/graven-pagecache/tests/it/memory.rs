@@ -1,0 +1,280 @@
+//! Memory: the budget holds, whatever the file's size; resizing gives memory back or says who keeps it.
+
+use crate::support::{
+    KIND, Rng, cache_over, cache_with, check, file_of, mixed_file, settle_and_check,
+};
+use graven_io::{File, IoMode, OpenOptions, ReadQueue, open};
+use graven_pagecache::{Budget, Config, Error, Evictor, HugePages, PageCache, PageRef, SizeClass};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A file of 64 GiB without a disk: every page holds its own offset.
+#[derive(Debug)]
+struct Endless;
+
+const ENDLESS_BYTES: u64 = 64 << 30;
+
+impl File for Endless {
+    fn path(&self) -> &Path {
+        Path::new("endless")
+    }
+    fn len(&self) -> graven_io::Result<u64> {
+        Ok(ENDLESS_BYTES)
+    }
+    fn set_len(&self, _: u64) -> graven_io::Result<()> {
+        Ok(())
+    }
+    fn read_at(&self, buf: &mut [u8], offset: u64) -> graven_io::Result<usize> {
+        buf.fill(1);
+        buf[64..72].copy_from_slice(&offset.to_le_bytes());
+        Ok(buf.len())
+    }
+    fn write_all_at(&self, _: &[u8], _: u64) -> graven_io::Result<()> {
+        Ok(())
+    }
+    fn sync_data(&self) -> graven_io::Result<()> {
+        Ok(())
+    }
+    fn allocate(&self, _: u64, _: u64) -> graven_io::Result<()> {
+        Ok(())
+    }
+    fn mode(&self) -> IoMode {
+        IoMode::Memory
+    }
+    fn alignment(&self) -> usize {
+        1
+    }
+    fn read_queue(&self, _: usize) -> graven_io::Result<Box<dyn ReadQueue>> {
+        unreachable!("nothing is prefetched here")
+    }
+}
+
+/// Resident memory of this process in bytes.
+fn resident_bytes() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let line = status
+        .lines()
+        .find(|line| line.starts_with("VmRSS:"))
+        .unwrap();
+    line.split_whitespace()
+        .nth(1)
+        .unwrap()
+        .parse::<u64>()
+        .unwrap()
+        << 10
+}
+
+/// Goal: a 64 GiB file read uniformly through 16 MiB keeps frames, page tables and bookkeeping within the limit, for
+/// pages of 64 KiB and, where every page needs a piece of page table of its own, of 4 KiB.
+#[test]
+fn a_huge_file_stays_within_the_limit() {
+    for (class, reads) in [(SizeClass::KIB_64, 12_000), (SizeClass::MIN, 60_000)] {
+        let limit = 16 << 20;
+        let cache = cache_with(limit, |config| config.verify = false);
+        let id = cache.add_file(Arc::new(Endless)).unwrap();
+        let mut rng = Rng(7);
+        for read in 0..reads {
+            let unit = rng.next() % (ENDLESS_BYTES / class.bytes() as u64) * class.units();
+            let page = PageRef::new(class, unit);
+            let found = cache.read(id, page, KIND, |view| view.u64_at(0)).unwrap();
+            assert_eq!(found, page.offset_bytes());
+            if read % 1000 == 999 {
+                let used = cache.budget().used();
+                assert!(
+                    used <= limit + (80 << 10),
+                    "{used} of {limit}: {:?}",
+                    cache.budget()
+                );
+            }
+        }
+        let stats = cache.stats();
+        assert!(
+            stats.resident_bytes > limit / 3,
+            "the pool is used: {stats:?}"
+        );
+        cache.check().unwrap();
+    }
+    // Other tests of this process run meanwhile; their pools and files are small.
+    let resident = resident_bytes();
+    assert!(resident < 700 << 20, "{resident} bytes resident");
+}
+
+/// Goal: shrinking evicts, gives memory back to the system, and pages stay right; growing uses what there is.
+#[test]
+fn resizing_gives_memory_back() {
+    let (file, pages) = file_of(SizeClass::KIB_64, 2000);
+    let (cache, id) = cache_over(128 << 20, file);
+    let visit = || {
+        for page in &pages {
+            check(&cache.pin(id, *page, KIND).unwrap(), *page);
+        }
+    };
+    visit();
+    let large = cache.stats().frame_bytes;
+    assert!(large > 100 << 20);
+    for mib in [64, 16, 3, 1, 24, 256] {
+        cache.resize(mib << 20).unwrap();
+        let used = cache.budget().used();
+        assert!(used <= mib << 20, "{used} bytes at {mib} MiB");
+        visit();
+        settle_and_check(&cache);
+    }
+    assert_eq!(
+        cache.stats().resident_pages,
+        2000,
+        "256 MiB hold everything"
+    );
+}
+
+/// Goal: shrinking below what is pinned fails, names the holders and leaves the limit as it was.
+#[test]
+fn resizing_below_the_pins_names_the_holders() {
+    let (file, pages) = file_of(SizeClass::KIB_64, 100);
+    let cache = cache_with(16 << 20, |config| {
+        config.frame_wait = Duration::from_millis(50)
+    });
+    let id = cache.add_file(Arc::new(file)).unwrap();
+    let pins: Vec<_> = pages
+        .iter()
+        .map(|page| cache.pin(id, *page, KIND).unwrap())
+        .collect();
+    let error = cache.resize(2 << 20).unwrap_err();
+    let Error::CannotShrink { holders, to, .. } = &error else {
+        panic!("{error}")
+    };
+    assert_eq!(*to, 2 << 20);
+    assert_eq!(
+        (holders[0].tag, holders[0].bytes),
+        ("pinned adjacency", 100 << 16)
+    );
+    assert_eq!(cache.budget().limit(), 16 << 20);
+    drop(pins);
+    cache.resize(2 << 20).unwrap();
+    settle_and_check(&cache);
+}
+
+/// Goal: operators get memory out of a full cache down to its floor, and the cache takes it again afterwards.
+#[test]
+fn operators_take_memory_from_the_cache() {
+    let (file, pages) = file_of(SizeClass::KIB_64, 300);
+    let (cache, id) = cache_over(16 << 20, file);
+    let visit = || {
+        for page in &pages {
+            check(&cache.pin(id, *page, KIND).unwrap(), *page);
+        }
+    };
+    visit();
+    let full = cache.stats().frame_bytes;
+    let sort = cache.budget().reserve("sort", 10 << 20).unwrap();
+    assert!(cache.stats().frame_bytes < 6 << 20);
+    let refused = cache.budget().reserve("sort", 5 << 20).unwrap_err();
+    assert_eq!(refused.holders[0].tag, "sort");
+    visit();
+    assert!(cache.budget().used() <= 16 << 20);
+    drop(sort);
+    visit();
+    assert_eq!(cache.stats().frame_bytes, full);
+    settle_and_check(&cache);
+}
+
+/// Goal: the mix of sizes may change completely, again and again; bytes move between classes without growing.
+#[test]
+fn sizes_take_turns() {
+    for (bytes, largest) in [(2 << 20, 4), (96 << 20, 10)] {
+        let small = vec![SizeClass::MIN; (bytes >> 12) as usize * 2];
+        let large = vec![SizeClass::new(largest).unwrap(); (bytes >> (12 + largest)) as usize * 2];
+        let (small_file, small_pages) = mixed_file(&small);
+        let (large_file, large_pages) = mixed_file(&large);
+        let (cache, id) = cache_over(bytes, small_file);
+        let other = cache.add_file(Arc::new(large_file)).unwrap();
+        for _ in 0..2 {
+            for page in &small_pages {
+                check(&cache.pin(id, *page, KIND).unwrap(), *page);
+            }
+            for page in &large_pages {
+                check(&cache.pin(other, *page, KIND).unwrap(), *page);
+            }
+            settle_and_check(&cache);
+        }
+    }
+}
+
+/// Goal: a real file, direct and buffered, through read queues of every kind, gives the same pages.
+#[test]
+fn real_files() {
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let (content, pages) = file_of(SizeClass::KIB_64, 60);
+    let path = folder.path().join("pages");
+    std::fs::write(&path, content.to_bytes()).unwrap();
+    for mode in [IoMode::Direct, IoMode::Buffered] {
+        for queue in [
+            graven_io::QueueChoice::Auto,
+            graven_io::QueueChoice::PreadPool,
+        ] {
+            let file = open(
+                &path,
+                &OpenOptions {
+                    mode,
+                    queue,
+                    read_only: true,
+                    ..OpenOptions::default()
+                },
+            )
+            .unwrap();
+            for bytes in [1 << 20, 2 << 20, 64 << 20] {
+                let cache = cache_with(bytes, |_| ());
+                let id = cache.add_file(Arc::clone(&file)).unwrap();
+                std::thread::scope(|scope| {
+                    for _ in 0..4 {
+                        scope.spawn(|| {
+                            for _ in 0..3 {
+                                cache
+                                    .fix_many(id, &pages, KIND, |index, pin| {
+                                        check(&pin, pages[index]);
+                                        Ok::<(), Error>(())
+                                    })
+                                    .unwrap();
+                            }
+                        });
+                    }
+                });
+                settle_and_check(&cache);
+            }
+        }
+    }
+}
+
+/// Goal: the synchronous mode holds exactly its frames, evicts one page a fault and never reads ahead.
+#[test]
+fn the_synchronous_mode_is_exact() {
+    let (file, pages) = file_of(SizeClass::MIN, 20);
+    let budget = Budget::new(4 << 20);
+    let mut config = Config::new(budget);
+    config.evictor = Evictor::Synchronous {
+        class: SizeClass::MIN,
+        frames: 10,
+    };
+    config.policy = "fifo".to_owned();
+    config.huge_pages = HugePages::Never;
+    let cache = PageCache::new(config).unwrap();
+    let id = cache.add_file(Arc::new(file)).unwrap();
+    assert_eq!(cache.prefetch(id, &pages, KIND), 0);
+    for round in 0..3 {
+        for (at, page) in pages.iter().enumerate() {
+            check(&cache.pin(id, *page, KIND).unwrap(), *page);
+            if round == 0 && at < 10 {
+                assert_eq!(cache.stats().resident_pages, at as u64 + 1);
+            } else {
+                assert_eq!(cache.stats().resident_pages, 10);
+            }
+        }
+    }
+    let stats = cache.stats().per_kind[KIND];
+    assert_eq!(
+        (stats.faults, stats.hits, stats.evictions()),
+        (60, 0, 50),
+        "a loop of twice the frames under FIFO"
+    );
+    cache.check().unwrap();
+}
