@@ -1,4 +1,55 @@
-//! Page cache: frames, size classes, translation, latches, faults, eviction, budget.
+//! Page cache: pages of files in memory, within a byte budget, by a replacement policy of one's choice.
+//!
+//! A library of its own: it knows files ([`graven_io::File`]), sealed pages ([`page`]) and policies
+//! ([`graven_policy`]), nothing of graphs. `examples/page_cache.rs` shows a whole program.
+//!
+//! # How it works
+//! A page is named by a file and a [`PageRef`], which knows its size (4 KiB to 4 MiB) and offset. There are three
+//! ways to its bytes:
+//! * [`PageCache::read`] copies values out of a page without pinning it; a hit writes nothing that is shared;
+//! * [`PageCache::pin`] keeps the page in memory and lends its bytes for as long as the [`PagePin`] lives;
+//! * [`PageCache::prefetch`] and [`PageCache::fix_many`] submit the reads of many pages before waiting.
+//!
+//! Frames, page tables and bookkeeping count against a [`Budget`], as may everything else a program keeps:
+//! whoever reserves from a full budget gets memory that the cache gives up. [`PageCache::resize`] and
+//! [`PageCache::set_policy`] work while other threads read. [`PageCache::stats`] counts by [`PageKind`],
+//! [`Scope`] counts what one thread does.
+//!
+//! Inside, by file: `word.rs` (state of a page in one atomic word), `table.rs` (from page to word), `arena.rs`
+//! (memory for frames of all sizes), `slots.rs` and `frames.rs` (frames as policies see them), `core.rs` (finding
+//! a frame), `compact.rs` (making room whole), `fault.rs`, `lanes.rs`, `batch.rs` (reading), `wait.rs`,
+//! `hits.rs`, `evictor.rs`, `resize.rs`. Design and invariants: `docs/internals/page-cache.md`.
+//!
+//! # Invariants
+//! Numbered PC-1 and so on, those that unsafe code relies on US-1 and so on, in the files that keep them.
+//!
+//! # Concurrency
+//! Everything may be called from any thread. Hits take no lock. Lock order: a lane, the core, then tables and
+//! budget; `shortage` (the queue of threads that wait for a frame) is taken with none of them held.
+//!
+//! # Examples
+//! ```
+//! use graven_io::{File, MemoryFile};
+//! use graven_pagecache::{Budget, Config, PageCache, PageKind, PageRef, SizeClass, page};
+//! use std::sync::Arc;
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let reference = PageRef::new(SizeClass::MIN, 0);
+//! let mut bytes = vec![0; reference.len_bytes()];
+//! bytes[page::HEADER_BYTES..][..5].copy_from_slice(b"hello");
+//! page::seal(&mut bytes, reference, PageKind::Catalogue, 1, 5);
+//! let file = MemoryFile::with_bytes("greeting", &bytes);
+//!
+//! let cache = PageCache::new(Config::new(Budget::new(1 << 20)))?;
+//! let id = cache.add_file(Arc::new(file))?;
+//! let pin = cache.pin(id, reference, PageKind::Catalogue)?;
+//! assert_eq!(&pin[..], b"hello");
+//! let first = cache.read(id, reference, PageKind::Catalogue, |view| view.u8_at(0))?;
+//! assert_eq!(first, b'h');
+//! assert_eq!(cache.stats().per_kind[PageKind::Catalogue].faults, 1);
+//! # Ok(())
+//! # }
+//! ```
 
 mod arena;
 mod batch;
