@@ -33,6 +33,7 @@ pub(crate) mod edges;
 mod ends_of_trails;
 pub(crate) mod lanes;
 pub(crate) mod marks;
+pub(crate) mod node_order;
 pub(crate) mod turn;
 
 use std::ops::ControlFlow;
@@ -47,7 +48,8 @@ use crate::pattern::Pattern;
 use crate::runtime::Runtime;
 use crate::tuning::LevelDirection;
 use edges::Edges;
-use marks::{Dense, Marks, Stop};
+use marks::{Dense, Frontier, Marks, Stop};
+use node_order::Nodes;
 
 /// How long a trail may be.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -76,7 +78,9 @@ pub(crate) struct Search {
     bounds: Bounds,
     marks: Marks,
     memory: Memory,
-    frontier: Vec<u64>,
+    frontier: Frontier,
+    /// Bitmap of the nodes a bottom-up level visits.
+    unreached: Vec<u64>,
 }
 
 /// What one level found besides marks.
@@ -105,7 +109,8 @@ impl Search {
             ),
             pattern: Arc::new(pattern),
             bounds,
-            frontier: Vec::new(),
+            frontier: Frontier::default(),
+            unreached: Vec::new(),
         }
     }
 
@@ -127,7 +132,8 @@ impl Search {
     /// Gives all memory back.
     pub(crate) fn clear(&mut self) {
         self.marks.release();
-        self.frontier = Vec::new();
+        self.frontier = Frontier::default();
+        self.unreached = Vec::new();
         self.memory.clear();
     }
 
@@ -163,9 +169,8 @@ impl Search {
         let mut closed = false;
         let mut length = 0;
         let mut mean_degree = 0.0_f64;
-        self.frontier.clear();
-        self.frontier.push(start);
-        while !self.frontier.is_empty() && self.bounds.allows(length + 1) {
+        self.frontier.start_at(start);
+        while self.frontier.len() > 0 && self.bounds.allows(length + 1) {
             length += 1;
             edges.rt().check_cancelled()?;
             let last = !self.bounds.allows(length + 1);
@@ -207,7 +212,7 @@ impl Search {
     /// many entries as it takes to meet a reached neighbour.
     fn choose(&self, edges: &Edges<'_>, mean_degree: f64) -> bool {
         /// Cost of visiting a node's lists from the unreached side, in list entries.
-        const VISIT: f64 = 24.0;
+        const VISIT: f64 = 64.0;
         if !edges.is_plain() || !self.marks.is_dense() {
             return false;
         }
@@ -240,7 +245,7 @@ impl Search {
     fn top_down(&mut self, edges: &Edges<'_>, start: u64, watch: Watch) -> Result<Level> {
         let mut level = Level::default();
         loop {
-            let nodes = &self.frontier;
+            let nodes = self.frontier.nodes();
             let stop = match &mut self.marks {
                 Marks::Bytes(bytes) => {
                     expand(edges, nodes, bytes, watch, start, &mut level)?;
@@ -283,8 +288,8 @@ impl Search {
     /// Marks the unreached nodes that have a reached neighbour.
     fn bottom_up(&mut self, edges: &Edges<'_>) -> Result<Level> {
         match &mut self.marks {
-            Marks::Bytes(bytes) => look_back(edges, bytes, &mut self.memory)?,
-            Marks::Bits(bits) => look_back(edges, bits, &mut self.memory)?,
+            Marks::Bytes(bytes) => look_back(edges, bytes, &mut self.unreached, &mut self.memory)?,
+            Marks::Bits(bits) => look_back(edges, bits, &mut self.unreached, &mut self.memory)?,
             Marks::Sparse(_) => unreachable!("chosen on dense marks only"),
         }
         Ok(Level::default())
@@ -305,7 +310,7 @@ enum Watch {
 
 fn expand<D: Dense>(
     edges: &Edges<'_>,
-    nodes: &[u64],
+    nodes: Nodes<'_>,
     marks: &mut D,
     watch: Watch,
     start: u64,
@@ -359,12 +364,20 @@ fn mark_list<D: Dense>(
 }
 
 /// Bottom-up level over dense marks.
-fn look_back<D: Dense>(edges: &Edges<'_>, marks: &mut D, memory: &mut Memory) -> Result<()> {
+fn look_back<D: Dense>(
+    edges: &Edges<'_>,
+    marks: &mut D,
+    unreached: &mut Vec<u64>,
+    memory: &mut Memory,
+) -> Result<()> {
+    if unreached.capacity() == 0 {
+        memory.charge(usize::try_from(edges.rt().node_id_limit() / 8 + 8).unwrap_or(usize::MAX))?;
+    }
+    let mut wide = Vec::new();
     for part in &edges.pattern().parts {
-        let unreached = marks.unreached();
-        memory.charge(8 * unreached.len())?;
-        edges.visit_reversed(part, &unreached, |node, list| {
-            let narrow = part.reversed.ids_fit_u32();
+        marks.unreached(unreached);
+        let narrow = part.reversed.ids_fit_u32();
+        edges.visit_reversed(part, Nodes::Bits(unreached), |node, list| {
             let mut found = false;
             if narrow {
                 let _stopped = list.for_each_block(|block| {
@@ -376,7 +389,6 @@ fn look_back<D: Dense>(edges: &Edges<'_>, marks: &mut D, memory: &mut Memory) ->
                     }
                 })?;
             } else {
-                let mut wide = Vec::new();
                 found = list
                     .decode_wide(&mut wide)?
                     .iter()
@@ -387,7 +399,6 @@ fn look_back<D: Dense>(edges: &Edges<'_>, marks: &mut D, memory: &mut Memory) ->
             }
             Ok(())
         })?;
-        memory.release(8 * unreached.len());
     }
     Ok(())
 }

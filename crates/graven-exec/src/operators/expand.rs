@@ -206,6 +206,7 @@ fn lay_out(part: &Part, nodes: &[u64], wants_ids: bool, memory: &mut Memory) -> 
     }
     let mut ids = Ids::new(part);
     let mut refused = None;
+    let mut relationships = Vec::new();
     let mut at = 0;
     part.sweep(nodes, Sweep::Up, |node, list| {
         while nodes[at] != node.0 {
@@ -217,18 +218,15 @@ fn lay_out(part: &Part, nodes: &[u64], wants_ids: bool, memory: &mut Memory) -> 
         }
         lists.starts[at] = lists.neighbours.len();
         let mut rank = 0;
-        let mut relationships = Vec::new();
+        relationships.clear();
         if wants_ids {
-            relationships.reserve(list.len());
-            for rank in 0..list.len() {
-                relationships.push(list.relationship(rank)?.0);
-            }
+            list.append_relationships(0..list.len(), &mut relationships)?;
         }
         ids.for_each(list, |neighbour| {
             if !(part.skip_loops && neighbour == node.0) {
                 lists.neighbours.push(neighbour);
                 if wants_ids {
-                    lists.relationships.push(relationships[rank]);
+                    lists.relationships.push(relationships[rank].0);
                 }
             }
             rank += 1;

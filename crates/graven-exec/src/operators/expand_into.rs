@@ -147,6 +147,7 @@ fn probe(
     let mut keys: Vec<u64> = probes.iter().map(|p| p.key).collect();
     keys.dedup();
     let (narrow, mut scratch, mut wide) = (adjacency.ids_fit_u32(), Vec::new(), Vec::new());
+    let mut relationships = Vec::new();
     let mut at = 0;
     sweep(adjacency, &keys, Sweep::Up, |node, list| {
         while probes[at].key < node.0 {
@@ -159,13 +160,12 @@ fn probe(
             } else {
                 equal_range(list.decode_wide(&mut wide)?, |id| *id, sought)
             };
-            for rank in first..first + count {
-                let id = if wants_ids {
-                    list.relationship(rank)?.0
-                } else {
-                    0
-                };
-                matches.push((row, id));
+            if wants_ids {
+                relationships.clear();
+                list.append_relationships(first..first + count, &mut relationships)?;
+                matches.extend(relationships.iter().map(|r| (row, r.0)));
+            } else {
+                matches.extend(std::iter::repeat_n((row, 0), count));
             }
             at += 1;
         }

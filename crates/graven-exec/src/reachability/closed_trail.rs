@@ -13,6 +13,7 @@ use std::ops::ControlFlow;
 use foldhash::fast::RandomState;
 
 use super::edges::Edges;
+use super::node_order::Nodes;
 use crate::error::Result;
 use crate::memory::Memory;
 
@@ -32,7 +33,7 @@ pub(super) fn exists(
     let mut labels: HashMap<u64, (u64, u32), RandomState> = HashMap::default();
     let mut charged = 0;
     let mut frontier = Vec::new();
-    edges.visit(&[start], |_, skip_loops, ids| {
+    edges.visit(Nodes::List(&[start]), |_, skip_loops, ids| {
         ids.for_each(|other| {
             if other == start {
                 closed |= !skip_loops;
@@ -49,7 +50,7 @@ pub(super) fn exists(
         frontier.sort_unstable();
         let mut next = Vec::new();
         let mut refused = None;
-        edges.visit(&frontier, |node, _, ids| {
+        edges.visit(Nodes::List(&frontier), |node, _, ids| {
             if labels.len() + ids.len() > charged {
                 if let Err(error) = memory.charge(ids.len().max(1024) * ENTRY_BYTES) {
                     refused = Some(error);

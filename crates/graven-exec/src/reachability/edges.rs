@@ -10,10 +10,11 @@ use std::sync::atomic::Ordering;
 
 use graven_storage::List;
 
+use super::node_order::Nodes;
 use super::turn;
 use crate::batch::Batch;
 use crate::error::Result;
-use crate::pattern::{Part, Pattern, sweep};
+use crate::pattern::{Part, Pattern};
 use crate::runtime::Runtime;
 
 /// Neighbours of one node, as its list gives them: ascending, parallel relationships repeated.
@@ -101,7 +102,7 @@ impl<'a> Edges<'a> {
     /// Storage errors, errors of the relationships' condition, cancelled.
     pub(crate) fn visit(
         &self,
-        nodes: &[u64],
+        nodes: Nodes<'_>,
         mut visit: impl FnMut(u64, bool, Neighbours<'_>) -> ControlFlow<()>,
     ) -> Result<()> {
         if self.pattern.has_filter() {
@@ -110,45 +111,64 @@ impl<'a> Edges<'a> {
         if !self.excludes {
             return self.visit_lists(nodes, &mut visit);
         }
-        let (slow, fast): (Vec<u64>, Vec<u64>) = nodes
-            .iter()
-            .partition(|node| self.touched.binary_search(node).is_ok());
-        self.visit_lists(&fast, &mut visit)?;
-        self.visit_slowly(&slow, &mut visit)
+        // The ends of excluded relationships are few: they are left out of the sweep and visited by themselves.
+        let mut slow = Vec::new();
+        let mut stopped = false;
+        self.visit_lists(nodes, &mut |node, skip_loops, ids| {
+            if self.touched.binary_search(&node).is_ok() {
+                slow.push(node);
+                return ControlFlow::Continue(());
+            }
+            let flow = visit(node, skip_loops, ids);
+            stopped |= flow.is_break();
+            flow
+        })?;
+        if stopped {
+            return Ok(());
+        }
+        slow.sort_unstable();
+        slow.dedup();
+        self.visit_slowly(Nodes::List(&slow), &mut visit)
     }
 
     fn visit_lists(
         &self,
-        nodes: &[u64],
+        nodes: Nodes<'_>,
         visit: &mut impl FnMut(u64, bool, Neighbours<'_>) -> ControlFlow<()>,
     ) -> Result<()> {
         let (mut narrow, mut wide) = (Vec::new(), Vec::new());
         for part in &self.pattern.parts {
             let fits = part.adjacency.ids_fit_u32();
-            part.sweep(nodes, turn::next(), |node, list| {
+            let mut stopped = false;
+            nodes.sweep(&part.adjacency, turn::next(), |node, list| {
                 let neighbours = if fits {
                     Neighbours::Narrow(list.decode(&mut narrow)?)
                 } else {
                     Neighbours::Wide(list.decode_wide(&mut wide)?)
                 };
-                Ok(self.or_cancelled(visit(node.0, part.skip_loops, neighbours)))
+                let flow = self.or_cancelled(visit(node.0, part.skip_loops, neighbours));
+                stopped = flow.is_break();
+                Ok(flow)
             })?;
             self.rt.check_cancelled()?;
+            if stopped {
+                break;
+            }
         }
         Ok(())
     }
 
     fn visit_slowly(
         &self,
-        nodes: &[u64],
+        nodes: Nodes<'_>,
         visit: &mut impl FnMut(u64, bool, Neighbours<'_>) -> ControlFlow<()>,
     ) -> Result<()> {
         let mut ids = Vec::new();
-        for node in nodes {
+        for node in nodes.iter() {
             self.rt.check_cancelled()?;
             ids.clear();
-            ids.extend(self.relationships(*node)?.iter().map(|(other, _)| *other));
-            if visit(*node, false, Neighbours::Wide(&ids)).is_break() {
+            ids.extend(self.relationships(node)?.iter().map(|(other, _)| *other));
+            if visit(node, false, Neighbours::Wide(&ids)).is_break() {
                 break;
             }
         }
@@ -174,11 +194,11 @@ impl<'a> Edges<'a> {
     pub(crate) fn visit_reversed(
         &self,
         part: &Part,
-        nodes: &[u64],
+        nodes: Nodes<'_>,
         mut visit: impl FnMut(u64, &List<'_>) -> graven_storage::Result<()>,
     ) -> Result<()> {
         debug_assert!(self.is_plain(), "reversed lists are not filtered");
-        sweep(&part.reversed, nodes, turn::next(), |node, list| {
+        nodes.sweep(&part.reversed, turn::next(), |node, list| {
             visit(node.0, list)?;
             Ok(self.or_cancelled(ControlFlow::Continue(())))
         })?;

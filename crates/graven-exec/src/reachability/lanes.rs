@@ -15,6 +15,7 @@ use std::ops::ControlFlow;
 use graven_cypher::plan::Direction as PlanDirection;
 
 use super::edges::Edges;
+use super::node_order::Nodes;
 use super::{Bounds, closed_trail};
 use crate::error::Result;
 use crate::memory::Memory;
@@ -101,7 +102,7 @@ impl Lanes {
     fn first_level(&mut self, edges: &Edges<'_>, two: bool) -> Result<u64> {
         let (front, next) = (&self.front, &mut self.next);
         let mut closed = 0;
-        edges.visit(&self.frontier, |node, skip_loops, ids| {
+        edges.visit(Nodes::List(&self.frontier), |node, skip_loops, ids| {
             let lanes = front[at(node)];
             ids.for_each(|other| {
                 if other == node {
@@ -121,7 +122,7 @@ impl Lanes {
     fn second_level(&mut self, edges: &Edges<'_>) -> Result<u64> {
         let (front, next) = (&self.front, &mut self.next);
         let mut closed = 0;
-        edges.visit(&self.frontier, |node, _, ids| {
+        edges.visit(Nodes::List(&self.frontier), |node, _, ids| {
             let lanes = front[at(node)];
             ids.for_each(|other| {
                 let touching = if other == node { 0 } else { front[at(other)] };
@@ -135,7 +136,7 @@ impl Lanes {
 
     fn level(&mut self, edges: &Edges<'_>) -> Result<()> {
         let (front, next) = (&self.front, self.next.as_mut_slice());
-        edges.visit(&self.frontier, |node, _, ids| {
+        edges.visit(Nodes::List(&self.frontier), |node, _, ids| {
             let lanes = front[at(node)];
             ids.for_each(|other| next[at(other)] |= lanes);
             ControlFlow::Continue(())

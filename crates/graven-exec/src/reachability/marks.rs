@@ -13,6 +13,7 @@ use std::ops::ControlFlow;
 use foldhash::fast::RandomState;
 
 use super::edges::{Edges, Neighbours};
+use super::node_order::Nodes;
 use crate::error::Result;
 use crate::memory::Memory;
 use crate::tuning::Tuning;
@@ -28,8 +29,8 @@ pub(crate) trait Dense {
     fn is_old(&self, node: u64) -> bool;
     /// Whether this level has marked it.
     fn is_fresh(&self, node: u64) -> bool;
-    /// Nodes that no level has reached yet, ascending.
-    fn unreached(&self) -> Vec<u64>;
+    /// Writes the bitmap of the nodes that no level has reached yet.
+    fn unreached(&self, words: &mut Vec<u64>);
 }
 
 /// See the file header.
@@ -66,16 +67,15 @@ impl Dense for Bytes {
         self.marks[at(node)] & FRESH != 0
     }
 
-    fn unreached(&self) -> Vec<u64> {
-        let mut nodes = Vec::new();
-        for (word, chunk) in self.marks.chunks(8).enumerate() {
+    fn unreached(&self, words: &mut Vec<u64>) {
+        words.clear();
+        words.extend(self.marks.chunks(64).map(|chunk| {
+            let mut word = 0;
             for (i, mark) in chunk.iter().enumerate() {
-                if *mark == 0 {
-                    nodes.push((word * 8 + i) as u64);
-                }
+                word |= u64::from(*mark == 0) << i;
             }
-        }
-        nodes
+            word
+        }));
     }
 }
 
@@ -104,15 +104,19 @@ impl Dense for Bits {
         self.fresh[at(node / 64)] >> (node % 64) & 1 != 0
     }
 
-    fn unreached(&self) -> Vec<u64> {
-        let mut nodes = Vec::new();
-        for (i, (old, fresh)) in self.old.iter().zip(&self.fresh).enumerate() {
-            push_bits(!(old | fresh), i, &mut nodes);
+    fn unreached(&self, words: &mut Vec<u64>) {
+        words.clear();
+        words.extend(
+            self.old
+                .iter()
+                .zip(&self.fresh)
+                .map(|(old, fresh)| !(old | fresh)),
+        );
+        if let (Some(last), used) = (words.last_mut(), self.nodes % 64)
+            && used != 0
+        {
+            *last &= (1 << used) - 1;
         }
-        while nodes.last().is_some_and(|last| *last >= self.nodes) {
-            nodes.pop();
-        }
-        nodes
     }
 }
 
@@ -145,7 +149,7 @@ impl Dense for Sparse {
         self.fresh.contains(&node)
     }
 
-    fn unreached(&self) -> Vec<u64> {
+    fn unreached(&self, _: &mut Vec<u64>) {
         unreachable!("bottom-up levels run on dense marks")
     }
 }
@@ -169,7 +173,7 @@ impl Sparse {
     pub(super) fn expand(
         &mut self,
         edges: &Edges<'_>,
-        nodes: &[u64],
+        nodes: Nodes<'_>,
         mut visit: impl FnMut(&mut Self, u64, bool, Neighbours<'_>),
     ) -> Result<Stop> {
         let limit = self.limit().min(self.room);
@@ -343,27 +347,37 @@ impl Marks {
         }
     }
 
-    /// Ends a level: fresh nodes become old ones and the next frontier, ascending.
-    pub(super) fn settle(&mut self, frontier: &mut Vec<u64>, memory: &mut Memory) -> Result<()> {
-        let before = frontier.capacity();
-        frontier.clear();
+    /// Ends a level: fresh nodes become old ones and the next frontier.
+    pub(super) fn settle(&mut self, frontier: &mut Frontier, memory: &mut Memory) -> Result<()> {
+        let before = frontier.words.capacity();
+        frontier.words.clear();
+        frontier.len = 0;
+        frontier.is_bitmap = self.is_dense();
         match self {
-            Self::Bytes(b) => settle_bytes(&mut b.marks, frontier),
+            Self::Bytes(b) => {
+                frontier.reserve(b.marks.len().div_ceil(64), memory)?;
+                frontier.len = settle_bytes(&mut b.marks, &mut frontier.words);
+            }
             Self::Bits(b) => {
-                for (i, (old, fresh)) in b.old.iter_mut().zip(&mut b.fresh).enumerate() {
+                frontier.reserve(b.old.len(), memory)?;
+                for (old, fresh) in b.old.iter_mut().zip(&mut b.fresh) {
                     let new = *fresh & !*old;
                     *old |= new;
                     *fresh = 0;
-                    push_bits(new, i, frontier);
+                    frontier.words.push(new);
+                    frontier.len += u64::from(new.count_ones());
                 }
             }
             Self::Sparse(s) => {
-                frontier.extend(s.fresh.drain());
-                frontier.sort_unstable();
-                s.old.extend(frontier.iter());
+                frontier.reserve(s.fresh.len(), memory)?;
+                frontier.words.extend(s.fresh.drain());
+                frontier.words.sort_unstable();
+                frontier.len = frontier.words.len() as u64;
+                s.old.extend(frontier.words.iter());
             }
         }
-        memory.charge(8 * (frontier.capacity() - before.min(frontier.capacity())))
+        debug_assert!(frontier.words.capacity() >= before);
+        Ok(())
     }
 
     /// Whether the node is marked.
@@ -378,9 +392,10 @@ impl Marks {
     /// Marked nodes in `from..to`.
     pub(crate) fn count(&self, from: u64, to: u64) -> u64 {
         match self {
+            // Partial sums of up to 255 fit a byte, so the loop runs over whole vectors.
             Self::Bytes(b) => b.marks[at(from)..at(to)]
-                .iter()
-                .map(|mark| u64::from(*mark != 0))
+                .chunks(255)
+                .map(|part| u64::from(part.iter().map(|mark| u8::from(*mark != 0)).sum::<u8>()))
                 .sum(),
             Self::Bits(b) => {
                 let mut count = 0;
@@ -444,31 +459,60 @@ impl Marks {
     }
 }
 
-/// Fresh bytes that are not old become old and join the frontier.
-fn settle_bytes(marks: &mut [u8], frontier: &mut Vec<u64>) {
-    const FRESH_BITS: u64 = 0x0202_0202_0202_0202;
-    const OLD_BITS: u64 = 0x0101_0101_0101_0101;
-    let mut chunks = marks.chunks_exact_mut(8);
-    let mut base = 0;
-    for chunk in &mut chunks {
-        let bytes: [u8; 8] = (&*chunk).try_into().expect("chunks of 8");
-        let word = u64::from_le_bytes(bytes);
-        if word & FRESH_BITS != 0 {
-            let mut new = (word >> 1) & !word & OLD_BITS;
-            chunk.copy_from_slice(&((word | new) & OLD_BITS).to_le_bytes());
-            while new != 0 {
-                frontier.push(base + u64::from(new.trailing_zeros() / 8));
-                new &= new - 1;
-            }
-        }
-        base += 8;
+/// The nodes reached by the last level.
+#[derive(Default)]
+pub(crate) struct Frontier {
+    /// Ascending ids, or a bitmap.
+    words: Vec<u64>,
+    is_bitmap: bool,
+    len: u64,
+}
+
+impl Frontier {
+    /// Nothing but the start of a search.
+    pub(super) fn start_at(&mut self, start: u64) {
+        self.words.clear();
+        self.words.push(start);
+        self.is_bitmap = false;
+        self.len = 1;
     }
-    for (i, mark) in chunks.into_remainder().iter_mut().enumerate() {
-        if *mark == FRESH {
-            frontier.push(base + i as u64);
-        }
-        *mark = u8::from(*mark != 0);
+
+    /// Nodes in it.
+    pub(super) fn len(&self) -> u64 {
+        self.len
     }
+
+    /// The nodes.
+    pub(super) fn nodes(&self) -> Nodes<'_> {
+        if self.is_bitmap {
+            Nodes::Bits(&self.words)
+        } else {
+            Nodes::List(&self.words)
+        }
+    }
+
+    fn reserve(&mut self, words: usize, memory: &mut Memory) -> Result<()> {
+        if words > self.words.capacity() {
+            memory.charge(8 * (words - self.words.capacity()))?;
+            self.words.reserve_exact(words);
+        }
+        Ok(())
+    }
+}
+
+/// Fresh bytes that are not old become old; their bitmap goes to `frontier`, their number is returned.
+fn settle_bytes(marks: &mut [u8], frontier: &mut Vec<u64>) -> u64 {
+    let mut len = 0;
+    for chunk in marks.chunks_mut(64) {
+        let mut word = 0;
+        for (i, mark) in chunk.iter_mut().enumerate() {
+            word |= u64::from(*mark == FRESH) << i;
+            *mark = u8::from(*mark != 0);
+        }
+        frontier.push(word);
+        len += u64::from(word.count_ones());
+    }
+    len
 }
 
 /// Appends the numbers of the bits set in word `word` of a bitmap.
