@@ -1,6 +1,7 @@
 //! The commands, one file each. A command is a struct of its arguments with a `run` method.
 
 pub(crate) mod bench;
+pub(crate) mod check;
 pub(crate) mod demo;
 pub(crate) mod generate;
 pub(crate) mod import;

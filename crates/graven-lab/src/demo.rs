@@ -30,7 +30,7 @@ const AMPLE_BYTES: u64 = 1 << 30;
 pub const SHARES: [f64; 4] = [0.12, 0.25, 0.5, 1.0];
 
 /// Policies that the demo compares unless told otherwise.
-pub const POLICIES: &str = "random,fifo,clock,gclock,neo4j";
+pub const POLICIES: &str = "random,lru:protocol=locked,lru:protocol=combining,slru,gclock,neo4j";
 
 /// What the demo does.
 #[derive(Clone, Debug)]

@@ -71,12 +71,10 @@ impl Connection {
         let values = params
             .iter()
             .map(|(name, value)| (name.to_owned(), to_inner(value)));
-        let context = ExecContext {
-            store_uuid: inner.store.uuid(),
-            budget: Arc::clone(&inner.budget),
-            cancel: Arc::clone(&self.cancel),
-            procedures: Arc::new(OnDatabase(Arc::clone(inner))),
-        };
+        let mut context = ExecContext::new(Arc::clone(&inner.budget));
+        context.cancel = Arc::clone(&self.cancel);
+        context.procedures = Arc::new(OnDatabase(Arc::clone(inner)));
+        context.store_uuid = inner.store.uuid();
         QueryResult::start(plan, snapshot, |plan, snapshot| {
             execute(plan, snapshot, Arc::new(values.collect()), context)
         })

@@ -7,6 +7,7 @@ use graven_io::OpenOptions;
 use graven_pagecache::{Budget, PageCache};
 use graven_storage::{Store, StoreWriter, WriterOptions};
 
+use crate::check::{self, CheckReport};
 use crate::config::{Config, IoMode};
 use crate::connection::Connection;
 use crate::error::Error;
@@ -167,6 +168,12 @@ impl Database {
     #[must_use]
     pub fn info(&self) -> Info {
         info::describe(&self.inner)
+    }
+
+    /// Reads and verifies everything the file holds, and compares its stores with each other. `begins` is told
+    /// the name of each store before it is read.
+    pub fn check(&self, begins: &mut dyn FnMut(&str)) -> CheckReport {
+        check::check(&self.inner.store.snapshot(), begins)
     }
 
     /// Labels, relationship types and property keys.

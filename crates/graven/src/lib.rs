@@ -26,6 +26,7 @@
 //! thread at a time. [`CancelHandle::cancel`] may be called from anywhere.
 
 mod bytes;
+mod check;
 mod config;
 mod connection;
 mod database;
@@ -43,6 +44,7 @@ mod schema;
 mod value;
 
 pub use bytes::{format_bytes, parse_bytes};
+pub use check::CheckReport;
 pub use config::{Config, DEFAULT_POLICY, IoMode};
 pub use connection::{CancelHandle, Connection, Prepared};
 pub use database::{Database, Names};

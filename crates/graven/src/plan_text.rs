@@ -1,53 +1,100 @@
 //! A profiled plan as text: the tree of operators with what each of them did.
 //!
 //! # How it works
-//! The table is that of `EXPLAIN` with more columns: rows, time, and for every kind of page its hits, faults and
-//! the time waited for them. A last line adds everything up.
+//! The table is that of `EXPLAIN` with more columns: rows, time, and page accesses. A second table divides the
+//! accesses of each operator by kind of page.
 
 use std::fmt::Write as _;
 
 use graven_cypher::Plan;
-use graven_exec::ProfileTree;
-use graven_pagecache::PerKind;
+use graven_cypher::plan::PlanNode;
+use graven_exec::{OperatorProfile, ProfileTree};
 
 /// The plan with what its operators did.
 pub(crate) fn profile(plan: &Plan, profile: &ProfileTree) -> String {
-    let headings = ["estimated rows", "rows", "ms", "pages"];
+    let did = |node: &PlanNode| profile.operator(node.id).copied().unwrap_or_default();
+    let headings = [
+        "estimated rows",
+        "rows",
+        "ms",
+        "hits",
+        "faults",
+        "waited ms",
+    ];
     let mut text = graven_cypher::explain::render(plan, &headings, &|node| {
-        let did = profile.operator(node.id).copied().unwrap_or_default();
+        let did = did(node);
+        let pages = did.pages.total();
         vec![
             format!("{:.0}", node.estimated_rows),
             did.rows.to_string(),
             format!("{:.3}", did.time.as_secs_f64() * 1e3),
-            pages(&did.pages),
+            pages.hits.to_string(),
+            pages.faults.to_string(),
+            format!("{:.3}", pages.wait_ns as f64 / 1e6),
         ]
     });
+    let mut rows = Vec::new();
+    by_kind(&plan.root, &did, &mut rows);
     let total = profile.total(&plan.root);
-    let _ = write!(
-        text,
-        "\n{} rows, {:.3} ms, {}",
-        total.rows,
-        total.time.as_secs_f64() * 1e3,
-        pages(&total.pages)
-    );
+    add("all", &total, &mut rows);
+    let _ = write!(text, "\n{}", align(&rows));
+    let ms = total.time.as_secs_f64() * 1e3;
+    let plural = if total.rows == 1 { "" } else { "s" };
+    let _ = write!(text, "\n{} row{plural} in {ms:.3} ms", total.rows);
     text
 }
 
-fn pages(pages: &PerKind) -> String {
-    let kinds = pages.iter().map(|(kind, did)| {
-        let mut text = format!("{kind} {} hits {} faults", did.hits, did.faults);
-        if did.wait_ns > 0 {
-            let _ = write!(text, " {:.3} ms waited", did.wait_ns as f64 / 1e6);
-        }
-        if did.evictions() > 0 {
-            let _ = write!(text, " {} evicted", did.evictions());
-        }
-        text
-    });
-    let kinds: Vec<String> = kinds.collect();
-    if kinds.is_empty() {
-        "-".to_owned()
-    } else {
-        kinds.join("; ")
+fn by_kind(
+    node: &PlanNode,
+    did: &dyn Fn(&PlanNode) -> OperatorProfile,
+    rows: &mut Vec<[String; 6]>,
+) {
+    add(node.op.name(), &did(node), rows);
+    for input in node.op.children() {
+        by_kind(input, did, rows);
     }
+}
+
+fn add(name: &str, did: &OperatorProfile, rows: &mut Vec<[String; 6]>) {
+    for (kind, pages) in did.pages.iter() {
+        rows.push([
+            name.to_owned(),
+            kind.to_string(),
+            pages.hits.to_string(),
+            pages.faults.to_string(),
+            format!("{:.3}", pages.wait_ns as f64 / 1e6),
+            pages.evictions().to_string(),
+        ]);
+    }
+}
+
+/// Names to the left, numbers to the right, under a heading.
+fn align(rows: &[[String; 6]]) -> String {
+    let heading = [
+        "operator",
+        "kind of page",
+        "hits",
+        "faults",
+        "waited ms",
+        "evicted",
+    ];
+    let width = |c: usize| {
+        let cells = rows.iter().map(|row| row[c].chars().count());
+        cells.chain([heading[c].len()]).max().unwrap_or(0)
+    };
+    let widths: [usize; 6] = std::array::from_fn(width);
+    let heading = heading.map(str::to_owned);
+    let mut text = String::new();
+    for row in std::iter::once(&heading).chain(rows) {
+        let mut line = String::new();
+        for (column, (cell, width)) in row.iter().zip(widths).enumerate() {
+            let _ = if column < 2 {
+                write!(line, "{cell:<width$}  ")
+            } else {
+                write!(line, "{cell:>width$}  ")
+            };
+        }
+        let _ = writeln!(text, "{}", line.trim_end());
+    }
+    text
 }

@@ -148,8 +148,9 @@ pub(crate) fn tell(summary: &Summary, stats: bool) {
         return;
     }
     eprintln!(
-        "{} rows in {:.1} ms",
+        "{} row{} in {:.1} ms",
         summary.rows,
+        if summary.rows == 1 { "" } else { "s" },
         summary.elapsed.as_secs_f64() * 1e3
     );
     for (kind, pages) in summary.pages.iter() {

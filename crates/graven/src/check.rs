@@ -1,0 +1,288 @@
+//! Checks everything a database file holds: every page is read and verified, and the stores are compared with
+//! each other.
+//!
+//! # How it works
+//! * Adjacency: both directions of a type are swept from end to end. Lists must ascend and name nodes that
+//!   exist; the two directions must hold the same pairs, which is compared by a sum of hashes over all pairs, so
+//!   that no memory is needed for them.
+//! * Columns: every value is read; how many there are must be what the catalogue says.
+//! * Indexes: every node with the label and the property must be found under its value, and the index must have
+//!   no more entries than those.
+//!
+//! A damaged page ends the check of the store it belongs to, not that of the others.
+
+use std::hash::{BuildHasher, Hasher};
+use std::ops::ControlFlow;
+
+use foldhash::quality::FixedState;
+use graven_storage::catalog::{IndexDescription, StoreKind};
+use graven_storage::{
+    Adjacency, Catalog, Column, Direction, KeyId, NodeId, PropertyValue, RelId, Snapshot, Sweep,
+    TypeId,
+};
+
+/// Ids read together.
+const CHUNK: u64 = 4096;
+
+/// What a check found.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct CheckReport {
+    /// Stores checked, with the entries seen in each.
+    pub checked: Vec<(String, u64)>,
+    /// What is wrong, one sentence each; empty for a sound file.
+    pub problems: Vec<String>,
+}
+
+/// Checks everything the snapshot reaches. `begins` is told the name of each store before it is read.
+pub(crate) fn check(snapshot: &Snapshot, begins: &mut dyn FnMut(&str)) -> CheckReport {
+    let mut check = Check {
+        snapshot,
+        report: CheckReport::default(),
+        begins,
+    };
+    check.labels();
+    let catalog = snapshot.catalog();
+    for store in catalog.stores() {
+        match store.kind {
+            StoreKind::NodeColumn(key) => check.node_column(key, store.entries),
+            StoreKind::RelationshipColumn(rel_type, key) => {
+                check.relationship_column(rel_type, key, store.entries);
+            }
+            StoreKind::Index(number) => {
+                if let Some(index) = catalog.indexes().get(number as usize) {
+                    check.index(index);
+                }
+            }
+            // One check for both directions of a type.
+            StoreKind::Adjacency(rel_type, Direction::Out) => check.adjacency(rel_type),
+            _ => {}
+        }
+    }
+    check.report
+}
+
+struct Check<'a> {
+    snapshot: &'a Snapshot,
+    report: CheckReport,
+    begins: &'a mut dyn FnMut(&str),
+}
+
+/// What a sweep over one direction saw.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+struct Swept {
+    pairs: u64,
+    sum: u64,
+}
+
+impl Check<'_> {
+    fn catalog(&self) -> &Catalog {
+        self.snapshot.catalog()
+    }
+
+    /// Records the outcome of one store: entries seen, or what is wrong with it.
+    fn record(&mut self, name: String, outcome: Result<u64, String>) {
+        match outcome {
+            Ok(entries) => self.report.checked.push((name, entries)),
+            Err(problem) => self.report.problems.push(format!("{name}: {problem}")),
+        }
+    }
+
+    fn labels(&mut self) {
+        let (seen, said) = (
+            self.snapshot.all_nodes().count(),
+            self.catalog().statistics().nodes,
+        );
+        self.record("labels of nodes".to_owned(), same(seen, said));
+    }
+
+    fn adjacency(&mut self, rel_type: TypeId) {
+        let name = self
+            .catalog()
+            .type_name(rel_type)
+            .map_or(String::new(), ToString::to_string);
+        (self.begins)(&name);
+        let said = self.catalog().pattern_count(None, Some(rel_type), None);
+        let outcome = self.directions(rel_type).and_then(|(forward, reverse)| {
+            if forward == reverse {
+                same(forward.pairs, said)
+            } else {
+                Err(format!(
+                    "its directions hold different relationships ({} forward, {} reverse)",
+                    forward.pairs, reverse.pairs
+                ))
+            }
+        });
+        self.record(format!("{name}, both directions"), outcome);
+    }
+
+    fn directions(&self, rel_type: TypeId) -> Result<(Swept, Swept), String> {
+        let sweep = |direction| {
+            let lists = self.snapshot.adjacency(rel_type, direction).map_err(text)?;
+            self.sweep(&lists, direction)
+        };
+        Ok((sweep(Direction::Out)?, sweep(Direction::In)?))
+    }
+
+    fn sweep(&self, lists: &Adjacency, direction: Direction) -> Result<Swept, String> {
+        let mut swept = Swept::default();
+        let mut scratch = Vec::new();
+        let mut wrong = None;
+        let nodes = self.snapshot.all_nodes();
+        let outcome = lists.sweep(nodes.iter(), Sweep::Up, |node, list| {
+            let ends = list.decode_wide(&mut scratch)?;
+            if !ends.is_sorted() {
+                wrong = Some(format!("the list of node {} does not ascend", node.0));
+            }
+            if let Some(end) = ends
+                .iter()
+                .find(|end| !self.snapshot.node_exists(NodeId(**end)))
+            {
+                wrong = Some(format!(
+                    "node {} has a neighbour {end} that does not exist",
+                    node.0
+                ));
+            }
+            for end in ends {
+                let pair = match direction {
+                    Direction::Out => (node.0, *end),
+                    Direction::In => (*end, node.0),
+                };
+                swept.pairs += 1;
+                swept.sum = swept.sum.wrapping_add(hash(pair));
+            }
+            Ok(if wrong.is_some() {
+                ControlFlow::Break(())
+            } else {
+                ControlFlow::Continue(())
+            })
+        });
+        outcome.map_err(text)?;
+        wrong.map_or(Ok(swept), Err)
+    }
+
+    fn node_column(&mut self, key: KeyId, said: u64) {
+        let name = format!("node property {}", self.key_name(key));
+        (self.begins)(&name);
+        let outcome = match self.snapshot.node_column(key) {
+            Some(column) => {
+                let ids = self.snapshot.all_nodes();
+                present(&column, ids.iter().map(|n| n.0)).and_then(|seen| same(seen, said))
+            }
+            None => Err("the catalogue names it, the file has none".to_owned()),
+        };
+        self.record(name, outcome);
+    }
+
+    fn relationship_column(&mut self, rel_type: TypeId, key: KeyId, said: u64) {
+        let catalog = self.catalog();
+        let type_name = catalog
+            .type_name(rel_type)
+            .map_or(String::new(), ToString::to_string);
+        let name = format!("{type_name} property {}", self.key_name(key));
+        (self.begins)(&name);
+        let outcome = match self.snapshot.relationship_column(rel_type, key) {
+            Some(column) => {
+                let catalog = self.catalog();
+                let ids = (0..catalog.relationship_id_limit())
+                    .filter(|id| catalog.type_of(RelId(*id)) == Some(rel_type));
+                present(&column, ids).and_then(|seen| same(seen, said))
+            }
+            None => Err("the catalogue names it, the file has none".to_owned()),
+        };
+        self.record(name, outcome);
+    }
+
+    fn index(&mut self, description: &IndexDescription) {
+        let [key] = description.keys.as_slice() else {
+            return;
+        };
+        let label = self
+            .catalog()
+            .label_name(description.label)
+            .map_or("", |n| n)
+            .to_owned();
+        let name = format!("index {label}({})", self.key_name(*key));
+        (self.begins)(&name);
+        let outcome = self
+            .indexed(description, *key)
+            .and_then(|seen| same(seen, description.entries));
+        self.record(name, outcome);
+    }
+
+    /// Nodes that the index finds under their value; an error at the first that it does not.
+    fn indexed(&self, description: &IndexDescription, key: KeyId) -> Result<u64, String> {
+        let missing = || "the catalogue names it, the file has none".to_owned();
+        let index = self
+            .snapshot
+            .index(description.label, key)
+            .ok_or_else(missing)?;
+        let Some(column) = self.snapshot.node_column(key) else {
+            return Ok(0);
+        };
+        let nodes: Vec<u64> = self
+            .snapshot
+            .nodes_with_label(description.label)
+            .map_err(text)?
+            .iter()
+            .map(|n| n.0)
+            .collect();
+        let mut seen = 0;
+        let mut values = Vec::new();
+        for ids in nodes.chunks(CHUNK as usize) {
+            values.clear();
+            column.gather(ids, &mut values).map_err(text)?;
+            for (id, value) in ids.iter().zip(&values) {
+                // Values that equal nothing are not in an index.
+                let comparable = !matches!(value, PropertyValue::Null)
+                    && !matches!(value, PropertyValue::Float(x) if x.is_nan());
+                if comparable {
+                    if !index.seek(value).map_err(text)?.contains(&NodeId(*id)) {
+                        return Err(format!("node {id} is not found under its value {value:?}"));
+                    }
+                    seen += 1;
+                }
+            }
+        }
+        Ok(seen)
+    }
+
+    fn key_name(&self, key: KeyId) -> String {
+        self.catalog()
+            .key_name(key)
+            .map_or(String::new(), ToString::to_string)
+    }
+}
+
+/// How many of the ids have a value.
+fn present(column: &Column, ids: impl Iterator<Item = u64>) -> Result<u64, String> {
+    let mut ids = ids.peekable();
+    let (mut seen, mut chunk, mut values) = (0, Vec::new(), Vec::new());
+    while ids.peek().is_some() {
+        chunk.clear();
+        values.clear();
+        chunk.extend(ids.by_ref().take(CHUNK as usize));
+        column.gather(&chunk, &mut values).map_err(text)?;
+        seen += values.iter().filter(|v| !v.is_null()).count() as u64;
+    }
+    Ok(seen)
+}
+
+fn same(seen: u64, said: u64) -> Result<u64, String> {
+    if seen == said {
+        Ok(seen)
+    } else {
+        Err(format!("{seen} entries, the catalogue says {said}"))
+    }
+}
+
+fn hash((start, end): (u64, u64)) -> u64 {
+    let mut hasher = FixedState::default().build_hasher();
+    hasher.write_u64(start);
+    hasher.write_u64(end);
+    hasher.finish()
+}
+
+fn text(error: graven_storage::Error) -> String {
+    error.to_string()
+}
