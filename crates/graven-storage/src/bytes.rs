@@ -74,16 +74,8 @@ impl<'a> Reader<'a> {
         Ok(u32::from_le_bytes(self.array()?))
     }
 
-    pub(crate) fn i32(&mut self) -> Decoded<i32> {
-        Ok(i32::from_le_bytes(self.array()?))
-    }
-
     pub(crate) fn u64(&mut self) -> Decoded<u64> {
         Ok(u64::from_le_bytes(self.array()?))
-    }
-
-    pub(crate) fn i64(&mut self) -> Decoded<i64> {
-        Ok(i64::from_le_bytes(self.array()?))
     }
 
     pub(crate) fn f64(&mut self) -> Decoded<f64> {

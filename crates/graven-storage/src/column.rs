@@ -177,16 +177,4 @@ impl Column {
             }
         }
     }
-
-    /// Calls `visit` with every segment's place.
-    pub(crate) fn for_each_segment(
-        &self,
-        visit: impl FnMut(Located) -> Result<bool>,
-    ) -> Result<()> {
-        self.inner.map.for_each(&self.inner.pages, visit)
-    }
-
-    pub(crate) fn kind(&self) -> PageKind {
-        self.inner.kind
-    }
 }

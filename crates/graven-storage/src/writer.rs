@@ -271,6 +271,9 @@ impl StoreWriter {
     ///
     /// # Errors
     /// [`Error::Incomplete`] if a writer was not finished; what writing gives.
+    ///
+    /// # Panics
+    /// ST-2: if the free space took more than the unit reserved for it.
     pub fn finish(self) -> Result<()> {
         self.write_labels()?;
         let finished = std::mem::take(&mut *self.shared.finished.lock());

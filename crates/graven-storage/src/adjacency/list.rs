@@ -320,20 +320,6 @@ impl<'a> List<'a> {
         }
         Ok(())
     }
-
-    /// Calls `visit` with the page of every part of a long list.
-    pub(crate) fn part_pages(&self, mut visit: impl FnMut(PageRef)) -> Result<()> {
-        if let Body::Parts = self.body {
-            for index in 0..self.segment.part_count() {
-                visit(
-                    self.reach
-                        .checked(self.page, self.segment.part(index))?
-                        .page,
-                );
-            }
-        }
-        Ok(())
-    }
 }
 
 fn append_ids(

@@ -79,6 +79,9 @@ impl AdjacencyWriter {
     ///
     /// # Errors
     /// [`Error::Order`]; [`Error::NoSuchNode`]; what writing gives.
+    ///
+    /// # Panics
+    /// After the first [`AdjacencyWriter::reverse`].
     pub fn forward(&mut self, start: NodeId, end: NodeId) -> Result<RelId> {
         assert!(
             self.reverse_count == 0,

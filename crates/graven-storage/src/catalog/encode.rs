@@ -312,3 +312,68 @@ fn below(value: u64, limit: usize, what: &str) -> Decoded<u32> {
         _ => Err(Malformed(format!("{what} {value}, there are {limit}"))),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{GraphBuilder, NodeId, Uniqueness};
+    use proptest::prelude::*;
+
+    fn sample() -> Catalog {
+        let mut builder = GraphBuilder::new();
+        for number in 0..20i64 {
+            builder.node(
+                &["A", "B"][..number as usize % 3 % 2 + 1],
+                &[("x", number.into())],
+            );
+        }
+        for number in 0..19 {
+            builder.relationship(
+                NodeId(number),
+                "T",
+                NodeId(number + 1),
+                &[("w", 1i64.into())],
+            );
+            builder.relationship(NodeId(number), "U", NodeId(0), &[]);
+        }
+        builder.index("A", "x", Uniqueness::Unique);
+        builder.open(1 << 20).unwrap().snapshot().catalog().clone()
+    }
+
+    /// Goal: a catalogue comes back from its bytes and counts are what the graph has.
+    #[test]
+    fn a_catalogue_comes_back() {
+        let catalog = sample();
+        assert_eq!(Catalog::decode(&catalog.encode()), Ok(catalog.clone()));
+        let (a, b, t) = (
+            catalog.label("A").unwrap(),
+            catalog.label("B").unwrap(),
+            catalog.rel_type("T"),
+        );
+        assert_eq!(catalog.pattern_count(None, None, None), 38);
+        assert_eq!(catalog.pattern_count(Some(a), t, None), 19);
+        let (to_b, from_b) = (
+            catalog.pattern_count(None, t, Some(b)),
+            catalog.pattern_count(Some(b), t, None),
+        );
+        assert_eq!(
+            (to_b, from_b),
+            (7, 6),
+            "the last node is a B without relationships"
+        );
+        assert_eq!(catalog.statistics().types[0].out_degree_max, 1);
+        assert_eq!(catalog.statistics().types[1].in_degree_max, 19);
+    }
+
+    proptest! {
+        /// Goal: damaged bytes are refused or decode, never panic.
+        #[test]
+        fn damaged_bytes_do_not_panic(at: prop::sample::Index, byte: u8, cut: prop::sample::Index) {
+            let mut bytes = sample().encode();
+            let position = at.index(bytes.len());
+            bytes[position] = byte;
+            let _ = Catalog::decode(&bytes);
+            let _ = Catalog::decode(&bytes[..cut.index(bytes.len())]);
+        }
+    }
+}

@@ -294,7 +294,7 @@ pub(crate) mod tests {
     /// Goal: lists nested deeper than the limit are refused instead of overflowing the stack.
     #[test]
     fn deep_nesting_is_refused() {
-        let mut bytes = vec![7u8, 1].repeat(100_000);
+        let mut bytes = [7u8, 1].repeat(100_000);
         bytes.push(0);
         assert!(read_value(&mut Reader::new(&bytes)).is_err());
     }

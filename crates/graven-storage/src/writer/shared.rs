@@ -4,7 +4,7 @@ use crate::adjacency::writer::SetPairs;
 use crate::catalog::{Catalog, IndexDescription, RelationshipExtent, StoreKind, TypeStatistics};
 use crate::chain::Footprint;
 use crate::directory::SegmentEntry;
-use crate::ids::{KeyId, StoreId, TypeId};
+use crate::ids::{StoreId, TypeId};
 use crate::sink::PageSink;
 use parking_lot::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -142,14 +142,6 @@ impl Shared {
             .lock()
             .catalog
             .type_name(rel_type)
-            .map_or_else(String::new, |name| name.to_string())
-    }
-
-    pub(crate) fn key_name(&self, key: KeyId) -> String {
-        self.finished
-            .lock()
-            .catalog
-            .key_name(key)
             .map_or_else(String::new, |name| name.to_string())
     }
 
