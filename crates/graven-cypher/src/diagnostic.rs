@@ -51,11 +51,11 @@ codes! {
     "SyntaxError" {
         AmbiguousAggregationExpression, ColumnNameConflict, DifferentColumnsInUnion, FloatingPointOverflow,
         IntegerOverflow, InvalidAggregation, InvalidArgumentPassingMode, InvalidArgumentType,
-        InvalidClauseComposition, InvalidDelete, InvalidNumberLiteral, InvalidNumberOfArguments,
+        InvalidClauseComposition, InvalidNumberLiteral, InvalidNumberOfArguments,
         InvalidParameterUse, InvalidRelationshipPattern, InvalidUnicodeCharacter, InvalidUnicodeLiteral,
         NegativeIntegerArgument, NestedAggregation, NestingTooDeep, NoExpressionAlias, NoVariablesInScope,
-        NonConstantExpression, NoSingleRelationshipType, CreatingVarLength, RelationshipUniquenessViolation,
-        RequiresDirectedRelationship, StatementTooLong, UndefinedVariable, UnexpectedSyntax, UnknownFunction,
+        NonConstantExpression, RelationshipUniquenessViolation,
+        StatementTooLong, UndefinedVariable, UnexpectedSyntax, UnknownFunction,
         VariableAlreadyBound, VariableTypeConflict,
     }
     "TypeError" { PropertyOfNonMap as "InvalidArgumentType", }

@@ -1,4 +1,5 @@
-//! Tests of the executor through its public interface: hand-built plans on small graphs, against naive models.
+//! Tests of the executor through its public interface: hand-built plans and
+//! statements on small graphs, against naive models.
 
 mod expressions;
 mod model;
@@ -6,3 +7,4 @@ mod naive;
 mod operators;
 mod plans;
 mod reachability;
+mod statements;
