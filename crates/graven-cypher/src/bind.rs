@@ -2,17 +2,20 @@
 //!
 //! # How it works
 //! One pass over the clauses in order. `bind/pattern.rs` turns paths into query graphs, `bind/expression.rs`
-//! binds expressions, `bind/projection.rs` `WITH` and `RETURN` with grouping and sorting. The result is in
+//! binds expressions with `bind/call.rs` and `bind/subquery.rs`, `bind/projection.rs` `WITH` and `RETURN` with grouping and sorting. The result is in
 //! `bind/graph.rs`.
 //!
 //! # Invariants
 //! * CY-22 A variable passed on by `WITH` keeps its id, under whatever name.
 
+mod call;
 mod expression;
 pub(crate) mod graph;
 mod pattern;
+mod procedure;
 mod projection;
 mod scope;
+mod subquery;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -23,15 +26,18 @@ use self::graph::{Bound, BoundQuery, Branch, QueryGraph, Step, Subquery};
 use self::projection::Aggregating;
 use self::scope::{Entry, Scope};
 use crate::ParameterNames;
-use crate::ast::{self, Clause, ClauseKind, LabelExpr, Name, Yields};
+use crate::ast::{self, Clause, ClauseKind, LabelExpr, Name};
 use crate::diagnostic::{self, Code, Diagnostic, closest};
 use crate::plan::variables::conjuncts;
 use crate::plan::{Expr, Notice, VarId, VarKind, Variable};
-use crate::schema_view::{ProcedureView, SchemaView};
+use crate::schema_view::SchemaView;
 use crate::token::Span;
 use crate::types::{Type, TypeSet};
 
 pub(crate) type Result<T> = std::result::Result<T, Diagnostic>;
+
+/// Result columns: heading and variable.
+type Columns = Vec<(Arc<str>, VarId)>;
 
 /// Binds a statement.
 pub(crate) fn bind(
@@ -195,10 +201,7 @@ impl Binder<'_> {
         })
     }
 
-    fn single_query(
-        &mut self,
-        query: &ast::SingleQuery,
-    ) -> Result<(Branch, Vec<(Arc<str>, VarId)>)> {
+    fn single_query(&mut self, query: &ast::SingleQuery) -> Result<(Branch, Columns)> {
         let mut steps: Vec<Step> = Vec::new();
         let mut columns = Vec::new();
         let mut start = 0;
@@ -260,7 +263,7 @@ impl Binder<'_> {
         clause: &Clause,
         standalone: bool,
         steps: &mut Vec<Step>,
-    ) -> Result<Option<Vec<(Arc<str>, VarId)>>> {
+    ) -> Result<Option<Columns>> {
         match &clause.kind {
             ClauseKind::Match {
                 optional,
@@ -393,134 +396,6 @@ impl Binder<'_> {
             .iter()
             .find(|e| &*e.name == name)
             .map_or(Type::ANY, |e| e.ty)
-    }
-
-    fn procedure(
-        &mut self,
-        call: &ast::ProcedureCall,
-        standalone: bool,
-        steps: &mut Vec<Step>,
-    ) -> Result<Option<Vec<(Arc<str>, VarId)>>> {
-        let Some(view) = self.schema.procedure(&call.name.text) else {
-            let message = format!("there is no procedure `{}`", call.name.text);
-            return Err(self.error(call.name.span, Code::ProcedureNotFound, message));
-        };
-        let args = self.procedure_arguments(call, &view, standalone)?;
-        let yields = self.procedure_yields(call, &view, standalone)?;
-        let filter = call
-            .filter
-            .as_ref()
-            .map(|f| self.predicate(f))
-            .transpose()?;
-        let columns = yields
-            .iter()
-            .map(|(_, var)| (self.variables[var.0 as usize].name.clone(), *var))
-            .collect();
-        steps.push(Step::Procedure {
-            name: call.name.text.clone(),
-            args,
-            yields,
-            filter,
-        });
-        Ok(standalone.then_some(columns))
-    }
-
-    fn procedure_arguments(
-        &mut self,
-        call: &ast::ProcedureCall,
-        view: &ProcedureView,
-        standalone: bool,
-    ) -> Result<Vec<Expr>> {
-        let Some(given) = &call.args else {
-            if !standalone {
-                let message = "arguments must be given in parentheses where the call is not the whole statement";
-                return Err(self.error(call.name.span, Code::InvalidArgumentPassingMode, message));
-            }
-            let mut args = Vec::new();
-            for (name, _) in &view.arguments {
-                if !self.params.allows(name) {
-                    let message = format!(
-                        "parameter `${name}`, an argument of `{}`, was not given",
-                        call.name.text
-                    );
-                    return Err(self.error(call.name.span, Code::MissingParameter, message));
-                }
-                args.push(Expr::Parameter(name.as_str().into()));
-            }
-            return Ok(args);
-        };
-        let most = view.arguments.len();
-        if given.len() > most || given.len() + view.optional < most {
-            let message = format!(
-                "`{}` takes {most} argument(s), got {}",
-                call.name.text,
-                given.len()
-            );
-            return Err(self.error(call.name.span, Code::InvalidNumberOfArguments, message));
-        }
-        let mut args = Vec::new();
-        for (arg, (name, wanted)) in given.iter().zip(&view.arguments) {
-            let (bound, ty) = self.expression(arg)?;
-            if !ty.set.may_be(*wanted) {
-                let message = format!(
-                    "argument `{name}` of `{}` must be {wanted}, this is {}",
-                    call.name.text, ty.set
-                );
-                return Err(self.error(arg.span, Code::InvalidArgumentType, message));
-            }
-            args.push(bound);
-        }
-        Ok(args)
-    }
-
-    fn procedure_yields(
-        &mut self,
-        call: &ast::ProcedureCall,
-        view: &ProcedureView,
-        standalone: bool,
-    ) -> Result<Vec<(Arc<str>, VarId)>> {
-        let named: Vec<(Name, Name)> = match &call.yields {
-            Yields::Items(items) => items
-                .iter()
-                .map(|(column, alias)| {
-                    (
-                        column.clone(),
-                        alias.clone().unwrap_or_else(|| column.clone()),
-                    )
-                })
-                .collect(),
-            Yields::Star(span) if !standalone => {
-                let message = "`YIELD *` is allowed only where the call is the whole statement";
-                return Err(self.error(*span, Code::UnexpectedSyntax, message));
-            }
-            Yields::None if !standalone && !view.columns.is_empty() => Vec::new(),
-            Yields::Star(_) | Yields::None => {
-                let own = |name: &String| Name {
-                    text: name.as_str().into(),
-                    span: call.name.span,
-                };
-                view.columns
-                    .iter()
-                    .map(|(name, _)| (own(name), own(name)))
-                    .collect()
-            }
-        };
-        let mut yields = Vec::new();
-        for (column, alias) in named {
-            let Some((_, set)) = view.columns.iter().find(|(name, _)| **name == *column.text)
-            else {
-                let message = format!(
-                    "procedure `{}` has no result column `{}`",
-                    call.name.text, column.text
-                );
-                return Err(self.error(column.span, Code::UndefinedVariable, message));
-            };
-            self.check_free(&alias)?;
-            let ty = Type::of(*set);
-            let var = self.declare(&alias, kind_of(ty), ty);
-            yields.push((column.text.clone(), var));
-        }
-        Ok(yields)
     }
 
     fn notice_unknown_labels(&mut self, labels: &LabelExpr) {

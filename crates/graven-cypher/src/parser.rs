@@ -2,13 +2,14 @@
 //!
 //! # How it works
 //! `parser/clause.rs` reads statements and clauses, `parser/pattern.rs` paths, `parser/expression.rs`
-//! expressions by precedence. This file holds what they share: the position, look-ahead and errors.
+//! expressions by precedence, `parser/atom.rs` what they start from. This file holds what they share: the position, look-ahead and errors.
 //!
 //! # Invariants
 //! * CY-12 Nesting is counted: brackets and subqueries deeper than [`NESTING_MAX`] or an expression tree
 //!   higher than [`HEIGHT_MAX`] end in an error instead of a stack overflow.
 //! * CY-13 There is no backtracking over an unbounded number of tokens; parsing takes linear time.
 
+mod atom;
 mod clause;
 mod expression;
 mod pattern;

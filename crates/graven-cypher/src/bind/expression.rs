@@ -1,20 +1,17 @@
-//! Expressions: names to variables, functions checked, impossible types refused, subqueries and aggregates
-//! taken out.
+//! Expressions: names to variables, impossible types refused; calls are in `bind/call.rs`, subqueries in
+//! `bind/subquery.rs`.
 //!
 //! # How it works
 //! [`Binder::expression`] returns the bound expression with its static type. Patterns are allowed only where
-//! a truth value is wanted ([`Binder::predicate`]). What an aggregate may stand in is decided by
-//! [`Aggregating`], set by the projection that is being bound.
+//! a truth value is wanted ([`Binder::predicate`]).
 
 use std::sync::Arc;
 
-use super::graph::{BoundQuery, Branch, Step, Subquery, SubqueryValue};
-use super::projection::{Aggregating, contains_aggregate};
 use super::{Binder, Result};
-use crate::ast::{self, ExprKind, LabelExpr, MapItem, Name, SubqueryKind};
+use crate::ast::{self, ExprKind, LabelExpr, MapItem, Name};
 use crate::diagnostic::{Code, closest};
-use crate::functions::{self, Availability};
-use crate::plan::expression::{AggregateCall, AggregateFunction, BinaryOp, Expr, Literal, UnaryOp};
+use crate::functions;
+use crate::plan::expression::{BinaryOp, Expr, Literal, UnaryOp};
 use crate::plan::{VarId, VarKind};
 use crate::token::Span;
 use crate::types::{Type, TypeSet};
@@ -55,7 +52,7 @@ impl Binder<'_> {
     }
 
     /// Refuses a value that can never be one of `wanted`.
-    fn require(&self, ty: Type, wanted: TypeSet, span: Span, what: &str) -> Result<()> {
+    pub(super) fn require(&self, ty: Type, wanted: TypeSet, span: Span, what: &str) -> Result<()> {
         if ty.set.may_be(wanted) {
             return Ok(());
         }
@@ -513,285 +510,6 @@ impl Binder<'_> {
             ty.unwrap_or(Type::ANY),
         ))
     }
-
-    fn call(
-        &mut self,
-        whole: &ast::Expr,
-        name: &Name,
-        distinct: bool,
-        star: bool,
-        args: &[ast::Expr],
-    ) -> Result<Typed> {
-        if let Some(function) = aggregate_function(&name.text, star) {
-            return self.aggregate(whole, function, distinct, args);
-        }
-        let Some(function) =
-            functions::find(&name.text).filter(|f| f.availability != Availability::Internal)
-        else {
-            let error = self.error(
-                name.span,
-                Code::UnknownFunction,
-                format!("unknown function `{}`", name.text),
-            );
-            let known = functions::FUNCTIONS
-                .iter()
-                .map(|f| f.display)
-                .chain(AGGREGATES.iter().map(|(name, _)| *name));
-            return Err(match closest(&name.text, known) {
-                Some(near) => error.with_hint(format!("did you mean `{near}`?")),
-                None => error,
-            });
-        };
-        if distinct {
-            let message = format!(
-                "`DISTINCT` needs an aggregate function, `{}` is not one",
-                function.display
-            );
-            return Err(self.error(whole.span, Code::InvalidAggregation, message));
-        }
-        if args.len() < usize::from(function.args_min)
-            || args.len() > usize::from(function.args_max)
-        {
-            let message = format!(
-                "`{}` takes {}, got {}",
-                function.display,
-                arity(function),
-                args.len()
-            );
-            return Err(self.error(whole.span, Code::InvalidNumberOfArguments, message));
-        }
-        if function.availability == Availability::Planned {
-            let message = format!(
-                "function `{}` is not available in this build",
-                function.display
-            );
-            return Err(self.error(name.span, Code::FeatureNotAvailable, message));
-        }
-        if function.name == "exists" {
-            return self.exists_function(&args[0]);
-        }
-        let mut bound = Vec::with_capacity(args.len());
-        let mut ty = Type {
-            set: function.returns,
-            element: function.element,
-        };
-        for (idx, arg) in args.iter().enumerate() {
-            let (expr, arg_ty) = self.expression(arg)?;
-            if idx == 0 {
-                self.require(
-                    arg_ty,
-                    function.first,
-                    arg.span,
-                    &format!("the argument of `{}`", function.display),
-                )?;
-                if matches!(function.name, "head" | "last") && arg_ty.set.is(TypeSet::LIST) {
-                    ty = Type::of(arg_ty.element);
-                } else if matches!(function.name, "tail" | "reverse")
-                    && arg_ty.set.is(TypeSet::LIST)
-                {
-                    ty = Type::list_of(arg_ty.element);
-                } else if function.name == "abs" && arg_ty.set.is(TypeSet::NUMBER) {
-                    ty = arg_ty;
-                }
-            }
-            bound.push(expr);
-        }
-        Ok((call(function.name, bound), ty))
-    }
-
-    /// `exists(pattern)` or `exists(n.key)`.
-    fn exists_function(&mut self, arg: &ast::Expr) -> Result<Typed> {
-        let bound = match &arg.kind {
-            ExprKind::Pattern(pattern) => self.pattern_predicate(pattern)?,
-            ExprKind::Property { .. } | ExprKind::Index { .. } => {
-                unary(UnaryOp::IsNotNull, self.expression(arg)?.0)
-            }
-            _ => {
-                let message = "`exists` takes a property or a pattern";
-                return Err(self.error(arg.span, Code::InvalidArgumentType, message));
-            }
-        };
-        Ok((bound, Type::of(TypeSet::BOOLEAN)))
-    }
-
-    fn aggregate(
-        &mut self,
-        whole: &ast::Expr,
-        function: AggregateFunction,
-        distinct: bool,
-        args: &[ast::Expr],
-    ) -> Result<Typed> {
-        let percentile = matches!(
-            function,
-            AggregateFunction::PercentileCont | AggregateFunction::PercentileDisc
-        );
-        let wanted = match function {
-            AggregateFunction::CountStar => 0,
-            _ if percentile => 2,
-            _ => 1,
-        };
-        if args.len() != wanted {
-            let message = format!(
-                "this aggregate takes {wanted} argument(s), got {}",
-                args.len()
-            );
-            return Err(self.error(whole.span, Code::InvalidNumberOfArguments, message));
-        }
-        if args.iter().any(contains_aggregate) {
-            let message = "an aggregate cannot stand inside another one";
-            return Err(self
-                .error(whole.span, Code::NestedAggregation, message)
-                .with_hint("compute the inner one in a WITH before"));
-        }
-        if matches!(self.aggregating, Aggregating::Refused) || !self.scope.locals.is_empty() {
-            let message = "an aggregate cannot be used here";
-            return Err(self
-                .error(whole.span, Code::InvalidAggregation, message)
-                .with_hint("compute it in a WITH before"));
-        }
-        let outer = std::mem::replace(&mut self.aggregating, Aggregating::Refused);
-        let result = self.aggregate_arguments(whole, function, distinct, args);
-        self.aggregating = outer;
-        let (call, ty) = result?;
-        let Aggregating::Collected { calls, .. } = &mut self.aggregating else {
-            unreachable!("checked above");
-        };
-        if let Some((var, _)) = calls.iter().find(|(_, known)| *known == call) {
-            return Ok((Expr::Variable(*var), ty));
-        }
-        let name = whole.span.slice(self.text);
-        let var = VarId(self.variables.len() as u32);
-        calls.push((var, call));
-        self.variables.push(crate::plan::Variable {
-            name: name.into(),
-            kind: VarKind::Value,
-        });
-        Ok((Expr::Variable(var), ty))
-    }
-
-    fn aggregate_arguments(
-        &mut self,
-        whole: &ast::Expr,
-        function: AggregateFunction,
-        distinct: bool,
-        args: &[ast::Expr],
-    ) -> Result<(AggregateCall, Type)> {
-        let mut bound = Vec::new();
-        let mut first = Type::ANY;
-        for (idx, arg) in args.iter().enumerate() {
-            let (expr, ty) = self.expression(arg)?;
-            if idx == 0 {
-                first = ty;
-            }
-            if crate::plan::variables::is_volatile(&expr) {
-                let message = "an aggregate cannot be taken over a random value";
-                return Err(self.error(whole.span, Code::NonConstantExpression, message));
-            }
-            bound.push(expr);
-        }
-        let mut bound = bound.into_iter();
-        let call = AggregateCall {
-            function,
-            argument: bound.next(),
-            parameter: bound.next(),
-            distinct,
-        };
-        let ty = match function {
-            AggregateFunction::CountStar | AggregateFunction::Count => Type::of(TypeSet::INTEGER),
-            AggregateFunction::Collect => Type::list_of(first.set),
-            AggregateFunction::Min | AggregateFunction::Max => first,
-            AggregateFunction::Sum => Type::of(TypeSet::NUMBER.or(TypeSet::DURATION)),
-            _ => Type::of(TypeSet::NUMBER.or(TypeSet::DURATION)),
-        };
-        Ok((call, ty))
-    }
-
-    fn subquery(&mut self, kind: SubqueryKind, query: &ast::Query) -> Result<Typed> {
-        let mark = self.enter_subquery();
-        let result = self.query(query);
-        let imports = self.leave_subquery(mark);
-        let query = result?;
-        let (value, ty) = match kind {
-            SubqueryKind::Exists => (SubqueryValue::Exists, Type::of(TypeSet::BOOLEAN)),
-            SubqueryKind::Count => (SubqueryValue::Count, Type::of(TypeSet::INTEGER)),
-            SubqueryKind::Collect => {
-                let [(_, var)] = query.columns[..] else {
-                    let message = "a COLLECT subquery returns exactly one column";
-                    return Err(self.error(Span::default(), Code::UnexpectedSyntax, message));
-                };
-                (
-                    SubqueryValue::Collect(Expr::Variable(var)),
-                    Type::of(TypeSet::LIST),
-                )
-            }
-        };
-        let var = self.register(value, query, imports)?;
-        Ok((Expr::Variable(var), ty))
-    }
-
-    fn pattern_predicate(&mut self, pattern: &ast::PathPattern) -> Result<Expr> {
-        let mark = self.enter_subquery();
-        let result = self.pattern_graph(pattern, None, true);
-        let imports = self.leave_subquery(mark);
-        let query = single_match(result?);
-        let var = self.register(SubqueryValue::Exists, query, imports)?;
-        Ok(Expr::Variable(var))
-    }
-
-    fn pattern_comprehension(
-        &mut self,
-        pattern: &ast::PathPattern,
-        filter: Option<&ast::Expr>,
-        map: &ast::Expr,
-    ) -> Result<Typed> {
-        let mark = self.enter_subquery();
-        let result = self
-            .pattern_graph(pattern, filter, false)
-            .and_then(|graph| Ok((graph, self.expression(map)?)));
-        let imports = self.leave_subquery(mark);
-        let (graph, (value, ty)) = result?;
-        let var = self.register(SubqueryValue::Collect(value), single_match(graph), imports)?;
-        Ok((Expr::Variable(var), Type::list_of(ty.set)))
-    }
-
-    fn register(
-        &mut self,
-        kind: SubqueryValue,
-        query: BoundQuery,
-        imports: Vec<VarId>,
-    ) -> Result<VarId> {
-        if let Some(local) = imports.iter().find(|var| self.scope.is_local(**var)) {
-            let name = &self.variables[local.0 as usize].name;
-            let message = format!(
-                "a subquery that reads `{name}`, a variable of the comprehension around it, is not available in this build"
-            );
-            return Err(self
-                .error(self.clause_span, Code::FeatureNotAvailable, message)
-                .with_hint("UNWIND the list and use the subquery in a clause of its own"));
-        }
-        let var = self.new_variable("  subquery", VarKind::Value);
-        self.uses.extend(imports.iter().copied());
-        self.subqueries.insert(
-            var,
-            Subquery {
-                kind,
-                query,
-                imports,
-            },
-        );
-        Ok(var)
-    }
-}
-
-fn single_match(graph: super::graph::QueryGraph) -> BoundQuery {
-    BoundQuery {
-        branches: vec![Branch {
-            steps: vec![Step::Match(graph)],
-            columns: Vec::new(),
-        }],
-        all: true,
-        columns: Vec::new(),
-    }
 }
 
 /// The bound call of a known function.
@@ -844,38 +562,6 @@ pub(crate) fn label_condition(base: &Expr, labels: &LabelExpr) -> Expr {
                 Expr::Literal(Literal::Integer(0)),
             )
         }
-    }
-}
-
-const AGGREGATES: &[(&str, AggregateFunction)] = &[
-    ("count", AggregateFunction::Count),
-    ("sum", AggregateFunction::Sum),
-    ("min", AggregateFunction::Min),
-    ("max", AggregateFunction::Max),
-    ("avg", AggregateFunction::Avg),
-    ("collect", AggregateFunction::Collect),
-    ("stDev", AggregateFunction::StDev),
-    ("stDevP", AggregateFunction::StDevP),
-    ("percentileCont", AggregateFunction::PercentileCont),
-    ("percentileDisc", AggregateFunction::PercentileDisc),
-];
-
-/// The aggregate of that name, if it is one.
-pub(super) fn aggregate_function(name: &str, star: bool) -> Option<AggregateFunction> {
-    if star {
-        return Some(AggregateFunction::CountStar);
-    }
-    AGGREGATES
-        .iter()
-        .find(|(known, _)| known.eq_ignore_ascii_case(name))
-        .map(|(_, function)| *function)
-}
-
-fn arity(function: &functions::Function) -> String {
-    match (function.args_min, function.args_max) {
-        (min, 255) => format!("at least {min} argument(s)"),
-        (min, max) if min == max => format!("{min} argument(s)"),
-        (min, max) => format!("{min} to {max} arguments"),
     }
 }
 

@@ -9,7 +9,7 @@
 
 use std::sync::Arc;
 
-use super::expression::aggregate_function;
+use super::call::aggregate_function;
 use super::graph::{Aggregation, Projection};
 use super::scope::Entry;
 use super::{Binder, Result, kind_of};

@@ -257,7 +257,7 @@ impl Plan {
                 pattern
                     .types
                     .iter()
-                    .map(|t| quoted(t))
+                    .map(quoted)
                     .collect::<Vec<_>>()
                     .join("|")
             );

@@ -132,8 +132,8 @@ impl Problem<'_> {
         };
         let goal = self.graph.nodes.len() + self.graph.edges.len();
         let beam = match goal {
-            ..=12 => BEAM[0],
-            ..=SMALL => BEAM[1],
+            0..=12 => BEAM[0],
+            13..=SMALL => BEAM[1],
             _ => BEAM[2],
         };
         let mut by_size: BTreeMap<usize, Vec<State>> = BTreeMap::new();
@@ -269,7 +269,7 @@ impl Search<'_> {
             &self.problem.cost,
             node,
             &self.problem.graph.predicates,
-            &labels,
+            labels,
             available,
         )
     }

@@ -1,0 +1,242 @@
+//! Calls: scalar functions against the table, aggregates taken out of their expression.
+//!
+//! # How it works
+//! A function must be known, available and called with as many arguments as it takes; where its first argument can
+//! never be of the right kind the statement is refused. An aggregate is allowed only in an item of a
+//! projection ([`Aggregating`]); its call is collected there and a variable stands in its place.
+
+use super::expression::{Typed, call, unary};
+use super::projection::{Aggregating, contains_aggregate};
+use super::{Binder, Result};
+use crate::ast::{self, ExprKind, Name};
+use crate::diagnostic::{Code, closest};
+use crate::functions::{self, Availability};
+use crate::plan::expression::{AggregateCall, AggregateFunction, Expr, UnaryOp};
+use crate::plan::{VarId, VarKind};
+use crate::types::{Type, TypeSet};
+
+impl Binder<'_> {
+    pub(super) fn call(
+        &mut self,
+        whole: &ast::Expr,
+        name: &Name,
+        distinct: bool,
+        star: bool,
+        args: &[ast::Expr],
+    ) -> Result<Typed> {
+        if let Some(function) = aggregate_function(&name.text, star) {
+            return self.aggregate(whole, function, distinct, args);
+        }
+        let Some(function) =
+            functions::find(&name.text).filter(|f| f.availability != Availability::Internal)
+        else {
+            let error = self.error(
+                name.span,
+                Code::UnknownFunction,
+                format!("unknown function `{}`", name.text),
+            );
+            let known = functions::FUNCTIONS
+                .iter()
+                .map(|f| f.display)
+                .chain(AGGREGATES.iter().map(|(name, _)| *name));
+            return Err(match closest(&name.text, known) {
+                Some(near) => error.with_hint(format!("did you mean `{near}`?")),
+                None => error,
+            });
+        };
+        if distinct {
+            let message = format!(
+                "`DISTINCT` needs an aggregate function, `{}` is not one",
+                function.display
+            );
+            return Err(self.error(whole.span, Code::InvalidAggregation, message));
+        }
+        if args.len() < usize::from(function.args_min)
+            || args.len() > usize::from(function.args_max)
+        {
+            let message = format!(
+                "`{}` takes {}, got {}",
+                function.display,
+                arity(function),
+                args.len()
+            );
+            return Err(self.error(whole.span, Code::InvalidNumberOfArguments, message));
+        }
+        if function.availability == Availability::Planned {
+            let message = format!(
+                "function `{}` is not available in this build",
+                function.display
+            );
+            return Err(self.error(name.span, Code::FeatureNotAvailable, message));
+        }
+        if function.name == "exists" {
+            return self.exists_function(&args[0]);
+        }
+        let mut bound = Vec::with_capacity(args.len());
+        let mut ty = Type {
+            set: function.returns,
+            element: function.element,
+        };
+        for (idx, arg) in args.iter().enumerate() {
+            let (expr, arg_ty) = self.expression(arg)?;
+            if idx == 0 {
+                self.require(
+                    arg_ty,
+                    function.first,
+                    arg.span,
+                    &format!("the argument of `{}`", function.display),
+                )?;
+                if matches!(function.name, "head" | "last") && arg_ty.set.is(TypeSet::LIST) {
+                    ty = Type::of(arg_ty.element);
+                } else if matches!(function.name, "tail" | "reverse")
+                    && arg_ty.set.is(TypeSet::LIST)
+                {
+                    ty = Type::list_of(arg_ty.element);
+                } else if function.name == "abs" && arg_ty.set.is(TypeSet::NUMBER) {
+                    ty = arg_ty;
+                }
+            }
+            bound.push(expr);
+        }
+        Ok((call(function.name, bound), ty))
+    }
+
+    /// `exists(pattern)` or `exists(n.key)`.
+    pub(super) fn exists_function(&mut self, arg: &ast::Expr) -> Result<Typed> {
+        let bound = match &arg.kind {
+            ExprKind::Pattern(pattern) => self.pattern_predicate(pattern)?,
+            ExprKind::Property { .. } | ExprKind::Index { .. } => {
+                unary(UnaryOp::IsNotNull, self.expression(arg)?.0)
+            }
+            _ => {
+                let message = "`exists` takes a property or a pattern";
+                return Err(self.error(arg.span, Code::InvalidArgumentType, message));
+            }
+        };
+        Ok((bound, Type::of(TypeSet::BOOLEAN)))
+    }
+
+    pub(super) fn aggregate(
+        &mut self,
+        whole: &ast::Expr,
+        function: AggregateFunction,
+        distinct: bool,
+        args: &[ast::Expr],
+    ) -> Result<Typed> {
+        let percentile = matches!(
+            function,
+            AggregateFunction::PercentileCont | AggregateFunction::PercentileDisc
+        );
+        let wanted = match function {
+            AggregateFunction::CountStar => 0,
+            _ if percentile => 2,
+            _ => 1,
+        };
+        if args.len() != wanted {
+            let message = format!(
+                "this aggregate takes {wanted} argument(s), got {}",
+                args.len()
+            );
+            return Err(self.error(whole.span, Code::InvalidNumberOfArguments, message));
+        }
+        if args.iter().any(contains_aggregate) {
+            let message = "an aggregate cannot stand inside another one";
+            return Err(self
+                .error(whole.span, Code::NestedAggregation, message)
+                .with_hint("compute the inner one in a WITH before"));
+        }
+        if matches!(self.aggregating, Aggregating::Refused) || !self.scope.locals.is_empty() {
+            let message = "an aggregate cannot be used here";
+            return Err(self
+                .error(whole.span, Code::InvalidAggregation, message)
+                .with_hint("compute it in a WITH before"));
+        }
+        let outer = std::mem::replace(&mut self.aggregating, Aggregating::Refused);
+        let result = self.aggregate_arguments(whole, function, distinct, args);
+        self.aggregating = outer;
+        let (call, ty) = result?;
+        let Aggregating::Collected { calls, .. } = &mut self.aggregating else {
+            unreachable!("checked above");
+        };
+        if let Some((var, _)) = calls.iter().find(|(_, known)| *known == call) {
+            return Ok((Expr::Variable(*var), ty));
+        }
+        let name = whole.span.slice(self.text);
+        let var = VarId(self.variables.len() as u32);
+        calls.push((var, call));
+        self.variables.push(crate::plan::Variable {
+            name: name.into(),
+            kind: VarKind::Value,
+        });
+        Ok((Expr::Variable(var), ty))
+    }
+
+    pub(super) fn aggregate_arguments(
+        &mut self,
+        whole: &ast::Expr,
+        function: AggregateFunction,
+        distinct: bool,
+        args: &[ast::Expr],
+    ) -> Result<(AggregateCall, Type)> {
+        let mut bound = Vec::new();
+        let mut first = Type::ANY;
+        for (idx, arg) in args.iter().enumerate() {
+            let (expr, ty) = self.expression(arg)?;
+            if idx == 0 {
+                first = ty;
+            }
+            if crate::plan::variables::is_volatile(&expr) {
+                let message = "an aggregate cannot be taken over a random value";
+                return Err(self.error(whole.span, Code::NonConstantExpression, message));
+            }
+            bound.push(expr);
+        }
+        let mut bound = bound.into_iter();
+        let call = AggregateCall {
+            function,
+            argument: bound.next(),
+            parameter: bound.next(),
+            distinct,
+        };
+        let ty = match function {
+            AggregateFunction::CountStar | AggregateFunction::Count => Type::of(TypeSet::INTEGER),
+            AggregateFunction::Collect => Type::list_of(first.set),
+            AggregateFunction::Min | AggregateFunction::Max => first,
+            AggregateFunction::Sum => Type::of(TypeSet::NUMBER.or(TypeSet::DURATION)),
+            _ => Type::of(TypeSet::NUMBER.or(TypeSet::DURATION)),
+        };
+        Ok((call, ty))
+    }
+}
+
+const AGGREGATES: &[(&str, AggregateFunction)] = &[
+    ("count", AggregateFunction::Count),
+    ("sum", AggregateFunction::Sum),
+    ("min", AggregateFunction::Min),
+    ("max", AggregateFunction::Max),
+    ("avg", AggregateFunction::Avg),
+    ("collect", AggregateFunction::Collect),
+    ("stDev", AggregateFunction::StDev),
+    ("stDevP", AggregateFunction::StDevP),
+    ("percentileCont", AggregateFunction::PercentileCont),
+    ("percentileDisc", AggregateFunction::PercentileDisc),
+];
+
+/// The aggregate of that name, if it is one.
+pub(super) fn aggregate_function(name: &str, star: bool) -> Option<AggregateFunction> {
+    if star {
+        return Some(AggregateFunction::CountStar);
+    }
+    AGGREGATES
+        .iter()
+        .find(|(known, _)| known.eq_ignore_ascii_case(name))
+        .map(|(_, function)| *function)
+}
+
+fn arity(function: &functions::Function) -> String {
+    match (function.args_min, function.args_max) {
+        (min, 255) => format!("at least {min} argument(s)"),
+        (min, max) if min == max => format!("{min} argument(s)"),
+        (min, max) => format!("{min} to {max} arguments"),
+    }
+}

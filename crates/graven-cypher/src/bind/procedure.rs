@@ -1,0 +1,141 @@
+//! `CALL procedure(...) YIELD ...`: arguments and result columns against what the schema knows.
+
+use std::sync::Arc;
+
+use super::graph::Step;
+use super::{Binder, Columns, Result, kind_of};
+use crate::ast::{self, Name, Yields};
+use crate::diagnostic::Code;
+use crate::plan::{Expr, VarId};
+use crate::schema_view::ProcedureView;
+use crate::types::Type;
+
+impl Binder<'_> {
+    pub(super) fn procedure(
+        &mut self,
+        call: &ast::ProcedureCall,
+        standalone: bool,
+        steps: &mut Vec<Step>,
+    ) -> Result<Option<Columns>> {
+        let Some(view) = self.schema.procedure(&call.name.text) else {
+            let message = format!("there is no procedure `{}`", call.name.text);
+            return Err(self.error(call.name.span, Code::ProcedureNotFound, message));
+        };
+        let args = self.procedure_arguments(call, &view, standalone)?;
+        let yields = self.procedure_yields(call, &view, standalone)?;
+        let filter = call
+            .filter
+            .as_ref()
+            .map(|f| self.predicate(f))
+            .transpose()?;
+        let columns = yields
+            .iter()
+            .map(|(_, var)| (self.variables[var.0 as usize].name.clone(), *var))
+            .collect();
+        steps.push(Step::Procedure {
+            name: call.name.text.clone(),
+            args,
+            yields,
+            filter,
+        });
+        Ok(standalone.then_some(columns))
+    }
+
+    pub(super) fn procedure_arguments(
+        &mut self,
+        call: &ast::ProcedureCall,
+        view: &ProcedureView,
+        standalone: bool,
+    ) -> Result<Vec<Expr>> {
+        let Some(given) = &call.args else {
+            if !standalone {
+                let message = "arguments must be given in parentheses where the call is not the whole statement";
+                return Err(self.error(call.name.span, Code::InvalidArgumentPassingMode, message));
+            }
+            let mut args = Vec::new();
+            for (name, _) in &view.arguments {
+                if !self.params.allows(name) {
+                    let message = format!(
+                        "parameter `${name}`, an argument of `{}`, was not given",
+                        call.name.text
+                    );
+                    return Err(self.error(call.name.span, Code::MissingParameter, message));
+                }
+                args.push(Expr::Parameter(name.as_str().into()));
+            }
+            return Ok(args);
+        };
+        let most = view.arguments.len();
+        if given.len() > most || given.len() + view.optional < most {
+            let message = format!(
+                "`{}` takes {most} argument(s), got {}",
+                call.name.text,
+                given.len()
+            );
+            return Err(self.error(call.name.span, Code::InvalidNumberOfArguments, message));
+        }
+        let mut args = Vec::new();
+        for (arg, (name, wanted)) in given.iter().zip(&view.arguments) {
+            let (bound, ty) = self.expression(arg)?;
+            if !ty.set.may_be(*wanted) {
+                let message = format!(
+                    "argument `{name}` of `{}` must be {wanted}, this is {}",
+                    call.name.text, ty.set
+                );
+                return Err(self.error(arg.span, Code::InvalidArgumentType, message));
+            }
+            args.push(bound);
+        }
+        Ok(args)
+    }
+
+    pub(super) fn procedure_yields(
+        &mut self,
+        call: &ast::ProcedureCall,
+        view: &ProcedureView,
+        standalone: bool,
+    ) -> Result<Vec<(Arc<str>, VarId)>> {
+        let named: Vec<(Name, Name)> = match &call.yields {
+            Yields::Items(items) => items
+                .iter()
+                .map(|(column, alias)| {
+                    (
+                        column.clone(),
+                        alias.clone().unwrap_or_else(|| column.clone()),
+                    )
+                })
+                .collect(),
+            Yields::Star(span) if !standalone => {
+                let message = "`YIELD *` is allowed only where the call is the whole statement";
+                return Err(self.error(*span, Code::UnexpectedSyntax, message));
+            }
+            Yields::None if !standalone && !view.columns.is_empty() => Vec::new(),
+            Yields::Star(_) | Yields::None => {
+                let own = |name: &String| Name {
+                    text: name.as_str().into(),
+                    span: call.name.span,
+                };
+                view.columns
+                    .iter()
+                    .map(|(name, _)| (own(name), own(name)))
+                    .collect()
+            }
+        };
+        let mut yields = Vec::new();
+        for (column, alias) in named {
+            let Some((_, set)) = view.columns.iter().find(|(name, _)| **name == *column.text)
+            else {
+                let message = format!(
+                    "procedure `{}` has no result column `{}`",
+                    call.name.text, column.text
+                );
+                return Err(self.error(column.span, Code::UndefinedVariable, message));
+            };
+            self.check_free(&alias)?;
+            let ty = Type::of(*set);
+            let var = self.declare(&alias, kind_of(ty), ty);
+            yields.push((column.text.clone(), var));
+        }
+        Ok(yields)
+    }
+}

@@ -1,0 +1,105 @@
+//! Subqueries of expressions: `EXISTS {}`, `COUNT {}`, `COLLECT {}`, patterns as conditions and comprehensions.
+//!
+//! # How it works
+//! Each becomes a variable of the expression around it (CY-21); what it reads from there is recorded while it is
+//! bound. One that reads a variable of a comprehension around it is refused: it would have to run
+//! once per element.
+
+use super::expression::Typed;
+use super::graph::{BoundQuery, Branch, QueryGraph, Step, Subquery, SubqueryValue};
+use super::{Binder, Result};
+use crate::ast::{self, SubqueryKind};
+use crate::diagnostic::Code;
+use crate::plan::expression::Expr;
+use crate::plan::{VarId, VarKind};
+use crate::token::Span;
+use crate::types::{Type, TypeSet};
+
+impl Binder<'_> {
+    pub(super) fn subquery(&mut self, kind: SubqueryKind, query: &ast::Query) -> Result<Typed> {
+        let mark = self.enter_subquery();
+        let result = self.query(query);
+        let imports = self.leave_subquery(mark);
+        let query = result?;
+        let (value, ty) = match kind {
+            SubqueryKind::Exists => (SubqueryValue::Exists, Type::of(TypeSet::BOOLEAN)),
+            SubqueryKind::Count => (SubqueryValue::Count, Type::of(TypeSet::INTEGER)),
+            SubqueryKind::Collect => {
+                let [(_, var)] = query.columns[..] else {
+                    let message = "a COLLECT subquery returns exactly one column";
+                    return Err(self.error(Span::default(), Code::UnexpectedSyntax, message));
+                };
+                (
+                    SubqueryValue::Collect(Expr::Variable(var)),
+                    Type::of(TypeSet::LIST),
+                )
+            }
+        };
+        let var = self.register(value, query, imports)?;
+        Ok((Expr::Variable(var), ty))
+    }
+
+    pub(super) fn pattern_predicate(&mut self, pattern: &ast::PathPattern) -> Result<Expr> {
+        let mark = self.enter_subquery();
+        let result = self.pattern_graph(pattern, None, true);
+        let imports = self.leave_subquery(mark);
+        let query = single_match(result?);
+        let var = self.register(SubqueryValue::Exists, query, imports)?;
+        Ok(Expr::Variable(var))
+    }
+
+    pub(super) fn pattern_comprehension(
+        &mut self,
+        pattern: &ast::PathPattern,
+        filter: Option<&ast::Expr>,
+        map: &ast::Expr,
+    ) -> Result<Typed> {
+        let mark = self.enter_subquery();
+        let result = self
+            .pattern_graph(pattern, filter, false)
+            .and_then(|graph| Ok((graph, self.expression(map)?)));
+        let imports = self.leave_subquery(mark);
+        let (graph, (value, ty)) = result?;
+        let var = self.register(SubqueryValue::Collect(value), single_match(graph), imports)?;
+        Ok((Expr::Variable(var), Type::list_of(ty.set)))
+    }
+
+    pub(super) fn register(
+        &mut self,
+        kind: SubqueryValue,
+        query: BoundQuery,
+        imports: Vec<VarId>,
+    ) -> Result<VarId> {
+        if let Some(local) = imports.iter().find(|var| self.scope.is_local(**var)) {
+            let name = &self.variables[local.0 as usize].name;
+            let message = format!(
+                "a subquery that reads `{name}`, a variable of the comprehension around it, is not available in this build"
+            );
+            return Err(self
+                .error(self.clause_span, Code::FeatureNotAvailable, message)
+                .with_hint("UNWIND the list and use the subquery in a clause of its own"));
+        }
+        let var = self.new_variable("  subquery", VarKind::Value);
+        self.uses.extend(imports.iter().copied());
+        self.subqueries.insert(
+            var,
+            Subquery {
+                kind,
+                query,
+                imports,
+            },
+        );
+        Ok(var)
+    }
+}
+
+fn single_match(graph: QueryGraph) -> BoundQuery {
+    BoundQuery {
+        branches: vec![Branch {
+            steps: vec![Step::Match(graph)],
+            columns: Vec::new(),
+        }],
+        all: true,
+        columns: Vec::new(),
+    }
+}

@@ -1,0 +1,441 @@
+//! Atoms: literals, lists, maps, comprehensions, calls, keyword forms such as `CASE`, and variables.
+//!
+//! # How it works
+//! The first token and at most a few after it decide which form stands here (CY-13). Keywords are no reserved
+//! words: `case`, `count`, `any` and the like are variables where their form does not follow.
+
+use std::sync::Arc;
+
+use super::{Parser, Result};
+use crate::ast::{Expr, ExprKind, MapItem, Name, SubqueryKind};
+use crate::lexer;
+use crate::plan::expression::Quantifier;
+use crate::token::{Span, TokenKind};
+
+impl Parser<'_> {
+    pub(super) fn atom(&mut self) -> Result<Expr> {
+        let token = self.token();
+        let kind = match token.kind {
+            TokenKind::Integer | TokenKind::Hexadecimal | TokenKind::Octal => {
+                self.advance();
+                ExprKind::Integer(lexer::integer(self.text, token, false)?)
+            }
+            TokenKind::Float => {
+                self.advance();
+                ExprKind::Float(lexer::float(self.text, token)?)
+            }
+            TokenKind::String => {
+                self.advance();
+                ExprKind::String(lexer::string(self.text, token.span)?)
+            }
+            TokenKind::Dollar => ExprKind::Parameter(self.parameter()?),
+            TokenKind::OpenParen if self.at_pattern() => {
+                let pattern = self.nested(Self::anonymous_path)?;
+                ExprKind::Pattern(Box::new(pattern))
+            }
+            TokenKind::OpenParen => {
+                self.advance();
+                let mut inner = self.with_bar(false, Self::expression)?;
+                let last = self.expect(TokenKind::CloseParen, "`)`")?;
+                inner.span = token.span.to(last.span);
+                return Ok(inner);
+            }
+            TokenKind::OpenBracket => self.bracketed()?,
+            TokenKind::OpenBrace => ExprKind::Map(self.map_entries()?),
+            TokenKind::QuotedName => self.word_atom()?,
+            TokenKind::Word => self.word_atom()?,
+            _ => return Err(self.unexpected("an expression")),
+        };
+        self.make(kind, token.span.to(self.last_span()))
+    }
+
+    /// `$name`, `$0` or `` $`name` ``.
+    pub(super) fn parameter(&mut self) -> Result<Name> {
+        let dollar = self.expect(TokenKind::Dollar, "`$`")?;
+        let mut name = match self.kind() {
+            TokenKind::Integer | TokenKind::BadNumber => {
+                let token = self.advance();
+                Name {
+                    text: token.span.slice(self.text).into(),
+                    span: token.span,
+                }
+            }
+            _ => self.name("the name of a parameter")?,
+        };
+        name.span = dollar.span.to(name.span);
+        Ok(name)
+    }
+
+    /// `{key: value, ...}`.
+    pub(super) fn map_entries(&mut self) -> Result<Vec<(Name, Expr)>> {
+        self.expect(TokenKind::OpenBrace, "`{`")?;
+        let mut entries = Vec::new();
+        if self.eat(TokenKind::CloseBrace) {
+            return Ok(entries);
+        }
+        loop {
+            let key = self.name("a property key")?;
+            self.expect(TokenKind::Colon, "`:`")?;
+            entries.push((key, self.expression()?));
+            if !self.eat(TokenKind::Comma) {
+                break;
+            }
+        }
+        self.expect(TokenKind::CloseBrace, "`,` or `}`")?;
+        Ok(entries)
+    }
+
+    /// What starts with `[`: a list, a list comprehension or a pattern comprehension.
+    pub(super) fn bracketed(&mut self) -> Result<ExprKind> {
+        let open = self.expect(TokenKind::OpenBracket, "`[`")?;
+        if self.at_name() && self.is_word_at(1, "IN") {
+            return self.with_bar(true, Self::list_comprehension);
+        }
+        let named = self.at_name() && self.peek(1) == TokenKind::Equal && self.at_pattern_from(2);
+        if named || self.at_pattern_comprehension() {
+            return self.with_bar(true, |p| p.pattern_comprehension(open.span));
+        }
+        let items = self.expressions_until(TokenKind::CloseBracket, "`,` or `]`")?;
+        Ok(ExprKind::List(items))
+    }
+
+    pub(super) fn list_comprehension(&mut self) -> Result<ExprKind> {
+        let name = self.name("a variable")?;
+        self.expect_word("IN")?;
+        let list = Box::new(self.expression()?);
+        let filter = self.optional_filter()?;
+        let map = match self.eat(TokenKind::Bar) {
+            true => Some(Box::new(self.expression()?)),
+            false => None,
+        };
+        self.expect(TokenKind::CloseBracket, "`WHERE`, `|` or `]`")?;
+        Ok(ExprKind::ListComprehension {
+            name,
+            list,
+            filter,
+            map,
+        })
+    }
+
+    pub(super) fn pattern_comprehension(&mut self, open: Span) -> Result<ExprKind> {
+        let name = match self.peek(1) == TokenKind::Equal {
+            true => {
+                let name = self.name("a variable")?;
+                self.advance();
+                Some(name)
+            }
+            false => None,
+        };
+        let mut pattern = Box::new(self.nested(Self::anonymous_path)?);
+        pattern.name = name;
+        pattern.span = open.to(pattern.span);
+        let filter = self.optional_filter()?;
+        self.expect(TokenKind::Bar, "`WHERE` or `|`")?;
+        let map = Box::new(self.expression()?);
+        self.expect(TokenKind::CloseBracket, "`]`")?;
+        Ok(ExprKind::PatternComprehension {
+            pattern,
+            filter,
+            map,
+        })
+    }
+
+    pub(super) fn optional_filter(&mut self) -> Result<Option<Box<Expr>>> {
+        match self.eat_word("WHERE") {
+            true => Ok(Some(Box::new(self.expression()?))),
+            false => Ok(None),
+        }
+    }
+
+    /// Expressions separated by commas up to and with `close`.
+    pub(super) fn expressions_until(
+        &mut self,
+        close: TokenKind,
+        wanted: &str,
+    ) -> Result<Vec<Expr>> {
+        let mut items = Vec::new();
+        if self.eat(close) {
+            return Ok(items);
+        }
+        loop {
+            items.push(self.with_bar(false, Self::expression)?);
+            if !self.eat(TokenKind::Comma) {
+                break;
+            }
+        }
+        self.expect(close, wanted)?;
+        Ok(items)
+    }
+
+    /// What starts with a word: keyword forms, calls, map projections, variables.
+    pub(super) fn word_atom(&mut self) -> Result<ExprKind> {
+        let quoted = self.kind() == TokenKind::QuotedName;
+        let word = self.token().span.slice(self.text).to_ascii_lowercase();
+        let follows = self.peek(1);
+        match word.as_str() {
+            "null" => return self.constant(ExprKind::Null),
+            "true" => return self.constant(ExprKind::Boolean(true)),
+            "false" => return self.constant(ExprKind::Boolean(false)),
+            "case"
+                if !matches!(
+                    follows,
+                    TokenKind::Dot | TokenKind::Comma | TokenKind::CloseParen | TokenKind::End
+                ) =>
+            {
+                return self.case();
+            }
+            "exists" if follows == TokenKind::OpenBrace => {
+                return self.subquery(SubqueryKind::Exists);
+            }
+            "count" if follows == TokenKind::OpenBrace => {
+                return self.subquery(SubqueryKind::Count);
+            }
+            "collect" if follows == TokenKind::OpenBrace => {
+                return self.subquery(SubqueryKind::Collect);
+            }
+            "shortestpath" | "allshortestpaths" if follows == TokenKind::OpenParen => {
+                return Ok(ExprKind::Pattern(Box::new(
+                    self.nested(Self::anonymous_path)?,
+                )));
+            }
+            "all" | "any" | "none" | "single"
+                if follows == TokenKind::OpenParen && self.is_word_at(3, "IN") =>
+            {
+                return self.quantifier(&word);
+            }
+            "reduce" if follows == TokenKind::OpenParen && self.peek(3) == TokenKind::Equal => {
+                return self.with_bar(true, Self::reduce);
+            }
+            _ => {}
+        }
+        if self.at_call() {
+            return self.call();
+        }
+        if !quoted && self.starts_clause(&word) {
+            return Err(self.unexpected("an expression"));
+        }
+        let name = self.name("an expression")?;
+        if self.kind() == TokenKind::OpenBrace && self.at_map_projection() {
+            return self.map_projection(name);
+        }
+        Ok(ExprKind::Variable(name))
+    }
+
+    /// Words that begin what follows an expression: `RETURN` without items, say.
+    pub(super) fn starts_clause(&self, word: &str) -> bool {
+        let next_is_operand = matches!(
+            self.peek(1),
+            TokenKind::Word
+                | TokenKind::QuotedName
+                | TokenKind::OpenParen
+                | TokenKind::Integer
+                | TokenKind::Star
+        );
+        next_is_operand
+            && matches!(
+                word,
+                "match"
+                    | "optional"
+                    | "where"
+                    | "return"
+                    | "unwind"
+                    | "union"
+                    | "order"
+                    | "skip"
+                    | "limit"
+                    | "create"
+                    | "merge"
+                    | "delete"
+                    | "detach"
+                    | "remove"
+                    | "then"
+                    | "when"
+            )
+    }
+
+    pub(super) fn constant(&mut self, kind: ExprKind) -> Result<ExprKind> {
+        self.advance();
+        Ok(kind)
+    }
+
+    pub(super) fn case(&mut self) -> Result<ExprKind> {
+        self.expect_word("CASE")?;
+        let subject = match self.is_word("WHEN") {
+            true => None,
+            false => Some(Box::new(self.expression()?)),
+        };
+        let mut branches = Vec::new();
+        while self.eat_word("WHEN") {
+            let when = self.expression()?;
+            self.expect_word("THEN")?;
+            branches.push((when, self.expression()?));
+        }
+        if branches.is_empty() {
+            return Err(self.unexpected("`WHEN`"));
+        }
+        let otherwise = match self.eat_word("ELSE") {
+            true => Some(Box::new(self.expression()?)),
+            false => None,
+        };
+        self.expect_word("END")?;
+        Ok(ExprKind::Case {
+            subject,
+            branches,
+            otherwise,
+        })
+    }
+
+    pub(super) fn subquery(&mut self, kind: SubqueryKind) -> Result<ExprKind> {
+        self.advance();
+        let outer = std::mem::take(&mut self.tallest);
+        let query = self.nested(|p| p.braced_subquery(kind))?;
+        self.tallest = self.tallest.saturating_add(16).max(outer);
+        Ok(ExprKind::Subquery {
+            kind,
+            query: Box::new(query),
+        })
+    }
+
+    pub(super) fn quantifier(&mut self, word: &str) -> Result<ExprKind> {
+        self.next += 2;
+        let kind = match word {
+            "all" => Quantifier::All,
+            "any" => Quantifier::Any,
+            "none" => Quantifier::None,
+            _ => Quantifier::Single,
+        };
+        let name = self.name("a variable")?;
+        self.expect_word("IN")?;
+        let list = Box::new(self.expression()?);
+        let predicate = match self.eat_word("WHERE") {
+            true => self.expression()?,
+            false => {
+                let variable = ExprKind::Variable(name.clone());
+                self.make(variable, name.span)?
+            }
+        };
+        self.expect(TokenKind::CloseParen, "`WHERE` or `)`")?;
+        Ok(ExprKind::Quantifier {
+            kind,
+            name,
+            list,
+            predicate: Box::new(predicate),
+        })
+    }
+
+    pub(super) fn reduce(&mut self) -> Result<ExprKind> {
+        self.next += 2;
+        let accumulator = self.name("a variable")?;
+        self.expect(TokenKind::Equal, "`=`")?;
+        let init = Box::new(self.expression()?);
+        self.expect(TokenKind::Comma, "`,`")?;
+        let name = self.name("a variable")?;
+        self.expect_word("IN")?;
+        let list = Box::new(self.expression()?);
+        self.expect(TokenKind::Bar, "`|`")?;
+        let step = Box::new(self.expression()?);
+        self.expect(TokenKind::CloseParen, "`)`")?;
+        Ok(ExprKind::Reduce {
+            accumulator,
+            init,
+            name,
+            list,
+            step,
+        })
+    }
+
+    /// Whether `name(` or `space.name(` stands here.
+    pub(super) fn at_call(&self) -> bool {
+        let mut ahead = 0;
+        loop {
+            if !matches!(self.peek(ahead), TokenKind::Word | TokenKind::QuotedName) {
+                return false;
+            }
+            match self.peek(ahead + 1) {
+                TokenKind::OpenParen => return true,
+                TokenKind::Dot if ahead < 16 => ahead += 2,
+                _ => return false,
+            }
+        }
+    }
+
+    /// `name` or `space.name`, dots included.
+    pub(super) fn dotted_name(&mut self, what: &str) -> Result<Name> {
+        let mut name = self.name(what)?;
+        while self.eat(TokenKind::Dot) {
+            let part = self.name(what)?;
+            name.text = Arc::from(format!("{}.{}", name.text, part.text));
+            name.span = name.span.to(part.span);
+        }
+        Ok(name)
+    }
+
+    pub(super) fn call(&mut self) -> Result<ExprKind> {
+        let name = self.dotted_name("a function")?;
+        self.expect(TokenKind::OpenParen, "`(`")?;
+        if self.kind() == TokenKind::Star && name.text.eq_ignore_ascii_case("count") {
+            self.advance();
+            self.expect(TokenKind::CloseParen, "`)`")?;
+            return Ok(ExprKind::Call {
+                name,
+                distinct: false,
+                star: true,
+                args: Vec::new(),
+            });
+        }
+        let operand_follows = !matches!(
+            self.peek(1),
+            TokenKind::CloseParen | TokenKind::Comma | TokenKind::Dot
+        );
+        let distinct = self.is_word("DISTINCT") && operand_follows && self.eat_word("DISTINCT");
+        let args = self.expressions_until(TokenKind::CloseParen, "`,` or `)`")?;
+        Ok(ExprKind::Call {
+            name,
+            distinct,
+            star: false,
+            args,
+        })
+    }
+
+    /// Whether `{` opens a map projection: `{.key`, `{.*`, `{key: ...`, `{name`, `{}`.
+    pub(super) fn at_map_projection(&self) -> bool {
+        match self.peek(1) {
+            TokenKind::Dot | TokenKind::CloseBrace => true,
+            TokenKind::Word | TokenKind::QuotedName => {
+                matches!(
+                    self.peek(2),
+                    TokenKind::Colon | TokenKind::Comma | TokenKind::CloseBrace
+                )
+            }
+            _ => false,
+        }
+    }
+
+    pub(super) fn map_projection(&mut self, base: Name) -> Result<ExprKind> {
+        self.expect(TokenKind::OpenBrace, "`{`")?;
+        let mut items = Vec::new();
+        if self.eat(TokenKind::CloseBrace) {
+            return Ok(ExprKind::MapProjection { base, items });
+        }
+        loop {
+            let item = if self.eat(TokenKind::Dot) {
+                match self.eat(TokenKind::Star) {
+                    true => MapItem::All,
+                    false => MapItem::Property(self.name("a property key")?),
+                }
+            } else {
+                let name = self.name("a property key or a variable")?;
+                match self.eat(TokenKind::Colon) {
+                    true => MapItem::Entry(name, self.expression()?),
+                    false => MapItem::Variable(name),
+                }
+            };
+            items.push(item);
+            if !self.eat(TokenKind::Comma) {
+                break;
+            }
+        }
+        self.expect(TokenKind::CloseBrace, "`,` or `}`")?;
+        Ok(ExprKind::MapProjection { base, items })
+    }
+}
