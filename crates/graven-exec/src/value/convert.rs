@@ -184,8 +184,12 @@ fn civil(days: i64) -> (i64, i64, i64) {
 
 fn date_text(days: i64) -> String {
     let (year, month, day) = civil(days);
-    let sign = if year > 9999 { "+" } else { "" };
-    format!("{sign}{year:04}-{month:02}-{day:02}")
+    let sign = match year {
+        10_000.. => "+",
+        0.. => "",
+        _ => "-",
+    };
+    format!("{sign}{:04}-{month:02}-{day:02}", year.abs())
 }
 
 fn time_text(nanos: i64) -> String {
