@@ -355,15 +355,23 @@ impl Binder<'_> {
         ))
     }
 
+    /// A variable as an expression of its own, with what grouping makes of it.
+    fn variable(&mut self, name: &Name) -> Result<Typed> {
+        self.expression(&ast::Expr {
+            kind: ExprKind::Variable(name.clone()),
+            span: name.span,
+            height: 1,
+        })
+    }
+
     fn map_projection(&mut self, base: &Name, items: &[MapItem]) -> Result<Typed> {
-        let (var, ty) = self.resolve(base)?;
+        let (subject, ty) = self.variable(base)?;
         self.require(
             ty,
             TypeSet::ENTITY.or(TypeSet::MAP),
             base.span,
             "the subject of a map projection",
         )?;
-        let subject = Expr::Variable(var);
         let mut parts = Vec::new();
         let mut entries = Vec::new();
         for item in items {
@@ -385,7 +393,7 @@ impl Binder<'_> {
                     entries.push((key.text.clone(), self.expression(value)?.0))
                 }
                 MapItem::Variable(name) => {
-                    entries.push((name.text.clone(), Expr::Variable(self.resolve(name)?.0)))
+                    entries.push((name.text.clone(), self.variable(name)?.0))
                 }
             }
         }

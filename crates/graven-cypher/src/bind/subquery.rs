@@ -7,8 +7,9 @@
 
 use super::expression::Typed;
 use super::graph::{BoundQuery, Branch, QueryGraph, Step, Subquery, SubqueryValue};
+use super::projection::Aggregating;
 use super::{Binder, Result};
-use crate::ast::{self, SubqueryKind};
+use crate::ast::{self, ExprKind, SubqueryKind};
 use crate::diagnostic::Code;
 use crate::plan::expression::Expr;
 use crate::plan::{VarId, VarKind};
@@ -79,6 +80,28 @@ impl Binder<'_> {
                 .error(self.clause_span, Code::FeatureNotAvailable, message)
                 .with_hint("UNWIND the list and use the subquery in a clause of its own"));
         }
+        if let Aggregating::Collected { keys, .. } = &self.aggregating {
+            let kept = |var: &VarId| {
+                let outer = self.scope.outer.iter().any(|e| e.var == *var);
+                outer
+                    || keys
+                        .iter()
+                        .any(|(key, known, _)| is_variable(key) && known == var)
+            };
+            if let Some(lost) = imports.iter().find(|var| !kept(var)) {
+                let name = &self.variables[lost.0 as usize].name;
+                let message = format!(
+                    "a subquery beside an aggregate reads `{name}`, which is not a grouping key"
+                );
+                return Err(self
+                    .error(
+                        self.clause_span,
+                        Code::AmbiguousAggregationExpression,
+                        message,
+                    )
+                    .with_hint("compute the subquery in a WITH before"));
+            }
+        }
         let var = self.new_variable("  subquery", VarKind::Value);
         self.uses.extend(imports.iter().copied());
         self.subqueries.insert(
@@ -102,4 +125,8 @@ fn single_match(graph: QueryGraph) -> BoundQuery {
         all: true,
         columns: Vec::new(),
     }
+}
+
+fn is_variable(expr: &ast::Expr) -> bool {
+    matches!(expr.kind, ExprKind::Variable(_))
 }

@@ -116,11 +116,27 @@ impl Builder<'_> {
         };
         let last = branch.steps.len().saturating_sub(1);
         for (idx, step) in branch.steps.into_iter().enumerate() {
-            // What the last step drops is joined again from outside.
-            let carry = if idx == last { &[] } else { carry };
-            self.step(&mut partial, step, carry);
+            // What the last step drops is joined again from outside; it keeps what it reads itself.
+            let own = match &step {
+                Step::Project(projection) if idx == last => self.carried_within(projection, carry),
+                _ => carry.to_vec(),
+            };
+            self.step(&mut partial, step, &own);
         }
         partial
+    }
+
+    /// Imports that a projection reads after its rows are grouped or projected.
+    fn carried_within(&self, projection: &Projection, carry: &[VarId]) -> Vec<VarId> {
+        let mut read = self.read_above(&projection.order, projection.filter.as_ref());
+        if projection.aggregation.is_some() {
+            read.extend(projection.items.iter().flat_map(|(_, e)| self.needs(e)));
+        }
+        carry
+            .iter()
+            .copied()
+            .filter(|var| read.contains(var))
+            .collect()
     }
 
     fn step(&mut self, partial: &mut Partial, step: Step, carry: &[VarId]) {
