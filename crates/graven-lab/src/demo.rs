@@ -6,7 +6,7 @@
 //! 2. One cold run in ample memory tells how many bytes of pages the questions touch; the cache sizes are
 //!    shares of that number.
 //! 3. Every combination of share, policy and threads is a run with direct I/O; the smallest share is repeated
-//!    with buffered I/O. The time left is divided among the runs left, and the number of starts is chosen so
+//!    with buffered I/O at the least and the most threads. The time left is divided among the runs left, and the number of starts is chosen so
 //!    that one pass fits, so that the demo takes about the time it is given on any machine.
 
 use std::path::{Path, PathBuf};
@@ -20,17 +20,23 @@ use crate::error::LabError;
 use crate::machine::Machine;
 use crate::measurement::Measurement;
 use crate::oracle::Friends;
-use crate::report::Report;
+use crate::report::{Report, grouped};
 use crate::three_hop::{self, Length, QUESTION, Questions, Setting};
 
 /// Memory in which nothing has to leave.
 const AMPLE_BYTES: u64 = 1 << 30;
 
+/// Starts that are asked at least, however slow the machine.
+const STARTS_MIN: usize = 24;
+
 /// Cache sizes as shares of the bytes that the questions touch.
 pub const SHARES: [f64; 4] = [0.12, 0.25, 0.5, 1.0];
 
 /// Policies that the demo compares unless told otherwise.
-pub const POLICIES: &str = "random,lru:protocol=locked,lru:protocol=combining,slru,gclock,neo4j";
+/// They are those of the founding study: random, LRU behind one lock, four segments of LRU behind one lock, LRU
+/// with recorded hits that whoever holds the lock applies for all, and a clock with counters.
+pub const POLICIES: &str =
+    "random,lru:protocol=locked,slru:protocol=locked,lru:protocol=combining,gclock";
 
 /// What the demo does.
 #[derive(Clone, Debug)]
@@ -117,9 +123,9 @@ impl Demo {
 
     /// Keeps as many starts as one pass over them fits a run's time, and returns the bytes they touch.
     fn choose_starts(&self, db: &Path, questions: &mut Questions) -> Result<u64, LabError> {
-        let policy = self.policies.first().cloned().unwrap_or_default();
+        let all = std::mem::take(&mut questions.starts);
         let ample = Setting {
-            policy,
+            policy: self.policies.first().cloned().unwrap_or_default(),
             cache_bytes: AMPLE_BYTES,
             cache_share: None,
             threads: 1,
@@ -128,30 +134,42 @@ impl Demo {
             warm_up_passes: 0,
             length: Length::Passes(1),
         };
-        let all = three_hop::run(db, questions, &ample)?;
-        let touched: u64 = all.kinds.iter().map(|k| k.bytes_read).sum();
+        questions.starts = all.iter().copied().take(STARTS_MIN).collect();
+        let touched = bytes_read(&three_hop::run(db, questions, &ample)?);
         let smallest = Setting {
             cache_bytes: budget(touched, SHARES[0]),
-            ..ample
+            ..ample.clone()
         };
         let slow = three_hop::run(db, questions, &smallest)?;
         // A warm-up pass and a measured pass each take a third of a run's time at the slowest setting.
-        let pass = self.time.as_secs_f64() / self.run_count() as f64 / 3.0;
+        let pass = self.time.as_secs_f64() / self.settings().len().max(1) as f64 / 3.0;
         let fits = (slow.throughput_qps * pass) as usize;
-        questions
-            .starts
-            .truncate(fits.clamp(40, questions.starts.len().max(40)));
-        // Fewer starts touch fewer pages.
-        let cold = Setting {
-            cache_bytes: AMPLE_BYTES,
-            ..smallest
-        };
-        let some = three_hop::run(db, questions, &cold)?;
-        Ok(some.kinds.iter().map(|k| k.bytes_read).sum())
+        if fits <= STARTS_MIN {
+            return Ok(touched);
+        }
+        questions.starts = all.into_iter().take(fits).collect();
+        Ok(bytes_read(&three_hop::run(db, questions, &ample)?))
     }
 
-    fn run_count(&self) -> usize {
-        (SHARES.len() + 1) * self.policies.len() * self.threads.len()
+    /// Share, I/O mode, policy and threads of every run.
+    fn settings(&self) -> Vec<(f64, IoMode, &str, usize)> {
+        let all = |share, io, threads: &[usize]| -> Vec<(f64, IoMode, &str, usize)> {
+            let each = |policy| threads.iter().map(move |t| (share, io, policy, *t));
+            self.policies
+                .iter()
+                .map(String::as_str)
+                .flat_map(each)
+                .collect()
+        };
+        let mut settings: Vec<_> = SHARES
+            .iter()
+            .flat_map(|share| all(*share, IoMode::Direct, &self.threads))
+            .collect();
+        let mut ends = vec![self.threads.first().copied(), self.threads.last().copied()];
+        ends.dedup();
+        let ends: Vec<usize> = ends.into_iter().flatten().collect();
+        settings.extend(all(SHARES[0], IoMode::Buffered, &ends));
+        settings
     }
 
     fn runs(
@@ -162,21 +180,13 @@ impl Demo {
         begun: Instant,
         step: &mut dyn FnMut(Step<'_>),
     ) -> Result<Vec<Measurement>, LabError> {
-        let mut settings = Vec::new();
-        let direct = SHARES.map(|share| (share, IoMode::Direct));
-        for (share, io) in direct.into_iter().chain([(SHARES[0], IoMode::Buffered)]) {
-            for policy in &self.policies {
-                for threads in &self.threads {
-                    settings.push((share, io, policy, *threads));
-                }
-            }
-        }
+        let settings = self.settings();
         let mut runs: Vec<Measurement> = Vec::new();
         for (done, (share, io, policy, threads)) in settings.iter().enumerate() {
             let left = self.time.saturating_sub(begun.elapsed());
             let slot = left / (settings.len() - done) as u32;
             let setting = Setting {
-                policy: (*policy).clone(),
+                policy: (*policy).to_owned(),
                 cache_bytes: budget(touched_bytes, *share),
                 cache_share: Some(
                     budget(touched_bytes, *share) as f64 / touched_bytes.max(1) as f64,
@@ -205,8 +215,8 @@ impl Demo {
         let named = |name: &str, value: String| (name.to_owned(), value);
         let per_relationship = knows_bytes(db).unwrap_or(0.0);
         let facts = vec![
-            named("persons", imported.nodes.to_string()),
-            named("friendships", imported.relationships.to_string()),
+            named("persons", grouped(imported.nodes)),
+            named("friendships", grouped(imported.relationships)),
             named(
                 "imported a second",
                 format!(
@@ -279,6 +289,11 @@ impl Demo {
             report,
         })
     }
+}
+
+/// Bytes of pages that a run read; of a cold run in ample memory, those that its questions touch.
+fn bytes_read(run: &Measurement) -> u64 {
+    run.kinds.iter().map(|k| k.bytes_read).sum()
 }
 
 /// A share of the touched bytes, but no less than a database opens with.

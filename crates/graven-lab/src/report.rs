@@ -72,7 +72,7 @@ impl Report {
         let checked: u64 = self.runs.iter().map(|r| r.checked).sum();
         let wrong: u64 = self.runs.iter().map(|r| r.wrong).sum();
         let answers = (
-            "wrong answers, checked against a plain search in memory".to_owned(),
+            "answers wrong, by a plain search".to_owned(),
             format!("{wrong} of {}", number(checked as f64, 1.0)),
         );
         for (name, value) in self.facts.iter().chain([&answers]) {
@@ -356,6 +356,11 @@ enum Span {
     FromZero,
     /// From the figure's smallest value to 1.
     UpToOne,
+}
+
+/// A count for people, thousands set apart.
+pub(crate) fn grouped(count: u64) -> String {
+    number(count as f64, 1.0)
 }
 
 fn share_text(run: &Measurement) -> String {

@@ -46,7 +46,7 @@ impl Default for Config {
 }
 
 /// The policy a database starts with.
-pub const DEFAULT_POLICY: &str = "gclock";
+pub const DEFAULT_POLICY: &str = graven_pagecache::DEFAULT_POLICY;
 
 /// How pages are read from the file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

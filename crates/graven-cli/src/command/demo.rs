@@ -20,7 +20,7 @@ pub(crate) struct Demo {
     #[arg(long)]
     dir: Option<PathBuf>,
     /// Size of the network; 1 is 9,892 persons, 10 is 65,645
-    #[arg(long, default_value_t = 10.0)]
+    #[arg(long, default_value_t = 15.0)]
     scale: f64,
     /// Seed of the network
     #[arg(long, default_value_t = 1)]
