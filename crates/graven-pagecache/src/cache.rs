@@ -142,7 +142,6 @@ impl PageCache {
         let frames = SlotFrames {
             slots: Arc::clone(&slots),
             stamps: Arc::clone(&stamps),
-            met_dirty: false,
         };
         let mut bookkeeping = budget.empty_reservation("page cache bookkeeping");
         bookkeeping.force_grow(crate::resize::fixed_bytes(arena_bytes));
@@ -230,10 +229,9 @@ impl PageCache {
     /// [`Error::UnknownFile`].
     #[inline(always)]
     pub fn pin(&self, file: FileId, page: PageRef, kind: PageKind) -> Result<PagePin> {
-        let class = page.class().index();
         if let Some(word) = self.tables.lookup(file.0, page.unit()) {
             let seen = word.load(Ordering::Relaxed);
-            if word::is_pinnable_as(seen, class) {
+            if word::is_pinnable_as(seen, page.raw()) {
                 let mode = self.hit_mode();
                 if word::try_pin(word, seen, mode.usage_max()) {
                     self.count_hit(mode, seen, PageKey::new(file.0, page.unit()), kind);
@@ -262,7 +260,7 @@ impl PageCache {
     ) -> Result<T> {
         if let Some(word) = self.tables.lookup(file.0, page.unit()) {
             let seen = word.load(Ordering::Acquire);
-            if word::is_readable_as(seen, page.class().index()) {
+            if word::is_readable_as(seen, page.raw()) {
                 let mode = self.hit_mode();
                 word::touch(word, seen, mode.usage_max());
                 let start = self

@@ -198,7 +198,7 @@ impl PageCache {
         let (Some(entry), Some(page)) = (bound.entry(), bound.page()) else {
             return false;
         };
-        if bound.has(crate::slots::FLAG_DIRTY) || !word::claim(entry.word(), seen) {
+        if !word::claim(entry.word(), seen) {
             return false;
         }
         let place = bound.place();

@@ -9,7 +9,7 @@
 //! Used under the core lock. Words change under it all the time; answers are snapshots.
 
 use crate::page_ref::UNIT_BYTES;
-use crate::slots::{FLAG_AHEAD, FLAG_DIRTY, FLAG_SPARED, Growing, Slots};
+use crate::slots::{FLAG_AHEAD, FLAG_SPARED, Growing, Slots};
 use crate::word::{self, state};
 use graven_policy::{Claim, FrameIdx, Frames};
 use std::sync::Arc;
@@ -43,8 +43,6 @@ impl Stamps {
 pub(crate) struct SlotFrames {
     pub(crate) slots: Arc<Slots>,
     pub(crate) stamps: Arc<Stamps>,
-    /// A victim search met a dirty page, which must be written first.
-    pub(crate) met_dirty: bool,
 }
 
 impl SlotFrames {
@@ -102,10 +100,6 @@ impl Frames for SlotFrames {
         }
         let slot = self.slots.get(frame.0);
         if slot.has(FLAG_AHEAD) && !slot.raise(FLAG_SPARED) {
-            return Claim::Busy;
-        }
-        if slot.has(FLAG_DIRTY) {
-            self.met_dirty = true;
             return Claim::Busy;
         }
         debug_assert_ne!(word::state_of(value), state::CLAIMED);

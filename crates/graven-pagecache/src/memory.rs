@@ -215,9 +215,10 @@ fn round_up(bytes: usize) -> usize {
 pub(crate) fn page_size() -> usize {
     use std::sync::OnceLock;
     static SIZE: OnceLock<usize> = OnceLock::new();
-    // SAFETY: a query without arguments in memory.
     *SIZE.get_or_init(|| {
-        usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).unwrap_or(4096)
+        // SAFETY: a query that takes and returns numbers.
+        let bytes = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
+        usize::try_from(bytes).unwrap_or(4096)
     })
 }
 

@@ -59,8 +59,6 @@ pub(crate) const FLAG_AHEAD: u8 = 1;
 pub(crate) const FLAG_SPARED: u8 = 2;
 /// The policy knows the page.
 pub(crate) const FLAG_ORDERED: u8 = 4;
-/// The page differs from the file.
-pub(crate) const FLAG_DIRTY: u8 = 8;
 
 /// What the cache knows of a frame.
 pub(crate) struct Slot {

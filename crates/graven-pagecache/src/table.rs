@@ -238,7 +238,7 @@ impl Tables {
     pub(crate) fn leave(&self, entry: Entry) -> Option<Piece> {
         let before = entry.piece_state().fetch_sub(1, Ordering::AcqRel);
         debug_assert!(before & !(CHARGED | GIVING) > 0, "PC-11");
-        (before == CHARGED | 1).then(|| Piece {
+        (before == CHARGED | 1).then_some(Piece {
             chunk: entry.chunk,
             index: entry.index >> PIECE_SHIFT,
         })

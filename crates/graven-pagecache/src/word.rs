@@ -107,6 +107,7 @@ pub(crate) const FRAME_BITS: u32 = 28;
 const FRAME_MASK: u64 = (1 << FRAME_BITS) - 1;
 
 const _: () = assert!(FRAME_BITS == VERSION_SHIFT);
+const _: () = assert!(crate::page_ref::UNIT_BITS <= STATE_SHIFT);
 const _: () = assert!(VERSION_SHIFT + VERSION_BITS == USAGE_SHIFT);
 const _: () = assert!(USAGE_SHIFT + 3 == STATE_SHIFT && STATE_SHIFT + 8 == CLASS_SHIFT);
 
@@ -122,8 +123,7 @@ pub(crate) mod state {
     pub(crate) const ARRIVED: u64 = 250;
     /// Being read into its frame.
     pub(crate) const READING: u64 = 251;
-    /// Being written back: readable, not writable, cannot be pinned.
-    pub(crate) const WRITING: u64 = 252;
+    // 252 is kept for pages that are being written back: readable, not writable.
     /// One thread may change it (or verifies it).
     pub(crate) const EXCLUSIVE: u64 = 253;
     /// Chosen as a victim.
@@ -189,28 +189,29 @@ pub(crate) fn is_class(word: u64, class: u8) -> bool {
 /// Whether bytes of the page may be read optimistically.
 #[inline(always)]
 pub(crate) fn is_readable(word: u64) -> bool {
-    is_readable_as(word & !CLASS_MASK, 0)
-}
-
-/// Whether the page has class `class` and its bytes may be read optimistically: one comparison, because class
-/// and state lie next to each other at the top of the word.
-#[inline(always)]
-pub(crate) fn is_readable_as(word: u64, class: u8) -> bool {
-    let lowest = u64::from(class) << (CLASS_SHIFT - STATE_SHIFT) | state::RESIDENT;
-    (word >> STATE_SHIFT).wrapping_sub(lowest) <= state::PINNED_MAX - state::RESIDENT
-}
-
-/// Whether the page has class `class` and one more pin may be taken.
-#[inline(always)]
-pub(crate) fn is_pinnable_as(word: u64, class: u8) -> bool {
-    let lowest = u64::from(class) << (CLASS_SHIFT - STATE_SHIFT) | state::RESIDENT;
-    (word >> STATE_SHIFT).wrapping_sub(lowest) < state::PINNED_MAX - state::RESIDENT
+    state_of(word).wrapping_sub(state::RESIDENT) <= state::PINNED_MAX - state::RESIDENT
 }
 
 /// Whether one more pin may be taken.
 #[inline(always)]
 pub(crate) fn is_pinnable(word: u64) -> bool {
-    is_pinnable_as(word & !CLASS_MASK, 0)
+    state_of(word).wrapping_sub(state::RESIDENT) < state::PINNED_MAX - state::RESIDENT
+}
+
+/// Whether the page has the class of the page reference `raw` and its bytes may be read optimistically: one
+/// comparison, because class and state lie next to each other at the top of the word, and a reference has its
+/// class at the same place and nothing where the state is.
+#[inline(always)]
+pub(crate) fn is_readable_as(word: u64, raw: u64) -> bool {
+    ((word ^ raw) >> STATE_SHIFT).wrapping_sub(state::RESIDENT)
+        <= state::PINNED_MAX - state::RESIDENT
+}
+
+/// Whether the page has the class of the page reference `raw` and one more pin may be taken.
+#[inline(always)]
+pub(crate) fn is_pinnable_as(word: u64, raw: u64) -> bool {
+    ((word ^ raw) >> STATE_SHIFT).wrapping_sub(state::RESIDENT)
+        < state::PINNED_MAX - state::RESIDENT
 }
 
 /// Number of pins.
@@ -380,24 +381,6 @@ pub(crate) fn unlock<W: Word>(word: &W, place: Place, state: u64) {
             Err(now) => seen = now,
         }
     }
-}
-
-/// CLAIMED to WRITING: a dirty victim is written back; optimistic readers may go on.
-pub(crate) fn begin_write<W: Word>(word: &W) {
-    let before = word.add(
-        (state::WRITING.wrapping_sub(state::CLAIMED)).wrapping_mul(STATE_ONE),
-        Ordering::AcqRel,
-    );
-    debug_assert_eq!(state_of(before), state::CLAIMED, "PC-8");
-}
-
-/// WRITING to RESIDENT without pins (the page is clean now, or its writing failed). Only the owner calls this.
-pub(crate) fn end_write<W: Word>(word: &W) {
-    let before = word.add(
-        (state::RESIDENT.wrapping_sub(state::WRITING)).wrapping_mul(STATE_ONE),
-        Ordering::SeqCst,
-    );
-    debug_assert_eq!(state_of(before), state::WRITING, "PC-8");
 }
 
 fn with_state(word: u64, state: u64) -> u64 {

@@ -6,13 +6,13 @@ use graven_pagecache::{
 };
 use std::sync::Arc;
 
-pub const KIND: PageKind = PageKind::Adjacency;
+pub(crate) const KIND: PageKind = PageKind::Adjacency;
 
 /// SplitMix64.
-pub struct Rng(pub u64);
+pub(crate) struct Rng(pub(crate) u64);
 
 impl Rng {
-    pub fn next(&mut self) -> u64 {
+    pub(crate) fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -20,13 +20,13 @@ impl Rng {
         z ^ (z >> 31)
     }
 
-    pub fn below(&mut self, bound: usize) -> usize {
+    pub(crate) fn below(&mut self, bound: usize) -> usize {
         (self.next() % bound as u64) as usize
     }
 }
 
 /// The bytes of page `reference`: every eighth byte group names the page and its place in it.
-pub fn content(reference: PageRef) -> Vec<u8> {
+pub(crate) fn content(reference: PageRef) -> Vec<u8> {
     let mut bytes = vec![0; reference.len_bytes()];
     let payload = reference.class().payload_bytes();
     for at in (0..payload).step_by(8) {
@@ -39,12 +39,12 @@ pub fn content(reference: PageRef) -> Vec<u8> {
 }
 
 /// What a page holds at byte `at` of its payload.
-pub fn word_of(reference: PageRef, at: usize) -> u64 {
+pub(crate) fn word_of(reference: PageRef, at: usize) -> u64 {
     reference.raw().wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ at as u64
 }
 
 /// Checks first, last and some middle words of a pinned page.
-pub fn check(pin: &PagePin, reference: PageRef) {
+pub(crate) fn check(pin: &PagePin, reference: PageRef) {
     let payload: &[u8] = pin;
     assert_eq!(payload.len(), reference.class().payload_bytes());
     for at in [0, payload.len() / 16 * 8, payload.len() - 8] {
@@ -54,12 +54,12 @@ pub fn check(pin: &PagePin, reference: PageRef) {
 }
 
 /// A file of `count` pages of one class, one behind the other.
-pub fn file_of(class: SizeClass, count: u64) -> (MemoryFile, Vec<PageRef>) {
+pub(crate) fn file_of(class: SizeClass, count: u64) -> (MemoryFile, Vec<PageRef>) {
     mixed_file(&vec![class; count as usize])
 }
 
 /// A file of pages of the given classes, one behind the other.
-pub fn mixed_file(classes: &[SizeClass]) -> (MemoryFile, Vec<PageRef>) {
+pub(crate) fn mixed_file(classes: &[SizeClass]) -> (MemoryFile, Vec<PageRef>) {
     let file = MemoryFile::new("pages");
     let mut unit = 0;
     let mut pages = Vec::new();
@@ -74,21 +74,21 @@ pub fn mixed_file(classes: &[SizeClass]) -> (MemoryFile, Vec<PageRef>) {
 }
 
 /// A cache of `bytes` with `adjust` applied to its configuration.
-pub fn cache_with(bytes: u64, adjust: impl FnOnce(&mut Config)) -> Arc<PageCache> {
+pub(crate) fn cache_with(bytes: u64, adjust: impl FnOnce(&mut Config)) -> Arc<PageCache> {
     let mut config = Config::new(Budget::new(bytes));
     adjust(&mut config);
     PageCache::new(config).unwrap()
 }
 
 /// A cache of `bytes` over `file`.
-pub fn cache_over(bytes: u64, file: impl File + 'static) -> (Arc<PageCache>, FileId) {
+pub(crate) fn cache_over(bytes: u64, file: impl File + 'static) -> (Arc<PageCache>, FileId) {
     let cache = cache_with(bytes, |_| ());
     let id = cache.add_file(Arc::new(file)).unwrap();
     (cache, id)
 }
 
 /// Recounts everything and checks that nothing is pinned and the budget holds.
-pub fn settle_and_check(cache: &PageCache) {
+pub(crate) fn settle_and_check(cache: &PageCache) {
     cache.check().unwrap();
     let stats = cache.stats();
     assert_eq!(stats.pinned_pages, 0, "every pin was given back");
