@@ -217,6 +217,21 @@ const PAIRS: &[(&str, &str, &str)] = &[
         "MATCH (a:A)-[:R|S]->(b) RETURN DISTINCT a.id, b.id",
     ),
     (
+        "Apply",
+        "MATCH (a:A) CALL (a) { MATCH (a)-[:R]->(b) RETURN b.x AS x, count(*) + a.id AS c } RETURN a.id, x, c",
+        "MATCH (a:A)-[:R]->(b) WITH a, b.x AS x, count(*) AS n RETURN a.id, x, n + a.id",
+    ),
+    (
+        "Apply",
+        "MATCH (a:A) CALL (a) { MATCH (a)-[:R]->(b) RETURN count(*) + a.id AS c } RETURN a.id, c",
+        "MATCH (a:A) OPTIONAL MATCH (a)-[:R]->(b) WITH a, count(b) AS n RETURN a.id, n + a.id",
+    ),
+    (
+        "Apply",
+        "MATCH (a:A)-[:R]-() RETURN a, size([(a)-[:S]->(m) | m]) + count(*) AS c",
+        "MATCH (a:A)-[:R]-() WITH a, count(*) AS n OPTIONAL MATCH (a)-[s:S]->() WITH a, n, count(s) AS k RETURN a, n + k AS c",
+    ),
+    (
         "VarExpand",
         "MATCH (a)-[r:R*2..2]->(b:A {id: $s}) RETURN a.id, [q IN r | id(q)]",
         "MATCH (a)-[r:R]->()-[q:R]->(b:A {id: $s}) RETURN a.id, [id(r), id(q)]",
