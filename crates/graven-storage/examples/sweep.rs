@@ -125,6 +125,8 @@ fn cpu_ns() -> u64 {
 /// Working memory of one question.
 struct Question {
     seen: Vec<u8>,
+    /// What the last hop reaches; compared with `seen` at the end.
+    last: Vec<u8>,
     scratch: Vec<u32>,
     up: bool,
 }
@@ -133,20 +135,24 @@ impl Question {
     /// Persons within 1 to 3 steps of `start` over distinct relationships.
     fn ask(&mut self, sides: &[Adjacency; 2], start: NodeId) -> Result<u64> {
         self.seen.fill(0);
+        self.last.fill(0);
         self.seen[start.0 as usize] = 1;
         let mut frontier = vec![start];
         let (mut count, mut triangle) = (0u64, false);
         for hop in 1..=3u8 {
             self.up = !self.up;
-            let Question { seen, scratch, up } = self;
+            let Question {
+                seen,
+                last,
+                scratch,
+                up,
+            } = self;
             for side in sides {
                 let visit = |_, list: &graven_storage::List<'_>| {
                     let neighbours = list.decode(scratch)?;
                     if hop == 3 {
                         for neighbour in neighbours {
-                            let slot = &mut seen[*neighbour as usize];
-                            count += u64::from(*slot == 0);
-                            *slot |= 4;
+                            last[*neighbour as usize] = 1;
                         }
                     } else {
                         for neighbour in neighbours {
@@ -173,7 +179,7 @@ impl Question {
                 frontier = reached.map(|(node, _)| NodeId(node as u64)).collect();
             }
         }
-        Ok(count + u64::from(triangle))
+        Ok(count + reached_last(&self.seen, &self.last) + u64::from(triangle))
     }
 }
 
@@ -205,8 +211,9 @@ impl Plain {
         Ok(plain)
     }
 
-    fn ask(&self, seen: &mut [u8], start: NodeId) -> u64 {
+    fn ask(&self, seen: &mut [u8], last: &mut [u8], start: NodeId) -> u64 {
         seen.fill(0);
+        last.fill(0);
         seen[start.0 as usize] = 1;
         let mut frontier = vec![start.0 as u32];
         let (mut count, mut triangle) = (0u64, false);
@@ -215,17 +222,18 @@ impl Plain {
                 for node in &frontier {
                     let range =
                         offsets[*node as usize] as usize..offsets[*node as usize + 1] as usize;
+                    if hop == 3 {
+                        for neighbour in &neighbours[range] {
+                            last[*neighbour as usize] = 1;
+                        }
+                        continue;
+                    }
                     for neighbour in &neighbours[range] {
                         let slot = &mut seen[*neighbour as usize];
-                        if hop == 3 {
-                            count += u64::from(*slot == 0);
-                            *slot |= 4;
-                        } else {
-                            triangle |= hop == 2 && *slot == 2;
-                            if *slot == 0 {
-                                *slot = hop + 1;
-                                count += 1;
-                            }
+                        triangle |= hop == 2 && *slot == 2;
+                        if *slot == 0 {
+                            *slot = hop + 1;
+                            count += 1;
                         }
                     }
                 }
@@ -236,8 +244,23 @@ impl Plain {
                 .filter(|(_, mark)| hop < 3 && **mark == hop + 1);
             frontier = reached.map(|(node, _)| node as u32).collect();
         }
-        count + u64::from(triangle)
+        count + reached_last(seen, last) + u64::from(triangle)
     }
+}
+
+/// Nodes that only the last hop reached.
+fn reached_last(seen: &[u8], last: &[u8]) -> u64 {
+    let chunks = seen.chunks(128).zip(last.chunks(128));
+    chunks
+        .map(|(seen, last)| {
+            u64::from(
+                seen.iter()
+                    .zip(last)
+                    .map(|(seen, last)| u8::from(*seen == 0) & last)
+                    .sum::<u8>(),
+            )
+        })
+        .sum()
 }
 
 fn main() -> Result<()> {
@@ -301,7 +324,9 @@ fn main() -> Result<()> {
             .map(|[seq, _, _, count]| (seq, count))
             .collect();
     let seen = vec![0; snapshot.node_count() as usize];
+    let last = seen.clone();
     let mut question = Question {
+        last,
         seen,
         scratch: Vec::new(),
         up: false,
@@ -312,7 +337,7 @@ fn main() -> Result<()> {
         let mut sum = 0;
         for [_, person] in &starts {
             let found = index.seek(&PropertyValue::Integer(*person as i64))?;
-            sum += plain.ask(&mut question.seen, found[0]);
+            sum += plain.ask(&mut question.seen, &mut question.last, found[0]);
         }
         let floor = (cpu_ns() - started) as f64 / 1e6 / starts.len() as f64;
         println!("round {round}: {floor:.3} ms CPU over plain arrays ({sum} reached)");
