@@ -160,3 +160,50 @@ fn wrong_order_is_refused() {
     drop(adjacency);
     assert!(writer.finish().is_err(), "a writer was not finished");
 }
+
+/// Goal: eight threads that sweep in both directions through a cache of 1 MiB read what one thread reads.
+#[test]
+fn many_threads_share_a_small_cache() {
+    let pairs: Vec<(u64, u64)> = (0..400_000u64)
+        .map(|at| (at * 2_654_435_761 % 50_000, at * 40_503 % 49_999))
+        .collect();
+    let store = store(50_000, &pairs);
+    let sum = |direction, order| {
+        let adjacency = store.snapshot().adjacency(TypeId(0), direction).unwrap();
+        let (mut sum, mut scratch) = (0u64, Vec::new());
+        let visit = |node: NodeId, list: &graven_storage::List<'_>| {
+            for neighbour in list.decode(&mut scratch)? {
+                sum = sum.wrapping_add(node.0.wrapping_mul(u64::from(*neighbour)));
+            }
+            Ok(ControlFlow::Continue(()))
+        };
+        match order {
+            Sweep::Up => adjacency
+                .sweep((0..50_000).step_by(3).map(NodeId), order, visit)
+                .unwrap(),
+            Sweep::Down => adjacency
+                .sweep((0..16_667).rev().map(|at| NodeId(at * 3)), order, visit)
+                .unwrap(),
+        }
+        sum
+    };
+    let expected = [Direction::Out, Direction::In].map(|direction| sum(direction, Sweep::Up));
+    std::thread::scope(|scope| {
+        for thread in 0..8 {
+            let order = if thread % 2 == 0 {
+                Sweep::Up
+            } else {
+                Sweep::Down
+            };
+            let sum = &sum;
+            scope.spawn(move || {
+                for _ in 0..3 {
+                    assert_eq!(
+                        [Direction::Out, Direction::In].map(|direction| sum(direction, order)),
+                        expected
+                    );
+                }
+            });
+        }
+    });
+}
