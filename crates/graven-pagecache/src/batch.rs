@@ -3,7 +3,8 @@
 //! # How it works
 //! [`PageCache::prefetch`] reserves the words of absent pages, binds them to frames under one lock of the core
 //! and hands all reads to one lane. It never waits for a frame: where none is to be had it stops. Pages read
-//! ahead and not used yet may fill a quarter of the budget; a victim search spares each of them once.
+//! ahead and not used yet may fill a quarter of the budget; a victim search spares each of them once, and those
+//! that nobody came for are counted as ordinary pages after a while.
 //! [`PageCache::fix_many`] keeps such a window in front of the page it pins.
 //!
 //! # Invariants
@@ -23,13 +24,17 @@ use crate::pin::PagePin;
 use crate::slots::{FLAG_AHEAD, PageKey};
 use crate::stats::Event;
 use crate::table::Entry;
-use crate::word;
+use crate::word::{self, state};
+use graven_io::Wait;
 use graven_policy::{Hint, PageId};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 /// Most pages submitted at once.
 const BATCH_PAGES_MAX: usize = 256;
+
+/// So many refusals in a row and pages that were read ahead in vain are forgotten.
+const REFUSALS_FORGIVEN: u32 = 32;
 
 /// A reserved page that waits for a frame.
 struct Wanted {
@@ -75,6 +80,27 @@ impl PageCache {
         Ok(())
     }
 
+    /// Reading ahead was refused: collects what has arrived, and at times counts pages that arrived and were
+    /// never used as ordinary ones, so that a sweep that ended early does not hinder the next for ever. Whether
+    /// it is worth trying again.
+    fn forgive_ahead(&self) -> bool {
+        self.drive_all(Wait::None);
+        if !self.ahead_refused().is_multiple_of(REFUSALS_FORGIVEN) {
+            return false;
+        }
+        let _core = self.core().lock();
+        for slot in 0..self.slots().count() {
+            let bound = self.slots().get(slot);
+            let Some(entry) = bound.entry() else { continue };
+            let has_arrived =
+                word::state_of(entry.word().load(Ordering::Acquire)) == state::ARRIVED;
+            if has_arrived && bound.lower(FLAG_AHEAD) {
+                self.ahead_done((crate::UNIT_BYTES as u64) << bound.place().class());
+            }
+        }
+        true
+    }
+
     /// Submits the absent ones of the first pages; returns how many pages were looked at.
     fn read_ahead(
         &self,
@@ -104,7 +130,7 @@ impl PageCache {
                     break;
                 }
                 let entry = self.tables().entry(id.0, page.unit())?;
-                if !self.ahead_begun(bytes) {
+                if !self.ahead_begun(bytes) && !(self.forgive_ahead() && self.ahead_begun(bytes)) {
                     break;
                 }
                 self.tables().enter(entry);

@@ -81,6 +81,7 @@ pub struct PageCache {
     shortage: Mutex<()>,
     parked: AtomicUsize,
     ahead_bytes: AtomicU64,
+    ahead_refused: AtomicU32,
     published: ArrayQueue<Batch>,
     totals: Totals,
 }
@@ -182,6 +183,7 @@ impl PageCache {
             shortage: Mutex::default(),
             parked: AtomicUsize::new(0),
             ahead_bytes: AtomicU64::new(0),
+            ahead_refused: AtomicU32::new(0),
             published: ArrayQueue::new(PUBLISHED_MAX),
             totals: Totals::default(),
         });
@@ -399,6 +401,11 @@ impl PageCache {
         self.ahead_bytes
             .fetch_update(Ordering::AcqRel, Ordering::Relaxed, add)
             .is_ok()
+    }
+
+    /// How often reading ahead was refused in a row, this time included.
+    pub(crate) fn ahead_refused(&self) -> u32 {
+        self.ahead_refused.fetch_add(1, Ordering::Relaxed) + 1
     }
 
     pub(crate) fn ahead_done(&self, bytes: u64) {

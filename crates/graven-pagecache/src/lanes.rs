@@ -82,7 +82,6 @@ impl FileState {
         let free = (0..LANES)
             .map(|step| (own + step) % LANES)
             .find_map(|index| {
-                // A lane with a queue costs a ring and descriptors: open another only when all open ones are busy.
                 let lane = &self.lanes[index];
                 lane.state.try_lock().map(|state| (index, state))
             });
@@ -203,7 +202,14 @@ impl PageCache {
     ) -> Result<usize> {
         let lane = &file.lanes[usize::from(index)];
         let mut failed = Vec::new();
-        let mut guard = lane.state.lock();
+        let mut guard = match wait {
+            // Whoever has the lane delivers.
+            Wait::None => match lane.state.try_lock() {
+                Some(guard) => guard,
+                None => return Ok(0),
+            },
+            Wait::AtLeast(_) => lane.state.lock(),
+        };
         if is_done() {
             return Ok(0);
         }

@@ -146,7 +146,12 @@ impl PageCache {
 
     /// Drops every page that is not in use; returns how many those were. Memory stays with the cache.
     pub fn drop_all(&self) -> u64 {
-        while self.drive_all(Wait::AtLeast(1)) {}
+        // Reads under way first; others may go on submitting, so not for ever.
+        for _ in 0..256 {
+            if !self.drive_all(Wait::AtLeast(1)) {
+                break;
+            }
+        }
         let mut core = self.core().lock();
         let slots = 0..core.slots().count();
         slots

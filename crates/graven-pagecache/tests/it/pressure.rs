@@ -131,3 +131,24 @@ fn a_last_frame_for_everybody() {
     }
     settle_and_check(&cache);
 }
+
+/// Goal: sweeps that end early leave pages read ahead behind; the next sweeps can read ahead again.
+#[test]
+fn abandoned_prefetches_do_not_hinder_for_ever() {
+    let (file, pages) = file_of(SizeClass::KIB_64, 200);
+    let (cache, id) = cache_over(2 << 20, file);
+    assert!(cache.prefetch(id, &pages[..8], KIND) >= 7);
+    assert_eq!(
+        cache.prefetch(id, &pages[100..108], KIND),
+        0,
+        "a quarter of the budget is under way"
+    );
+    let ahead = (0..40)
+        .map(|_| cache.prefetch(id, &pages[100..108], KIND))
+        .max();
+    assert!(ahead >= Some(7), "forgiven: {ahead:?}");
+    for page in &pages {
+        check(&cache.pin(id, *page, KIND).unwrap(), *page);
+    }
+    settle_and_check(&cache);
+}
