@@ -127,6 +127,27 @@ impl Ids {
         self.bytes
     }
 
+    /// Number of spaces.
+    pub(crate) fn spaces(&self) -> usize {
+        self.spaces.len()
+    }
+
+    /// Gives every id away, space by space in no particular order.
+    pub(crate) fn drain<E>(
+        self,
+        mut take: impl FnMut(usize, Id<'_>, u32) -> Result<(), E>,
+    ) -> Result<(), E> {
+        for (space, ids) in self.spaces.into_iter().enumerate() {
+            for (id, ordinal) in ids.numbers {
+                take(space, Id::Number(id), ordinal)?;
+            }
+            for (id, ordinal) in ids.texts {
+                take(space, Id::Text(&id), ordinal)?;
+            }
+        }
+        Ok(())
+    }
+
     /// Whether every id of the space is a number.
     pub(crate) fn is_numeric(&self, space: usize) -> bool {
         self.spaces[space].texts.is_empty()

@@ -86,9 +86,9 @@ pub fn import(
     let mut meter = Meter::new(progress);
     let scanned = scan::Scan::new(&plan, options, scratch, &mut meter)?.run()?;
     let staged = &scanned.staged;
-    let uniqueness = store::uniqueness(&plan, staged, &scanned.ids)?;
+    let uniqueness = store::uniqueness(&plan, &scanned)?;
     let text_spaces: Vec<bool> = (0..plan.spaces.len())
-        .map(|s| plan.spaces[s].ids == plan::IdKind::Infer && !scanned.ids.is_numeric(s))
+        .map(|s| plan.spaces[s].ids == plan::IdKind::Infer && !scanned.is_numeric(s))
         .collect();
     drop(scanned.ids);
     let order = order::order(

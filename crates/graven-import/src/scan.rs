@@ -3,10 +3,11 @@
 //! # How it works
 //! Node tables first; references in their rows wait in a spool, because the table referred to may
 //! come later. Then those references, the relationship tables and the list tables are resolved
-//! against the ids. A row is taken whole or not at all: everything that can be wrong with it is
+//! against the ids; when the ids do not fit in memory, through `partitions`. A row is taken whole or not at all: everything that can be wrong with it is
 //! checked before anything of it is kept.
 
 mod nodes;
+mod partitions;
 mod relationships;
 
 use std::sync::Arc;
@@ -22,6 +23,7 @@ use crate::rows::{Rows, total_bytes};
 use crate::scratch::Scratch;
 use crate::spool::Spool;
 use crate::staged::Staged;
+use partitions::{IdFacts, Partitions};
 
 const ROWS_PER_REPORT: u64 = 4096;
 
@@ -72,6 +74,12 @@ pub(crate) struct Scan<'a, 's> {
     bytes: ByteCount,
     bad: BadRows,
     ids: Ids,
+    /// Bytes that `ids` may take.
+    ids_bytes: u64,
+    /// In use instead of `ids` once those did not fit.
+    partitions: Option<Partitions>,
+    facts: Option<IdFacts>,
+    node_bytes: u64,
     staged: Staged,
     /// Relationships per node, by ordinal.
     degrees: Vec<u32>,
@@ -89,11 +97,30 @@ pub(crate) struct Scan<'a, 's> {
 pub(crate) struct Scanned {
     pub(crate) staged: Staged,
     pub(crate) ids: Ids,
+    /// Known of the ids when they are no longer in `ids`.
+    facts: Option<IdFacts>,
     pub(crate) degrees: Vec<u32>,
     /// Nodes created by reference, by space.
     pub(crate) created: Vec<u64>,
     pub(crate) skipped_rows: u64,
     pub(crate) input_bytes: u64,
+}
+
+impl Scanned {
+    /// Whether every id of the space is a number.
+    pub(crate) fn is_numeric(&self, space: usize) -> bool {
+        self.facts
+            .as_ref()
+            .map_or_else(|| self.ids.is_numeric(space), |f| !f.has_text[space])
+    }
+
+    /// Whether some id occurs in both spaces.
+    pub(crate) fn overlap(&self, a: usize, b: usize) -> bool {
+        self.facts.as_ref().map_or_else(
+            || self.ids.overlap(a, b),
+            |f| f.overlaps.contains(&(a.min(b), a.max(b))),
+        )
+    }
 }
 
 impl<'a, 's> Scan<'a, 's> {
@@ -116,6 +143,10 @@ impl<'a, 's> Scan<'a, 's> {
             bytes: ByteCount::default(),
             bad: BadRows::new(options.skip_bad_rows.as_deref())?,
             ids: Ids::new(plan.spaces.len()),
+            ids_bytes: options.memory * 3 / 8,
+            partitions: None,
+            facts: None,
+            node_bytes: 0,
             staged,
             degrees: Vec::new(),
             created_sets,
@@ -134,6 +165,7 @@ impl<'a, 's> Scan<'a, 's> {
         let node_bytes = all(&mut plan.nodes.iter().map(|t| &t.table));
         let other_bytes = all(&mut plan.relationships.iter().map(|t| &t.table))
             + all(&mut plan.lists.iter().map(|t| &t.table));
+        self.node_bytes = node_bytes;
         self.meter.phase("reading nodes", node_bytes, Unit::Bytes)?;
         for number in 0..plan.nodes.len() {
             self.node_table(number)?;
@@ -145,16 +177,18 @@ impl<'a, 's> Scan<'a, 's> {
             Unit::Bytes,
         )?;
         self.resolve_references()?;
-        for table in &plan.relationships {
-            self.relationship_table(table)?;
+        for number in 0..plan.relationships.len() {
+            self.relationship_table(number)?;
         }
-        for table in &plan.lists {
-            self.list_table(table)?;
+        for number in 0..plan.lists.len() {
+            self.list_table(number)?;
         }
+        self.resolve_partitions()?;
         self.staged.close_run()?;
         Ok(Scanned {
             staged: self.staged,
             ids: self.ids,
+            facts: self.facts,
             degrees: self.degrees,
             created: self.created,
             skipped_rows: self.bad.finish()?,

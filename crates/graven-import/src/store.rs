@@ -10,13 +10,12 @@ use graven_storage::{
 };
 
 use crate::error::ImportError;
-use crate::ids::Ids;
 use crate::plan::Plan;
 use crate::prepare::{IndexEntry, Job, Source, run};
 use crate::progress::{Meter, Unit};
 use crate::report::NamedCount;
+use crate::scan::Scanned;
 use crate::sort::Sorted;
-use crate::staged::Staged;
 use crate::value::{decode, take_varint};
 
 const ENTRIES_PER_REPORT: u64 = 1 << 15;
@@ -253,11 +252,8 @@ impl Output<'_, '_, '_> {
 }
 
 /// Which indexes hold every value once: those whose label takes its ids from spaces that share none.
-pub(crate) fn uniqueness(
-    plan: &Plan,
-    staged: &Staged,
-    ids: &Ids,
-) -> Result<Vec<Uniqueness>, ImportError> {
+pub(crate) fn uniqueness(plan: &Plan, scanned: &Scanned) -> Result<Vec<Uniqueness>, ImportError> {
+    let staged = &scanned.staged;
     let mut spaces: BTreeMap<usize, BTreeSet<usize>> = BTreeMap::new();
     let mut runs = staged.label_runs.reader();
     let (mut from, mut at) = (0, 0);
@@ -291,7 +287,7 @@ pub(crate) fn uniqueness(
             && all
                 .iter()
                 .enumerate()
-                .all(|(i, a)| all[..i].iter().all(|b| !ids.overlap(*a, *b)))
+                .all(|(i, a)| all[..i].iter().all(|b| !scanned.overlap(*a, *b)))
     };
     Ok(plan
         .indexes

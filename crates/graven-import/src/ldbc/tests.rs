@@ -24,12 +24,21 @@ fn data(set: &str) -> Option<PathBuf> {
 }
 
 fn scan(path: &std::path::Path) -> (crate::plan::Plan, Scanned) {
+    scan_within(path, ImportOptions::default().memory)
+}
+
+/// Scans with `memory` for everything, however little.
+fn scan_within(path: &std::path::Path, memory: u64) -> (crate::plan::Plan, Scanned) {
     let plan = super::plan(path).unwrap();
+    let options = ImportOptions {
+        memory,
+        ..ImportOptions::default()
+    };
     let dir = tempfile::tempdir().unwrap();
     let scratch: Arc<Scratch> = Scratch::create(dir.path().join("s"), 1 << 30).unwrap();
     let mut sink = |_: crate::Progress<'_>| std::ops::ControlFlow::Continue(());
     let mut meter = Meter::new(&mut sink);
-    let scan = Scan::new(&plan, &ImportOptions::default(), &scratch, &mut meter).unwrap();
+    let scan = Scan::new(&plan, &options, &scratch, &mut meter).unwrap();
     let scanned = scan.run().unwrap();
     (plan, scanned)
 }
@@ -217,4 +226,72 @@ fn several_data_sets_and_none_are_errors() {
     let empty = tempfile::tempdir().unwrap();
     let error = super::plan(empty.path()).unwrap_err().to_string();
     assert!(error.contains("no table"), "{error}");
+}
+
+/// Relationships per type as (start, end, properties), sorted.
+fn relationships(scanned: &Scanned) -> Vec<Vec<(u64, u64, Vec<u8>)>> {
+    let all = scanned.staged.relationships.iter().map(|spool| {
+        let mut reader = spool.reader();
+        let mut rows = Vec::new();
+        while let Some((start, end, properties)) = reader.next().unwrap() {
+            rows.push((start, end, properties.to_vec()));
+        }
+        rows.sort();
+        rows
+    });
+    all.collect()
+}
+
+#[test]
+fn ids_that_do_not_fit_in_memory_resolve_alike() {
+    let Some(folder) = data("ldbc-snb-tiny") else {
+        return;
+    };
+    let (_, resident) = scan(&folder);
+    for memory in [1 << 20, 1_000] {
+        let (plan, partitioned) = scan_within(&folder, memory);
+        assert!(
+            relationships(&resident) == relationships(&partitioned),
+            "{memory}"
+        );
+        assert!(resident.degrees == partitioned.degrees);
+        let spaces = plan.spaces.len();
+        for (a, b) in (0..spaces).flat_map(|a| (0..a).map(move |b| (a, b))) {
+            assert_eq!(resident.overlap(a, b), partitioned.overlap(a, b), "{a} {b}");
+        }
+        let elements = |s: &Scanned| s.staged.columns.iter().map(|c| c.elements.records()).sum();
+        let (all, found): (u64, u64) = (elements(&resident), elements(&partitioned));
+        assert_eq!(all, found);
+    }
+}
+
+#[test]
+fn nodes_are_created_by_reference_in_partitions_too() {
+    // Persons and their cities exist only by reference; the id 3 is a person and a city.
+    let dir = tempfile::tempdir().unwrap();
+    let mut tags = String::from("id|name|url|hasType\n");
+    for i in 0..2_000 {
+        tags += &format!("{i}|t{i}|u|{}\n", i % 7 + 5_000);
+    }
+    std::fs::write(dir.path().join("tag.csv"), tags).unwrap();
+    let mut interests = String::from("Person.id|Tag.id\n");
+    for i in 0..3_000 {
+        interests += &format!("{}|{}\n", i % 500 + 10, i % 2_000);
+    }
+    std::fs::write(dir.path().join("person_hasInterest_tag.csv"), interests).unwrap();
+    let (_, resident) = scan(dir.path());
+    let (plan, partitioned) = scan_within(dir.path(), 1_000);
+    assert_eq!(resident.created, partitioned.created);
+    assert_eq!(resident.created.iter().sum::<u64>(), 500 + 7);
+    let sorted = |scanned: &Scanned| {
+        let mut degrees = scanned.degrees.clone();
+        degrees.sort_unstable();
+        degrees
+    };
+    assert!(sorted(&resident) == sorted(&partitioned));
+    let space = |name: &str| plan.spaces.iter().position(|s| s.name == name).unwrap();
+    let (tag, person) = (space("Tag"), space("Person"));
+    assert!(resident.overlap(tag, person) && partitioned.overlap(tag, person));
+    let class = space("TagClass");
+    assert!(!resident.overlap(class, person) && !partitioned.overlap(class, person));
 }

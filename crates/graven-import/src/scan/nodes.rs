@@ -1,8 +1,9 @@
 //! Reads node tables and resolves the references in their rows.
 
+use super::partitions::{Partitions, Place, TableList, Then};
 use super::{Fault, Refused, Scan};
 use crate::error::{ImportError, RowError, shown};
-use crate::ids::Id;
+use crate::ids::{Id, Ids};
 use crate::plan::{NodeColumn, NodeTable, ReferenceEnd};
 use crate::rows::Rows;
 use crate::spool::Spool;
@@ -114,8 +115,14 @@ impl Scan<'_, '_> {
         if let (Some(space), Some(column)) = (table.space, row.id_column) {
             let id = Id::parse(rows.field(column), self.plan.spaces[space].ids)
                 .map_err(|e| Fault::at(column, rows, e))?;
-            let next = self.staged.nodes as u32;
-            if !self.ids.insert(space, id, next) {
+            let place = Place {
+                list: TableList::Nodes,
+                table: number,
+                file,
+                column,
+                line: rows.row_line(),
+            };
+            if !self.insert_id(space, id, place)? {
                 let reason = format!(
                     "the id occurs twice among the nodes of '{}': ids must be unique there",
                     self.plan.spaces[space].name
@@ -142,13 +149,32 @@ impl Scan<'_, '_> {
         Ok(())
     }
 
+    /// Remembers the id of the next node; false if it is known to be there already.
+    fn insert_id(&mut self, space: usize, id: Id<'_>, place: Place) -> Result<bool, ImportError> {
+        let next = self.staged.nodes as u32;
+        if self.partitions.is_none() && self.ids.bytes() > self.ids_bytes {
+            let ids = std::mem::replace(&mut self.ids, Ids::new(self.plan.spaces.len()));
+            // As many ids again per byte of input as so far, and half as many for good measure.
+            let read = self.bytes.get().clamp(1, self.node_bytes.max(1));
+            let expected = ids.bytes() as f64 * (self.node_bytes as f64 / read as f64) * 1.5;
+            let scratch = self.staged.scratch();
+            let partitions = Partitions::new(ids, expected as u64, self.ids_bytes / 2, scratch)?;
+            self.partitions = Some(partitions);
+        }
+        match &mut self.partitions {
+            Some(partitions) => partitions.insert(space, id, next, place).map(|()| true),
+            None => Ok(self.ids.insert(space, id, next)),
+        }
+    }
+
     /// Turns the references of node rows into relationships.
     pub(super) fn resolve_references(&mut self) -> Result<(), ImportError> {
         let empty = Spool::new(self.staged.scratch());
         let references = std::mem::replace(&mut self.references, empty);
         let mut reader = references.reader();
         while let Some((ordinal, line, mut bytes)) = reader.next()? {
-            let table = &self.plan.nodes[take_varint(&mut bytes) as usize];
+            let table_number = take_varint(&mut bytes) as usize;
+            let table = &self.plan.nodes[table_number];
             let file = take_varint(&mut bytes) as usize;
             let column = take_varint(&mut bytes) as usize;
             let NodeColumn::Reference {
@@ -159,12 +185,28 @@ impl Scan<'_, '_> {
             else {
                 continue;
             };
-            let id = Id::parse(bytes, self.plan.spaces[*space].ids);
-            let other = match id {
-                Ok(id) => self.resolve(*space, id)?,
-                Err(_) => None,
+            let Ok(id) = Id::parse(bytes, self.plan.spaces[*space].ids) else {
+                continue;
             };
-            let Some(other) = other else {
+            if let Some(partitions) = &mut self.partitions {
+                let table = table_number;
+                let place = Place {
+                    list: TableList::Nodes,
+                    table,
+                    file,
+                    column,
+                    line,
+                };
+                let is_start = *end == ReferenceEnd::End;
+                let then = Then::Other {
+                    rel_type: *rel_type,
+                    ordinal,
+                    is_start,
+                };
+                partitions.wait(0, *space, id, place, then, &[])?;
+                continue;
+            }
+            let Some(other) = self.resolve(*space, id)? else {
                 self.bad.take(RowError {
                     file: table.table.files[file].clone(),
                     line,

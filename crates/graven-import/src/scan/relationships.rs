@@ -1,6 +1,7 @@
 //! Reads relationship tables and tables of list elements.
 
 use super::nodes::unknown_id;
+use super::partitions::{Place, TableList, Then};
 use super::{Fault, Refused, Scan};
 use crate::error::ImportError;
 use crate::ids::Id;
@@ -9,18 +10,18 @@ use crate::rows::Rows;
 use crate::value::{put_text, put_varint};
 
 impl Scan<'_, '_> {
-    pub(super) fn relationship_table(
-        &mut self,
-        table: &RelationshipTable,
-    ) -> Result<(), ImportError> {
+    pub(super) fn relationship_table(&mut self, number: usize) -> Result<(), ImportError> {
+        let plan = self.plan;
+        let table = &plan.relationships[number];
         let mut properties = Vec::new();
-        self.each_row(&table.table, |scan, _, rows| {
-            scan.relationship_row(table, rows, &mut properties)
+        self.each_row(&table.table, |scan, file, rows| {
+            scan.relationship_row((number, file), table, rows, &mut properties)
         })
     }
 
     fn relationship_row(
         &mut self,
+        (number, file): (usize, usize),
         table: &RelationshipTable,
         rows: &Rows,
         properties: &mut Vec<u8>,
@@ -72,6 +73,23 @@ impl Scan<'_, '_> {
             std::mem::swap(&mut start, &mut end);
             std::mem::swap(&mut start_space, &mut end_space);
         }
+        if let Some(partitions) = &mut self.partitions {
+            let place = Place {
+                list: TableList::Relationships,
+                table: number,
+                file,
+                column: start.0,
+                line: rows.row_line(),
+            };
+            let (end_column, end) = end;
+            let then = Then::Start {
+                rel_type,
+                end_space,
+                end_column,
+                end,
+            };
+            return Ok(partitions.wait(0, start_space, start.1, place, then, properties)?);
+        }
         let start = self.end_of_row(rows, start_space, start)?;
         let end = self.end_of_row(rows, end_space, end)?;
         Ok(self.keep_relationship(rel_type, start, end, properties)?)
@@ -102,20 +120,36 @@ impl Scan<'_, '_> {
         self.staged.relationships[rel_type].push(start, end, properties)
     }
 
-    pub(super) fn list_table(&mut self, table: &ListTable) -> Result<(), ImportError> {
+    pub(super) fn list_table(&mut self, number_of_table: usize) -> Result<(), ImportError> {
+        let plan = self.plan;
+        let table: &ListTable = &plan.lists[number_of_table];
         let kind = self.plan.spaces[table.space].ids;
         let mut element = Vec::new();
         let mut number = 0;
-        self.each_row(&table.table, |scan, _, rows| {
+        self.each_row(&table.table, |scan, file, rows| {
             let (column, value) = (table.id_column, rows.field(table.value_column));
             let id = Id::parse(rows.field(column), kind).map_err(|e| Fault::at(column, rows, e))?;
             if std::str::from_utf8(value).is_err() {
                 return Err(Fault::at(table.value_column, rows, "is not UTF-8".into()).into());
             }
-            let ordinal = scan.end_of_row(rows, table.space, (column, id))?;
             element.clear();
             put_text(&mut element, value);
             number += 1;
+            if let Some(partitions) = &mut scan.partitions {
+                let place = Place {
+                    list: TableList::Lists,
+                    table: number_of_table,
+                    file,
+                    column,
+                    line: rows.row_line(),
+                };
+                let then = Then::Element {
+                    key: table.key,
+                    number,
+                };
+                return Ok(partitions.wait(0, table.space, id, place, then, &element)?);
+            }
+            let ordinal = scan.end_of_row(rows, table.space, (column, id))?;
             Ok(scan.staged.columns[table.key]
                 .elements
                 .push(ordinal, number, &element)?)

@@ -237,3 +237,38 @@ fn a_missing_file_is_named() {
     assert!(matches!(error, ImportError::Io { .. }), "{error}");
     assert!(error.to_string().contains("absent.csv"), "{error}");
 }
+
+#[test]
+fn bad_rows_are_named_when_ids_do_not_fit_in_memory() {
+    // 150,000 ids take more than the share of 8 MiB that is theirs.
+    let mut nodes = String::from("id:ID\n");
+    for i in 0..150_000 {
+        nodes += &format!("n{}\n", i * 7);
+    }
+    let options = ImportOptions {
+        memory: ImportOptions::MEMORY_MIN,
+        ..ImportOptions::default()
+    };
+    let good = case(&nodes, ":START_ID|:END_ID\nn7|n14\nn1049993|n0\n");
+    let report = run(&good.target(), &good.source(), &options).unwrap();
+    assert_eq!((report.nodes, report.relationships), (150_000, 2));
+    let graph = open(&good.target());
+    let last = find(&graph, "P", "id", &PropertyValue::from("n1049993")).unwrap();
+    let zero = find(&graph, "P", "id", &PropertyValue::from("n0")).unwrap();
+    let found = neighbours(&graph, last, "KNOWS", Direction::Out, "");
+    assert_eq!(found, [(zero, PropertyValue::Null)]);
+
+    let unresolved = case(&nodes, ":START_ID|:END_ID\nn7|n14\nn0|n5\n");
+    let error = run(&unresolved.target(), &unresolved.source(), &options).unwrap_err();
+    let error = error.to_string();
+    for part in ["rels.csv, line 3", ":END_ID", "'n5'", "no node"] {
+        assert!(error.contains(part), "{error}");
+    }
+    let twice = case(&format!("{nodes}n21\n"), ":START_ID|:END_ID\nn7|n14\n");
+    let error = run(&twice.target(), &twice.source(), &options)
+        .unwrap_err()
+        .to_string();
+    for part in ["nodes.csv, line 150002", "'n21'", "occurs twice"] {
+        assert!(error.contains(part), "{error}");
+    }
+}
