@@ -147,7 +147,13 @@ impl Question {
                 scratch,
                 up,
             } = self;
-            for side in sides {
+            // Back and forth over both directions as over one file: what was read last is used first.
+            let turned = if *up {
+                [&sides[0], &sides[1]]
+            } else {
+                [&sides[1], &sides[0]]
+            };
+            for side in turned {
                 let visit = |_, list: &graven_storage::List<'_>| {
                     let neighbours = list.decode(scratch)?;
                     if hop == 3 {
