@@ -4,7 +4,6 @@
 //! Comparisons and arithmetic over tight integer and float columns run as plain loops; every other
 //! combination goes through the scalar operations of [`crate::value`], row by row.
 
-use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::sync::Arc;
 
@@ -402,8 +401,8 @@ fn case(
 }
 
 /// The value as a list; null gives `None`.
-pub(super) fn as_list<'a>(value: &'a Cow<'_, Value>) -> Result<Option<&'a [Value]>> {
-    match &**value {
+pub(super) fn as_list(value: &Value) -> Result<Option<&[Value]>> {
+    match value {
         Value::Null => Ok(None),
         Value::List(items) => Ok(Some(items)),
         other => Err(ExecError::Type {

@@ -103,7 +103,7 @@ impl TrailExpand {
                 return Ok(true);
             };
             steps = steps.wrapping_add(1);
-            if steps % 1024 == 0 {
+            if steps.is_multiple_of(1024) {
                 rt.check_cancelled()?;
             }
             if self.columns.into && wanted != Some(end) {

@@ -296,7 +296,8 @@ fn one_aggregate(members: &[Row], call: &AggregateCall, model: &Model) -> Value 
     let mut values: Vec<Value> = Vec::new();
     for row in members {
         let value = eval(argument, row, model);
-        if !value.is_null() && !(call.distinct && values.contains(&value)) {
+        let repeated = call.distinct && values.contains(&value);
+        if !(value.is_null() || repeated) {
             values.push(value);
         }
     }
