@@ -72,12 +72,11 @@ impl Builder {
                 Role::Label => NodeColumn::Labels(self.format.array_delimiter),
                 Role::Id { ids } if space.is_none() => {
                     let key = field.name.as_deref().map(|n| self.plan.keys.intern(n));
-                    let id_space = self.id_space(field.space.as_deref(), key, ids);
-                    space = Some(id_space);
-                    if let Some(key) = self.plan.spaces[id_space].key {
+                    space = Some(self.id_space(field.space.as_deref(), ids));
+                    if let Some(key) = key {
                         labels.iter().for_each(|label| self.plan.index(*label, key));
                     }
-                    NodeColumn::Id
+                    NodeColumn::Id { key }
                 }
                 Role::Id { .. } => return Err(wrong("is a second id: keep one :ID column")),
                 Role::Property { kind } => {
@@ -219,20 +218,15 @@ impl Builder {
     }
 
     /// The space of an `:ID` column.
-    fn id_space(&mut self, name: Option<&str>, key: Option<usize>, ids: Option<IdKind>) -> SpaceId {
+    fn id_space(&mut self, name: Option<&str>, ids: Option<IdKind>) -> SpaceId {
         let name = name.unwrap_or("");
         if let Some(space) = self.plan.spaces.iter().position(|s| s.name == name) {
-            if self.plan.spaces[space].key == key {
-                return space;
-            }
-            // The same space under another property name: a space of its own would split the ids,
-            // so the property name of the first table stands.
             return space;
         }
         let ids = ids.unwrap_or(IdKind::Infer);
         self.plan.spaces.push(Space {
             name: name.to_owned(),
-            key,
+            key: None,
             ids,
             created: None,
         });

@@ -97,7 +97,9 @@ impl Builder {
 
     fn node_column(&mut self, label: &str, name: &str) -> NodeColumn {
         match node_column(label, name) {
-            Meaning::Id => NodeColumn::Id,
+            Meaning::Id => NodeColumn::Id {
+                key: Some(self.plan.keys.intern("id")),
+            },
             Meaning::SubLabel => {
                 let subs = columns::sub_labels(label).iter();
                 NodeColumn::OneLabel(subs.map(|l| self.plan.labels.intern(l)).collect())

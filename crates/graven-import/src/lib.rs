@@ -4,7 +4,7 @@
 //! ```text
 //! ImportSource --(ldbc | headers)--> Plan of tables --(scan)--> spools --(sort)--> StoreWriter
 //! ```
-//! 1. A *front* turns a folder or a list of files into a [`plan::Plan`]: which file holds which
+//! 1. A *front* turns a folder or a list of files into a `plan::Plan`: which file holds which
 //!    nodes or relationships and what every column means. `ldbc` knows the layouts of the LDBC
 //!    social network, `headers` knows Neo4j's header convention. Nothing later differs by front.
 //! 2. `scan` reads the node tables, gives every node an *ordinal* (its number in file order) and
@@ -16,7 +16,9 @@
 //!
 //! # Invariants
 //! - IM-1 The target appears under its name only complete and synced (`target`).
-//! - IM-2 The same input and options give the same bytes, whatever memory and threads.
+//! - IM-2 The same input gives the same graph with the same ids, whatever the threads and the memory;
+//!   only nodes made by reference may be numbered differently among nodes of equal degree when the
+//!   ids do not fit in memory.
 //! - IM-3 What does not fit in `memory` goes to sorted runs in a scratch folder beside the target,
 //!   which is removed when the import ends, however it ends; one left by a killed process is
 //!   removed by the next import and named in its report.

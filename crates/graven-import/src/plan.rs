@@ -54,7 +54,7 @@ pub(crate) enum IdKind {
 #[derive(Debug, Clone)]
 pub(crate) struct Space {
     pub(crate) name: String,
-    /// Property that keeps the id, as a number of `Plan::keys`.
+    /// Property that keeps the id of created nodes, as a number of `Plan::keys`.
     pub(crate) key: Option<usize>,
     pub(crate) ids: IdKind,
     /// Labels (numbers of `Plan::labels`) of nodes that only references name; `None` if an
@@ -97,7 +97,10 @@ pub(crate) struct NodeTable {
 #[derive(Debug, Clone)]
 pub(crate) enum NodeColumn {
     Ignore,
-    Id,
+    /// The node's id; with a key it is a property too.
+    Id {
+        key: Option<usize>,
+    },
     /// Further labels, separated by the byte.
     Labels(u8),
     /// One of these labels (numbers of `Plan::labels`), in upper or lower case.

@@ -176,8 +176,8 @@ struct OriginWalk<'a> {
 impl<'a> OriginWalk<'a> {
     fn new(source: &'a Source<'_>, key: usize) -> Self {
         let is_text = |origin: &Origin| {
-            let space = source.plan.spaces.get(origin.space);
-            space.is_some_and(|s| s.key == Some(key) && source.text_spaces[origin.space])
+            let is_text = source.text_spaces.get(origin.space);
+            origin.key == Some(key) && is_text.is_some_and(|t| *t)
         };
         let origins = &source.staged.origins[..];
         Self {

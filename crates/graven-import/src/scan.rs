@@ -242,7 +242,7 @@ impl<'a, 's> Scan<'a, 's> {
         };
         if self.created_origin != Some(space) {
             self.created_origin = Some(space);
-            self.staged.origin(space);
+            self.staged.origin(space, self.plan.spaces[space].key);
         }
         let ordinal = self.staged.node(label_set)?;
         self.ids.insert(space, id, ordinal);

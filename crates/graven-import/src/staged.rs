@@ -21,6 +21,8 @@ pub(crate) struct StagedColumn {
 pub(crate) struct Origin {
     pub(crate) first: u64,
     pub(crate) space: usize,
+    /// Property that keeps the id.
+    pub(crate) key: Option<usize>,
 }
 
 /// What was read.
@@ -115,11 +117,12 @@ impl Staged {
         &self.scratch
     }
 
-    /// Says that the nodes from here on belong to `space`.
-    pub(crate) fn origin(&mut self, space: usize) {
+    /// Says that the nodes from here on belong to `space` and keep their id under `key`.
+    pub(crate) fn origin(&mut self, space: usize, key: Option<usize>) {
         self.origins.push(Origin {
             first: self.nodes,
             space,
+            key,
         });
     }
 }

@@ -254,7 +254,7 @@ impl Output<'_, '_, '_> {
 /// Which indexes hold every value once: those whose label takes its ids from spaces that share none.
 pub(crate) fn uniqueness(plan: &Plan, scanned: &Scanned) -> Result<Vec<Uniqueness>, ImportError> {
     let staged = &scanned.staged;
-    let mut spaces: BTreeMap<usize, BTreeSet<usize>> = BTreeMap::new();
+    let mut spaces: BTreeMap<usize, BTreeSet<(usize, Option<usize>)>> = BTreeMap::new();
     let mut runs = staged.label_runs.reader();
     let (mut from, mut at) = (0, 0);
     while let Some((set, count, _)) = runs.next()? {
@@ -265,7 +265,8 @@ pub(crate) fn uniqueness(plan: &Plan, scanned: &Scanned) -> Result<Vec<Uniquenes
         }
         let mut within = at;
         loop {
-            let space = staged.origins.get(within).map_or(usize::MAX, |o| o.space);
+            let origin = staged.origins.get(within);
+            let space = origin.map_or((usize::MAX, None), |o| (o.space, o.key));
             for label in &staged.label_sets[set as usize] {
                 spaces.entry(*label).or_default().insert(space);
             }
@@ -277,17 +278,14 @@ pub(crate) fn uniqueness(plan: &Plan, scanned: &Scanned) -> Result<Vec<Uniquenes
         from = to;
     }
     let is_unique = |label: usize, key: usize| {
-        let all: Vec<usize> = spaces.get(&label).into_iter().flatten().copied().collect();
-        let keyed = all.iter().all(|s| {
-            plan.spaces
-                .get(*s)
-                .is_some_and(|space| space.key == Some(key))
-        });
-        keyed
-            && all
-                .iter()
-                .enumerate()
-                .all(|(i, a)| all[..i].iter().all(|b| !scanned.overlap(*a, *b)))
+        let all: Vec<(usize, Option<usize>)> =
+            spaces.get(&label).into_iter().flatten().copied().collect();
+        let keyed = all
+            .iter()
+            .all(|(space, k)| *space != usize::MAX && *k == Some(key));
+        let apart =
+            |(i, a): (usize, &(usize, _))| all[..i].iter().all(|b| !scanned.overlap(a.0, b.0));
+        keyed && all.iter().enumerate().all(apart)
     };
     Ok(plan
         .indexes

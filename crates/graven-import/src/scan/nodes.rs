@@ -26,11 +26,11 @@ impl Scan<'_, '_> {
     pub(super) fn node_table(&mut self, number: usize) -> Result<(), ImportError> {
         let plan = self.plan;
         let table = &plan.nodes[number];
-        if let Some(space) = table.space {
-            self.staged.origin(space);
-        } else {
-            self.staged.origin(usize::MAX);
-        }
+        let key = table.columns.iter().find_map(|column| match column {
+            NodeColumn::Id { key } => *key,
+            _ => None,
+        });
+        self.staged.origin(table.space.unwrap_or(usize::MAX), key);
         let fixed_set = self.staged.label_set(&table.labels);
         let mut row = Row::default();
         self.each_row(&table.table, |scan, file, rows| {
@@ -56,14 +56,14 @@ impl Scan<'_, '_> {
             let field = rows.field(i);
             match column {
                 NodeColumn::Ignore => {}
-                NodeColumn::Id => {
+                NodeColumn::Id { key } => {
                     let Some(space) = table.space else { continue };
                     let kind = self.plan.spaces[space].ids;
                     let id = Id::parse(field, kind).map_err(|e| Fault::at(i, rows, e))?;
                     row.id_column = Some(i);
-                    if let Some(key) = self.plan.spaces[space].key {
+                    if let Some(key) = key {
                         id.encode(&mut row.values);
-                        row.ends.push((key, row.values.len()));
+                        row.ends.push((*key, row.values.len()));
                     }
                 }
                 _ if field.is_empty() => {}

@@ -230,6 +230,32 @@ fn bad_rows_are_skipped_and_reported() {
 }
 
 #[test]
+fn tables_of_one_space_keep_their_own_id_names() {
+    let dir = tempfile::tempdir().unwrap();
+    let (a, b, r) = (
+        dir.path().join("a"),
+        dir.path().join("b"),
+        dir.path().join("r"),
+    );
+    write(&a, "id:ID\n1\n2\n").unwrap();
+    write(&b, "sku:ID|:LABEL\n3|X\n").unwrap();
+    write(&r, ":START_ID|:END_ID\n1|3\n").unwrap();
+    let source = source(
+        &[argument("P", &[&a]), argument("Item", &[&b])],
+        &[argument("BOUGHT", &[&r])],
+    );
+    run(&dir.path().join("db"), &source, &ImportOptions::default()).unwrap();
+    let graph = open(&dir.path().join("db"));
+    let three = find(&graph, "Item", "sku", &PropertyValue::Integer(3)).unwrap();
+    let one = find(&graph, "P", "id", &PropertyValue::Integer(1)).unwrap();
+    assert_eq!(property(&graph, three, "id"), PropertyValue::Null);
+    assert_eq!(
+        neighbours(&graph, one, "BOUGHT", Direction::Out, "").len(),
+        1
+    );
+}
+
+#[test]
 fn a_missing_file_is_named() {
     let mut case = case("id:ID\n1\n", ":START_ID|:END_ID\n1|1\n");
     case.rels = case.dir.path().join("absent.csv");
