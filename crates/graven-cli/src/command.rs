@@ -6,5 +6,6 @@ pub(crate) mod demo;
 pub(crate) mod generate;
 pub(crate) mod import;
 pub(crate) mod info;
+pub(crate) mod lab;
 pub(crate) mod query;
 pub(crate) mod shell;

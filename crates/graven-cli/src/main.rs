@@ -31,6 +31,7 @@ enum Command {
     Import(command::import::Import),
     Generate(command::generate::Generate),
     Bench(command::bench::Bench),
+    Lab(command::lab::Lab),
     Demo(command::demo::Demo),
 }
 
@@ -43,6 +44,7 @@ fn main() -> ExitCode {
         Command::Import(command) => command.run(),
         Command::Generate(command) => command.run(),
         Command::Bench(command) => command.run(),
+        Command::Lab(command) => command.run(),
         Command::Demo(command) => command.run(),
     };
     match outcome {

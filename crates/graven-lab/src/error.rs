@@ -33,6 +33,12 @@ pub enum LabError {
     /// Generating or importing the data failed.
     #[error(transparent)]
     Import(#[from] graven_import::ImportError),
+    /// A policy cannot be built.
+    #[error(transparent)]
+    Policy(#[from] graven_policy::PolicyError),
+    /// A trace cannot be read.
+    #[error(transparent)]
+    Trace(#[from] graven_trace::TraceError),
     /// A setting makes no sense.
     #[error("{0}")]
     Setting(String),

@@ -7,6 +7,7 @@ pub mod machine;
 pub mod measurement;
 mod oracle;
 pub mod report;
+pub mod simulate;
 mod table;
 pub mod three_hop;
 

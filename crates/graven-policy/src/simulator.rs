@@ -221,6 +221,12 @@ impl<P: Policy<ArrayFrames>> Simulator<P> {
         self.outcome
     }
 
+    /// What the policy tells about itself, by name.
+    #[must_use]
+    pub fn figures(&self) -> Vec<(&'static str, f64)> {
+        self.policy.figures()
+    }
+
     /// Recounts the policy's structure, and that it and the cache agree on what is resident.
     ///
     /// # Errors

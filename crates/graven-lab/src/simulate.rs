@@ -1,0 +1,391 @@
+//! Simulation: hit counts of policies on traces of page accesses, for lists of cache sizes.
+//!
+//! # How it works
+//! Traces are read one after the other; within a trace every combination of policy and size is a job, and
+//! jobs are shared among threads by a counter. A job replays the whole trace in an empty cache with the very
+//! policy code of the page cache ([`graven_policy::simulator`]). Two policies are simulated for every size
+//! besides those asked for: Belady's optimum and Neo4j's clock, against which the others are put.
+//!
+//! # Costs
+//! Times of a job are processor times of its thread: the policy loop alone. Reading the trace and numbering
+//! its pages are measured apart.
+
+mod size;
+mod stack_distance;
+
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc;
+use std::thread;
+
+use graven_policy::belady::{self, Bypass};
+use graven_policy::registry::{self, Spec, Visitor};
+use graven_policy::simulator::{ArrayFrames, Simulator};
+use graven_policy::{Policy, PolicyError};
+use graven_trace::dense::{self, Dense};
+use serde::Serialize;
+
+use crate::error::LabError;
+pub use size::Size;
+pub use stack_distance::LruCurve;
+
+/// The yardstick below: what Neo4j does.
+const BASELINE: &str = "neo4j";
+
+/// What to simulate.
+#[derive(Clone, Debug)]
+pub struct Simulation {
+    /// Trace files, in any format that [`graven_trace::read`] knows.
+    pub traces: Vec<PathBuf>,
+    /// Policies with their parameters, as the registry reads them.
+    pub policies: Vec<String>,
+    /// Cache sizes.
+    pub sizes: Vec<Size>,
+    /// Bytes of a page, for sizes in bytes.
+    pub page_bytes: u64,
+    /// Seed of policies that draw.
+    pub seed: u64,
+    /// Threads that simulate; 0 for all cores.
+    pub threads: usize,
+}
+
+/// Hits of one policy on one trace at one size.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Run {
+    /// Name of the trace.
+    pub trace: String,
+    /// The policy as it was asked for.
+    pub policy: String,
+    /// The policy with all parameters.
+    pub spec: String,
+    /// Seed of policies that draw.
+    pub seed: u64,
+    /// Frames of the cache.
+    pub capacity_pages: u64,
+    /// The same in bytes, at [`Run::page_bytes`] each.
+    pub capacity_bytes: u64,
+    /// Bytes of a page.
+    pub page_bytes: u64,
+    /// Accesses of the trace.
+    pub accesses: u64,
+    /// Different pages of the trace.
+    pub unique: u64,
+    /// Accesses for writing, where the trace says.
+    pub writes: Option<u64>,
+    /// Accesses that found their page.
+    pub hits: u64,
+    /// Accesses that did not.
+    pub faults: u64,
+    /// Pages evicted; the optimum does not count them.
+    pub evictions: Option<u64>,
+    /// Hits by accesses, 0 to 1.
+    pub hit_ratio: f64,
+    /// Hits by those of Belady's optimum.
+    pub share_of_min: f64,
+    /// Share of the gap between Neo4j's clock and Belady's optimum that the policy closes; below 0 if it is
+    /// worse than Neo4j's clock, absent if there is no gap.
+    pub gap_closed: Option<f64>,
+    /// Processor seconds of the policy loop.
+    pub seconds: f64,
+    /// Accesses by [`Run::seconds`].
+    pub accesses_per_second: f64,
+    /// Processor seconds spent reading the trace, once for all runs on it.
+    pub read_seconds: f64,
+    /// Processor seconds spent numbering its pages, once for all runs on it.
+    pub map_seconds: f64,
+    /// What the policy tells about itself at the end.
+    pub figures: Vec<Figure>,
+}
+
+/// One figure a policy tells about itself.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Figure {
+    /// What it is.
+    pub name: String,
+    /// How much it is.
+    pub value: f64,
+}
+
+/// How far a simulation is.
+#[derive(Clone, Copy, Debug)]
+pub struct Progress<'a> {
+    /// The trace that is simulated.
+    pub trace: &'a str,
+    /// Jobs of this trace that are finished.
+    pub done: u64,
+    /// Jobs of this trace.
+    pub total: u64,
+}
+
+/// A trace in memory with what reading it took.
+struct Loaded {
+    name: String,
+    dense: Dense,
+    writes: Option<u64>,
+    read_seconds: f64,
+    map_seconds: f64,
+}
+
+/// One replay to do.
+struct Job {
+    /// What was asked for, or the name of a yardstick.
+    policy: String,
+    spec: Spec,
+    capacity: usize,
+}
+
+/// What a replay counted.
+struct Counted {
+    hits: u64,
+    evictions: Option<u64>,
+    seconds: f64,
+    figures: Vec<Figure>,
+}
+
+impl Simulation {
+    /// Simulates everything; results come in the order traces, sizes, policies. `progress` may end it.
+    ///
+    /// # Errors
+    /// Unreadable traces, unknown policies, sizes that are no size of a trace, or that `progress` said so.
+    pub fn run(
+        &self,
+        progress: &mut dyn FnMut(Progress<'_>) -> ControlFlow<()>,
+    ) -> Result<Vec<Run>, LabError> {
+        let specs = self.specs()?;
+        let mut runs = Vec::new();
+        for path in &self.traces {
+            let trace = load(path)?;
+            let jobs = self.jobs(&trace, &specs)?;
+            let counted = self.replay_all(&trace, &jobs, progress)?;
+            let per_size = specs.len() + 2;
+            for (jobs, counted) in jobs.chunks(per_size).zip(counted.chunks(per_size)) {
+                let bounds = (counted[0].hits, counted[1].hits);
+                let asked = jobs.iter().zip(counted).skip(2);
+                runs.extend(asked.map(|(job, counted)| self.result(&trace, job, counted, bounds)));
+            }
+        }
+        Ok(runs)
+    }
+
+    fn specs(&self) -> Result<Vec<(String, Spec)>, LabError> {
+        if self.page_bytes == 0 {
+            return Err(LabError::Setting(
+                "a page of 0 bytes cannot be simulated".to_owned(),
+            ));
+        }
+        let parse = |text: &String| Ok((text.clone(), Spec::parse(text)?));
+        self.policies.iter().map(parse).collect()
+    }
+
+    /// Yardsticks first, then the policies asked for, size by size.
+    fn jobs(&self, trace: &Loaded, specs: &[(String, Spec)]) -> Result<Vec<Job>, LabError> {
+        let yardstick = |name: &str| Ok::<_, PolicyError>((name.to_owned(), Spec::parse(name)?));
+        let yardsticks = [yardstick("min")?, yardstick(BASELINE)?];
+        let mut jobs = Vec::new();
+        for size in &self.sizes {
+            let capacity = size.pages(trace.dense.unique, self.page_bytes)?;
+            let all = yardsticks.iter().chain(specs);
+            jobs.extend(all.map(|(policy, spec)| Job {
+                policy: policy.clone(),
+                spec: spec.clone(),
+                capacity,
+            }));
+        }
+        Ok(jobs)
+    }
+
+    fn replay_all(
+        &self,
+        trace: &Loaded,
+        jobs: &[Job],
+        progress: &mut dyn FnMut(Progress<'_>) -> ControlFlow<()>,
+    ) -> Result<Vec<Counted>, LabError> {
+        let cores = thread::available_parallelism().map_or(1, usize::from);
+        let threads = if self.threads == 0 {
+            cores
+        } else {
+            self.threads
+        };
+        let next = AtomicUsize::new(0);
+        let stop = AtomicBool::new(false);
+        let (sender, receiver) = mpsc::channel();
+        let mut counted: Vec<Option<Counted>> = jobs.iter().map(|_| None).collect();
+        thread::scope(|scope| {
+            for _ in 0..threads.min(jobs.len()) {
+                let (sender, next, stop) = (sender.clone(), &next, &stop);
+                scope.spawn(move || {
+                    while !stop.load(Ordering::Relaxed) {
+                        let at = next.fetch_add(1, Ordering::Relaxed);
+                        let Some(job) = jobs.get(at) else { break };
+                        if sender
+                            .send((at, replay(&trace.dense, job, self.seed)))
+                            .is_err()
+                        {
+                            break;
+                        }
+                    }
+                });
+            }
+            drop(sender);
+            let total = jobs.len() as u64;
+            let mut report = |done| {
+                if progress(Progress {
+                    trace: &trace.name,
+                    done,
+                    total,
+                })
+                .is_break()
+                {
+                    stop.store(true, Ordering::Relaxed);
+                }
+            };
+            report(0);
+            for (done, (at, outcome)) in receiver.iter().enumerate() {
+                counted[at] = Some(outcome?);
+                report(done as u64 + 1);
+            }
+            Ok::<(), LabError>(())
+        })?;
+        let all: Option<Vec<Counted>> = counted.into_iter().collect();
+        all.ok_or_else(|| LabError::Setting("the simulation was interrupted".to_owned()))
+    }
+
+    fn result(&self, trace: &Loaded, job: &Job, counted: &Counted, bounds: (u64, u64)) -> Run {
+        let accesses = trace.dense.pages.len() as u64;
+        let (best, baseline) = (bounds.0 as f64, bounds.1 as f64);
+        let hits = counted.hits as f64;
+        Run {
+            trace: trace.name.clone(),
+            policy: job.policy.clone(),
+            spec: job.spec.to_string(),
+            seed: self.seed,
+            capacity_pages: job.capacity as u64,
+            capacity_bytes: job.capacity as u64 * self.page_bytes,
+            page_bytes: self.page_bytes,
+            accesses,
+            unique: trace.dense.unique as u64,
+            writes: trace.writes,
+            hits: counted.hits,
+            faults: accesses - counted.hits,
+            evictions: counted.evictions,
+            hit_ratio: ratio(hits, accesses as f64),
+            share_of_min: ratio(hits, best),
+            gap_closed: (best > baseline).then(|| (hits - baseline) / (best - baseline)),
+            seconds: counted.seconds,
+            accesses_per_second: ratio(accesses as f64, counted.seconds),
+            read_seconds: trace.read_seconds,
+            map_seconds: trace.map_seconds,
+            figures: counted.figures.clone(),
+        }
+    }
+}
+
+fn ratio(part: f64, whole: f64) -> f64 {
+    if whole > 0.0 { part / whole } else { 0.0 }
+}
+
+fn load(path: &Path) -> Result<Loaded, LabError> {
+    let started = thread_seconds();
+    let trace = graven_trace::read(path)?;
+    let read = thread_seconds();
+    if trace.pages.is_empty() {
+        return Err(LabError::Setting(format!(
+            "{}: the trace is empty",
+            path.display()
+        )));
+    }
+    let dense = dense::map(&trace.pages);
+    Ok(Loaded {
+        name: graven_trace::name_of(path),
+        dense,
+        writes: trace.writes(),
+        read_seconds: read - started,
+        map_seconds: thread_seconds() - read,
+    })
+}
+
+fn replay(trace: &Dense, job: &Job, seed: u64) -> Result<Counted, LabError> {
+    if let Some(bypass) = belady::bypass_of(&job.spec) {
+        return Ok(optimum(trace, job.capacity, bypass));
+    }
+    let replay = Replay {
+        trace,
+        capacity: job.capacity,
+    };
+    Ok(registry::visit(
+        &job.spec,
+        job.capacity as u64,
+        seed,
+        replay,
+    )?)
+}
+
+fn optimum(trace: &Dense, capacity: usize, bypass: Bypass) -> Counted {
+    let started = thread_seconds();
+    let hits = belady::hits(&trace.pages, trace.unique, capacity, bypass);
+    let seconds = thread_seconds() - started;
+    Counted {
+        hits,
+        evictions: None,
+        seconds,
+        figures: Vec::new(),
+    }
+}
+
+/// Replays a trace against a policy of whatever type.
+struct Replay<'a> {
+    trace: &'a Dense,
+    capacity: usize,
+}
+
+impl Visitor<ArrayFrames> for Replay<'_> {
+    type Output = Counted;
+
+    fn visit<P: Policy<ArrayFrames> + 'static>(self, policy: P) -> Counted {
+        let started = thread_seconds();
+        let mut simulator = Simulator::new(policy, self.trace.unique, self.capacity);
+        simulator.replay(&self.trace.pages);
+        let seconds = thread_seconds() - started;
+        let outcome = simulator.outcome();
+        let figures = simulator.figures().into_iter();
+        Counted {
+            hits: outcome.hits,
+            evictions: Some(outcome.evictions),
+            seconds,
+            figures: figures
+                .map(|(name, value)| Figure {
+                    name: name.to_owned(),
+                    value,
+                })
+                .collect(),
+        }
+    }
+}
+
+/// Processor seconds of the calling thread.
+fn thread_seconds() -> f64 {
+    let mut time = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    // SAFETY: `time` is a valid timespec that the call fills; it has no other effect.
+    let status = unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &raw mut time) };
+    assert_eq!(
+        status, 0,
+        "the clock of the thread's processor time cannot be read"
+    );
+    time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9
+}
+
+/// The whole curve of LRU on a trace, exact, in one pass.
+///
+/// # Errors
+/// Unreadable traces.
+pub fn lru_curve(path: &Path) -> Result<LruCurve, LabError> {
+    let trace = load(path)?;
+    Ok(LruCurve::of(&trace.dense.pages, trace.dense.unique))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,131 @@
+//! Goal: simulated results are the known ones, in order and complete; bad settings are errors with advice.
+
+use super::*;
+
+fn trace(folder: &Path, name: &str, pages: Vec<u64>) -> PathBuf {
+    let path = folder.join(format!("{name}.u64.zst"));
+    let trace = graven_trace::Trace {
+        pages,
+        ..graven_trace::Trace::default()
+    };
+    graven_trace::raw::write(&path, &trace).unwrap();
+    path
+}
+
+/// A loop of 10 pages with a hot page in between.
+fn pages() -> Vec<u64> {
+    (0..400u64)
+        .map(|i| if i % 4 == 0 { 99 << 48 } else { i % 10 })
+        .collect()
+}
+
+fn simulation(folder: &Path) -> Simulation {
+    Simulation {
+        traces: vec![trace(folder, "loop", pages())],
+        policies: ["lru", "min", "count-to-2", "clock"]
+            .map(str::to_owned)
+            .to_vec(),
+        sizes: vec![Size::Pages(4), Size::Share(1.0), Size::Bytes(3 * 8192 + 1)],
+        page_bytes: 8192,
+        seed: 1,
+        threads: 2,
+    }
+}
+
+#[test]
+fn results_are_complete_and_in_order() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut seen = Vec::new();
+    let runs = simulation(folder.path())
+        .run(&mut |progress| {
+            seen.push((progress.done, progress.total));
+            ControlFlow::Continue(())
+        })
+        .unwrap();
+    assert_eq!(seen.last(), Some(&(18, 18)));
+    let keys: Vec<_> = runs
+        .iter()
+        .map(|r| (r.capacity_pages, r.policy.as_str()))
+        .collect();
+    let policies = ["lru", "min", "count-to-2", "clock"];
+    let expected: Vec<_> = [4, 11, 3]
+        .iter()
+        .flat_map(|&c| policies.iter().map(move |&p| (c, p)))
+        .collect();
+    assert_eq!(keys, expected);
+    for run in &runs {
+        assert_eq!(
+            (run.trace.as_str(), run.accesses, run.unique),
+            ("loop", 400, 11)
+        );
+        assert_eq!(run.hits + run.faults, 400);
+        assert!(run.share_of_min <= 1.0 && run.hit_ratio < 1.0);
+    }
+    assert!(
+        runs[4..8]
+            .iter()
+            .all(|run| run.hits == 400 - 11 && run.gap_closed.is_none())
+    );
+    assert_eq!(runs[2].hits, runs[3].hits);
+    assert_eq!(runs[2].spec, "neo4j:count=2,arm=global");
+    assert_eq!(runs[1].gap_closed, Some(1.0));
+    let json = serde_json::to_value(&runs).unwrap();
+    for key in [
+        "trace",
+        "policy",
+        "capacity_pages",
+        "accesses",
+        "unique",
+        "hits",
+    ] {
+        assert!(!json[0][key].is_null(), "{key}");
+    }
+}
+
+#[test]
+fn lru_curve_equals_lru_at_every_size() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut simulation = simulation(folder.path());
+    simulation.policies = vec!["lru".to_owned()];
+    simulation.sizes = (1..=11).map(Size::Pages).collect();
+    let runs = simulation.run(&mut |_| ControlFlow::Continue(())).unwrap();
+    let curve = lru_curve(&simulation.traces[0]).unwrap();
+    let hits: Vec<u64> = runs.iter().map(|run| run.hits).collect();
+    assert_eq!(hits, curve.hits[1..]);
+    assert_eq!(curve.hits[0], 0);
+}
+
+#[test]
+fn bad_settings_are_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let message = |change: &dyn Fn(&mut Simulation)| {
+        let mut simulation = simulation(folder.path());
+        change(&mut simulation);
+        simulation
+            .run(&mut |_| ControlFlow::Continue(()))
+            .unwrap_err()
+            .to_string()
+    };
+    assert!(message(&|s| s.policies.push("clok".into())).contains("did you mean \"clock\""));
+    assert!(message(&|s| s.sizes = vec![Size::Bytes(100)]).contains("less than one page"));
+    assert!(message(&|s| s.traces.push("none.u64".into())).contains("opening failed"));
+    assert!(message(&|s| s.traces = vec![trace(folder.path(), "empty", vec![])]).contains("empty"));
+    let stopped = simulation(folder.path()).run(&mut |_| ControlFlow::Break(()));
+    assert!(stopped.unwrap_err().to_string().contains("interrupted"));
+}
+
+#[test]
+fn sizes_are_read() {
+    let size = |text: &str| text.parse::<Size>();
+    assert_eq!(size("4096"), Ok(Size::Pages(4096)));
+    assert_eq!(size("0.5%"), Ok(Size::Share(0.005)));
+    assert_eq!(size("64MiB"), Ok(Size::Bytes(64 << 20)));
+    for bad in ["0", "0%", "101%", "many", "-1", ""] {
+        assert!(
+            size(bad).unwrap_err().contains("write pages (4096)"),
+            "{bad}"
+        );
+    }
+    assert_eq!(Size::Share(0.001).pages(10, 1).unwrap(), 1);
+    assert_eq!(Size::Share(0.25).pages(10, 1).unwrap(), 3);
+}
