@@ -35,6 +35,7 @@ pub mod eviction_queue;
 pub mod fifo;
 pub mod gclock;
 mod ghost;
+pub mod graven;
 pub mod history;
 pub mod lfu;
 pub mod lirs;

@@ -8,6 +8,7 @@ use crate::clockpro::ClockPro;
 use crate::eviction_queue::EvictionQueue;
 use crate::fifo::Fifo;
 use crate::gclock::{GClock, GClockConfig};
+use crate::graven::Graven;
 use crate::history::{History, Memory};
 use crate::lfu::Lfu;
 use crate::lirs::Lirs;
@@ -72,6 +73,7 @@ pub fn visit<F: Frames + ?Sized, V: Visitor<F>>(
         "gclock" => visitor.visit(GClock::new(gclock_config(spec), seed)),
         "neo4j" => visitor.visit(neo4j(spec.number("count"), spec.arm(), seed)),
         "muninn" => visitor.visit(Muninn::new(mode(spec), seed)),
+        "graven" => visitor.visit(Graven::new(spec.number("waiting"), spec.number("promote"), capacity)),
         "history" => visitor.visit(History::new(spec.number("max"), memory(spec), spec.arm(), capacity, seed)),
         name => return Err(PolicyError::Offline { name: name.to_string() }),
     })

@@ -88,6 +88,10 @@ pub(super) const POLICIES: &[Entry] = &[
     entry("muninn", "Neo4j's page cache with its reserve of free frames", &[
         parameter("mode", "batch", "batch|coop", "who evicts: background arm, or every fault"),
     ]),
+    entry("graven", "our own: waiting ring, counting clock, distance test", &[
+        parameter("waiting", "10", "1..=90", "share of the waiting ring in percent"),
+        parameter("promote", "1", "1..=3", "hits that move a waiting page to the main ring"),
+    ]),
     entry("history", "Neo4j's clock; recently evicted pages return with count 7", &[
         parameter("max", "4", "1..=7", "largest usage a hit may reach"),
         parameter("ghost", "exact", "exact|bitset|cleaned", "how evicted pages are remembered"),
