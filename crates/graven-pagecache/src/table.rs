@@ -47,6 +47,8 @@ pub(crate) const FILES_MAX: usize = 512;
 const CHARGED: u32 = 1 << 31;
 /// The piece is being discarded.
 const GIVING: u32 = 1 << 30;
+/// The piece has been named as possibly empty and waits for [`Tables::give_back`], which looks for itself.
+const LISTED: u32 = 1 << 29;
 
 /// Words of one GiB of a file.
 pub(crate) struct Chunk {
@@ -234,19 +236,31 @@ impl Tables {
         }
     }
 
-    /// The word of `entry` became zero; returns the piece if it may be empty now.
+    /// The word of `entry` became zero; returns the piece if it may be empty now and nobody was told so since
+    /// the last [`Tables::give_back`]: while memory is ample, pieces become empty again and again.
     pub(crate) fn leave(&self, entry: Entry) -> Option<Piece> {
-        let before = entry.piece_state().fetch_sub(1, Ordering::AcqRel);
-        debug_assert!(before & !(CHARGED | GIVING) > 0, "PC-11");
-        (before == CHARGED | 1).then_some(Piece {
-            chunk: entry.chunk,
-            index: entry.index >> PIECE_SHIFT,
-        })
+        let piece = entry.piece_state();
+        let mut before = piece.load(Ordering::Relaxed);
+        loop {
+            debug_assert!(before & !(CHARGED | GIVING | LISTED) > 0, "PC-11");
+            let tells = before == CHARGED | 1;
+            let after = before - 1 | if tells { LISTED } else { 0 };
+            match piece.compare_exchange(before, after, Ordering::AcqRel, Ordering::Relaxed) {
+                Ok(_) => {
+                    return tells.then_some(Piece {
+                        chunk: entry.chunk,
+                        index: entry.index >> PIECE_SHIFT,
+                    });
+                }
+                Err(now) => before = now,
+            }
+        }
     }
 
     /// Discards a piece if it is empty; returns whether memory was given back.
     pub(crate) fn give_back(&self, piece: Piece) -> bool {
         let state = &piece.chunk.pieces[piece.index];
+        state.fetch_and(!LISTED, Ordering::AcqRel);
         if state
             .compare_exchange(CHARGED, GIVING, Ordering::AcqRel, Ordering::Relaxed)
             .is_err()
@@ -262,7 +276,7 @@ impl Tables {
         true
     }
 
-    /// Every empty piece that is charged, of all files: for shrinking.
+    /// Every empty piece that is charged and not listed already, of all files: for shrinking.
     pub(crate) fn empty_pieces(&self) -> Vec<Piece> {
         let mut empty = Vec::new();
         let mut collect = |chunk: &&'static Chunk| {
@@ -319,5 +333,35 @@ impl Entry {
 
     fn piece_state(self) -> &'static AtomicU32 {
         &self.chunk.pieces[self.index >> PIECE_SHIFT]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Budget;
+
+    /// Goal: a piece that becomes empty many times is named once until somebody tried to give it back.
+    #[test]
+    fn an_empty_piece_is_named_once() {
+        let budget = Budget::new(1 << 20);
+        let tables = Tables::new(budget.empty_reservation("page tables"), 0);
+        let entry = tables.entry(0, 7).unwrap();
+        let visit = || {
+            tables.enter(entry);
+            tables.leave(entry)
+        };
+        let piece = visit().expect("empty for the first time");
+        assert!((0..100).all(|_| visit().is_none()));
+        let charged = tables.charged_bytes();
+        assert!(tables.empty_pieces().is_empty(), "it is listed already");
+        assert!(tables.give_back(piece));
+        assert_eq!(tables.charged_bytes(), charged - PIECE_BYTES);
+        assert!(!tables.give_back(piece), "nothing is charged any more");
+        let piece = visit().expect("charged and empty again");
+        tables.enter(entry);
+        assert!(!tables.give_back(piece), "a page is coming in");
+        assert!(tables.leave(entry).is_some(), "it was unlisted");
+        assert_eq!(tables.charged_bytes(), charged);
     }
 }
