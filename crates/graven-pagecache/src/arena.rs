@@ -110,6 +110,11 @@ impl Arena {
         self.extents.len() as u32
     }
 
+    /// Bytes of all extents, committed or not.
+    pub(crate) fn capacity_bytes(&self) -> u64 {
+        u64::from(self.extent_count()) * self.extent_bytes()
+    }
+
     pub(crate) fn is_committed(&self, extent: u32) -> bool {
         self.extents[extent as usize].committed
     }

@@ -65,8 +65,10 @@ impl PageCache {
         let from = self.budget().limit();
         if bytes > from && !self.is_synchronous() {
             let mut core = self.core().lock();
+            let before = core.arena.capacity_bytes();
             core.arena.grow(bytes + overdraft_bytes(bytes))?;
-            let more = fixed_bytes(bytes).saturating_sub(fixed_bytes(from));
+            // The arena keeps its addresses when the limit falls, so growing back costs nothing.
+            let more = fixed_bytes(core.arena.capacity_bytes()) - fixed_bytes(before);
             core.bookkeeping.force_grow(more);
         }
         self.budget().set_limit(bytes);

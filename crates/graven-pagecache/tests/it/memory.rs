@@ -127,6 +127,20 @@ fn resizing_gives_memory_back() {
     );
 }
 
+/// Goal: a limit that goes up and down costs bookkeeping once, not at every turn.
+#[test]
+fn resizing_to_and_fro_is_charged_once() {
+    let (file, _) = file_of(SizeClass::KIB_64, 1);
+    let (cache, _) = cache_over(8 << 20, file);
+    cache.resize(64 << 20).unwrap();
+    let bytes = cache.stats().bookkeeping_bytes;
+    for _ in 0..10 {
+        cache.resize(8 << 20).unwrap();
+        cache.resize(64 << 20).unwrap();
+        assert_eq!(cache.stats().bookkeeping_bytes, bytes);
+    }
+}
+
 /// Goal: shrinking below what is pinned fails, names the holders and leaves the limit as it was.
 #[test]
 fn resizing_below_the_pins_names_the_holders() {
