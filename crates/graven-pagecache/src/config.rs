@@ -28,7 +28,7 @@ pub enum Evictor {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub enum HugePages {
-    /// From a budget of 64 MiB on.
+    /// From a budget of 2 MiB on; page tables from 64 MiB on.
     #[default]
     Auto,
     /// Never.
