@@ -129,7 +129,10 @@ impl PageCache {
                 if wanted.len() == BATCH_PAGES_MAX || file.check_range(*page).is_err() {
                     break;
                 }
-                let entry = self.tables().entry(id.0, page.unit())?;
+                // Without memory for the table, whoever pins the page gets the error; words reserved so far go on.
+                let Ok(entry) = self.tables().entry(id.0, page.unit()) else {
+                    break;
+                };
                 if !self.ahead_begun(bytes) && !(self.forgive_ahead() && self.ahead_begun(bytes)) {
                     break;
                 }
@@ -190,6 +193,10 @@ impl PageCache {
                 slots.iter().for_each(|slot| self.fail_read(*slot, None));
             }
         }
+        // Those who parked while the words were reserved can drive the lane now.
+        wanted[..placed]
+            .iter()
+            .for_each(|wanted| self.wake_waiters(wanted.entry));
         let bytes: usize = wanted[..placed]
             .iter()
             .map(|wanted| wanted.page.len_bytes())
