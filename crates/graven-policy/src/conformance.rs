@@ -296,11 +296,10 @@ impl Kit {
         let page = rng.below(150) as u64;
         match rng.below(6) {
             0 => {
-                if let Some(&frame) = self.resident.get(&page) {
-                    if !self.frames.pinned[frame.0 as usize] {
-                        self.policy.on_remove(&self.frames, frame, PageId(page));
-                        self.empty(frame, PageId(page));
-                    }
+                let resident = self.resident.get(&page).copied();
+                if let Some(frame) = resident.filter(|f| !self.frames.pinned[f.0 as usize]) {
+                    self.policy.on_remove(&self.frames, frame, PageId(page));
+                    self.empty(frame, PageId(page));
                 }
             }
             1 if !self.resident.contains_key(&page) => self.policy.forget(PageId(page)),
@@ -349,11 +348,10 @@ fn live(build: Build<'_>, scenario: Scenario, seed: u64) -> Vec<PageId> {
             _ => rng.below(scenario.pages / 16 + 1),
         } as u64;
         kit.access(page, Hint::Normal);
-        if scenario.pins > 0 && rng.below(scenario.pins) == 0 {
-            if let Some(&frame) = kit.resident.get(&page) {
-                kit.frames.pinned[frame.0 as usize] = true;
-                pins.push(frame);
-            }
+        let pins_now = scenario.pins > 0 && rng.below(scenario.pins) == 0;
+        if let (true, Some(&frame)) = (pins_now, kit.resident.get(&page)) {
+            kit.frames.pinned[frame.0 as usize] = true;
+            pins.push(frame);
         }
         // At times everything that was touched lately is pinned, then all is let go.
         if pins.len() > kit.resident.len() / 2 || rng.below(40) == 0 {

@@ -131,7 +131,7 @@ impl Lirs {
     }
 
     #[inline]
-    fn to_top(&mut self, node: u32) {
+    fn move_to_top(&mut self, node: u32) {
         self.unlink(S, node);
         self.link(S, node, 0);
     }
@@ -204,7 +204,7 @@ impl Lirs {
         self.unlink(Q, node);
         self.nodes[node as usize].state = State::Lir;
         self.lir_weight += u64::from(self.nodes[node as usize].weight);
-        self.to_top(node);
+        self.move_to_top(node);
         self.demote();
         self.prune();
     }
@@ -280,7 +280,7 @@ impl<F: Frames + ?Sized> Policy<F> for Lirs {
         } else if ghost.is_some() || self.lir_weight + u64::from(weight) <= self.lir_limit {
             self.promote(node);
         } else {
-            self.to_top(node);
+            self.move_to_top(node);
             self.link(Q, node, 0);
             self.prune();
         }
@@ -291,12 +291,12 @@ impl<F: Frames + ?Sized> Policy<F> for Lirs {
             return;
         };
         if self.nodes[node as usize].state == State::Lir {
-            self.to_top(node);
+            self.move_to_top(node);
             self.prune();
         } else if self.in_stack(node) {
             self.promote(node);
         } else {
-            self.to_top(node);
+            self.move_to_top(node);
             self.unlink(Q, node);
             self.link(Q, node, 0);
             self.prune();

@@ -43,6 +43,9 @@ pub struct LruK {
 
 impl LruK {
     /// An empty cache of `capacity` that remembers `k` uses, 1..=4.
+    ///
+    /// # Panics
+    /// When `k` is out of range.
     #[must_use]
     pub fn new(k: usize, capacity: u64) -> Self {
         assert!((1..=MAX_K).contains(&k), "k is {k}, not 1..={MAX_K}");

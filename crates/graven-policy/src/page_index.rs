@@ -142,11 +142,11 @@ mod tests {
             assert_eq!(index.find(PageId(page), of), model.get(&page).copied());
             if rng.below(2) == 0 {
                 assert_eq!(index.remove(PageId(page), of), model.remove(&page));
-            } else if !model.contains_key(&page) {
+            } else if let std::collections::hash_map::Entry::Vacant(entry) = model.entry(page) {
                 let node = pages.len() as u32;
                 pages.push(page);
                 index.insert(PageId(page), node, |node| pages[node as usize]);
-                model.insert(page, node);
+                entry.insert(node);
             }
             assert_eq!(index.len(), model.len());
         }

@@ -10,7 +10,7 @@ fn folder() -> tempfile::TempDir {
 
 fn sample() -> Trace {
     let pages: Vec<u64> = (0..20_000u64)
-        .map(|i| (i % 7) << 48 | i * i % 1_009)
+        .map(|i| ((i % 7) << 48) | (i * i % 1_009))
         .collect();
     let flags = pages.iter().map(|page| (page % 4) as u8).collect();
     let files = (0..7)
