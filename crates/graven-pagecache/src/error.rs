@@ -133,6 +133,16 @@ pub enum Error {
         /// Length of the file.
         len: u64,
     },
+    /// One page has as many pins as it can have.
+    #[error("{}: {page} has {pins} pins, no more fit; give some back", file.display())]
+    TooManyPins {
+        /// The file.
+        file: PathBuf,
+        /// The page.
+        page: PageRef,
+        /// Pins of the page.
+        pins: u64,
+    },
     /// The page or file is in use.
     #[error("{what} is still in use: {pinned_pages} pages are pinned")]
     InUse {
@@ -153,6 +163,7 @@ impl Error {
         matches!(
             self,
             Error::AllPinned { .. }
+                | Error::TooManyPins { .. }
                 | Error::Budget(_)
                 | Error::CannotShrink { .. }
                 | Error::InUse { .. }

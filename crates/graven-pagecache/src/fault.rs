@@ -4,6 +4,7 @@
 //! [`PageCache::pin_slowly`] looks at the entry word until it can take a pin:
 //! * ABSENT: reserve the word, find a frame, read with one `pread`, verify, publish with the pin taken;
 //! * ARRIVED: verify in this thread, whose caches want the bytes next, and publish with the pin taken;
+//! * RESIDENT with as many pins as fit: wait for one to be given back, no longer than for a frame;
 //! * READING in a lane: drive the lane; READING by a thread, RESERVED, EXCLUSIVE, CLAIMED: wait for a change.
 //!
 //! A read that fails or a page that is damaged leaves the word zero, the frame free and the error in a short
@@ -114,6 +115,18 @@ impl PageCache {
                     if word::begin_verify(word, seen) {
                         return self.admit(file, entry, page, kind);
                     }
+                }
+                _ if word::is_readable(seen) => {
+                    // No pin fits any more, and this thread may hold all of them: do not wait for ever.
+                    watch.start();
+                    if u128::from(watch.ns()) > self.frame_wait().as_nanos() {
+                        return Err(Error::TooManyPins {
+                            file: file.file.path().to_path_buf(),
+                            page,
+                            pins: word::pins_of(seen),
+                        });
+                    }
+                    self.wait_for_change(entry, seen, &mut round);
                 }
                 _ => {
                     watch.start();

@@ -111,6 +111,30 @@ fn no_false_out_of_memory() {
     settle_and_check(&cache);
 }
 
+/// Pitfall: a counter of pins that overflows, or a thread that waits for itself.
+/// Goal: one page takes 248 pins; one more is an error in bounded time, and fits when one was given back.
+#[test]
+fn too_many_pins_of_one_page_are_an_error() {
+    let (file, pages) = file_of(SizeClass::KIB_64, 1);
+    let cache = cache_with(1 << 20, |config| {
+        config.frame_wait = Duration::from_millis(30);
+    });
+    let id = cache.add_file(Arc::new(file)).unwrap();
+    let pin = || cache.pin(id, pages[0], KIND);
+    let mut pins: Vec<_> = (0..248).map(|_| pin().unwrap()).collect();
+    let error = pin().unwrap_err();
+    assert!(
+        matches!(error, Error::TooManyPins { pins: 248, .. }),
+        "{error}"
+    );
+    assert!(error.is_retryable());
+    assert!(cache.read(id, pages[0], KIND, |view| view.u8_at(0)).is_ok());
+    pins.pop();
+    check(&pin().unwrap(), pages[0]);
+    drop(pins);
+    settle_and_check(&cache);
+}
+
 /// Pitfall: the sweep limit counted per thread, so that failing takes n times as long under pressure.
 /// Goal: with everything pinned, 1 or 16 threads fail in about the configured wait each, naming the holders.
 #[test]
