@@ -12,7 +12,7 @@ enum Inside {
 /// A text cut into statements.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Statements<'a> {
-    /// Complete ones, without their semicolons, blank ones left out.
+    /// Complete ones, without their semicolons and the space around them, blank ones left out.
     pub(crate) complete: Vec<&'a str>,
     /// What follows the last semicolon.
     pub(crate) rest: &'a str,
@@ -29,7 +29,7 @@ pub(crate) fn split(text: &str) -> Statements<'_> {
         match inside {
             Inside::Code => match (c, next) {
                 (';', _) => {
-                    complete.push(&text[start..at]);
+                    complete.push(text[start..at].trim());
                     start = at + 1;
                 }
                 ('\'' | '"' | '`', _) => inside = Inside::Quoted(c),
@@ -95,7 +95,7 @@ mod tests {
             cut.complete,
             [
                 "RETURN ';' AS `a;b`",
-                " // no; end\nRETURN \"\\\";\" /* ; */ AS x"
+                "// no; end\nRETURN \"\\\";\" /* ; */ AS x"
             ]
         );
         assert_eq!(cut.rest, "\n RETURN 3");

@@ -67,8 +67,8 @@ fn an_answer_comes_before_the_next_statement_is_written() {
 
 #[test]
 fn the_shells_own_commands_work_from_a_pipe() {
-    let input = ":param id 3\nRETURN $id + 1 AS x;\n:memory 2MiB\n:policy lru\n:schema\n:help\n:quit\nRETURN 9;";
-    let said = graven_reading(["shell", &network().db], input).ok();
+    let input = ":param id 3\nRETURN $id + 1 AS x;\n:memory 8MiB\n:policy lru\n:schema\n:help\n:quit\nRETURN 9;";
+    let said = graven_reading(["shell", &network().db, "--memory", "16MiB"], input).ok();
     assert!(said.out.starts_with("x\n4\n"), "{}", said.out);
     assert!(
         said.out.contains("KNOWS") && said.out.contains(":format"),
