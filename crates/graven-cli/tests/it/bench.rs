@@ -59,6 +59,12 @@ fn runs_are_json_lines_with_stable_keys() {
         ] {
             assert!(!line[key].is_null(), "{key}: {line}");
         }
+        // Promise P1: the budget, and a fixed base for code, stacks, rings and the allocator.
+        let (peak, budget) = (
+            line["rss_peak_bytes"].as_u64(),
+            line["cache_bytes"].as_u64(),
+        );
+        assert!(peak <= budget.map(|b| b + (40 << 20)), "{line}");
         assert!(
             line["kinds"]
                 .as_array()
