@@ -1,9 +1,10 @@
 //! Many threads, few frames: the traversals' way of using the cache.
 
 use crate::support::{
-    KIND, Rng, cache_over, cache_with, check, file_of, settle_and_check, word_of,
+    KIND, Rng, cache_over, cache_with, check, file_of, mixed_file, settle_and_check, word_of,
 };
-use graven_pagecache::{Error, SizeClass};
+use graven_io::{FaultPlan, FaultyFile};
+use graven_pagecache::{Error, SizeClass, View};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -147,6 +148,101 @@ fn abandoned_prefetches_do_not_hinder_for_ever() {
         .map(|_| cache.prefetch(id, &pages[100..108], KIND))
         .max();
     assert!(ahead >= Some(7), "forgiven: {ahead:?}");
+    for page in &pages {
+        check(&cache.pin(id, *page, KIND).unwrap(), *page);
+    }
+    settle_and_check(&cache);
+}
+
+/// Goal: pages of all small sizes under resizes, policy changes and drops, over a file whose reads fail, end early,
+/// flip bits and complete in any order: every access gives the page's own bytes or an error that says what happened,
+/// and nothing stays locked.
+#[test]
+fn failing_reads_of_mixed_sizes() {
+    let mut rng = Rng(5);
+    let classes: Vec<_> = (0..160)
+        .map(|_| SizeClass::new(rng.below(6) as u8).unwrap())
+        .collect();
+    let (inner, pages) = mixed_file(&classes);
+    let plan = FaultPlan {
+        seed: 7,
+        read_error: 0.01,
+        short_read: 0.01,
+        bit_flip: 0.01,
+        disordered_reads: true,
+        ..FaultPlan::default()
+    };
+    let file = FaultyFile::new(Arc::new(inner), plan);
+    let control = file.control();
+    let (cache, id) = cache_over(2 << 20, file);
+    let told = |error: Error| {
+        assert!(
+            matches!(error, Error::Io { .. } | Error::Damaged { .. }),
+            "{error}"
+        );
+    };
+    let stop = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..8)
+            .map(|thread| {
+                let (cache, pages) = (&cache, &pages);
+                scope.spawn(move || {
+                    let mut rng = Rng(thread);
+                    for _ in 0..1_000 {
+                        let at = rng.below(pages.len() - 8);
+                        let (page, batch) = (pages[at], &pages[at..at + 8]);
+                        match rng.below(6) {
+                            0 => {
+                                cache.prefetch(id, batch, KIND);
+                            }
+                            1 => {
+                                let visited = cache.fix_many(id, batch, KIND, |index, pin| {
+                                    check(&pin, batch[index]);
+                                    Ok::<(), Error>(())
+                                });
+                                visited.unwrap_or_else(told);
+                            }
+                            2 | 3 => match cache.pin(id, page, KIND) {
+                                Ok(pin) => check(&pin, page),
+                                Err(error) => told(error),
+                            },
+                            _ => {
+                                let last = page.class().payload_bytes() - 8;
+                                let read = |view: &View<'_>| (view.u64_at(0), view.u64_at(last));
+                                match cache.read(id, page, KIND, read) {
+                                    Ok(found) => {
+                                        assert_eq!(found, (word_of(page, 0), word_of(page, last)));
+                                    }
+                                    Err(error) => told(error),
+                                }
+                            }
+                        }
+                    }
+                })
+            })
+            .collect();
+        scope.spawn(|| {
+            let mut rng = Rng(99);
+            while !stop.load(Ordering::Relaxed) {
+                cache
+                    .set_policy(["random", "lru", "clock", "neo4j"][rng.below(4)])
+                    .unwrap();
+                cache
+                    .resize([1 << 20, 3 << 20, 2 << 20, 8 << 20][rng.below(4)])
+                    .unwrap();
+                if rng.below(4) == 0 {
+                    cache.drop_all();
+                }
+                std::thread::sleep(Duration::from_millis(2));
+            }
+        });
+        for worker in workers {
+            worker.join().unwrap();
+        }
+        stop.store(true, Ordering::Relaxed);
+    });
+    control.set_plan(FaultPlan::default());
+    cache.drop_all();
     for page in &pages {
         check(&cache.pin(id, *page, KIND).unwrap(), *page);
     }
