@@ -239,15 +239,29 @@ impl Marks {
             memory.clear();
             *self = Self::new(nodes, self.tuning());
         }
+        if let Self::Bytes(b) = self
+            && b.marks.len() < b.nodes
+            && !(b.tuning.byte_nodes >= nodes && memory.try_charge(b.nodes))
+        {
+            // No room for a byte per node: two bits do, more slowly.
+            let (words, tuning) = (at(nodes.div_ceil(64)), b.tuning);
+            memory.charge(16 * words)?;
+            *self = Self::Bits(Bits {
+                old: vec![0; words],
+                fresh: vec![0; words],
+                nodes,
+                tuning,
+            });
+        }
         match self {
             Self::Bytes(b) => {
-                if b.marks.len() < b.nodes {
-                    memory.charge(b.nodes)?;
-                }
                 b.marks.clear();
                 b.marks.resize(b.nodes, 0);
             }
-            Self::Bits(_) => unreachable!("only made within a search"),
+            Self::Bits(b) => {
+                b.old.fill(0);
+                b.fresh.fill(0);
+            }
             Self::Sparse(s) => {
                 s.old.clear();
                 s.fresh.clear();
