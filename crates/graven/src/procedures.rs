@@ -12,6 +12,9 @@ use graven_exec::{ExecError, ProcedureResult, Procedures, Value};
 use crate::bytes::parse_bytes;
 use crate::database::Inner;
 
+/// Rows of values.
+type Rows = Vec<Vec<Value>>;
+
 /// A name with its kind.
 type Field = (&'static str, TypeSet);
 
@@ -19,7 +22,7 @@ struct Procedure {
     name: &'static str,
     arguments: &'static [Field],
     columns: &'static [Field],
-    run: fn(&Inner, &[Value]) -> Result<Vec<Vec<Value>>, String>,
+    run: fn(&Inner, &[Value]) -> Result<Rows, String>,
 }
 
 const TABLE: &[Procedure] = &[
@@ -112,7 +115,7 @@ impl Procedures for OnDatabase {
     }
 }
 
-fn resize(db: &Inner, args: &[Value]) -> Result<Vec<Vec<Value>>, String> {
+fn resize(db: &Inner, args: &[Value]) -> Result<Rows, String> {
     let bytes = match args {
         [Value::String(text)] => parse_bytes(text).map_err(|e| e.to_string())?,
         [Value::Integer(bytes)] if *bytes > 0 => bytes.unsigned_abs(),
@@ -123,7 +126,7 @@ fn resize(db: &Inner, args: &[Value]) -> Result<Vec<Vec<Value>>, String> {
     Ok(vec![vec![integer(before), integer(db.budget.limit())]])
 }
 
-fn set_policy(db: &Inner, args: &[Value]) -> Result<Vec<Vec<Value>>, String> {
+fn set_policy(db: &Inner, args: &[Value]) -> Result<Rows, String> {
     let [Value::String(spec)] = args else {
         return Err("give the policy as text, for example 'lru' or 'gclock:max=7'".to_owned());
     };
@@ -136,7 +139,7 @@ fn set_policy(db: &Inner, args: &[Value]) -> Result<Vec<Vec<Value>>, String> {
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "the signature of every procedure")]
-fn stats(db: &Inner, _: &[Value]) -> Result<Vec<Vec<Value>>, String> {
+fn stats(db: &Inner, _: &[Value]) -> Result<Rows, String> {
     let stats = db.cache.stats();
     let rows = stats.per_kind.iter().map(|(kind, pages)| {
         vec![

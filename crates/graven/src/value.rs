@@ -130,7 +130,6 @@ macro_rules! from {
     ($($type:ty => $make:expr;)*) => {
         $(impl From<$type> for Value {
             fn from(value: $type) -> Self {
-                #[expect(clippy::redundant_closure_call, reason = "the macro takes any conversion")]
                 ($make)(value)
             }
         })*

@@ -48,9 +48,9 @@ impl Shell {
             db,
         };
         if io::stdin().is_terminal() {
-            session.from_terminal()?;
+            session.read_terminal()?;
         } else {
-            session.from_pipe()?;
+            session.read_pipe()?;
         }
         // On a terminal errors were seen and answered; a program needs the exit code.
         if session.failed && !io::stdin().is_terminal() {
@@ -78,7 +78,7 @@ struct Session {
 }
 
 impl Session {
-    fn from_terminal(&mut self) -> Result<(), Failure> {
+    fn read_terminal(&mut self) -> Result<(), Failure> {
         eprintln!(
             "Graven {} - {}\nEnd a statement with a semicolon. :help for help, :quit to leave.",
             env!("CARGO_PKG_VERSION"),
@@ -101,7 +101,7 @@ impl Session {
         Ok(())
     }
 
-    fn from_pipe(&mut self) -> Result<(), Failure> {
+    fn read_pipe(&mut self) -> Result<(), Failure> {
         let mut pending = String::new();
         let mut lines = io::stdin().lock();
         loop {

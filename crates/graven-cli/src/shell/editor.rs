@@ -207,11 +207,11 @@ fn candidates(names: &Names, before: &str) -> (usize, Vec<String>) {
         _ if word.is_empty() => Vec::new(),
         _ => {
             let lower = word.chars().all(char::is_lowercase);
-            let cased = |k: &&str| {
+            let cased = |k: &str| {
                 if lower {
                     k.to_lowercase()
                 } else {
-                    (**k).to_owned()
+                    k.to_owned()
                 }
             };
             KEYWORDS
@@ -221,7 +221,7 @@ fn candidates(names: &Names, before: &str) -> (usize, Vec<String>) {
                     if k.ends_with('(') {
                         (*k).to_owned()
                     } else {
-                        cased(&k)
+                        cased(k)
                     }
                 })
                 .collect()
