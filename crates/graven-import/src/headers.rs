@@ -20,7 +20,7 @@
 
 mod field;
 
-use std::path::PathBuf;
+use std::path::Path;
 
 use crate::error::ImportError;
 use crate::options::{CsvFormat, TableArgument, TableSource};
@@ -247,7 +247,7 @@ impl Builder {
     }
 }
 
-fn first_line(path: &PathBuf) -> Result<Option<String>, ImportError> {
+fn first_line(path: &Path) -> Result<Option<String>, ImportError> {
     let cut = Cut {
         delimiter: b'\n',
         quote: None,

@@ -64,11 +64,7 @@ fn checked(id: Id<'_>) -> Result<Id<'_>, String> {
 
 /// Whether a number is written as it would be printed, so that text and number are one id.
 fn is_canonical(field: &[u8]) -> bool {
-    match field {
-        b"0" => true,
-        [b'-', b'1'..=b'9', ..] | [b'1'..=b'9', ..] => true,
-        _ => false,
-    }
+    matches!(field, b"0" | [b'-', b'1'..=b'9', ..] | [b'1'..=b'9', ..])
 }
 
 #[derive(Debug, Default)]

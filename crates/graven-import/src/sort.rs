@@ -329,13 +329,13 @@ impl Merge {
     }
 
     fn next(&mut self) -> Result<Option<(Key, &[u8])>, ImportError> {
-        if self.started {
-            if let Some(&top) = self.heap.first() {
-                if !self.runs[top].advance()? {
-                    self.heap.swap_remove(0);
-                }
-                self.sink(0);
+        if self.started
+            && let Some(&top) = self.heap.first()
+        {
+            if !self.runs[top].advance()? {
+                self.heap.swap_remove(0);
             }
+            self.sink(0);
         }
         self.started = true;
         Ok(self.heap.first().map(|top| {

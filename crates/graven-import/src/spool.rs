@@ -14,6 +14,9 @@ use crate::value::{put_varint, take_varint};
 const BUFFER_BYTES: usize = 16 << 10;
 const READ_BYTES: usize = 64 << 10;
 
+/// Two numbers and bytes.
+pub(crate) type Record<'a> = (u64, u64, &'a [u8]);
+
 /// Records in the order they were appended.
 #[derive(Debug)]
 pub(crate) struct Spool {
@@ -112,7 +115,7 @@ pub(crate) struct SpoolReader<'s> {
 
 impl SpoolReader<'_> {
     /// The next record, or `None` at the end.
-    pub(crate) fn next(&mut self) -> Result<Option<(u64, u64, &[u8])>, ImportError> {
+    pub(crate) fn next(&mut self) -> Result<Option<Record<'_>>, ImportError> {
         if self.left == 0 {
             return Ok(None);
         }
