@@ -4,6 +4,9 @@
 //! Both are 4 KiB pages, 64 KiB apart, written alternately by checkpoints; the valid one with the larger
 //! checkpoint number wins ([`read`]). Each alone is a complete recovery point. Bulk writing writes both.
 //!
+//! A superblock that is intact but asks for a format or an incompatible feature that this build does not know refuses
+//! the file, whatever the other one says: a newer build wrote it last, and the other one is only what it left behind.
+//!
 //! # Invariants
 //! * ST-3: a file that is empty, foreign, of another format or cut off is refused with its reason and not
 //!   written to.
@@ -230,6 +233,13 @@ pub fn read(file: &dyn File) -> Result<Found> {
     }
     let first = read_slot(file, Slot::First, length)?;
     let second = read_slot(file, Slot::Second, length)?;
+    for slot in [&first, &second] {
+        // An intact superblock of a newer build beside an older one that we could read: what we would see is the
+        // past, and what we would write would destroy the present.
+        if let Err(newer @ (Unusable::Format(_) | Unusable::Feature(_))) = slot {
+            return refuse(file, newer, newer).and_then(Err);
+        }
+    }
     let (superblock, slot, other_damage) = match (first, second) {
         (Ok(first), Ok(second)) if second.checkpoint > first.checkpoint => {
             (second, Slot::Second, None)

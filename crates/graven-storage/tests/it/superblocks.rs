@@ -77,6 +77,22 @@ fn other_formats_and_unknown_features_are_named() {
     ));
 }
 
+/// A checkpoint of a newer build writes one superblock; the other one must not lead to the past.
+#[test]
+fn one_superblock_of_a_newer_build_refuses_the_file() {
+    for offset in [0, SECOND] {
+        let mut bytes = intact();
+        reseal(&mut bytes, offset, 8, &7u32.to_le_bytes());
+        assert!(matches!(open(&bytes), Err(Error::Format { found: 7, .. })));
+        let mut bytes = intact();
+        reseal(&mut bytes, offset, 48, &4u64.to_le_bytes());
+        assert!(matches!(
+            open(&bytes),
+            Err(Error::UnknownFeature { unknown: 4, .. })
+        ));
+    }
+}
+
 #[test]
 fn one_damaged_superblock_is_reported_and_two_are_refused() {
     let mut bytes = intact();
