@@ -31,6 +31,8 @@ pub(crate) struct TrailColumns {
 
 /// List entries remembered between trails: a walk meets the same nodes again and again.
 const REMEMBERED_ENTRIES: usize = 16 << 10;
+/// What a remembered node takes besides its list, counted in list entries.
+const NODE_ENTRIES: usize = 4;
 
 /// See the file header.
 pub(crate) struct TrailExpand {
@@ -88,13 +90,17 @@ impl TrailExpand {
         let mut steps = 0_u32;
         while out.ends.len() < BATCH_ROWS {
             let neighbours = |node| {
+                // With a condition or exclusions the usable relationships belong to this row alone.
+                if !plain {
+                    return edges.relationships(node);
+                }
                 if let Some(known) = remembered.get(&node) {
                     return Ok(known.clone());
                 }
                 let found = edges.relationships(node)?;
-                // With a condition the usable relationships belong to this row alone.
-                if plain && *entries + found.len() <= REMEMBERED_ENTRIES {
-                    *entries += found.len();
+                let taken = found.len() + NODE_ENTRIES;
+                if *entries + taken <= REMEMBERED_ENTRIES {
+                    *entries += taken;
                     remembered.insert(node, found.clone());
                 }
                 Ok(found)

@@ -267,6 +267,11 @@ const PAIRS: &[(&str, &str, &str)] = &[
         "MATCH (a:A {id: $s}) WITH a, [(a)-[:R]->(b:B) WHERE b.x > a.x | b.id] AS l UNWIND CASE WHEN size(l) = 0 THEN [null] ELSE l END AS i RETURN a.id, i",
     ),
     (
+        "VarExpand",
+        "MATCH (a)-[p:R*0..1]->(b)-[q:R*1..3]->(c) RETURN id(a), p, id(c), q",
+        "MATCH (a)-[p:R*0..1]->(b) MATCH (b)-[q:R*1..3]->(c) WHERE none(r IN q WHERE r IN p) RETURN id(a), p, id(c), q",
+    ),
+    (
         "Project",
         "MATCH (a:A) RETURN a {.id, y: a.x + 1} AS m",
         "MATCH (a:A) RETURN {id: a.id, y: a.x + 1} AS m",
