@@ -4,7 +4,9 @@
 //! The lists of several rows are laid out one behind the other as a column of elements, with the outer columns
 //! that the body reads repeated beside it; the body then runs over that batch. At most about [`ELEMENTS`]
 //! elements are laid out at once (a single longer list is one group), so memory does not grow with rows x lists.
-//! `reduce` is sequential in one list but runs step by step over all rows at a time.
+//! `reduce` is sequential in one list but runs step by step over all rows at a time. Its accumulators are the only
+//! values that a short statement can grow without end: they are charged to the budget and may not nest deeper than
+//! [`DEPTH_MAX`], because values are compared, hashed, written and dropped recursively.
 
 use std::sync::Arc;
 
@@ -13,12 +15,15 @@ use graven_cypher::plan::expression::Quantifier;
 use super::evaluate::{as_list, row_number};
 use super::{Compiled, ListScope, Rows};
 use crate::column::Column;
-use crate::error::Result;
+use crate::error::{ExecError, Result};
+use crate::memory::Memory;
 use crate::runtime::Runtime;
 use crate::value::Value;
 
 /// Elements laid out at once.
 const ELEMENTS: usize = 8192;
+/// Lists and maps within one another in an accumulator.
+const DEPTH_MAX: usize = 256;
 
 /// The elements of some rows' lists as a batch of their own.
 struct Elements {
@@ -178,8 +183,13 @@ pub(super) fn reduce(
             None => *value = Value::Null,
         }
     }
+    let mut memory = Memory::new(&rt.budget, "reduce", "accumulate less");
+    let limit = usize::try_from(rt.budget.limit()).unwrap_or(usize::MAX);
+    let mut sizes = vec![0; rows.len()];
+    let mut held = 0;
     let mut position = 0;
     while !open.is_empty() {
+        rt.check_cancelled()?;
         let mut elements = Vec::with_capacity(open.len());
         for &row in &open {
             let list = lists.get(row as usize);
@@ -191,8 +201,13 @@ pub(super) fn reduce(
         columns[accumulator] = Arc::new(Column::from_values(so_far));
         let stepped = step.column(Rows::of_columns(&columns, open.len()), rt)?;
         for (i, &row) in open.iter().enumerate() {
-            result[row as usize] = stepped.value(i);
+            let value = stepped.value(i);
+            let bytes = accumulated(&value, limit)?;
+            held = held - sizes[row as usize] + bytes;
+            sizes[row as usize] = bytes;
+            result[row as usize] = value;
         }
+        memory.set(held)?;
         position += 1;
         let mut longer = Vec::with_capacity(open.len());
         for &row in &open {
@@ -203,4 +218,49 @@ pub(super) fn reduce(
         open = longer;
     }
     Ok(Arc::new(Column::from_values(result)))
+}
+
+/// Heap bytes of an accumulator, counted no further than just beyond `limit`.
+fn accumulated(value: &Value, limit: usize) -> Result<usize> {
+    fn count(value: &Value, depth: usize, limit: usize, bytes: &mut usize) -> Result<()> {
+        let is_nested = matches!(value, Value::List(_) | Value::Map(_));
+        if !is_nested {
+            *bytes += value.heap_bytes();
+            return Ok(());
+        }
+        if depth == DEPTH_MAX {
+            return Err(ExecError::Argument {
+                message: format!("the accumulator of reduce() nests more than {DEPTH_MAX} deep"),
+            });
+        }
+        let mut each = |value: &Value, own: usize| {
+            *bytes += own;
+            // A value that holds another one many times is walked as often: enough is enough.
+            if *bytes > limit {
+                return Ok(false);
+            }
+            count(value, depth + 1, limit, bytes).map(|()| true)
+        };
+        match value {
+            Value::List(items) => {
+                for item in items.iter() {
+                    if !each(item, size_of::<Value>())? {
+                        break;
+                    }
+                }
+            }
+            Value::Map(map) => {
+                for (key, item) in map.entries() {
+                    if !each(item, size_of::<(Arc<str>, Value)>() + key.len())? {
+                        break;
+                    }
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+    let mut bytes = 0;
+    count(value, 0, limit, &mut bytes)?;
+    Ok(bytes)
 }

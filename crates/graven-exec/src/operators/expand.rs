@@ -15,7 +15,7 @@ use graven_storage::{Direction, Sweep};
 use super::fan_out::widen;
 use crate::batch::{BATCH_ROWS, Batch};
 use crate::column::Column;
-use crate::error::Result;
+use crate::error::{ExecError, Result};
 use crate::memory::Memory;
 use crate::operator::{BoxedOperator, Operator};
 use crate::pattern::{Part, Pattern};
@@ -86,7 +86,7 @@ impl Expand {
             chunk: Chunk::default(),
             part: 0,
             entry: 0,
-            mean_entries: 8.0,
+            mean_entries: 64.0,
         }
     }
 
@@ -94,7 +94,7 @@ impl Expand {
         self.columns.relationship.is_some() || self.pattern.needs_ids()
     }
 
-    /// Lays out the lists of the next rows of the batch.
+    /// Lays out the lists of the next rows of the batch, fewer of them where the budget has no room for more.
     fn load_chunk(&mut self) -> Result<()> {
         #[expect(
             clippy::cast_possible_truncation,
@@ -102,31 +102,45 @@ impl Expand {
             clippy::cast_precision_loss,
             reason = "an estimate"
         )]
-        let rows =
+        let mut rows =
             ((CHUNK_ENTRIES as f64 / self.mean_entries.max(1.0)) as usize).clamp(1, BATCH_ROWS);
-        let end = self.batch.len().min(self.row + rows);
+        self.chunk = Chunk::default();
+        let (chunk, end) = loop {
+            let end = self.batch.len().min(self.row + rows);
+            self.memory.clear();
+            match self.lay_out_rows(end) {
+                Ok(chunk) => break (chunk, end),
+                Err(ExecError::Memory { .. }) if end - self.row > 1 => {
+                    rows = (end - self.row) / 2;
+                }
+                Err(error) => return Err(error),
+            }
+        };
+        let entries: usize = chunk.parts.iter().map(|p| p.neighbours.len()).sum();
+        #[expect(clippy::cast_precision_loss, reason = "an estimate")]
+        if !chunk.nodes.is_empty() {
+            let mean = entries as f64 / chunk.nodes.len() as f64;
+            self.mean_entries = f64::midpoint(self.mean_entries, mean);
+        }
+        self.chunk = chunk;
+        self.chunk_end = end;
+        self.part = 0;
+        self.entry = 0;
+        Ok(())
+    }
+
+    /// The lists of the rows from the current one up to `end`.
+    fn lay_out_rows(&mut self, end: usize) -> Result<Chunk> {
         let column = self.batch.column(self.columns.from);
         let mut nodes: Vec<u64> = (self.row..end).filter_map(|row| column.node(row)).collect();
         nodes.sort_unstable();
         nodes.dedup();
         let wants_ids = self.wants_ids();
-        self.memory.clear();
         let mut parts = Vec::with_capacity(self.pattern.parts.len());
-        let mut entries = 0;
         for part in &self.pattern.parts {
-            let lists = lay_out(part, &nodes, wants_ids, &mut self.memory)?;
-            entries += lists.neighbours.len();
-            parts.push(lists);
+            parts.push(lay_out(part, &nodes, wants_ids, &mut self.memory)?);
         }
-        #[expect(clippy::cast_precision_loss, reason = "an estimate")]
-        if !nodes.is_empty() {
-            self.mean_entries = self.mean_entries / 2.0 + entries as f64 / nodes.len() as f64 / 2.0;
-        }
-        self.chunk = Chunk { nodes, parts };
-        self.chunk_end = end;
-        self.part = 0;
-        self.entry = 0;
-        Ok(())
+        Ok(Chunk { nodes, parts })
     }
 
     /// Writes out up to a batch of the chunk's entries.

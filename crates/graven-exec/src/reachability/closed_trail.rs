@@ -31,6 +31,7 @@ pub(super) fn exists(
     let mut closed = false;
     // Branch and depth of each node; a branch is named by its first node (parallel relationships close at once).
     let mut labels: HashMap<u64, (u64, u32), RandomState> = HashMap::default();
+    // Entries charged for; given back at the end, because the caller asks for many starts.
     let mut charged = 0;
     let mut frontier = Vec::new();
     edges.visit(Nodes::List(&[start]), |_, skip_loops, ids| {
@@ -52,11 +53,12 @@ pub(super) fn exists(
         let mut refused = None;
         edges.visit(Nodes::List(&frontier), |node, _, ids| {
             if labels.len() + ids.len() > charged {
-                if let Err(error) = memory.charge(ids.len().max(1024) * ENTRY_BYTES) {
+                let room = labels.len() + ids.len().max(1024);
+                if let Err(error) = memory.charge((room - charged) * ENTRY_BYTES) {
                     refused = Some(error);
                     return ControlFlow::Break(());
                 }
-                charged = labels.len() + ids.len().max(1024);
+                charged = room;
             }
             let branch = labels[&node].0;
             ids.for_each(|other| {
@@ -83,5 +85,6 @@ pub(super) fn exists(
         frontier = next;
         depth += 1;
     }
+    memory.release(charged * ENTRY_BYTES);
     Ok(closed)
 }

@@ -12,7 +12,7 @@ use graven_exec::{ExecContext, Params, Value, execute};
 use graven_pagecache::Budget;
 use graven_storage::{GraphBuilder, PropertyValue, Snapshot, Uniqueness};
 
-use crate::model::{Model, Random};
+use crate::model::{Model, Random, Rel};
 
 /// Counts that differ between labels and types, so that orders differ; the answer must not.
 struct Schema {
@@ -286,8 +286,12 @@ fn contains(plan: &Plan, operator: &str) -> bool {
 }
 
 fn answer(snapshot: &Snapshot, plan: Plan, params: &Params) -> Vec<String> {
+    answer_within(snapshot, plan, params, 64 << 20)
+}
+
+fn answer_within(snapshot: &Snapshot, plan: Plan, params: &Params, budget: u64) -> Vec<String> {
     let columns = plan.columns.len();
-    let context = ExecContext::new(Budget::new(64 << 20));
+    let context = ExecContext::new(Budget::new(budget));
     let mut execution = execute(
         Arc::new(plan),
         snapshot.clone(),
@@ -347,6 +351,85 @@ fn equal_statements_give_equal_answers() {
     for ((operator, first, _), seen) in PAIRS.iter().zip(seen) {
         assert!(seen, "{first}: never planned with {operator}");
     }
+}
+
+/// What one start or one chunk of rows needs is given back before the next one: many of them run in little memory.
+#[test]
+fn many_starts_and_long_lists_run_in_little_memory() {
+    let rel = |start, end| Rel {
+        start,
+        kind: "R",
+        end,
+        weight: 0,
+    };
+    let schema = Schema { seed: 1 };
+    let plan = |text: &str| {
+        parse_and_plan(text, &schema, &ParameterNames::Any)
+            .unwrap_or_else(|e| panic!("{}", e.render()))
+    };
+    // No start lies on a closed trail, so a longer one is looked for from each.
+    let pairs = Model {
+        nodes: vec![(false, 0); 1_200],
+        rels: (0..600).map(|i| rel(2 * i, 2 * i + 1)).collect(),
+    };
+    let text = "MATCH (p:A) WITH p LIMIT 5000 MATCH (p)-[:R*1..4]-(f) \
+        WITH p, count(DISTINCT f) AS c RETURN sum(c)";
+    let reach = plan(text);
+    assert!(contains(&reach, "ReachableCount"), "{text}");
+    let rows = answer_within(&graph(&pairs), reach, &Params::new(), 512 << 10);
+    assert_eq!(rows, ["[Integer(1200)]"]);
+    // The lists of one batch of rows are far larger than the budget.
+    let lists = Model {
+        nodes: vec![(false, 0); 600],
+        rels: (0..300)
+            .flat_map(|i| (0..300).map(move |j| rel(i, 300 + j)))
+            .collect(),
+    };
+    let expand = plan("MATCH (p:A)-[:R]->(f) RETURN count(*)");
+    let rows = answer_within(&graph(&lists), expand, &Params::new(), 64 << 10);
+    assert_eq!(rows, ["[Integer(90000)]"]);
+}
+
+/// A short statement cannot make a value that breaks the stack, the memory limit or the patience of its user.
+#[test]
+fn accumulators_are_bounded() {
+    let schema = Schema { seed: 1 };
+    let model = Model {
+        nodes: vec![(false, 0)],
+        rels: Vec::new(),
+    };
+    let snapshot = graph(&model);
+    let run = |text: &str| {
+        let plan = parse_and_plan(text, &schema, &ParameterNames::Any)
+            .unwrap_or_else(|e| panic!("{}", e.render()));
+        let context = ExecContext::new(Budget::new(4 << 20));
+        execute(Arc::new(plan), snapshot.clone(), Arc::default(), context)
+            .and_then(|mut execution| execution.next_batch())
+            .map(|batch| batch.expect("a row").row(0)[0].clone())
+    };
+    for (text, code) in [
+        (
+            "RETURN reduce(a = [], x IN range(1, 100000) | [a])",
+            "ArgumentError",
+        ),
+        (
+            "RETURN reduce(a = {}, x IN range(1, 100000) | {b: a})",
+            "ArgumentError",
+        ),
+        (
+            "RETURN reduce(a = [], x IN range(1, 60) | [a, a])",
+            "OutOfMemory",
+        ),
+        (
+            "RETURN reduce(a = 'x', x IN range(1, 60) | a + a)",
+            "OutOfMemory",
+        ),
+    ] {
+        let error = run(text).expect_err(text);
+        assert_eq!(error.code(), code, "{text}: {error}");
+    }
+    let text = "RETURN size(reduce(a = [], x IN range(1, 1000) | a + [[x, [x]]]))";
+    assert_eq!(run(text).unwrap(), Value::Integer(1000));
 }
 
 /// The rewrite is not tried where it would be wrong.
