@@ -226,21 +226,29 @@ pub(crate) fn duration(text: &str) -> Option<[i64; 4]> {
             return None;
         }
         match (in_time, unit) {
-            (false, b'Y') => months += amount.checked_mul(12)?,
-            (false, b'M') => months += amount,
-            (false, b'W') => days += amount.checked_mul(7)?,
-            (false, b'D') => days += amount,
-            (true, b'H') => seconds += amount.checked_mul(3600)?,
-            (true, b'M') => seconds += amount.checked_mul(60)?,
+            (false, b'Y') => months = months.checked_add(amount.checked_mul(12)?)?,
+            (false, b'M') => months = months.checked_add(amount)?,
+            (false, b'W') => days = days.checked_add(amount.checked_mul(7)?)?,
+            (false, b'D') => days = days.checked_add(amount)?,
+            (true, b'H') => seconds = seconds.checked_add(amount.checked_mul(3600)?)?,
+            (true, b'M') => seconds = seconds.checked_add(amount.checked_mul(60)?)?,
             (true, b'S') => {
-                seconds += amount;
+                seconds = seconds.checked_add(amount)?;
                 nanos += fraction_nanos(fraction, whole.starts_with('-'))?;
             }
             _ => return None,
         }
         parts += 1;
     }
-    (parts > 0).then_some([months, days, seconds, nanos].map(|part| part * sign))
+    if parts == 0 {
+        return None;
+    }
+    for part in [&mut months, &mut days, &mut seconds, &mut nanos] {
+        *part = part.checked_mul(sign)?;
+    }
+    // Nanoseconds carry into seconds when the value is stored.
+    seconds.checked_add(nanos.div_euclid(1_000_000_000))?;
+    Some([months, days, seconds, nanos])
 }
 
 fn fraction_nanos(fraction: &str, negative: bool) -> Option<i64> {
@@ -376,6 +384,14 @@ mod tests {
         );
         assert_eq!(duration("-P2W"), Some([0, -14, 0, 0]));
         assert_eq!(duration("P"), None);
+        assert_eq!(duration("P9223372036854775807M1M"), None);
+        assert_eq!(duration("P9223372036854775807D1W"), None);
+        assert_eq!(duration("PT-9223372036854775808S-0.5S"), None);
+        assert_eq!(duration("-P-9223372036854775808D"), None);
+        assert_eq!(
+            duration("P-9223372036854775808D"),
+            Some([0, i64::MIN, 0, 0])
+        );
         assert_eq!(point("{x: 1.5, y: -2}"), Some((7203, vec![1.5, -2.0])));
         assert_eq!(
             point("{latitude: 1, longitude: 2, height: 3}"),
