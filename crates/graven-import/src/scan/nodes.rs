@@ -68,7 +68,8 @@ impl Scan<'_, '_> {
                 }
                 _ if field.is_empty() => {}
                 NodeColumn::Labels(separator) => {
-                    for name in field.split(|b| b == separator).filter(|n| !n.is_empty()) {
+                    let names = field.split(|b| b == separator).map(<[u8]>::trim_ascii);
+                    for name in names.filter(|n| !n.is_empty()) {
                         let label = label_name(name).map_err(|e| Fault::at(i, rows, e))?;
                         row.labels.push(self.staged.labels.intern(&label));
                     }

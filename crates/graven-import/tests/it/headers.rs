@@ -61,6 +61,23 @@ impl Case {
     }
 }
 
+/// Blanks between separators are no label.
+#[test]
+fn labels_are_trimmed_and_never_empty() {
+    let case = case("id:ID|:LABEL\n1| A ; ;B;\n2| \n", ":START_ID|:END_ID\n");
+    let report = run(
+        &case.target(),
+        &source(
+            &[case.nodes.display().to_string()],
+            &[argument("KNOWS", &[&case.rels])],
+        ),
+        &ImportOptions::default(),
+    )
+    .unwrap();
+    let labels: Vec<&str> = report.labels.iter().map(|l| l.name.as_str()).collect();
+    assert_eq!(labels, ["A", "B"]);
+}
+
 #[test]
 fn the_convention_in_full() {
     let dir = tempfile::tempdir().unwrap();
