@@ -133,7 +133,7 @@ impl PageCache {
                 let Ok(entry) = self.tables().entry(id.0, page.unit()) else {
                     break;
                 };
-                if !self.ahead_begun(bytes) && !(self.forgive_ahead() && self.ahead_begun(bytes)) {
+                if !(self.ahead_begun(bytes) || self.forgive_ahead() && self.ahead_begun(bytes)) {
                     break;
                 }
                 self.tables().enter(entry);

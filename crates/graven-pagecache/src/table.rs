@@ -244,7 +244,7 @@ impl Tables {
         loop {
             debug_assert!(before & !(CHARGED | GIVING | LISTED) > 0, "PC-11");
             let tells = before == CHARGED | 1;
-            let after = before - 1 | if tells { LISTED } else { 0 };
+            let after = (before - 1) | if tells { LISTED } else { 0 };
             match piece.compare_exchange(before, after, Ordering::AcqRel, Ordering::Relaxed) {
                 Ok(_) => {
                     return tells.then_some(Piece {
