@@ -64,6 +64,13 @@ impl Memory {
         Ok(())
     }
 
+    /// Whether `bytes` are little enough that many statements may each hold as much beside the pages they read.
+    pub(crate) fn is_small(&self, bytes: usize) -> bool {
+        /// Part of the limit that is little.
+        const SHARE: u64 = 32;
+        bytes as u64 <= self.reservation.budget().limit() / SHARE
+    }
+
     /// Holds `bytes` more if there is room.
     pub(crate) fn try_charge(&mut self, bytes: usize) -> bool {
         self.charge(bytes).is_ok()

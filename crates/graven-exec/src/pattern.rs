@@ -48,6 +48,16 @@ pub(crate) struct Pattern {
 }
 
 impl Pattern {
+    /// Mean number of list entries of a node in a graph of `nodes` nodes.
+    #[expect(clippy::cast_precision_loss, reason = "an estimate")]
+    pub(crate) fn mean_degree(&self, nodes: f64) -> f64 {
+        let entries = self
+            .parts
+            .iter()
+            .map(|part| part.adjacency.relationship_count());
+        entries.sum::<u64>() as f64 / nodes.max(1.0)
+    }
+
     /// Resolves `pattern` for rows of `layout`; the filter sees the relationship in the column after them.
     pub(crate) fn new(pattern: &RelPattern, layout: &Layout, rt: &Runtime) -> Result<Self> {
         let mut types: Vec<_> = if pattern.types.is_empty() {

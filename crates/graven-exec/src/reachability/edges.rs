@@ -8,7 +8,7 @@
 use std::ops::ControlFlow;
 use std::sync::atomic::Ordering;
 
-use graven_storage::List;
+use graven_storage::{List, Sweep};
 
 use super::node_order::Nodes;
 use super::turn;
@@ -137,10 +137,16 @@ impl<'a> Edges<'a> {
         visit: &mut impl FnMut(u64, bool, Neighbours<'_>) -> ControlFlow<()>,
     ) -> Result<()> {
         let (mut narrow, mut wide) = (Vec::new(), Vec::new());
-        for part in &self.pattern.parts {
+        // Down, the last part comes first: so a level begins with the pages that the one before has used last.
+        let (order, parts) = (turn::next(), &self.pattern.parts);
+        for at in 0..parts.len() {
+            let part = match order {
+                Sweep::Up => &parts[at],
+                Sweep::Down => &parts[parts.len() - 1 - at],
+            };
             let fits = part.adjacency.ids_fit_u32();
             let mut stopped = false;
-            nodes.sweep(&part.adjacency, turn::next(), |node, list| {
+            nodes.sweep(&part.adjacency, order, |node, list| {
                 let neighbours = if fits {
                     Neighbours::Narrow(list.decode(&mut narrow)?)
                 } else {

@@ -241,7 +241,9 @@ impl Marks {
         }
         if let Self::Bytes(b) = self
             && b.marks.len() < b.nodes
-            && !(b.tuning.byte_nodes >= nodes && memory.try_charge(b.nodes))
+            && !(b.tuning.byte_nodes >= nodes
+                && memory.is_small(b.nodes)
+                && memory.try_charge(b.nodes))
         {
             // No room for a byte per node: two bits do, more slowly.
             let (words, tuning) = (at(nodes.div_ceil(64)), b.tuning);
@@ -297,7 +299,8 @@ impl Marks {
             std::mem::take(&mut sparse.old),
             std::mem::take(&mut sparse.fresh),
         );
-        if nodes <= tuning.byte_nodes && memory.try_charge(at(nodes)) {
+        if nodes <= tuning.byte_nodes && memory.is_small(at(nodes)) && memory.try_charge(at(nodes))
+        {
             let mut marks = vec![0; at(nodes)];
             old.iter().for_each(|n| marks[at(*n)] = OLD);
             fresh.iter().for_each(|n| marks[at(*n)] = FRESH);

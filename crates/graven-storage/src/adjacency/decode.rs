@@ -57,6 +57,36 @@ fn outside(neighbour: u64, limit: u64) -> Malformed {
     ))
 }
 
+/// Writes the neighbours of `list` to the start of `out`, which grows where it is too short; how many they are.
+/// `None` if the list needs [`append_narrow`].
+#[inline]
+pub(crate) fn narrow_into(list: RawList<'_>, limit: u64, out: &mut Vec<u32>) -> Option<usize> {
+    if limit > NARROW_LIMIT || list.first >= limit {
+        return None;
+    }
+    let (blocks, room) = (
+        block_count(list.count),
+        1 + bitpack::list::room(list.count - 1),
+    );
+    if out.len() < room {
+        out.resize(room, 0);
+    }
+    let differences = bitpack::list::Blocks {
+        widths: &list.bytes[..blocks],
+        bytes: &list.bytes[blocks..],
+        end: list.end.saturating_sub(blocks),
+        count: list.count - 1,
+    };
+    out[0] = list.first as u32;
+    bitpack::list::unpack(
+        differences,
+        list.first as u32,
+        limit as u32,
+        &mut out[1..room],
+    )?;
+    Some(list.count)
+}
+
 /// Appends the neighbours of `list` to `out`.
 pub(crate) fn append_narrow(list: RawList<'_>, limit: u64, out: &mut Vec<u32>) -> Decoded<()> {
     if limit > NARROW_LIMIT {
@@ -68,27 +98,11 @@ pub(crate) fn append_narrow(list: RawList<'_>, limit: u64, out: &mut Vec<u32>) -
     if list.first >= limit {
         return Err(outside(list.first, limit));
     }
-    let (blocks, from) = (block_count(list.count), out.len());
-    let differences = bitpack::list::Blocks {
-        widths: &list.bytes[..blocks],
-        bytes: &list.bytes[blocks..],
-        end: list.end.saturating_sub(blocks),
-        count: list.count - 1,
-    };
-    // Whole blocks are written; what they write beyond the list is cut off again.
-    out.resize(from + 1 + bitpack::list::room(list.count - 1), 0);
-    out[from] = list.first as u32;
-    let sums = &mut out[from + 1..];
-    if bitpack::list::unpack(differences, list.first as u32, limit as u32, sums).is_none() {
-        out.truncate(from + 1);
-        return append_carefully(list, limit, out);
-    }
-    out.truncate(from + list.count);
-    Ok(())
+    out.push(list.first as u32);
+    append_carefully(list, limit, out)
 }
 
-/// Block by block, for lists with wide blocks and for damaged ones.
-#[cold]
+/// Block by block, checking each.
 fn append_carefully(list: RawList<'_>, limit: u64, out: &mut Vec<u32>) -> Decoded<()> {
     let mut last = list.first as u32;
     let mut blocks = Blocks::new(list);

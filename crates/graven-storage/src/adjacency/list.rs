@@ -28,7 +28,7 @@ pub(super) enum Body<'a> {
 
 impl<'a> List<'a> {
     /// The list of `node` in `segment`, if it has one.
-    #[inline]
+    #[inline(always)]
     pub(super) fn find(
         reach: &'a Reach,
         page: PageRef,
@@ -71,31 +71,41 @@ impl<'a> List<'a> {
         self.len() == 0
     }
 
-    /// Decodes the whole list into `scratch`, whose content is replaced.
+    /// Decodes the whole list into `scratch`, whose content is replaced; it only grows, so keep it between lists.
     ///
     /// # Errors
     /// [`Error::Wide`] if node ids need 64 bits; [`Error::Damaged`]; for long lists what pinning gives.
     #[inline]
     pub fn decode<'s>(&self, scratch: &'s mut Vec<u32>) -> Result<&'s [u32]> {
-        scratch.clear();
         if !self.reach.narrow {
             return Err(Error::Wide);
         }
+        if let Body::Here(raw) = self.body
+            && let Some(count) = decode::narrow_into(raw, self.reach.limit, scratch)
+        {
+            return Ok(&scratch[..count]);
+        }
+        self.decode_slowly(scratch)?;
+        Ok(scratch)
+    }
+
+    /// What the vector kernels do not take: long lists, wide blocks, damage.
+    #[cold]
+    #[inline(never)]
+    fn decode_slowly(&self, scratch: &mut Vec<u32>) -> Result<()> {
+        scratch.clear();
         match self.body {
-            Body::Here(raw) => {
-                self.reach.checked(
-                    self.page,
-                    decode::append_narrow(raw, self.reach.limit, scratch),
-                )?;
-            }
+            Body::Here(raw) => self.reach.checked(
+                self.page,
+                decode::append_narrow(raw, self.reach.limit, scratch),
+            ),
             Body::Parts => self.for_each_part(0, |_, page, _, raw| {
                 let decoded = decode::append_narrow(raw, self.reach.limit, scratch);
                 self.reach
                     .checked(page, decoded)
                     .map(|()| ControlFlow::Continue(()))
-            })?,
+            }),
         }
-        Ok(scratch)
     }
 
     /// As [`List::decode`] for node ids of any size.

@@ -183,7 +183,7 @@ impl<'a> Segment<'a> {
     }
 
     /// The list of `node`, which may lie outside the segment.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn find(&self, node: u64) -> Decoded<Found<'a>> {
         let index = node.wrapping_sub(self.first_node);
         if index >= self.node_count {
@@ -230,7 +230,7 @@ impl<'a> Segment<'a> {
         let _ = list;
     }
 
-    #[inline]
+    #[inline(always)]
     fn list_in_slot(&self, slot: usize) -> Decoded<RawList<'a>> {
         if slot >= self.lists {
             return Err(Malformed(format!("slot {slot} of {}", self.lists)));
