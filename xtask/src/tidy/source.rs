@@ -58,7 +58,7 @@ fn has_word(line: &str, mark: &str) -> bool {
     })
 }
 
-/// An absolute path, not the tail of a longer one such as `data/work/`.
+/// An absolute path, not the tail of a longer one such as `shared/data/`.
 fn has_path(line: &str, path: &str) -> bool {
     line.match_indices(path).any(|(at, _)| {
         let before = line[..at].chars().next_back();

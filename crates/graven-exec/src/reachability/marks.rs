@@ -299,6 +299,9 @@ impl Marks {
             std::mem::take(&mut sparse.old),
             std::mem::take(&mut sparse.fresh),
         );
+        // The table is dropped as soon as it is copied; its bytes are what the dense form is charged first.
+        memory.release(sparse.room * at(SPARSE_ENTRY));
+        sparse.room = 0;
         if nodes <= tuning.byte_nodes && memory.is_small(at(nodes)) && memory.try_charge(at(nodes))
         {
             let mut marks = vec![0; at(nodes)];
