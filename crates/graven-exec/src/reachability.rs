@@ -208,9 +208,8 @@ impl Search {
     /// Whether the next level is estimated cheaper from the unreached side.
     ///
     /// Top-down costs about one unit per list entry of the frontier. The frontier's mean degree lies between that of
-    /// the level before (hubs are reached first) and that of the whole graph; their geometric mean is taken: on
-    /// SF10 KNOWS 130 where it is 107, the level before saying 280. Bottom-up costs a visit to each
-    /// unreached node and as many entries as it takes to meet a reached neighbour.
+    /// the level before (hubs are reached first) and that of the whole graph; their geometric mean is taken.
+    /// Bottom-up costs a visit to each unreached node and as many entries as it takes to meet a reached neighbour.
     fn choose(&self, edges: &Edges<'_>, mean_degree: f64) -> bool {
         /// Cost of visiting a node's lists from the unreached side, in list entries.
         const VISIT: f64 = 64.0;

@@ -13,8 +13,7 @@
 //!   padded buffer first. Sums wrap; whoever decodes checks the range of what comes out.
 //!
 //! # Costs
-//! Measured on SF10 KNOWS (blocks from lists of about 30 neighbours): 0.74 ms for a whole 3-hop question
-//! with this path against 1.30 ms with the scalar one, same program, one run.
+//! About 15 instructions for eight values with AVX2. `cargo run --release --example sweep` measures whole questions.
 
 pub(crate) mod list;
 
