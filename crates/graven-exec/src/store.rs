@@ -1,2 +1,0 @@
-//! TEMPORARY
-pub(crate) use crate::stub::*;
