@@ -1,6 +1,8 @@
 //! Development commands, run as `cargo xtask COMMAND`: everything that continuous integration or a
 //! contributor runs on the whole repository.
 
+mod answers;
+mod graphs;
 mod run;
 mod test;
 mod three_hop;
@@ -13,6 +15,8 @@ Usage: cargo xtask COMMAND
 
   test         formatting, lints, tidy rules, then every test (what .ci/run calls)
   tidy         the repository's own rules alone: headers, layers, links, sizes
+  answers      every published answer to LDBC Interactive and LSQB questions, and the memory
+               each takes (--memory SIZE, 16MiB by default)
   three-hop    the long matrix: every expected three-hop answer at every cache size,
                thread count, policy and I/O mode (about an hour; --quick for a slice)
 ";
@@ -24,6 +28,7 @@ fn main() -> ExitCode {
     let outcome = match command.as_str() {
         "test" => test::all(),
         "tidy" => tidy::check_and_print(),
+        "answers" => answers::compare(&rest),
         "three-hop" => three_hop::matrix(&rest),
         "help" | "--help" | "-h" => {
             print!("{HELP}");

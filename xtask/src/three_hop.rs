@@ -6,10 +6,11 @@
 //! `graven bench three-hop`, which fails when an answer is wrong. The graphs are read from the folder
 //! `shared` beside the repository (or `GRAVEN_SHARED`).
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
-use crate::run::{cargo, root, run};
+use crate::graphs::{imported, released_program, shared, target};
+use crate::run::run;
 
 /// Graphs with expected answers.
 const GRAPHS: &[&str] = &[
@@ -50,31 +51,11 @@ pub(crate) fn matrix(args: &[String]) -> Result<(), String> {
         [quick] if quick == "--quick" => QUICK,
         _ => return Err("the only option is --quick".into()),
     };
-    run(&mut cargo(&[
-        "build",
-        "--release",
-        "--locked",
-        "--package",
-        "graven-cli",
-    ]))?;
-    let target =
-        std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
-    let program = target.join("release/graven");
-    let folder = target.join("three-hop");
-    std::fs::create_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
+    let program = released_program()?;
+    let folder = target().join("three-hop");
     for graph in GRAPHS {
         let data = shared().join("data").join(graph);
-        if !data.is_dir() {
-            return Err(format!("{} is missing; set GRAVEN_SHARED", data.display()));
-        }
-        let db = folder.join(format!("{graph}.graven"));
-        if !db.exists() {
-            run(Command::new(&program)
-                .arg("import")
-                .arg(&db)
-                .arg("--ldbc")
-                .arg(&data))?;
-        }
+        let db = imported(&program, &folder, graph)?;
         run(&mut bench(&program, &db, &data, &matrix))?;
     }
     Ok(())
@@ -92,8 +73,4 @@ fn bench(program: &Path, db: &Path, data: &Path, matrix: &Matrix) -> Command {
     command.args(["--cache", matrix.caches, "--threads", matrix.threads]);
     command.args(["--policy", matrix.policies, "--io", matrix.io]);
     command
-}
-
-fn shared() -> PathBuf {
-    std::env::var_os("GRAVEN_SHARED").map_or_else(|| root().join("../shared"), PathBuf::from)
 }

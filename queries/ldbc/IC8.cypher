@@ -1,0 +1,12 @@
+// The newest comments in reply to the messages of one person.
+MATCH (:Person {id: $personId})<-[:HAS_CREATOR]-(:Message)<-[:REPLY_OF]-(comment:Comment)-[:HAS_CREATOR]->(author:Person)
+WITH author, comment, comment.creationDate AS created, comment.id AS commentId
+ORDER BY created DESC, commentId
+LIMIT 20
+RETURN author.id AS personId,
+       author.firstName AS personFirstName,
+       author.lastName AS personLastName,
+       created AS commentCreationDate,
+       commentId,
+       comment.content AS commentContent
+ORDER BY commentCreationDate DESC, commentId
