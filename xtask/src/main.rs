@@ -4,6 +4,7 @@
 mod answers;
 mod graphs;
 mod run;
+mod tck;
 mod test;
 mod three_hop;
 mod tidy;
@@ -19,6 +20,8 @@ Usage: cargo xtask COMMAND
                each takes (--memory SIZE, 16MiB by default)
   three-hop    the long matrix: every expected three-hop answer at every cache size,
                thread count, policy and I/O mode (about an hour; --quick for a slice)
+  tck          the openCypher scenarios: passed and failed per feature
+               (--features DIR, --filter TEXT, --failures, --reopen, --memory SIZE)
 ";
 
 fn main() -> ExitCode {
@@ -30,6 +33,7 @@ fn main() -> ExitCode {
         "tidy" => tidy::check_and_print(),
         "answers" => answers::compare(&rest),
         "three-hop" => three_hop::matrix(&rest),
+        "tck" => tck::scenarios(&rest),
         "help" | "--help" | "-h" => {
             print!("{HELP}");
             return ExitCode::SUCCESS;

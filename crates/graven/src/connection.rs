@@ -97,7 +97,11 @@ impl Connection {
     /// ```
     pub fn prepare(&self, text: &str) -> Result<Prepared, Error> {
         let snapshot = self.db.inner.store.snapshot();
-        parse_and_plan(text, &Schema(&snapshot), &ParameterNames::Any)?;
+        parse_and_plan(
+            text,
+            &Schema(&snapshot, &self.db.inner.registered),
+            &ParameterNames::Any,
+        )?;
         Ok(Prepared {
             text: Arc::from(text),
             connection: self.clone(),
@@ -125,7 +129,11 @@ impl Connection {
         let names: BTreeSet<String> = names().map(str::to_owned).collect();
         let snapshot = self.db.inner.store.snapshot();
         let known = ParameterNames::Known(names.clone());
-        let plan = Arc::new(parse_and_plan(text, &Schema(&snapshot), &known)?);
+        let plan = Arc::new(parse_and_plan(
+            text,
+            &Schema(&snapshot, &self.db.inner.registered),
+            &known,
+        )?);
         plans.put(text, names, Arc::clone(&plan));
         Ok(plan)
     }

@@ -13,6 +13,8 @@ use crate::connection::Connection;
 use crate::error::Error;
 use crate::info::{self, Info, Reading};
 use crate::plan_cache::PlanCache;
+use crate::procedures::registered::Registry;
+use crate::value::Value;
 
 /// An open database. Cheap to clone; clones share everything; may be used by many threads.
 ///
@@ -45,6 +47,7 @@ pub(crate) struct Inner {
     pub(crate) budget: Arc<Budget>,
     pub(crate) store: Arc<Store>,
     pub(crate) plans: PlanCache,
+    pub(crate) registered: Registry,
 }
 
 impl std::fmt::Debug for Inner {
@@ -113,6 +116,7 @@ impl Database {
                 budget,
                 store,
                 plans: PlanCache::default(),
+                registered: Registry::default(),
             }),
         })
     }
@@ -121,6 +125,31 @@ impl Database {
     #[must_use]
     pub fn connect(&self) -> Connection {
         Connection::new(self.clone())
+    }
+
+    /// Adds a procedure of the program, for `CALL` in statements of this database handle and its clones. The
+    /// signature is `name(argument :: TYPE, ...) :: (column :: TYPE, ...)`; the body gives rows with a value per
+    /// column. A procedure of the same name that was added before is replaced.
+    ///
+    /// # Errors
+    /// `Config.Invalid` for a signature that cannot be read.
+    ///
+    /// # Examples
+    /// ```no_run
+    /// # let db = graven::Database::open("social.graven", graven::Config::default())?;
+    /// use graven::Value;
+    /// db.register_procedure("my.twice(n :: INTEGER) :: (twice :: INTEGER)", |args| {
+    ///     let n = args[0].as_integer().ok_or("n is null")?;
+    ///     Ok(vec![vec![Value::from(2 * n)]])
+    /// })?;
+    /// # Ok::<(), graven::Error>(())
+    /// ```
+    pub fn register_procedure(
+        &self,
+        signature: &str,
+        body: impl Fn(&[Value]) -> Result<Vec<Vec<Value>>, String> + Send + Sync + 'static,
+    ) -> Result<(), Error> {
+        self.inner.registered.add(signature, Arc::new(body))
     }
 
     /// The file.

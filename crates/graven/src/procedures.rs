@@ -2,7 +2,9 @@
 //!
 //! # How it works
 //! One table says what each procedure takes, what it gives, and which function runs it; the binder checks
-//! calls against the same table that runs them.
+//! calls against the same table that runs them. Procedures that the program adds are in [`registered`].
+
+pub(crate) mod registered;
 
 use std::sync::Arc;
 
@@ -11,6 +13,8 @@ use graven_exec::{ExecError, ProcedureResult, Procedures, Value};
 
 use crate::bytes::parse_bytes;
 use crate::database::Inner;
+use crate::materialise::{Materialiser, to_inner};
+use registered::Registry;
 
 /// Rows of values.
 type Rows = Vec<Vec<Value>>;
@@ -80,8 +84,10 @@ const TABLE: &[Procedure] = &[
 ];
 
 /// What the binder needs to know of a procedure.
-pub(crate) fn view(name: &str) -> Option<ProcedureView> {
-    let procedure = find(name)?;
+pub(crate) fn view(name: &str, registry: &Registry) -> Option<ProcedureView> {
+    let Some(procedure) = find(name) else {
+        return registry.find(name).map(|found| found.view);
+    };
     let fields = |list: &[Field]| list.iter().map(|(n, t)| ((*n).to_owned(), *t)).collect();
     Some(ProcedureView {
         arguments: fields(procedure.arguments),
@@ -99,9 +105,9 @@ pub(crate) struct OnDatabase(pub(crate) Arc<Inner>);
 
 impl Procedures for OnDatabase {
     fn call(&self, name: &str, args: &[Value]) -> Result<ProcedureResult, ExecError> {
-        let procedure = find(name).ok_or_else(|| ExecError::UnknownProcedure {
-            name: name.to_owned(),
-        })?;
+        let Some(procedure) = find(name) else {
+            return call_registered(&self.0, name, args);
+        };
         let rows = (procedure.run)(&self.0, args).map_err(|message| ExecError::Procedure {
             name: name.to_owned(),
             message,
@@ -113,6 +119,37 @@ impl Procedures for OnDatabase {
             .collect();
         Ok(ProcedureResult { columns, rows })
     }
+}
+
+/// Runs a procedure that the program added.
+fn call_registered(db: &Inner, name: &str, args: &[Value]) -> Result<ProcedureResult, ExecError> {
+    let unknown = || ExecError::UnknownProcedure {
+        name: name.to_owned(),
+    };
+    let failed = |message| ExecError::Procedure {
+        name: name.to_owned(),
+        message,
+    };
+    let found = db.registered.find(name).ok_or_else(unknown)?;
+    let mut outside = Materialiser::new(db.store.snapshot());
+    let args: Result<Vec<_>, _> = args.iter().map(|v| outside.value(v.clone())).collect();
+    let args = args.map_err(|e| failed(e.to_string()))?;
+    let rows = (found.body)(&args).map_err(failed)?;
+    let width = found.view.columns.len();
+    if let Some(row) = rows.iter().find(|row| row.len() != width) {
+        return Err(failed(format!(
+            "gave a row of {} values, not {width}",
+            row.len()
+        )));
+    }
+    let columns = found.view.columns.iter();
+    Ok(ProcedureResult {
+        columns: columns.map(|(name, _)| Arc::from(name.as_str())).collect(),
+        rows: rows
+            .iter()
+            .map(|row| row.iter().map(to_inner).collect())
+            .collect(),
+    })
 }
 
 fn resize(db: &Inner, args: &[Value]) -> Result<Rows, String> {

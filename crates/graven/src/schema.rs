@@ -4,9 +4,10 @@ use graven_cypher::{IndexView, ProcedureView, SchemaView};
 use graven_storage::{Catalog, Snapshot};
 
 use crate::procedures;
+use crate::procedures::registered::Registry;
 
 /// A snapshot as the planner sees it.
-pub(crate) struct Schema<'a>(pub(crate) &'a Snapshot);
+pub(crate) struct Schema<'a>(pub(crate) &'a Snapshot, pub(crate) &'a Registry);
 
 impl Schema<'_> {
     fn catalog(&self) -> &Catalog {
@@ -75,6 +76,6 @@ impl SchemaView for Schema<'_> {
     }
 
     fn procedure(&self, name: &str) -> Option<ProcedureView> {
-        procedures::view(name)
+        procedures::view(name, self.1)
     }
 }
