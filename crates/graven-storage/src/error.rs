@@ -1,5 +1,6 @@
 //! Everything that can go wrong in the data file.
 
+use crate::transaction::options::Durable;
 use crate::value::PropertyValue;
 use graven_pagecache::PageRef;
 use std::path::PathBuf;
@@ -154,4 +155,148 @@ pub enum Error {
         /// What is wrong.
         what: String,
     },
+    /// Another transaction changed the same thing first; the same work may succeed in a new transaction.
+    #[error(
+        "conflict on {entity}: another transaction changed it after this one began; run the transaction again"
+    )]
+    Conflict {
+        /// What both changed.
+        entity: String,
+    },
+    /// A uniqueness constraint or unique index has the value already.
+    #[error("{constraint}: {entity} with {keys} = {value} exists already ({holder})")]
+    Duplicate {
+        /// Name of the constraint or index.
+        constraint: String,
+        /// Label or type.
+        entity: String,
+        /// The properties.
+        keys: String,
+        /// Their values.
+        value: String,
+        /// Who has it: a node or relationship with its id.
+        holder: String,
+    },
+    /// An existence or node-key constraint misses a property.
+    #[error("{constraint}: {holder} with label or type {entity} must have the property {key}")]
+    MissingProperty {
+        /// Name of the constraint.
+        constraint: String,
+        /// Label or type.
+        entity: String,
+        /// The property.
+        key: String,
+        /// Who lacks it: a node or relationship with its id.
+        holder: String,
+    },
+    /// A deleted node still has relationships.
+    #[error("node {node} still has {count} relationships; delete them first or use DETACH DELETE")]
+    NodeHasRelationships {
+        /// The node.
+        node: u64,
+        /// Relationships left.
+        count: u64,
+    },
+    /// An index or constraint of that name or of the same kind is there already.
+    #[error("{what} {name} exists already")]
+    SchemaExists {
+        /// `index` or `constraint`.
+        what: &'static str,
+        /// Its name.
+        name: String,
+    },
+    /// There is no such index or constraint.
+    #[error("there is no {what} {name}")]
+    NoSuchSchema {
+        /// `index` or `constraint`.
+        what: &'static str,
+        /// The name asked for.
+        name: String,
+    },
+    /// An index or constraint that cannot be.
+    #[error("{what}")]
+    InvalidSchema {
+        /// Why.
+        what: String,
+    },
+    /// The store takes no writes.
+    #[error("{}: opened for reading only: {why}", path.display())]
+    ReadOnly {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        why: String,
+    },
+    /// The transaction was committed or rolled back before.
+    #[error("the transaction has ended: it was {how}")]
+    TransactionEnded {
+        /// How it ended.
+        how: &'static str,
+    },
+    /// A transaction needs more memory for its changes than there is.
+    #[error(
+        "the changes of this transaction take {bytes} bytes, a transaction may hold {limit} of the memory limit of {budget}; commit in smaller parts (CALL {{}} IN TRANSACTIONS) or raise the memory limit"
+    )]
+    TransactionTooLarge {
+        /// Bytes of its changes.
+        bytes: u64,
+        /// Bytes a transaction may hold.
+        limit: u64,
+        /// The memory limit.
+        budget: u64,
+    },
+    /// A commit could not be written to the log, or an earlier one could not: the database takes no more writes.
+    #[error(
+        "the log failed, no more writes until the database is opened again (this commit durable: {durable}): {why}"
+    )]
+    LogFailed {
+        /// Whether the commit that asked is durable.
+        durable: Durable,
+        /// What failed.
+        why: String,
+    },
+    /// There is no room for the log; writes work again when there is.
+    #[error(
+        "no room for the log (this commit durable: {durable}): {why}; free space and run the transaction again"
+    )]
+    DiskFull {
+        /// Whether the commit that asked is durable.
+        durable: Durable,
+        /// What failed.
+        why: String,
+    },
+    /// Another process has the file open.
+    #[error("{}: in use by {owner}; close it there or open read-only copies", path.display())]
+    Locked {
+        /// The file.
+        path: PathBuf,
+        /// Who, as far as known.
+        owner: String,
+    },
+    /// The log beside the file is damaged or belongs elsewhere.
+    #[error("{}: {what}", path.display())]
+    Log {
+        /// The log file.
+        path: PathBuf,
+        /// What is wrong and what to do.
+        what: String,
+    },
+}
+
+impl Error {
+    /// Whether the same work may succeed in a new transaction.
+    #[must_use]
+    pub fn is_retryable(&self) -> bool {
+        matches!(self, Error::Conflict { .. })
+    }
+
+    /// Whether the commit that gave this error is durable; `None` if it was no commit that failed at the log
+    /// (nothing of it is durable then).
+    #[must_use]
+    pub fn durable(&self) -> Option<Durable> {
+        match self {
+            Error::LogFailed { durable, .. } | Error::DiskFull { durable, .. } => Some(*durable),
+            _ => None,
+        }
+    }
 }

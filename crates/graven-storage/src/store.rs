@@ -9,6 +9,7 @@ use crate::adjacency::Adjacency;
 use crate::catalog::{Catalog, StoreKind};
 use crate::chain;
 use crate::column::Column;
+use crate::delta::FrozenDelta;
 use crate::directory::Directory;
 use crate::ids::{Direction, KeyId, TypeId};
 use crate::labels::{LabelRuns, RUN_MEMORY_BYTES};
@@ -20,7 +21,7 @@ use foldhash::HashMap;
 use graven_io::File;
 use graven_pagecache::{PageCache, PageKind, Reservation};
 use parking_lot::Mutex;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 /// Bytes of memory charged per byte of the stored catalogue: names are kept twice, in lists and tables.
 const CATALOG_FACTOR: u64 = 4;
@@ -52,28 +53,21 @@ impl Store {
     pub fn open(file: Arc<dyn File>, cache: Arc<PageCache>) -> Result<Arc<Store>> {
         let found = superblock::read(&*file)?;
         let pages = Arc::new(Pages::open(file, cache)?);
-        let mut reservation = pages.budget().reserve("catalogue", 0)?;
-        let head = found.superblock.catalogue;
-        let catalog = {
-            let bytes = chain::read(&pages, head, PageKind::Catalogue, |_| ())?;
-            reservation.grow(bytes.len() as u64 * CATALOG_FACTOR)?;
-            pages.checked(head, PageKind::Catalogue, Catalog::decode(&bytes))?
-        };
-        let directory = Directory::new(found.superblock.directory);
-        let labels = read_labels(&pages, directory, &catalog, &mut reservation)?;
-        let root = Root {
-            pages,
-            found,
-            catalog,
-            labels,
-            directory,
-            adjacencies: Mutex::default(),
-            columns: Mutex::default(),
-            _reservation: reservation,
-        };
         Ok(Arc::new(Store {
-            root: Arc::new(root),
+            root: Arc::new(Root::open(pages, found)?),
         }))
+    }
+
+    /// Freezes the changes committed so far, for a checkpoint; commits go on to a new generation. `None` if
+    /// nothing was committed since the last checkpoint. The generation before must have been installed.
+    pub(crate) fn freeze(&self) -> Option<FrozenDelta> {
+        None
+    }
+
+    /// Makes `root` (the old root with `frozen` folded in, durable) the base of new snapshots. The old root is in use
+    /// for as long as the result upgrades; then its pages may be used again.
+    pub(crate) fn install(&self, _root: Root, _frozen: &FrozenDelta) -> Weak<Root> {
+        Weak::new()
     }
 
     /// The graph as of now.
@@ -133,6 +127,29 @@ fn read_labels(
 }
 
 impl Root {
+    /// Reads what `found` points at; everything else when it is used.
+    pub(crate) fn open(pages: Arc<Pages>, found: Found) -> Result<Root> {
+        let mut reservation = pages.budget().reserve("catalogue", 0)?;
+        let head = found.superblock.catalogue;
+        let catalog = {
+            let bytes = chain::read(&pages, head, PageKind::Catalogue, |_| ())?;
+            reservation.grow(bytes.len() as u64 * CATALOG_FACTOR)?;
+            pages.checked(head, PageKind::Catalogue, Catalog::decode(&bytes))?
+        };
+        let directory = Directory::new(found.superblock.directory);
+        let labels = read_labels(&pages, directory, &catalog, &mut reservation)?;
+        Ok(Root {
+            pages,
+            found,
+            catalog,
+            labels,
+            directory,
+            adjacencies: Mutex::default(),
+            columns: Mutex::default(),
+            _reservation: reservation,
+        })
+    }
+
     fn map(&self, kind: StoreKind) -> Option<(SegmentMap, u64)> {
         let store = self.catalog.store(kind)?;
         Some((

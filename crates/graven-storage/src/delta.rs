@@ -1,0 +1,5 @@
+//! Committed changes since the last checkpoint.
+
+mod frozen;
+
+pub use frozen::{Change, FrozenDelta, NodeChange, RelationshipChange};

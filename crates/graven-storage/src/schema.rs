@@ -1,0 +1,71 @@
+//! Indexes and constraints as they are asked for and as the catalogue lists them.
+//!
+//! # How it works
+//! Uniqueness and node-key constraints own a unique index of the same keys; node-key and existence constraints
+//! also demand the properties. Names are unique over indexes and constraints together.
+
+use crate::ids::{KeyId, LabelId, TypeId};
+use std::sync::Arc;
+
+/// What an index or a constraint is about.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[non_exhaustive]
+pub enum SchemaEntity {
+    /// Nodes with a label.
+    Node(LabelId),
+    /// Relationships of a type.
+    Relationship(TypeId),
+}
+
+/// An index to be created.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct IndexSpec {
+    /// Its name; `None` makes one from label and keys.
+    pub name: Option<String>,
+    /// What is indexed.
+    pub entity: SchemaEntity,
+    /// The properties that make the key, in order. Only entities that have them all are in the index.
+    pub keys: Vec<KeyId>,
+    /// At most one entity per key.
+    pub unique: bool,
+}
+
+/// What a constraint demands.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[non_exhaustive]
+pub enum ConstraintKind {
+    /// No two entities have the same values.
+    Unique,
+    /// Every entity has all properties, and no two have the same values.
+    NodeKey,
+    /// Every entity has all properties.
+    Exists,
+}
+
+/// A constraint to be created.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ConstraintSpec {
+    /// Its name; `None` makes one from label, keys and kind.
+    pub name: Option<String>,
+    /// What it demands.
+    pub kind: ConstraintKind,
+    /// Of what.
+    pub entity: SchemaEntity,
+    /// The properties.
+    pub keys: Vec<KeyId>,
+}
+
+/// A constraint as the catalogue lists it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ConstraintDescription {
+    /// Its name.
+    pub name: Arc<str>,
+    /// What it demands.
+    pub kind: ConstraintKind,
+    /// Of what.
+    pub entity: SchemaEntity,
+    /// The properties.
+    pub keys: Vec<KeyId>,
+    /// Number of the index that enforces uniqueness.
+    pub index: Option<u32>,
+}
