@@ -10,13 +10,15 @@
 //! Memory is charged to the budget by [`crate::Store::open`]. Look-ups by name hash; all else is indexing.
 
 pub(crate) mod encode;
+pub(crate) mod schema;
 pub mod statistics;
 
 use crate::ids::{Direction, KeyId, LabelId, RelId, StoreId, TypeId};
+use crate::schema::{ConstraintDescription, SchemaEntity};
 use foldhash::HashMap;
-use graven_pagecache::PageRef;
 use std::sync::Arc;
 
+pub use schema::IndexDescription;
 pub use statistics::{Statistics, TypeStatistics};
 
 /// Names of one kind with their dense numbers.
@@ -63,8 +65,21 @@ pub enum StoreKind {
     Adjacency(TypeId, Direction),
     /// One property of the relationships of one type.
     RelationshipColumn(TypeId, KeyId),
-    /// An index; its number in [`Catalog::indexes`].
+    /// An index; its [`IndexDescription::number`].
     Index(u32),
+    /// Type, start or end of the relationships created after the load, by id.
+    Relationships(RelationshipPart),
+}
+
+/// What a store of kind [`StoreKind::Relationships`] says of a relationship.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum RelationshipPart {
+    /// Its type.
+    Type,
+    /// The node it starts at.
+    Start,
+    /// The node it ends at.
+    End,
 }
 
 /// A store as the catalogue describes it.
@@ -84,24 +99,7 @@ pub struct StoreDescription {
     pub entries: u64,
 }
 
-/// An index as the catalogue describes it.
-#[derive(Clone, Debug, PartialEq)]
-pub struct IndexDescription {
-    /// Label of the nodes indexed.
-    pub label: LabelId,
-    /// Properties that make the key, in order; one for now.
-    pub keys: Vec<KeyId>,
-    /// At most one node per key.
-    pub unique: bool,
-    /// Nodes in the index.
-    pub entries: u64,
-    /// Distinct keys.
-    pub distinct: u64,
-    pub(crate) root: Option<PageRef>,
-    pub(crate) height: u32,
-}
-
-/// A range of relationship ids that belong to one type.
+/// A range of relationship ids that belong to one type and ascend with the forward lists: what bulk loading gives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct RelationshipExtent {
     pub(crate) first: u64,
@@ -118,6 +116,8 @@ pub struct Catalog {
     pub(crate) label_sets: Vec<Vec<LabelId>>,
     pub(crate) stores: Vec<StoreDescription>,
     pub(crate) indexes: Vec<IndexDescription>,
+    pub(crate) constraints: Vec<ConstraintDescription>,
+    pub(crate) next_index: u32,
     pub(crate) extents: Vec<RelationshipExtent>,
     pub(crate) next_node: u64,
     pub(crate) next_relationship: u64,
@@ -191,18 +191,43 @@ impl Catalog {
         self.stores.iter().find(|store| store.kind == kind)
     }
 
-    /// All indexes; the position is the number in [`StoreKind::Index`].
+    /// All indexes, ascending by number.
     #[must_use]
     pub fn indexes(&self) -> &[IndexDescription] {
         &self.indexes
     }
 
+    /// The index of this number.
+    #[must_use]
+    pub fn index_numbered(&self, number: u32) -> Option<&IndexDescription> {
+        self.indexes.iter().find(|index| index.number == number)
+    }
+
+    /// The index called `name`.
+    #[must_use]
+    pub fn index_named(&self, name: &str) -> Option<&IndexDescription> {
+        self.indexes.iter().find(|index| &*index.name == name)
+    }
+
+    /// All constraints, in the order they were made.
+    #[must_use]
+    pub fn constraints(&self) -> &[ConstraintDescription] {
+        &self.constraints
+    }
+
+    /// Numbers of indexes are below this; a new one gets it.
+    #[must_use]
+    pub fn index_number_limit(&self) -> u32 {
+        self.next_index
+    }
+
     /// The index of (label, key), if there is one.
     #[must_use]
     pub fn index(&self, label: LabelId, key: KeyId) -> Option<&IndexDescription> {
+        let entity = SchemaEntity::Node(label);
         self.indexes
             .iter()
-            .find(|index| index.label == label && index.keys == [key])
+            .find(|index| index.entity == entity && index.keys == [key])
     }
 
     /// Node ids are below this.
@@ -263,7 +288,8 @@ impl Catalog {
             .sum()
     }
 
-    /// Type of a relationship id, by the extents that ids were handed out in.
+    /// Type of a relationship id that bulk loading gave; those given later are in a store of their own, see
+    /// [`crate::Snapshot::relationship_endpoints`].
     #[must_use]
     pub fn type_of(&self, relationship: RelId) -> Option<TypeId> {
         let behind = self
@@ -292,12 +318,20 @@ impl Catalog {
             StoreKind::RelationshipColumn(rel, id) => {
                 format!("relationship property {}.{}", rel_type(rel), key(id))
             }
-            StoreKind::Index(number) => match self.indexes.get(number as usize) {
+            StoreKind::Relationships(RelationshipPart::Type) => "relationship types".to_owned(),
+            StoreKind::Relationships(RelationshipPart::Start) => "relationship starts".to_owned(),
+            StoreKind::Relationships(RelationshipPart::End) => "relationship ends".to_owned(),
+            StoreKind::Index(number) => match self.index_numbered(number) {
                 None => "index".to_owned(),
                 Some(index) => {
-                    let label = self.label_name(index.label).map_or("?", |name| &**name);
+                    let of = match index.entity {
+                        SchemaEntity::Node(label) => {
+                            self.label_name(label).map_or("?", |name| &**name)
+                        }
+                        SchemaEntity::Relationship(id) => rel_type(id),
+                    };
                     let keys: Vec<&str> = index.keys.iter().map(|id| key(*id)).collect();
-                    format!("index {label}({})", keys.join(", "))
+                    format!("index {of}({})", keys.join(", "))
                 }
             },
         }

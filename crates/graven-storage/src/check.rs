@@ -77,8 +77,8 @@ impl Store {
         for rel_type in 0..root.catalog.types().len() as u32 {
             check.directions(crate::TypeId(rel_type))?;
         }
-        for number in 0..root.catalog.indexes.len() {
-            check.index(number)?;
+        for index in &root.catalog.indexes {
+            check.index(index)?;
         }
         check.free_space()?;
         Ok(check.report)
@@ -185,7 +185,7 @@ impl Check<'_> {
             let read = match store.kind {
                 StoreKind::NodeLabels => self.label_segment(segment),
                 StoreKind::NodeColumn(_) => self.column_segment(PageKind::NodeColumn, segment, end),
-                StoreKind::RelationshipColumn(..) => {
+                StoreKind::RelationshipColumn(..) | StoreKind::Relationships(_) => {
                     self.column_segment(PageKind::RelationshipColumn, segment, end)
                 }
                 StoreKind::Adjacency(_, direction) => {

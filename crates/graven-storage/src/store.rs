@@ -192,7 +192,9 @@ impl Root {
         }
         let page_kind = match kind {
             StoreKind::NodeColumn(_) => PageKind::NodeColumn,
-            StoreKind::RelationshipColumn(..) => PageKind::RelationshipColumn,
+            StoreKind::RelationshipColumn(..) | StoreKind::Relationships(_) => {
+                PageKind::RelationshipColumn
+            }
             StoreKind::NodeLabels | StoreKind::Adjacency(..) | StoreKind::Index(_) => return None,
         };
         let (map, _) = self.map(kind)?;

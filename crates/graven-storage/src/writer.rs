@@ -26,6 +26,7 @@ use crate::free_space::FreeSpace;
 use crate::ids::{KeyId, LabelId, StoreId, TypeId};
 use crate::index::writer::IndexWriter;
 use crate::labels::{LabelRun, LabelRuns, label_set};
+use crate::schema::SchemaEntity;
 use crate::sink::PageSink;
 use crate::superblock::{self, Features, LogPosition, Slot, Superblock};
 use crate::{Error, Result};
@@ -220,16 +221,7 @@ impl StoreWriter {
         key: KeyId,
         uniqueness: Uniqueness,
     ) -> Result<IndexWriter> {
-        let description = IndexDescription {
-            label,
-            keys: vec![key],
-            unique: uniqueness == Uniqueness::Unique,
-            entries: 0,
-            distinct: 0,
-            root: None,
-            height: 0,
-        };
-        let number = {
+        let description = {
             let catalog = &mut self.shared.finished.lock().catalog;
             if catalog.index(label, key).is_some() {
                 return Err(Error::Incomplete {
@@ -237,14 +229,24 @@ impl StoreWriter {
                     what: "it exists already".to_owned(),
                 });
             }
+            let name = |name: Option<&Arc<str>>| name.map_or_else(String::new, ToString::to_string);
+            let name = format!(
+                "index_{}_{}",
+                name(catalog.label_name(label)),
+                name(catalog.key_name(key))
+            );
+            let unique = uniqueness == Uniqueness::Unique;
+            let entity = SchemaEntity::Node(label);
+            let description =
+                IndexDescription::new(catalog.next_index, &name, entity, &[key], unique);
+            catalog.next_index += 1;
             catalog.indexes.push(description.clone());
-            catalog.indexes.len() as u32 - 1
+            description
         };
-        let store = self.shared.new_store(StoreKind::Index(number));
+        let store = self.shared.new_store(StoreKind::Index(description.number));
         Ok(IndexWriter::new(
             self.shared.clone(),
             store,
-            number,
             description,
             self.next_node,
         ))

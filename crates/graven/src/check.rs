@@ -17,8 +17,8 @@ use std::ops::ControlFlow;
 use foldhash::quality::FixedState;
 use graven_storage::catalog::{IndexDescription, StoreKind};
 use graven_storage::{
-    Adjacency, Catalog, Column, Direction, KeyId, NodeId, PropertyValue, RelId, Snapshot, Sweep,
-    TypeId,
+    Adjacency, Catalog, Column, Direction, KeyId, LabelId, NodeId, PropertyValue, RelId, Snapshot,
+    Sweep, TypeId,
 };
 
 /// Ids read together.
@@ -50,7 +50,7 @@ pub(crate) fn check(snapshot: &Snapshot, begins: &mut dyn FnMut(&str)) -> CheckR
                 check.relationship_column(rel_type, key, store.entries);
             }
             StoreKind::Index(number) => {
-                if let Some(index) = catalog.indexes().get(number as usize) {
+                if let Some(index) = catalog.index_numbered(number) {
                     check.index(index);
                 }
             }
@@ -194,35 +194,28 @@ impl Check<'_> {
     }
 
     fn index(&mut self, description: &IndexDescription) {
-        let [key] = description.keys.as_slice() else {
+        let ([key], Some(label)) = (description.keys.as_slice(), description.label()) else {
             return;
         };
-        let label = self
-            .catalog()
-            .label_name(description.label)
-            .map_or("", |n| n)
-            .to_owned();
-        let name = format!("index {label}({})", self.key_name(*key));
+        let label_name = self.catalog().label_name(label).map_or("", |n| n);
+        let name = format!("index {label_name}({})", self.key_name(*key));
         (self.begins)(&name);
         let outcome = self
-            .indexed(description, *key)
+            .indexed(label, *key)
             .and_then(|seen| same(seen, description.entries));
         self.record(name, outcome);
     }
 
     /// Nodes that the index finds under their value; an error at the first that it does not.
-    fn indexed(&self, description: &IndexDescription, key: KeyId) -> Result<u64, String> {
+    fn indexed(&self, label: LabelId, key: KeyId) -> Result<u64, String> {
         let missing = || "the catalogue names it, the file has none".to_owned();
-        let index = self
-            .snapshot
-            .index(description.label, key)
-            .ok_or_else(missing)?;
+        let index = self.snapshot.index(label, key).ok_or_else(missing)?;
         let Some(column) = self.snapshot.node_column(key) else {
             return Ok(0);
         };
         let nodes: Vec<u64> = self
             .snapshot
-            .nodes_with_label(description.label)
+            .nodes_with_label(label)
             .map_err(text)?
             .iter()
             .map(|n| n.0)

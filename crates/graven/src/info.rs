@@ -143,14 +143,6 @@ fn store_name(catalog: &graven_storage::Catalog, kind: StoreKind) -> String {
         StoreKind::Adjacency(id, Direction::Out) => format!("{} forward", rel_type(id)),
         StoreKind::Adjacency(id, Direction::In) => format!("{} reverse", rel_type(id)),
         StoreKind::RelationshipColumn(id, k) => format!("{} property {}", rel_type(id), key(k)),
-        StoreKind::Index(number) => catalog.indexes().get(number as usize).map_or_else(
-            || "index".to_owned(),
-            |index| {
-                let keys: Vec<&str> = index.keys.iter().map(|k| key(*k)).collect();
-                let label = catalog.label_name(index.label).map_or("?", |n| n);
-                format!("index {label}({})", keys.join(", "))
-            },
-        ),
-        _ => "other".to_owned(),
+        other => catalog.store_name(other),
     }
 }

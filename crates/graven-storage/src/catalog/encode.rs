@@ -5,29 +5,33 @@
 //!
 //! | part | content |
 //! | --- | --- |
-//! | version | 1 |
+//! | version | 2 |
 //! | labels, types, keys | each: count, names |
 //! | label sets | count; each: count of labels, labels, nodes |
 //! | stores | count; each: id, kind (below), segments, pages, bytes, entries |
-//! | indexes | count; each: label, count of keys, keys, unique (0/1), entries, distinct, root page or 0, height |
+//! | indexes | next number, count; each: number, name, entity (below), count of keys, keys, unique (0/1), entries, distinct, root page or 0, height |
+//! | constraints | count; each: name, kind (1 unique, 2 key, 3 exists), entity, count of keys, keys, number of its index + 1 or 0 |
 //! | relationship id extents | count; each: first, count, type |
 //! | next node id, next relationship id | |
 //! | types | per type: relationships, start nodes, end nodes, largest out degree, largest in degree |
 //! | patterns | count; each: label set of the start, type, label set of the end, relationships |
 //!
 //! Kinds of store: 1 node labels; 2 node column, key; 3 adjacency out, type; 4 adjacency in, type;
-//! 5 relationship column, type, key; 6 index, number.
+//! 5 relationship column, type, key; 6 index, number; 7, 8, 9 type, start and end of relationships created after the load.
+//! Entities: 0 and a label, or 1 and a relationship type.
 
 use super::{
-    Catalog, IndexDescription, Names, RelationshipExtent, Statistics, StoreDescription, StoreKind,
-    TypeStatistics,
+    Catalog, IndexDescription, Names, RelationshipExtent, RelationshipPart, Statistics,
+    StoreDescription, StoreKind, TypeStatistics,
 };
 use crate::bytes::{Decoded, Malformed, Reader, put_text, put_varint};
 use crate::ids::{Direction, KeyId, LabelId, StoreId, TypeId};
 use crate::pages::Pages;
+use crate::schema::{ConstraintDescription, ConstraintKind, SchemaEntity};
 use graven_pagecache::PageRef;
+use std::sync::Arc;
 
-const VERSION: u64 = 1;
+const VERSION: u64 = 2;
 
 impl Catalog {
     pub(crate) fn encode(&self) -> Vec<u8> {
@@ -56,27 +60,27 @@ impl Catalog {
                 &[store.segments, store.pages, store.bytes, store.entries],
             );
         }
-        put_varint(&mut out, self.indexes.len() as u64);
-        for index in &self.indexes {
-            put_all(
+        put_all(
+            &mut out,
+            &[u64::from(self.next_index), self.indexes.len() as u64],
+        );
+        self.indexes
+            .iter()
+            .for_each(|index| put_index(&mut out, index));
+        put_varint(&mut out, self.constraints.len() as u64);
+        for constraint in &self.constraints {
+            put_text(&mut out, &constraint.name);
+            let kind = match constraint.kind {
+                ConstraintKind::Unique => 1,
+                ConstraintKind::NodeKey => 2,
+                ConstraintKind::Exists => 3,
+            };
+            put_varint(&mut out, kind);
+            put_entity(&mut out, constraint.entity);
+            put_keys(&mut out, &constraint.keys);
+            put_varint(
                 &mut out,
-                &[u64::from(index.label.0), index.keys.len() as u64],
-            );
-            index
-                .keys
-                .iter()
-                .for_each(|key| put_varint(&mut out, u64::from(key.0)));
-            let root = index.root.map_or(0, PageRef::raw);
-            let height = u64::from(index.height);
-            put_all(
-                &mut out,
-                &[
-                    u64::from(index.unique),
-                    index.entries,
-                    index.distinct,
-                    root,
-                    height,
-                ],
+                constraint.index.map_or(0, |number| u64::from(number) + 1),
             );
         }
         put_varint(&mut out, self.extents.len() as u64);
@@ -129,7 +133,9 @@ impl Catalog {
             catalog.statistics.label_set_nodes.push(reader.varint()?);
         }
         catalog.stores = list(&mut reader, |reader| catalog.read_store(reader))?;
+        catalog.next_index = below(reader.varint()?, u32::MAX as usize, "index number")?;
         catalog.indexes = list(&mut reader, |reader| catalog.read_index(reader))?;
+        catalog.constraints = list(&mut reader, |reader| catalog.read_constraint(reader))?;
         catalog.extents = list(&mut reader, |reader| {
             Ok(RelationshipExtent {
                 first: reader.varint()?,
@@ -184,6 +190,9 @@ impl Catalog {
                 4 => StoreKind::Adjacency(self.read_type(reader)?, Direction::In),
                 5 => StoreKind::RelationshipColumn(self.read_type(reader)?, self.read_key(reader)?),
                 6 => StoreKind::Index(below(reader.varint()?, u32::MAX as usize, "index")?),
+                7 => StoreKind::Relationships(RelationshipPart::Type),
+                8 => StoreKind::Relationships(RelationshipPart::Start),
+                9 => StoreKind::Relationships(RelationshipPart::End),
                 other => return Err(Malformed(format!("unknown kind of store {other}"))),
             },
             segments: reader.varint()?,
@@ -193,9 +202,37 @@ impl Catalog {
         })
     }
 
+    fn read_entity(&self, reader: &mut Reader<'_>) -> Decoded<SchemaEntity> {
+        match reader.varint()? {
+            0 => Ok(SchemaEntity::Node(self.read_label(reader)?)),
+            1 => Ok(SchemaEntity::Relationship(self.read_type(reader)?)),
+            other => Err(Malformed(format!("unknown entity {other}"))),
+        }
+    }
+
+    fn read_constraint(&self, reader: &mut Reader<'_>) -> Decoded<ConstraintDescription> {
+        Ok(ConstraintDescription {
+            name: Arc::from(reader.text()?),
+            kind: match reader.varint()? {
+                1 => ConstraintKind::Unique,
+                2 => ConstraintKind::NodeKey,
+                3 => ConstraintKind::Exists,
+                other => return Err(Malformed(format!("unknown kind of constraint {other}"))),
+            },
+            entity: self.read_entity(reader)?,
+            keys: list(reader, |reader| self.read_key(reader))?,
+            index: match reader.varint()? {
+                0 => None,
+                number => Some(below(number - 1, self.next_index as usize, "index number")?),
+            },
+        })
+    }
+
     fn read_index(&self, reader: &mut Reader<'_>) -> Decoded<IndexDescription> {
         Ok(IndexDescription {
-            label: self.read_label(reader)?,
+            number: below(reader.varint()?, self.next_index as usize, "index number")?,
+            name: Arc::from(reader.text()?),
+            entity: self.read_entity(reader)?,
             keys: list(reader, |reader| self.read_key(reader))?,
             unique: reader.varint()? != 0,
             entries: reader.varint()?,
@@ -257,9 +294,12 @@ impl Catalog {
                 .is_some_and(|end| end <= self.next_relationship)
         });
         let indexes = self.stores.iter().all(|store| match store.kind {
-            StoreKind::Index(number) => (number as usize) < self.indexes.len(),
+            StoreKind::Index(number) => self.index_numbered(number).is_some(),
             _ => true,
-        });
+        }) && self
+            .indexes
+            .windows(2)
+            .all(|pair| pair[0].number < pair[1].number);
         if stores_ascend && extents_ascend && extents_end && indexes {
             return Ok(());
         }
@@ -283,7 +323,36 @@ fn put_kind(out: &mut Vec<u8>, kind: StoreKind) {
             put_all(out, &[5, u64::from(rel_type.0), u64::from(key.0)]);
         }
         StoreKind::Index(number) => put_all(out, &[6, u64::from(number)]),
+        StoreKind::Relationships(RelationshipPart::Type) => put_all(out, &[7]),
+        StoreKind::Relationships(RelationshipPart::Start) => put_all(out, &[8]),
+        StoreKind::Relationships(RelationshipPart::End) => put_all(out, &[9]),
     }
+}
+
+fn put_entity(out: &mut Vec<u8>, entity: SchemaEntity) {
+    match entity {
+        SchemaEntity::Node(label) => put_all(out, &[0, u64::from(label.0)]),
+        SchemaEntity::Relationship(rel_type) => put_all(out, &[1, u64::from(rel_type.0)]),
+    }
+}
+
+fn put_keys(out: &mut Vec<u8>, keys: &[KeyId]) {
+    put_varint(out, keys.len() as u64);
+    keys.iter()
+        .for_each(|key| put_varint(out, u64::from(key.0)));
+}
+
+fn put_index(out: &mut Vec<u8>, index: &IndexDescription) {
+    put_varint(out, u64::from(index.number));
+    put_text(out, &index.name);
+    put_entity(out, index.entity);
+    put_keys(out, &index.keys);
+    let root = index.root.map_or(0, PageRef::raw);
+    put_all(
+        out,
+        &[u64::from(index.unique), index.entries, index.distinct],
+    );
+    put_all(out, &[root, u64::from(index.height)]);
 }
 
 fn names(reader: &mut Reader<'_>) -> Decoded<Names> {

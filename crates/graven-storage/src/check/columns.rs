@@ -3,7 +3,7 @@
 use super::Check;
 use crate::Result;
 use crate::bytes::Malformed;
-use crate::catalog::StoreKind;
+use crate::catalog::{IndexDescription, StoreKind};
 use crate::column::segment::{ColumnSegment, Stored};
 use crate::directory::SegmentEntry;
 use crate::ids::NodeId;
@@ -74,10 +74,11 @@ impl Check<'_> {
     }
 
     /// Every entry of an index has its node's key, and every node that has a key is in the index.
-    pub(super) fn index(&mut self, number: usize) -> Result<()> {
+    pub(super) fn index(&mut self, description: &IndexDescription) -> Result<()> {
         let root = self.root;
-        let description = &root.catalog.indexes[number];
-        let name = root.catalog.store_name(StoreKind::Index(number as u32));
+        let name = root
+            .catalog
+            .store_name(StoreKind::Index(description.number));
         let column = description
             .keys
             .first()
@@ -99,9 +100,11 @@ impl Check<'_> {
         }
         self.report.entries += entries;
         let sets = &root.catalog.label_sets;
-        let nodes = root
-            .labels
-            .ranges(|set| sets[set as usize].contains(&description.label));
+        let nodes = root.labels.ranges(|set| {
+            description
+                .label()
+                .is_some_and(|label| sets[set as usize].contains(&label))
+        });
         let (mut expected, mut expected_hash) = (0u64, 0u64);
         let mut add = |ids: &[u64]| -> Result<()> {
             let mut values = Vec::new();

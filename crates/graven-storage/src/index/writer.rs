@@ -19,7 +19,6 @@ use std::sync::Arc;
 pub struct IndexWriter {
     shared: Arc<Shared>,
     store: StoreBuild,
-    number: u32,
     description: IndexDescription,
     id_limit: u64,
     levels: Vec<Level>,
@@ -37,7 +36,6 @@ impl IndexWriter {
     pub(crate) fn new(
         shared: Arc<Shared>,
         store: StoreBuild,
-        number: u32,
         description: IndexDescription,
         id_limit: u64,
     ) -> IndexWriter {
@@ -45,7 +43,6 @@ impl IndexWriter {
         IndexWriter {
             shared,
             store,
-            number,
             description,
             id_limit,
             levels,
@@ -149,8 +146,7 @@ impl IndexWriter {
             self.description.height = level as u32;
         }
         self.store.entries = self.description.entries;
-        self.shared
-            .finish_index(self.store, self.number, self.description);
+        self.shared.finish_index(self.store, self.description);
         Ok(())
     }
 }

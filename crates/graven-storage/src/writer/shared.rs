@@ -103,8 +103,10 @@ impl Shared {
         finished.stores.push(store);
     }
 
-    pub(crate) fn finish_index(&self, store: StoreBuild, number: u32, index: IndexDescription) {
-        self.finished.lock().catalog.indexes[number as usize] = index;
+    pub(crate) fn finish_index(&self, store: StoreBuild, index: IndexDescription) {
+        // Bulk writing numbers indexes from 0.
+        let number = index.number as usize;
+        self.finished.lock().catalog.indexes[number] = index;
         self.finish_store(store);
     }
 

@@ -89,7 +89,7 @@ fn answers(store: &Store) -> Result<String> {
     }
     for index in catalog.indexes() {
         let index = snapshot
-            .index(index.label, index.keys[0])
+            .index(index.label().expect("it is one of nodes"), index.keys[0])
             .expect("it is in the catalogue");
         for id in 0..count as i64 {
             let _ = write!(out, "{:?}", index.seek(&PropertyValue::Integer(id * 7))?);

@@ -8,7 +8,7 @@ use graven_storage::{GraphBuilder, NodeId, PropertyValue, Uniqueness};
 use std::sync::Arc;
 
 const BYTES: usize = 286_720;
-const CHECKSUM: u64 = 2_870_877_850_017_780_660;
+const CHECKSUM: u64 = 11_377_459_969_967_176_337;
 
 #[test]
 fn format_0_is_what_it_was() {
