@@ -16,8 +16,11 @@ use serde_json::Value;
 use crate::graphs::{imported, released_program, shared, target};
 use crate::run::root;
 
-/// Graphs with cases of LDBC Interactive.
+/// Graphs with cases of LDBC Interactive; the cases lie beside the data.
 const INTERACTIVE: &[&str] = &["ldbc-snb-tiny", "ldbc-snb-sf0.1"];
+
+/// Graph of the BI queries; their answers were computed by `queries/bi/reference.py`.
+const BI: &str = "ldbc-snb-sf0.003-bi";
 
 /// Graphs with counts of LSQB: folder, table of counts, name in the table (none: the table has one graph).
 const SUBGRAPHS: &[(&str, &str, Option<&str>)] = &[
@@ -68,8 +71,17 @@ pub(crate) fn compare(args: &[String]) -> Result<(), String> {
     let mut failures = 0;
     for graph in INTERACTIVE {
         let db = imported(&program, &folder, graph)?;
-        failures += print(graph, budget, &interactive(&program, &db, graph, memory)?);
+        let cases = shared().join("data").join(graph);
+        let cases = read(&cases.join("interactive-expected.jsonl.zst"))?;
+        failures += print(
+            graph,
+            budget,
+            &answered(&program, &db, "ldbc", &cases, memory)?,
+        );
     }
+    let db = imported(&program, &folder, BI)?;
+    let cases = read(&root().join("queries/bi/expected.jsonl"))?;
+    failures += print(BI, budget, &answered(&program, &db, "bi", &cases, memory)?);
     for (graph, table, name) in SUBGRAPHS {
         let db = imported(&program, &folder, graph)?;
         failures += print(
@@ -84,37 +96,36 @@ pub(crate) fn compare(args: &[String]) -> Result<(), String> {
     }
 }
 
-fn interactive(
+/// The content of a file of cases, unpacked.
+fn read(path: &Path) -> Result<Vec<u8>, String> {
+    let named = |e: std::io::Error| format!("{}: {e}", path.display());
+    let bytes = std::fs::read(path).map_err(named)?;
+    if path.extension().is_some_and(|kind| kind == "zst") {
+        return zstd::decode_all(&*bytes).map_err(named);
+    }
+    Ok(bytes)
+}
+
+/// Runs the cases of a file, one JSON object a line, with the queries of a folder.
+fn answered(
     program: &Path,
     db: &Path,
-    graph: &str,
+    queries: &str,
+    cases: &[u8],
     memory: &str,
 ) -> Result<BTreeMap<String, Tally>, String> {
-    let path = shared()
-        .join("data")
-        .join(graph)
-        .join("interactive-expected.jsonl.zst");
-    let named = |e: &dyn std::fmt::Display| format!("{}: {e}", path.display());
-    let file = std::fs::File::open(&path).map_err(|e| named(&e))?;
-    let text = zstd::decode_all(file).map_err(|e| named(&e))?;
     let mut tallies: BTreeMap<String, Tally> = BTreeMap::new();
-    for line in text
-        .split(|byte| *byte == b'\n')
-        .filter(|line| !line.is_empty())
-    {
-        let case: Value = serde_json::from_slice(line).map_err(|e| named(&e))?;
+    let lines = cases.split(|byte| *byte == b'\n');
+    for (number, line) in lines.filter(|line| !line.is_empty()).enumerate() {
+        let case: Value =
+            serde_json::from_slice(line).map_err(|e| format!("case {number}: {e}"))?;
         let query = case["query"].as_str().unwrap_or_default().to_owned();
-        let file = root().join(format!("queries/ldbc/{query}.cypher"));
+        let file = root().join(format!("queries/{queries}/{query}.cypher"));
         let tally = tallies.entry(query).or_default();
-        let answer = tally.run(program, db, &file, &case["params"].to_string(), memory);
-        let verdict = answer.and_then(|answer| {
-            if table(&answer) == table(&case) {
-                Ok(())
-            } else {
-                Err(first_difference(&answer, &case))
-            }
-        });
-        tally.note(case["case"].as_str().unwrap_or_default(), verdict);
+        let params = case["params"].to_string();
+        let answer = tally.run(program, db, &file, &params, memory);
+        let verdict = answer.and_then(|answer| compared(&table(&answer), &table(&case)));
+        tally.note(&format!("case {number} {params}"), verdict);
     }
     Ok(tallies)
 }
@@ -217,7 +228,7 @@ fn wait_with_peak(child: &std::process::Child) -> Result<(bool, u64), String> {
 }
 
 /// Columns and rows with unordered lists sorted.
-fn table(answer: &Value) -> (Vec<Value>, Vec<Vec<Value>>) {
+fn table(answer: &Value) -> Table {
     let columns = answer["columns"].as_array().cloned().unwrap_or_default();
     let rows = answer["rows"].as_array().cloned().unwrap_or_default();
     let rows = rows.iter().map(|row| {
@@ -236,20 +247,38 @@ fn table(answer: &Value) -> (Vec<Value>, Vec<Vec<Value>>) {
     (columns, rows)
 }
 
-fn first_difference(answer: &Value, case: &Value) -> String {
-    let ((columns, rows), (wanted_columns, wanted)) = (table(answer), table(case));
+type Table = (Vec<Value>, Vec<Vec<Value>>);
+
+fn compared((columns, rows): &Table, (wanted_columns, wanted): &Table) -> Result<(), String> {
     if columns != wanted_columns {
-        return format!("columns {columns:?}, expected {wanted_columns:?}");
+        return Err(format!("columns {columns:?}, expected {wanted_columns:?}"));
     }
-    let at = (0..rows.len().max(wanted.len())).find(|at| rows.get(*at) != wanted.get(*at));
-    let at = at.unwrap_or_default();
-    let shown = |rows: &[Vec<Value>]| {
-        rows.get(at).map_or_else(
-            || "no row".to_owned(),
-            |row| Value::Array(row.clone()).to_string(),
-        )
+    let equal = |at: usize| match (rows.get(at), wanted.get(at)) {
+        (Some(row), Some(wanted)) => {
+            row.len() == wanted.len() && row.iter().zip(wanted).all(|(a, b)| same(a, b))
+        }
+        _ => false,
     };
-    format!("row {at} is {}, expected {}", shown(&rows), shown(&wanted))
+    let Some(at) = (0..rows.len().max(wanted.len())).find(|at| !equal(*at)) else {
+        return Ok(());
+    };
+    let shown = |rows: &[Vec<Value>]| {
+        let row = rows.get(at).cloned();
+        row.map_or_else(|| "missing".to_owned(), |row| Value::Array(row).to_string())
+    };
+    Err(format!(
+        "row {at} is {}, expected {}",
+        shown(rows),
+        shown(wanted)
+    ))
+}
+
+/// Equal; floats up to what the order of additions changes.
+fn same(a: &Value, b: &Value) -> bool {
+    match (a.as_f64(), b.as_f64()) {
+        (Some(x), Some(y)) if a.is_f64() || b.is_f64() => (x - y).abs() <= 1e-9 * x.abs().max(1.0),
+        _ => a == b,
+    }
 }
 
 /// Prints a line a query and returns how many cases failed; too much memory is a failure of its own.

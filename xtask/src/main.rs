@@ -16,7 +16,7 @@ Usage: cargo xtask COMMAND
 
   test         formatting, lints, tidy rules, then every test (what .ci/run calls)
   tidy         the repository's own rules alone: headers, layers, links, sizes
-  answers      every published answer to LDBC Interactive and LSQB questions, and the memory
+  answers      every known answer to LDBC Interactive, LDBC BI and LSQB questions, and the memory
                each takes (--memory SIZE, 16MiB by default)
   three-hop    the long matrix: every expected three-hop answer at every cache size,
                thread count, policy and I/O mode (about an hour; --quick for a slice)
