@@ -72,8 +72,14 @@ pub(crate) enum ClauseKind {
     },
     Call(ProcedureCall),
     Subquery {
-        imports: Option<Vec<Name>>,
+        imports: Imports,
         query: Box<Query>,
+    },
+    LoadCsv {
+        headers: bool,
+        url: Expr,
+        name: Name,
+        terminator: Option<Expr>,
     },
     Create {
         patterns: Vec<PathPattern>,
@@ -94,6 +100,17 @@ pub(crate) enum ClauseKind {
         list: Expr,
         clauses: Vec<Clause>,
     },
+}
+
+/// What a `CALL {}` subquery takes from the row.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Imports {
+    /// `CALL { WITH a, b ... }`: each part says by itself.
+    ByWith,
+    /// `CALL (*) { ... }`.
+    All,
+    /// `CALL (a, b) { ... }`.
+    Names(Vec<Name>),
 }
 
 /// `CALL name(args) YIELD ...`.

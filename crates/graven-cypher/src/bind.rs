@@ -16,8 +16,9 @@ mod procedure;
 mod projection;
 mod scope;
 mod subquery;
+mod write;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 pub(crate) use expression::{binary, call, unary};
@@ -26,7 +27,7 @@ use self::graph::{Bound, BoundQuery, Branch, QueryGraph, Step, Subquery};
 use self::projection::Aggregating;
 use self::scope::{Entry, Scope};
 use crate::ParameterNames;
-use crate::ast::{self, Clause, ClauseKind, LabelExpr, Name};
+use crate::ast::{self, Clause, ClauseKind, Imports, LabelExpr, Name};
 use crate::diagnostic::{self, Code, Diagnostic, closest};
 use crate::plan::variables::conjuncts;
 use crate::plan::{Expr, Notice, VarId, VarKind, Variable};
@@ -55,6 +56,7 @@ pub(crate) fn bind(
         subqueries: BTreeMap::new(),
         notices: Vec::new(),
         names: None,
+        written: BTreeSet::new(),
         uses: Vec::new(),
         aggregating: Aggregating::Refused,
         constant_only: None,
@@ -82,6 +84,8 @@ struct Binder<'a> {
     notices: Vec<Notice>,
     /// Names of the schema, fetched for the first unknown one.
     names: Option<Vec<String>>,
+    /// Names the clauses so far write; to read them afterwards is no mistake.
+    written: BTreeSet<Arc<str>>,
     /// Every use of a variable, in order; a subquery's imports are read off it.
     uses: Vec<VarId>,
     aggregating: Aggregating,
@@ -207,6 +211,21 @@ impl Binder<'_> {
         let mut start = 0;
         if self.depth > 0 {
             start = self.importing_with(query);
+            if std::mem::take(&mut self.scope.imports_by_with) {
+                self.scope.outer = match query.clauses.first().map(|c| &c.kind) {
+                    Some(ClauseKind::With { projection, .. }) if start > 0 => {
+                        let named = |e: &Entry| {
+                            projection.star.is_some()
+                                || projection.items.iter().any(|item| {
+                                    matches!(&item.expr.kind, ast::ExprKind::Variable(name)
+                                        if name.text == e.name)
+                                })
+                        };
+                        self.scope.outer.drain(..).filter(named).collect()
+                    }
+                    _ => Vec::new(),
+                };
+            }
         }
         let last = query.clauses.len() - 1;
         for (idx, clause) in query.clauses.iter().enumerate().skip(start) {
@@ -304,22 +323,19 @@ impl Binder<'_> {
                 steps.push(Step::Unwind { list, var });
             }
             ClauseKind::Call(call) => return self.procedure(call, standalone, steps),
-            ClauseKind::Subquery { imports, query } => {
-                self.call_subquery(imports.as_deref(), query, steps)?
-            }
+            ClauseKind::Subquery { imports, query } => self.call_subquery(imports, query, steps)?,
+            ClauseKind::LoadCsv {
+                headers,
+                url,
+                name,
+                terminator,
+            } => self.load_csv(*headers, url, name, terminator.as_ref(), steps)?,
             ClauseKind::Create { .. }
             | ClauseKind::Merge { .. }
             | ClauseKind::Set(_)
             | ClauseKind::Remove(_)
             | ClauseKind::Delete { .. }
-            | ClauseKind::Foreach { .. } => {
-                let word = clause.span.slice(self.text).to_uppercase();
-                let message =
-                    format!("writing is not available in this build: `{word}` cannot run");
-                return Err(self
-                    .error(clause.span, Code::WritingNotAvailable, message)
-                    .with_hint("this build reads; load data with `graven import`"));
-            }
+            | ClauseKind::Foreach { .. } => self.write_clause(clause, steps)?,
         }
         Ok(None)
     }
@@ -345,18 +361,23 @@ impl Binder<'_> {
 
     fn call_subquery(
         &mut self,
-        imports: Option<&[Name]>,
+        imports: &Imports,
         query: &ast::Query,
         steps: &mut Vec<Step>,
     ) -> Result<()> {
-        for name in imports.unwrap_or_default() {
-            self.resolve(name)?;
+        if let Imports::Names(names) = imports {
+            for name in names {
+                self.resolve(name)?;
+            }
         }
         let mark = self.enter_subquery();
-        if let Some(names) = imports {
-            self.scope
+        match imports {
+            Imports::Names(names) => self
+                .scope
                 .outer
-                .retain(|e| names.iter().any(|n| n.text == e.name));
+                .retain(|e| names.iter().any(|n| n.text == e.name)),
+            Imports::ByWith => self.scope.imports_by_with = true,
+            Imports::All => {}
         }
         let result = self.query(query);
         let inner: Vec<Type> = match &result {
@@ -369,10 +390,6 @@ impl Binder<'_> {
         };
         let imports = self.leave_subquery(mark);
         let query = result?;
-        if query.columns.is_empty() {
-            let message = "a CALL subquery without RETURN is not available in this build";
-            return Err(self.error(self.clause_span, Code::FeatureNotAvailable, message));
-        }
         for ((name, var), ty) in query.columns.iter().zip(inner) {
             self.check_free(&Name {
                 text: name.clone(),
@@ -421,6 +438,9 @@ impl Binder<'_> {
     }
 
     fn notice_unknown(&mut self, name: &Name, code: &'static str, what: &str) {
+        if self.written.contains(&name.text) {
+            return;
+        }
         let names = self.names.get_or_insert_with(|| self.schema.names());
         let mut message = format!("no {what} `{}` in this database", name.text);
         if let Some(near) = closest(&name.text, names.iter().map(String::as_str)) {

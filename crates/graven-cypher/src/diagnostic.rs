@@ -49,15 +49,16 @@ macro_rules! codes {
 
 codes! {
     "SyntaxError" {
-        AmbiguousAggregationExpression, ColumnNameConflict, DifferentColumnsInUnion, FloatingPointOverflow,
+        AmbiguousAggregationExpression, ColumnNameConflict, CreatingVarLength, DifferentColumnsInUnion, FloatingPointOverflow,
         IntegerOverflow, InvalidAggregation, InvalidArgumentPassingMode, InvalidArgumentType,
-        InvalidClauseComposition, InvalidNumberLiteral, InvalidNumberOfArguments,
+        InvalidClauseComposition, InvalidDelete, InvalidNumberLiteral, InvalidNumberOfArguments,
         InvalidParameterUse, InvalidRelationshipPattern, InvalidUnicodeCharacter, InvalidUnicodeLiteral,
-        NegativeIntegerArgument, NestedAggregation, NestingTooDeep, NoExpressionAlias, NoVariablesInScope,
-        NonConstantExpression, RelationshipUniquenessViolation,
+        NegativeIntegerArgument, NestedAggregation, NestingTooDeep, NoExpressionAlias, NoSingleRelationshipType,
+        NoVariablesInScope, NonConstantExpression, RelationshipUniquenessViolation, RequiresDirectedRelationship,
         StatementTooLong, UndefinedVariable, UnexpectedSyntax, UnknownFunction,
         VariableAlreadyBound, VariableTypeConflict,
     }
+    "SemanticError" { MergeReadOwnWrites, }
     "TypeError" { PropertyOfNonMap as "InvalidArgumentType", }
     "ParameterMissing" { MissingParameter, }
     "ProcedureError" { ProcedureNotFound, }

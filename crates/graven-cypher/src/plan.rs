@@ -21,6 +21,8 @@ pub(crate) mod rules;
 mod subqueries;
 pub mod variables;
 pub mod walk;
+pub mod write;
+mod writing;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -31,6 +33,7 @@ use crate::cost::Cost;
 use crate::schema_view::SchemaView;
 
 pub use expression::{AggregateCall, AggregateFunction, BinaryOp, Expr, Literal, UnaryOp};
+pub use write::{CreateNode, CreateRelationship, Creation, SetItem, WrittenNames};
 
 /// A row variable: index into the plan's variable table, 0-based.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
@@ -330,6 +333,55 @@ pub enum Operator {
         args: Vec<Expr>,
         yields: Vec<(Arc<str>, VarId)>,
     },
+    /// Creates nodes and relationships, once per input row, and binds them.
+    Create {
+        input: Box<PlanNode>,
+        creation: Creation,
+    },
+    /// For each input row, one after the other: the rows of `inner` (whose leaf is [`Operator::Argument`]), changed
+    /// by `on_match`; where there are none, one row with the creation, changed by `on_create`.
+    Merge {
+        input: Box<PlanNode>,
+        inner: Box<PlanNode>,
+        creation: Creation,
+        on_create: Vec<SetItem>,
+        on_match: Vec<SetItem>,
+    },
+    /// `SET` and `REMOVE`, row by row, items in order.
+    Set {
+        input: Box<PlanNode>,
+        items: Vec<SetItem>,
+    },
+    /// Deletes the nodes, relationships and paths that the expressions give; with `detach` also the relationships
+    /// of the nodes.
+    Delete {
+        input: Box<PlanNode>,
+        targets: Vec<Expr>,
+        detach: bool,
+    },
+    /// For each input row runs `inner` (whose leaf is [`Operator::Argument`]) once per element of the list, in
+    /// order; hands on the input row.
+    Foreach {
+        input: Box<PlanNode>,
+        inner: Box<PlanNode>,
+        list: Expr,
+        var: VarId,
+    },
+    /// Takes in all its input before it hands out the first row (see `plan/rules/eager.rs` on where).
+    Eager {
+        input: Box<PlanNode>,
+        reason: Arc<str>,
+    },
+    /// Runs its input to the end and hands out nothing.
+    EmptyResult { input: Box<PlanNode> },
+    /// One row per line of a delimited file: a list of its fields or, with `headers`, a map of them.
+    LoadCsv {
+        input: Box<PlanNode>,
+        url: Expr,
+        headers: bool,
+        terminator: Option<Expr>,
+        var: VarId,
+    },
 }
 
 /// Whether a bound belongs to the range.
@@ -367,7 +419,11 @@ pub(crate) fn plan(bound: Bound, schema: &dyn SchemaView) -> Plan {
         notices,
         labels: BTreeMap::new(),
     };
-    let root = builder.query(query, &[]).root;
+    let mut root = builder.query(query, &[]);
+    if columns.is_empty() && root.root.writes() {
+        root.push(0.0, |input| Operator::EmptyResult { input });
+    }
+    let root = root.root;
     let mut plan = Plan {
         root,
         variables: builder.variables,

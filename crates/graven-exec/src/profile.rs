@@ -82,37 +82,7 @@ fn subtract_inputs(node: &PlanNode, inclusive: &[OperatorProfile], own: &mut [Op
 
 /// Inputs of an operator, in the order of its fields.
 pub(crate) fn inputs(op: &PlanOperator) -> Vec<&PlanNode> {
-    use PlanOperator as P;
-    match op {
-        P::Unit | P::Argument { .. } => Vec::new(),
-        P::AllNodesScan { input, .. }
-        | P::LabelScan { input, .. }
-        | P::IndexSeek { input, .. }
-        | P::IndexRange { input, .. }
-        | P::NodeByIdSeek { input, .. }
-        | P::Expand { input, .. }
-        | P::ExpandInto { input, .. }
-        | P::VarExpand { input, .. }
-        | P::BuildPath { input, .. }
-        | P::Filter { input, .. }
-        | P::Project { input, .. }
-        | P::Extend { input, .. }
-        | P::Aggregate { input, .. }
-        | P::ReachableCount { input, .. }
-        | P::Distinct { input, .. }
-        | P::Sort { input, .. }
-        | P::TopN { input, .. }
-        | P::Skip { input, .. }
-        | P::Limit { input, .. }
-        | P::Unwind { input, .. }
-        | P::Procedure { input, .. } => vec![input],
-        P::Apply { input, inner }
-        | P::Optional { input, inner, .. }
-        | P::SemiApply { input, inner, .. }
-        | P::CartesianProduct { input, inner } => vec![input, inner],
-        P::HashJoin { input, build, .. } => vec![input, build],
-        P::Union { inputs } => inputs.iter().collect(),
-    }
+    op.children()
 }
 
 /// Where the wrappers count, by plan id.

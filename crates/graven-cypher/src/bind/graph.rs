@@ -9,7 +9,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::plan::{AggregateCall, Direction, Expr, Notice, PlanMode, SortOrder, VarId, Variable};
+use crate::plan::{
+    AggregateCall, Creation, Direction, Expr, Notice, PlanMode, SetItem, SortOrder, VarId, Variable,
+};
 
 /// A bound statement.
 pub(crate) struct Bound {
@@ -55,6 +57,39 @@ pub(crate) enum Step {
         query: BoundQuery,
         imports: Vec<VarId>,
     },
+    Create {
+        creation: Creation,
+        /// Path variables with the nodes and relationships they consist of.
+        paths: Vec<(VarId, Vec<VarId>)>,
+    },
+    Merge(Box<Merge>),
+    /// `SET` and `REMOVE`.
+    Set(Vec<SetItem>),
+    Delete {
+        targets: Vec<Expr>,
+        detach: bool,
+    },
+    Foreach {
+        list: Expr,
+        var: VarId,
+        body: Branch,
+        imports: Vec<VarId>,
+    },
+    LoadCsv {
+        url: Expr,
+        headers: bool,
+        terminator: Option<Expr>,
+        var: VarId,
+    },
+}
+
+/// `MERGE`: what is looked for, and what is created where it is not found.
+pub(crate) struct Merge {
+    pub graph: QueryGraph,
+    pub creation: Creation,
+    pub on_create: Vec<SetItem>,
+    pub on_match: Vec<SetItem>,
+    pub paths: Vec<(VarId, Vec<VarId>)>,
 }
 
 /// Patterns to be found together.

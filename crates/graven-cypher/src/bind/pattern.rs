@@ -25,9 +25,9 @@ const MERGED_PARTS_MAX: usize = 24;
 const EDGES_MAX: usize = 150;
 
 /// Variables of one path as they were declared: nodes, and the index of the edge of each step.
-struct Declared {
-    nodes: Vec<VarId>,
-    edges: Vec<usize>,
+pub(super) struct Declared {
+    pub nodes: Vec<VarId>,
+    pub edges: Vec<usize>,
 }
 
 impl Binder<'_> {
@@ -83,12 +83,12 @@ impl Binder<'_> {
         Ok(graph)
     }
 
-    fn match_patterns(
+    pub(super) fn match_patterns(
         &mut self,
         graph: &mut QueryGraph,
         patterns: &[PathPattern],
         predicate: bool,
-    ) -> Result<()> {
+    ) -> Result<Vec<Declared>> {
         self.groups += 1;
         let earlier = self.scope.row.len();
         let mut declared = Vec::with_capacity(patterns.len());
@@ -102,7 +102,7 @@ impl Binder<'_> {
                 self.bind_node(graph, node, declared.nodes[step + 1])?;
             }
         }
-        Ok(())
+        Ok(declared)
     }
 
     fn declare_path(
@@ -170,7 +170,13 @@ impl Binder<'_> {
         Ok(var)
     }
 
-    fn require_kind(&self, name: &Name, entry: &Entry, wanted: TypeSet, what: &str) -> Result<()> {
+    pub(super) fn require_kind(
+        &self,
+        name: &Name,
+        entry: &Entry,
+        wanted: TypeSet,
+        what: &str,
+    ) -> Result<()> {
         if entry.ty.set.may_be(wanted) {
             return Ok(());
         }

@@ -24,6 +24,8 @@ pub(crate) struct Scope {
     pub row: Vec<Entry>,
     pub outer: Vec<Entry>,
     pub locals: Vec<Entry>,
+    /// A `CALL {}` subquery that takes from outside only what a leading `WITH` names.
+    pub imports_by_with: bool,
 }
 
 impl Scope {

@@ -8,14 +8,14 @@
 use super::{Parser, Result};
 use crate::ast::ExprKind;
 use crate::ast::{
-    Clause, ClauseKind, Expr, Name, ProcedureCall, Projection, ProjectionItem, Query, RemoveItem,
-    SetItem, SingleQuery, Statement, SubqueryKind, Union, Yields,
+    Clause, ClauseKind, Expr, Imports, Name, ProcedureCall, Projection, ProjectionItem, Query,
+    RemoveItem, SetItem, SingleQuery, Statement, SubqueryKind, Union, Yields,
 };
 use crate::diagnostic::{Code, Diagnostic};
 use crate::plan::{PlanMode, SortOrder};
 use crate::token::{Span, TokenKind};
 
-/// Most reading clauses of one single query; the plan is as deep as they are many.
+/// Most clauses of one single query apart from `CREATE`; the plan is as deep as they are many.
 const READING_CLAUSES_MAX: usize = 200;
 
 /// Most clauses of one single query, and most parts of a `UNION`.
@@ -78,7 +78,7 @@ impl Parser<'_> {
             if let Some(previous) = clauses.last() {
                 self.check_order(previous, &clause)?;
             }
-            reading += usize::from(!writes(&clause.kind));
+            reading += usize::from(!matches!(clause.kind, ClauseKind::Create { .. }));
             clauses.push(clause);
             if reading > READING_CLAUSES_MAX || clauses.len() > CLAUSES_MAX {
                 return Err(self.too_many_clauses());
@@ -91,7 +91,10 @@ impl Parser<'_> {
     fn check_order(&self, previous: &Clause, clause: &Clause) -> Result<()> {
         let reads = matches!(
             clause.kind,
-            ClauseKind::Match { .. } | ClauseKind::Unwind { .. } | ClauseKind::Call(_)
+            ClauseKind::Match { .. }
+                | ClauseKind::Unwind { .. }
+                | ClauseKind::LoadCsv { .. }
+                | ClauseKind::Call(_)
         );
         let fault = if matches!(previous.kind, ClauseKind::Return(_)) {
             "nothing can follow `RETURN`"
@@ -105,7 +108,7 @@ impl Parser<'_> {
 
     fn too_many_clauses(&self) -> Diagnostic {
         let message = format!(
-            "the query has too many clauses (more than {READING_CLAUSES_MAX} that read, or {CLAUSES_MAX})"
+            "the query has too many clauses (more than {READING_CLAUSES_MAX} besides CREATE, or {CLAUSES_MAX})"
         );
         self.error(self.last_span(), Code::NestingTooDeep, message)
             .with_hint("send several statements, or UNWIND a list parameter")
@@ -125,9 +128,10 @@ impl Parser<'_> {
                 };
                 place != Place::Expression && !returns(&query.first)
             }
-            ClauseKind::Match { .. } | ClauseKind::Unwind { .. } | ClauseKind::With { .. } => {
-                place == Place::Expression
-            }
+            ClauseKind::Match { .. }
+            | ClauseKind::Unwind { .. }
+            | ClauseKind::LoadCsv { .. }
+            | ClauseKind::With { .. } => place == Place::Expression,
             _ => true,
         };
         if ends {
@@ -189,6 +193,7 @@ impl Parser<'_> {
                 }
             }
             "CALL" => self.call_clause()?,
+            "LOAD" => self.load_csv()?,
             "CREATE" | "MERGE" | "SET" | "REMOVE" | "DELETE" | "DETACH" | "FOREACH" => {
                 self.writing_clause(&word)?
             }
@@ -286,7 +291,7 @@ impl Parser<'_> {
         if self.kind() == TokenKind::OpenBrace {
             let query = self.nested(Self::braced_query)?;
             return Ok(ClauseKind::Subquery {
-                imports: None,
+                imports: Imports::ByWith,
                 query: Box::new(query),
             });
         }
@@ -317,12 +322,12 @@ impl Parser<'_> {
         }))
     }
 
-    /// `(a, b)` or `(*)` after `CALL`; `None` stands for `*`, that is: everything.
-    fn imports(&mut self) -> Result<Option<Vec<Name>>> {
+    /// `(a, b)` or `(*)` after `CALL`.
+    fn imports(&mut self) -> Result<Imports> {
         self.expect(TokenKind::OpenParen, "`(`")?;
         if self.eat(TokenKind::Star) {
             self.expect(TokenKind::CloseParen, "`)`")?;
-            return Ok(None);
+            return Ok(Imports::All);
         }
         let mut names = Vec::new();
         if !self.eat(TokenKind::CloseParen) {
@@ -334,7 +339,7 @@ impl Parser<'_> {
             }
             self.expect(TokenKind::CloseParen, "`,` or `)`")?;
         }
-        Ok(Some(names))
+        Ok(Imports::Names(names))
     }
 
     fn arguments(&mut self) -> Result<Vec<Expr>> {
@@ -371,6 +376,30 @@ impl Parser<'_> {
                 return Ok(Yields::Items(items));
             }
         }
+    }
+
+    /// `LOAD CSV [WITH HEADERS] FROM 'file' AS row [FIELDTERMINATOR ';']`.
+    fn load_csv(&mut self) -> Result<ClauseKind> {
+        self.advance();
+        self.expect_word("CSV")?;
+        let headers = self.eat_word("WITH");
+        if headers {
+            self.expect_word("HEADERS")?;
+        }
+        self.expect_word("FROM")?;
+        let url = self.expression()?;
+        self.expect_word("AS")?;
+        let name = self.name("a variable")?;
+        let terminator = match self.eat_word("FIELDTERMINATOR") {
+            true => Some(self.expression()?),
+            false => None,
+        };
+        Ok(ClauseKind::LoadCsv {
+            headers,
+            url,
+            name,
+            terminator,
+        })
     }
 
     fn braced_query(&mut self) -> Result<Query> {
@@ -514,20 +543,23 @@ impl Parser<'_> {
                 self.make(ExprKind::Variable(name), span)?
             }
         };
-        self.expect(TokenKind::Dot, "`.`")?;
+        let mut steps = 0;
         loop {
-            let key = self.name("a property key")?;
-            let span = start.to(key.span);
-            target = self.make(
-                ExprKind::Property {
-                    base: Box::new(target),
-                    key,
-                },
-                span,
-            )?;
-            if !self.eat(TokenKind::Dot) {
+            if self.eat(TokenKind::OpenBracket) {
+                let index = self.expression()?;
+                let end = self.expect(TokenKind::CloseBracket, "`]`")?;
+                let (base, index) = (Box::new(target), Box::new(index));
+                target = self.make(ExprKind::Index { base, index }, start.to(end.span))?;
+            } else if steps == 0 || self.kind() == TokenKind::Dot {
+                self.expect(TokenKind::Dot, "`.`")?;
+                let key = self.name("a property key")?;
+                let span = start.to(key.span);
+                let base = Box::new(target);
+                target = self.make(ExprKind::Property { base, key }, span)?;
+            } else {
                 return Ok(target);
             }
+            steps += 1;
         }
     }
 
@@ -567,12 +599,19 @@ impl Parser<'_> {
             let mut clauses = Vec::new();
             while p.kind() != TokenKind::CloseParen {
                 match p.clause()? {
-                    Some(clause) => clauses.push(clause),
+                    Some(clause) if writes(&clause.kind) => clauses.push(clause),
+                    Some(clause) => {
+                        let message = "only writing clauses can stand in `FOREACH`";
+                        return Err(p.error(clause.span, Code::InvalidClauseComposition, message));
+                    }
                     None => break,
                 }
             }
             Ok(clauses)
         })?;
+        if clauses.is_empty() {
+            return Err(self.unexpected("a writing clause such as `SET`"));
+        }
         self.expect(TokenKind::CloseParen, "a writing clause or `)`")?;
         Ok(ClauseKind::Foreach {
             name,

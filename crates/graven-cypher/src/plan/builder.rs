@@ -139,7 +139,7 @@ impl Builder<'_> {
             .collect()
     }
 
-    fn step(&mut self, partial: &mut Partial, step: Step, carry: &[VarId]) {
+    pub(crate) fn step(&mut self, partial: &mut Partial, step: Step, carry: &[VarId]) {
         match step {
             Step::Match(graph) => self.pattern(partial, graph),
             Step::OptionalMatch(graph) => self.optional(partial, graph),
@@ -175,7 +175,17 @@ impl Builder<'_> {
             }
             Step::Call { query, imports } => {
                 let columns: Vec<VarId> = query.columns.iter().map(|(_, var)| *var).collect();
-                let inner = self.query(query, &imports);
+                let mut inner = self.query(query, &imports);
+                if columns.is_empty() {
+                    // A subquery that returns nothing runs to its end and leaves the row as it is.
+                    let ran = self.new_variable("  ran", VarKind::Value);
+                    let count = aggregate_call(AggregateFunction::CountStar, None);
+                    inner.push(1.0, |input| Operator::Aggregate {
+                        input,
+                        keys: Vec::new(),
+                        aggregates: vec![(ran, count)],
+                    });
+                }
                 let rows = partial.rows() * inner.rows();
                 partial.push(rows, |input| Operator::Apply {
                     input,
@@ -183,32 +193,53 @@ impl Builder<'_> {
                 });
                 partial.bound.extend(columns);
             }
+            Step::LoadCsv {
+                mut url,
+                headers,
+                mut terminator,
+                var,
+            } => {
+                self.attach(partial, std::iter::once(&mut url).chain(&mut terminator));
+                let rows = partial.rows() * 1000.0;
+                partial.push(rows, |input| Operator::LoadCsv {
+                    input,
+                    url,
+                    headers,
+                    terminator,
+                    var,
+                });
+                partial.bound.insert(var);
+            }
+            step => self.write(partial, step),
         }
     }
 
-    fn optional(&mut self, partial: &mut Partial, graph: QueryGraph) {
+    /// The start of an inner tree that looks for a pattern: what the pattern reads of the row.
+    pub(crate) fn inner(&self, partial: &Partial, graph: &QueryGraph) -> Partial {
         let mut read: BTreeSet<VarId> = graph.nodes.iter().copied().collect();
         for edge in &graph.edges {
             read.insert(edge.rel);
-            read.extend(edge.filters.iter().flat_map(Expr::variables));
+            for filter in &edge.filters {
+                read.extend(filter.variables());
+                read.extend(self.needs(filter));
+            }
         }
         for predicate in &graph.predicates {
             read.extend(self.needs(predicate));
-        }
-        for edge in &graph.edges {
-            for filter in &edge.filters {
-                read.extend(self.needs(filter));
-            }
         }
         let vars: Vec<VarId> = read.intersection(&partial.bound).copied().collect();
         let leaf = match vars.is_empty() {
             true => Operator::Unit,
             false => Operator::Argument { vars: vars.clone() },
         };
-        let mut inner = Partial {
+        Partial {
             root: node(leaf, 1.0),
-            bound: vars.iter().copied().collect(),
-        };
+            bound: vars.into_iter().collect(),
+        }
+    }
+
+    fn optional(&mut self, partial: &mut Partial, graph: QueryGraph) {
+        let mut inner = self.inner(partial, &graph);
         let mut named: BTreeSet<VarId> = graph.nodes.iter().copied().collect();
         named.extend(graph.edges.iter().map(|e| e.rel));
         named.extend(graph.paths.iter().map(|(path, _)| *path));

@@ -6,7 +6,10 @@ use std::sync::Arc;
 use super::expression::{
     AggregateCall, AggregateFunction, BinaryOp, Expr, Literal, Quantifier, UnaryOp,
 };
-use super::{Direction, Inclusion, Operator, Plan, RelPattern, SortOrder, VarExpandMode, VarId};
+use super::{
+    Creation, Direction, Inclusion, Operator, Plan, RelPattern, SetItem, SortOrder, VarExpandMode,
+    VarId,
+};
 
 impl Operator {
     /// The operator's name.
@@ -44,6 +47,16 @@ impl Operator {
             Operator::CartesianProduct { .. } => "CartesianProduct",
             Operator::Union { .. } => "Union",
             Operator::Procedure { .. } => "Procedure",
+            Operator::Create { .. } => "Create",
+            Operator::Merge { .. } => "Merge",
+            Operator::Set { items, .. } if items.iter().all(SetItem::removes) => "Remove",
+            Operator::Set { .. } => "Set",
+            Operator::Delete { detach: true, .. } => "DetachDelete",
+            Operator::Delete { .. } => "Delete",
+            Operator::Foreach { .. } => "Foreach",
+            Operator::Eager { .. } => "Eager",
+            Operator::EmptyResult { .. } => "EmptyResult",
+            Operator::LoadCsv { .. } => "LoadCsv",
         }
     }
 }
@@ -71,6 +84,7 @@ impl Plan {
             | Operator::Apply { .. }
             | Operator::SemiApply { .. }
             | Operator::CartesianProduct { .. }
+            | Operator::EmptyResult { .. }
             | Operator::Union { .. } => String::new(),
             Operator::Argument { vars } | Operator::Distinct { vars, .. } => joined(vars, name),
             Operator::HashJoin { on, .. } => joined(on, name),
@@ -212,7 +226,93 @@ impl Plan {
                 let yields = joined(yields, |(column, var)| format!("{column} as {}", name(var)));
                 format!("{called}({}) yield {yields}", joined(args, expr))
             }
+            Operator::Create { creation, .. } => self.creation(creation),
+            Operator::Merge {
+                creation,
+                on_create,
+                on_match,
+                ..
+            } => {
+                let mut text = self.creation(creation);
+                for (event, items) in [("create", on_create), ("match", on_match)] {
+                    if !items.is_empty() {
+                        let _ = write!(text, " on {event} {}", self.set_items(items));
+                    }
+                }
+                text
+            }
+            Operator::Set { items, .. } => self.set_items(items),
+            Operator::Delete { targets, .. } => joined(targets, expr),
+            Operator::Foreach { list, var, .. } => format!("{} in {}", name(var), expr(list)),
+            Operator::Eager { reason, .. } => reason.to_string(),
+            Operator::LoadCsv {
+                url,
+                headers,
+                terminator,
+                var,
+                ..
+            } => {
+                let with = if *headers { " with headers" } else { "" };
+                let by = terminator
+                    .as_ref()
+                    .map_or(String::new(), |t| format!(" by {}", expr(t)));
+                format!("{} as {}{with}{by}", expr(url), name(var))
+            }
         }
+    }
+
+    fn creation(&self, creation: &Creation) -> String {
+        let map = |properties: &Option<Expr>| {
+            properties
+                .as_ref()
+                .map_or(String::new(), |p| format!(" {}", self.expression(p)))
+        };
+        let mut parts = Vec::new();
+        for node in &creation.nodes {
+            let name = self.variable_name(node.var);
+            parts.push(format!(
+                "({name}{}{})",
+                colons(&node.labels),
+                map(&node.properties)
+            ));
+        }
+        for relationship in &creation.relationships {
+            parts.push(format!(
+                "({})-[{}:{}{}]->({})",
+                self.variable_name(relationship.start),
+                self.variable_name(relationship.var),
+                quoted(&relationship.rel_type),
+                map(&relationship.properties),
+                self.variable_name(relationship.end),
+            ));
+        }
+        parts.join(", ")
+    }
+
+    fn set_items(&self, items: &[SetItem]) -> String {
+        let text = |e: &Expr| self.expression(e);
+        joined(items, |item| match item {
+            SetItem::Property { target, key, .. } if item.removes() => {
+                format!("{}.{}", text(target), quoted(key))
+            }
+            SetItem::Property { target, key, value } => {
+                format!("{}.{} = {}", text(target), quoted(key), text(value))
+            }
+            SetItem::Element { target, key, value } => {
+                format!("{}[{}] = {}", text(target), text(key), text(value))
+            }
+            SetItem::Properties {
+                target,
+                value,
+                keep,
+            } => {
+                let sign = if *keep { "+=" } else { "=" };
+                format!("{} {sign} {}", text(target), text(value))
+            }
+            SetItem::AddLabels { target, labels } | SetItem::RemoveLabels { target, labels } => {
+                format!("{}{}", text(target), colons(labels))
+            }
+        })
     }
 
     fn items(&self, items: &[(VarId, Expr)]) -> String {
@@ -431,6 +531,10 @@ impl Plan {
             ),
         }
     }
+}
+
+fn colons(labels: &[Arc<str>]) -> String {
+    labels.iter().map(|l| format!(":{}", quoted(l))).collect()
 }
 
 fn joined<T>(items: &[T], text: impl Fn(&T) -> String) -> String {

@@ -115,6 +115,12 @@ impl Facts {
             | O::Limit { input, .. }
             | O::BuildPath { input, .. }
             | O::SemiApply { input, .. }
+            | O::Create { input, .. }
+            | O::Set { input, .. }
+            | O::Delete { input, .. }
+            | O::Foreach { input, .. }
+            | O::Eager { input, .. }
+            | O::EmptyResult { input }
             | O::Distinct { input, .. } => below(input),
             O::Union { .. } => Facts::default(),
             O::AllNodesScan { input, .. }
@@ -128,6 +134,8 @@ impl Facts {
             | O::Optional { input, .. }
             | O::HashJoin { input, .. }
             | O::CartesianProduct { input, .. }
+            | O::Merge { input, .. }
+            | O::LoadCsv { input, .. }
             | O::Procedure { input, .. } => {
                 let mut facts = below(input);
                 facts.single_row = false;

@@ -1,6 +1,7 @@
 //! Rewrites of the whole plan, one a file, in a fixed order.
 
 mod distinct_count;
+mod eager;
 mod reachability;
 mod reachable_count;
 mod top_n;
@@ -17,6 +18,7 @@ pub(crate) fn apply(plan: &mut Plan, schema: &dyn SchemaView) {
     distinct_count::apply(plan);
     reachable_count::apply(plan, schema);
     unused::apply(plan);
+    eager::apply(plan);
     let mut next = 0;
     number(&mut plan.root, &mut next);
 }

@@ -15,6 +15,8 @@ impl Operator {
             O::Apply { input, inner }
             | O::Optional { input, inner, .. }
             | O::SemiApply { input, inner, .. }
+            | O::Merge { input, inner, .. }
+            | O::Foreach { input, inner, .. }
             | O::CartesianProduct { input, inner }
             | O::HashJoin {
                 input,
@@ -41,7 +43,13 @@ impl Operator {
             | O::Skip { input, .. }
             | O::Limit { input, .. }
             | O::Unwind { input, .. }
-            | O::Procedure { input, .. } => vec![input],
+            | O::Procedure { input, .. }
+            | O::Create { input, .. }
+            | O::Set { input, .. }
+            | O::Delete { input, .. }
+            | O::Eager { input, .. }
+            | O::EmptyResult { input }
+            | O::LoadCsv { input, .. } => vec![input],
         }
     }
 
@@ -54,6 +62,8 @@ impl Operator {
             O::Apply { input, inner }
             | O::Optional { input, inner, .. }
             | O::SemiApply { input, inner, .. }
+            | O::Merge { input, inner, .. }
+            | O::Foreach { input, inner, .. }
             | O::CartesianProduct { input, inner }
             | O::HashJoin {
                 input,
@@ -80,7 +90,13 @@ impl Operator {
             | O::Skip { input, .. }
             | O::Limit { input, .. }
             | O::Unwind { input, .. }
-            | O::Procedure { input, .. } => vec![input],
+            | O::Procedure { input, .. }
+            | O::Create { input, .. }
+            | O::Set { input, .. }
+            | O::Delete { input, .. }
+            | O::Eager { input, .. }
+            | O::EmptyResult { input }
+            | O::LoadCsv { input, .. } => vec![input],
         }
     }
 
@@ -125,6 +141,24 @@ impl Operator {
             O::Skip { count, .. } | O::Limit { count, .. } => visit(count),
             O::Unwind { list, .. } => visit(list),
             O::Procedure { args, .. } => args.iter().for_each(visit),
+            O::Create { creation, .. } => creation.for_each_expr(visit),
+            O::Merge {
+                creation,
+                on_create,
+                on_match,
+                ..
+            } => {
+                creation.for_each_expr(visit);
+                for item in on_create.iter().chain(on_match) {
+                    item.for_each_expr(visit);
+                }
+            }
+            O::Set { items, .. } => items.iter().for_each(|item| item.for_each_expr(visit)),
+            O::Delete { targets, .. } => targets.iter().for_each(visit),
+            O::Foreach { list, .. } => visit(list),
+            O::LoadCsv {
+                url, terminator, ..
+            } => std::iter::once(url).chain(terminator).for_each(visit),
             _ => {}
         }
     }
@@ -174,6 +208,13 @@ impl Operator {
             O::BuildPath { parts, .. } => read.extend(parts),
             O::Distinct { vars, .. } => read.extend(vars),
             O::HashJoin { on, .. } => read.extend(on),
+            O::Create { creation, .. } => read = creation.reads(),
+            O::Merge { creation, .. } => {
+                read.extend(creation.reads());
+                for own in creation.variables() {
+                    read.remove(&own);
+                }
+            }
             _ => {}
         }
         read
@@ -202,7 +243,13 @@ impl Plan {
     /// Variables that some operator or the result reads.
     pub(crate) fn read_variables(&self) -> BTreeSet<VarId> {
         let mut read: BTreeSet<VarId> = self.columns.iter().map(|(_, var)| *var).collect();
-        self.root.visit(&mut |node| read.extend(node.op.reads()));
+        self.root.visit(&mut |node| {
+            read.extend(node.op.reads());
+            if matches!(node.op, Operator::Merge { .. }) {
+                // What its items read may come from its own pattern.
+                node.op.for_each_expr(&mut |e| read.extend(e.variables()));
+            }
+        });
         read
     }
 }

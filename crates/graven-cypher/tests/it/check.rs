@@ -113,7 +113,21 @@ fn produced(
         | O::Sort { .. }
         | O::TopN { .. }
         | O::Skip { .. }
+        | O::Set { .. }
+        | O::Delete { .. }
+        | O::Eager { .. }
         | O::Limit { .. } => {}
+        O::EmptyResult { .. } => below.clear(),
+        O::Create { creation, .. } => below.extend(creation.variables()),
+        O::Merge { inner, .. } => below.extend(produced(plan, inner, &below)?),
+        O::Foreach { inner, var, .. } => {
+            let mut row = below.clone();
+            row.insert(*var);
+            produced(plan, inner, &row)?;
+        }
+        O::LoadCsv { var, .. } => {
+            below.insert(*var);
+        }
         O::HashJoin { .. } | O::CartesianProduct { .. } => {
             below.extend(produced(plan, children[1], outer)?);
         }

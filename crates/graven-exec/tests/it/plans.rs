@@ -140,42 +140,8 @@ pub(crate) fn plan(root: Box<PlanNode>, returns: &[u32], mode: PlanMode) -> Arc<
 fn number(node: &mut PlanNode, next: &mut u32) {
     node.id = *next;
     *next += 1;
-    use Operator as P;
-    match &mut node.op {
-        P::Unit | P::Argument { .. } => {}
-        P::AllNodesScan { input, .. }
-        | P::LabelScan { input, .. }
-        | P::IndexSeek { input, .. }
-        | P::IndexRange { input, .. }
-        | P::NodeByIdSeek { input, .. }
-        | P::Expand { input, .. }
-        | P::ExpandInto { input, .. }
-        | P::VarExpand { input, .. }
-        | P::BuildPath { input, .. }
-        | P::Filter { input, .. }
-        | P::Project { input, .. }
-        | P::Extend { input, .. }
-        | P::Aggregate { input, .. }
-        | P::ReachableCount { input, .. }
-        | P::Distinct { input, .. }
-        | P::Sort { input, .. }
-        | P::TopN { input, .. }
-        | P::Skip { input, .. }
-        | P::Limit { input, .. }
-        | P::Unwind { input, .. }
-        | P::Procedure { input, .. } => number(input, next),
-        P::Apply { input, inner }
-        | P::Optional { input, inner, .. }
-        | P::SemiApply { input, inner, .. }
-        | P::CartesianProduct { input, inner } => {
-            number(input, next);
-            number(inner, next);
-        }
-        P::HashJoin { input, build, .. } => {
-            number(input, next);
-            number(build, next);
-        }
-        P::Union { inputs } => inputs.iter_mut().for_each(|i| number(i, next)),
+    for child in node.op.children_mut() {
+        number(child, next);
     }
 }
 

@@ -1,0 +1,612 @@
+//! Writing clauses: what is created, merged, set, removed and deleted; `FOREACH` and `LOAD CSV`.
+//!
+//! # How it works
+//! A pattern of `CREATE` names new nodes and relationships, apart from nodes that stand there bare and are bound
+//! already. Properties may read what an earlier part of the same clause creates: the creation is then split there
+//! in two. `MERGE` is bound twice, once as a pattern to look for and once as a creation.
+
+use std::sync::Arc;
+
+use super::graph::{Branch, Merge, QueryGraph, Step};
+use super::{Binder, Result};
+use crate::ast::{
+    self, Clause, ClauseKind, ExprKind, LabelExpr, Name, NodePattern, PathPattern,
+    RelationshipPattern, RemoveItem,
+};
+use crate::diagnostic::Code;
+use crate::plan::expression::{Expr, Literal};
+use crate::plan::{CreateNode, CreateRelationship, Creation, Direction, SetItem, VarId, VarKind};
+use crate::types::{Type, TypeSet};
+
+/// A creation in the making.
+#[derive(Default)]
+struct Group {
+    creation: Creation,
+    paths: Vec<(VarId, Vec<VarId>)>,
+}
+
+impl Binder<'_> {
+    pub(super) fn write_clause(&mut self, clause: &Clause, steps: &mut Vec<Step>) -> Result<()> {
+        match &clause.kind {
+            ClauseKind::Create { patterns } => self.create(patterns, steps),
+            ClauseKind::Merge {
+                pattern,
+                on_create,
+                on_match,
+            } => {
+                let merge = self.merge(pattern, on_create, on_match)?;
+                steps.push(Step::Merge(Box::new(merge)));
+                Ok(())
+            }
+            ClauseKind::Set(items) => {
+                steps.push(Step::Set(self.set_items(items)?));
+                Ok(())
+            }
+            ClauseKind::Remove(items) => {
+                steps.push(Step::Set(self.remove_items(items)?));
+                Ok(())
+            }
+            ClauseKind::Delete { detach, targets } => {
+                let targets = self.delete_targets(targets)?;
+                let detach = *detach;
+                steps.push(Step::Delete { targets, detach });
+                Ok(())
+            }
+            ClauseKind::Foreach {
+                name,
+                list,
+                clauses,
+            } => {
+                let step = self.foreach(name, list, clauses)?;
+                steps.push(step);
+                Ok(())
+            }
+            _ => unreachable!("only writing clauses"),
+        }
+    }
+
+    /// Remembers the keys of a written map.
+    fn writes_keys(&mut self, map: &Expr) {
+        if let Expr::Map(entries) = map {
+            self.written
+                .extend(entries.iter().map(|(key, _)| key.clone()));
+        }
+    }
+
+    fn create(&mut self, patterns: &[PathPattern], steps: &mut Vec<Step>) -> Result<()> {
+        // Neighbouring creations are one: nothing can tell them apart.
+        let mut group = match steps.pop() {
+            Some(Step::Create { creation, paths }) => Group { creation, paths },
+            other => {
+                steps.extend(other);
+                Group::default()
+            }
+        };
+        for pattern in patterns {
+            self.no_shortest(pattern)?;
+            let alone = pattern.steps.is_empty();
+            let mut at = self.create_node(&pattern.first, alone, &mut group, steps)?;
+            let mut parts = vec![at];
+            for (relationship, node) in &pattern.steps {
+                let rel_type = self.single_type(relationship, "CREATE")?;
+                if relationship.direction == Direction::Both {
+                    let message = "a relationship is created in one direction";
+                    return Err(self
+                        .error(
+                            relationship.span,
+                            Code::RequiresDirectedRelationship,
+                            message,
+                        )
+                        .with_hint("write -[:TYPE]-> or <-[:TYPE]-"));
+                }
+                self.new_relationship_name(relationship)?;
+                let properties = self.created_properties(
+                    relationship.properties.as_ref(),
+                    relationship.filter.as_deref(),
+                    &mut group,
+                    steps,
+                )?;
+                let to = self.create_node(node, false, &mut group, steps)?;
+                let var = match &relationship.name {
+                    Some(name) => {
+                        self.declare(name, VarKind::Relationship, Type::of(TypeSet::RELATIONSHIP))
+                    }
+                    None => self.new_variable("  relationship", VarKind::Relationship),
+                };
+                let (start, end) = directed(relationship.direction, at, to);
+                group.creation.relationships.push(CreateRelationship {
+                    var,
+                    rel_type,
+                    start,
+                    end,
+                    properties,
+                });
+                parts.extend([var, to]);
+                at = to;
+            }
+            if let Some(name) = &pattern.name {
+                self.check_free(name)?;
+                let path = self.declare(name, VarKind::Path, Type::of(TypeSet::PATH));
+                group.paths.push((path, parts));
+            }
+        }
+        steps.push(flushed(&mut group));
+        Ok(())
+    }
+
+    fn create_node(
+        &mut self,
+        node: &NodePattern,
+        alone: bool,
+        group: &mut Group,
+        steps: &mut Vec<Step>,
+    ) -> Result<VarId> {
+        if let Some(var) = self.bound_node(node, alone)? {
+            return Ok(var);
+        }
+        let labels = self.plain_labels(node.labels.as_ref())?;
+        let (properties, filter) = (node.properties.as_ref(), node.filter.as_deref());
+        let properties = self.created_properties(properties, filter, group, steps)?;
+        let var = match &node.name {
+            Some(name) => self.declare(name, VarKind::Node, Type::of(TypeSet::NODE)),
+            None => self.new_variable("  node", VarKind::Node),
+        };
+        group.creation.nodes.push(CreateNode {
+            var,
+            labels,
+            properties,
+        });
+        Ok(var)
+    }
+
+    /// The node of a pattern of `CREATE` or `MERGE` if it is bound already; it must stand there bare then.
+    fn bound_node(&mut self, node: &NodePattern, alone: bool) -> Result<Option<VarId>> {
+        let Some(name) = &node.name else {
+            return Ok(None);
+        };
+        let Some(entry) = self.scope.find(&name.text).cloned() else {
+            return Ok(None);
+        };
+        self.require_kind(name, &entry, TypeSet::NODE, "a node")?;
+        let bare = node.labels.is_none() && node.properties.is_none() && node.filter.is_none();
+        if alone || !bare {
+            let message = format!("variable `{}` is already bound", name.text);
+            let error = self.error(name.span, Code::VariableAlreadyBound, message);
+            return Err(match alone {
+                true => error.with_hint("choose another name for a new node"),
+                false => {
+                    error.with_hint("labels and properties of a bound node are changed by SET")
+                }
+            });
+        }
+        self.uses.push(entry.var);
+        Ok(Some(entry.var))
+    }
+
+    fn new_relationship_name(&self, relationship: &RelationshipPattern) -> Result<()> {
+        match &relationship.name {
+            Some(name) if self.scope.find(&name.text).is_some() => {
+                let message = format!("variable `{}` is already bound", name.text);
+                Err(self
+                    .error(name.span, Code::VariableAlreadyBound, message)
+                    .with_hint("choose another name for the new relationship"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn no_shortest(&self, pattern: &PathPattern) -> Result<()> {
+        if pattern.shortest.is_some() {
+            let message = "a shortest path can be looked for, not created";
+            return Err(self.error(pattern.span, Code::UnexpectedSyntax, message));
+        }
+        Ok(())
+    }
+
+    /// The type of a relationship to create.
+    fn single_type(
+        &mut self,
+        relationship: &RelationshipPattern,
+        clause: &str,
+    ) -> Result<Arc<str>> {
+        if relationship.length.is_some() {
+            let message = format!("{clause} cannot make a relationship of variable length");
+            return Err(self.error(relationship.span, Code::CreatingVarLength, message));
+        }
+        match &relationship.types {
+            Some(LabelExpr::Label(name)) => {
+                self.written.insert(name.text.clone());
+                Ok(name.text.clone())
+            }
+            _ => {
+                let message = "a relationship is created with exactly one type";
+                Err(self
+                    .error(relationship.span, Code::NoSingleRelationshipType, message)
+                    .with_hint("write -[:TYPE]->"))
+            }
+        }
+    }
+
+    /// The labels of a node to create.
+    fn plain_labels(&mut self, labels: Option<&LabelExpr>) -> Result<Vec<Arc<str>>> {
+        let mut found: Vec<Arc<str>> = Vec::new();
+        let mut open: Vec<&LabelExpr> = labels.into_iter().collect();
+        while let Some(label) = open.pop() {
+            match label {
+                LabelExpr::Label(name) => {
+                    if !found.contains(&name.text) {
+                        found.push(name.text.clone());
+                    }
+                }
+                LabelExpr::And(items) => open.extend(items.iter().rev()),
+                _ => {
+                    let message = "a new node has labels, not conditions on labels";
+                    return Err(self
+                        .error(self.clause_span, Code::UnexpectedSyntax, message)
+                        .with_hint("write (:A:B)"));
+                }
+            }
+        }
+        self.written.extend(found.iter().cloned());
+        Ok(found)
+    }
+
+    /// Property map of something to create; splits the creation if it reads a part of it.
+    fn created_properties(
+        &mut self,
+        properties: Option<&ast::Expr>,
+        filter: Option<&ast::Expr>,
+        group: &mut Group,
+        steps: &mut Vec<Step>,
+    ) -> Result<Option<Expr>> {
+        self.no_filter(filter)?;
+        let Some(properties) = properties else {
+            return Ok(None);
+        };
+        let expr = self.property_map(properties)?;
+        let reads_own = {
+            let mut read = expr.variables();
+            let imported: Vec<VarId> = read
+                .iter()
+                .filter_map(|var| self.subqueries.get(var))
+                .flat_map(|s| s.imports.iter().copied())
+                .collect();
+            read.extend(imported);
+            let paths = group.paths.iter().map(|(path, _)| *path);
+            let mut own = group.creation.variables().chain(paths);
+            own.any(|own| read.contains(&own))
+        };
+        if reads_own {
+            steps.push(flushed(group));
+        }
+        Ok(Some(expr))
+    }
+
+    fn no_filter(&self, filter: Option<&ast::Expr>) -> Result<()> {
+        match filter {
+            Some(filter) => {
+                let message = "a pattern that is created has no WHERE";
+                Err(self.error(filter.span, Code::UnexpectedSyntax, message))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// `{...}` or `$parameter` as the properties of something new.
+    fn property_map(&mut self, properties: &ast::Expr) -> Result<Expr> {
+        let (expr, ty) = self.expression(properties)?;
+        self.require(ty, TypeSet::MAP, properties.span, "the properties")?;
+        self.writes_keys(&expr);
+        Ok(expr)
+    }
+
+    fn merge(
+        &mut self,
+        pattern: &PathPattern,
+        on_create: &[ast::SetItem],
+        on_match: &[ast::SetItem],
+    ) -> Result<Merge> {
+        self.no_shortest(pattern)?;
+        let alone = pattern.steps.is_empty();
+        // Bound before the names of the pattern are declared: it cannot read itself.
+        let mut bound = vec![self.bound_node(&pattern.first, alone)?];
+        let mut maps = vec![self.merged_properties(&pattern.first.properties)?];
+        self.no_filter(pattern.first.filter.as_deref())?;
+        let mut types = Vec::new();
+        for (relationship, node) in &pattern.steps {
+            types.push(self.single_type(relationship, "MERGE")?);
+            self.new_relationship_name(relationship)?;
+            self.no_filter(relationship.filter.as_deref().or(node.filter.as_deref()))?;
+            maps.push(self.merged_properties(&relationship.properties)?);
+            bound.push(self.bound_node(node, false)?);
+            maps.push(self.merged_properties(&node.properties)?);
+        }
+        let mut graph = QueryGraph::default();
+        let notices = self.notices.len();
+        let declared = self.match_patterns(&mut graph, std::slice::from_ref(pattern), false)?;
+        // What the pattern lacks is about to be created.
+        self.notices.truncate(notices);
+        let declared = &declared[0];
+        let mut creation = Creation::default();
+        let nodes = std::iter::once(&pattern.first).chain(pattern.steps.iter().map(|s| &s.1));
+        let mut maps = maps.into_iter();
+        let mut relationship_maps = Vec::new();
+        for (idx, (node, var)) in nodes.zip(&declared.nodes).enumerate() {
+            if idx > 0 {
+                relationship_maps.push(maps.next().flatten());
+            }
+            let properties = maps.next().flatten();
+            let known = creation.nodes.iter().any(|n| n.var == *var);
+            if bound[idx].is_none() && !known {
+                creation.nodes.push(CreateNode {
+                    var: *var,
+                    labels: self.plain_labels(node.labels.as_ref())?,
+                    properties,
+                });
+            }
+        }
+        for (((idx, rel_type), properties), (pattern, _)) in declared
+            .edges
+            .iter()
+            .zip(types)
+            .zip(relationship_maps)
+            .zip(&pattern.steps)
+        {
+            let edge = &graph.edges[*idx];
+            let (start, end) = directed(pattern.direction, edge.from, edge.to);
+            creation.relationships.push(CreateRelationship {
+                var: edge.rel,
+                rel_type,
+                start,
+                end,
+                properties,
+            });
+        }
+        let on_create = self.event_items(on_create)?;
+        let on_match = self.event_items(on_match)?;
+        Ok(Merge {
+            paths: std::mem::take(&mut graph.paths),
+            graph,
+            creation,
+            on_create,
+            on_match,
+        })
+    }
+
+    fn merged_properties(&mut self, properties: &Option<ast::Expr>) -> Result<Option<Expr>> {
+        let Some(properties) = properties else {
+            return Ok(None);
+        };
+        let ExprKind::Map(entries) = &properties.kind else {
+            let message = "a parameter cannot stand for the properties of a MERGE pattern";
+            return Err(self
+                .error(properties.span, Code::InvalidParameterUse, message)
+                .with_hint("name the keys: `{key: $parameter.key}`"));
+        };
+        for (key, value) in entries {
+            if value.kind == ExprKind::Null {
+                let message = format!(
+                    "MERGE cannot look for the null property `{}`: null equals nothing",
+                    key.text
+                );
+                return Err(self.error(value.span, Code::MergeReadOwnWrites, message));
+            }
+        }
+        self.property_map(properties).map(Some)
+    }
+
+    /// Items of `ON CREATE SET` and `ON MATCH SET`.
+    fn event_items(&mut self, items: &[ast::SetItem]) -> Result<Vec<SetItem>> {
+        let items = self.set_items(items)?;
+        let mut subquery = false;
+        for item in &items {
+            item.for_each_expr(&mut |e| {
+                subquery |= e
+                    .variables()
+                    .iter()
+                    .any(|var| self.subqueries.contains_key(var));
+            });
+        }
+        if subquery {
+            let message = "a subquery cannot stand in ON CREATE SET or ON MATCH SET";
+            return Err(self
+                .error(self.clause_span, Code::FeatureNotAvailable, message)
+                .with_hint("compute it in a WITH before, or in a SET after"));
+        }
+        Ok(items)
+    }
+
+    fn set_items(&mut self, items: &[ast::SetItem]) -> Result<Vec<SetItem>> {
+        items.iter().map(|item| self.set_item(item)).collect()
+    }
+
+    fn set_item(&mut self, item: &ast::SetItem) -> Result<SetItem> {
+        Ok(match item {
+            ast::SetItem::Property { target, value } => {
+                let value = self.expression(value)?.0;
+                if let ExprKind::Property { key, .. } = &target.kind {
+                    self.written.insert(key.text.clone());
+                }
+                self.property_item(target, value)?
+            }
+            ast::SetItem::Replace { name, value } | ast::SetItem::Merge { name, value } => {
+                let target = self.entity(name)?;
+                let (bound, ty) = self.expression(value)?;
+                let wanted = TypeSet::MAP.or(TypeSet::ENTITY);
+                self.require(ty, wanted, value.span, "the new properties")?;
+                self.writes_keys(&bound);
+                let value = bound;
+                SetItem::Properties {
+                    target,
+                    value,
+                    keep: matches!(item, ast::SetItem::Merge { .. }),
+                }
+            }
+            ast::SetItem::Labels { name, labels } => {
+                self.written.extend(labels.iter().map(|l| l.text.clone()));
+                SetItem::AddLabels {
+                    target: self.labelled(name)?,
+                    labels: texts(labels),
+                }
+            }
+        })
+    }
+
+    fn remove_items(&mut self, items: &[RemoveItem]) -> Result<Vec<SetItem>> {
+        items
+            .iter()
+            .map(|item| match item {
+                RemoveItem::Property(target) => {
+                    self.property_item(target, Expr::Literal(Literal::Null))
+                }
+                RemoveItem::Labels { name, labels } => Ok(SetItem::RemoveLabels {
+                    target: self.labelled(name)?,
+                    labels: texts(labels),
+                }),
+            })
+            .collect()
+    }
+
+    /// `target.key` or `target[key]` as what is set.
+    fn property_item(&mut self, target: &ast::Expr, value: Expr) -> Result<SetItem> {
+        let holder = |binder: &mut Self, base: &ast::Expr| -> Result<Expr> {
+            let (bound, ty) = binder.expression(base)?;
+            binder.require(ty, TypeSet::ENTITY, base.span, "what has properties to set")?;
+            Ok(bound)
+        };
+        Ok(match &target.kind {
+            ExprKind::Property { base, key } => SetItem::Property {
+                target: holder(self, base)?,
+                key: key.text.clone(),
+                value,
+            },
+            ExprKind::Index { base, index } => {
+                let base = holder(self, base)?;
+                let (key, ty) = self.expression(index)?;
+                self.require(ty, TypeSet::STRING, index.span, "a property key")?;
+                SetItem::Element {
+                    target: base,
+                    key,
+                    value,
+                }
+            }
+            _ => unreachable!("the parser lets nothing else through"),
+        })
+    }
+
+    fn entity(&mut self, name: &Name) -> Result<Expr> {
+        let (var, ty) = self.resolve(name)?;
+        self.require(ty, TypeSet::ENTITY, name.span, "what has properties to set")?;
+        Ok(Expr::Variable(var))
+    }
+
+    fn labelled(&mut self, name: &Name) -> Result<Expr> {
+        let (var, ty) = self.resolve(name)?;
+        self.require(ty, TypeSet::NODE, name.span, "what has labels")?;
+        Ok(Expr::Variable(var))
+    }
+
+    fn delete_targets(&mut self, targets: &[ast::Expr]) -> Result<Vec<Expr>> {
+        let mut bound = Vec::with_capacity(targets.len());
+        for target in targets {
+            if matches!(target.kind, ExprKind::Labels { .. }) {
+                let message = "DELETE takes nodes, relationships and paths, not labels or types";
+                return Err(self
+                    .error(target.span, Code::InvalidDelete, message)
+                    .with_hint("a label is taken away by `REMOVE n:Label`"));
+            }
+            let (expr, ty) = self.expression(target)?;
+            let wanted = TypeSet::ENTITY.or(TypeSet::PATH);
+            self.require(ty, wanted, target.span, "what is deleted")?;
+            bound.push(expr);
+        }
+        Ok(bound)
+    }
+
+    fn foreach(&mut self, name: &Name, list: &ast::Expr, clauses: &[Clause]) -> Result<Step> {
+        let (list, ty) = {
+            let (bound, ty) = self.expression(list)?;
+            self.require(ty, TypeSet::LIST, list.span, "the list of FOREACH")?;
+            (bound, ty)
+        };
+        self.check_free(name)?;
+        let element = if ty.set.is(TypeSet::LIST) {
+            Type::of(ty.element)
+        } else {
+            Type::ANY
+        };
+        let mark = self.enter_subquery();
+        let var = self.declare(name, super::kind_of(element), element);
+        let mut steps = Vec::new();
+        let mut result = Ok(());
+        for clause in clauses {
+            self.clause_span = clause.span;
+            result = self.write_clause(clause, &mut steps);
+            if result.is_err() {
+                break;
+            }
+        }
+        let imports = self.leave_subquery(mark);
+        result?;
+        self.uses.extend(imports.iter().copied());
+        Ok(Step::Foreach {
+            list,
+            var,
+            body: Branch {
+                steps,
+                columns: Vec::new(),
+            },
+            imports,
+        })
+    }
+
+    pub(super) fn load_csv(
+        &mut self,
+        headers: bool,
+        url: &ast::Expr,
+        name: &Name,
+        terminator: Option<&ast::Expr>,
+        steps: &mut Vec<Step>,
+    ) -> Result<()> {
+        let text = |binder: &mut Self, expr: &ast::Expr, what: &str| -> Result<Expr> {
+            let (bound, ty) = binder.expression(expr)?;
+            binder.require(ty, TypeSet::STRING, expr.span, what)?;
+            Ok(bound)
+        };
+        let url = text(self, url, "the file of LOAD CSV")?;
+        let terminator = terminator
+            .map(|t| text(self, t, "FIELDTERMINATOR"))
+            .transpose()?;
+        self.check_free(name)?;
+        let ty = match headers {
+            true => Type::of(TypeSet::MAP),
+            false => Type::list_of(TypeSet::STRING),
+        };
+        let var = self.declare(name, VarKind::Value, ty);
+        steps.push(Step::LoadCsv {
+            url,
+            headers,
+            terminator,
+            var,
+        });
+        Ok(())
+    }
+}
+
+/// The creation so far as a step; the next one starts empty.
+fn flushed(group: &mut Group) -> Step {
+    let Group { creation, paths } = std::mem::take(group);
+    Step::Create { creation, paths }
+}
+
+/// Start and end of a relationship written from `from` to `to`; without an arrow it is created that way.
+fn directed(direction: Direction, from: VarId, to: VarId) -> (VarId, VarId) {
+    match direction {
+        Direction::In => (to, from),
+        Direction::Out | Direction::Both => (from, to),
+    }
+}
+
+fn texts(names: &[Name]) -> Vec<Arc<str>> {
+    names.iter().map(|name| name.text.clone()).collect()
+}

@@ -1,0 +1,256 @@
+//! What writing operators write: creations, items of `SET` and `REMOVE`, and the names they need.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use super::expression::Literal;
+use super::{Expr, Operator, Plan, PlanNode, VarId};
+
+/// Nodes and relationships that one row creates, nodes first, in the order written.
+#[derive(Clone, Debug, Default)]
+pub struct Creation {
+    /// Nodes.
+    pub nodes: Vec<CreateNode>,
+    /// Relationships between nodes created here or bound before.
+    pub relationships: Vec<CreateRelationship>,
+}
+
+/// One node to create.
+#[derive(Clone, Debug)]
+pub struct CreateNode {
+    /// The variable it is bound to.
+    pub var: VarId,
+    /// Its labels.
+    pub labels: Vec<Arc<str>>,
+    /// A map of its properties; null entries are left out.
+    pub properties: Option<Expr>,
+}
+
+/// One relationship to create.
+#[derive(Clone, Debug)]
+pub struct CreateRelationship {
+    /// The variable it is bound to.
+    pub var: VarId,
+    /// Its type.
+    pub rel_type: Arc<str>,
+    /// Start node.
+    pub start: VarId,
+    /// End node.
+    pub end: VarId,
+    /// A map of its properties; null entries are left out.
+    pub properties: Option<Expr>,
+}
+
+/// One item of `SET` or `REMOVE`; a target that is null is passed over.
+#[expect(missing_docs, reason = "fields are explained by the variant")]
+#[derive(Clone, Debug)]
+pub enum SetItem {
+    /// `target.key = value`; null removes the property.
+    Property {
+        target: Expr,
+        key: Arc<str>,
+        value: Expr,
+    },
+    /// `target[key] = value`.
+    Element {
+        target: Expr,
+        key: Expr,
+        value: Expr,
+    },
+    /// `target = value` (all other properties are removed) or, with `keep`, `target += value`; the value is a
+    /// map, a node or a relationship.
+    Properties {
+        target: Expr,
+        value: Expr,
+        keep: bool,
+    },
+    /// `target:A:B`.
+    AddLabels { target: Expr, labels: Vec<Arc<str>> },
+    /// `REMOVE target:A:B`.
+    RemoveLabels { target: Expr, labels: Vec<Arc<str>> },
+}
+
+impl Creation {
+    /// Visits the property maps.
+    pub fn for_each_expr<'a>(&'a self, visit: &mut dyn FnMut(&'a Expr)) {
+        let nodes = self.nodes.iter().filter_map(|n| n.properties.as_ref());
+        let relationships = self
+            .relationships
+            .iter()
+            .filter_map(|r| r.properties.as_ref());
+        nodes.chain(relationships).for_each(visit);
+    }
+
+    /// As [`Creation::for_each_expr`], for changing them.
+    pub(crate) fn exprs_mut(&mut self) -> impl Iterator<Item = &mut Expr> {
+        let nodes = self.nodes.iter_mut().filter_map(|n| n.properties.as_mut());
+        let relationships = self
+            .relationships
+            .iter_mut()
+            .filter_map(|r| r.properties.as_mut());
+        nodes.chain(relationships)
+    }
+
+    /// Variables it binds.
+    pub fn variables(&self) -> impl Iterator<Item = VarId> {
+        let nodes = self.nodes.iter().map(|n| n.var);
+        nodes.chain(self.relationships.iter().map(|r| r.var))
+    }
+
+    /// Variables bound before that it needs.
+    #[must_use]
+    pub fn reads(&self) -> BTreeSet<VarId> {
+        let mut read = BTreeSet::new();
+        self.for_each_expr(&mut |e| read.extend(e.variables()));
+        read.extend(self.relationships.iter().flat_map(|r| [r.start, r.end]));
+        for own in self.variables() {
+            read.remove(&own);
+        }
+        read
+    }
+}
+
+impl SetItem {
+    /// What is changed.
+    #[must_use]
+    pub fn target(&self) -> &Expr {
+        match self {
+            SetItem::Property { target, .. }
+            | SetItem::Element { target, .. }
+            | SetItem::Properties { target, .. }
+            | SetItem::AddLabels { target, .. }
+            | SetItem::RemoveLabels { target, .. } => target,
+        }
+    }
+
+    /// Visits its expressions.
+    pub fn for_each_expr<'a>(&'a self, visit: &mut dyn FnMut(&'a Expr)) {
+        visit(self.target());
+        match self {
+            SetItem::Property { value, .. } | SetItem::Properties { value, .. } => visit(value),
+            SetItem::Element { key, value, .. } => [key, value].into_iter().for_each(visit),
+            SetItem::AddLabels { .. } | SetItem::RemoveLabels { .. } => {}
+        }
+    }
+
+    /// As [`SetItem::for_each_expr`], for changing them.
+    pub(crate) fn exprs_mut(&mut self) -> Vec<&mut Expr> {
+        match self {
+            SetItem::Property { target, value, .. } | SetItem::Properties { target, value, .. } => {
+                vec![target, value]
+            }
+            SetItem::Element { target, key, value } => vec![target, key, value],
+            SetItem::AddLabels { target, .. } | SetItem::RemoveLabels { target, .. } => {
+                vec![target]
+            }
+        }
+    }
+
+    /// Whether it only takes away, as `REMOVE` does.
+    pub(crate) fn removes(&self) -> bool {
+        matches!(
+            self,
+            SetItem::RemoveLabels { .. }
+                | SetItem::Property {
+                    value: Expr::Literal(Literal::Null),
+                    ..
+                }
+        )
+    }
+}
+
+/// Names that a plan writes and that must exist before it runs.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct WrittenNames {
+    /// Labels.
+    pub labels: BTreeSet<Arc<str>>,
+    /// Relationship types.
+    pub types: BTreeSet<Arc<str>>,
+    /// Property keys that stand in the text; those of parameters and computed maps are met while running.
+    pub keys: BTreeSet<Arc<str>>,
+}
+
+impl WrittenNames {
+    fn creation(&mut self, creation: &Creation) {
+        for node in &creation.nodes {
+            self.labels.extend(node.labels.iter().cloned());
+        }
+        for relationship in &creation.relationships {
+            self.types.insert(relationship.rel_type.clone());
+        }
+        creation.for_each_expr(&mut |map| self.map(map));
+    }
+
+    fn map(&mut self, map: &Expr) {
+        if let Expr::Map(entries) = map {
+            self.keys.extend(entries.iter().map(|(key, _)| key.clone()));
+        }
+    }
+
+    fn items(&mut self, items: &[SetItem]) {
+        for item in items {
+            match item {
+                SetItem::AddLabels { labels, .. } => self.labels.extend(labels.iter().cloned()),
+                SetItem::Property { key, .. } if !item.removes() => {
+                    self.keys.insert(key.clone());
+                }
+                SetItem::Properties { value, .. } => self.map(value),
+                _ => {}
+            }
+        }
+    }
+}
+
+impl Operator {
+    /// Whether this operator alone, apart from its inputs, changes the graph.
+    #[must_use]
+    pub fn writes(&self) -> bool {
+        matches!(
+            self,
+            Operator::Create { .. }
+                | Operator::Merge { .. }
+                | Operator::Set { .. }
+                | Operator::Delete { .. }
+        )
+    }
+}
+
+impl PlanNode {
+    /// Whether this operator or one below it changes the graph.
+    #[must_use]
+    pub fn writes(&self) -> bool {
+        let mut writes = false;
+        self.visit(&mut |node| writes |= node.op.writes());
+        writes
+    }
+}
+
+impl Plan {
+    /// Whether the statement changes the graph.
+    #[must_use]
+    pub fn writes(&self) -> bool {
+        self.root.writes()
+    }
+
+    /// Labels, types and keys the statement may write.
+    #[must_use]
+    pub fn written_names(&self) -> WrittenNames {
+        let mut names = WrittenNames::default();
+        self.root.visit(&mut |node| match &node.op {
+            Operator::Create { creation, .. } => names.creation(creation),
+            Operator::Merge {
+                creation,
+                on_create,
+                on_match,
+                ..
+            } => {
+                names.creation(creation);
+                names.items(on_create);
+                names.items(on_match);
+            }
+            Operator::Set { items, .. } => names.items(items),
+            _ => {}
+        });
+        names
+    }
+}
