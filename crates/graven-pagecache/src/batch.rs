@@ -180,8 +180,11 @@ impl PageCache {
                 None => break,
             }
         }
-        self.call_evictor(&core);
+        let writes_itself = self.call_evictor(&core);
         drop(core);
+        if writes_itself {
+            self.write_due();
+        }
         let placed = slots.len();
         self.withdraw(&wanted[placed..]);
         slots.sort_unstable_by_key(|slot| self.slots().get(*slot).page().map(|page| page.0));

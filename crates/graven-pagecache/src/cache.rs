@@ -32,6 +32,7 @@ use crate::stats::{Event, Registry};
 use crate::table::{FILES_MAX, Tables};
 use crate::view::View;
 use crate::word;
+use crate::write_back::WriteBack;
 use crossbeam_queue::ArrayQueue;
 use graven_io::File;
 use graven_policy::Policy;
@@ -57,6 +58,7 @@ pub(crate) struct FileState {
     pub(crate) file: Arc<dyn File>,
     pub(crate) lanes: [Lane; LANES],
     len: AtomicU64,
+    owner: Option<Arc<dyn WriteBack>>,
 }
 
 /// Keeps pages of files in memory within a budget; see the crate's documentation.
@@ -84,6 +86,9 @@ pub struct PageCache {
     ahead_refused: AtomicU32,
     published: ArrayQueue<Batch>,
     totals: Totals,
+    dirty_bytes: AtomicU64,
+    /// Threads that write dirty pages.
+    writing: AtomicUsize,
 }
 
 /// Sums that belong to no page kind.
@@ -143,6 +148,7 @@ impl PageCache {
         let frames = SlotFrames {
             slots: Arc::clone(&slots),
             stamps: Arc::clone(&stamps),
+            due: Vec::new(),
         };
         let mut bookkeeping = budget.empty_reservation("page cache bookkeeping");
         bookkeeping.force_grow(crate::resize::fixed_bytes(arena_bytes));
@@ -186,6 +192,8 @@ impl PageCache {
             ahead_refused: AtomicU32::new(0),
             published: ArrayQueue::new(PUBLISHED_MAX),
             totals: Totals::default(),
+            dirty_bytes: AtomicU64::new(0),
+            writing: AtomicUsize::new(0),
         });
         if cache.evictor_kind == Evictor::Background {
             let started = EvictorThread::start(Arc::downgrade(&cache));
@@ -196,11 +204,28 @@ impl PageCache {
         Ok(cache)
     }
 
-    /// Makes pages of `file` available.
+    /// Makes pages of `file` available for reading.
     ///
     /// # Errors
     /// [`Error::TooManyFiles`] beyond 512; [`Error::Length`] if the file cannot tell its length.
     pub fn add_file(&self, file: Arc<dyn File>) -> Result<FileId> {
+        self.add(file, None)
+    }
+
+    /// Makes pages of `file` available for reading and writing; `owner` is asked before dirty pages are written
+    /// and told what became of it. Dirty pages that are not flushed are lost when file or cache go.
+    ///
+    /// # Errors
+    /// As [`PageCache::add_file`].
+    pub fn add_writable_file(
+        &self,
+        file: Arc<dyn File>,
+        owner: Arc<dyn WriteBack>,
+    ) -> Result<FileId> {
+        self.add(file, Some(owner))
+    }
+
+    fn add(&self, file: Arc<dyn File>, owner: Option<Arc<dyn WriteBack>>) -> Result<FileId> {
         let mut files = self.files.write();
         let free = files
             .iter()
@@ -215,6 +240,7 @@ impl PageCache {
             file,
             lanes: std::array::from_fn(|_| Lane::new()),
             len,
+            owner,
         };
         if free == files.len() {
             files.push(None);
@@ -469,6 +495,22 @@ impl PageCache {
         self.totals.read_bytes.fetch_add(bytes, Ordering::Relaxed);
     }
 
+    pub(crate) fn writing(&self) -> &AtomicUsize {
+        &self.writing
+    }
+
+    pub(crate) fn count_dirty(&self, bytes: u64) {
+        self.dirty_bytes.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    pub(crate) fn uncount_dirty(&self, bytes: u64) {
+        self.dirty_bytes.fetch_sub(bytes, Ordering::Relaxed);
+    }
+
+    pub(crate) fn dirty_bytes(&self) -> u64 {
+        self.dirty_bytes.load(Ordering::Relaxed)
+    }
+
     pub(crate) fn frame_wait(&self) -> Duration {
         self.frame_wait
     }
@@ -515,6 +557,23 @@ fn file_len(file: &dyn File) -> Result<u64> {
 }
 
 impl FileState {
+    pub(crate) fn owner(&self) -> Option<&Arc<dyn WriteBack>> {
+        self.owner.as_ref()
+    }
+
+    pub(crate) fn check_writable(&self) -> Result<()> {
+        match &self.owner {
+            Some(_) => Ok(()),
+            None => Err(Error::ReadOnly(self.file.path().to_path_buf())),
+        }
+    }
+
+    /// A page that the file does not hold yet exists in memory.
+    pub(crate) fn extend_to(&self, page: PageRef) {
+        let end = page.end_unit() << UNIT_SHIFT;
+        self.len.fetch_max(end, Ordering::Relaxed);
+    }
+
     /// Whether the page lies in the file, asking for its length again if it seems not to.
     pub(crate) fn check_range(&self, page: PageRef) -> Result<()> {
         let end = page.end_unit() << UNIT_SHIFT;
@@ -522,7 +581,7 @@ impl FileState {
             return Ok(());
         }
         let len = file_len(&*self.file)?;
-        self.len.store(len, Ordering::Relaxed);
+        let len = len.max(self.len.fetch_max(len, Ordering::Relaxed));
         if end <= len {
             return Ok(());
         }

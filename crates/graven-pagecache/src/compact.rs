@@ -16,7 +16,7 @@
 use crate::cache::PageCache;
 use crate::core::{By, Core};
 use crate::page_ref::SizeClass;
-use crate::slots::FLAG_ORDERED;
+use crate::slots::{FLAG_DIRTY, FLAG_ORDERED};
 use crate::word::{self, Place, state};
 use graven_policy::{Admission, FrameIdx, PageId};
 use std::sync::atomic::Ordering;
@@ -198,9 +198,14 @@ impl PageCache {
         let (Some(entry), Some(page)) = (bound.entry(), bound.page()) else {
             return false;
         };
+        if bound.has(FLAG_DIRTY) {
+            core.frames.note_due(slot);
+            return false;
+        }
         if !word::claim(entry.word(), seen) {
             return false;
         }
+        let bound = core.frames.slots.get(slot);
         let place = bound.place();
         if bound.lower(FLAG_ORDERED) {
             core.policy

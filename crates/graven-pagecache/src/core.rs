@@ -29,7 +29,7 @@ use crate::cache::PageCache;
 use crate::frames::SlotFrames;
 use crate::page_kind::PageKind;
 use crate::page_ref::SizeClass;
-use crate::slots::{FLAG_AHEAD, FLAG_ORDERED, PageKey, Slots};
+use crate::slots::{FLAG_AHEAD, FLAG_DIRTY, FLAG_ORDERED, PageKey, Slots};
 use crate::stats::Event;
 use crate::table::{Entry, Piece};
 use crate::word::{self, Place};
@@ -369,6 +369,10 @@ impl PageCache {
         }
         if bound.lower(FLAG_AHEAD) {
             self.ahead_done(bytes);
+        }
+        if bound.lower(FLAG_DIRTY) {
+            debug_assert!(by.is_none(), "PC-23: only its owner gives a dirty page up");
+            self.uncount_dirty(bytes);
         }
         // PC-9: the word first, then the frame.
         word::clear(entry.word());

@@ -151,6 +151,20 @@ pub enum Error {
         /// Pages that are pinned.
         pinned_pages: u64,
     },
+    /// The file was added for reading only.
+    #[error("{} was added to the page cache for reading only", .0.display())]
+    ReadOnly(PathBuf),
+    /// The spill file may not grow any more.
+    #[error(
+        "{}: the limit of {limit} bytes for temporary data is reached; raise it or the memory limit",
+        file.display()
+    )]
+    SpillLimit {
+        /// The spill file.
+        file: PathBuf,
+        /// Its limit in bytes.
+        limit: u64,
+    },
     /// Too many files.
     #[error("a page cache holds at most {0} files")]
     TooManyFiles(usize),

@@ -2,7 +2,8 @@
 //!
 //! # How it works
 //! A fault that leaves less free than the low mark calls the evictor, a thread that evicts in small batches
-//! under the core lock until the high mark is reached and parks again. It holds no reference to the cache
+//! under the core lock until the high mark is reached and parks again. It also writes dirty pages whose frames
+//! were wanted. It holds no reference to the cache
 //! while parked and ends when the cache is dropped.
 //!
 //! # Concurrency
@@ -10,6 +11,7 @@
 
 use crate::cache::PageCache;
 use crate::core::{By, Core};
+use crate::write_back::DUE_BATCH;
 use graven_policy::Admission;
 use parking_lot::{Condvar, Mutex};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -117,26 +119,37 @@ fn frame_bytes(core: &Core) -> u64 {
 }
 
 impl PageCache {
-    /// Calls the evictor if free frames are below the low mark and no memory is left to take.
-    pub(crate) fn call_evictor(&self, core: &Core) {
+    /// Calls the evictor if free frames are below the low mark and no memory is left to take, or if dirty pages
+    /// stand in the way of victims. Whether the caller must write those itself, because there is no evictor.
+    pub(crate) fn call_evictor(&self, core: &Core) -> bool {
+        if core.frames.due.len() >= DUE_BATCH {
+            if let Some(evictor) = self.evictor() {
+                evictor.call();
+                return false;
+            }
+            return true;
+        }
         let bytes = frame_bytes(core);
         if bytes < FRAME_BYTES_MIN || core.free_bytes() >= bytes / LOW_SHARE {
-            return;
+            return false;
         }
         if self.budget().available() < core.arena.extent_bytes()
             && let Some(evictor) = self.evictor()
         {
             evictor.call();
         }
+        false
     }
 
     /// Evicts until the high mark is reached or nothing can be evicted.
     fn evict_ahead(&self) {
         loop {
+            self.write_due();
             let mut core = self.core().lock();
             self.settle(&mut core, By::Background);
             for _ in 0..BATCH {
-                if core.free_bytes() >= frame_bytes(&core) / HIGH_SHARE {
+                let bytes = frame_bytes(&core);
+                if bytes < FRAME_BYTES_MIN || core.free_bytes() >= bytes / HIGH_SHARE {
                     return;
                 }
                 match self.evict_one(&mut core, Admission::default(), By::Background) {

@@ -29,7 +29,7 @@ use crate::table::Entry;
 use crate::wait::PROGRESS;
 use crate::word::{self, state};
 use graven_io::Wait;
-use graven_policy::{Hint, PageId};
+use graven_policy::{Admission, Hint, PageId};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
@@ -322,18 +322,16 @@ impl PageCache {
     }
 
     /// Finds a frame for `incoming`, waiting for one if need be, and binds the page to it.
-    fn place_or_wait(&self, incoming: &Incoming) -> Result<u32> {
-        let mut core = self.core().lock();
-        let admission = core.policy.on_miss(PageId(incoming.key.0));
-        if self.shortage().is_locked() {
-            drop(core);
-        } else if let Some(slot) = self.take_frame(&mut core, incoming.class, admission, By::Fault)
-        {
-            core.install(slot, incoming, admission);
-            self.call_evictor(&core);
-            return Ok(slot);
-        } else {
-            drop(core);
+    pub(crate) fn place_or_wait(&self, incoming: &Incoming) -> Result<u32> {
+        let admission = self.core().lock().policy.on_miss(PageId(incoming.key.0));
+        while !self.shortage().is_locked() {
+            if let Some(slot) = self.place_now(incoming, admission) {
+                return Ok(slot);
+            }
+            // Dirty pages stand in the way: written, they can go.
+            if !self.write_due() {
+                break;
+            }
         }
         // Those who wait are served in order.
         let turn = self.shortage().lock();
@@ -348,12 +346,12 @@ impl PageCache {
                 break Ok(slot);
             }
             drop(core);
-            if self.drive_all(Wait::AtLeast(1)) {
+            if self.write_due() || self.drive_all(Wait::AtLeast(1)) {
                 continue;
             }
             if Instant::now() >= deadline {
-                if self.reading_pages() > 0 {
-                    // Frames of reads under way come free or become victims soon.
+                if self.reading_pages() > 0 || self.writing().load(Ordering::SeqCst) > 0 {
+                    // Frames of reads and writes under way come free or become victims soon.
                     deadline += self.frame_wait();
                 } else if let Some(slot) = self.overdraw(incoming, admission) {
                     break Ok(slot);
@@ -366,6 +364,19 @@ impl PageCache {
         drop(starving);
         parking_lot::MutexGuard::unlock_fair(turn);
         slot
+    }
+
+    /// Binds the page to a frame if there is one to be had now.
+    fn place_now(&self, incoming: &Incoming, admission: Admission) -> Option<u32> {
+        let mut core = self.core().lock();
+        let slot = self.take_frame(&mut core, incoming.class, admission, By::Fault)?;
+        core.install(slot, incoming, admission);
+        let writes_itself = self.call_evictor(&core);
+        drop(core);
+        if writes_itself {
+            self.write_due();
+        }
+        Some(slot)
     }
 
     fn all_pinned(&self, class: SizeClass, start: Instant) -> Error {

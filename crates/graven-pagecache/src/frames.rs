@@ -3,14 +3,16 @@
 //! # How it works
 //! Usage counts live in the entry words, so a hit touches nothing else; stamps live in an array by frame that
 //! exists only while a policy wants stamps. A claim is one compare-and-swap on the entry word. A page that
-//! was read ahead and not used yet is spared once, so that a batch is not evicted before its first use.
+//! was read ahead and not used yet is spared once, so that a batch is not evicted before its first use. A dirty
+//! page is busy like a pinned one, and put on the list of pages to be written.
 //!
 //! # Concurrency
 //! Used under the core lock. Words change under it all the time; answers are snapshots.
 
 use crate::page_ref::UNIT_BYTES;
-use crate::slots::{FLAG_AHEAD, FLAG_SPARED, Growing, Slots};
+use crate::slots::{FLAG_AHEAD, FLAG_DIRTY, FLAG_DUE, FLAG_SPARED, Growing, Slots};
 use crate::word::{self, state};
+use crate::write_back::DUE_MAX;
 use graven_policy::{Claim, FrameIdx, Frames};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -43,13 +45,23 @@ impl Stamps {
 pub(crate) struct SlotFrames {
     pub(crate) slots: Arc<Slots>,
     pub(crate) stamps: Arc<Stamps>,
+    /// Slots of dirty pages that a victim search came upon.
+    pub(crate) due: Vec<u32>,
 }
 
 impl SlotFrames {
+    /// A dirty page's frame was wanted: it is to be written soon.
+    pub(crate) fn note_due(&mut self, slot: u32) {
+        if self.due.len() < DUE_MAX && !self.slots.get(slot).raise(FLAG_DUE) {
+            self.due.push(slot);
+        }
+    }
+
     fn word(&self, frame: FrameIdx) -> Option<(u64, &'static std::sync::atomic::AtomicU64)> {
         let slot = self.slots.get(frame.0);
         let word = slot.entry()?.word();
-        let value = word.load(Ordering::Relaxed);
+        // Acquired, so that flags raised before the last unlocking are seen (PC-23).
+        let value = word.load(Ordering::Acquire);
         (word::place_of(value) == slot.place()).then_some((value, word))
     }
 }
@@ -100,6 +112,10 @@ impl Frames for SlotFrames {
         }
         let slot = self.slots.get(frame.0);
         if slot.has(FLAG_AHEAD) && !slot.raise(FLAG_SPARED) {
+            return Claim::Busy;
+        }
+        if slot.has(FLAG_DIRTY) {
+            self.note_due(frame.0);
             return Claim::Busy;
         }
         debug_assert_ne!(word::state_of(value), state::CLAIMED);

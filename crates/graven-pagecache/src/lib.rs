@@ -10,6 +10,9 @@
 //! * [`PageCache::pin`] keeps the page in memory and lends its bytes for as long as the [`PagePin`] lives;
 //! * [`PageCache::prefetch`] and [`PageCache::fix_many`] submit the reads of many pages before waiting.
 //!
+//! Pages of files added by [`PageCache::add_writable_file`] may be changed under [`PageCache::pin_exclusive`]; they
+//! are written when they are evicted or flushed. [`SpillFile`] gives pages that no file needs to know.
+//!
 //! Frames, page tables and bookkeeping count against a [`Budget`], as may everything else a program keeps:
 //! whoever reserves from a full budget gets memory that the cache gives up. [`PageCache::resize`] and
 //! [`PageCache::set_policy`] work while other threads read. [`PageCache::stats`] counts by [`PageKind`],
@@ -17,7 +20,7 @@
 //!
 //! Inside, by file: `word.rs` (state of a page in one atomic word), `table.rs` (from page to word), `arena.rs`
 //! (memory for frames of all sizes), `slots.rs` and `frames.rs` (frames as policies see them), `core.rs` (finding
-//! a frame), `compact.rs` (making room whole), `fault.rs`, `lanes.rs`, `batch.rs` (reading), `wait.rs`,
+//! a frame), `compact.rs` (making room whole), `exclusive.rs`, `write_back.rs`, `temporary.rs` (changed pages), `fault.rs`, `lanes.rs`, `batch.rs` (reading), `wait.rs`,
 //! `hits.rs`, `evictor.rs`, `resize.rs`. Design and invariants: `docs/internals/page-cache.md`.
 //!
 //! # Invariants
@@ -60,6 +63,7 @@ mod config;
 mod core;
 mod error;
 mod evictor;
+mod exclusive;
 mod fault;
 mod frames;
 mod hits;
@@ -73,17 +77,24 @@ mod resize;
 mod slots;
 pub mod stats;
 mod table;
+pub mod temporary;
 mod view;
 mod wait;
 mod word;
+mod write_back;
 
 pub use budget::{Budget, BudgetError, Holder, Reclaim, Reservation};
 pub use cache::PageCache;
 pub use config::{Config, DEFAULT_POLICY, Evictor, HugePages, MIN_BUDGET_BYTES};
 pub use error::{Error, Result};
+pub use exclusive::PageGuard;
 pub use page::Damage;
 pub use page_kind::PageKind;
 pub use page_ref::{FileId, PageRef, SizeClass, UNIT_BYTES};
 pub use pin::PagePin;
 pub use stats::{CacheStats, KindStats, PerKind, Scope};
+pub use temporary::{
+    PinnedTemporary, SpillFile, TemporaryPage, TemporaryPages, TemporaryPin, TemporaryWriter,
+};
 pub use view::View;
+pub use write_back::WriteBack;

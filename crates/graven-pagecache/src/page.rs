@@ -183,6 +183,19 @@ pub fn seal(page: &mut [u8], reference: PageRef, kind: PageKind, lsn: u64, lengt
     page[CHECKSUM].copy_from_slice(&sum.to_le_bytes());
 }
 
+/// Fills the header of a page that is being written in memory: an empty payload, no checksum yet.
+pub(crate) fn begin(page: &mut [u8], reference: PageRef, kind: PageKind) {
+    page[..HEADER_BYTES].fill(0);
+    page[PAGE_REF].copy_from_slice(&reference.raw().to_le_bytes());
+    page[KIND] = kind as u8;
+    page[VERSION] = HEADER_VERSION;
+}
+
+/// Sets the log position in a header that is sealed later.
+pub(crate) fn set_lsn(page: &mut [u8], lsn: u64) {
+    page[LSN].copy_from_slice(&lsn.to_le_bytes());
+}
+
 /// Checks that `page` is the intact page `reference`, of kind `expected` if given.
 ///
 /// # Errors

@@ -17,7 +17,7 @@ use crate::core::{By, Core, Incoming};
 use crate::error::{Error, Result};
 use crate::page_kind::PageKind;
 use crate::page_ref::{FileId, PageRef, SizeClass};
-use crate::slots::{FLAG_ORDERED, PageKey};
+use crate::slots::{FLAG_DIRTY, FLAG_ORDERED, PageKey};
 use crate::stats::CacheStats;
 use crate::wait::PROGRESS;
 use crate::word::{self, state};
@@ -39,6 +39,13 @@ pub(crate) fn overdraft_bytes(limit: u64) -> u64 {
 pub(crate) fn fixed_bytes(arena_bytes: u64) -> u64 {
     // Four bytes for every unit lead from frames to slots; the cache itself is a few tens of KiB.
     (16 << 10) + arena_bytes / crate::UNIT_BYTES as u64 * 4
+}
+
+/// What becomes of dirty pages when pages are dropped.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Dirty {
+    Keep,
+    Discard,
 }
 
 /// What is pinned.
@@ -98,7 +105,7 @@ impl PageCache {
             if used <= to {
                 return Ok(());
             }
-            if self.drive_all(Wait::AtLeast(1)) {
+            if self.drive_all(Wait::AtLeast(1)) || self.write_due() {
                 continue;
             }
             if Instant::now() >= deadline {
@@ -146,7 +153,7 @@ impl PageCache {
         Ok(())
     }
 
-    /// Drops every page that is not in use; returns how many those were. Memory stays with the cache.
+    /// Drops every page that is neither in use nor dirty; returns how many those were. Memory stays with the cache.
     pub fn drop_all(&self) -> u64 {
         // Reads under way first; others may go on submitting, so not for ever.
         for _ in 0..256 {
@@ -157,11 +164,11 @@ impl PageCache {
         let mut core = self.core().lock();
         let slots = 0..core.slots().count();
         slots
-            .filter(|slot| self.remove_unused(&mut core, *slot))
+            .filter(|slot| self.remove_unused(&mut core, *slot, Dirty::Keep))
             .count() as u64
     }
 
-    /// Drops a page that has been freed in its file, together with what the policy remembers of it.
+    /// Drops a page that has been freed in its file, dirty or not, together with what the policy remembers of it.
     ///
     /// # Errors
     /// [`Error::InUse`] while it is pinned; [`Error::UnknownFile`].
@@ -176,7 +183,7 @@ impl PageCache {
                 state::RESIDENT | state::ARRIVED => {
                     let mut core = self.core().lock();
                     if let Some(slot) = core.slots().of_frame(word::place_of(seen).frame()) {
-                        self.remove_unused(&mut core, slot);
+                        self.remove_unused(&mut core, slot, Dirty::Discard);
                     }
                 }
                 _ if word::pins_of(seen) > 0 => {
@@ -188,14 +195,16 @@ impl PageCache {
                 _ => self.await_change(&state, entry, seen, &mut round)?,
             }
         }
-        self.core()
-            .lock()
-            .policy
-            .forget(PageId(PageKey::new(file.0, page.unit()).0));
+        self.forget_page(PageKey::new(file.0, page.unit()));
         Ok(())
     }
 
-    /// Forgets `file` and drops its pages. Nobody may use `id` while or after this is called.
+    /// The policy forgets what it remembers of a page that left.
+    pub(crate) fn forget_page(&self, page: PageKey) {
+        self.core().lock().policy.forget(PageId(page.0));
+    }
+
+    /// Forgets `file` and drops its pages, dirty ones too ([`PageCache::flush`] comes first). Nobody may use `id` while or after this is called.
     ///
     /// # Errors
     /// [`Error::InUse`] while a page of it is pinned; [`Error::UnknownFile`].
@@ -214,7 +223,7 @@ impl PageCache {
                 .get(slot)
                 .page()
                 .is_some_and(|page| page.file() == id.0);
-            if is_of_file && !self.remove_unused(&mut core, slot) {
+            if is_of_file && !self.remove_unused(&mut core, slot, Dirty::Discard) {
                 left += 1;
             }
         }
@@ -230,7 +239,7 @@ impl PageCache {
     }
 
     /// Removes the page in `slot` if nobody uses it.
-    fn remove_unused(&self, core: &mut Core, slot: u32) -> bool {
+    pub(crate) fn remove_unused(&self, core: &mut Core, slot: u32, dirty: Dirty) -> bool {
         let bound = core.slots().get(slot);
         let (Some(entry), place) = (bound.entry(), bound.place()) else {
             return false;
@@ -238,6 +247,7 @@ impl PageCache {
         let seen = entry.word().load(Ordering::Acquire);
         if word::place_of(seen) != place
             || !word::is_claimable(seen)
+            || dirty == Dirty::Keep && bound.has(FLAG_DIRTY)
             || !word::claim(entry.word(), seen)
         {
             return false;
@@ -258,6 +268,7 @@ impl PageCache {
             resident_bytes: core.resident_bytes,
             pinned_pages: pinned.pages,
             pinned_bytes: pinned.bytes,
+            dirty_bytes: self.dirty_bytes(),
             frame_bytes: core.held.bytes(),
             free_bytes: core.free_bytes(),
             table_bytes: self.tables().charged_bytes(),
@@ -360,6 +371,20 @@ impl Reclaim for PageCache {
             return 0;
         }
         let floor = (self.budget().limit() / 8).max(512 << 10);
+        let mut given = 0;
+        loop {
+            given += self.reclaim_clean(bytes - given, floor);
+            // Dirty pages stand in the way: written, they can go.
+            if given >= bytes || !self.write_due() {
+                return given;
+            }
+        }
+    }
+}
+
+impl PageCache {
+    /// Gives back what needs no writing, down to `floor` bytes of frames.
+    fn reclaim_clean(&self, bytes: u64, floor: u64) -> u64 {
         let mut given = 0;
         let mut core = self.core().lock();
         while given < bytes {

@@ -59,6 +59,10 @@ pub(crate) const FLAG_AHEAD: u8 = 1;
 pub(crate) const FLAG_SPARED: u8 = 2;
 /// The policy knows the page.
 pub(crate) const FLAG_ORDERED: u8 = 4;
+/// The file does not hold what the frame holds.
+pub(crate) const FLAG_DIRTY: u8 = 8;
+/// The slot is on the list of dirty pages whose frames were wanted.
+pub(crate) const FLAG_DUE: u8 = 16;
 
 /// What the cache knows of a frame.
 pub(crate) struct Slot {

@@ -34,6 +34,8 @@ pub struct KindStats {
     pub wait_ns: u64,
     /// Bytes read from files.
     pub bytes_read: u64,
+    /// Bytes of dirty pages written to files.
+    pub bytes_written: u64,
 }
 
 impl KindStats {
@@ -71,6 +73,7 @@ impl KindStats {
                 .wrapping_sub(before.evictions_cooperative),
             wait_ns: self.wait_ns.wrapping_sub(before.wait_ns),
             bytes_read: self.bytes_read.wrapping_sub(before.bytes_read),
+            bytes_written: self.bytes_written.wrapping_sub(before.bytes_written),
         }
     }
 }
@@ -83,6 +86,7 @@ impl AddAssign for KindStats {
         self.evictions_cooperative += other.evictions_cooperative;
         self.wait_ns += other.wait_ns;
         self.bytes_read += other.bytes_read;
+        self.bytes_written += other.bytes_written;
     }
 }
 
@@ -154,6 +158,8 @@ pub struct CacheStats {
     pub pinned_pages: u64,
     /// Bytes of those pages.
     pub pinned_bytes: u64,
+    /// Bytes of pages whose files do not hold them yet.
+    pub dirty_bytes: u64,
     /// Bytes of memory taken for frames.
     pub frame_bytes: u64,
     /// Bytes of those that hold no page.
@@ -186,9 +192,10 @@ pub(crate) enum Event {
     EvictionCooperative,
     WaitNs,
     BytesRead,
+    BytesWritten,
 }
 
-const EVENTS: usize = 6;
+const EVENTS: usize = 7;
 
 /// Counters of one thread for one cache.
 pub(crate) struct Counters {
@@ -225,6 +232,7 @@ impl Counters {
                 evictions_cooperative: get(Event::EvictionCooperative),
                 wait_ns: get(Event::WaitNs),
                 bytes_read: get(Event::BytesRead),
+                bytes_written: get(Event::BytesWritten),
             };
         }
         sums

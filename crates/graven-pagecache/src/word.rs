@@ -5,7 +5,7 @@
 //! ```text
 //! | 63..60 class | 59..52 state | 51..49 usage | 48..28 version | 27..0 frame |
 //!
-//!                     reserve            start_read             arrive
+//!                     reserve            start_read             arrive        (hold: READING to EXCLUSIVE)
 //!  ABSENT (word 0) ------------> RESERVED ---------> READING ------------> ARRIVED
 //!        ^                                                              begin_verify |  ^
 //!        |  clear: CLAIMED, and RESERVED, READING, EXCLUSIVE that failed             v  |
@@ -123,7 +123,7 @@ pub(crate) mod state {
     pub(crate) const ARRIVED: u64 = 250;
     /// Being read into its frame.
     pub(crate) const READING: u64 = 251;
-    // 252 is kept for pages that are being written back: readable, not writable.
+    // 252 is free: a page that is being written back is pinned, which keeps writers out and lets readers in.
     /// One thread may change it (or verifies it).
     pub(crate) const EXCLUSIVE: u64 = 253;
     /// Chosen as a victim.
@@ -306,6 +306,13 @@ pub(crate) fn start_read<W: Word>(word: &W, place: Place) {
         with_state(before, state::READING) | place.bits(),
         Ordering::Release,
     );
+}
+
+/// READING to EXCLUSIVE: the owner of a page that needs no read fills it. Only the owner calls this.
+pub(crate) fn hold<W: Word>(word: &W) {
+    let step = (state::EXCLUSIVE - state::READING) * STATE_ONE;
+    let before = word.add(step, Ordering::SeqCst);
+    debug_assert_eq!(state_of(before), state::READING, "PC-8");
 }
 
 /// READING to ARRIVED: the bytes are in the frame.

@@ -106,7 +106,7 @@ pub enum Hint {
 pub enum Claim {
     /// The frame is now exclusively the caller's: its page leaves the cache.
     Claimed,
-    /// Pinned, being read or written: skip it, keep its place and its usage.
+    /// Pinned, being read or written, or dirty (the cache writes it soon): skip it, keep its place and its usage.
     Busy,
 }
 

@@ -294,3 +294,120 @@ fn versions_wrap_after_their_width() {
     // worth of loads (4 MiB) takes less than 10 ms.
     const { assert!((1 << VERSION_BITS) - 1 > 10 * 1000 * 100) };
 }
+
+/// A cache of one page that is changed: its frame, its dirty flag, its place in the file.
+struct Written {
+    word: ModelWord,
+    frame: ModelWord,
+    dirty: ModelWord,
+    file: ModelWord,
+}
+
+impl Written {
+    /// The page resident and clean, with content 1.
+    fn new() -> Arc<Written> {
+        let page = Written {
+            word: ModelWord::new(0),
+            frame: ModelWord::new(1),
+            dirty: ModelWord::new(0),
+            file: ModelWord::new(1),
+        };
+        assert!(reserve(&page.word, 1));
+        start_read(&page.word, place(0));
+        hold(&page.word);
+        unlock(&page.word, place(0), state::RESIDENT);
+        Arc::new(page)
+    }
+
+    /// An exclusive guard that stores `content`; whether it got the page.
+    fn change(&self, content: u64) -> bool {
+        let seen = self.word.load(Ordering::Acquire);
+        if state_of(seen) != state::RESIDENT || !try_lock(&self.word, seen) {
+            return false;
+        }
+        self.frame.store(content, Ordering::Relaxed);
+        // The flag before the word (PC-23).
+        self.dirty.swap(1, Ordering::AcqRel);
+        unlock(&self.word, place(0), state::RESIDENT);
+        true
+    }
+
+    /// A write back: seal under the lock, write under a pin, then the flag falls (PC-24).
+    fn write_back(&self) {
+        let seen = self.word.load(Ordering::Acquire);
+        if state_of(seen) != state::RESIDENT || !try_lock(&self.word, seen) {
+            return;
+        }
+        if self.dirty.load(Ordering::Relaxed) == 0 {
+            unlock(&self.word, place(0), state::RESIDENT);
+            return;
+        }
+        publish(&self.word, 1);
+        self.file
+            .store(self.frame.load(Ordering::Relaxed), Ordering::Relaxed);
+        self.dirty.swap(0, Ordering::AcqRel);
+        unpin(&self.word);
+    }
+
+    /// An eviction: dirty pages are passed over. The frame is overwritten at once.
+    fn evict(&self) {
+        let seen = self.word.load(Ordering::Acquire);
+        if !is_claimable(seen) || self.dirty.load(Ordering::Relaxed) == 1 {
+            return;
+        }
+        if claim(&self.word, seen) {
+            clear(&self.word);
+            self.frame.store(99, Ordering::Relaxed);
+        }
+    }
+
+    /// What a reader would find: in the frame if the page is there, else in the file.
+    fn content(&self) -> u64 {
+        let word = self.word.load(Ordering::SeqCst);
+        assert!(
+            matches!(state_of(word), state::ABSENT | state::RESIDENT),
+            "left in {word:#x}"
+        );
+        let place = if word == 0 { &self.file } else { &self.frame };
+        place.load(Ordering::SeqCst)
+    }
+}
+
+/// Goal: a change is never lost to an eviction, with or without a write back between.
+#[test]
+fn a_change_and_its_write_back_against_an_eviction() {
+    explore(|| {
+        let page = Written::new();
+        let evictor = {
+            let page = Arc::clone(&page);
+            thread::spawn(move || {
+                page.write_back();
+                page.evict();
+            })
+        };
+        let changed = page.change(2);
+        evictor.join().unwrap();
+        assert_eq!(page.content(), if changed { 2 } else { 1 });
+    });
+}
+
+/// Goal: a change during a write back leaves the page dirty or the file current, never neither.
+#[test]
+fn a_change_against_a_write_back() {
+    explore(|| {
+        let page = Written::new();
+        let first = page.change(2);
+        assert!(first);
+        let writer = {
+            let page = Arc::clone(&page);
+            thread::spawn(move || page.write_back())
+        };
+        let changed = page.change(3);
+        page.evict();
+        writer.join().unwrap();
+        let newest = if changed { 3 } else { 2 };
+        assert_eq!(page.content(), newest);
+        let is_dirty = page.dirty.load(Ordering::SeqCst) == 1;
+        assert!(is_dirty || page.file.load(Ordering::SeqCst) == newest);
+    });
+}

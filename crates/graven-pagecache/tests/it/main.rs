@@ -6,3 +6,4 @@ mod memory;
 mod pitfalls;
 mod pressure;
 mod support;
+mod temporary;
