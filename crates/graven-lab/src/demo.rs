@@ -311,7 +311,7 @@ fn knows_bytes(db: &Path) -> Result<f64, LabError> {
 }
 
 /// Today in UTC as `YYYY-MM-DD`.
-fn today() -> String {
+pub(crate) fn today() -> String {
     let seconds = SystemTime::now()
         .duration_since(UNIX_EPOCH)
         .map_or(0, |d| d.as_secs());

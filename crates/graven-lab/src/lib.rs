@@ -3,10 +3,12 @@
 pub mod bench_cache;
 pub mod demo;
 pub mod error;
+pub mod figure;
 pub mod machine;
 pub mod measurement;
 mod oracle;
 pub mod report;
+pub mod run_file;
 pub mod simulate;
 mod table;
 pub mod three_hop;

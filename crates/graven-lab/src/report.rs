@@ -6,7 +6,7 @@
 //! about time while the number of accesses behind it is unknown. Sentences with numbers are made from the
 //! runs, so they cannot disagree with the table below them.
 
-mod chart;
+pub(crate) mod chart;
 
 use std::fmt::Write as _;
 

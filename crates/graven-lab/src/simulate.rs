@@ -10,8 +10,10 @@
 //! Times of a job are processor times of its thread: the policy loop alone. Reading the trace and numbering
 //! its pages are measured apart.
 
+mod charts;
 mod size;
 mod stack_distance;
+mod summary;
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -22,13 +24,16 @@ use std::thread;
 use graven_policy::belady::{self, Bypass};
 use graven_policy::registry::{self, Spec, Visitor};
 use graven_policy::simulator::{ArrayFrames, Simulator};
-use graven_policy::{Policy, PolicyError};
+use graven_policy::{Hint, Policy, PolicyError};
 use graven_trace::dense::{self, Dense};
+use graven_trace::{FLAG_PREFETCH, FLAG_SCAN, ReadOptions};
 use serde::Serialize;
 
 use crate::error::LabError;
+pub use charts::figures;
 pub use size::Size;
-pub use stack_distance::LruCurve;
+pub use stack_distance::{LruCurve, StackDistances};
+pub use summary::{Summary, summarize};
 
 /// The yardstick below: what Neo4j does.
 const BASELINE: &str = "neo4j";
@@ -42,8 +47,10 @@ pub struct Simulation {
     pub policies: Vec<String>,
     /// Cache sizes.
     pub sizes: Vec<Size>,
-    /// Bytes of a page, for sizes in bytes.
+    /// Bytes of a page, for sizes in bytes and for traces of byte ranges.
     pub page_bytes: u64,
+    /// How traces are read; its page size is not used.
+    pub read: ReadOptions,
     /// Seed of policies that draw.
     pub seed: u64,
     /// Threads that simulate; 0 for all cores.
@@ -83,6 +90,8 @@ pub struct Run {
     pub hit_ratio: f64,
     /// Hits by those of Belady's optimum.
     pub share_of_min: f64,
+    /// The optimum's hit ratio less that of Neo4j's clock.
+    pub gap: f64,
     /// Share of the gap between Neo4j's clock and Belady's optimum that the policy closes; below 0 if it is
     /// worse than Neo4j's clock, absent if there is no gap.
     pub gap_closed: Option<f64>,
@@ -90,6 +99,8 @@ pub struct Run {
     pub seconds: f64,
     /// Accesses by [`Run::seconds`].
     pub accesses_per_second: f64,
+    /// Accesses by the seconds of reading, numbering and the policy loop together.
+    pub total_accesses_per_second: f64,
     /// Processor seconds spent reading the trace, once for all runs on it.
     pub read_seconds: f64,
     /// Processor seconds spent numbering its pages, once for all runs on it.
@@ -122,6 +133,8 @@ pub struct Progress<'a> {
 struct Loaded {
     name: String,
     dense: Dense,
+    /// Hint of every access, where the trace has any.
+    hints: Option<Vec<Hint>>,
     writes: Option<u64>,
     read_seconds: f64,
     map_seconds: f64,
@@ -155,7 +168,7 @@ impl Simulation {
         let specs = self.specs()?;
         let mut runs = Vec::new();
         for path in &self.traces {
-            let trace = load(path)?;
+            let trace = load(path, &self.read_options())?;
             let jobs = self.jobs(&trace, &specs)?;
             let counted = self.replay_all(&trace, &jobs, progress)?;
             let per_size = specs.len() + 2;
@@ -166,6 +179,13 @@ impl Simulation {
             }
         }
         Ok(runs)
+    }
+
+    fn read_options(&self) -> ReadOptions {
+        ReadOptions {
+            page_bytes: self.page_bytes,
+            ..self.read.clone()
+        }
     }
 
     fn specs(&self) -> Result<Vec<(String, Spec)>, LabError> {
@@ -218,10 +238,7 @@ impl Simulation {
                     while !stop.load(Ordering::Relaxed) {
                         let at = next.fetch_add(1, Ordering::Relaxed);
                         let Some(job) = jobs.get(at) else { break };
-                        if sender
-                            .send((at, replay(&trace.dense, job, self.seed)))
-                            .is_err()
-                        {
+                        if sender.send((at, replay(trace, job, self.seed))).is_err() {
                             break;
                         }
                     }
@@ -248,7 +265,8 @@ impl Simulation {
             Ok::<(), LabError>(())
         })?;
         let all: Option<Vec<Counted>> = counted.into_iter().collect();
-        all.ok_or_else(|| LabError::Setting("the simulation was interrupted".to_owned()))
+        all.filter(|_| !stop.load(Ordering::Relaxed))
+            .ok_or_else(|| LabError::Setting("the simulation was interrupted".to_owned()))
     }
 
     fn result(&self, trace: &Loaded, job: &Job, counted: &Counted, bounds: (u64, u64)) -> Run {
@@ -271,9 +289,14 @@ impl Simulation {
             evictions: counted.evictions,
             hit_ratio: ratio(hits, accesses as f64),
             share_of_min: ratio(hits, best),
+            gap: ratio(best - baseline, accesses as f64),
             gap_closed: (best > baseline).then(|| (hits - baseline) / (best - baseline)),
             seconds: counted.seconds,
             accesses_per_second: ratio(accesses as f64, counted.seconds),
+            total_accesses_per_second: ratio(
+                accesses as f64,
+                counted.seconds + trace.read_seconds + trace.map_seconds,
+            ),
             read_seconds: trace.read_seconds,
             map_seconds: trace.map_seconds,
             figures: counted.figures.clone(),
@@ -285,9 +308,38 @@ fn ratio(part: f64, whole: f64) -> f64 {
     if whole > 0.0 { part / whole } else { 0.0 }
 }
 
-fn load(path: &Path) -> Result<Loaded, LabError> {
+/// The traces that `paths` name: files as they are, folders by the traces in them, by name.
+///
+/// # Errors
+/// Folders that cannot be listed or hold no trace.
+pub fn trace_files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, LabError> {
+    let mut files = Vec::new();
+    for path in paths {
+        if !path.is_dir() {
+            files.push(path.clone());
+            continue;
+        }
+        let mut found = Vec::new();
+        for entry in std::fs::read_dir(path).map_err(LabError::io(path, "listing"))? {
+            let file = entry.map_err(LabError::io(path, "listing"))?.path();
+            let is_companion = file.to_string_lossy().ends_with(".files.tsv");
+            if !is_companion && graven_trace::Format::of(&file).is_ok() {
+                found.push(file);
+            }
+        }
+        if found.is_empty() {
+            let reason = format!("{}: no trace is in this folder", path.display());
+            return Err(LabError::Setting(reason));
+        }
+        found.sort();
+        files.extend(found);
+    }
+    Ok(files)
+}
+
+fn load(path: &Path, options: &ReadOptions) -> Result<Loaded, LabError> {
     let started = thread_seconds();
-    let trace = graven_trace::read(path)?;
+    let trace = graven_trace::read_with(path, options)?;
     let read = thread_seconds();
     if trace.pages.is_empty() {
         return Err(LabError::Setting(format!(
@@ -299,15 +351,27 @@ fn load(path: &Path) -> Result<Loaded, LabError> {
     Ok(Loaded {
         name: graven_trace::name_of(path),
         dense,
+        hints: trace.flags.as_deref().and_then(hints),
         writes: trace.writes(),
         read_seconds: read - started,
         map_seconds: thread_seconds() - read,
     })
 }
 
-fn replay(trace: &Dense, job: &Job, seed: u64) -> Result<Counted, LabError> {
+/// The hints in a trace's flags; none where every access is an ordinary one.
+fn hints(flags: &[u8]) -> Option<Vec<Hint>> {
+    let hint = |flags: u8| match flags {
+        f if f & FLAG_PREFETCH != 0 => Hint::Prefetch,
+        f if f & FLAG_SCAN != 0 => Hint::Scan,
+        _ => Hint::Normal,
+    };
+    let any = flags.iter().any(|&flags| hint(flags) != Hint::Normal);
+    any.then(|| flags.iter().map(|&flags| hint(flags)).collect())
+}
+
+fn replay(trace: &Loaded, job: &Job, seed: u64) -> Result<Counted, LabError> {
     if let Some(bypass) = belady::bypass_of(&job.spec) {
-        return Ok(optimum(trace, job.capacity, bypass));
+        return Ok(optimum(&trace.dense, job.capacity, bypass));
     }
     let replay = Replay {
         trace,
@@ -335,7 +399,7 @@ fn optimum(trace: &Dense, capacity: usize, bypass: Bypass) -> Counted {
 
 /// Replays a trace against a policy of whatever type.
 struct Replay<'a> {
-    trace: &'a Dense,
+    trace: &'a Loaded,
     capacity: usize,
 }
 
@@ -344,8 +408,14 @@ impl Visitor<ArrayFrames> for Replay<'_> {
 
     fn visit<P: Policy<ArrayFrames> + 'static>(self, policy: P) -> Counted {
         let started = thread_seconds();
-        let mut simulator = Simulator::new(policy, self.trace.unique, self.capacity);
-        simulator.replay(&self.trace.pages);
+        let Dense { pages, unique } = &self.trace.dense;
+        let mut simulator = Simulator::new(policy, *unique, self.capacity);
+        match &self.trace.hints {
+            None => simulator.replay(pages),
+            Some(hints) => {
+                simulator.replay_hinted(pages.iter().copied().zip(hints.iter().copied()))
+            }
+        }
         let seconds = thread_seconds() - started;
         let outcome = simulator.outcome();
         let figures = simulator.figures().into_iter();
@@ -364,7 +434,7 @@ impl Visitor<ArrayFrames> for Replay<'_> {
 }
 
 /// Processor seconds of the calling thread.
-fn thread_seconds() -> f64 {
+pub(crate) fn thread_seconds() -> f64 {
     let mut time = libc::timespec {
         tv_sec: 0,
         tv_nsec: 0,
@@ -376,15 +446,6 @@ fn thread_seconds() -> f64 {
         "the clock of the thread's processor time cannot be read"
     );
     time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9
-}
-
-/// The whole curve of LRU on a trace, exact, in one pass.
-///
-/// # Errors
-/// Unreadable traces.
-pub fn lru_curve(path: &Path) -> Result<LruCurve, LabError> {
-    let trace = load(path)?;
-    Ok(LruCurve::of(&trace.dense.pages, trace.dense.unique))
 }
 
 #[cfg(test)]

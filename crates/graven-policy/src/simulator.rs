@@ -126,13 +126,34 @@ impl<P: Policy<ArrayFrames>> Simulator<P> {
         }
     }
 
+    /// Plays accesses in order, each with a hint for the case that it faults. A scan's accesses to resident pages do
+    /// not count as use, but do as hits.
+    pub fn replay_hinted(&mut self, accesses: impl IntoIterator<Item = (u32, Hint)>) {
+        let kind = self.policy.hit_kind();
+        for (page, hint) in accesses {
+            let frame = self.frame_of[page as usize];
+            if frame == NONE {
+                self.fault(page, hint);
+            } else {
+                self.outcome.hits += 1;
+                if hint == Hint::Normal {
+                    self.hit(kind, FrameIdx(frame), page);
+                }
+            }
+            if kind == HitKind::Stamp {
+                self.advance_clock();
+            }
+            self.outcome.accesses += 1;
+        }
+    }
+
     /// Plays accesses in order.
     pub fn replay(&mut self, pages: &[u32]) {
         let kind = self.policy.hit_kind();
         for &page in pages {
             let frame = self.frame_of[page as usize];
             if frame == NONE {
-                self.fault(page);
+                self.fault(page, Hint::Normal);
             } else {
                 self.outcome.hits += 1;
                 self.hit(kind, FrameIdx(frame), page);
@@ -179,7 +200,7 @@ impl<P: Policy<ArrayFrames>> Simulator<P> {
     }
 
     #[inline]
-    fn fault(&mut self, page: u32) {
+    fn fault(&mut self, page: u32, hint: Hint) {
         let id = PageId(u64::from(page));
         let admission = self.policy.on_miss(id);
         let capacity = self.frames.frame_count();
@@ -201,7 +222,7 @@ impl<P: Policy<ArrayFrames>> Simulator<P> {
         self.frame_of[page as usize] = frame;
         self.frames.stamps[frame as usize].set(self.frames.epoch.get());
         self.policy
-            .on_load(&self.frames, FrameIdx(frame), id, Hint::Normal, admission);
+            .on_load(&self.frames, FrameIdx(frame), id, hint, admission);
     }
 
     #[inline]

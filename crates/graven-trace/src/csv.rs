@@ -8,8 +8,8 @@
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 
-use crate::Trace;
 use crate::error::TraceError;
+use crate::{Format, Trace};
 
 /// Names of the column of page numbers, tried in this order when none is given.
 const USUAL_NAMES: [&str; 9] = [
@@ -30,36 +30,56 @@ const USUAL_NAMES: [&str; 9] = [
 /// Unreadable files, a column that is not there or not unique, cells that are no numbers.
 pub fn read(path: &Path, column: Option<&str>) -> Result<Trace, TraceError> {
     let mut pages = Vec::new();
-    let mut layout: Option<Layout> = None;
-    for (at, line) in BufReader::new(crate::open(path)?).lines().enumerate() {
-        let line = line.map_err(TraceError::io(path, "reading"))?;
-        let line = line.trim();
-        if line.is_empty() || line.starts_with('#') {
-            continue;
-        }
-        let failed = |reason| TraceError::Line {
-            path: path.into(),
-            line: at + 1,
-            reason,
-        };
-        let layout = match &layout {
-            Some(layout) => layout,
-            None => {
-                let found = Layout::of(line, column).map_err(failed)?;
-                let header = found.header;
-                let found = layout.insert(found);
-                if header {
-                    continue;
-                }
-                found
-            }
-        };
-        pages.push(layout.page(line).map_err(failed)?);
-    }
+    stream(path, column, &mut |page| pages.push(page))?;
     Ok(Trace {
         pages,
         ..Trace::default()
     })
+}
+
+/// Hands over the page numbers of a column one by one.
+///
+/// # Errors
+/// As [`read`].
+pub fn stream(
+    path: &Path,
+    column: Option<&str>,
+    page: &mut dyn FnMut(u64),
+) -> Result<(), TraceError> {
+    let mut layout: Option<Layout> = None;
+    crate::for_each_line(path, &mut |line| {
+        let layout = match &layout {
+            Some(layout) => layout,
+            None => {
+                let found = layout.insert(Layout::of(line, column)?);
+                if found.header {
+                    return Ok(());
+                }
+                found
+            }
+        };
+        page(layout.page(line)?);
+        Ok(())
+    })
+}
+
+/// Tells by the first line whether a table is one of a known tracer.
+pub(crate) fn kind_of_table(path: &Path) -> Result<Format, TraceError> {
+    let mut kind = Format::Csv;
+    let mut first = String::new();
+    for line in BufReader::new(crate::open(path)?).lines().take(100) {
+        // What is wrong with the text is found by whoever reads all of it.
+        first = line.unwrap_or_default();
+        if !first.trim().is_empty() && !first.starts_with('#') {
+            break;
+        }
+    }
+    if crate::block::is_msr(&first) {
+        kind = Format::Msr;
+    } else if crate::rocksdb::is_row(&first) {
+        kind = Format::RocksDb;
+    }
+    Ok(kind)
 }
 
 /// Where the page number stands in a line.

@@ -37,8 +37,8 @@ pub enum TraceError {
     },
     /// The name of the file does not tell its format.
     #[error(
-        "{}: unknown trace format; expected a name ending in .u64, .u64.zst, .oracleGeneral, \
-         .oracleGeneral.bin (each also .zst), .csv or .tsv",
+        "{}: unknown trace format; expected a name ending in .u64, .u64.zst, .gtrace, \
+         .oracleGeneral, .oracleGeneral.bin, .csv, .tsv, .blkparse, .msr.csv or .rocksdb.csv, each also with .zst",
         path.display()
     )]
     UnknownFormat {

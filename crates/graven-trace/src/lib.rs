@@ -8,36 +8,83 @@
 //! |---|---|
 //! | `.u64`, `.u64.zst` | [`raw`]: little-endian 64-bit page numbers; companions `.flags.u8.zst`, `.files.tsv` |
 //! | `.oracleGeneral`, `.oracleGeneral.bin` (also `.zst`) | [`oracle_general`]: libCacheSim's records |
+//! | `.gtrace`, `.gtrace.zst` | [`graven`]: records with kind, flags, thread and query |
 //! | `.csv`, `.tsv` | [`csv`]: one access a line, one column of page numbers |
+//! | `.blkparse`, `.msr.csv` | [`block`]: requests of block devices, as pages |
+//! | `.rocksdb.csv` | [`rocksdb`]: accesses to RocksDB's block cache |
+//!
+//! Tables that end in `.csv` are told apart by their first line. [`stream`] hands accesses over one by one, for traces
+//! that do not fit in memory.
 //!
 //! [`dense::map`] numbers the pages `0..unique` for the simulator.
 
+pub mod block;
 pub mod csv;
 pub mod dense;
 mod error;
+mod format;
+pub mod graven;
 pub mod oracle_general;
 pub mod raw;
+pub mod rocksdb;
 
 use std::fs::File;
-use std::io::{BufReader, Read};
+use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 
 pub use error::TraceError;
+pub use format::{Format, ReadOptions};
 
 /// Bit of [`Trace::flags`]: the access was a pin for writing.
 pub const FLAG_WRITE: u8 = 1;
 /// Bit of [`Trace::flags`]: the access faulted in the run that was recorded.
 pub const FLAG_FAULTED: u8 = 2;
+/// Bit of [`Trace::flags`]: the access was part of a scan.
+pub const FLAG_SCAN: u8 = 4;
+/// Bit of [`Trace::flags`]: the page was read ahead of its use.
+pub const FLAG_PREFETCH: u8 = 8;
+
+/// One access, with everything a format may tell about it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Access {
+    /// The page, an opaque number.
+    pub page: u64,
+    /// The query it was for; 0 where nobody says.
+    pub query: u32,
+    /// The thread that asked.
+    pub thread: u16,
+    /// The page's kind, an index into [`Trace::kinds`].
+    pub kind: u8,
+    /// `FLAG_` bits.
+    pub flags: u8,
+}
 
 /// A recorded or generated sequence of page accesses.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Trace {
     /// Page of every access, in order; opaque numbers.
     pub pages: Vec<u64>,
-    /// [`FLAG_WRITE`] and [`FLAG_FAULTED`] of every access, where the trace has them.
+    /// `FLAG_` bits of every access, where the trace has them.
     pub flags: Option<Vec<u8>>,
+    /// Kind, thread and query of every access, where the trace has them.
+    pub details: Option<Vec<Detail>>,
+    /// Names of the kinds, where the trace has kinds.
+    pub kinds: Vec<String>,
     /// The files that pages belong to, where the trace names them.
     pub files: Vec<FileRow>,
+    /// One page of so many was recorded; 0 and 1 stand for all.
+    pub sampling: u32,
+}
+
+/// What some formats tell about an access beside page and flags.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Detail {
+    /// The query it was for; 0 where nobody says.
+    pub query: u32,
+    /// The thread that asked.
+    pub thread: u16,
+    /// The page's kind, an index into [`Trace::kinds`].
+    pub kind: u8,
 }
 
 impl Trace {
@@ -68,21 +115,74 @@ pub struct FileRow {
 /// # Errors
 /// Names of unknown formats, unreadable or malformed files, companions that do not fit.
 pub fn read(path: &Path) -> Result<Trace, TraceError> {
-    let name = path
-        .file_name()
-        .map(|n| n.to_string_lossy().into_owned())
-        .unwrap_or_default();
-    let plain = name.strip_suffix(".zst").unwrap_or(&name);
-    if plain.ends_with(".u64") {
-        raw::read(path)
-    } else if plain.ends_with(".oracleGeneral") || plain.ends_with(".oracleGeneral.bin") {
-        oracle_general::read(path)
-    } else if plain.ends_with(".csv") || plain.ends_with(".tsv") {
-        csv::read(path, None)
-    } else {
-        Err(TraceError::UnknownFormat {
-            path: path.to_path_buf(),
-        })
+    read_with(path, &ReadOptions::default())
+}
+
+/// Reads a trace with its companions, as `options` say.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_with(path: &Path, options: &ReadOptions) -> Result<Trace, TraceError> {
+    let format = options.format.map_or_else(|| Format::of(path), Ok)?;
+    let mut trace = Trace::default();
+    match format {
+        Format::Raw => return raw::read(path),
+        Format::OracleGeneral => return oracle_general::read(path),
+        Format::Csv => return csv::read(path, options.column.as_deref()),
+        Format::Graven | Format::Blkparse | Format::Msr | Format::RocksDb => {}
+    }
+    let (mut flags, mut details) = (Vec::new(), Vec::new());
+    let rich = matches!(format, Format::Graven | Format::RocksDb);
+    let pages = &mut trace.pages;
+    let mut keep = |access: Access| {
+        pages.push(access.page);
+        flags.push(access.flags);
+        if rich {
+            details.push(Detail {
+                query: access.query,
+                thread: access.thread,
+                kind: access.kind,
+            });
+        }
+    };
+    match format {
+        Format::Graven => {
+            let header = graven::read(path, &mut keep)?;
+            trace.kinds = header.kinds;
+            trace.files = header.files;
+            trace.sampling = header.sampling;
+        }
+        Format::Blkparse => trace.files = block::blkparse(path, options.page_bytes, &mut keep)?,
+        Format::Msr => trace.files = block::msr(path, options.page_bytes, &mut keep)?,
+        _ => {
+            rocksdb::read(path, &mut keep)?;
+            trace.kinds = rocksdb::KINDS.map(str::to_owned).to_vec();
+        }
+    }
+    trace.flags = Some(flags);
+    trace.details = rich.then_some(details);
+    Ok(trace)
+}
+
+/// Hands over page numbers one by one, without keeping them.
+///
+/// # Errors
+/// As [`read`].
+pub fn stream(
+    path: &Path,
+    options: &ReadOptions,
+    page: &mut dyn FnMut(u64),
+) -> Result<(), TraceError> {
+    let format = options.format.map_or_else(|| Format::of(path), Ok)?;
+    let mut keep = |access: Access| page(access.page);
+    match format {
+        Format::Raw => for_each_record(path, |record: &[u8; 8]| page(u64::from_le_bytes(*record))),
+        Format::OracleGeneral => oracle_general::stream(path, page),
+        Format::Csv => csv::stream(path, options.column.as_deref(), page),
+        Format::Graven => graven::read(path, &mut keep).map(|_| ()),
+        Format::Blkparse => block::blkparse(path, options.page_bytes, &mut keep).map(|_| ()),
+        Format::Msr => block::msr(path, options.page_bytes, &mut keep).map(|_| ()),
+        Format::RocksDb => rocksdb::read(path, &mut keep),
     }
 }
 
@@ -94,7 +194,18 @@ pub fn name_of(path: &Path) -> String {
         .map(|n| n.to_string_lossy().into_owned())
         .unwrap_or_default();
     let mut name = name.as_str();
-    for ending in [".zst", ".bin", ".u64", ".oracleGeneral", ".csv", ".tsv"] {
+    for ending in [
+        ".zst",
+        ".bin",
+        ".u64",
+        ".gtrace",
+        ".oracleGeneral",
+        ".csv",
+        ".tsv",
+        ".blkparse",
+        ".msr",
+        ".rocksdb",
+    ] {
         name = name.strip_suffix(ending).unwrap_or(name);
     }
     name.to_owned()
@@ -113,12 +224,47 @@ pub(crate) fn open(path: &Path) -> Result<Box<dyn Read>, TraceError> {
     Ok(Box::new(BufReader::with_capacity(1 << 18, decoder)))
 }
 
+/// Hands the lines of a text to `line`, but for empty ones and those that start with `#`.
+pub(crate) fn for_each_line(
+    path: &Path,
+    line: &mut dyn FnMut(&str) -> Result<(), String>,
+) -> Result<(), TraceError> {
+    let mut input = BufReader::new(open(path)?);
+    let mut text = String::new();
+    for at in 1.. {
+        text.clear();
+        let read = input
+            .read_line(&mut text)
+            .map_err(TraceError::io(path, "reading"))?;
+        if read == 0 {
+            break;
+        }
+        let trimmed = text.trim();
+        if !trimmed.is_empty() && !trimmed.starts_with('#') {
+            line(trimmed).map_err(|reason| TraceError::Line {
+                path: path.into(),
+                line: at,
+                reason,
+            })?;
+        }
+    }
+    Ok(())
+}
+
 /// Hands fixed-size records to `record`; a rest that is no whole record is an error.
 pub(crate) fn for_each_record<const N: usize>(
     path: &Path,
+    record: impl FnMut(&[u8; N]),
+) -> Result<(), TraceError> {
+    records_of(path, &mut open(path)?, record)
+}
+
+/// As [`for_each_record`], from where `input` stands.
+pub(crate) fn records_of<const N: usize>(
+    path: &Path,
+    input: &mut dyn Read,
     mut record: impl FnMut(&[u8; N]),
 ) -> Result<(), TraceError> {
-    let mut input = open(path)?;
     let mut block = vec![0; N * 8192];
     let mut filled = 0;
     loop {

@@ -23,15 +23,23 @@ use crate::error::TraceError;
 /// Unreadable files and lengths that are no multiple of 24 bytes.
 pub fn read(path: &Path) -> Result<Trace, TraceError> {
     let mut pages = Vec::new();
+    stream(path, &mut |page| pages.push(page))?;
+    Ok(Trace {
+        pages,
+        ..Trace::default()
+    })
+}
+
+/// Hands over the page numbers one by one.
+///
+/// # Errors
+/// As [`read`].
+pub fn stream(path: &Path, page: &mut dyn FnMut(u64)) -> Result<(), TraceError> {
     crate::for_each_record(path, |record: &[u8; 24]| {
         let id = record[4..12]
             .iter()
             .rev()
             .fold(0, |id, &byte| id << 8 | u64::from(byte));
-        pages.push(id);
-    })?;
-    Ok(Trace {
-        pages,
-        ..Trace::default()
+        page(id);
     })
 }

@@ -23,6 +23,7 @@ fn sample() -> Trace {
         pages,
         flags: Some(flags),
         files,
+        ..Trace::default()
     }
 }
 
@@ -163,4 +164,145 @@ fn dense_pages_are_numbered_by_appearance() {
     let many: Vec<u64> = (0..5_000).map(|i| i << 20).collect();
     let dense = dense::map(&many);
     assert_eq!((dense.unique, dense.pages[4_999]), (5_000, 4_999));
+}
+
+/// Goal: requests of block traces become the pages they touch, in order, with writes marked.
+#[test]
+fn block_traces_become_pages() {
+    let folder = folder();
+    let write = |name: &str, text: &str| -> PathBuf {
+        let path = folder.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        path
+    };
+    let lines = "  8,0    1        1     0.000000000  4162  Q   R 15 + 2 [fio]\n\
+                 \x20 8,0    1        2     0.000000100  4162  C   R 15 + 2 [0]\n\
+                 \x20 8,16   1        3     0.000000200  4162  Q  WS 32 + 16 [fio]\n\
+                 CPU0 (sda):\n Reads Queued:           1,        1KiB\n";
+    let trace = read(&write("disk.blkparse", lines)).unwrap();
+    assert_eq!(trace.pages, [0, 1, 1 << 48 | 2]);
+    assert_eq!(trace.flags, Some(vec![0, 0, FLAG_WRITE]));
+    assert_eq!(trace.files[1].name, "8,16");
+    let small = ReadOptions {
+        page_bytes: 512,
+        ..ReadOptions::default()
+    };
+    let path = folder.path().join("disk.blkparse");
+    assert_eq!(read_with(&path, &small).unwrap().pages[..2], [15, 16]);
+    let bad = write("bad.blkparse", "8,0 1 1 0.0 1 Q R x + 8 [a]\n");
+    assert!(
+        read(&bad)
+            .unwrap_err()
+            .to_string()
+            .contains("line 1: \"x\"")
+    );
+
+    let rows = "128166372003061629,hm,1,Read,383496192,32768,413\n\
+                128166372016382155,hm,1,Write,2822144000,4096,1\n";
+    let trace = read(&write("hm_1.csv", rows)).unwrap();
+    // The read starts in the middle of a page, so it touches five.
+    assert_eq!(trace.pages.len(), 6);
+    assert_eq!(
+        trace.pages[..2],
+        [383_496_192 / 8192, 383_496_192 / 8192 + 1]
+    );
+    assert_eq!(trace.writes(), Some(1));
+    let bad = write("b.msr.csv", "1,hm,1,Trim,0,4096,1\n");
+    assert!(
+        read(&bad)
+            .unwrap_err()
+            .to_string()
+            .contains("neither Read nor Write")
+    );
+}
+
+/// Goal: accesses to RocksDB's block cache keep block type, iterator and get.
+#[test]
+fn rocksdb_rows_are_read() {
+    let folder = folder();
+    let path = folder.path().join("cache.csv");
+    let rows = "1570000000,42,9,4096,0,default,6,17,1,0,7,1,0,0,1\n\
+                1570000001,43,7,4096,0,default,6,17,3,0,0,0,0,0,1\n";
+    std::fs::write(&path, rows).unwrap();
+    let trace = read(&path).unwrap();
+    assert_eq!(trace.pages, [42, 43]);
+    assert_eq!(trace.flags, Some(vec![0, FLAG_SCAN]));
+    let details = trace.details.unwrap();
+    assert_eq!(
+        (details[0].query, details[0].kind, details[1].kind),
+        (7, 3, 1)
+    );
+    assert_eq!(trace.kinds[3], "data");
+    std::fs::write(&path, "1,2,3,4,5,default,6,17,1,0,7\n1,x,9,1\n").unwrap();
+    assert!(
+        read(&path)
+            .unwrap_err()
+            .to_string()
+            .contains("line 2: expected at least 10 cells")
+    );
+}
+
+/// Goal: Graven's records come back with header and details, plain and compressed, and damage is named.
+#[test]
+fn graven_records_come_back() {
+    let folder = folder();
+    let header = graven::Header {
+        page_bytes: 4096,
+        sampling: 8,
+        kinds: vec!["adjacency".into(), "column".into()],
+        files: vec![FileRow {
+            id: 3,
+            name: "social.graven".into(),
+        }],
+    };
+    let accesses: Vec<Access> = (0..10_000u32)
+        .map(|i| Access {
+            page: 3 << 48 | u64::from(i % 77),
+            query: i / 100,
+            thread: (i % 4) as u16,
+            kind: (i % 2) as u8,
+            flags: (i % 16) as u8,
+        })
+        .collect();
+    for name in ["a.gtrace", "a.gtrace.zst"] {
+        let path = folder.path().join(name);
+        let mut writer = graven::Writer::create(&path, &header).unwrap();
+        accesses
+            .iter()
+            .for_each(|access| writer.push(access).unwrap());
+        assert_eq!(writer.finish().unwrap(), 10_000);
+        let mut back = Vec::new();
+        assert_eq!(
+            graven::read(&path, &mut |access| back.push(access)).unwrap(),
+            header
+        );
+        assert_eq!(back, accesses);
+        let trace = read(&path).unwrap();
+        assert_eq!(
+            (trace.sampling, trace.kinds.len(), trace.pages.len()),
+            (8, 2, 10_000)
+        );
+        let mut streamed = 0;
+        stream(&path, &ReadOptions::default(), &mut |_| streamed += 1).unwrap();
+        assert_eq!(streamed, 10_000);
+        assert_eq!(name_of(&path), "a");
+    }
+    let path = folder.path().join("a.gtrace");
+    let mut bytes = std::fs::read(&path).unwrap();
+    let last = bytes.len() - 2;
+    bytes[last] = 9;
+    std::fs::write(&path, &bytes).unwrap();
+    assert!(read(&path).unwrap_err().to_string().contains("kind 9"));
+    bytes[8] = 2;
+    std::fs::write(&path, &bytes).unwrap();
+    assert!(read(&path).unwrap_err().to_string().contains("version 2"));
+    std::fs::write(&path, &bytes[..20]).unwrap();
+    assert!(
+        read(&path)
+            .unwrap_err()
+            .to_string()
+            .contains("reading the header")
+    );
+    assert!("parquet".parse::<Format>().unwrap_err().contains("gtrace"));
+    assert_eq!("MSR".parse(), Ok(Format::Msr));
 }

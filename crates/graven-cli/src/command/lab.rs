@@ -1,12 +1,14 @@
-//! `graven lab`: experiments on traces of page accesses, one file each.
+//! `graven lab`: experiments with replacement policies, one file each.
 
+mod output;
+mod rerun;
 mod simulate;
 
 use clap::{Args, Subcommand};
 
 use crate::failure::Failure;
 
-/// Experiments on traces of page accesses.
+/// Experiments with replacement policies: on traces, and on the cache itself.
 #[derive(Args, Debug)]
 pub(crate) struct Lab {
     #[command(subcommand)]
@@ -16,12 +18,14 @@ pub(crate) struct Lab {
 #[derive(Subcommand, Debug)]
 enum What {
     Simulate(simulate::Simulate),
+    Rerun(rerun::Rerun),
 }
 
 impl Lab {
     pub(crate) fn run(self) -> Result<(), Failure> {
         match self.what {
             What::Simulate(command) => command.run(),
+            What::Rerun(command) => command.run(),
         }
     }
 }

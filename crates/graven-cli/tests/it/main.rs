@@ -2,6 +2,7 @@
 
 mod bench;
 mod import;
+mod lab;
 mod program;
 mod query;
 mod shell;

@@ -145,7 +145,7 @@ pub(super) fn legend(names: &[String]) -> String {
 }
 
 /// Text that is safe inside an element or an attribute.
-pub(super) fn escape(text: &str) -> String {
+pub(crate) fn escape(text: &str) -> String {
     text.replace('&', "&amp;")
         .replace('<', "&lt;")
         .replace('>', "&gt;")
@@ -187,7 +187,7 @@ impl Scale {
 }
 
 /// Round numbers, about five, that enclose the range.
-fn ticks(low: f64, high: f64) -> Vec<f64> {
+pub(crate) fn ticks(low: f64, high: f64) -> Vec<f64> {
     let span = if high > low {
         high - low
     } else {
@@ -206,7 +206,7 @@ fn ticks(low: f64, high: f64) -> Vec<f64> {
 }
 
 /// A number with as many decimals as its step needs, thousands set apart.
-pub(super) fn number(value: f64, step: f64) -> String {
+pub(crate) fn number(value: f64, step: f64) -> String {
     let decimals = if value == 0.0 || step >= 1.0 {
         0
     } else {

@@ -27,6 +27,7 @@ fn simulation(folder: &Path) -> Simulation {
             .to_vec(),
         sizes: vec![Size::Pages(4), Size::Share(1.0), Size::Bytes(3 * 8192 + 1)],
         page_bytes: 8192,
+        read: ReadOptions::default(),
         seed: 1,
         threads: 2,
     }
@@ -89,7 +90,8 @@ fn lru_curve_equals_lru_at_every_size() {
     simulation.policies = vec!["lru".to_owned()];
     simulation.sizes = (1..=11).map(Size::Pages).collect();
     let runs = simulation.run(&mut |_| ControlFlow::Continue(())).unwrap();
-    let curve = lru_curve(&simulation.traces[0]).unwrap();
+    let dense = dense::map(&pages());
+    let curve = LruCurve::of(&dense.pages, dense.unique);
     let hits: Vec<u64> = runs.iter().map(|run| run.hits).collect();
     assert_eq!(hits, curve.hits[1..]);
     assert_eq!(curve.hits[0], 0);
@@ -128,4 +130,77 @@ fn sizes_are_read() {
     }
     assert_eq!(Size::Share(0.001).pages(10, 1).unwrap(), 1);
     assert_eq!(Size::Share(0.25).pages(10, 1).unwrap(), 3);
+}
+
+/// Goal: distances stay right when positions are renumbered and pages keep appearing.
+#[test]
+fn stack_distances_survive_renumbering() {
+    let mut stack: Vec<u32> = Vec::new();
+    let mut distances = StackDistances::default();
+    let mut state = 1u64;
+    for i in 0..20_000u32 {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        let page = (state >> 33) as u32 % (1 + i / 20);
+        let naive = stack.iter().rev().position(|&p| p == page);
+        if let Some(depth) = naive {
+            stack.remove(stack.len() - 1 - depth);
+        }
+        stack.push(page);
+        assert_eq!(
+            distances.access(page),
+            naive.map(|depth| depth + 1),
+            "access {i}"
+        );
+    }
+}
+
+/// Goal: a scan's pages do not push out what a policy that heeds the hint keeps; without hints they do.
+#[test]
+fn scan_hints_are_heeded() {
+    let folder = tempfile::tempdir().unwrap();
+    let hot = |i: u64| i % 20;
+    let pages: Vec<u64> = (0..4_000)
+        .map(|i| if i % 2 == 0 { hot(i / 2) } else { 1_000 + i })
+        .collect();
+    let flags = pages
+        .iter()
+        .map(|&p| if p >= 1_000 { FLAG_SCAN } else { 0 })
+        .collect();
+    let with = graven_trace::Trace {
+        pages: pages.clone(),
+        flags: Some(flags),
+        ..Default::default()
+    };
+    let path = folder.path().join("scan.u64.zst");
+    graven_trace::raw::write(&path, &with).unwrap();
+    let run = |trace: PathBuf| {
+        let simulation = Simulation {
+            traces: vec![trace],
+            policies: vec!["lru".into()],
+            sizes: vec![Size::Pages(25)],
+            ..simulation(folder.path())
+        };
+        simulation.run(&mut |_| ControlFlow::Continue(())).unwrap()[0].hits
+    };
+    assert_eq!(run(trace(folder.path(), "plain", pages)), 0);
+    assert_eq!(run(path), 2_000 - 20);
+}
+
+#[test]
+fn summaries_are_means_over_pairs_with_a_gap() {
+    let folder = tempfile::tempdir().unwrap();
+    let runs = simulation(folder.path())
+        .run(&mut |_| ControlFlow::Continue(()))
+        .unwrap();
+    let summaries = summarize(&runs);
+    let min = summaries.iter().find(|s| s.policy == "min").unwrap();
+    assert_eq!(
+        (min.pairs, min.mean_gap_closed),
+        (2, 1.0),
+        "the size of all pages has no gap"
+    );
+    assert_eq!(summaries[0].policy, "min");
+    assert!(figures(&runs)[0].svg().contains("miss ratio"));
 }

@@ -5,8 +5,10 @@ use std::path::PathBuf;
 
 use clap::Args;
 use graven_import::{Progress, Unit};
-use graven_lab::simulate::{Run, Simulation, Size};
+use graven_lab::simulate::{self, Run, Simulation, Size, Summary};
+use graven_trace::{Format, ReadOptions};
 
+use super::output::Output;
 use crate::argument;
 use crate::failure::Failure;
 use crate::progress::Phases;
@@ -14,22 +16,25 @@ use crate::progress::Phases;
 /// Count the hits of policies on traces of page accesses.
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Traces: NAME.u64 or NAME.u64.zst (64-bit page numbers; NAME.flags.u8.zst and NAME.files.tsv are \
-read where they are), libCacheSim's .oracleGeneral[.bin], .csv and .tsv, each also with .zst.
+    after_help = "Traces: NAME.u64[.zst] (64-bit page numbers; NAME.flags.u8.zst and NAME.files.tsv are read where they \
+are), NAME.gtrace[.zst] (graven lab record), libCacheSim's .oracleGeneral[.bin], .csv and .tsv, blkparse's lines (.blkparse), MSR \
+tables (.msr.csv), RocksDB's block-cache trace as text (.rocksdb.csv), each also with .zst. A folder stands for all traces in it.
 
 share of min: hits by those of Belady's optimum. gap: how much of the way from Neo4j's clock to that optimum \
-the policy goes.
+the policy goes. accesses/s: the policy loop alone, processor time; total/s: with reading and numbering the trace.
 
-Example:
-  graven lab simulate --trace oltp.u64.zst --policy lru,s3fifo,gclock:max=3,init=0 --size 1%,10%,4096"
+Examples:
+  graven lab simulate --trace oltp.u64.zst --policy lru,s3fifo,gclock:max=3,init=0 --size 1%,10%,4096
+  graven lab simulate --trace ../shared/traces --policy all --size 1%,10%,20%,50% --summary"
 )]
 pub(crate) struct Simulate {
-    /// Trace file; may be repeated
+    /// Trace file, or a folder of them; may be repeated
     #[arg(
         long = "trace",
         value_name = "FILE",
         required = true,
-        value_delimiter = ','
+        value_delimiter = ',',
+        num_args = 1..
     )]
     traces: Vec<PathBuf>,
     /// Policies, as in lru,gclock:max=7,init=1; `all` is every policy that a cache can run; may be repeated
@@ -43,25 +48,32 @@ pub(crate) struct Simulate {
         value_delimiter = ','
     )]
     sizes: Vec<Size>,
-    /// Bytes of a page, for sizes in bytes
+    /// Bytes of a page, for sizes in bytes and for traces of byte ranges
     #[arg(long, value_name = "SIZE", value_parser = argument::bytes, default_value = "8KiB")]
     page_size: u64,
+    /// Format of the traces: u64, gtrace, oracleGeneral, csv, blkparse, msr, rocksdb [default: by name]
+    #[arg(long)]
+    format: Option<Format>,
+    /// The column of page numbers, for text traces with several
+    #[arg(long)]
+    column: Option<String>,
     /// Seed of policies that draw
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// Threads that simulate [default: all cores]
     #[arg(long, default_value_t = 0, hide_default_value = true)]
     threads: usize,
-    /// Print a list in JSON instead of a table
+    /// One line a policy over all traces and sizes: mean and worst share of the gap closed
     #[arg(long)]
-    json: bool,
+    summary: bool,
+    #[command(flatten)]
+    output: Output,
 }
 
 impl Simulate {
     pub(crate) fn run(self) -> Result<(), Failure> {
-        let json = self.json;
         let simulation = Simulation {
-            traces: self.traces,
+            traces: simulate::trace_files(&self.traces)?,
             policies: self
                 .policies
                 .iter()
@@ -69,6 +81,11 @@ impl Simulate {
                 .collect(),
             sizes: self.sizes,
             page_bytes: self.page_size,
+            read: ReadOptions {
+                format: self.format,
+                column: self.column,
+                ..ReadOptions::default()
+            },
             seed: self.seed,
             threads: self.threads,
         };
@@ -83,20 +100,48 @@ impl Simulate {
         });
         phases.finish();
         let runs = outcome?;
-        let mut out = std::io::stdout().lock();
-        if json {
-            let text = serde_json::to_string_pretty(&runs).map_err(Failure::failed)?;
-            writeln!(out, "{text}")?;
-        } else {
-            table(&mut out, &runs)?;
+        let figures = || simulate::figures(&runs);
+        if self.summary {
+            let summaries = simulate::summarize(&runs);
+            let table = |out: &mut dyn Write| summary_table(out, &summaries);
+            return self.output.deliver("simulate", &summaries, figures, table);
         }
-        out.flush()?;
-        Ok(())
+        let table = |out: &mut dyn Write| table(out, &runs);
+        self.output.deliver("simulate", &runs, figures, table)
     }
 }
 
+/// One line a policy, best first.
+fn summary_table(out: &mut dyn Write, summaries: &[Summary]) -> std::io::Result<()> {
+    let width = summaries
+        .iter()
+        .map(|s| s.policy.len())
+        .max()
+        .unwrap_or(0)
+        .max(6);
+    writeln!(
+        out,
+        "{:<width$} {:>5} {:>9} {:>9} {:>12} {:>13}  worst at",
+        "policy", "pairs", "mean gap", "worst gap", "below neo4j", "share of min"
+    )?;
+    for s in summaries {
+        writeln!(
+            out,
+            "{:<width$} {:>5} {:>9.3} {:>9.3} {:>12} {:>13.4}  {}",
+            s.policy,
+            s.pairs,
+            s.mean_gap_closed,
+            s.worst_gap_closed,
+            s.worse_than_neo4j,
+            s.mean_share_of_min,
+            s.worst_pair
+        )?;
+    }
+    Ok(())
+}
+
 /// One line a run, under a header for every trace.
-fn table(out: &mut impl Write, runs: &[Run]) -> std::io::Result<()> {
+fn table(out: &mut dyn Write, runs: &[Run]) -> std::io::Result<()> {
     for of_trace in runs.chunk_by(|a, b| a.trace == b.trace) {
         let Some(first) = of_trace.first() else {
             continue;
@@ -122,8 +167,16 @@ fn table(out: &mut impl Write, runs: &[Run]) -> std::io::Result<()> {
             .max(6);
         writeln!(
             out,
-            "{:<width$} {:>9} {:>11} {:>11} {:>9} {:>12} {:>7} {:>12}",
-            "policy", "pages", "hits", "faults", "hit ratio", "share of min", "gap", "accesses/s"
+            "{:<width$} {:>9} {:>11} {:>11} {:>9} {:>12} {:>7} {:>12} {:>11}",
+            "policy",
+            "pages",
+            "hits",
+            "faults",
+            "hit ratio",
+            "share of min",
+            "gap",
+            "accesses/s",
+            "total/s"
         )?;
         for run in of_trace {
             let gap = run
@@ -131,14 +184,15 @@ fn table(out: &mut impl Write, runs: &[Run]) -> std::io::Result<()> {
                 .map_or("-".to_owned(), |gap| format!("{gap:.3}"));
             writeln!(
                 out,
-                "{:<width$} {:>9} {:>11} {:>11} {:>9.4} {:>12.4} {gap:>7} {:>12.0}",
+                "{:<width$} {:>9} {:>11} {:>11} {:>9.4} {:>12.4} {gap:>7} {:>12.0} {:>11.0}",
                 run.policy,
                 run.capacity_pages,
                 run.hits,
                 run.faults,
                 run.hit_ratio,
                 run.share_of_min,
-                run.accesses_per_second
+                run.accesses_per_second,
+                run.total_accesses_per_second
             )?;
         }
     }

@@ -1,0 +1,206 @@
+//! Goal: what `graven lab` promises from outside: JSON keys, sizes, figures and run files, errors with advice.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use crate::program::{Said, graven};
+
+/// A trace of text: a loop of ten pages with a hot one in between.
+fn trace(folder: &Path) -> String {
+    let pages = (0..400).map(|i| if i % 4 == 0 { 99 } else { i % 10 });
+    let lines: Vec<String> = pages.map(|page| page.to_string()).collect();
+    write(folder, "loop.csv", &lines.join("\n"))
+}
+
+fn write(folder: &Path, name: &str, text: &str) -> String {
+    let path = folder.join(name);
+    std::fs::write(&path, text).expect("written");
+    path.display().to_string()
+}
+
+fn lab(arguments: &[&str]) -> Said {
+    graven(["lab"].iter().chain(arguments))
+}
+
+fn json(said: Said) -> Value {
+    let said = said.ok();
+    serde_json::from_str(&said.out).unwrap_or_else(|e| panic!("{e}: {}", said.out))
+}
+
+/// Whether the folder holds the run file and figures of a command.
+fn has_files(folder: &Path, name: &str) {
+    for ending in ["json", "svg", "png"] {
+        let path: PathBuf = folder.join(format!("{name}.{ending}"));
+        assert!(
+            path.metadata().is_ok_and(|m| m.len() > 100),
+            "{}",
+            path.display()
+        );
+    }
+}
+
+#[test]
+fn simulate_prints_hits_by_policy_and_size() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let trace = trace(folder.path());
+    let arguments = [
+        "simulate",
+        "--trace",
+        &trace,
+        "--policy",
+        "lru,graven",
+        "--policy",
+        "neo4j",
+        "--size",
+        "4,50%,32KiB",
+    ];
+    let runs = json(lab(&[&arguments[..], &["--json"]].concat()));
+    let runs = runs.as_array().expect("a list");
+    let pages: Vec<u64> = runs
+        .iter()
+        .map(|r| r["capacity_pages"].as_u64().expect("pages"))
+        .collect();
+    assert_eq!(
+        pages,
+        [4, 4, 4, 6, 6, 6, 4, 4, 4],
+        "50 % of 11 pages is 6, 32 KiB are 4 pages of 8 KiB"
+    );
+    assert_eq!(runs[0]["trace"], "loop");
+    assert_eq!(runs[1]["policy"], "graven");
+    assert_eq!(
+        (&runs[0]["accesses"], &runs[0]["unique"], &runs[0]["hits"]),
+        (&400.into(), &11.into(), &99.into())
+    );
+    for run in runs {
+        let count = |key: &str| run[key].as_u64().expect(key);
+        assert_eq!(count("hits") + count("faults"), 400);
+        for key in [
+            "hit_ratio",
+            "share_of_min",
+            "gap_closed",
+            "accesses_per_second",
+        ] {
+            assert!(run[key].is_f64(), "{key} in {run}");
+        }
+    }
+    let table = lab(&arguments).ok().out;
+    assert!(
+        table.contains("loop: 400 accesses to 11 pages") && table.contains("share of min"),
+        "{table}"
+    );
+    let summary = json(lab(&[
+        "simulate",
+        "--trace",
+        &trace,
+        "--policy",
+        "lru,min",
+        "--size",
+        "4",
+        "--summary",
+        "--json",
+    ]));
+    assert_eq!(summary[0]["policy"], "min");
+}
+
+#[test]
+fn simulate_leaves_a_run_file_that_can_be_run_again() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let out = folder.path().join("run");
+    let trace = trace(folder.path());
+    let out_text = out.display().to_string();
+    let first = lab(&[
+        "simulate",
+        "--trace",
+        &trace,
+        "--policy",
+        "lru,random",
+        "--size",
+        "3,5",
+        "--json",
+        "--out",
+        &out_text,
+    ]);
+    let first = json(first);
+    has_files(&out, "simulate");
+    let again = json(lab(&[
+        "rerun",
+        &out.join("simulate.json").display().to_string(),
+    ]));
+    let hits = |runs: &Value| -> Vec<u64> {
+        runs.as_array()
+            .expect("runs")
+            .iter()
+            .map(|r| r["hits"].as_u64().expect("hits"))
+            .collect()
+    };
+    assert_eq!(hits(&first), hits(&again));
+    let said = lab(&["rerun", &trace]);
+    assert!(
+        said.code == 1 && said.err.contains("no run file"),
+        "{said:?}"
+    );
+}
+
+#[test]
+fn simulate_reads_block_traces_and_names_what_is_wrong() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let disk = write(
+        folder.path(),
+        "disk.csv",
+        "1,hm,0,Read,0,16384,5\n2,hm,0,Write,8192,8192,5\n",
+    );
+    let runs = json(lab(&[
+        "simulate", "--trace", &disk, "--policy", "fifo", "--size", "2", "--json",
+    ]));
+    assert_eq!(
+        (&runs[0]["hits"], &runs[0]["accesses"], &runs[0]["writes"]),
+        (&1.into(), &3.into(), &1.into())
+    );
+    let small = [
+        "simulate",
+        "--trace",
+        &disk,
+        "--policy",
+        "fifo",
+        "--size",
+        "2",
+        "--page-size",
+        "4096",
+        "--json",
+    ];
+    assert_eq!(json(lab(&small))[0]["accesses"], 6);
+    for (arguments, code, advice) in [
+        (
+            vec!["--trace", "none.u64", "--policy", "lru", "--size", "4"],
+            1,
+            "none.u64: opening failed",
+        ),
+        (
+            vec!["--trace", &disk, "--policy", "lur", "--size", "4"],
+            1,
+            "did you mean",
+        ),
+        (
+            vec!["--trace", &disk, "--policy", "lru", "--size", "some"],
+            2,
+            "write pages (4096)",
+        ),
+        (
+            vec!["--trace", &disk, "--policy", "lru", "--size", "1KiB"],
+            1,
+            "less than one page",
+        ),
+        (
+            vec!["--trace", "x.parquet", "--policy", "lru", "--size", "4"],
+            1,
+            "unknown trace format",
+        ),
+    ] {
+        let said = lab(&[&["simulate"], &arguments[..]].concat());
+        assert!(
+            said.code == code && said.err.contains(advice),
+            "{arguments:?}: {said:?}"
+        );
+    }
+}

@@ -1,0 +1,63 @@
+//! Horizontal bars with their names to the left and their values behind them.
+
+use std::fmt::Write as _;
+
+use super::axis::Mapping;
+use super::style::Style;
+use super::{PANEL_WIDTH, Panel, RIGHT, TOP};
+use crate::report::chart::{escape, number};
+
+const ROW: f64 = 19.0;
+const NAMES: f64 = 138.0;
+const VALUES: f64 = 58.0;
+
+/// Height of a panel with so many bars.
+pub(super) fn height(bars: usize) -> f64 {
+    TOP + bars as f64 * ROW + 44.0
+}
+
+pub(super) fn draw(svg: &mut String, panel: &Panel) {
+    let value = |series: &super::Series| series.points.last().map_or(f64::NAN, |p| p.1);
+    let right = PANEL_WIDTH - RIGHT - VALUES;
+    let values = panel.series.iter().map(value);
+    let scale = Mapping::new(&panel.x, values.chain([0.0]), NAMES, right);
+    let zero = scale.at(0.0);
+    let bottom = TOP + panel.series.len() as f64 * ROW;
+    for (place, series) in panel.series.iter().enumerate() {
+        let style = Style::of(&series.name);
+        let y = TOP + place as f64 * ROW;
+        let _ = write!(
+            svg,
+            "<text x=\"{:.1}\" y=\"{:.1}\" font-size=\"11\" fill=\"#1c1f23\" text-anchor=\"end\">{}</text>",
+            NAMES - 8.0,
+            y + 13.0,
+            escape(&series.name)
+        );
+        let value = value(series);
+        if !value.is_finite() {
+            continue;
+        }
+        let end = scale.at(value);
+        let (from, to) = (zero.min(end), zero.max(end));
+        let _ = write!(
+            svg,
+            "<rect x=\"{from:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{:.1}\" fill=\"{}\"/>\
+             <text x=\"{:.1}\" y=\"{:.1}\" font-size=\"10.5\" fill=\"#5b636e\">{}</text>",
+            y + 3.0,
+            (to - from).max(0.6),
+            ROW - 6.0,
+            style.colour,
+            to + 5.0,
+            y + 13.0,
+            number(value, value.abs() / 1000.0)
+        );
+    }
+    let _ = write!(
+        svg,
+        "<line x1=\"{zero:.1}\" x2=\"{zero:.1}\" y1=\"{TOP}\" y2=\"{bottom:.1}\" stroke=\"#9aa4b0\"/>\
+         <text x=\"{:.1}\" y=\"{:.1}\" font-size=\"11.5\" fill=\"#1c1f23\" text-anchor=\"middle\">{}</text>",
+        f64::midpoint(NAMES, right),
+        bottom + 20.0,
+        escape(&panel.x.title)
+    );
+}

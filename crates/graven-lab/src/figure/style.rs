@@ -1,0 +1,100 @@
+//! Colour, dashes and marker of a name: the same in every figure.
+
+/// How something is drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Style {
+    /// Colour of lines, markers and bars.
+    pub(super) colour: &'static str,
+    dash: usize,
+}
+
+/// Colours that stay apart for colour-blind readers, on white.
+const COLOURS: [&str; 10] = [
+    "#0072b2", "#d55e00", "#00875f", "#b0478d", "#b88600", "#3a3f47", "#5d8a00", "#7a52c7",
+    "#c23b3b", "#1a8f9c",
+];
+const DASHES: [&str; 4] = ["", "6 3", "2 3", "9 3 2 3"];
+
+/// Names that have a place of their own, so that those which meet in one figure differ.
+const KNOWN: [&str; 40] = [
+    "graven",
+    "lru",
+    "s3fifo",
+    "lirs",
+    "arc",
+    "min",
+    "random",
+    "wtinylfu",
+    "neo4j",
+    "twoq", // solid
+    "fifo",
+    "clock",
+    "gclock",
+    "clockpro",
+    "slru",
+    "lfu",
+    "sieve",
+    "history",
+    "muninn",
+    "car", // dashed
+    "neo4j-rand",
+    "neo4j-7",
+    "neo4j-2",
+    "lruk",
+    "mglru",
+    "hist-4-7",
+    "hist-7-7",
+    "s4lru-blog",
+    "eviction-queue",
+    "neo4j-3", // dotted
+    "lru:protocol=combining",
+    "lru:protocol=locked",
+    "lru:protocol=batched",
+    "slru:protocol=locked",
+    "thesis-clockpro",
+    "thesis-clockpro-adaptive",
+    "thesis-clockpro-plus",
+    "neo4j-7-rand",
+    "min-bypass",
+    "slru4",
+];
+
+impl Style {
+    pub(super) fn of(name: &str) -> Self {
+        let place = KNOWN
+            .iter()
+            .position(|known| *known == name)
+            .unwrap_or_else(|| {
+                let hash = name.bytes().fold(2_166_136_261u32, |hash, byte| {
+                    (hash ^ u32::from(byte)).wrapping_mul(16_777_619)
+                });
+                hash as usize % (COLOURS.len() * DASHES.len())
+            });
+        Self {
+            colour: COLOURS[place % COLOURS.len()],
+            dash: place / COLOURS.len(),
+        }
+    }
+
+    /// The attribute that makes a line dashed, or nothing.
+    pub(super) fn dashes(self) -> String {
+        match DASHES[self.dash % DASHES.len()] {
+            "" => String::new(),
+            dashes => format!(" stroke-dasharray=\"{dashes}\""),
+        }
+    }
+
+    /// The marker at a place: a shape for every kind of dashes.
+    pub(super) fn marker(self, x: f64, y: f64) -> String {
+        match self.dash {
+            0 => format!("<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"3.2\"/>"),
+            1 => format!(
+                "<rect x=\"{:.1}\" y=\"{:.1}\" width=\"5.8\" height=\"5.8\"/>",
+                x - 2.9,
+                y - 2.9
+            ),
+            2 => format!("<path d=\"M{x:.1} {:.1}l3.8 6.6h-7.6z\"/>", y - 4.2),
+            _ => format!("<path d=\"M{x:.1} {:.1}l4 4l-4 4l-4 -4z\"/>", y - 4.0),
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! Goal: figures are well-formed, name everything once, and become pictures; odd values do no harm.
+
+use super::*;
+
+fn figure() -> Figure {
+    let line = |name: &str, points: &[(f64, f64)]| Series::new(name, points.to_vec());
+    Figure {
+        name: "two".into(),
+        title: "hits < 1 & more".into(),
+        columns: 2,
+        panels: vec![
+            Panel {
+                title: "curve".into(),
+                x: Axis::log("pages"),
+                y: Axis::from_zero("miss ratio"),
+                shape: Shape::Lines,
+                series: vec![
+                    line("lru", &[(10.0, 0.5), (1000.0, f64::NAN), (1e6, 0.1)]),
+                    Series {
+                        errors: vec![0.1, 0.0],
+                        ..line("a<b", &[(10.0, 0.4), (100.0, 0.2)])
+                    },
+                ],
+            },
+            Panel {
+                x: Axis::linear("gap closed"),
+                shape: Shape::Bars,
+                series: vec![line("lru", &[(0.0, -0.2)]), line("graven", &[(0.0, 0.3)])],
+                ..Panel::default()
+            },
+            Panel {
+                x: Axis::categories("threads", vec!["1".into(), "2".into()]),
+                y: Axis::linear("empty"),
+                series: vec![line("lru", &[])],
+                ..Panel::default()
+            },
+        ],
+    }
+}
+
+#[test]
+fn a_figure_is_well_formed_and_drawn() {
+    let svg = figure().svg();
+    assert!(
+        svg.contains("hits &lt; 1 &amp; more") && svg.contains("a&lt;b") && !svg.contains("NaN")
+    );
+    assert_eq!(
+        svg.matches(">lru</text>").count(),
+        2,
+        "once in the key, once at its bar"
+    );
+    let folder = tempfile::tempdir().unwrap();
+    let [_, png] = figure().save(folder.path()).unwrap();
+    let bytes = std::fs::read(png).unwrap();
+    assert_eq!(&bytes[1..4], b"PNG");
+    assert!(Figure::default().svg().starts_with("<svg"));
+}
+
+#[test]
+fn names_keep_their_style() {
+    assert_eq!(Style::of("lru"), Style::of("lru"));
+    assert_ne!(Style::of("lru"), Style::of("graven"));
+    assert_ne!(Style::of("lru"), Style::of("clock"));
+}
+
+#[test]
+fn numbers_are_short() {
+    let short = |value| axis::short(value);
+    assert_eq!(
+        [short(2e6), short(15_000.0), short(0.05)],
+        ["2M", "15k", "0.05"]
+    );
+}
