@@ -9,7 +9,7 @@
 //! # Invariants
 //! * EX-12 Visiting all parts of a node meets every matching relationship exactly once.
 
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 
 use graven_cypher::plan::{Direction as PlanDirection, RelPattern, VarId};
@@ -56,6 +56,29 @@ impl Pattern {
             .iter()
             .map(|part| part.adjacency.relationship_count());
         entries.sum::<u64>() as f64 / nodes.max(1.0)
+    }
+
+    /// Ids of all nodes that have relationships of the pattern: the first is a multiple of 64.
+    pub(crate) fn span(&self) -> Result<Range<u64>> {
+        let mut span: Option<Range<u64>> = None;
+        let sides = self.parts.iter();
+        for side in sides.flat_map(|part| [&part.adjacency, &part.reversed]) {
+            let own = side.node_span()?;
+            if own.is_empty() {
+                continue;
+            }
+            span = Some(match span {
+                None => own,
+                Some(span) => span.start.min(own.start)..span.end.max(own.end),
+            });
+        }
+        Ok(span.map_or(0..0, |span| span.start & !63..span.end))
+    }
+
+    /// The error for a neighbour outside of [`Pattern::span`].
+    pub(crate) fn stray(&self, node: u64) -> ExecError {
+        let part = self.parts.first().expect("neighbours come from a part");
+        part.adjacency.stray_neighbour(node).into()
     }
 
     /// Resolves `pattern` for rows of `layout`; the filter sees the relationship in the column after them.

@@ -48,7 +48,7 @@ use crate::pattern::Pattern;
 use crate::runtime::Runtime;
 use crate::tuning::LevelDirection;
 use edges::Edges;
-use marks::{Dense, Frontier, Marks, Stop};
+use marks::{Dense, Form, Frontier, Marks, Stop};
 use node_order::Nodes;
 
 /// How long a trail may be.
@@ -101,7 +101,7 @@ impl Search {
         operator: &'static str,
     ) -> Self {
         Self {
-            marks: Marks::new(rt.node_id_limit(), rt.tuning),
+            marks: Marks::new(rt.tuning),
             memory: Memory::new(
                 &rt.budget,
                 operator,
@@ -148,7 +148,11 @@ impl Search {
         row: usize,
         rt: &Runtime,
     ) -> Result<()> {
-        self.marks.reset(&mut self.memory)?;
+        let span = self.pattern.span()?;
+        if self.marks.must_start_anew(&span) {
+            self.clear();
+        }
+        self.marks.reset(span, &mut self.memory)?;
         let excluded = self.pattern.excluded(batch, row)?;
         let pattern = Arc::clone(&self.pattern);
         let edges = Edges::new(&pattern, excluded, batch, row, rt)?;
@@ -176,12 +180,17 @@ impl Search {
             let last = !self.bounds.allows(length + 1);
             let frontier_len = self.frontier.len();
             let watch = self.watch(edges, length);
-            let level = if watch == Watch::Nothing && length > 1 && self.choose(edges, mean_degree)
-            {
+            let is_free = watch == Watch::Nothing;
+            let level = if is_free && length > 1 && self.choose(edges, mean_degree) {
                 self.bottom_up(edges)?
+            } else if is_free && last {
+                self.top_down(edges, start, Watch::Last)?
             } else {
                 self.top_down(edges, start, watch)?
             };
+            if let Some(node) = self.marks.stray() {
+                return Err(self.pattern.stray(node));
+            }
             #[expect(clippy::cast_precision_loss, reason = "an estimate")]
             if level.entries > 0 {
                 mean_degree = level.entries as f64 / frontier_len as f64;
@@ -243,16 +252,16 @@ impl Search {
         let mut level = Level::default();
         loop {
             let nodes = self.frontier.nodes();
-            let stop = match &mut self.marks {
-                Marks::Bytes(bytes) => {
+            let stop = match self.marks.form() {
+                Form::Bytes(bytes) => {
                     expand(edges, nodes, bytes, watch, start, &mut level)?;
                     Stop::Done
                 }
-                Marks::Bits(bits) => {
+                Form::Bits(bits) => {
                     expand(edges, nodes, bits, watch, start, &mut level)?;
                     Stop::Done
                 }
-                Marks::Sparse(sparse) => {
+                Form::Sparse(sparse) => {
                     sparse.expand(edges, nodes, |marks, node, skip_loops, ids| {
                         level.entries += ids.len() as u64;
                         mark_list(
@@ -284,10 +293,15 @@ impl Search {
 
     /// Marks the unreached nodes that have a reached neighbour.
     fn bottom_up(&mut self, edges: &Edges<'_>) -> Result<Level> {
-        match &mut self.marks {
-            Marks::Bytes(bytes) => look_back(edges, bytes, &mut self.unreached, &mut self.memory)?,
-            Marks::Bits(bits) => look_back(edges, bits, &mut self.unreached, &mut self.memory)?,
-            Marks::Sparse(_) => unreachable!("chosen on dense marks only"),
+        if self.unreached.capacity() == 0 {
+            let bytes = self.marks.node_limit() / 8 + 8;
+            self.memory
+                .charge(usize::try_from(bytes).unwrap_or(usize::MAX))?;
+        }
+        match self.marks.form() {
+            Form::Bytes(bytes) => look_back(edges, bytes, &mut self.unreached)?,
+            Form::Bits(bits) => look_back(edges, bits, &mut self.unreached)?,
+            Form::Sparse(_) => unreachable!("chosen on dense marks only"),
         }
         Ok(Level::default())
     }
@@ -297,6 +311,8 @@ impl Search {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Watch {
     Nothing,
+    /// Nothing, and nobody will ask which level reached a node.
+    Last,
     /// Loops and, with `two`, parallel relationships at the start.
     Parallel {
         two: bool,
@@ -341,6 +357,7 @@ fn mark_list<D: Dense>(
 ) {
     match watch {
         Watch::Nothing => ids.for_each(|other| marks.mark_fresh(other)),
+        Watch::Last => ids.for_each(|other| marks.mark_last(other)),
         Watch::Parallel { two } => ids.for_each(|other| {
             if other == start {
                 *closed |= !skip_loops;
@@ -361,20 +378,12 @@ fn mark_list<D: Dense>(
 }
 
 /// Bottom-up level over dense marks.
-fn look_back<D: Dense>(
-    edges: &Edges<'_>,
-    marks: &mut D,
-    unreached: &mut Vec<u64>,
-    memory: &mut Memory,
-) -> Result<()> {
-    if unreached.capacity() == 0 {
-        memory.charge(usize::try_from(edges.rt().node_id_limit() / 8 + 8).unwrap_or(usize::MAX))?;
-    }
+fn look_back<D: Dense>(edges: &Edges<'_>, marks: &mut D, unreached: &mut Vec<u64>) -> Result<()> {
     let mut wide = Vec::new();
     for part in &edges.pattern().parts {
-        marks.unreached(unreached);
+        let nodes = Nodes::Bits(marks.unreached(unreached));
         let narrow = part.reversed.ids_fit_u32();
-        edges.visit_reversed(part, Nodes::Bits(unreached), |node, list| {
+        edges.visit_reversed(part, nodes, |node, list| {
             let mut found = false;
             if narrow {
                 let _stopped = list.for_each_block(|block| {

@@ -17,7 +17,10 @@
 pub(crate) mod decode;
 pub(crate) mod encode;
 mod list;
+mod node_set;
 pub(crate) mod segment;
+mod set_sweep;
+mod span;
 mod sweep;
 pub(crate) mod writer;
 
@@ -31,9 +34,11 @@ use crate::segment_map::{Located, SegmentMap};
 use crate::{Error, Result};
 use graven_pagecache::{PageKind, PagePin, PageRef, SizeClass};
 use segment::Segment;
-use std::sync::Arc;
+use std::ops::Range;
+use std::sync::{Arc, OnceLock};
 
 pub use list::List;
+pub use node_set::NodeSet;
 pub use sweep::Sweep;
 
 /// Most segments prefetched ahead at once.
@@ -89,6 +94,8 @@ struct Inner {
     relationships: u64,
     /// The forward direction, for reverse adjacencies.
     forward: Option<Adjacency>,
+    /// See [`Adjacency::node_span`].
+    span: OnceLock<Range<u64>>,
 }
 
 /// One direction of one relationship type; cheap to clone.
@@ -118,6 +125,7 @@ impl Adjacency {
                 map,
                 relationships,
                 forward,
+                span: OnceLock::new(),
             }),
         }
     }

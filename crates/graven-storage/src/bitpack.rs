@@ -16,6 +16,7 @@
 //! About 15 instructions for eight values with AVX2. `cargo run --release --example sweep` measures whole questions.
 
 pub(crate) mod list;
+pub(crate) mod run;
 
 /// Values per block.
 pub(crate) const BLOCK: usize = 32;
@@ -168,7 +169,7 @@ mod avx2 {
     /// AVX2 is available; from the start of each group of eight values that `count` begins, at least
     /// `GROUP_REACH` bytes of `bytes` are readable.
     #[target_feature(enable = "avx2")]
-    pub(super) unsafe fn unpack_sums(
+    pub(in crate::bitpack) unsafe fn unpack_sums(
         bytes: &[u8],
         count: usize,
         width: u32,

@@ -29,7 +29,7 @@ pub mod value;
 mod writer;
 
 pub use adjacency::writer::AdjacencyWriter;
-pub use adjacency::{Adjacency, List, Neighbour, Sweep};
+pub use adjacency::{Adjacency, List, Neighbour, NodeSet, Sweep};
 pub use builder::GraphBuilder;
 pub use catalog::{Catalog, IndexDescription, RelationshipPart, StoreDescription, StoreKind};
 pub use check::{Problem, Report};

@@ -43,8 +43,14 @@ impl Pages {
         Ok(self.cache.pin(self.id, page, kind)?)
     }
 
-    pub(crate) fn prefetch(&self, pages: &[PageRef], kind: PageKind) {
-        self.cache.prefetch(self.id, pages, kind);
+    /// Starts reading; how many of the first pages need no further call.
+    pub(crate) fn prefetch(&self, pages: &[PageRef], kind: PageKind) -> usize {
+        self.cache.prefetch(self.id, pages, kind)
+    }
+
+    /// Whether the page is in memory: a hint.
+    pub(crate) fn is_resident(&self, page: PageRef) -> bool {
+        self.cache.is_resident(self.id, page)
     }
 
     /// Turns what a decoder found into an error that names file and page.

@@ -107,33 +107,40 @@ impl EndCondition {
         let Some(filter) = &self.filter else {
             return Ok(());
         };
+        self.clear_among(filter, lanes.outside(), lanes, batch, rt)?;
+        let span = lanes.span();
         for (from, to) in &self.ranges {
-            let mut next = *from;
-            while next < *to {
+            let (mut next, to) = (span.start.max(*from), span.end.min(*to));
+            while next < to {
                 rt.check_cancelled()?;
-                let until = (*to).min(next + BATCH_ROWS as u64);
-                let reached = lanes.reached();
-                let ends: Vec<u64> = (next..until).filter(|n| reached[index(*n)] != 0).collect();
-                let passing = self.passing(filter, ends.clone(), batch, 0, rt)?;
-                let mut passing = passing.into_iter().peekable();
-                for (i, end) in (0..).zip(ends) {
-                    if passing.next_if_eq(&i).is_none() {
-                        reached[index(end)] = 0;
-                    }
-                }
+                let until = to.min(next + BATCH_ROWS as u64);
+                let ends = (next..until).filter(|n| lanes.is_reached(*n)).collect();
+                self.clear_among(filter, ends, lanes, batch, rt)?;
                 next = until;
             }
         }
         Ok(())
     }
-}
 
-#[expect(
-    clippy::cast_possible_truncation,
-    reason = "targets have 64-bit addresses"
-)]
-fn index(node: u64) -> usize {
-    node as usize
+    fn clear_among(
+        &self,
+        filter: &Compiled,
+        ends: Vec<u64>,
+        lanes: &mut Lanes,
+        batch: &Batch,
+        rt: &Runtime,
+    ) -> Result<()> {
+        let mut passing = self
+            .passing(filter, ends.clone(), batch, 0, rt)?
+            .into_iter()
+            .peekable();
+        for (i, end) in (0..).zip(ends) {
+            if passing.next_if_eq(&i).is_none() {
+                lanes.clear(end);
+            }
+        }
+        Ok(())
+    }
 }
 
 /// Ranges common to both lists; each ascends and is disjoint.
@@ -159,7 +166,8 @@ pub(crate) struct ReachableCount {
     search: Search,
     lanes: Lanes,
     lanes_memory: Memory,
-    lanes_charged: bool,
+    /// Nodes that lanes are charged for.
+    lanes_charged: u64,
 }
 
 impl ReachableCount {
@@ -181,22 +189,26 @@ impl ReachableCount {
             search: Search::new(pattern, bounds, rt, "ReachableCount"),
             lanes: Lanes::default(),
             lanes_memory: Memory::new(&rt.budget, "ReachableCount", "ask for fewer starts at once"),
-            lanes_charged: false,
+            lanes_charged: 0,
         }
     }
 
     /// Whether rows of a batch may share sweeps, and there is room for it.
-    fn can_share(&mut self, rows: usize, rt: &Runtime) -> bool {
-        let nodes = rt.node_id_limit();
+    fn can_share(&mut self, rows: usize, rt: &Runtime) -> Result<bool> {
+        let span = self.search.pattern().span()?;
+        let nodes = span.end - span.start;
         let possible = rows >= rt.tuning.lanes_min
             && nodes <= rt.tuning.lanes_nodes
             && self.search.bounds().by_search()
             && !self.search.pattern().needs_ids()
             && self.end.captured.is_empty();
-        if possible && !self.lanes_charged {
-            self.lanes_charged = self.lanes_memory.try_charge(Lanes::bytes(nodes));
+        if possible && self.lanes_charged < nodes {
+            let more = Lanes::bytes(nodes - self.lanes_charged);
+            if self.lanes_memory.try_charge(more) {
+                self.lanes_charged = nodes;
+            }
         }
-        possible && self.lanes_charged
+        Ok(possible && self.lanes_charged >= nodes)
     }
 
     fn shared(&mut self, batch: &Batch, from: usize, to: usize, rt: &Runtime) -> Result<Vec<i64>> {
@@ -205,9 +217,9 @@ impl ReachableCount {
         let pattern = Arc::clone(self.search.pattern());
         let edges = Edges::new(&pattern, Vec::new(), batch, from, rt)?;
         let bounds = self.search.bounds();
+        let span = pattern.span()?;
         let memory = &mut self.lanes_memory;
-        self.lanes
-            .run(&edges, bounds, &starts, rt.node_id_limit(), memory)?;
+        self.lanes.run(&edges, bounds, &starts, span, memory)?;
         self.end.clear_failing(&mut self.lanes, batch, rt)?;
         let counts = self.lanes.counts(&self.end.ranges);
         Ok(counts[..to - from]
@@ -234,7 +246,7 @@ impl Operator for ReachableCount {
         while counts.len() < batch.len() {
             let from = counts.len();
             let to = batch.len().min(from + LANES);
-            if self.can_share(to - from, rt) {
+            if self.can_share(to - from, rt)? {
                 counts.extend(self.shared(&batch, from, to, rt)?);
             } else {
                 for row in from..to {
@@ -252,6 +264,6 @@ impl Operator for ReachableCount {
         self.search.clear();
         self.lanes = Lanes::default();
         self.lanes_memory.clear();
-        self.lanes_charged = false;
+        self.lanes_charged = 0;
     }
 }

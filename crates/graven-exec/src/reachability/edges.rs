@@ -8,7 +8,7 @@
 use std::ops::ControlFlow;
 use std::sync::atomic::Ordering;
 
-use graven_storage::{List, Sweep};
+use graven_storage::{Adjacency, List, Sweep};
 
 use super::node_order::Nodes;
 use super::turn;
@@ -136,6 +136,16 @@ impl<'a> Edges<'a> {
         nodes: Nodes<'_>,
         visit: &mut impl FnMut(u64, bool, Neighbours<'_>) -> ControlFlow<()>,
     ) -> Result<()> {
+        if let Nodes::Bits(set) = nodes
+            && let Some(sides) = self.narrow_sides()
+        {
+            let parts = &self.pattern.parts;
+            Adjacency::sweep_set(&sides, set, turn::next(), |part, node, ids| {
+                let flow = visit(node.0, parts[part].skip_loops, Neighbours::Narrow(ids));
+                self.or_cancelled(flow)
+            })?;
+            return self.rt.check_cancelled();
+        }
         let (mut narrow, mut wide) = (Vec::new(), Vec::new());
         // Down, the last part comes first: so a level begins with the pages that the one before has used last.
         let (order, parts) = (turn::next(), &self.pattern.parts);
@@ -162,6 +172,18 @@ impl<'a> Edges<'a> {
             }
         }
         Ok(())
+    }
+
+    /// The adjacencies of all parts, if their ids fit 32 bits.
+    fn narrow_sides(&self) -> Option<Vec<&'a Adjacency>> {
+        let mut sides = Vec::with_capacity(self.pattern.parts.len());
+        for part in &self.pattern.parts {
+            if !part.adjacency.ids_fit_u32() {
+                return None;
+            }
+            sides.push(&part.adjacency);
+        }
+        Some(sides)
     }
 
     fn visit_slowly(

@@ -6,11 +6,14 @@
 //! Closed trails through the starts are seen in the first two levels as in a single search; lanes that are still
 //! open then and may have longer ones ask [`closed_trail`] one by one.
 //!
+//! Words exist for the ids that the pattern's adjacencies can name (as in [`super::marks`]); starts outside of them
+//! have no relationships and reach at most themselves.
+//!
 //! # Costs
-//! 24 bytes a node. A level costs the entries of the union of the frontiers, however many lanes share them, and a
+//! 24 bytes a node of that range. A level costs the entries of the union of the frontiers, however many lanes share them, and a
 //! pass over all nodes.
 
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 
 use graven_cypher::plan::Direction as PlanDirection;
 
@@ -26,20 +29,26 @@ pub(crate) const LANES: usize = 64;
 /// See the file header.
 #[derive(Default)]
 pub(crate) struct Lanes {
+    /// The node of the first word.
+    base: u64,
     reached: Vec<u64>,
     front: Vec<u64>,
     next: Vec<u64>,
     frontier: Vec<u64>,
+    /// Starts outside of the words with the lanes that reach them.
+    outside: Vec<(u64, u64)>,
+    /// A neighbour outside of the words.
+    stray: Option<u64>,
 }
 
 impl Lanes {
-    /// Bytes needed for nodes below `node_limit`.
-    pub(crate) fn bytes(node_limit: u64) -> usize {
-        usize::try_from(node_limit).unwrap_or(usize::MAX / 64) * 32
+    /// Bytes needed for a range of `nodes` ids.
+    pub(crate) fn bytes(nodes: u64) -> usize {
+        usize::try_from(nodes).unwrap_or(usize::MAX / 64) * 32
     }
 
-    /// Searches from `starts` (lane i from `starts[i]`; `None` reaches nothing). The caller has charged
-    /// [`Lanes::bytes`].
+    /// Searches from `starts` (lane i from `starts[i]`; `None` reaches nothing) where lists name ids of `span` only.
+    /// The caller has charged [`Lanes::bytes`].
     ///
     /// # Errors
     /// Storage errors, no memory, cancelled.
@@ -48,23 +57,31 @@ impl Lanes {
         edges: &Edges<'_>,
         bounds: Bounds,
         starts: &[Option<u64>],
-        node_limit: u64,
+        span: Range<u64>,
         memory: &mut Memory,
     ) -> Result<()> {
         assert!(starts.len() <= LANES, "at most {LANES} lanes");
-        let nodes = at(node_limit);
+        let nodes = at(span.end - span.start);
+        self.base = span.start;
+        self.stray = None;
         for words in [&mut self.reached, &mut self.front, &mut self.next] {
             words.clear();
             words.resize(nodes, 0);
         }
         let undirected = edges.pattern().direction == PlanDirection::Both;
-        let starts = by_node(starts);
+        let (starts, outside): (Vec<_>, Vec<_>) = by_node(starts)
+            .into_iter()
+            .partition(|(node, _)| span.contains(node));
+        self.outside = outside;
+        if bounds.min > 0 {
+            self.outside.clear();
+        }
         let mut closed = 0;
         let mut length = 0;
         self.frontier.clear();
         self.frontier.extend(starts.iter().map(|(node, _)| *node));
         for (node, lanes) in &starts {
-            self.front[at(*node)] = *lanes;
+            self.front[at(*node - span.start)] = *lanes;
         }
         while !self.frontier.is_empty() && bounds.allows(length + 1) {
             length += 1;
@@ -74,9 +91,12 @@ impl Lanes {
                 (true, 2) if bounds.allows(3) => closed |= self.second_level(edges)?,
                 _ => self.level(edges)?,
             }
+            if let Some(node) = self.stray {
+                return Err(edges.pattern().stray(node));
+            }
             if undirected {
                 for (node, lanes) in &starts {
-                    self.next[at(*node)] &= !lanes;
+                    self.next[at(*node - span.start)] &= !lanes;
                 }
             }
             self.settle();
@@ -93,52 +113,60 @@ impl Lanes {
                     own = lanes;
                 }
             }
-            self.reached[at(node)] |= own;
+            self.reached[at(node - span.start)] |= own;
         }
         Ok(())
     }
 
     /// Lists of the starts: loops and parallel relationships close a trail.
     fn first_level(&mut self, edges: &Edges<'_>, two: bool) -> Result<u64> {
-        let (front, next) = (&self.front, &mut self.next);
         let mut closed = 0;
-        edges.visit(Nodes::List(&self.frontier), |node, skip_loops, ids| {
-            let lanes = front[at(node)];
-            ids.for_each(|other| {
-                if other == node {
-                    closed |= if skip_loops { 0 } else { lanes };
-                } else {
-                    let word = &mut next[at(other)];
-                    closed |= if two { *word & lanes } else { 0 };
-                    *word |= lanes;
-                }
-            });
-            ControlFlow::Continue(())
+        self.visit(edges, |lanes, node, other, _, word, skip_loops| {
+            if other == node {
+                closed |= if skip_loops { 0 } else { lanes };
+            } else {
+                closed |= if two { *word & lanes } else { 0 };
+                *word |= lanes;
+            }
         })?;
         Ok(closed)
     }
 
     /// Lists of the starts' neighbours: a relationship between two of them closes a triangle.
     fn second_level(&mut self, edges: &Edges<'_>) -> Result<u64> {
-        let (front, next) = (&self.front, &mut self.next);
         let mut closed = 0;
-        edges.visit(Nodes::List(&self.frontier), |node, _, ids| {
-            let lanes = front[at(node)];
-            ids.for_each(|other| {
-                let touching = if other == node { 0 } else { front[at(other)] };
-                closed |= touching & lanes;
-                next[at(other)] |= lanes;
-            });
-            ControlFlow::Continue(())
+        self.visit(edges, |lanes, node, other, front, word, _| {
+            let touching = if other == node { 0 } else { front };
+            closed |= touching & lanes;
+            *word |= lanes;
         })?;
         Ok(closed)
     }
 
     fn level(&mut self, edges: &Edges<'_>) -> Result<()> {
-        let (front, next) = (&self.front, self.next.as_mut_slice());
-        edges.visit(Nodes::List(&self.frontier), |node, _, ids| {
-            let lanes = front[at(node)];
-            ids.for_each(|other| next[at(other)] |= lanes);
+        self.visit(edges, |lanes, _, _, _, word, _| *word |= lanes)
+    }
+
+    /// Visits the lists of the frontier: the node's lanes, the node, a neighbour, the neighbour's lanes of the level
+    /// before and of this one, whether loops are skipped.
+    #[inline]
+    fn visit(
+        &mut self,
+        edges: &Edges<'_>,
+        mut each: impl FnMut(u64, u64, u64, u64, &mut u64, bool),
+    ) -> Result<()> {
+        let (base, front, next) = (self.base, &self.front[..], &mut self.next[..]);
+        let stray = &mut self.stray;
+        // The frontier's nodes have lists, so they lie in the range; neighbours are looked at.
+        edges.visit(Nodes::List(&self.frontier), |node, skip_loops, ids| {
+            let lanes = front[at(node - base)];
+            ids.for_each(|other| {
+                let place = at(other.wrapping_sub(base));
+                match (front.get(place), next.get_mut(place)) {
+                    (Some(front), Some(word)) => each(lanes, node, other, *front, word, skip_loops),
+                    _ => *stray = Some(other),
+                }
+            });
             ControlFlow::Continue(())
         })
     }
@@ -157,14 +185,36 @@ impl Lanes {
             *front = new;
             *next = 0;
             if new != 0 {
-                self.frontier.push(node as u64);
+                self.frontier.push(self.base + node as u64);
             }
         }
     }
 
-    /// Lanes that have reached each node.
-    pub(crate) fn reached(&mut self) -> &mut [u64] {
-        &mut self.reached
+    /// Ids that some lane may have reached, besides [`Lanes::outside`].
+    pub(crate) fn span(&self) -> Range<u64> {
+        self.base..self.base + self.reached.len() as u64
+    }
+
+    /// Starts outside of the span that reach themselves.
+    pub(crate) fn outside(&self) -> Vec<u64> {
+        self.outside.iter().map(|(node, _)| *node).collect()
+    }
+
+    /// Whether a lane has reached the node, which lies in the span.
+    pub(crate) fn is_reached(&self, node: u64) -> bool {
+        self.reached[at(node - self.base)] != 0
+    }
+
+    /// No lane shall have reached the node.
+    pub(crate) fn clear(&mut self, node: u64) {
+        match self
+            .outside
+            .iter_mut()
+            .find(|(outside, _)| *outside == node)
+        {
+            Some((_, lanes)) => *lanes = 0,
+            None => self.reached[at(node - self.base)] = 0,
+        }
     }
 
     /// Nodes of the ranges that each lane has reached.
@@ -183,8 +233,23 @@ impl Lanes {
                 }
             }
         };
+        let span = self.span();
         for (from, to) in ranges {
-            for words in self.reached[at(*from)..at(*to)].chunks((1 << PLANES) - 1) {
+            for (_, lanes) in self
+                .outside
+                .iter()
+                .filter(|(node, _)| (*from..*to).contains(node))
+            {
+                planes[0] = *lanes;
+                flush(&mut planes);
+            }
+            let (from, to) = (span.start.max(*from), span.end.min(*to));
+            if from >= to {
+                continue;
+            }
+            for words in
+                self.reached[at(from - self.base)..at(to - self.base)].chunks((1 << PLANES) - 1)
+            {
                 for word in words {
                     let mut carry = *word;
                     for plane in &mut planes {

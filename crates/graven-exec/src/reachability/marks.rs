@@ -6,11 +6,15 @@
 //! * [`Sparse`]: a hash table; large graphs start with it and go over to a dense form when it would be larger.
 //!
 //! Marking is unconditional: a node marked fresh that is old already stays old when the level settles.
+//!
+//! Dense forms cover the ids that the pattern's adjacencies can name ([`Marks::reset`]), not all ids: nodes of one label
+//! lie together, so that is often a small part. A start outside of that range has no relationships; it is kept by itself.
 
 use std::collections::HashSet;
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 
 use foldhash::fast::RandomState;
+use graven_storage::{NodeId, NodeSet};
 
 use super::edges::{Edges, Neighbours};
 use super::node_order::Nodes;
@@ -25,16 +29,30 @@ const SPARSE_ENTRY: u64 = 32;
 pub(crate) trait Dense {
     /// Marks the node as reached by this level.
     fn mark_fresh(&mut self, node: u64);
+    /// Marks the node as reached by the last level, of which only [`Marks::contains`] and its like are asked.
+    fn mark_last(&mut self, node: u64) {
+        self.mark_fresh(node);
+    }
     /// Whether an earlier level has reached it.
     fn is_old(&self, node: u64) -> bool;
     /// Whether this level has marked it.
     fn is_fresh(&self, node: u64) -> bool;
-    /// Writes the bitmap of the nodes that no level has reached yet.
-    fn unreached(&self, words: &mut Vec<u64>);
+    /// The nodes that no level has reached yet, written to `words`.
+    fn unreached<'w>(&self, words: &'w mut Vec<u64>) -> NodeSet<'w>;
 }
 
 /// See the file header.
-pub(crate) enum Marks {
+pub(crate) struct Marks {
+    form: Form,
+    /// Ids that dense forms cover; the first is a multiple of 64.
+    span: Range<u64>,
+    /// A marked node outside of the span: the start of a search.
+    outside: Option<u64>,
+    tuning: Tuning,
+}
+
+/// How marks are kept.
+pub(super) enum Form {
     Bytes(Bytes),
     Bits(Bits),
     Sparse(Sparse),
@@ -43,31 +61,51 @@ pub(crate) enum Marks {
 /// A byte per node.
 #[derive(Default)]
 pub(crate) struct Bytes {
+    base: u64,
     marks: Vec<u8>,
-    nodes: usize,
-    tuning: Tuning,
+    stray: Option<u64>,
 }
 
 const OLD: u8 = 1;
 const FRESH: u8 = 2;
 
+impl Bytes {
+    #[inline]
+    fn mark(&self, node: u64) -> u8 {
+        let place = self.marks.get(at(node.wrapping_sub(self.base)));
+        place.copied().unwrap_or(0)
+    }
+}
+
 impl Dense for Bytes {
     #[inline]
     fn mark_fresh(&mut self, node: u64) {
-        self.marks[at(node)] |= FRESH;
+        match self.marks.get_mut(at(node.wrapping_sub(self.base))) {
+            Some(mark) => *mark |= FRESH,
+            None => self.stray = Some(node),
+        }
+    }
+
+    #[inline]
+    fn mark_last(&mut self, node: u64) {
+        // Stores without looking: nobody asks which level it was.
+        match self.marks.get_mut(at(node.wrapping_sub(self.base))) {
+            Some(mark) => *mark = FRESH,
+            None => self.stray = Some(node),
+        }
     }
 
     #[inline]
     fn is_old(&self, node: u64) -> bool {
-        self.marks[at(node)] & OLD != 0
+        self.mark(node) & OLD != 0
     }
 
     #[inline]
     fn is_fresh(&self, node: u64) -> bool {
-        self.marks[at(node)] & FRESH != 0
+        self.mark(node) & FRESH != 0
     }
 
-    fn unreached(&self, words: &mut Vec<u64>) {
+    fn unreached<'w>(&self, words: &'w mut Vec<u64>) -> NodeSet<'w> {
         words.clear();
         words.extend(self.marks.chunks(64).map(|chunk| {
             let mut word = 0;
@@ -76,35 +114,62 @@ impl Dense for Bytes {
             }
             word
         }));
+        NodeSet::new(NodeId(self.base), words)
     }
 }
 
 /// Two bits per node, in two bitmaps.
 #[derive(Default)]
 pub(crate) struct Bits {
+    base: u64,
+    nodes: u64,
     old: Vec<u64>,
     fresh: Vec<u64>,
-    nodes: u64,
-    tuning: Tuning,
+    stray: Option<u64>,
+}
+
+impl Bits {
+    fn new(span: &Range<u64>) -> Self {
+        let nodes = span.end - span.start;
+        let words = at(nodes.div_ceil(64));
+        Self {
+            base: span.start,
+            nodes,
+            old: vec![0; words],
+            fresh: vec![0; words],
+            stray: None,
+        }
+    }
+
+    #[inline]
+    fn bit(words: &[u64], place: u64) -> bool {
+        words
+            .get(at(place / 64))
+            .is_some_and(|word| word >> (place % 64) & 1 != 0)
+    }
 }
 
 impl Dense for Bits {
     #[inline]
     fn mark_fresh(&mut self, node: u64) {
-        self.fresh[at(node / 64)] |= 1 << (node % 64);
+        let place = node.wrapping_sub(self.base);
+        match self.fresh.get_mut(at(place / 64)) {
+            Some(word) => *word |= 1 << (place % 64),
+            None => self.stray = Some(node),
+        }
     }
 
     #[inline]
     fn is_old(&self, node: u64) -> bool {
-        self.old[at(node / 64)] >> (node % 64) & 1 != 0
+        Self::bit(&self.old, node.wrapping_sub(self.base))
     }
 
     #[inline]
     fn is_fresh(&self, node: u64) -> bool {
-        self.fresh[at(node / 64)] >> (node % 64) & 1 != 0
+        Self::bit(&self.fresh, node.wrapping_sub(self.base))
     }
 
-    fn unreached(&self, words: &mut Vec<u64>) {
+    fn unreached<'w>(&self, words: &'w mut Vec<u64>) -> NodeSet<'w> {
         words.clear();
         words.extend(
             self.old
@@ -117,6 +182,7 @@ impl Dense for Bits {
         {
             *last &= (1 << used) - 1;
         }
+        NodeSet::new(NodeId(self.base), words)
     }
 }
 
@@ -149,7 +215,7 @@ impl Dense for Sparse {
         self.fresh.contains(&node)
     }
 
-    fn unreached(&self, _: &mut Vec<u64>) {
+    fn unreached<'w>(&self, _: &'w mut Vec<u64>) -> NodeSet<'w> {
         unreachable!("bottom-up levels run on dense marks")
     }
 }
@@ -191,80 +257,69 @@ impl Sparse {
 }
 
 impl Marks {
-    /// No marks, for node ids below `node_limit`.
-    pub(crate) fn new(node_limit: u64, tuning: Tuning) -> Self {
-        if node_limit <= tuning.dense_nodes {
-            Self::Bytes(Bytes {
-                nodes: at(node_limit),
-                tuning,
-                ..Bytes::default()
-            })
-        } else {
-            Self::Sparse(Sparse {
-                nodes: node_limit,
-                tuning,
-                ..Sparse::default()
-            })
+    /// No marks; [`Marks::reset`] comes before all else.
+    pub(crate) fn new(tuning: Tuning) -> Self {
+        Self {
+            form: Form::Sparse(Sparse::default()),
+            span: 0..0,
+            outside: None,
+            tuning,
         }
     }
 
-    /// Node ids are below this.
+    /// Ids covered.
     pub(crate) fn node_limit(&self) -> u64 {
-        match self {
-            Self::Bytes(b) => b.nodes as u64,
-            Self::Bits(b) => b.nodes,
-            Self::Sparse(s) => s.nodes,
-        }
+        self.span.end - self.span.start
     }
 
-    fn tuning(&self) -> Tuning {
-        match self {
-            Self::Bytes(b) => b.tuning,
-            Self::Bits(b) => b.tuning,
-            Self::Sparse(s) => s.tuning,
-        }
+    /// How the marks are kept.
+    pub(super) fn form(&mut self) -> &mut Form {
+        &mut self.form
     }
 
     /// Whether every node has its place.
     pub(crate) fn is_dense(&self) -> bool {
-        !matches!(self, Self::Sparse(_))
+        !matches!(self.form, Form::Sparse(_))
     }
 
-    /// Clears all marks for a new search.
-    pub(crate) fn reset(&mut self, memory: &mut Memory) -> Result<()> {
-        let nodes = self.node_limit();
-        if nodes > self.tuning().dense_nodes && self.is_dense() {
-            // The next start may reach little: begin with the hash table again.
+    /// Whether a search over `span` cannot go on with the memory of the last one: the caller gives back
+    /// everything then, frontiers included.
+    pub(super) fn must_start_anew(&self, span: &Range<u64>) -> bool {
+        // In a large graph the next start may reach little: begin with the hash table again.
+        *span != self.span || self.node_limit() > self.tuning.dense_nodes && self.is_dense()
+    }
+
+    /// Clears all marks for a search that meets no ids outside of `span` but its start.
+    pub(super) fn reset(&mut self, span: Range<u64>, memory: &mut Memory) -> Result<()> {
+        if self.must_start_anew(&span) {
             self.release();
-            memory.clear();
-            *self = Self::new(nodes, self.tuning());
         }
-        if let Self::Bytes(b) = self
-            && b.marks.len() < b.nodes
-            && !(b.tuning.byte_nodes >= nodes
-                && memory.is_small(b.nodes)
-                && memory.try_charge(b.nodes))
+        let nodes = span.end - span.start;
+        if self.span != span {
+            self.form = self.first_form(&span);
+            self.span = span;
+        }
+        self.outside = None;
+        if let Form::Bytes(b) = &self.form
+            && at(nodes) > b.marks.len()
+            && !(self.tuning.byte_nodes >= nodes
+                && memory.is_small(at(nodes))
+                && memory.try_charge(at(nodes)))
         {
             // No room for a byte per node: two bits do, more slowly.
-            let (words, tuning) = (at(nodes.div_ceil(64)), b.tuning);
-            memory.charge(16 * words)?;
-            *self = Self::Bits(Bits {
-                old: vec![0; words],
-                fresh: vec![0; words],
-                nodes,
-                tuning,
-            });
+            memory.charge(16 * at(nodes.div_ceil(64)))?;
+            self.form = Form::Bits(Bits::new(&self.span));
         }
-        match self {
-            Self::Bytes(b) => {
+        match &mut self.form {
+            Form::Bytes(b) => {
                 b.marks.clear();
-                b.marks.resize(b.nodes, 0);
+                b.marks.resize(at(nodes), 0);
             }
-            Self::Bits(b) => {
+            Form::Bits(b) => {
                 b.old.fill(0);
                 b.fresh.fill(0);
             }
-            Self::Sparse(s) => {
+            Form::Sparse(s) => {
                 s.old.clear();
                 s.fresh.clear();
                 if s.room == 0 {
@@ -277,14 +332,30 @@ impl Marks {
         Ok(())
     }
 
+    fn first_form(&self, span: &Range<u64>) -> Form {
+        let nodes = span.end - span.start;
+        if nodes <= self.tuning.dense_nodes {
+            Form::Bytes(Bytes {
+                base: span.start,
+                ..Bytes::default()
+            })
+        } else {
+            Form::Sparse(Sparse {
+                nodes,
+                tuning: self.tuning,
+                ..Sparse::default()
+            })
+        }
+    }
+
     /// Gives the memory back.
     pub(crate) fn release(&mut self) {
-        *self = Self::new(self.node_limit(), self.tuning());
+        *self = Self::new(self.tuning);
     }
 
     /// Goes over from a hash table to a dense form.
     pub(super) fn make_dense(&mut self, memory: &mut Memory) -> Result<()> {
-        let Self::Sparse(sparse) = self else {
+        let Form::Sparse(sparse) = &mut self.form else {
             return Ok(());
         };
         // A larger table may still be far smaller than a dense form.
@@ -294,7 +365,8 @@ impl Marks {
             sparse.room = room;
             return Ok(());
         }
-        let (nodes, tuning) = (sparse.nodes, sparse.tuning);
+        let nodes = self.span.end - self.span.start;
+        let base = self.span.start;
         let (old, fresh) = (
             std::mem::take(&mut sparse.old),
             std::mem::take(&mut sparse.fresh),
@@ -302,49 +374,71 @@ impl Marks {
         // The table is dropped as soon as it is copied; its bytes are what the dense form is charged first.
         memory.release(sparse.room * at(SPARSE_ENTRY));
         sparse.room = 0;
-        if nodes <= tuning.byte_nodes && memory.is_small(at(nodes)) && memory.try_charge(at(nodes))
+        let places = |nodes: &HashSet<u64, RandomState>| -> Vec<u64> {
+            nodes.iter().map(|node| node.wrapping_sub(base)).collect()
+        };
+        if nodes <= self.tuning.byte_nodes
+            && memory.is_small(at(nodes))
+            && memory.try_charge(at(nodes))
         {
-            let mut marks = vec![0; at(nodes)];
-            old.iter().for_each(|n| marks[at(*n)] = OLD);
-            fresh.iter().for_each(|n| marks[at(*n)] = FRESH);
-            *self = Self::Bytes(Bytes {
-                marks,
-                nodes: at(nodes),
-                tuning,
-            });
-        } else {
-            let words = at(nodes.div_ceil(64));
-            memory.charge(16 * words)?;
-            let mut bits = Bits {
-                old: vec![0; words],
-                fresh: vec![0; words],
-                nodes,
-                tuning,
+            let mut bytes = Bytes {
+                base,
+                marks: vec![0; at(nodes)],
+                stray: None,
             };
-            old.iter()
-                .for_each(|n| bits.old[at(*n / 64)] |= 1 << (n % 64));
+            for place in places(&old) {
+                match bytes.marks.get_mut(at(place)) {
+                    Some(mark) => *mark = OLD,
+                    None => bytes.stray = Some(place.wrapping_add(base)),
+                }
+            }
+            fresh.iter().for_each(|n| bytes.mark_fresh(*n));
+            self.form = Form::Bytes(bytes);
+        } else {
+            memory.charge(16 * at(nodes.div_ceil(64)))?;
+            let mut bits = Bits::new(&self.span);
+            for place in places(&old) {
+                match bits.old.get_mut(at(place / 64)) {
+                    Some(word) => *word |= 1 << (place % 64),
+                    None => bits.stray = Some(place.wrapping_add(base)),
+                }
+            }
             fresh.iter().for_each(|n| bits.mark_fresh(*n));
-            *self = Self::Bits(bits);
+            self.form = Form::Bits(bits);
         }
         Ok(())
     }
 
+    /// A node met in a list although no list of its own can exist: the store contradicts itself.
+    pub(super) fn stray(&self) -> Option<u64> {
+        match &self.form {
+            Form::Bytes(b) => b.stray,
+            Form::Bits(b) => b.stray,
+            Form::Sparse(_) => None,
+        }
+    }
+
     /// Takes back what the running level has marked in a hash table.
     pub(super) fn forget_fresh(&mut self) {
-        if let Self::Sparse(s) = self {
+        if let Form::Sparse(s) = &mut self.form {
             s.fresh.clear();
         }
     }
 
     /// Removes every mark of the node.
     pub(super) fn unmark(&mut self, node: u64) {
-        match self {
-            Self::Bytes(b) => b.marks[at(node)] = 0,
-            Self::Bits(b) => {
-                b.fresh[at(node / 64)] &= !(1 << (node % 64));
-                b.old[at(node / 64)] &= !(1 << (node % 64));
+        if !self.span.contains(&node) {
+            self.outside = None;
+            return;
+        }
+        match &mut self.form {
+            Form::Bytes(b) => b.marks[at(node - b.base)] = 0,
+            Form::Bits(b) => {
+                let place = node - b.base;
+                b.fresh[at(place / 64)] &= !(1 << (place % 64));
+                b.old[at(place / 64)] &= !(1 << (place % 64));
             }
-            Self::Sparse(s) => {
+            Form::Sparse(s) => {
                 s.fresh.remove(&node);
                 s.old.remove(&node);
             }
@@ -353,12 +447,16 @@ impl Marks {
 
     /// Marks the node outside of a level.
     pub(super) fn mark(&mut self, node: u64, memory: &mut Memory) -> Result<()> {
+        if !self.span.contains(&node) {
+            self.outside = Some(node);
+            return Ok(());
+        }
         loop {
-            match self {
-                Self::Bytes(b) => b.mark_fresh(node),
-                Self::Bits(b) => b.mark_fresh(node),
-                Self::Sparse(s) if s.old.len() + s.fresh.len() < s.room => s.mark_fresh(node),
-                Self::Sparse(_) => {
+            match &mut self.form {
+                Form::Bytes(b) => b.mark_fresh(node),
+                Form::Bits(b) => b.mark_fresh(node),
+                Form::Sparse(s) if s.old.len() + s.fresh.len() < s.room => s.mark_fresh(node),
+                Form::Sparse(_) => {
                     self.make_dense(memory)?;
                     continue;
                 }
@@ -372,13 +470,13 @@ impl Marks {
         let before = frontier.words.capacity();
         frontier.words.clear();
         frontier.len = 0;
-        frontier.is_bitmap = self.is_dense();
-        match self {
-            Self::Bytes(b) => {
+        frontier.bitmap_from = self.is_dense().then_some(self.span.start);
+        match &mut self.form {
+            Form::Bytes(b) => {
                 frontier.reserve(b.marks.len().div_ceil(64), memory)?;
                 frontier.len = settle_bytes(&mut b.marks, &mut frontier.words);
             }
-            Self::Bits(b) => {
+            Form::Bits(b) => {
                 frontier.reserve(b.old.len(), memory)?;
                 for (old, fresh) in b.old.iter_mut().zip(&mut b.fresh) {
                     let new = *fresh & !*old;
@@ -388,7 +486,7 @@ impl Marks {
                     frontier.len += u64::from(new.count_ones());
                 }
             }
-            Self::Sparse(s) => {
+            Form::Sparse(s) => {
                 frontier.reserve(s.fresh.len(), memory)?;
                 frontier.words.extend(s.fresh.drain());
                 frontier.words.sort_unstable();
@@ -402,22 +500,72 @@ impl Marks {
 
     /// Whether the node is marked.
     pub(crate) fn contains(&self, node: u64) -> bool {
-        match self {
-            Self::Bytes(b) => b.is_old(node) || b.is_fresh(node),
-            Self::Bits(b) => b.is_old(node) || b.is_fresh(node),
-            Self::Sparse(s) => s.is_old(node) || s.is_fresh(node),
-        }
+        self.outside == Some(node)
+            || self.span.contains(&node)
+                && match &self.form {
+                    Form::Bytes(b) => b.mark(node) != 0,
+                    Form::Bits(b) => b.is_old(node) || b.is_fresh(node),
+                    Form::Sparse(s) => s.is_old(node) || s.is_fresh(node),
+                }
+    }
+
+    /// The marked node outside of the span, if it lies in `from..to`.
+    fn outside_in(&self, from: u64, to: u64) -> Option<u64> {
+        self.outside.filter(|node| (from..to).contains(node))
     }
 
     /// Marked nodes in `from..to`.
     pub(crate) fn count(&self, from: u64, to: u64) -> u64 {
+        let outside = u64::from(self.outside_in(from, to).is_some());
+        let (from, to) = (from.max(self.span.start), to.min(self.span.end));
+        if from >= to {
+            return outside;
+        }
+        outside + self.form.count(from, to)
+    }
+
+    /// Appends up to `room` marked nodes in `from..to` to `out`, ascending; where to go on, `to` at the end.
+    pub(crate) fn collect(&self, from: u64, to: u64, room: usize, out: &mut Vec<u64>) -> u64 {
+        let full = out.len() + room;
+        let outside = self.outside_in(from, to);
+        let before = outside.filter(|node| *node < self.span.start);
+        let behind = outside.filter(|node| *node >= self.span.end);
+        if let Some(node) = before {
+            if out.len() == full {
+                return node;
+            }
+            out.push(node);
+        }
+        let inside = from.max(self.span.start)..to.min(self.span.end);
+        if inside.start < inside.end {
+            let next = self
+                .form
+                .collect(inside.start, inside.end, full - out.len(), out);
+            if next < inside.end {
+                return next;
+            }
+        }
+        if let Some(node) = behind {
+            if out.len() == full {
+                return node;
+            }
+            out.push(node);
+        }
+        to
+    }
+}
+
+impl Form {
+    /// Marked nodes in `from..to`, which lies in the span.
+    fn count(&self, from: u64, to: u64) -> u64 {
         match self {
             // Partial sums of up to 255 fit a byte, so the loop runs over whole vectors.
-            Self::Bytes(b) => b.marks[at(from)..at(to)]
+            Self::Bytes(b) => b.marks[at(from - b.base)..at(to - b.base)]
                 .chunks(255)
                 .map(|part| u64::from(part.iter().map(|mark| u8::from(*mark != 0)).sum::<u8>()))
                 .sum(),
             Self::Bits(b) => {
+                let (from, to) = (from - b.base, to - b.base);
                 let mut count = 0;
                 for word in at(from / 64)..at(to.div_ceil(64)) {
                     let bits = (b.old[word] | b.fresh[word]) & word_mask(word, from, to);
@@ -434,24 +582,25 @@ impl Marks {
         }
     }
 
-    /// Appends up to `room` marked nodes in `from..to` to `out`, ascending; where to go on, `to` at the end.
-    pub(crate) fn collect(&self, from: u64, to: u64, room: usize, out: &mut Vec<u64>) -> u64 {
+    /// As [`Marks::collect`] for a range in the span.
+    fn collect(&self, from: u64, to: u64, room: usize, out: &mut Vec<u64>) -> u64 {
         let full = out.len() + room;
         match self {
             Self::Bytes(b) => {
-                for node in at(from)..at(to) {
-                    if b.marks[node] != 0 {
+                for (node, mark) in (from..to).zip(&b.marks[at(from - b.base)..at(to - b.base)]) {
+                    if *mark != 0 {
                         if out.len() == full {
-                            return node as u64;
+                            return node;
                         }
-                        out.push(node as u64);
+                        out.push(node);
                     }
                 }
             }
             Self::Bits(b) => {
+                let (from, to) = (from - b.base, to - b.base);
                 for word in at(from / 64)..at(to.div_ceil(64)) {
                     let bits = (b.old[word] | b.fresh[word]) & word_mask(word, from, to);
-                    push_bits(bits, word, out);
+                    push_bits(bits, b.base + word as u64 * 64, out);
                     if out.len() > full {
                         let next = out[full];
                         out.truncate(full);
@@ -484,7 +633,8 @@ impl Marks {
 pub(crate) struct Frontier {
     /// Ascending ids, or a bitmap.
     words: Vec<u64>,
-    is_bitmap: bool,
+    /// The node of the bitmap's first bit, if it is one.
+    bitmap_from: Option<u64>,
     len: u64,
 }
 
@@ -493,7 +643,7 @@ impl Frontier {
     pub(super) fn start_at(&mut self, start: u64) {
         self.words.clear();
         self.words.push(start);
-        self.is_bitmap = false;
+        self.bitmap_from = None;
         self.len = 1;
     }
 
@@ -504,10 +654,9 @@ impl Frontier {
 
     /// The nodes.
     pub(super) fn nodes(&self) -> Nodes<'_> {
-        if self.is_bitmap {
-            Nodes::Bits(&self.words)
-        } else {
-            Nodes::List(&self.words)
+        match self.bitmap_from {
+            Some(first) => Nodes::Bits(NodeSet::new(NodeId(first), &self.words)),
+            None => Nodes::List(&self.words),
         }
     }
 
@@ -535,10 +684,10 @@ fn settle_bytes(marks: &mut [u8], frontier: &mut Vec<u64>) -> u64 {
     len
 }
 
-/// Appends the numbers of the bits set in word `word` of a bitmap.
-fn push_bits(mut bits: u64, word: usize, out: &mut Vec<u64>) {
+/// Appends the nodes of the bits set in a word whose first bit is `first`.
+fn push_bits(mut bits: u64, first: u64, out: &mut Vec<u64>) {
     while bits != 0 {
-        out.push(word as u64 * 64 + u64::from(bits.trailing_zeros()));
+        out.push(first + u64::from(bits.trailing_zeros()));
         bits &= bits - 1;
     }
 }

@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use graven_storage::{Adjacency, List, NodeId, Sweep};
+use graven_storage::{Adjacency, List, NodeId, NodeSet, Sweep};
 
 use crate::error::Result;
 
@@ -11,8 +11,8 @@ use crate::error::Result;
 pub(crate) enum Nodes<'a> {
     /// Ascending ids.
     List(&'a [u64]),
-    /// Bit `i % 64` of word `i / 64` is node `i`.
-    Bits(&'a [u64]),
+    /// A bitmap.
+    Bits(NodeSet<'a>),
 }
 
 impl<'a> Nodes<'a> {
@@ -30,11 +30,11 @@ impl<'a> Nodes<'a> {
             (Self::List(ids), Sweep::Down) => {
                 adjacency.sweep(ids.iter().rev().map(|n| NodeId(*n)), order, visit)?;
             }
-            (Self::Bits(words), Sweep::Up) => {
-                adjacency.sweep(ascending(words).map(NodeId), order, visit)?;
+            (Self::Bits(set), Sweep::Up) => {
+                adjacency.sweep(ascending(set).map(NodeId), order, visit)?;
             }
-            (Self::Bits(words), Sweep::Down) => {
-                adjacency.sweep(descending(words).map(NodeId), order, visit)?;
+            (Self::Bits(set), Sweep::Down) => {
+                adjacency.sweep(descending(set).map(NodeId), order, visit)?;
             }
         }
         Ok(())
@@ -42,22 +42,23 @@ impl<'a> Nodes<'a> {
 
     /// The ids, ascending.
     pub(crate) fn iter(self) -> impl Iterator<Item = u64> + 'a {
-        let (list, words): (&[u64], &[u64]) = match self {
-            Self::List(ids) => (ids, &[]),
-            Self::Bits(words) => (&[], words),
+        let (list, set): (&[u64], NodeSet<'_>) = match self {
+            Self::List(ids) => (ids, NodeSet::new(NodeId(0), &[])),
+            Self::Bits(set) => (&[], set),
         };
-        list.iter().copied().chain(ascending(words))
+        list.iter().copied().chain(ascending(set))
     }
 }
 
 /// Bits that are set, ascending.
-fn ascending(words: &[u64]) -> impl Iterator<Item = u64> + '_ {
-    let mut rest = words.iter().enumerate();
+fn ascending(set: NodeSet<'_>) -> impl Iterator<Item = u64> + '_ {
+    let first = set.first().0;
+    let mut rest = set.words().iter().enumerate();
     let (mut word, mut base) = (0, 0);
     std::iter::from_fn(move || {
         while word == 0 {
             let (i, next) = rest.next()?;
-            (word, base) = (*next, i as u64 * 64);
+            (word, base) = (*next, first + i as u64 * 64);
         }
         let bit = u64::from(word.trailing_zeros());
         word &= word - 1;
@@ -66,13 +67,14 @@ fn ascending(words: &[u64]) -> impl Iterator<Item = u64> + '_ {
 }
 
 /// Bits that are set, descending.
-fn descending(words: &[u64]) -> impl Iterator<Item = u64> + '_ {
-    let mut rest = words.iter().enumerate().rev();
+fn descending(set: NodeSet<'_>) -> impl Iterator<Item = u64> + '_ {
+    let first = set.first().0;
+    let mut rest = set.words().iter().enumerate().rev();
     let (mut word, mut base) = (0, 0);
     std::iter::from_fn(move || {
         while word == 0 {
             let (i, next) = rest.next()?;
-            (word, base) = (*next, i as u64 * 64);
+            (word, base) = (*next, first + i as u64 * 64);
         }
         let bit = 63 - u64::from(word.leading_zeros());
         word ^= 1 << bit;
@@ -88,14 +90,16 @@ mod tests {
     #[test]
     fn both_orders_give_every_node() {
         let words = [0, 1 << 63, u64::MAX, 0, 0b1010, 1];
+        let set = NodeSet::new(NodeId(100), &words);
         let expected: Vec<u64> = (0..words.len() as u64 * 64)
             .filter(|n| words[(n / 64) as usize] >> (n % 64) & 1 == 1)
+            .map(|n| n + 100)
             .collect();
-        assert_eq!(ascending(&words).collect::<Vec<_>>(), expected);
-        let mut reversed: Vec<u64> = descending(&words).collect();
+        assert_eq!(ascending(set).collect::<Vec<_>>(), expected);
+        let mut reversed: Vec<u64> = descending(set).collect();
         reversed.reverse();
         assert_eq!(reversed, expected);
-        assert_eq!(Nodes::Bits(&words).iter().collect::<Vec<_>>(), expected);
+        assert_eq!(Nodes::Bits(set).iter().collect::<Vec<_>>(), expected);
         assert_eq!(Nodes::List(&expected).iter().collect::<Vec<_>>(), expected);
     }
 }

@@ -68,6 +68,18 @@ impl Model {
         Self { nodes, rels }
     }
 
+    /// The same graph with nodes of its kind, but without relationships, before and behind the others.
+    pub(crate) fn among_isolated(mut self, before: u64, behind: u64) -> Self {
+        let isolated = |count| (0..count).map(|n| (n % 3 == 0, -1));
+        let nodes = isolated(before).chain(self.nodes).chain(isolated(behind));
+        self.nodes = nodes.collect();
+        for rel in &mut self.rels {
+            rel.start += before;
+            rel.end += before;
+        }
+        self
+    }
+
     /// The same graph as a store in memory.
     pub(crate) fn store(&self) -> Arc<Store> {
         let mut builder = GraphBuilder::new();

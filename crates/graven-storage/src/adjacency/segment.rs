@@ -38,6 +38,8 @@
 //! A head has the same first 64 bytes (nodes covered 1, lists = number of parts), then 24 bytes a part: first
 //! neighbour (8), page (8), relationships before it (8).
 
+use super::node_set::NodeSet;
+use crate::bitpack::run::{Item, Source};
 use crate::bytes::{Decoded, Malformed, Reader};
 use crate::pages::Pages;
 use graven_pagecache::PageRef;
@@ -201,6 +203,49 @@ impl<'a> Segment<'a> {
         let before = (bitmap & (bit - 1)).count_ones() as usize;
         let slot = u32_at(self.bytes, group + 12) as usize + before;
         self.list_in_slot(slot).map(Found::List)
+    }
+
+    /// Appends the lists of those of `nodes` that have one, named by their distance to the first node.
+    #[inline]
+    pub(crate) fn gather(&self, nodes: NodeSet<'_>, out: &mut Vec<Item>) -> Decoded<()> {
+        let groups = self.node_count.div_ceil(GROUP_NODES);
+        for number in 0..groups {
+            let start = number * GROUP_NODES;
+            let wanted = nodes.window(self.first_node + start);
+            if wanted == 0 {
+                continue;
+            }
+            let group = HEADER_BYTES + number as usize * GROUP_BYTES;
+            let bitmap = u64_at(self.bytes, group);
+            let first_slot = u32_at(self.bytes, group + 12) as usize;
+            let mut found = bitmap & wanted;
+            let behind = first_slot + bitmap.count_ones() as usize;
+            if behind > self.lists {
+                return Err(Malformed(format!("slot {behind} of {}", self.lists)));
+            }
+            while found != 0 {
+                let bit = found.trailing_zeros();
+                found &= found - 1;
+                let before = (bitmap & ((1 << bit) - 1)).count_ones() as usize;
+                let slot = self.slots + (first_slot + before) * SLOT_BYTES;
+                out.push(Item {
+                    name: start as u32 + bit,
+                    at: self.data as u32 + u32::from(u16_at(self.bytes, slot)),
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// The lists as a run decodes them; neighbours must be below `limit`, at most 2^31.
+    pub(crate) fn source(&self, limit: u32) -> Source<'a> {
+        Source {
+            bytes: self.bytes,
+            end: self.data_end,
+            first_bytes: self.first_bytes,
+            base: self.base,
+            limit,
+        }
     }
 
     /// Asks the processor to load the start of the list of `node`, if it has one.

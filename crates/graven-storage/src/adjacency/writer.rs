@@ -24,8 +24,10 @@ use foldhash::HashMap;
 use graven_pagecache::{PageKind, PageRef, SizeClass};
 use std::sync::Arc;
 
+/// Size of full segments.
+pub(super) const SEGMENT_CLASS: SizeClass = SizeClass::KIB_64;
 /// Largest payload of a segment.
-const SEGMENT_BYTES: usize = SizeClass::KIB_64.payload_bytes();
+const SEGMENT_BYTES: usize = SEGMENT_CLASS.payload_bytes();
 /// Neighbours gathered before a long list starts to be written in parts.
 const PENDING_MAX: usize = 1 << 16;
 /// Nodes without list that a segment spans before it is ended instead.

@@ -109,7 +109,7 @@ fn walk(
 }
 
 #[cfg(target_arch = "x86_64")]
-mod x86 {
+pub(super) mod x86 {
     //! The vector kernels; see the parent's header.
     use super::{BLOCK, Blocks, MAX_VECTOR_WIDTH, REACH, walk};
     use std::arch::x86_64::*;
@@ -118,12 +118,12 @@ mod x86 {
 
     /// Byte permutation and shifts that move 16 values of one width into their lanes.
     #[repr(C, align(64))]
-    struct Spread {
-        bytes: [u8; 64],
-        shift: [u32; 16],
+    pub(in crate::bitpack) struct Spread {
+        pub(in crate::bitpack) bytes: [u8; 64],
+        pub(in crate::bitpack) shift: [u32; 16],
     }
 
-    static SPREAD: [Spread; WIDTHS] = spreads();
+    pub(in crate::bitpack) static SPREAD: [Spread; WIDTHS] = spreads();
 
     const fn spreads() -> [Spread; WIDTHS] {
         let mut table = [const {
@@ -211,7 +211,7 @@ mod x86 {
 
     #[inline]
     #[target_feature(enable = "avx512f")]
-    fn running_sums(values: __m512i) -> __m512i {
+    pub(in crate::bitpack) fn running_sums(values: __m512i) -> __m512i {
         let zero = _mm512_setzero_si512();
         let sums = _mm512_add_epi32(values, _mm512_alignr_epi32(values, zero, 15));
         let sums = _mm512_add_epi32(sums, _mm512_alignr_epi32(sums, zero, 14));

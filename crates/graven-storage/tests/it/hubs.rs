@@ -187,6 +187,24 @@ fn many_threads_share_a_small_cache() {
         }
         sum
     };
+    let mut words = vec![0_u64; 50_000 / 64 + 1];
+    (0..50_000)
+        .step_by(3)
+        .for_each(|node| words[node / 64] |= 1 << (node % 64));
+    let both = |order| {
+        let [out, into] = [Direction::Out, Direction::In]
+            .map(|direction| store.snapshot().adjacency(TypeId(0), direction).unwrap());
+        let mut sums = [0_u64; 2];
+        let set = graven_storage::NodeSet::new(NodeId(0), &words);
+        graven_storage::Adjacency::sweep_set(&[&out, &into], set, order, |side, node, list| {
+            for neighbour in list {
+                sums[side] = sums[side].wrapping_add(node.0.wrapping_mul(u64::from(*neighbour)));
+            }
+            ControlFlow::Continue(())
+        })
+        .unwrap();
+        sums
+    };
     let expected = [Direction::Out, Direction::In].map(|direction| sum(direction, Sweep::Up));
     std::thread::scope(|scope| {
         for thread in 0..8 {
@@ -195,9 +213,10 @@ fn many_threads_share_a_small_cache() {
             } else {
                 Sweep::Down
             };
-            let sum = &sum;
+            let (sum, both) = (&sum, &both);
             scope.spawn(move || {
                 for _ in 0..3 {
+                    assert_eq!(both(order), expected);
                     assert_eq!(
                         [Direction::Out, Direction::In].map(|direction| sum(direction, order)),
                         expected

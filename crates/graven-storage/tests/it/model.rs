@@ -228,6 +228,40 @@ fn check_sweep(graph: &Graph, adjacency: &graven_storage::Adjacency) {
         lists.push(visited);
     }
     assert_eq!(lists[0], lists[1]);
+    check_sets(&lists[0], adjacency);
+}
+
+/// Sweeps over sets that begin anywhere, of every third and of all nodes; and the span.
+fn check_sets(lists: &[(NodeId, Vec<u32>)], adjacency: &graven_storage::Adjacency) {
+    let span = adjacency.node_span().unwrap();
+    assert!(lists.iter().all(|(node, _)| span.contains(&node.0)));
+    for (first, step) in [(0, 1), (0, 3), (5, 1), (64, 3)] {
+        let wanted = |node: u64| node >= first && (node - first).is_multiple_of(step);
+        let mut words = vec![0_u64; 20];
+        for bit in (0..20 * 64).filter(|bit| wanted(first + bit)) {
+            words[bit as usize / 64] |= 1 << (bit % 64);
+        }
+        let set = graven_storage::NodeSet::new(NodeId(first), &words);
+        for order in [Sweep::Up, Sweep::Down] {
+            let mut visited = Vec::new();
+            let both = [adjacency, adjacency];
+            graven_storage::Adjacency::sweep_set(&both, set, order, |number, node, list| {
+                visited.push((number, node, list.to_vec()));
+                ControlFlow::Continue(())
+            })
+            .unwrap();
+            visited.sort();
+            let expected: Vec<_> = (0..2)
+                .flat_map(|number| {
+                    lists
+                        .iter()
+                        .map(move |(node, list)| (number, *node, list.clone()))
+                })
+                .filter(|(_, node, _)| wanted(node.0) && node.0 - first < 20 * 64)
+                .collect();
+            assert_eq!(visited, expected);
+        }
+    }
 }
 
 fn number(value: &PropertyValue) -> Option<f64> {

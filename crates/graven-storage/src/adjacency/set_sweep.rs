@@ -1,0 +1,313 @@
+//! Visiting the lists of a set of nodes in several adjacencies, in whatever order needs fewest reads.
+//!
+//! # How it works
+//! The segments that hold lists of the set are found first, in all adjacencies. Those whose pages are in
+//! memory are visited first, so that no page is thrown out just before it is wanted; the others follow in
+//! ascending or descending order, their reads submitted well ahead of the visit and merged where they are
+//! neighbours. In each page the set is intersected with the bitmaps of the groups, and the lists found are
+//! decoded in one run ([`crate::bitpack::run`]).
+//!
+//! ```text
+//! set -> tasks (adjacency, page) -> resident ones | absent ones, reading ahead -> pin -> items -> decode -> visit
+//! ```
+//!
+//! # Costs
+//! 24 bytes a segment of a stretch; a stretch is limited to four times the pages that the memory limit holds.
+
+use super::Adjacency;
+use super::decode::NARROW_LIMIT;
+use super::list::List;
+use super::node_set::NodeSet;
+use super::segment::Segment;
+use super::sweep::Sweep;
+use crate::bitpack::run::{Item, Stop, decode_run};
+use crate::ids::NodeId;
+use crate::{Error, Result};
+use graven_pagecache::{PageKind, PagePin, PageRef};
+use std::ops::ControlFlow;
+
+/// Segments gathered at once, at least and at most.
+const STRETCH_MIN: u64 = 64;
+const STRETCH_MAX: u64 = 8192;
+/// A stretch holds so many times the smallest pages that the memory limit has room for.
+const STRETCH_SHARE: u64 = 4;
+/// Part of the memory limit that is read ahead.
+const AHEAD_SHARE: u64 = 4;
+/// Pages read ahead at most.
+const AHEAD_MAX: u64 = 256;
+/// Reads are submitted in so many portions of what is read ahead.
+const PORTIONS: usize = 4;
+
+/// A segment to visit.
+#[derive(Clone, Copy)]
+struct Task {
+    adjacency: usize,
+    page: PageRef,
+}
+
+/// Buffers kept between pages.
+#[derive(Default)]
+struct Scratch {
+    items: Vec<Item>,
+    list: Vec<u32>,
+    careful: Vec<u32>,
+}
+
+impl Adjacency {
+    /// Calls `visit` with the number of the adjacency, the node and the neighbours of every list that one of
+    /// `adjacencies` has for a node of the set, until it breaks.
+    ///
+    /// Lists come page by page, in no promised order of nodes; `order` says from which end absent pages are read.
+    /// The adjacencies belong to one snapshot.
+    ///
+    /// # Errors
+    /// [`Error::Wide`] if node ids need 64 bits; what pinning gives; [`Error::Damaged`].
+    #[inline]
+    pub fn sweep_set<F>(
+        adjacencies: &[&Adjacency],
+        nodes: NodeSet<'_>,
+        order: Sweep,
+        mut visit: F,
+    ) -> Result<()>
+    where
+        F: FnMut(usize, NodeId, &[u32]) -> ControlFlow<()>,
+    {
+        let mut scratch = Scratch::default();
+        let mut plan = Plan::new(adjacencies, nodes, order)?;
+        while plan.next_stretch()? {
+            for at in 0..plan.tasks.len() {
+                plan.read_ahead(at)?;
+                let task = plan.tasks[at];
+                let flow = adjacencies[task.adjacency].visit_page(
+                    &task,
+                    nodes,
+                    &mut scratch,
+                    &mut |node, list| visit(task.adjacency, node, list),
+                )?;
+                if flow.is_break() {
+                    return Ok(());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Visits the lists of `nodes` in one page.
+    #[inline]
+    fn visit_page(
+        &self,
+        task: &Task,
+        nodes: NodeSet<'_>,
+        scratch: &mut Scratch,
+        visit: &mut impl FnMut(NodeId, &[u32]) -> ControlFlow<()>,
+    ) -> Result<ControlFlow<()>> {
+        let reach = self.reach();
+        let pin = reach.pages.pin(task.page, PageKind::Adjacency)?;
+        let segment = reach.checked(task.page, reach.segment(&pin))?;
+        let mut flow = ControlFlow::Continue(());
+        if segment.is_head() {
+            let first = segment.first_node();
+            if nodes.contains(NodeId(first)) {
+                flow =
+                    self.visit_carefully(task.page, &segment, first, &mut scratch.careful, visit)?;
+            }
+            return Ok(flow);
+        }
+        scratch.items.clear();
+        reach.checked(task.page, segment.gather(nodes, &mut scratch.items))?;
+        let first = segment.first_node();
+        let mut from = 0;
+        loop {
+            let stop = if reach.limit <= NARROW_LIMIT {
+                let source = segment.source(reach.limit as u32);
+                decode_run(
+                    source,
+                    &scratch.items,
+                    from,
+                    &mut scratch.list,
+                    &mut |name, list| {
+                        flow = visit(NodeId(first + u64::from(name)), list);
+                        flow.is_continue()
+                    },
+                )
+            } else if from < scratch.items.len() {
+                Stop::Careful(from)
+            } else {
+                Stop::Done
+            };
+            let Stop::Careful(at) = stop else {
+                return Ok(flow);
+            };
+            let node = first + u64::from(scratch.items[at].name);
+            flow = self.visit_carefully(task.page, &segment, node, &mut scratch.careful, visit)?;
+            if flow.is_break() {
+                return Ok(flow);
+            }
+            from = at + 1;
+        }
+    }
+
+    /// One list, with every check: long lists, wide blocks, damage.
+    #[cold]
+    #[inline(never)]
+    fn visit_carefully(
+        &self,
+        page: PageRef,
+        segment: &Segment<'_>,
+        node: u64,
+        scratch: &mut Vec<u32>,
+        visit: &mut impl FnMut(NodeId, &[u32]) -> ControlFlow<()>,
+    ) -> Result<ControlFlow<()>> {
+        match List::find(self.reach(), page, segment, node)? {
+            Some(list) => Ok(visit(NodeId(node), list.decode(scratch)?)),
+            None => Ok(ControlFlow::Continue(())),
+        }
+    }
+}
+
+/// What to visit, a stretch at a time.
+struct Plan<'a> {
+    adjacencies: &'a [&'a Adjacency],
+    nodes: NodeSet<'a>,
+    order: Sweep,
+    /// Adjacency and node from which the next stretch goes on.
+    cursor: (usize, u64),
+    /// Most tasks of a stretch.
+    room: usize,
+    /// Those in memory first.
+    tasks: Vec<Task>,
+    absent: Vec<Task>,
+    /// Tasks that were in memory.
+    resident: usize,
+    /// Pins of the last of them while reads are under way already.
+    held: Vec<PagePin>,
+    /// Tasks below this have been read ahead or were in memory.
+    submitted: usize,
+    /// Pages read ahead at most.
+    ahead: usize,
+    pages: Vec<PageRef>,
+}
+
+impl<'a> Plan<'a> {
+    fn new(adjacencies: &'a [&'a Adjacency], nodes: NodeSet<'a>, order: Sweep) -> Result<Plan<'a>> {
+        if adjacencies
+            .iter()
+            .any(|adjacency| !adjacency.reach().narrow)
+        {
+            return Err(Error::Wide);
+        }
+        let limit = adjacencies
+            .first()
+            .map_or(0, |adjacency| adjacency.reach().pages.budget().limit());
+        let page = super::writer::SEGMENT_CLASS.bytes() as u64;
+        let room = (limit / page * STRETCH_SHARE).clamp(STRETCH_MIN, STRETCH_MAX);
+        let ahead = (limit / AHEAD_SHARE / page).clamp(1, AHEAD_MAX);
+        Ok(Plan {
+            adjacencies,
+            nodes,
+            order,
+            cursor: (0, 0),
+            room: room as usize,
+            tasks: Vec::new(),
+            absent: Vec::new(),
+            resident: 0,
+            held: Vec::new(),
+            submitted: 0,
+            ahead: ahead as usize,
+            pages: Vec::new(),
+        })
+    }
+
+    /// Gathers tasks; `false` if there are none left.
+    fn next_stretch(&mut self) -> Result<bool> {
+        self.tasks.clear();
+        self.absent.clear();
+        let (mut number, mut from) = self.cursor;
+        while let Some(adjacency) = self.adjacencies.get(number) {
+            let reach = adjacency.reach();
+            let Some(map) = &adjacency.inner.map else {
+                (number, from) = (number + 1, 0);
+                continue;
+            };
+            while self.tasks.len() + self.absent.len() < self.room {
+                let Some(node) = self.nodes.next(from) else {
+                    from = u64::MAX;
+                    break;
+                };
+                let located = match map.floor(&reach.pages, node)? {
+                    Ok(located) => located,
+                    Err(first) => {
+                        from = first;
+                        if first == u64::MAX {
+                            break;
+                        }
+                        continue;
+                    }
+                };
+                let task = Task {
+                    adjacency: number,
+                    page: located.page,
+                };
+                if reach.pages.is_resident(located.page) {
+                    self.tasks.push(task);
+                } else {
+                    self.absent.push(task);
+                }
+                from = located.end;
+                if from == u64::MAX {
+                    break;
+                }
+            }
+            if from == u64::MAX {
+                (number, from) = (number + 1, 0);
+            } else {
+                break;
+            }
+        }
+        self.cursor = (number, from);
+        if self.order == Sweep::Down {
+            self.tasks.reverse();
+            self.absent.reverse();
+        }
+        self.resident = self.tasks.len();
+        self.submitted = self.resident;
+        self.tasks.append(&mut self.absent);
+        Ok(!self.tasks.is_empty())
+    }
+
+    /// Submits the reads of pages ahead of task `at` where a portion of them fits.
+    fn read_ahead(&mut self, at: usize) -> Result<()> {
+        let (len, portion) = (self.tasks.len(), (self.ahead / PORTIONS).max(1));
+        if at >= self.resident {
+            self.held.clear();
+        }
+        if self.submitted >= len {
+            return Ok(());
+        }
+        if at < self.resident {
+            if at + portion < self.resident {
+                return Ok(());
+            }
+            if self.held.is_empty() {
+                // What is read now must not push out what is visited next.
+                for task in &self.tasks[at..self.resident] {
+                    let pages = &self.adjacencies[task.adjacency].reach().pages;
+                    if pages.is_resident(task.page) {
+                        self.held.push(pages.pin(task.page, PageKind::Adjacency)?);
+                    }
+                }
+            }
+        }
+        let from = self.submitted.max(at);
+        let to = (at + self.ahead).min(len);
+        if from + portion > to && to < len {
+            return Ok(());
+        }
+        self.pages.clear();
+        self.pages
+            .extend(self.tasks[from..to].iter().map(|task| task.page));
+        let pages = &self.adjacencies[self.tasks[at].adjacency].reach().pages;
+        self.submitted = from + pages.prefetch(&self.pages, PageKind::Adjacency);
+        Ok(())
+    }
+}
