@@ -9,3 +9,4 @@ pub(crate) mod info;
 pub(crate) mod lab;
 pub(crate) mod query;
 pub(crate) mod shell;
+pub(crate) mod write_test;

@@ -33,6 +33,7 @@ enum Command {
     Bench(command::bench::Bench),
     Lab(command::lab::Lab),
     Demo(command::demo::Demo),
+    WriteTest(command::write_test::WriteTestCommand),
 }
 
 fn main() -> ExitCode {
@@ -46,6 +47,7 @@ fn main() -> ExitCode {
         Command::Bench(command) => command.run(),
         Command::Lab(command) => command.run(),
         Command::Demo(command) => command.run(),
+        Command::WriteTest(command) => command.run(),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

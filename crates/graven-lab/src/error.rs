@@ -39,6 +39,12 @@ pub enum LabError {
     /// A trace cannot be read.
     #[error(transparent)]
     Trace(#[from] graven_trace::TraceError),
+    /// A file fails in the I/O layer.
+    #[error(transparent)]
+    File(#[from] graven_io::Error),
+    /// The log refuses.
+    #[error(transparent)]
+    Log(#[from] graven_log::Error),
     /// A setting makes no sense.
     #[error("{0}")]
     Setting(String),

@@ -12,6 +12,7 @@ pub mod run_file;
 pub mod simulate;
 mod table;
 pub mod three_hop;
+pub mod write_test;
 
 pub use error::LabError;
 

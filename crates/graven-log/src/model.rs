@@ -8,6 +8,7 @@ mod sync {
 
 #[path = "group.rs"]
 #[allow(dead_code, reason = "the model drives a part of it")]
+#[allow(clippy::duplicate_mod, reason = "the same code over other locks")]
 mod group;
 
 use std::sync::Arc;
