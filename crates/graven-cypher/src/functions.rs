@@ -17,8 +17,6 @@ use crate::types::TypeSet;
 pub enum Availability {
     /// The executor evaluates it.
     Available,
-    /// Part of the language, not evaluated by this build.
-    Planned,
     /// Written by the planner only; not a name users can call.
     Internal,
 }
@@ -91,13 +89,6 @@ const fn elements(function: Function, element: TypeSet) -> Function {
     }
 }
 
-const fn planned(function: Function) -> Function {
-    Function {
-        availability: Availability::Planned,
-        ..function
-    }
-}
-
 const fn internal(function: Function) -> Function {
     Function {
         availability: Availability::Internal,
@@ -129,115 +120,97 @@ pub const FUNCTIONS: &[Function] = &[
     function("coalesce", "coalesce", (1, 255), ANY, ANY),
     function("cos", "cos", (1, 1), NUM, FLOAT),
     function("cot", "cot", (1, 1), NUM, FLOAT),
-    planned(volatile(function("date", "date", (0, 1), ANY, TEMPORAL))),
-    planned(volatile(function(
+    function("date", "date", (0, 1), ANY, TEMPORAL),
+    volatile(function(
         "date.realtime",
         "date.realtime",
         (0, 1),
         ANY,
-        TEMPORAL,
-    ))),
-    planned(volatile(function(
-        "date.statement",
-        "date.statement",
-        (0, 1),
-        ANY,
-        TEMPORAL,
-    ))),
-    planned(volatile(function(
-        "date.transaction",
-        "date.transaction",
-        (0, 1),
-        ANY,
-        TEMPORAL,
-    ))),
-    planned(function(
-        "date.truncate",
-        "date.truncate",
-        (1, 3),
-        STR,
         TEMPORAL,
     )),
-    planned(volatile(function(
-        "datetime",
-        "datetime",
+    function("date.statement", "date.statement", (0, 1), ANY, TEMPORAL),
+    function(
+        "date.transaction",
+        "date.transaction",
         (0, 1),
         ANY,
         TEMPORAL,
-    ))),
-    planned(function(
+    ),
+    function("date.truncate", "date.truncate", (1, 3), STR, TEMPORAL),
+    function("datetime", "datetime", (0, 1), ANY, TEMPORAL),
+    function(
         "datetime.fromEpoch",
         "datetime.fromepoch",
         (2, 2),
         NUM,
         TEMPORAL,
-    )),
-    planned(function(
+    ),
+    function(
         "datetime.fromEpochMillis",
         "datetime.fromepochmillis",
         (1, 1),
         NUM,
         TEMPORAL,
+    ),
+    volatile(function(
+        "datetime.realtime",
+        "datetime.realtime",
+        (0, 1),
+        ANY,
+        TEMPORAL,
     )),
-    planned(volatile(function(
-        "datetime.realtime",
-        "datetime.realtime",
-        (0, 1),
-        ANY,
-        TEMPORAL,
-    ))),
-    planned(volatile(function(
+    function(
         "datetime.statement",
         "datetime.statement",
         (0, 1),
         ANY,
         TEMPORAL,
-    ))),
-    planned(volatile(function(
+    ),
+    function(
         "datetime.transaction",
         "datetime.transaction",
         (0, 1),
         ANY,
         TEMPORAL,
-    ))),
-    planned(function(
+    ),
+    function(
         "datetime.truncate",
         "datetime.truncate",
         (1, 3),
         STR,
         TEMPORAL,
-    )),
+    ),
     function("degrees", "degrees", (1, 1), NUM, FLOAT),
-    planned(function("distance", "distance", (2, 2), POINT, FLOAT)),
-    planned(function("duration", "duration", (1, 1), ANY, DURATION)),
-    planned(function(
+    function("distance", "distance", (2, 2), POINT, FLOAT),
+    function("duration", "duration", (1, 1), ANY, DURATION),
+    function(
         "duration.between",
         "duration.between",
         (2, 2),
         TEMPORAL,
         DURATION,
-    )),
-    planned(function(
+    ),
+    function(
         "duration.inDays",
         "duration.indays",
         (2, 2),
         TEMPORAL,
         DURATION,
-    )),
-    planned(function(
+    ),
+    function(
         "duration.inMonths",
         "duration.inmonths",
         (2, 2),
         TEMPORAL,
         DURATION,
-    )),
-    planned(function(
+    ),
+    function(
         "duration.inSeconds",
         "duration.inseconds",
         (2, 2),
         TEMPORAL,
         DURATION,
-    )),
+    ),
     function("e", "e", (0, 0), ANY, FLOAT),
     function("elementId", "elementid", (1, 1), ENTITY, STR),
     function("endNode", "endnode", (1, 1), REL, NODE),
@@ -261,109 +234,79 @@ pub const FUNCTIONS: &[Function] = &[
     function("last", "last", (1, 1), LIST, ANY),
     function("left", "left", (2, 2), STR, STR),
     function("length", "length", (1, 1), PATH, INT),
-    planned(volatile(function(
-        "localdatetime",
-        "localdatetime",
-        (0, 1),
-        ANY,
-        TEMPORAL,
-    ))),
-    planned(volatile(function(
+    function("localdatetime", "localdatetime", (0, 1), ANY, TEMPORAL),
+    volatile(function(
         "localdatetime.realtime",
         "localdatetime.realtime",
         (0, 1),
         ANY,
         TEMPORAL,
-    ))),
-    planned(volatile(function(
+    )),
+    function(
         "localdatetime.statement",
         "localdatetime.statement",
         (0, 1),
         ANY,
         TEMPORAL,
-    ))),
-    planned(volatile(function(
+    ),
+    function(
         "localdatetime.transaction",
         "localdatetime.transaction",
         (0, 1),
         ANY,
         TEMPORAL,
-    ))),
-    planned(function(
+    ),
+    function(
         "localdatetime.truncate",
         "localdatetime.truncate",
         (1, 3),
         STR,
         TEMPORAL,
+    ),
+    function("localtime", "localtime", (0, 1), ANY, TEMPORAL),
+    volatile(function(
+        "localtime.realtime",
+        "localtime.realtime",
+        (0, 1),
+        ANY,
+        TEMPORAL,
     )),
-    planned(volatile(function(
-        "localtime",
-        "localtime",
-        (0, 1),
-        ANY,
-        TEMPORAL,
-    ))),
-    planned(volatile(function(
-        "localtime.realtime",
-        "localtime.realtime",
-        (0, 1),
-        ANY,
-        TEMPORAL,
-    ))),
-    planned(volatile(function(
+    function(
         "localtime.statement",
         "localtime.statement",
         (0, 1),
         ANY,
         TEMPORAL,
-    ))),
-    planned(volatile(function(
+    ),
+    function(
         "localtime.transaction",
         "localtime.transaction",
         (0, 1),
         ANY,
         TEMPORAL,
-    ))),
-    planned(function(
+    ),
+    function(
         "localtime.truncate",
         "localtime.truncate",
         (1, 3),
         STR,
         TEMPORAL,
-    )),
+    ),
     function("log", "log", (1, 1), NUM, FLOAT),
     function("log10", "log10", (1, 1), NUM, FLOAT),
     function("lower", "lower", (1, 1), STR, STR),
     function("lTrim", "ltrim", (1, 1), STR, STR),
     elements(function("nodes", "nodes", (1, 1), PATH, LIST), NODE),
-    planned(function("normalize", "normalize", (1, 2), STR, STR)),
+    function("normalize", "normalize", (1, 2), STR, STR),
     function("nullIf", "nullif", (2, 2), ANY, ANY),
     function("pi", "pi", (0, 0), ANY, FLOAT),
-    planned(function("point", "point", (1, 1), MAP, POINT)),
-    planned(function(
-        "point.distance",
-        "point.distance",
-        (2, 2),
-        POINT,
-        FLOAT,
-    )),
-    planned(function(
-        "point.withinBBox",
-        "point.withinbbox",
-        (3, 3),
-        POINT,
-        BOOL,
-    )),
+    function("point", "point", (1, 1), MAP, POINT),
+    function("point.distance", "point.distance", (2, 2), POINT, FLOAT),
+    function("point.withinBBox", "point.withinbbox", (3, 3), POINT, BOOL),
     function("properties", "properties", (1, 1), ENTITY.or(MAP), MAP),
     function("radians", "radians", (1, 1), NUM, FLOAT),
     volatile(function("rand", "rand", (0, 0), ANY, FLOAT)),
-    planned(volatile(function(
-        "randomUUID",
-        "randomuuid",
-        (0, 0),
-        ANY,
-        STR,
-    ))),
+    volatile(function("randomUUID", "randomuuid", (0, 0), ANY, STR)),
     elements(function("range", "range", (2, 3), INT, LIST), INT),
     elements(
         function("relationships", "relationships", (1, 1), PATH, LIST),
@@ -383,35 +326,23 @@ pub const FUNCTIONS: &[Function] = &[
     function("substring", "substring", (2, 3), STR, STR),
     function("tail", "tail", (1, 1), LIST, LIST),
     function("tan", "tan", (1, 1), NUM, FLOAT),
-    planned(volatile(function("time", "time", (0, 1), ANY, TEMPORAL))),
-    planned(volatile(function(
+    function("time", "time", (0, 1), ANY, TEMPORAL),
+    volatile(function(
         "time.realtime",
         "time.realtime",
         (0, 1),
         ANY,
-        TEMPORAL,
-    ))),
-    planned(volatile(function(
-        "time.statement",
-        "time.statement",
-        (0, 1),
-        ANY,
-        TEMPORAL,
-    ))),
-    planned(volatile(function(
-        "time.transaction",
-        "time.transaction",
-        (0, 1),
-        ANY,
-        TEMPORAL,
-    ))),
-    planned(function(
-        "time.truncate",
-        "time.truncate",
-        (1, 3),
-        STR,
         TEMPORAL,
     )),
+    function("time.statement", "time.statement", (0, 1), ANY, TEMPORAL),
+    function(
+        "time.transaction",
+        "time.transaction",
+        (0, 1),
+        ANY,
+        TEMPORAL,
+    ),
+    function("time.truncate", "time.truncate", (1, 3), STR, TEMPORAL),
     volatile(function("timestamp", "timestamp", (0, 0), ANY, INT)),
     function("toBoolean", "toboolean", (1, 1), ANY, BOOL),
     elements(

@@ -18,6 +18,22 @@ pub enum ExecError {
         /// What was wrong, with the types.
         message: String,
     },
+    /// A function was given a value that it does not take.
+    #[error("{message}")]
+    Value {
+        /// What was wrong, with the function and the value.
+        message: String,
+    },
+    /// An error for which openCypher has a name of its own.
+    #[error("{message}")]
+    Named {
+        /// Type of the error, for example `TypeError`.
+        kind: &'static str,
+        /// Its detail, for example `MapElementAccessByNonString`.
+        detail: &'static str,
+        /// What was wrong, with the values.
+        message: String,
+    },
     /// A value of the right type that is not allowed here.
     #[error("{message}")]
     Argument {
@@ -81,7 +97,8 @@ impl ExecError {
     pub fn code(&self) -> &'static str {
         match self {
             Self::Storage(_) => "StorageError",
-            Self::Type { .. } => "TypeError",
+            Self::Type { .. } | Self::Value { .. } => "TypeError",
+            Self::Named { kind, .. } => kind,
             Self::Argument { .. } => "ArgumentError",
             Self::Arithmetic { .. } => "ArithmeticError",
             Self::MissingParameter { .. } => "ParameterMissing",
@@ -90,6 +107,14 @@ impl ExecError {
             Self::UnknownProcedure { .. } => "ProcedureNotFound",
             Self::Procedure { .. } => "ProcedureCallFailed",
             Self::Plan { .. } => "PlanError",
+        }
+    }
+}
+
+impl From<graven_temporal::Error> for ExecError {
+    fn from(error: graven_temporal::Error) -> Self {
+        Self::Argument {
+            message: error.to_string(),
         }
     }
 }

@@ -13,7 +13,7 @@ use crate::instantiate::instantiate;
 use crate::operator::BoxedOperator;
 use crate::procedures::{NoProcedures, Procedures};
 use crate::profile::{ProfileCells, ProfileTree};
-use crate::runtime::{Params, Runtime};
+use crate::runtime::{Clocks, Params, Runtime};
 use crate::tuning::Tuning;
 
 /// What a statement runs with besides its plan, snapshot and parameters.
@@ -27,6 +27,8 @@ pub struct ExecContext {
     pub procedures: Arc<dyn Procedures>,
     /// The store's UUID, part of every `elementId`.
     pub store_uuid: [u8; 16],
+    /// When the transaction of the statement began; none: with the statement.
+    pub transaction_began: Option<std::time::SystemTime>,
     /// Thresholds of searches; the default fits all but tests and experiments.
     pub tuning: Tuning,
 }
@@ -40,6 +42,7 @@ impl ExecContext {
             cancel: Arc::default(),
             procedures: Arc::new(NoProcedures),
             store_uuid: [0; 16],
+            transaction_began: None,
             tuning: Tuning::default(),
         }
     }
@@ -74,6 +77,7 @@ pub fn execute(
         procedures: context.procedures,
         store_uuid: context.store_uuid,
         tuning: context.tuning,
+        clock: Clocks::start(context.transaction_began),
     };
     let cells = (plan.mode == PlanMode::Profile).then(|| ProfileCells::new(&plan.root));
     let (root, layout) = instantiate(&plan.root, &rt, cells.as_ref())?;

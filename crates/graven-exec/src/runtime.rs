@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use std::ops::Bound;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::SystemTime;
 
 use graven_cypher::plan::Inclusion;
 use graven_pagecache::Budget;
@@ -22,6 +23,52 @@ use crate::value::Value;
 /// Parameters of a statement by name.
 pub type Params = HashMap<String, Value>;
 
+/// A moment of the system's clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Moment {
+    /// Seconds since 1970 UTC.
+    pub(crate) seconds: i64,
+    /// Nanoseconds of the second.
+    pub(crate) nanoseconds: u32,
+}
+
+impl Moment {
+    /// The present one.
+    pub(crate) fn now() -> Self {
+        Self::of(SystemTime::now())
+    }
+
+    fn of(time: SystemTime) -> Self {
+        let since = time
+            .duration_since(SystemTime::UNIX_EPOCH)
+            .unwrap_or_default();
+        Self {
+            seconds: i64::try_from(since.as_secs()).unwrap_or(i64::MAX),
+            nanoseconds: since.subsec_nanos(),
+        }
+    }
+}
+
+/// What `date()` and its kin mean by now.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Clocks {
+    /// When the statement began.
+    pub(crate) statement: Moment,
+    /// When the transaction began.
+    pub(crate) transaction: Moment,
+}
+
+impl Clocks {
+    /// A statement that begins now, in a transaction that began then.
+    pub(crate) fn start(transaction: Option<SystemTime>) -> Self {
+        let statement = Moment::now();
+        Self {
+            statement,
+            transaction: transaction.map_or(statement, Moment::of),
+        }
+    }
+}
+
 /// See the file header.
 pub(crate) struct Runtime {
     pub(crate) snapshot: Snapshot,
@@ -31,6 +78,7 @@ pub(crate) struct Runtime {
     pub(crate) procedures: Arc<dyn Procedures>,
     pub(crate) store_uuid: [u8; 16],
     pub(crate) tuning: Tuning,
+    pub(crate) clock: Clocks,
 }
 
 impl Runtime {

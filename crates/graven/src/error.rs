@@ -197,8 +197,18 @@ impl From<graven_exec::ExecError> for Error {
         use graven_exec::ExecError as Exec;
         let code = match error {
             Exec::Storage(error) => return error.into(),
-            Exec::Type { .. } => "TypeError.InvalidValue",
-            Exec::Argument { .. } => "ArgumentError.InvalidValue",
+            Exec::Type { .. } => "TypeError.InvalidArgumentType",
+            Exec::Value { .. } => "TypeError.InvalidArgumentValue",
+            Exec::Named {
+                kind,
+                detail,
+                message,
+            } => {
+                let mut named = Error::new(kind, message);
+                named.0.code = Cow::Owned(format!("{kind}.{detail}"));
+                return named;
+            }
+            Exec::Argument { .. } => "ArgumentError.InvalidArgumentValue",
             Exec::Arithmetic { .. } => "ArithmeticError.InvalidValue",
             Exec::MissingParameter { .. } => "ParameterMissing.MissingParameter",
             Exec::Memory { .. } => {

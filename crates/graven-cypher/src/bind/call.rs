@@ -11,7 +11,7 @@ use super::{Binder, Result};
 use crate::ast::{self, ExprKind, Name};
 use crate::diagnostic::{Code, closest};
 use crate::functions::{self, Availability};
-use crate::plan::expression::{AggregateCall, AggregateFunction, Expr, UnaryOp};
+use crate::plan::expression::{AggregateCall, AggregateFunction, Expr, Literal, UnaryOp};
 use crate::plan::{VarId, VarKind};
 use crate::types::{Type, TypeSet};
 
@@ -62,13 +62,6 @@ impl Binder<'_> {
             );
             return Err(self.error(whole.span, Code::InvalidNumberOfArguments, message));
         }
-        if function.availability == Availability::Planned {
-            let message = format!(
-                "function `{}` is not available in this build",
-                function.display
-            );
-            return Err(self.error(name.span, Code::FeatureNotAvailable, message));
-        }
         if function.name == "exists" {
             return self.exists_function(&args[0]);
         }
@@ -78,6 +71,10 @@ impl Binder<'_> {
             element: function.element,
         };
         for (idx, arg) in args.iter().enumerate() {
+            if let Some(form) = normal_form(function, idx, arg) {
+                bound.push(form);
+                continue;
+            }
             let (expr, arg_ty) = self.expression(arg)?;
             if idx == 0 {
                 self.require(
@@ -231,6 +228,17 @@ pub(super) fn aggregate_function(name: &str, star: bool) -> Option<AggregateFunc
         .iter()
         .find(|(known, _)| known.eq_ignore_ascii_case(name))
         .map(|(_, function)| *function)
+}
+
+/// The bare word behind the text of `normalize(text, NFD)`.
+fn normal_form(function: &functions::Function, idx: usize, arg: &ast::Expr) -> Option<Expr> {
+    let ExprKind::Variable(name) = &arg.kind else {
+        return None;
+    };
+    let word = name.text.to_uppercase();
+    let is_form = matches!(word.as_str(), "NFC" | "NFD" | "NFKC" | "NFKD");
+    (function.name == "normalize" && idx == 1 && is_form)
+        .then(|| Expr::Literal(Literal::String(word.into())))
 }
 
 fn arity(function: &functions::Function) -> String {

@@ -7,11 +7,13 @@ pub(super) mod convert;
 pub(super) mod graph;
 pub(super) mod list;
 pub(super) mod number;
+pub(super) mod spatial;
+pub(super) mod temporal;
 pub(super) mod text;
 
-/// The error of a function that got a value of the wrong type.
+/// The error of a function that got a value it does not take.
 fn wrong(function: &str, wanted: &str, got: &Value) -> ExecError {
-    ExecError::Type {
+    ExecError::Value {
         message: format!(
             "{function}() needs {wanted}, got {}: {got}",
             got.type_name()

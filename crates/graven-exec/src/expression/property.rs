@@ -7,7 +7,8 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use graven_storage::{KeyId, LabelId, TypeId};
+use graven_storage::{KeyId, LabelId, PropertyValue, TypeId};
+use graven_temporal::component::{Component, component};
 
 use super::evaluate::values;
 use crate::column::{Column, NULL_ID};
@@ -45,11 +46,26 @@ fn of_value(value: &Value, key: &str, key_id: Option<KeyId>, rt: &Runtime) -> Re
         Value::Map(map) => Ok(map.get(key).cloned().unwrap_or_default()),
         Value::Node(id) => Ok(rt.node_properties(&[id.0], key_id)?.value(0)),
         Value::Relationship(id) => Ok(rt.relationship_properties(&[id.0], key_id)?.value(0)),
+        Value::Stored(stored) => of_stored(stored, key),
         other => Err(ExecError::Type {
             message: format!(
                 "{} has no property {key}: expected a Node, Relationship or Map",
                 other.type_name()
             ),
+        }),
+    }
+}
+
+/// A part of a date, time, duration or point.
+fn of_stored(stored: &PropertyValue, key: &str) -> Result<Value> {
+    if let PropertyValue::Point(point) = stored {
+        return Ok(super::functions::spatial::component(point, key).unwrap_or_default());
+    }
+    match component(stored, key) {
+        Some(Component::Integer(i)) => Ok(Value::Integer(i)),
+        Some(Component::Text(text)) => Ok(Value::text(&text)),
+        None => Err(ExecError::Argument {
+            message: format!("{} has no part {key}", stored.type_name()),
         }),
     }
 }
@@ -61,9 +77,19 @@ pub(super) fn index(base: &Value, index: &Value, rt: &Runtime) -> Result<Value> 
         (Value::List(items), Value::Integer(i)) => {
             Ok(position(*i, items.len()).map_or(Value::Null, |at| items[at].clone()))
         }
-        (Value::Map(_) | Value::Node(_) | Value::Relationship(_), Value::String(key)) => {
-            of_value(base, key, rt.key_id(key), rt)
-        }
+        (
+            Value::Map(_) | Value::Node(_) | Value::Relationship(_) | Value::Stored(_),
+            Value::String(key),
+        ) => of_value(base, key, rt.key_id(key), rt),
+        (Value::Map(_) | Value::Node(_) | Value::Relationship(_), other) => Err(ExecError::Named {
+            kind: "TypeError",
+            detail: "MapElementAccessByNonString",
+            message: format!(
+                "a {} is accessed by a String, got {}: {other}",
+                base.type_name(),
+                other.type_name()
+            ),
+        }),
         _ => Err(ExecError::Type {
             message: format!(
                 "cannot take element {index} ({}) of {}",

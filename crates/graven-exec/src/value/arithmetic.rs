@@ -2,6 +2,10 @@
 
 use std::sync::Arc;
 
+use graven_storage::PropertyValue;
+use graven_storage::value::Duration;
+use graven_temporal::duration::{self, Decimal};
+
 use super::Value;
 use crate::error::{ExecError, Result};
 
@@ -63,6 +67,10 @@ pub fn add(a: &Value, b: &Value) -> Result<Value> {
         | (Value::Integer(_) | Value::Float(_) | Value::Boolean(_), Value::String(_)) => {
             Ok(Value::String(Arc::from(format!("{a}{b}"))))
         }
+        (Value::String(_), Value::Stored(_)) | (Value::Stored(_), Value::String(_)) => {
+            Ok(Value::String(Arc::from(format!("{a}{b}"))))
+        }
+        (Value::Stored(x), Value::Stored(y)) => temporal(x, y, 1, || mismatch("add", a, b)),
         _ => floats(a, b, "add", |x, y| x + y),
     }
 }
@@ -77,6 +85,7 @@ pub fn subtract(a: &Value, b: &Value) -> Result<Value> {
             .checked_sub(*y)
             .map(Value::Integer)
             .ok_or_else(|| overflow("-", *x, *y)),
+        (Value::Stored(x), Value::Stored(y)) => temporal(x, y, -1, || mismatch("subtract", a, b)),
         _ => floats(a, b, "subtract", |x, y| x - y),
     }
 }
@@ -91,6 +100,10 @@ pub fn multiply(a: &Value, b: &Value) -> Result<Value> {
             .checked_mul(*y)
             .map(Value::Integer)
             .ok_or_else(|| overflow("*", *x, *y)),
+        (Value::Stored(d), n) | (n, Value::Stored(d)) if !n.is_null() => {
+            scaled(d, n, duration::multiply)?.ok_or_else(|| mismatch("multiply", a, b))
+        }
+        (Value::Null, Value::Stored(_)) | (Value::Stored(_), Value::Null) => Ok(Value::Null),
         _ => floats(a, b, "multiply", |x, y| x * y),
     }
 }
@@ -108,6 +121,10 @@ pub fn divide(a: &Value, b: &Value) -> Result<Value> {
             .checked_div(*y)
             .map(Value::Integer)
             .ok_or_else(|| overflow("/", *x, *y)),
+        (Value::Stored(_), Value::Null) => Ok(Value::Null),
+        (Value::Stored(d), n) => {
+            scaled(d, n, duration::divide)?.ok_or_else(|| mismatch("divide", a, b))
+        }
         _ => floats(a, b, "divide", |x, y| x / y),
     }
 }
@@ -153,6 +170,45 @@ pub fn negate(a: &Value) -> Result<Value> {
             message: format!("cannot negate {}", a.type_name()),
         }),
     }
+}
+
+/// A date or time plus or minus a duration; the sum or difference of two durations.
+fn temporal(
+    a: &PropertyValue,
+    b: &PropertyValue,
+    sign: i64,
+    mismatch: impl FnOnce() -> ExecError,
+) -> Result<Value> {
+    use PropertyValue::Duration;
+    let result = match (a, b) {
+        (Duration(a), Duration(b)) => Duration(duration::add(a, b, i128::from(sign))?),
+        (Duration(length), value) if sign == 1 => {
+            graven_temporal::arithmetic::add(value, length, 1)?
+        }
+        (value, Duration(length)) => graven_temporal::arithmetic::add(value, length, sign)?,
+        _ => return Err(mismatch()),
+    };
+    Ok(Value::Stored(Arc::new(result)))
+}
+
+/// A duration multiplied or divided by a number; `None` for anything else.
+fn scaled(
+    value: &PropertyValue,
+    number: &Value,
+    operation: fn(&Duration, Decimal) -> graven_temporal::Result<Duration>,
+) -> Result<Option<Value>> {
+    let number = match number {
+        Value::Integer(i) => Some(Decimal::whole(*i)),
+        Value::Float(x) => Some(Decimal::of(*x).ok_or_else(|| ExecError::Arithmetic {
+            message: format!("a duration cannot be multiplied or divided by {x}"),
+        })?),
+        _ => None,
+    };
+    let (PropertyValue::Duration(duration), Some(number)) = (value, number) else {
+        return Ok(None);
+    };
+    let result = PropertyValue::Duration(operation(duration, number)?);
+    Ok(Some(Value::Stored(Arc::new(result))))
 }
 
 fn floats(

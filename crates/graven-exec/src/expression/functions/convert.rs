@@ -19,7 +19,7 @@ macro_rules! conversion {
                 name: $lenient,
                 arity: (1, 1),
                 body: |_: &Runtime, args: &[Value]| match $f(&args[0]) {
-                    Err(ExecError::Type { .. }) => Ok(Value::Null),
+                    Err(ExecError::Value { .. }) => Ok(Value::Null),
                     other => other,
                 },
             },

@@ -1,7 +1,7 @@
 //! Functions of numbers.
 
 use std::cell::Cell;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::hash::{BuildHasher, Hasher, RandomState};
 
 use super::wrong;
 use crate::error::{ExecError, Result};
@@ -65,6 +65,11 @@ pub(in crate::expression) const FUNCTIONS: &[Function] = &[
         name: "rand",
         arity: (0, 0),
         body: |_, _| Ok(Value::Float(random())),
+    },
+    Function {
+        name: "randomuuid",
+        arity: (0, 0),
+        body: |_, _| Ok(Value::text(&random_uuid())),
     },
     Function {
         name: "timestamp",
@@ -157,26 +162,42 @@ fn atan2(_: &Runtime, args: &[Value]) -> Result<Value> {
     }
 }
 
-/// Milliseconds since 1970-01-01 UTC.
-fn timestamp(_: &Runtime, _: &[Value]) -> Result<Value> {
-    let since = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .unwrap_or_default();
+/// Milliseconds since 1970-01-01 UTC at which the statement began.
+fn timestamp(rt: &Runtime, _: &[Value]) -> Result<Value> {
+    let now = rt.clock.statement;
+    let millis = now.seconds.saturating_mul(1000);
     Ok(Value::Integer(
-        i64::try_from(since.as_millis()).unwrap_or(i64::MAX),
+        millis.saturating_add(i64::from(now.nanoseconds / 1_000_000)),
     ))
 }
 
-/// A number in `0..1` from a generator of this thread (xorshift*, seeded by the clock).
+/// 64 bits that nobody can foretell: a hash under a key of this thread that the system drew.
+fn unpredictable() -> u64 {
+    RandomState::new().build_hasher().finish()
+}
+
+/// A random UUID (version 4).
+fn random_uuid() -> String {
+    let (high, low) = (unpredictable(), unpredictable());
+    let high = high & !0xf000 | 0x4000;
+    let low = low & !(0b11 << 62) | 0b10 << 62;
+    format!(
+        "{:08x}-{:04x}-{:04x}-{:04x}-{:012x}",
+        high >> 32,
+        high >> 16 & 0xffff,
+        high & 0xffff,
+        low >> 48,
+        low & 0xffff_ffff_ffff
+    )
+}
+
+/// A number in `0..1` from a generator of this thread (xorshift*).
 fn random() -> f64 {
     thread_local!(static STATE: Cell<u64> = const { Cell::new(0) });
     STATE.with(|state| {
         let mut x = state.get();
         if x == 0 {
-            let now = SystemTime::now()
-                .duration_since(UNIX_EPOCH)
-                .unwrap_or_default();
-            x = now.as_secs().rotate_left(32) ^ u64::from(now.subsec_nanos()) | 1;
+            x = unpredictable() | 1;
         }
         x ^= x >> 12;
         x ^= x << 25;

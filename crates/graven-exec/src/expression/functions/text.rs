@@ -56,6 +56,11 @@ pub(in crate::expression) const FUNCTIONS: &[Function] = &[
         body: right,
     },
     Function {
+        name: "normalize",
+        arity: (1, 2),
+        body: normalize,
+    },
+    Function {
         name: "char_length",
         arity: (1, 1),
         body: char_length,
@@ -159,6 +164,28 @@ fn right(_: &Runtime, args: &[Value]) -> Result<Value> {
     let len = characters("right", &args[1])?;
     let skip = s.chars().count().saturating_sub(len);
     Ok(Value::text(&s.chars().skip(skip).collect::<String>()))
+}
+
+/// The text in a Unicode normal form, `NFC` if none is named.
+fn normalize(_: &Runtime, args: &[Value]) -> Result<Value> {
+    use unicode_normalization::UnicodeNormalization;
+    if has_null(args) {
+        return Ok(Value::Null);
+    }
+    let s = text("normalize", &args[0])?;
+    let form = args.get(1).map_or(Ok("NFC"), |f| text("normalize", f))?;
+    let normal: String = match form {
+        "NFC" => s.nfc().collect(),
+        "NFD" => s.nfd().collect(),
+        "NFKC" => s.nfkc().collect(),
+        "NFKD" => s.nfkd().collect(),
+        other => {
+            return Err(ExecError::Argument {
+                message: format!("`{other}` is no normal form; use NFC, NFD, NFKC or NFKD"),
+            });
+        }
+    };
+    Ok(Value::text(&normal))
 }
 
 fn char_length(_: &Runtime, args: &[Value]) -> Result<Value> {

@@ -1,0 +1,254 @@
+//! Points: made of maps, distances, boxes.
+//!
+//! # Source
+//! Distances on the globe: haversine formula on a sphere of 6,378,140 metres, as Neo4j computes them; with a height, the
+//! arc at the mean height and the difference of heights are the legs of a right triangle.
+
+use std::sync::Arc;
+
+use graven_storage::PropertyValue;
+use graven_storage::value::Point;
+
+use super::wrong;
+use crate::error::{ExecError, Result};
+use crate::expression::function::Function;
+use crate::runtime::Runtime;
+use crate::value::arithmetic::as_float;
+use crate::value::{Map, Value};
+
+pub(in crate::expression) const FUNCTIONS: &[Function] = &[
+    Function {
+        name: "point",
+        arity: (1, 1),
+        body: point,
+    },
+    Function {
+        name: "point.distance",
+        arity: (2, 2),
+        body: distance,
+    },
+    Function {
+        name: "distance",
+        arity: (2, 2),
+        body: distance,
+    },
+    Function {
+        name: "point.withinbbox",
+        arity: (3, 3),
+        body: within_box,
+    },
+];
+
+const CARTESIAN: u32 = 7203;
+const CARTESIAN_3D: u32 = 9157;
+const WGS_84: u32 = 4326;
+const WGS_84_3D: u32 = 4979;
+const SYSTEMS: [(u32, &str); 4] = [
+    (CARTESIAN, "cartesian"),
+    (CARTESIAN_3D, "cartesian-3d"),
+    (WGS_84, "wgs-84"),
+    (WGS_84_3D, "wgs-84-3d"),
+];
+
+/// Name of a coordinate system.
+pub(in crate::expression) fn system_name(srid: u32) -> &'static str {
+    SYSTEMS
+        .iter()
+        .find(|(number, _)| *number == srid)
+        .map_or("unknown", |(_, name)| name)
+}
+
+fn is_globe(srid: u32) -> bool {
+    matches!(srid, WGS_84 | WGS_84_3D)
+}
+
+/// `p.x`, `p.latitude`, `p.crs`, ...
+pub(in crate::expression) fn component(point: &Point, name: &str) -> Option<Value> {
+    let globe = is_globe(point.srid);
+    Some(match name {
+        "x" => Value::Float(point.x),
+        "y" => Value::Float(point.y),
+        "z" => Value::Float(point.z?),
+        "longitude" if globe => Value::Float(point.x),
+        "latitude" if globe => Value::Float(point.y),
+        "height" if globe => Value::Float(point.z?),
+        "srid" => Value::Integer(i64::from(point.srid)),
+        "crs" => Value::text(system_name(point.srid)),
+        _ => return None,
+    })
+}
+
+fn refused(message: String) -> ExecError {
+    ExecError::Argument { message }
+}
+
+fn point(_: &Runtime, args: &[Value]) -> Result<Value> {
+    match &args[0] {
+        Value::Null => Ok(Value::Null),
+        Value::Map(map) => of_map(map),
+        other => Err(wrong("point", "a Map", other)),
+    }
+}
+
+fn of_map(map: &Map) -> Result<Value> {
+    let coordinate = |names: [&str; 2]| -> Result<Option<(f64, bool)>> {
+        for (index, name) in names.iter().enumerate() {
+            match map.get(name) {
+                None | Some(Value::Null) => {}
+                Some(value) => {
+                    let number = as_float(value).ok_or_else(|| wrong("point", "numbers", value))?;
+                    return Ok(Some((number, index == 1)));
+                }
+            }
+        }
+        Ok(None)
+    };
+    for (key, value) in map.entries() {
+        let known = [
+            "x",
+            "y",
+            "z",
+            "longitude",
+            "latitude",
+            "height",
+            "crs",
+            "srid",
+        ];
+        if !known.contains(&&**key) {
+            return Err(refused(format!("a point has no field {key}")));
+        }
+        if value.is_null() {
+            return Ok(Value::Null);
+        }
+    }
+    let x = coordinate(["x", "longitude"])?;
+    let y = coordinate(["y", "latitude"])?;
+    let z = coordinate(["z", "height"])?;
+    let (Some((x, x_globe)), Some((y, y_globe))) = (x, y) else {
+        return Err(refused(
+            "a point needs x and y, or longitude and latitude".to_owned(),
+        ));
+    };
+    let named = system(map)?;
+    let srid = match (named, x_globe || y_globe, z.is_some()) {
+        (Some(srid), _, _) => srid,
+        (None, false, false) => CARTESIAN,
+        (None, false, true) => CARTESIAN_3D,
+        (None, true, false) => WGS_84,
+        (None, true, true) => WGS_84_3D,
+    };
+    let is_solid = matches!(srid, CARTESIAN_3D | WGS_84_3D);
+    if is_solid != z.is_some() {
+        let wanted = if is_solid { "three" } else { "two" };
+        return Err(refused(format!(
+            "the coordinate system {} needs {wanted} coordinates",
+            system_name(srid)
+        )));
+    }
+    if !is_globe(srid) && (x_globe || y_globe) {
+        return Err(refused(format!(
+            "longitude and latitude are no coordinates of {}",
+            system_name(srid)
+        )));
+    }
+    let z = z.map(|(z, _)| z);
+    if [x, y, z.unwrap_or(0.0)].iter().any(|c| !c.is_finite()) {
+        return Err(refused("a coordinate must be a finite number".to_owned()));
+    }
+    let mut longitude = x;
+    if is_globe(srid) {
+        if !(-90.0..=90.0).contains(&y) {
+            return Err(refused(format!("latitude {y} is not between -90 and 90")));
+        }
+        // Longitudes go around the globe.
+        if !(-180.0..=180.0).contains(&x) {
+            longitude = (x + 180.0).rem_euclid(360.0) - 180.0;
+        }
+    }
+    Ok(Value::Stored(Arc::new(PropertyValue::Point(Point {
+        srid,
+        x: longitude,
+        y,
+        z,
+    }))))
+}
+
+/// The system under `crs` or `srid`.
+fn system(map: &Map) -> Result<Option<u32>> {
+    let found = match (map.get("crs"), map.get("srid")) {
+        (None, None) => return Ok(None),
+        (Some(Value::String(name)), None) => {
+            let name = name.to_lowercase();
+            SYSTEMS.iter().find(|(_, known)| *known == name)
+        }
+        (None, Some(Value::Integer(srid))) => {
+            SYSTEMS.iter().find(|(known, _)| i64::from(*known) == *srid)
+        }
+        _ => None,
+    };
+    match found {
+        Some((srid, _)) => Ok(Some(*srid)),
+        None => {
+            let names: Vec<String> = SYSTEMS.iter().map(|(n, s)| format!("{s} ({n})")).collect();
+            Err(refused(format!(
+                "unknown coordinate system; there are {}",
+                names.join(", ")
+            )))
+        }
+    }
+}
+
+fn as_point<'a>(function: &str, value: &'a Value) -> Result<Option<&'a Point>> {
+    match value {
+        Value::Null => Ok(None),
+        Value::Stored(stored) => match &**stored {
+            PropertyValue::Point(point) => Ok(Some(point)),
+            _ => Err(wrong(function, "points", value)),
+        },
+        other => Err(wrong(function, "points", other)),
+    }
+}
+
+/// Metres on the globe, units of the axes elsewhere; null between different systems.
+fn distance(_: &Runtime, args: &[Value]) -> Result<Value> {
+    let a = as_point("point.distance", &args[0])?;
+    let b = as_point("point.distance", &args[1])?;
+    let (Some(a), Some(b)) = (a, b) else {
+        return Ok(Value::Null);
+    };
+    if a.srid != b.srid {
+        return Ok(Value::Null);
+    }
+    let height = b.z.unwrap_or(0.0) - a.z.unwrap_or(0.0);
+    if !is_globe(a.srid) {
+        return Ok(Value::Float((b.x - a.x).hypot(b.y - a.y).hypot(height)));
+    }
+    const RADIUS: f64 = 6_378_140.0;
+    let [x1, y1, x2, y2] = [a.x, a.y, b.x, b.y].map(f64::to_radians);
+    let haversine =
+        ((y2 - y1) / 2.0).sin().powi(2) + y1.cos() * y2.cos() * ((x2 - x1) / 2.0).sin().powi(2);
+    let mean = (a.z.unwrap_or(0.0) + b.z.unwrap_or(0.0)) / 2.0;
+    let arc = (RADIUS + mean) * 2.0 * haversine.sqrt().min(1.0).asin();
+    Ok(Value::Float(arc.hypot(height)))
+}
+
+/// Whether a point lies in the box of two corners, borders included. On the globe a box may cross the date line.
+fn within_box(_: &Runtime, args: &[Value]) -> Result<Value> {
+    let [point, low, high] =
+        [&args[0], &args[1], &args[2]].map(|a| as_point("point.withinBBox", a));
+    let (Some(point), Some(low), Some(high)) = (point?, low?, high?) else {
+        return Ok(Value::Null);
+    };
+    if point.srid != low.srid || point.srid != high.srid {
+        return Ok(Value::Null);
+    }
+    let between = |low: f64, at: f64, high: f64| (low..=high).contains(&at);
+    let is_x = if is_globe(point.srid) && low.x > high.x {
+        point.x >= low.x || point.x <= high.x
+    } else {
+        between(low.x, point.x, high.x)
+    };
+    let [low_z, z, high_z] = [low.z, point.z, high.z].map(|z| z.unwrap_or(0.0));
+    let inside = is_x && between(low.y, point.y, high.y) && between(low_z, z, high_z);
+    Ok(inside.into())
+}

@@ -1,0 +1,412 @@
+//! ISO 8601 text of dates and times, read in every form of the standard, written in one.
+//!
+//! # How it works
+//! A date is calendar (`2015-07-21`), week (`2015-W30-2`), quarter (`2015-Q2-60`) or ordinal (`2015-202`), with
+//! dashes or without, cut short from the right; a year beyond four digits has a sign. A time is `21:40:32.142` or
+//! `214032.142`, cut short likewise; behind it an offset (`Z`, `+0100`, `-01:30`, `+18`) and a zone in brackets.
+
+use graven_storage::PropertyValue;
+
+use crate::calendar::{civil, date, ordinal_date, quarter_date, week_date};
+use crate::parts::{Kind, Parts};
+use crate::zone::{offset_text, parse_offset};
+use crate::{Error, Result, SECOND, Zone, duration};
+
+/// Reads a value of that type. A `time` or `datetime` without a zone is in `zone`.
+///
+/// # Errors
+/// Text in no form of the type; a day, time or zone that does not exist.
+pub fn parse(kind: Kind, text: &str, zone: &Zone) -> Result<PropertyValue> {
+    let wrong = || Error::Text {
+        what: kind.name(),
+        text: text.to_owned(),
+    };
+    let trimmed = text.trim();
+    let (date_text, time_text) = match kind {
+        Kind::Date => (Some(trimmed), None),
+        Kind::LocalTime | Kind::Time => (None, Some(trimmed)),
+        Kind::LocalDateTime | Kind::DateTime => match trimmed.split_once(['T', 't']) {
+            Some((date, time)) => (Some(date), Some(time)),
+            None => (Some(trimmed), None),
+        },
+    };
+    let mut parts = Parts {
+        nanos: kind.has_time().then_some(0),
+        ..Parts::default()
+    };
+    if let Some(text) = date_text {
+        parts.date = Some(parse_date(text).ok_or_else(wrong)??);
+    }
+    if let Some(text) = time_text {
+        let (clock, offset, name) = split_zone(text).ok_or_else(wrong)?;
+        if !kind.has_zone() && (offset.is_some() || name.is_some()) {
+            return Err(wrong());
+        }
+        parts.nanos = Some(parse_clock(clock).ok_or_else(wrong)?);
+        parts.offset = offset;
+        parts.zone = match name {
+            Some(name) => Some(Zone::parse(name)?),
+            None => offset.map(Zone::Offset),
+        };
+        if let (Some(offset), Some(zone)) = (offset, &parts.zone)
+            && parts.date.is_some()
+            && !zone.allows(parts.local_seconds().0, offset)
+        {
+            return Err(Error::Field(format!(
+                "`{text}`: {zone} does not have the offset {} at that time",
+                offset_text(offset)
+            )));
+        }
+    }
+    if kind.has_zone() && parts.zone.is_none() {
+        parts.zone = Some(zone.clone());
+    }
+    parts.value(kind)
+}
+
+/// Clock, offset and zone name of a time.
+fn split_zone(text: &str) -> Option<(&str, Option<i32>, Option<&str>)> {
+    let (text, name) = match text.split_once('[') {
+        Some((text, name)) => (text, Some(name.strip_suffix(']')?)),
+        None => (text, None),
+    };
+    let Some(at) = text.find(['Z', 'z', '+', '-']) else {
+        return Some((text, None, name));
+    };
+    Some((&text[..at], Some(parse_offset(&text[at..])?), name))
+}
+
+/// `HH[:mm[:ss[.fraction]]]`, colons or not, in nanoseconds since midnight.
+fn parse_clock(text: &str) -> Option<i64> {
+    let (whole, fraction) = match text.split_once(['.', ',']) {
+        Some((whole, fraction)) => (whole, Some(fraction)),
+        None => (text, None),
+    };
+    let with_colons: Vec<&str> = whole.split(':').collect();
+    let pieces = if with_colons.len() > 1 {
+        with_colons
+    } else {
+        let pairs = whole.len().div_ceil(2);
+        (0..pairs)
+            .map(|i| whole.get(2 * i..2 * i + 2))
+            .collect::<Option<_>>()?
+    };
+    if pieces.is_empty() || pieces.len() > 3 || (fraction.is_some() && pieces.len() < 3) {
+        return None;
+    }
+    let mut numbers = [0; 3];
+    for (number, piece) in numbers.iter_mut().zip(&pieces) {
+        *number = digits(piece, 2)?;
+    }
+    let [hour, minute, second] = numbers;
+    let nanos = match fraction {
+        None => 0,
+        Some(f) if (1..=9).contains(&f.len()) => {
+            digits(f, f.len())? * 10_i64.pow(9 - f.len() as u32)
+        }
+        Some(_) => return None,
+    };
+    let is_valid = hour < 24 && minute < 60 && second < 60;
+    is_valid.then_some((hour * 3600 + minute * 60 + second) * SECOND + nanos)
+}
+
+/// Exactly `n` digits.
+fn digits(text: &str, n: usize) -> Option<i64> {
+    let is_number = text.len() == n && n > 0 && text.bytes().all(|b| b.is_ascii_digit());
+    is_number.then(|| text.parse().ok()).flatten()
+}
+
+/// A day; none for text in no form, an error for a day that does not exist.
+fn parse_date(text: &str) -> Option<Result<i64>> {
+    let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
+    let has_sign = unsigned.len() < text.len();
+    let run = unsigned.bytes().take_while(u8::is_ascii_digit).count();
+    if !has_sign {
+        // Without dashes the number of digits tells the form.
+        let part = |from: usize, n: usize| digits(text.get(from..from + n)?, n);
+        match run {
+            6 if text.len() == 6 => return Some(date(part(0, 4)?, part(4, 2)?, 1)),
+            7 if text.len() == 7 => return Some(ordinal_date(part(0, 4)?, part(4, 3)?)),
+            8 if text.len() == 8 => return Some(date(part(0, 4)?, part(4, 2)?, part(6, 2)?)),
+            4 => {}
+            _ => return None,
+        }
+    }
+    if !(1..=9).contains(&run) {
+        return None;
+    }
+    let year = digits(&unsigned[..run], run)?;
+    let year = if text.starts_with('-') { -year } else { year };
+    parse_after_year(year, &unsigned[run..])
+}
+
+/// What follows a year: nothing, month and day, day of the year, week and day, quarter and day.
+fn parse_after_year(year: i64, rest: &str) -> Option<Result<i64>> {
+    let (dashed, rest) = match rest.strip_prefix('-') {
+        Some(rest) => (true, rest),
+        None => (false, rest),
+    };
+    if let Some(rest) = rest.strip_prefix(['W', 'w']) {
+        let day = rest.get(2..)?;
+        let day = strip_dash(day, dashed)?;
+        let day = if day.is_empty() { 1 } else { digits(day, 1)? };
+        return Some(week_date(year, digits(rest.get(..2)?, 2)?, day));
+    }
+    if let Some(rest) = rest.strip_prefix(['Q', 'q']) {
+        let day = strip_dash(rest.get(1..)?, dashed)?;
+        let day = if day.is_empty() { 1 } else { digits(day, 2)? };
+        return Some(quarter_date(year, digits(rest.get(..1)?, 1)?, day));
+    }
+    match (dashed, rest.len()) {
+        (false, 0) => Some(date(year, 1, 1)),
+        (true, 2) => Some(date(year, digits(rest, 2)?, 1)),
+        (true, 3) => Some(ordinal_date(year, digits(rest, 3)?)),
+        (true, 5) => {
+            let (month, day) = rest.split_once('-')?;
+            Some(date(year, digits(month, 2)?, digits(day, 2)?))
+        }
+        _ => None,
+    }
+}
+
+/// The text behind a dash, where the form has dashes; nothing needs none.
+fn strip_dash(text: &str, dashed: bool) -> Option<&str> {
+    if dashed && !text.is_empty() {
+        text.strip_prefix('-')
+    } else {
+        Some(text)
+    }
+}
+
+/// The ISO text of a temporal value or duration; none for values of other types.
+#[must_use]
+pub fn write(value: &PropertyValue) -> Option<String> {
+    Some(match value {
+        PropertyValue::Date(days) => date_text(*days),
+        PropertyValue::LocalTime(nanos) => time_text(*nanos),
+        PropertyValue::Time(t) => time_text(t.nanosecond_of_day) + &offset_text(t.offset_seconds),
+        PropertyValue::LocalDateTime(t) => date_time_text(t.seconds, t.nanoseconds),
+        PropertyValue::DateTime(t) => {
+            let local = t.seconds + i64::from(t.offset_seconds);
+            let zone = t.zone.as_ref().map_or(String::new(), |z| format!("[{z}]"));
+            date_time_text(local, t.nanoseconds) + &offset_text(t.offset_seconds) + &zone
+        }
+        PropertyValue::Duration(d) => duration::text(d),
+        _ => return None,
+    })
+}
+
+fn date_text(days: i64) -> String {
+    let (year, month, day) = civil(days);
+    let sign = match year {
+        10_000.. => "+",
+        0.. => "",
+        _ => "-",
+    };
+    format!("{sign}{:04}-{month:02}-{day:02}", year.abs())
+}
+
+fn time_text(nanos: i64) -> String {
+    let (seconds, fraction) = (nanos.div_euclid(SECOND), nanos.rem_euclid(SECOND));
+    let (hour, minute, second) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
+    let mut text = format!("{hour:02}:{minute:02}");
+    if second != 0 || fraction != 0 {
+        text += &format!(":{second:02}");
+    }
+    if fraction != 0 {
+        text += format!(".{fraction:09}").trim_end_matches('0');
+    }
+    text
+}
+
+fn date_time_text(seconds: i64, nanoseconds: u32) -> String {
+    let (days, second) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));
+    let nanos = second * SECOND + i64::from(nanoseconds);
+    format!("{}T{}", date_text(days), time_text(nanos))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(kind: Kind, cases: &[(&str, &str)]) {
+        for (form, expected) in cases {
+            let read = parse(kind, form, &Zone::UTC).unwrap_or_else(|e| panic!("{form}: {e}"));
+            let text = write(&read).expect("temporal");
+            assert_eq!(&text, expected, "{form}");
+            assert_eq!(parse(kind, &text, &Zone::UTC), Ok(read), "{form} again");
+        }
+    }
+
+    #[test]
+    fn dates_in_every_form() {
+        check(
+            Kind::Date,
+            &[
+                ("2015-07-21", "2015-07-21"),
+                ("20150721", "2015-07-21"),
+                ("2015-07", "2015-07-01"),
+                ("201507", "2015-07-01"),
+                ("2015-W30-2", "2015-07-21"),
+                ("2015W302", "2015-07-21"),
+                ("2015-W30", "2015-07-20"),
+                ("2015W30", "2015-07-20"),
+                ("2015-202", "2015-07-21"),
+                ("2015202", "2015-07-21"),
+                ("2015-Q2-60", "2015-05-30"),
+                ("2015Q260", "2015-05-30"),
+                ("2015-Q2", "2015-04-01"),
+                ("2015", "2015-01-01"),
+                ("-0001-12-31", "-0001-12-31"),
+                ("+123456-01-02", "+123456-01-02"),
+                ("-999999999-01-01", "-999999999-01-01"),
+                ("0000-02-29", "0000-02-29"),
+            ],
+        );
+    }
+
+    #[test]
+    fn times_in_every_form() {
+        check(
+            Kind::LocalTime,
+            &[
+                ("21:40:32.142", "21:40:32.142"),
+                ("214032.142", "21:40:32.142"),
+                ("214032,5", "21:40:32.5"),
+                ("214032", "21:40:32"),
+                ("21:40", "21:40"),
+                ("2140", "21:40"),
+                ("21", "21:00"),
+            ],
+        );
+        check(
+            Kind::Time,
+            &[
+                ("21:40:32.142+0100", "21:40:32.142+01:00"),
+                ("214032.142Z", "21:40:32.142Z"),
+                ("21:40:32+01:00", "21:40:32+01:00"),
+                ("214032-0100", "21:40:32-01:00"),
+                ("21:40-01:30", "21:40-01:30"),
+                ("2140-00:00", "21:40Z"),
+                ("2140-02", "21:40-02:00"),
+                ("22+18:00", "22:00+18:00"),
+                ("22", "22:00Z"),
+            ],
+        );
+    }
+
+    #[test]
+    fn moments_in_every_form() {
+        check(
+            Kind::LocalDateTime,
+            &[
+                ("2015-07-21T21:40:32.142", "2015-07-21T21:40:32.142"),
+                ("2015-W30-2T214032.142", "2015-07-21T21:40:32.142"),
+                ("2015T214032", "2015-01-01T21:40:32"),
+                ("20150721T21:40", "2015-07-21T21:40"),
+                ("2015202T21", "2015-07-21T21:00"),
+                ("2015-07-21", "2015-07-21T00:00"),
+            ],
+        );
+        check(
+            Kind::DateTime,
+            &[
+                (
+                    "2015-07-21T21:40:32.142+0100",
+                    "2015-07-21T21:40:32.142+01:00",
+                ),
+                ("2015-W30T2140-00:00", "2015-07-20T21:40Z"),
+                ("2015202T21+18:00", "2015-07-21T21:00+18:00"),
+                (
+                    "2015-07-21T21:40:32.142+02:00[Europe/Stockholm]",
+                    "2015-07-21T21:40:32.142+02:00[Europe/Stockholm]",
+                ),
+                (
+                    "2015-07-21T21:40:32.142+0845[Australia/Eucla]",
+                    "2015-07-21T21:40:32.142+08:45[Australia/Eucla]",
+                ),
+                (
+                    "2015-07-21T21:40:32.142-04[America/New_York]",
+                    "2015-07-21T21:40:32.142-04:00[America/New_York]",
+                ),
+                (
+                    "2015-07-21T21:40:32.142[Europe/London]",
+                    "2015-07-21T21:40:32.142+01:00[Europe/London]",
+                ),
+                (
+                    "2024-10-27T02:30[Europe/Berlin]",
+                    "2024-10-27T02:30+02:00[Europe/Berlin]",
+                ),
+                (
+                    "2024-10-27T02:30+01:00[Europe/Berlin]",
+                    "2024-10-27T02:30+01:00[Europe/Berlin]",
+                ),
+                (
+                    "2024-03-31T02:30[Europe/Berlin]",
+                    "2024-03-31T03:30+02:00[Europe/Berlin]",
+                ),
+            ],
+        );
+    }
+
+    #[test]
+    fn other_text_is_refused() {
+        for (kind, texts) in [
+            (
+                Kind::Date,
+                &[
+                    "",
+                    "15",
+                    "2015-7-1",
+                    "2015-13-01",
+                    "2015-02-29",
+                    "2015-W54",
+                    "2015-W30-8",
+                    "2015W3",
+                    "20150721T10",
+                    "12345-01-01",
+                    "2015-366",
+                    "today",
+                    "2015-07-21Z",
+                    "-",
+                    "2015-",
+                    "+1234567890-01-01",
+                    "\u{665}015",
+                ][..],
+            ),
+            (
+                Kind::LocalTime,
+                &[
+                    "",
+                    "24:00",
+                    "21:60",
+                    "21:40:60",
+                    "21:40:32.",
+                    "21:4",
+                    "2",
+                    "21:40.5",
+                    "21:40Z",
+                    "1:2:3:4",
+                ],
+            ),
+            (
+                Kind::Time,
+                &["21:40+19:00", "21:40+", "Z", "21:40[Europe/Nowhere]"],
+            ),
+            (
+                Kind::DateTime,
+                &[
+                    "T21:40",
+                    "2015T",
+                    "2015-07-21T21:40+05:00[Europe/Stockholm]",
+                    "2015-07-21T21:40[",
+                    "2024-03-31T02:30+01:00[Europe/Berlin]",
+                ],
+            ),
+        ] {
+            for text in texts {
+                assert!(parse(kind, text, &Zone::UTC).is_err(), "{kind:?} {text}");
+            }
+        }
+    }
+}
