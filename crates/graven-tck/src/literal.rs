@@ -123,7 +123,8 @@ impl Literal {
                 let _ = write!(out, "{i}");
             }
             Literal::Float(x) => {
-                let _ = write!(out, "{x:?}");
+                // Both zeros are one value.
+                let _ = write!(out, "{:?}", x + 0.0);
             }
             Literal::String(s) => {
                 let _ = write!(out, "{s:?}");
