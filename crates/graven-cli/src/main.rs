@@ -33,6 +33,7 @@ enum Command {
     Bench(command::bench::Bench),
     Lab(command::lab::Lab),
     Demo(command::demo::Demo),
+    Doctor(command::doctor::Doctor),
     WriteTest(command::write_test::WriteTestCommand),
 }
 
@@ -47,6 +48,7 @@ fn main() -> ExitCode {
         Command::Bench(command) => command.run(),
         Command::Lab(command) => command.run(),
         Command::Demo(command) => command.run(),
+        Command::Doctor(command) => command.run(),
         Command::WriteTest(command) => command.run(),
     };
     match outcome {

@@ -2,6 +2,7 @@
 
 pub mod bench_cache;
 pub mod demo;
+pub mod doctor;
 pub mod error;
 pub mod figure;
 pub mod machine;
