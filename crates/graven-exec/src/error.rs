@@ -40,6 +40,27 @@ pub enum ExecError {
         /// What was wrong, with the value.
         message: String,
     },
+    /// A value that no property can hold.
+    #[error("{message}")]
+    PropertyType {
+        /// What was to be stored, and where.
+        message: String,
+    },
+    /// A deleted node or relationship was read or changed.
+    #[error("{entity} was deleted by this statement: it cannot be read or changed any more")]
+    DeletedEntity {
+        /// Which.
+        entity: String,
+    },
+    /// `MERGE` on a null property.
+    #[error("MERGE cannot look for the null property {key}: null equals nothing; filter the row out before")]
+    MergeNull {
+        /// The property.
+        key: String,
+    },
+    /// A writing statement was started without a transaction.
+    #[error("the statement writes and needs a transaction")]
+    NoTransaction,
     /// Overflow or division by zero.
     #[error("{message}")]
     Arithmetic {
@@ -100,6 +121,10 @@ impl ExecError {
             Self::Type { .. } | Self::Value { .. } => "TypeError",
             Self::Named { kind, .. } => kind,
             Self::Argument { .. } => "ArgumentError",
+            Self::PropertyType { .. } => "PropertyTypeError",
+            Self::DeletedEntity { .. } => "EntityNotFound",
+            Self::MergeNull { .. } => "SemanticError",
+            Self::NoTransaction => "NoTransaction",
             Self::Arithmetic { .. } => "ArithmeticError",
             Self::MissingParameter { .. } => "ParameterMissing",
             Self::Memory { .. } => "OutOfMemory",

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 
 use graven_cypher::plan::{Plan, PlanMode};
 use graven_pagecache::Budget;
-use graven_storage::Snapshot;
+use graven_storage::{Snapshot, Transaction};
 
 use crate::batch::Batch;
 use crate::error::{ExecError, Result};
@@ -15,6 +15,7 @@ use crate::procedures::{NoProcedures, Procedures};
 use crate::profile::{ProfileCells, ProfileTree};
 use crate::runtime::{Clocks, Params, Runtime};
 use crate::tuning::Tuning;
+use crate::writing::{self, Writer};
 
 /// What a statement runs with besides its plan, snapshot and parameters.
 #[derive(Clone)]
@@ -29,6 +30,8 @@ pub struct ExecContext {
     pub store_uuid: [u8; 16],
     /// When the transaction of the statement began; none: with the statement.
     pub transaction_began: Option<std::time::SystemTime>,
+    /// The transaction a writing statement runs in; a reading one sees what it wrote.
+    pub transaction: Option<Arc<Transaction>>,
     /// Thresholds of searches; the default fits all but tests and experiments.
     pub tuning: Tuning,
 }
@@ -43,6 +46,7 @@ impl ExecContext {
             procedures: Arc::new(NoProcedures),
             store_uuid: [0; 16],
             transaction_began: None,
+            transaction: None,
             tuning: Tuning::default(),
         }
     }
@@ -59,7 +63,7 @@ pub struct Execution {
     done: bool,
 }
 
-/// Starts `plan` on `snapshot`. Nothing is read before the first [`Execution::next_batch`].
+/// Starts `plan` on `snapshot`, or in the context's transaction. Nothing is read before the first [`Execution::next_batch`].
 ///
 /// # Errors
 /// A missing parameter; a plan that cannot be run.
@@ -69,8 +73,21 @@ pub fn execute(
     params: Arc<Params>,
     context: ExecContext,
 ) -> Result<Execution> {
+    let writer = match (&context.transaction, plan.writes()) {
+        (Some(transaction), true) if plan.mode != PlanMode::Explain => {
+            writing::intern(&plan, transaction)?;
+            Some(Writer::new(Arc::clone(transaction)))
+        }
+        (None, true) if plan.mode != PlanMode::Explain => return Err(ExecError::NoTransaction),
+        _ => None,
+    };
     let rt = Runtime {
-        snapshot,
+        // Taken after the names were interned, so that its catalogue knows them.
+        snapshot: context
+            .transaction
+            .as_ref()
+            .map_or(snapshot, |transaction| transaction.snapshot()),
+        writer,
         params,
         budget: context.budget,
         cancel: context.cancel,
@@ -124,6 +141,9 @@ impl Execution {
             }
             Ok(None) => {
                 self.done = true;
+                if let Some(writer) = &self.rt.writer {
+                    writer.transaction().check_statement()?;
+                }
                 Ok(None)
             }
             Err(error) => {

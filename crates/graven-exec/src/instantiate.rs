@@ -17,18 +17,25 @@ use crate::operators::apply::{Apply, Inner, Mode};
 use crate::operators::argument::{Argument, ArgumentSlot};
 use crate::operators::build_path::BuildPath;
 use crate::operators::cartesian_product::CartesianProduct;
+use crate::operators::create::Create;
+use crate::operators::creation::Creation;
+use crate::operators::delete::Delete;
 use crate::operators::distinct::Distinct;
+use crate::operators::eager::{Eager, EmptyResult};
 use crate::operators::expand::{Expand, ExpandColumns};
 use crate::operators::expand_into::ExpandInto;
 use crate::operators::filter::Filter;
+use crate::operators::foreach::Foreach;
 use crate::operators::hash_join::{HashJoin, JoinColumns};
 use crate::operators::limit::{Limit, Skip};
+use crate::operators::merge::{Merge, MergeParts};
 use crate::operators::procedure::Procedure;
 use crate::operators::project::{Extend, Project};
 use crate::operators::reachable_count::{EndCondition, ReachableCount};
 use crate::operators::reachable_expand::ReachableExpand;
-use crate::operators::scan::NodeScan;
+use crate::operators::scan::{NodeScan, Nodes};
 use crate::operators::seek::{NodeSeek, SeekBy};
+use crate::operators::set::{Items, Set};
 use crate::operators::sort::Sort;
 use crate::operators::trail_expand::{TrailColumns, TrailExpand};
 use crate::operators::union::Union;
@@ -106,6 +113,13 @@ impl Instantiator<'_> {
             P::CartesianProduct { input, inner } => self.cartesian_product(input, inner),
             P::Union { inputs } => self.union(inputs),
             P::Project { .. } | P::Aggregate { .. } | P::Distinct { .. } => self.reshape(op),
+            P::Merge { .. } => self.merge(op),
+            P::Foreach {
+                input,
+                inner,
+                list,
+                var,
+            } => self.foreach(input, inner, list, *var),
             _ => self.row_by_row(op),
         }
     }
@@ -182,13 +196,10 @@ impl Instantiator<'_> {
         let operator: BoxedOperator = match (by, op) {
             (Some(by), _) => Box::new(NodeSeek::new(input, slot, by)),
             (None, P::LabelScan { label, .. }) => {
-                let ranges = match rt.label_id(label) {
-                    Some(label) => rt.label_ranges(label)?,
-                    None => Vec::new(),
-                };
-                Box::new(NodeScan::new(input, slot, ranges))
+                let nodes = Nodes::Labelled(rt.label_id(label));
+                Box::new(NodeScan::new(input, slot, nodes))
             }
-            _ => Box::new(NodeScan::new(input, slot, rt.all_node_ranges())),
+            _ => Box::new(NodeScan::new(input, slot, Nodes::All)),
         };
         Ok((operator, layout))
     }
@@ -347,6 +358,67 @@ impl Instantiator<'_> {
         Ok((Box::new(Apply::new(input, inner, mode)), layout))
     }
 
+    /// The tree of an operator that runs it once per row.
+    fn per_row(&mut self, inner: &PlanNode, row: Layout) -> Result<(ArgumentSlot, Built)> {
+        let slot = ArgumentSlot::default();
+        self.arguments.push((slot.clone(), row));
+        let built = self.node(inner);
+        self.arguments.pop();
+        Ok((slot, built?))
+    }
+
+    fn merge(&mut self, op: &P) -> Result<Built> {
+        let P::Merge {
+            input,
+            inner,
+            creation,
+            on_create,
+            on_match,
+        } = op
+        else {
+            unreachable!("only merges")
+        };
+        let (input, mut layout) = self.node(input)?;
+        let (slot, (inner, inner_layout)) = self.per_row(inner, layout.clone())?;
+        let creation = Creation::new(creation, &layout, self.rt)?;
+        let before = layout.width();
+        let added = add_columns(&mut layout, &inner_layout);
+        let created = layout.vars()[before..]
+            .iter()
+            .map(|var| {
+                let mut own = creation.variables();
+                own.position(|v| v == *var).ok_or_else(|| ExecError::Plan {
+                    message: format!("MERGE adds variable {}, which it does not create", var.0),
+                })
+            })
+            .collect::<Result<_>>()?;
+        let parts = MergeParts {
+            inner,
+            slot,
+            added,
+            creation,
+            created,
+            on_create: Items::new(on_create, &layout, self.rt)?,
+            on_match: Items::new(on_match, &layout, self.rt)?,
+        };
+        Ok((Box::new(Merge::new(input, parts)), layout))
+    }
+
+    fn foreach(
+        &mut self,
+        input: &PlanNode,
+        inner: &PlanNode,
+        list: &Expr,
+        var: VarId,
+    ) -> Result<Built> {
+        let (input, layout) = self.node(input)?;
+        let list = self.compile(&layout, list)?;
+        let mut row = layout.vars().to_vec();
+        row.push(var);
+        let (slot, (inner, _)) = self.per_row(inner, Layout::new(row))?;
+        Ok((Box::new(Foreach::new(input, inner, slot, list)), layout))
+    }
+
     fn hash_join(&mut self, input: &PlanNode, build: &PlanNode, on: &[VarId]) -> Result<Built> {
         let (input, mut layout) = self.node(input)?;
         let (build, build_layout) = self.node(build)?;
@@ -481,7 +553,33 @@ impl Instantiator<'_> {
             P::Sort { keys, .. } => self.sort(input, &layout, keys, None)?,
             P::TopN { keys, limit, .. } => self.sort(input, &layout, keys, Some(limit))?,
             P::Skip { count, .. } => Box::new(Skip::new(input, self.compile(&layout, count)?)),
-            P::Limit { count, .. } => Box::new(Limit::new(input, self.compile(&layout, count)?)),
+            P::Limit { count, .. } => {
+                let count = self.compile(&layout, count)?;
+                Box::new(match below[0].writes() {
+                    true => Limit::exhaustive(input, count),
+                    false => Limit::new(input, count),
+                })
+            }
+            P::Create { creation, .. } => {
+                let creation = Creation::new(creation, &layout, self.rt)?;
+                let slots = creation.variables().map(|v| layout.slot_or_add(v));
+                let slots = slots.collect();
+                Box::new(Create::new(input, creation, slots))
+            }
+            P::Set { items, .. } => {
+                Box::new(Set::new(input, Items::new(items, &layout, self.rt)?))
+            }
+            P::Delete {
+                targets, detach, ..
+            } => {
+                let targets = targets
+                    .iter()
+                    .map(|e| self.compile(&layout, e))
+                    .collect::<Result<_>>()?;
+                Box::new(Delete::new(input, targets, *detach))
+            }
+            P::Eager { .. } => Box::new(Eager::new(input, &self.rt.budget)),
+            P::EmptyResult { .. } => Box::new(EmptyResult::new(input)),
             P::Unwind { list, var, .. } => {
                 let list = self.compile(&layout, list)?;
                 Box::new(Unwind::new(input, list, layout.slot_or_add(*var)))
@@ -568,11 +666,17 @@ fn is_row_wise(node: &PlanNode) -> bool {
         | P::Limit { .. }
         | P::HashJoin { .. }
         | P::CartesianProduct { .. }
+        | P::Create { .. }
+        | P::Merge { .. }
+        | P::Set { .. }
+        | P::Delete { .. }
+        | P::Foreach { .. }
+        | P::Eager { .. }
+        | P::EmptyResult { .. }
         | P::Union { .. } => false,
         // Only the input side carries our hidden variable; the inner side has an argument of its own.
-        P::Apply { input, .. } | P::Optional { input, .. } | P::SemiApply { input, .. } => {
-            is_row_wise(input)
-        }
+        P::Apply { input, inner } => is_row_wise(input) && !inner.writes(),
+        P::Optional { input, .. } | P::SemiApply { input, .. } => is_row_wise(input),
         op => inputs(op).into_iter().all(is_row_wise),
     }
 }

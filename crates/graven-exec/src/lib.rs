@@ -18,6 +18,7 @@ mod runtime;
 mod trail;
 pub mod tuning;
 pub mod value;
+mod writing;
 
 pub use batch::{BATCH_ROWS, Batch};
 pub use column::Column;

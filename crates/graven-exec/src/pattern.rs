@@ -94,7 +94,8 @@ impl Pattern {
         for rel_type in types {
             let out = rt.snapshot.adjacency(rel_type, Direction::Out)?;
             let into = rt.snapshot.adjacency(rel_type, Direction::In)?;
-            if out.relationship_count() == 0 {
+            // A writing statement may create the first ones while it runs.
+            if out.relationship_count() == 0 && rt.writer.is_none() {
                 continue;
             }
             if pattern.direction != PlanDirection::In {

@@ -19,6 +19,7 @@ use crate::error::{ExecError, Result};
 use crate::procedures::Procedures;
 use crate::tuning::Tuning;
 use crate::value::Value;
+use crate::writing::{Entity, Writer, deleted};
 
 /// Parameters of a statement by name.
 pub type Params = HashMap<String, Value>;
@@ -72,6 +73,8 @@ impl Clocks {
 /// See the file header.
 pub(crate) struct Runtime {
     pub(crate) snapshot: Snapshot,
+    /// Present where the statement writes; the snapshot is then the live one of its transaction.
+    pub(crate) writer: Option<Writer>,
     pub(crate) params: Arc<Params>,
     pub(crate) budget: Arc<Budget>,
     pub(crate) cancel: Arc<AtomicBool>,
@@ -110,7 +113,72 @@ impl Runtime {
     }
 
     pub(crate) fn key_id(&self, name: &str) -> Option<KeyId> {
-        self.snapshot.catalog().key(name)
+        let known = self.snapshot.catalog().key(name);
+        known.or_else(|| self.writer.as_ref()?.known_key(name))
+    }
+
+    /// The id of a key the compiler may not have known: a writing statement may have interned it since.
+    pub(crate) fn key_by_now(&self, compiled: Option<KeyId>, name: &str) -> Option<KeyId> {
+        compiled.or_else(|| self.writer.as_ref()?.known_key(name))
+    }
+
+    fn key_name(&self, key: KeyId) -> Arc<str> {
+        if let Some(name) = self.snapshot.catalog().key_name(key) {
+            return name.clone();
+        }
+        let fresh = self.writer.as_ref().map(|w| w.transaction().snapshot());
+        let name = fresh.and_then(|s| s.catalog().key_name(key).cloned());
+        name.unwrap_or_default()
+    }
+
+    /// # Errors
+    /// [`ExecError::NoTransaction`] where the statement does not write.
+    pub(crate) fn writer(&self) -> Result<&Writer> {
+        self.writer.as_ref().ok_or(ExecError::NoTransaction)
+    }
+
+    /// Whether something that was read before may be gone.
+    fn may_be_gone(&self) -> bool {
+        self.writer.as_ref().is_some_and(Writer::has_deleted)
+    }
+
+    /// # Errors
+    /// [`ExecError::DeletedEntity`] if this statement has deleted the node.
+    fn check_node(&self, id: u64) -> Result<()> {
+        if self.may_be_gone() && !self.snapshot.node_exists(NodeId(id)) {
+            return Err(deleted(Entity::Node(NodeId(id))));
+        }
+        Ok(())
+    }
+
+    /// # Errors
+    /// [`ExecError::DeletedEntity`] if this statement has deleted the relationship.
+    fn check_relationship(&self, id: u64) -> Result<()> {
+        if self.may_be_gone() && self.snapshot.relationship_endpoints(RelId(id)).is_err() {
+            return Err(deleted(Entity::Relationship(RelId(id))));
+        }
+        Ok(())
+    }
+
+    /// Entries of a map, or the properties of a node or relationship; `None` for null.
+    ///
+    /// # Errors
+    /// Any other value.
+    pub(crate) fn property_entries(&self, value: &Value) -> Result<Option<Vec<(Arc<str>, Value)>>> {
+        Ok(Some(match value {
+            Value::Null => return Ok(None),
+            Value::Map(map) => map.entries().to_vec(),
+            Value::Node(id) => self.all_node_properties(id.0)?,
+            Value::Relationship(id) => self.all_relationship_properties(id.0)?,
+            other => {
+                return Err(ExecError::Type {
+                    message: format!(
+                        "properties come from a Map, Node or Relationship, this is {}: {other}",
+                        other.type_name()
+                    ),
+                });
+            }
+        }))
     }
 
     pub(crate) fn type_name(&self, id: TypeId) -> Arc<str> {
@@ -135,6 +203,7 @@ impl Runtime {
 
     /// Names of the node's labels.
     pub(crate) fn labels_of(&self, id: u64) -> Result<Vec<Arc<str>>> {
+        self.check_node(id)?;
         let catalog = self.snapshot.catalog();
         Ok(self
             .snapshot
@@ -146,6 +215,7 @@ impl Runtime {
 
     /// Whether the node has all these labels; `None` is a label the catalogue does not know.
     pub(crate) fn has_all_labels(&self, id: u64, labels: &[Option<LabelId>]) -> Result<bool> {
+        self.check_node(id)?;
         for label in labels {
             let Some(label) = label else { return Ok(false) };
             if !self.snapshot.has_label(NodeId(id), *label)? {
@@ -172,6 +242,10 @@ impl Runtime {
 
     /// A property of many nodes, [`NULL_ID`] being null; in id order inside, in the given order outside.
     pub(crate) fn node_properties(&self, ids: &[u64], key: Option<KeyId>) -> Result<Column> {
+        if self.may_be_gone() {
+            let mut there = ids.iter().filter(|id| **id != NULL_ID);
+            there.try_for_each(|id| self.check_node(*id))?;
+        }
         let Some(column) = key.and_then(|k| self.snapshot.node_column(k)) else {
             return Ok(Column::Constant(Value::Null, ids.len()));
         };
@@ -184,6 +258,10 @@ impl Runtime {
         ids: &[u64],
         key: Option<KeyId>,
     ) -> Result<Column> {
+        if self.may_be_gone() {
+            let mut there = ids.iter().filter(|id| **id != NULL_ID);
+            there.try_for_each(|id| self.check_relationship(*id))?;
+        }
         let Some(key) = key else {
             return Ok(Column::Constant(Value::Null, ids.len()));
         };
@@ -208,12 +286,12 @@ impl Runtime {
 
     /// All properties of a node, by key.
     pub(crate) fn all_node_properties(&self, id: u64) -> Result<Vec<(Arc<str>, Value)>> {
-        let catalog = self.snapshot.catalog();
+        self.check_node(id)?;
         let mut entries: Vec<(Arc<str>, Value)> = Vec::new();
         for key in self.snapshot.node_keys(NodeId(id))? {
             let value = self.node_properties(&[id], Some(key))?.value(0);
             if !value.is_null() {
-                entries.push((catalog.key_name(key).cloned().unwrap_or_default(), value));
+                entries.push((self.key_name(key), value));
             }
         }
         entries.sort_by(|a, b| a.0.cmp(&b.0));
@@ -222,12 +300,12 @@ impl Runtime {
 
     /// All properties of a relationship, by key.
     pub(crate) fn all_relationship_properties(&self, id: u64) -> Result<Vec<(Arc<str>, Value)>> {
-        let catalog = self.snapshot.catalog();
+        self.check_relationship(id)?;
         let mut entries: Vec<(Arc<str>, Value)> = Vec::new();
         for key in self.snapshot.relationship_keys(RelId(id))? {
             let value = self.relationship_properties(&[id], Some(key))?.value(0);
             if !value.is_null() {
-                entries.push((catalog.key_name(key).cloned().unwrap_or_default(), value));
+                entries.push((self.key_name(key), value));
             }
         }
         entries.sort_by(|a, b| a.0.cmp(&b.0));
@@ -235,6 +313,11 @@ impl Runtime {
     }
 
     pub(crate) fn relationship_type(&self, id: u64) -> Result<TypeId> {
+        if self.may_be_gone()
+            && let Some(rel_type) = self.writer.as_ref().and_then(|w| w.deleted_type(id))
+        {
+            return Ok(rel_type);
+        }
         match self.snapshot.catalog().type_of(RelId(id)) {
             Some(rel_type) => Ok(rel_type),
             None => Ok(self.snapshot.relationship_endpoints(RelId(id))?.0),

@@ -23,6 +23,7 @@ pub(super) fn read(
     key_id: Option<KeyId>,
     rt: &Runtime,
 ) -> Result<Column> {
+    let key_id = rt.key_by_now(key_id, key);
     match base {
         Column::Nodes(ids) => rt.node_properties(ids, key_id),
         Column::Relationships(ids) => rt.relationship_properties(ids, key_id),

@@ -69,6 +69,11 @@ impl FanOut {
         self.row += 1;
     }
 
+    /// Goes past all rows of the batch.
+    pub(crate) fn skip_batch(&mut self) {
+        self.row = self.batch.len();
+    }
+
     /// Starts again.
     pub(crate) fn rewind(&mut self) {
         self.input.rewind();

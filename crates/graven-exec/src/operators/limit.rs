@@ -67,11 +67,12 @@ impl Operator for Skip {
     }
 }
 
-/// Stops after so many rows; the input is not pulled further than needed.
+/// Stops after so many rows; the input is not pulled further than needed, unless it writes: then it is run to its end.
 pub(crate) struct Limit {
     input: BoxedOperator,
     count: Compiled,
     left: Option<u64>,
+    exhaustive: bool,
 }
 
 impl Limit {
@@ -81,6 +82,15 @@ impl Limit {
             input,
             count,
             left: None,
+            exhaustive: false,
+        }
+    }
+
+    /// As [`Limit::new`] over an input that writes.
+    pub(crate) fn exhaustive(input: BoxedOperator, count: Compiled) -> Self {
+        Self {
+            exhaustive: true,
+            ..Self::new(input, count)
         }
     }
 }
@@ -93,6 +103,9 @@ impl Operator for Limit {
         };
         self.left = Some(left);
         if left == 0 {
+            while self.exhaustive && self.input.next(rt)?.is_some() {
+                rt.check_cancelled()?;
+            }
             return Ok(None);
         }
         let Some(batch) = self.input.next(rt)? else {

@@ -1,4 +1,10 @@
 //! Every node, or every node with a label, in ascending id, once per input row.
+//!
+//! # Invariants
+//! * EX-22 The nodes are fixed when the first row is asked for; a writing statement that starts the scan again (in an
+//!   inner tree) sees the nodes as they are then.
+
+use graven_storage::LabelId;
 
 use super::fan_out::{FanOut, widen};
 use crate::batch::{BATCH_ROWS, Batch};
@@ -7,60 +13,85 @@ use crate::error::Result;
 use crate::operator::{BoxedOperator, Operator};
 use crate::runtime::Runtime;
 
-/// Nodes in the given id ranges.
+/// Which nodes are scanned.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Nodes {
+    /// All.
+    All,
+    /// Those with the label; none if the catalogue does not know it.
+    Labelled(Option<LabelId>),
+}
+
+/// See the file header.
 pub(crate) struct NodeScan {
     input: FanOut,
     slot: usize,
-    /// Ascending disjoint ranges `from..to`.
-    ranges: Vec<(u64, u64)>,
+    which: Nodes,
+    /// Ascending disjoint ranges `from..to`; `None` until the first row.
+    ranges: Option<Vec<(u64, u64)>>,
     /// Where the scan stands: range and next id.
     range: usize,
     next: u64,
 }
 
 impl NodeScan {
-    /// Scans `ranges` (ascending, disjoint, half open) into column `slot`.
-    pub(crate) fn new(input: BoxedOperator, slot: usize, ranges: Vec<(u64, u64)>) -> Self {
-        let next = ranges.first().map_or(0, |r| r.0);
+    /// Scans into column `slot`.
+    pub(crate) fn new(input: BoxedOperator, slot: usize, which: Nodes) -> Self {
         Self {
             input: FanOut::new(input),
             slot,
-            ranges,
+            which,
+            ranges: None,
             range: 0,
-            next,
+            next: 0,
         }
     }
 
     fn restart(&mut self) {
         self.range = 0;
-        self.next = self.ranges.first().map_or(0, |r| r.0);
+        let ranges = self.ranges.as_ref();
+        self.next = ranges.and_then(|r| r.first()).map_or(0, |r| r.0);
     }
 }
 
 impl Operator for NodeScan {
     fn next(&mut self, rt: &Runtime) -> Result<Option<Batch>> {
-        if self.ranges.is_empty() {
+        if self.ranges.is_none() {
+            self.ranges = Some(match self.which {
+                Nodes::All => rt.all_node_ranges(),
+                Nodes::Labelled(Some(label)) => rt.label_ranges(label)?,
+                Nodes::Labelled(None) => Vec::new(),
+            });
+            self.restart();
+        }
+        let ranges = self.ranges.as_deref().unwrap_or_default();
+        if ranges.is_empty() {
+            // The rows below may still have something to write.
+            while rt.writer.is_some() && self.input.advance(rt, |_| Ok(()))? {
+                self.input.skip_batch();
+            }
             return Ok(None);
         }
         let mut rows = Vec::with_capacity(BATCH_ROWS);
         let mut ids = Vec::with_capacity(BATCH_ROWS);
         while self.input.advance(rt, |_| Ok(()))? {
             let row = u32::try_from(self.input.row()).expect("a batch is small");
-            while self.range < self.ranges.len() && ids.len() < BATCH_ROWS {
-                let end = self.ranges[self.range].1;
+            while self.range < ranges.len() && ids.len() < BATCH_ROWS {
+                let end = ranges[self.range].1;
                 let room = (BATCH_ROWS - ids.len()) as u64;
                 let to = end.min(self.next + room);
                 ids.extend(self.next..to);
                 self.next = to;
                 if to == end {
                     self.range += 1;
-                    self.next = self.ranges.get(self.range).map_or(0, |r| r.0);
+                    self.next = ranges.get(self.range).map_or(0, |r| r.0);
                 }
             }
             rows.resize(ids.len(), row);
-            if self.range == self.ranges.len() {
+            if self.range == ranges.len() {
                 self.input.step();
-                self.restart();
+                self.range = 0;
+                self.next = ranges[0].0;
             }
             // The batch belongs to one input batch: stop before the next one is pulled.
             if ids.len() == BATCH_ROWS || self.input.row() == self.input.batch().len() {
@@ -73,6 +104,6 @@ impl Operator for NodeScan {
 
     fn rewind(&mut self) {
         self.input.rewind();
-        self.restart();
+        self.ranges = None;
     }
 }

@@ -1,0 +1,62 @@
+//! Creates nodes and relationships, once per input row.
+
+use super::creation::Creation;
+use crate::batch::Batch;
+use crate::column::Column;
+use crate::error::Result;
+use crate::operator::{BoxedOperator, Operator};
+use crate::runtime::Runtime;
+
+/// See the file header. Output columns: the input's, then those of `slots` in order.
+pub(crate) struct Create {
+    input: BoxedOperator,
+    creation: Creation,
+    /// Columns of the created nodes and relationships.
+    slots: Vec<usize>,
+}
+
+impl Create {
+    /// Creates for each row of `input`.
+    pub(crate) fn new(input: BoxedOperator, creation: Creation, slots: Vec<usize>) -> Self {
+        Self {
+            input,
+            creation,
+            slots,
+        }
+    }
+}
+
+impl Operator for Create {
+    fn next(&mut self, rt: &Runtime) -> Result<Option<Batch>> {
+        let Some(batch) = self.input.next(rt)? else {
+            return Ok(None);
+        };
+        rt.check_cancelled()?;
+        let prepared = self.creation.prepare(&batch, rt)?;
+        let (mut nodes, mut relationships): (Vec<Vec<u64>>, Vec<Vec<u64>>) = Default::default();
+        for row in 0..batch.len() {
+            let created = self.creation.create(&batch, &prepared, row, rt)?;
+            nodes.resize_with(created.nodes.len(), Vec::new);
+            relationships.resize_with(created.relationships.len(), Vec::new);
+            for (column, id) in nodes.iter_mut().zip(created.nodes) {
+                column.push(id.0);
+            }
+            for (column, id) in relationships.iter_mut().zip(created.relationships) {
+                column.push(id.0);
+            }
+        }
+        let columns = nodes
+            .into_iter()
+            .map(Column::Nodes)
+            .chain(relationships.into_iter().map(Column::Relationships));
+        let mut out = batch;
+        for (slot, column) in self.slots.iter().zip(columns) {
+            out = out.with_column(*slot, column);
+        }
+        Ok(Some(out))
+    }
+
+    fn rewind(&mut self) {
+        self.input.rewind();
+    }
+}

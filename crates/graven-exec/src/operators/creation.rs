@@ -1,0 +1,244 @@
+//! The nodes and relationships that one row creates: compiled once, created row by row.
+
+use std::sync::Arc;
+
+use graven_cypher::plan::{self, Expr, VarId};
+use graven_storage::{KeyId, LabelId, NodeId, PropertyValue, RelId, TypeId};
+
+use crate::batch::Batch;
+use crate::column::Column;
+use crate::error::{ExecError, Result};
+use crate::expression::{Compiled, Compiler, Rows};
+use crate::layout::Layout;
+use crate::runtime::Runtime;
+use crate::value::Value;
+use crate::writing::{Entity, gone, storable};
+
+/// Properties of something to create.
+enum Properties {
+    /// Keys of the text with an expression each.
+    Entries(Vec<(KeyId, Arc<str>, Compiled)>),
+    /// A computed map.
+    Map(Compiled),
+}
+
+/// Values of [`Properties`] for the rows of a batch.
+enum Computed {
+    Entries(Vec<Arc<Column>>),
+    Map(Arc<Column>),
+}
+
+struct Node {
+    var: VarId,
+    labels: Vec<LabelId>,
+    properties: Properties,
+}
+
+struct Relationship {
+    var: VarId,
+    rel_type: TypeId,
+    type_name: Arc<str>,
+    start: End,
+    end: End,
+    properties: Properties,
+}
+
+/// Where an end of a new relationship comes from.
+#[derive(Clone, Copy)]
+enum End {
+    /// The i-th node of the creation.
+    Created(usize),
+    /// A column of the row.
+    Column(usize),
+}
+
+/// See the file header.
+pub(crate) struct Creation {
+    nodes: Vec<Node>,
+    relationships: Vec<Relationship>,
+}
+
+/// Property values of a whole batch, in the order of the creation's nodes and relationships.
+pub(crate) struct Prepared(Vec<Computed>);
+
+/// What one row created.
+#[derive(Default)]
+pub(crate) struct Created {
+    pub(crate) nodes: Vec<NodeId>,
+    pub(crate) relationships: Vec<RelId>,
+}
+
+impl Creation {
+    /// Compiles against the rows of `layout`.
+    ///
+    /// # Errors
+    /// A variable that is not produced below; names that cannot be interned.
+    pub(crate) fn new(creation: &plan::Creation, layout: &Layout, rt: &Runtime) -> Result<Self> {
+        let transaction = rt.writer()?.transaction();
+        let mut nodes = Vec::with_capacity(creation.nodes.len());
+        for node in &creation.nodes {
+            let labels = node.labels.iter().map(|l| Ok(transaction.label(l)?));
+            nodes.push(Node {
+                var: node.var,
+                labels: labels.collect::<Result<_>>()?,
+                properties: Properties::new(node.properties.as_ref(), layout, rt)?,
+            });
+        }
+        let end = |var: VarId| match creation.nodes.iter().position(|n| n.var == var) {
+            Some(at) => Ok(End::Created(at)),
+            None => layout.slot(var).map(End::Column).ok_or_else(|| ExecError::Plan {
+                message: format!("variable {} is not produced below its use (CY-1)", var.0),
+            }),
+        };
+        let mut relationships = Vec::with_capacity(creation.relationships.len());
+        for relationship in &creation.relationships {
+            relationships.push(Relationship {
+                var: relationship.var,
+                rel_type: transaction.rel_type(&relationship.rel_type)?,
+                type_name: relationship.rel_type.clone(),
+                start: end(relationship.start)?,
+                end: end(relationship.end)?,
+                properties: Properties::new(relationship.properties.as_ref(), layout, rt)?,
+            });
+        }
+        Ok(Self {
+            nodes,
+            relationships,
+        })
+    }
+
+    /// Variables bound, nodes first.
+    pub(crate) fn variables(&self) -> impl Iterator<Item = VarId> {
+        let nodes = self.nodes.iter().map(|n| n.var);
+        nodes.chain(self.relationships.iter().map(|r| r.var))
+    }
+
+    /// Computes the properties for all rows of a batch.
+    pub(crate) fn prepare(&self, batch: &Batch, rt: &Runtime) -> Result<Prepared> {
+        let nodes = self.nodes.iter().map(|n| &n.properties);
+        let relationships = self.relationships.iter().map(|r| &r.properties);
+        let computed = nodes.chain(relationships).map(|p| p.compute(batch, rt));
+        Ok(Prepared(computed.collect::<Result<_>>()?))
+    }
+
+    /// Creates what one row of the batch is to create.
+    pub(crate) fn create(
+        &self,
+        batch: &Batch,
+        prepared: &Prepared,
+        row: usize,
+        rt: &Runtime,
+    ) -> Result<Created> {
+        let transaction = rt.writer()?.transaction();
+        let mut created = Created::default();
+        let mut values = prepared.0.iter();
+        for node in &self.nodes {
+            let computed = values.next().expect("one for each");
+            let properties = node.properties.row(computed, row, rt)?;
+            created
+                .nodes
+                .push(transaction.create_node(&node.labels, &properties)?);
+        }
+        for relationship in &self.relationships {
+            let computed = values.next().expect("one for each");
+            let properties = relationship.properties.row(computed, row, rt)?;
+            let end = |end: End, which: &str| match end {
+                End::Created(at) => Ok(created.nodes[at]),
+                End::Column(slot) => match &*batch.column(slot).get(row) {
+                    Value::Node(id) => Ok(*id),
+                    other => Err(ExecError::Type {
+                        message: format!(
+                            "the {which} of the new relationship :{} is {}, not a Node",
+                            relationship.type_name,
+                            other.type_name()
+                        ),
+                    }),
+                },
+            };
+            let start = end(relationship.start, "start")?;
+            let end = end(relationship.end, "end")?;
+            let id = transaction
+                .create_relationship(start, relationship.rel_type, end, &properties)
+                .map_err(|error| gone(error, Entity::Node(start)))?;
+            created.relationships.push(id);
+        }
+        Ok(created)
+    }
+
+    /// The first property of a row that is null, of those named in the text.
+    pub(crate) fn null_property(&self, prepared: &Prepared, row: usize) -> Option<Arc<str>> {
+        let nodes = self.nodes.iter().map(|n| &n.properties);
+        let relationships = self.relationships.iter().map(|r| &r.properties);
+        for (properties, computed) in nodes.chain(relationships).zip(&prepared.0) {
+            if let (Properties::Entries(entries), Computed::Entries(columns)) =
+                (properties, computed)
+            {
+                let mut pairs = entries.iter().zip(columns);
+                if let Some((entry, _)) = pairs.find(|(_, column)| column.is_null(row)) {
+                    return Some(entry.1.clone());
+                }
+            }
+        }
+        None
+    }
+}
+
+impl Properties {
+    fn new(expr: Option<&Expr>, layout: &Layout, rt: &Runtime) -> Result<Self> {
+        let entries = match expr {
+            None => return Ok(Self::Entries(Vec::new())),
+            Some(Expr::Map(entries)) => entries,
+            Some(other) => return Ok(Self::Map(Compiler::new(layout, rt).compile(other)?)),
+        };
+        let transaction = rt.writer()?.transaction();
+        let mut compiled: Vec<(KeyId, Arc<str>, Compiled)> = Vec::with_capacity(entries.len());
+        for (name, expr) in entries {
+            let value = Compiler::new(layout, rt).compile(expr)?;
+            // Of two entries with one key the later wins.
+            compiled.retain(|(_, known, _)| known != name);
+            compiled.push((transaction.key(name)?, name.clone(), value));
+        }
+        Ok(Self::Entries(compiled))
+    }
+
+    fn compute(&self, batch: &Batch, rt: &Runtime) -> Result<Computed> {
+        Ok(match self {
+            Self::Entries(entries) => Computed::Entries(
+                entries
+                    .iter()
+                    .map(|(_, _, value)| value.column(Rows::all(batch), rt))
+                    .collect::<Result<_>>()?,
+            ),
+            Self::Map(map) => Computed::Map(map.column(Rows::all(batch), rt)?),
+        })
+    }
+
+    /// The properties of one row, nulls left out.
+    fn row(
+        &self,
+        computed: &Computed,
+        row: usize,
+        rt: &Runtime,
+    ) -> Result<Vec<(KeyId, PropertyValue)>> {
+        let mut found = Vec::new();
+        match (self, computed) {
+            (Self::Entries(entries), Computed::Entries(columns)) => {
+                for ((key, name, _), column) in entries.iter().zip(columns) {
+                    if !column.is_null(row) {
+                        found.push((*key, storable(&column.get(row), name)?));
+                    }
+                }
+            }
+            (_, Computed::Map(column)) => {
+                let entries = rt.property_entries(&column.get(row))?;
+                for (name, value) in entries.iter().flatten() {
+                    if !value.is_null() {
+                        found.push((rt.writer()?.key(name)?, storable(value, name)?));
+                    }
+                }
+            }
+            _ => unreachable!("computed from these properties"),
+        }
+        Ok(found)
+    }
+}

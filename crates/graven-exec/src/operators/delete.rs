@@ -1,0 +1,74 @@
+//! Deletes the nodes, relationships and paths that expressions give; null is passed over, and so is what is gone.
+
+use crate::batch::Batch;
+use crate::error::{ExecError, Result};
+use crate::expression::{Compiled, Rows};
+use crate::operator::{BoxedOperator, Operator};
+use crate::runtime::Runtime;
+use crate::value::Value;
+
+/// See the file header.
+pub(crate) struct Delete {
+    input: BoxedOperator,
+    targets: Vec<Compiled>,
+    detach: bool,
+}
+
+impl Delete {
+    /// Deletes for each row of `input`.
+    pub(crate) fn new(input: BoxedOperator, targets: Vec<Compiled>, detach: bool) -> Self {
+        Self {
+            input,
+            targets,
+            detach,
+        }
+    }
+
+    fn delete(&self, value: &Value, rt: &Runtime) -> Result<()> {
+        let writer = rt.writer()?;
+        match value {
+            Value::Null => Ok(()),
+            Value::Node(id) => writer.delete_node(*id, self.detach),
+            Value::Relationship(id) => writer.delete_relationship(*id, rt),
+            Value::Path(path) => {
+                for id in &path.relationships {
+                    writer.delete_relationship(*id, rt)?;
+                }
+                path.nodes
+                    .iter()
+                    .try_for_each(|id| writer.delete_node(*id, self.detach))
+            }
+            other => Err(ExecError::Type {
+                message: format!(
+                    "only nodes, relationships and paths can be deleted, this is {}: {other}",
+                    other.type_name()
+                ),
+            }),
+        }
+    }
+}
+
+impl Operator for Delete {
+    fn next(&mut self, rt: &Runtime) -> Result<Option<Batch>> {
+        let Some(batch) = self.input.next(rt)? else {
+            return Ok(None);
+        };
+        rt.check_cancelled()?;
+        // All targets are computed before anything of the batch is gone.
+        let columns = self
+            .targets
+            .iter()
+            .map(|target| target.column(Rows::all(&batch), rt))
+            .collect::<Result<Vec<_>>>()?;
+        for row in 0..batch.len() {
+            for column in &columns {
+                self.delete(&column.get(row), rt)?;
+            }
+        }
+        Ok(Some(batch))
+    }
+
+    fn rewind(&mut self) {
+        self.input.rewind();
+    }
+}

@@ -1,0 +1,73 @@
+//! `FOREACH`: runs an inner tree once per element of a list, for each input row, and hands the row on.
+
+use std::sync::Arc;
+
+use super::argument::ArgumentSlot;
+use crate::batch::Batch;
+use crate::column::Column;
+use crate::error::{ExecError, Result};
+use crate::expression::{Compiled, Rows};
+use crate::operator::{BoxedOperator, Operator};
+use crate::runtime::Runtime;
+use crate::value::Value;
+
+/// See the file header.
+pub(crate) struct Foreach {
+    input: BoxedOperator,
+    inner: BoxedOperator,
+    /// Where the row, with the element as its last column, is left.
+    slot: ArgumentSlot,
+    list: Compiled,
+}
+
+impl Foreach {
+    /// Runs `inner` for the elements of `list`.
+    pub(crate) fn new(
+        input: BoxedOperator,
+        inner: BoxedOperator,
+        slot: ArgumentSlot,
+        list: Compiled,
+    ) -> Self {
+        Self {
+            input,
+            inner,
+            slot,
+            list,
+        }
+    }
+}
+
+impl Operator for Foreach {
+    fn next(&mut self, rt: &Runtime) -> Result<Option<Batch>> {
+        let Some(batch) = self.input.next(rt)? else {
+            return Ok(None);
+        };
+        let lists = self.list.column(Rows::all(&batch), rt)?;
+        for row in 0..batch.len() {
+            let list = lists.get(row);
+            let items: &[Value] = match &*list {
+                Value::Null => &[],
+                Value::List(items) => items,
+                other => {
+                    return Err(ExecError::Type {
+                        message: format!("FOREACH needs a List, got {}", other.type_name()),
+                    });
+                }
+            };
+            let one = batch.slice(row, row + 1);
+            for item in items {
+                rt.check_cancelled()?;
+                let mut columns = one.columns().to_vec();
+                columns.push(Arc::new(Column::from_values(vec![item.clone()])));
+                self.slot.set(Batch::new(columns, 1));
+                self.inner.rewind();
+                while self.inner.next(rt)?.is_some() {}
+            }
+        }
+        Ok(Some(batch))
+    }
+
+    fn rewind(&mut self) {
+        self.input.rewind();
+    }
+}

@@ -1,0 +1,342 @@
+//! `SET` and `REMOVE`: properties and labels, row by row, items in order.
+//!
+//! # How it works
+//! Values that do not read the graph are computed for a whole batch; where one does, each row is computed when its
+//! turn has come, since it may read what an earlier row has set.
+
+use std::sync::Arc;
+
+use graven_cypher::plan;
+use graven_storage::{KeyId, LabelId, PropertyValue};
+
+use crate::batch::Batch;
+use crate::column::Column;
+use crate::error::{ExecError, Result};
+use crate::expression::{Compiled, Compiler, Rows};
+use crate::layout::Layout;
+use crate::operator::{BoxedOperator, Operator};
+use crate::runtime::Runtime;
+use crate::value::Value;
+use crate::writing::{Entity, gone, storable};
+
+/// What is done to the target.
+enum Change {
+    Property {
+        /// `None`: the key of a removal that nobody has written yet.
+        key: Option<KeyId>,
+        name: Arc<str>,
+        value: Compiled,
+    },
+    Element {
+        key: Compiled,
+        value: Compiled,
+    },
+    Properties {
+        value: Compiled,
+        keep: bool,
+    },
+    AddLabels(Vec<LabelId>),
+    RemoveLabels(Vec<Arc<str>>),
+}
+
+/// One item, compiled.
+struct Item {
+    target: Compiled,
+    change: Change,
+}
+
+/// Items of one clause.
+pub(crate) struct Items(Vec<Item>);
+
+impl Items {
+    /// Compiles against the rows of `layout`.
+    ///
+    /// # Errors
+    /// A variable that is not produced below; names that cannot be interned.
+    pub(crate) fn new(items: &[plan::SetItem], layout: &Layout, rt: &Runtime) -> Result<Self> {
+        use plan::SetItem as S;
+        let transaction = rt.writer()?.transaction();
+        let compile = |e: &plan::Expr| Compiler::new(layout, rt).compile(e);
+        let mut compiled = Vec::with_capacity(items.len());
+        for item in items {
+            let change = match item {
+                S::Property { key, value, .. } => {
+                    let removes = matches!(value, plan::Expr::Literal(plan::Literal::Null));
+                    Change::Property {
+                        key: match removes {
+                            true => rt.key_id(key),
+                            false => Some(transaction.key(key)?),
+                        },
+                        name: key.clone(),
+                        value: compile(value)?,
+                    }
+                }
+                S::Element { key, value, .. } => Change::Element {
+                    key: compile(key)?,
+                    value: compile(value)?,
+                },
+                S::Properties { value, keep, .. } => Change::Properties {
+                    value: compile(value)?,
+                    keep: *keep,
+                },
+                S::AddLabels { labels, .. } => Change::AddLabels(
+                    labels
+                        .iter()
+                        .map(|l| Ok(transaction.label(l)?))
+                        .collect::<Result<_>>()?,
+                ),
+                S::RemoveLabels { labels, .. } => Change::RemoveLabels(labels.clone()),
+            };
+            compiled.push(Item {
+                target: compile(item.target())?,
+                change,
+            });
+        }
+        Ok(Self(compiled))
+    }
+
+    /// Whether there is nothing to do.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Does all items for all rows of a batch.
+    pub(crate) fn apply(&self, batch: &Batch, rt: &Runtime) -> Result<()> {
+        let mut exprs = self.0.iter().flat_map(Item::exprs);
+        if batch.len() > 1 && exprs.any(|e| reads_graph(e, batch)) {
+            for row in 0..batch.len() {
+                let one = batch.slice(row, row + 1);
+                for item in &self.0 {
+                    item.compute(&one, rt)?.apply(item, 0, rt)?;
+                }
+            }
+            return Ok(());
+        }
+        if batch.len() == 1 {
+            // One item may read what the one before it has set.
+            for item in &self.0 {
+                item.compute(batch, rt)?.apply(item, 0, rt)?;
+            }
+            return Ok(());
+        }
+        let computed = self.0.iter().map(|item| item.compute(batch, rt));
+        let computed = computed.collect::<Result<Vec<_>>>()?;
+        for row in 0..batch.len() {
+            for (item, computed) in self.0.iter().zip(&computed) {
+                computed.apply(item, row, rt)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Values of an item for the rows of a batch.
+struct Computed {
+    target: Arc<Column>,
+    key: Option<Arc<Column>>,
+    value: Option<Arc<Column>>,
+}
+
+impl Item {
+    fn exprs(&self) -> impl Iterator<Item = &Compiled> {
+        let (key, value) = match &self.change {
+            Change::Property { value, .. } | Change::Properties { value, .. } => {
+                (None, Some(value))
+            }
+            Change::Element { key, value } => (Some(key), Some(value)),
+            Change::AddLabels(_) | Change::RemoveLabels(_) => (None, None),
+        };
+        std::iter::once(&self.target).chain(key).chain(value)
+    }
+
+    fn compute(&self, batch: &Batch, rt: &Runtime) -> Result<Computed> {
+        let column = |e: &Compiled| e.column(Rows::all(batch), rt);
+        let (key, value) = match &self.change {
+            Change::Property { value, .. } | Change::Properties { value, .. } => {
+                (None, Some(column(value)?))
+            }
+            Change::Element { key, value } => (Some(column(key)?), Some(column(value)?)),
+            Change::AddLabels(_) | Change::RemoveLabels(_) => (None, None),
+        };
+        Ok(Computed {
+            target: column(&self.target)?,
+            key,
+            value,
+        })
+    }
+}
+
+impl Computed {
+    fn apply(&self, item: &Item, row: usize, rt: &Runtime) -> Result<()> {
+        let Some(entity) = Entity::of(&self.target.get(row))? else {
+            return Ok(());
+        };
+        let value = || match &self.value {
+            Some(column) => column.value(row),
+            None => Value::Null,
+        };
+        match &item.change {
+            Change::Property { key, name, .. } => set(entity, *key, name, &value(), rt),
+            Change::Element { .. } => {
+                let key = self.key.as_ref().map_or(Value::Null, |c| c.value(row));
+                match key {
+                    Value::String(name) => {
+                        let value = value();
+                        let key = match value.is_null() {
+                            true => rt.key_id(&name),
+                            false => Some(rt.writer()?.key(&name)?),
+                        };
+                        set(entity, key, &name, &value, rt)
+                    }
+                    other => Err(ExecError::Type {
+                        message: format!("a property key is a String, this is {}", other.type_name()),
+                    }),
+                }
+            }
+            Change::Properties { keep, .. } => set_all(entity, &value(), *keep, rt),
+            Change::AddLabels(labels) => {
+                let node = labelled(entity)?;
+                for label in labels {
+                    rt.writer()?
+                        .transaction()
+                        .add_label(node, *label)
+                        .map_err(|error| gone(error, entity))?;
+                }
+                Ok(())
+            }
+            Change::RemoveLabels(labels) => {
+                let node = labelled(entity)?;
+                for label in labels.iter().filter_map(|l| rt.label_id(l)) {
+                    rt.writer()?
+                        .transaction()
+                        .remove_label(node, label)
+                        .map_err(|error| gone(error, entity))?;
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+fn labelled(entity: Entity) -> Result<graven_storage::NodeId> {
+    match entity {
+        Entity::Node(id) => Ok(id),
+        Entity::Relationship(_) => Err(ExecError::Type {
+            message: "a relationship has a type, which cannot be changed, and no labels".to_owned(),
+        }),
+    }
+}
+
+fn set(entity: Entity, key: Option<KeyId>, name: &str, value: &Value, rt: &Runtime) -> Result<()> {
+    let stored = storable(value, name)?;
+    match key {
+        Some(key) => rt.writer()?.set(entity, key, &stored),
+        // Nobody has such a property.
+        None => Ok(()),
+    }
+}
+
+/// `=` or `+=` with a map, a node or a relationship.
+fn set_all(entity: Entity, value: &Value, keep: bool, rt: &Runtime) -> Result<()> {
+    let Some(entries) = rt.property_entries(value)? else {
+        // Null has no properties: nothing to add, or to keep.
+        return match keep {
+            true => Ok(()),
+            false => replace(entity, &[], rt),
+        };
+    };
+    if !keep {
+        return replace(entity, &entries, rt);
+    }
+    add(entity, &entries, rt)
+}
+
+fn replace(entity: Entity, entries: &[(Arc<str>, Value)], rt: &Runtime) -> Result<()> {
+    let old = match entity {
+        Entity::Node(id) => rt.all_node_properties(id.0)?,
+        Entity::Relationship(id) => rt.all_relationship_properties(id.0)?,
+    };
+    for (name, _) in old {
+        let stays = entries.iter().any(|(new, v)| *new == name && !v.is_null());
+        if !stays && let Some(key) = rt.key_id(&name) {
+            rt.writer()?.set(entity, key, &PropertyValue::Null)?;
+        }
+    }
+    add(entity, entries, rt)
+}
+
+fn add(entity: Entity, entries: &[(Arc<str>, Value)], rt: &Runtime) -> Result<()> {
+    for (name, value) in entries {
+        let key = match value.is_null() {
+            true => rt.key_id(name),
+            false => Some(rt.writer()?.key(name)?),
+        };
+        set(entity, key, name, value, rt)?;
+    }
+    Ok(())
+}
+
+/// Whether computing the expression for these rows may read a property or label.
+fn reads_graph(expr: &Compiled, batch: &Batch) -> bool {
+    match expr {
+        Compiled::Constant(_) | Compiled::Slot(_) => false,
+        Compiled::Property { base, .. } => match &**base {
+            Compiled::Constant(_) => false,
+            Compiled::Slot(slot) if *slot < batch.columns().len() => {
+                let holds = |v: &Value| !matches!(v, Value::Map(_) | Value::Null);
+                match &**batch.column(*slot) {
+                    Column::Values(values) => values.iter().any(holds),
+                    Column::Constant(value, _) => holds(value),
+                    _ => true,
+                }
+            }
+            _ => true,
+        },
+        Compiled::List(items) => items.iter().any(|e| reads_graph(e, batch)),
+        Compiled::Map(entries) => entries.iter().any(|(_, e)| reads_graph(e, batch)),
+        Compiled::Unary(_, e) => reads_graph(e, batch),
+        Compiled::Binary(_, a, b) => reads_graph(a, batch) || reads_graph(b, batch),
+        Compiled::Call(_, args) => args.iter().any(|e| holds_graph(e, batch)),
+        _ => true,
+    }
+}
+
+/// Whether a function given this argument may read the graph.
+fn holds_graph(expr: &Compiled, batch: &Batch) -> bool {
+    match expr {
+        Compiled::Slot(slot) if *slot < batch.columns().len() => !matches!(
+            &**batch.column(*slot),
+            Column::Integers(_) | Column::Floats(_) | Column::Booleans(_)
+        ),
+        Compiled::Slot(_) => true,
+        _ => reads_graph(expr, batch),
+    }
+}
+
+/// See the file header.
+pub(crate) struct Set {
+    input: BoxedOperator,
+    items: Items,
+}
+
+impl Set {
+    /// Does the items for each row of `input`.
+    pub(crate) fn new(input: BoxedOperator, items: Items) -> Self {
+        Self { input, items }
+    }
+}
+
+impl Operator for Set {
+    fn next(&mut self, rt: &Runtime) -> Result<Option<Batch>> {
+        let Some(batch) = self.input.next(rt)? else {
+            return Ok(None);
+        };
+        rt.check_cancelled()?;
+        self.items.apply(&batch, rt)?;
+        Ok(Some(batch))
+    }
+
+    fn rewind(&mut self) {
+        self.input.rewind();
+    }
+}

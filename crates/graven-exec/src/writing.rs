@@ -1,0 +1,193 @@
+//! What writing operators share: values as properties, keys met while running, what was deleted.
+//!
+//! # How it works
+//! A writing statement runs on a transaction. Names that stand in its text are interned before it starts
+//! ([`intern`]); keys of computed maps are interned when they are met. The snapshot of the transaction is live, so a
+//! read that comes after a write of the same statement sees it; the plan has barriers where that would be wrong.
+//!
+//! # Invariants
+//! * EX-20 Nothing is written but through [`Writer`], and what it is given was checked by [`storable`].
+//! * EX-21 After a deletion every read of an entity asks whether it is still there; before, none does.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use graven_cypher::Plan;
+use graven_storage::{KeyId, NodeId, PropertyValue, RelId, Transaction, TypeId};
+
+use crate::error::{ExecError, Result};
+use crate::runtime::Runtime;
+use crate::value::Value;
+use crate::value::convert::to_stored;
+
+/// The writing side of a running statement.
+pub(crate) struct Writer {
+    transaction: Arc<Transaction>,
+    /// Keys interned while running, which the snapshot's catalogue may not know.
+    late_keys: Mutex<HashMap<Arc<str>, KeyId>>,
+    /// Types of relationships deleted by this statement.
+    deleted: Mutex<HashMap<u64, TypeId>>,
+    any_deleted: AtomicBool,
+}
+
+/// Makes sure that the names a plan writes exist.
+pub(crate) fn intern(plan: &Plan, transaction: &Transaction) -> Result<()> {
+    let names = plan.written_names();
+    for label in &names.labels {
+        transaction.label(label)?;
+    }
+    for rel_type in &names.types {
+        transaction.rel_type(rel_type)?;
+    }
+    for key in &names.keys {
+        transaction.key(key)?;
+    }
+    Ok(())
+}
+
+impl Writer {
+    pub(crate) fn new(transaction: Arc<Transaction>) -> Self {
+        Self {
+            transaction,
+            late_keys: Mutex::default(),
+            deleted: Mutex::default(),
+            any_deleted: AtomicBool::new(false),
+        }
+    }
+
+    pub(crate) fn transaction(&self) -> &Transaction {
+        &self.transaction
+    }
+
+    /// The id of a key met while running.
+    pub(crate) fn key(&self, name: &Arc<str>) -> Result<KeyId> {
+        let mut late = self.late_keys.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(key) = late.get(name) {
+            return Ok(*key);
+        }
+        let key = self.transaction.key(name)?;
+        late.insert(name.clone(), key);
+        Ok(key)
+    }
+
+    /// The id of a key, if somebody has interned it by now.
+    pub(crate) fn known_key(&self, name: &str) -> Option<KeyId> {
+        let late = self.late_keys.lock().unwrap_or_else(PoisonError::into_inner);
+        late.get(name).copied()
+    }
+
+    /// Whether this statement has deleted anything.
+    pub(crate) fn has_deleted(&self) -> bool {
+        self.any_deleted.load(Ordering::Relaxed)
+    }
+
+    /// The type of a relationship that this statement deleted.
+    pub(crate) fn deleted_type(&self, id: u64) -> Option<TypeId> {
+        let deleted = self.deleted.lock().unwrap_or_else(PoisonError::into_inner);
+        deleted.get(&id).copied()
+    }
+
+    /// Deletes a node; with `detach` its relationships too.
+    pub(crate) fn delete_node(&self, id: NodeId, detach: bool) -> Result<()> {
+        self.any_deleted.store(true, Ordering::Relaxed);
+        if detach {
+            self.transaction.detach_delete_node(id)?;
+        } else {
+            self.transaction.delete_node(id)?;
+        }
+        Ok(())
+    }
+
+    /// Deletes a relationship and remembers its type, which may still be asked for.
+    pub(crate) fn delete_relationship(&self, id: RelId, rt: &Runtime) -> Result<()> {
+        if self.deleted_type(id.0).is_some() {
+            return Ok(());
+        }
+        if let Ok(rel_type) = rt.relationship_type(id.0) {
+            let mut deleted = self.deleted.lock().unwrap_or_else(PoisonError::into_inner);
+            deleted.insert(id.0, rel_type);
+        }
+        self.any_deleted.store(true, Ordering::Relaxed);
+        self.transaction.delete_relationship(id)?;
+        Ok(())
+    }
+
+    /// Sets or (null) removes a property.
+    pub(crate) fn set(&self, entity: Entity, key: KeyId, value: &PropertyValue) -> Result<()> {
+        match entity {
+            Entity::Node(id) => self.transaction.set_node_property(id, key, value),
+            Entity::Relationship(id) => self.transaction.set_relationship_property(id, key, value),
+        }
+        .map_err(|error| gone(error, entity))
+    }
+}
+
+/// A node or a relationship.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Entity {
+    Node(NodeId),
+    Relationship(RelId),
+}
+
+impl Entity {
+    /// The entity a value is; `None` for null.
+    ///
+    /// # Errors
+    /// Any other value.
+    pub(crate) fn of(value: &Value) -> Result<Option<Entity>> {
+        match value {
+            Value::Null => Ok(None),
+            Value::Node(id) => Ok(Some(Entity::Node(*id))),
+            Value::Relationship(id) => Ok(Some(Entity::Relationship(*id))),
+            other => Err(ExecError::Type {
+                message: format!(
+                    "only nodes and relationships can be changed, this is {}: {other}",
+                    other.type_name()
+                ),
+            }),
+        }
+    }
+}
+
+/// A missing entity is one that was deleted.
+pub(crate) fn gone(error: graven_storage::Error, entity: Entity) -> ExecError {
+    use graven_storage::Error as Storage;
+    match error {
+        Storage::NoSuchNode { .. } | Storage::NoSuchRelationship { .. } => deleted(entity),
+        other => other.into(),
+    }
+}
+
+/// The error of touching an entity that was deleted.
+pub(crate) fn deleted(entity: Entity) -> ExecError {
+    let entity = match entity {
+        Entity::Node(id) => format!("node {}", id.0),
+        Entity::Relationship(id) => format!("relationship {}", id.0),
+    };
+    ExecError::DeletedEntity { entity }
+}
+
+/// The value as a property holds it.
+///
+/// # Errors
+/// [`ExecError::PropertyType`] for maps, nodes, relationships, paths, and lists with one of these, with null, or
+/// with lists beside other values.
+pub(crate) fn storable(value: &Value, key: &str) -> Result<PropertyValue> {
+    let fault = |what: String| ExecError::PropertyType {
+        message: format!("property {key} cannot hold {what}: only scalars and lists of them are stored"),
+    };
+    if let Value::List(items) = value {
+        let lists = items.iter().filter(|i| matches!(i, Value::List(_))).count();
+        if lists != 0 && lists != items.len() {
+            return Err(fault("a list that mixes lists with other values".to_owned()));
+        }
+        for item in items.iter() {
+            if item.is_null() {
+                return Err(fault("a list with null in it".to_owned()));
+            }
+            storable(item, key)?;
+        }
+    }
+    to_stored(value).ok_or_else(|| fault(format!("a {}", value.type_name())))
+}
