@@ -62,7 +62,7 @@ codes! {
     "TypeError" { PropertyOfNonMap as "InvalidArgumentType", }
     "ParameterMissing" { MissingParameter, }
     "ProcedureError" { ProcedureNotFound, }
-    "NotAvailable" { FeatureNotAvailable, WritingNotAvailable, }
+    "NotAvailable" { FeatureNotAvailable, }
 }
 
 /// One error of a statement, with its place.

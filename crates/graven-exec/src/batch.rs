@@ -148,7 +148,7 @@ impl Batch {
 
     /// Heap bytes of all columns, shared ones counted in full.
     #[must_use]
-    pub(crate) fn heap_bytes(&self) -> usize {
+    pub fn heap_bytes(&self) -> usize {
         self.columns.iter().map(|c| c.heap_bytes()).sum()
     }
 }

@@ -53,7 +53,9 @@ pub enum ExecError {
         entity: String,
     },
     /// `MERGE` on a null property.
-    #[error("MERGE cannot look for the null property {key}: null equals nothing; filter the row out before")]
+    #[error(
+        "MERGE cannot look for the null property {key}: null equals nothing; filter the row out before"
+    )]
     MergeNull {
         /// The property.
         key: String,

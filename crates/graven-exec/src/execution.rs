@@ -15,7 +15,7 @@ use crate::procedures::{NoProcedures, Procedures};
 use crate::profile::{ProfileCells, ProfileTree};
 use crate::runtime::{Clocks, Params, Runtime};
 use crate::tuning::Tuning;
-use crate::writing::{self, Writer};
+use crate::writing::{self, DeletedRelationships, Writer};
 
 /// What a statement runs with besides its plan, snapshot and parameters.
 #[derive(Clone)]
@@ -76,7 +76,7 @@ pub fn execute(
     let writer = match (&context.transaction, plan.writes()) {
         (Some(transaction), true) if plan.mode != PlanMode::Explain => {
             writing::intern(&plan, transaction)?;
-            Some(Writer::new(Arc::clone(transaction)))
+            Some(Writer::new(Arc::clone(transaction), &plan, &context.budget))
         }
         (None, true) if plan.mode != PlanMode::Explain => return Err(ExecError::NoTransaction),
         _ => None,
@@ -163,6 +163,13 @@ impl Execution {
     #[must_use]
     pub fn snapshot(&self) -> &Snapshot {
         &self.rt.snapshot
+    }
+
+    /// Type, start and end of the relationships that the statement has deleted and may return; they are handed over.
+    #[must_use]
+    pub fn take_deleted(&self) -> DeletedRelationships {
+        let writer = self.rt.writer.as_ref();
+        writer.map_or_else(DeletedRelationships::new, Writer::take_deleted)
     }
 
     /// What the operators did so far; empty unless the statement is profiled.

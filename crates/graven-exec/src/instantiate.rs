@@ -566,9 +566,7 @@ impl Instantiator<'_> {
                 let slots = slots.collect();
                 Box::new(Create::new(input, creation, slots))
             }
-            P::Set { items, .. } => {
-                Box::new(Set::new(input, Items::new(items, &layout, self.rt)?))
-            }
+            P::Set { items, .. } => Box::new(Set::new(input, Items::new(items, &layout, self.rt)?)),
             P::Delete {
                 targets, detach, ..
             } => {

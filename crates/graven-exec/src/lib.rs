@@ -29,3 +29,4 @@ pub use profile::{OperatorProfile, ProfileTree};
 pub use runtime::Params;
 pub use tuning::{LevelDirection, Tuning};
 pub use value::{Map, Path, Value};
+pub use writing::DeletedRelationships;

@@ -14,9 +14,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use graven_cypher::Plan;
+use graven_cypher::plan::{Expr, Operator, VarId, VarKind};
+use graven_pagecache::Budget;
 use graven_storage::{KeyId, NodeId, PropertyValue, RelId, Transaction, TypeId};
 
 use crate::error::{ExecError, Result};
+use crate::memory::Memory;
 use crate::runtime::Runtime;
 use crate::value::Value;
 use crate::value::convert::to_stored;
@@ -26,9 +29,31 @@ pub(crate) struct Writer {
     transaction: Arc<Transaction>,
     /// Keys interned while running, which the snapshot's catalogue may not know.
     late_keys: Mutex<HashMap<Arc<str>, KeyId>>,
-    /// Types of relationships deleted by this statement.
-    deleted: Mutex<HashMap<u64, TypeId>>,
+    /// Relationships deleted by this statement, where it may still ask for their types or return them.
+    deleted: Option<Mutex<(DeletedRelationships, Memory)>>,
     any_deleted: AtomicBool,
+}
+
+/// Type, start and end of deleted relationships by id.
+pub type DeletedRelationships = HashMap<u64, (TypeId, NodeId, NodeId)>;
+
+/// Whether a statement may still read the type or the ends of a relationship it has deleted.
+fn asks_for_deleted(plan: &Plan) -> bool {
+    fn calls_type(expr: &Expr) -> bool {
+        let mut found = matches!(expr, Expr::Call { name, .. } if &**name == "type");
+        expr.for_each_child(&mut |child| found |= calls_type(child));
+        found
+    }
+    let (mut deletes, mut types) = (false, false);
+    plan.root.visit(&mut |node| {
+        deletes |= matches!(node.op, Operator::Delete { .. });
+        node.op.for_each_expr(&mut |e| types |= calls_type(e));
+    });
+    let returned = |var: &VarId| {
+        let kind = plan.variables.get(var.0 as usize).map(|v| v.kind);
+        kind != Some(VarKind::Node)
+    };
+    deletes && (types || plan.columns.iter().any(|(_, var)| returned(var)))
 }
 
 /// Makes sure that the names a plan writes exist.
@@ -47,11 +72,15 @@ pub(crate) fn intern(plan: &Plan, transaction: &Transaction) -> Result<()> {
 }
 
 impl Writer {
-    pub(crate) fn new(transaction: Arc<Transaction>) -> Self {
+    pub(crate) fn new(transaction: Arc<Transaction>, plan: &Plan, budget: &Arc<Budget>) -> Self {
+        let remedy = "do not return what is deleted";
         Self {
             transaction,
             late_keys: Mutex::default(),
-            deleted: Mutex::default(),
+            deleted: asks_for_deleted(plan).then(|| {
+                let memory = Memory::new(budget, "Delete", remedy);
+                Mutex::new((DeletedRelationships::new(), memory))
+            }),
             any_deleted: AtomicBool::new(false),
         }
     }
@@ -62,7 +91,10 @@ impl Writer {
 
     /// The id of a key met while running.
     pub(crate) fn key(&self, name: &Arc<str>) -> Result<KeyId> {
-        let mut late = self.late_keys.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut late = self
+            .late_keys
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         if let Some(key) = late.get(name) {
             return Ok(*key);
         }
@@ -73,7 +105,10 @@ impl Writer {
 
     /// The id of a key, if somebody has interned it by now.
     pub(crate) fn known_key(&self, name: &str) -> Option<KeyId> {
-        let late = self.late_keys.lock().unwrap_or_else(PoisonError::into_inner);
+        let late = self
+            .late_keys
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         late.get(name).copied()
     }
 
@@ -84,8 +119,17 @@ impl Writer {
 
     /// The type of a relationship that this statement deleted.
     pub(crate) fn deleted_type(&self, id: u64) -> Option<TypeId> {
-        let deleted = self.deleted.lock().unwrap_or_else(PoisonError::into_inner);
-        deleted.get(&id).copied()
+        let deleted = self.deleted.as_ref()?;
+        let deleted = deleted.lock().unwrap_or_else(PoisonError::into_inner);
+        deleted.0.get(&id).map(|(rel_type, ..)| *rel_type)
+    }
+
+    /// What is remembered of deleted relationships.
+    pub(crate) fn take_deleted(&self) -> DeletedRelationships {
+        let deleted = self.deleted.as_ref();
+        deleted.map_or_else(HashMap::new, |d| {
+            std::mem::take(&mut d.lock().unwrap_or_else(PoisonError::into_inner).0)
+        })
     }
 
     /// Deletes a node; with `detach` its relationships too.
@@ -101,12 +145,14 @@ impl Writer {
 
     /// Deletes a relationship and remembers its type, which may still be asked for.
     pub(crate) fn delete_relationship(&self, id: RelId, rt: &Runtime) -> Result<()> {
-        if self.deleted_type(id.0).is_some() {
-            return Ok(());
-        }
-        if let Ok(rel_type) = rt.relationship_type(id.0) {
-            let mut deleted = self.deleted.lock().unwrap_or_else(PoisonError::into_inner);
-            deleted.insert(id.0, rel_type);
+        /// Bytes of one remembered relationship in its table.
+        const ENTRY: usize = 64;
+        if let Some(deleted) = &self.deleted
+            && let Ok((rel_type, start, end)) = rt.snapshot.relationship_endpoints(id)
+        {
+            let mut deleted = deleted.lock().unwrap_or_else(PoisonError::into_inner);
+            deleted.1.charge(ENTRY)?;
+            deleted.0.insert(id.0, (rel_type, start, end));
         }
         self.any_deleted.store(true, Ordering::Relaxed);
         self.transaction.delete_relationship(id)?;
@@ -175,12 +221,16 @@ pub(crate) fn deleted(entity: Entity) -> ExecError {
 /// with lists beside other values.
 pub(crate) fn storable(value: &Value, key: &str) -> Result<PropertyValue> {
     let fault = |what: String| ExecError::PropertyType {
-        message: format!("property {key} cannot hold {what}: only scalars and lists of them are stored"),
+        message: format!(
+            "property {key} cannot hold {what}: only scalars and lists of them are stored"
+        ),
     };
     if let Value::List(items) = value {
         let lists = items.iter().filter(|i| matches!(i, Value::List(_))).count();
         if lists != 0 && lists != items.len() {
-            return Err(fault("a list that mixes lists with other values".to_owned()));
+            return Err(fault(
+                "a list that mixes lists with other values".to_owned(),
+            ));
         }
         for item in items.iter() {
             if item.is_null() {

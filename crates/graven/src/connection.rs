@@ -4,8 +4,10 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use graven_cypher::plan::{Operator, PlanMode};
 use graven_cypher::{ParameterNames, Plan, parse_and_plan};
 use graven_exec::{ExecContext, execute};
+use graven_storage::{Snapshot, Store, TransactionOptions};
 
 use crate::database::Database;
 use crate::error::Error;
@@ -20,6 +22,23 @@ use crate::schema::Schema;
 pub struct Connection {
     db: Database,
     cancel: Arc<AtomicBool>,
+    options: TransactionOptions,
+}
+
+/// Parameters as the executor takes them, made once for all attempts.
+struct Run {
+    values: Arc<graven_exec::Params>,
+}
+
+impl Run {
+    fn new(params: &Params) -> Self {
+        let values = params
+            .iter()
+            .map(|(name, value)| (name.to_owned(), to_inner(value)));
+        Run {
+            values: Arc::new(values.collect()),
+        }
+    }
 }
 
 /// Cancels the statements of one connection, from any thread.
@@ -45,10 +64,12 @@ impl Connection {
         Connection {
             db,
             cancel: Arc::default(),
+            options: TransactionOptions::default(),
         }
     }
 
-    /// Starts a statement. Rows come as they are asked for; dropping the result ends the statement.
+    /// Starts a statement. Rows of one that reads come as they are asked for; dropping the result ends it. One that
+    /// writes runs in a transaction of its own: when this returns it is committed and durable.
     ///
     /// # Errors
     /// `SyntaxError.*` and other errors of the text with their place; errors of the first step of running it.
@@ -64,20 +85,79 @@ impl Connection {
     /// # Ok::<(), graven::Error>(())
     /// ```
     pub fn query(&self, text: &str, params: &Params) -> Result<QueryResult, Error> {
-        let plan = self.plan(text, params)?;
+        let snapshot = self.store().snapshot();
+        let plan = self.plan(text, params, &snapshot)?;
         self.cancel.store(false, Ordering::Relaxed);
+        if plan.writes() && plan.mode != PlanMode::Explain {
+            let run = Run::new(params);
+            let merges = plan.root.any(&|op| matches!(op, Operator::Merge { .. }));
+            return self.autocommit(merges, |transaction| self.run(&plan, transaction, &run));
+        }
+        let values = Run::new(params).values;
+        let context = self.context(None);
+        QueryResult::start(plan, snapshot, |plan, snapshot| {
+            execute(plan, snapshot, values, context)
+        })
+    }
+
+    /// Runs a statement to its end in a transaction.
+    pub(crate) fn run_in(
+        &self,
+        transaction: &Arc<graven_storage::Transaction>,
+        text: &str,
+        params: &Params,
+    ) -> Result<QueryResult, Error> {
+        let plan = self.plan(text, params, &transaction.snapshot())?;
+        self.cancel.store(false, Ordering::Relaxed);
+        self.run(&plan, transaction, &Run::new(params))
+    }
+
+    fn run(
+        &self,
+        plan: &Arc<Plan>,
+        transaction: &Arc<graven_storage::Transaction>,
+        run: &Run,
+    ) -> Result<QueryResult, Error> {
+        let context = self.context(Some(Arc::clone(transaction)));
+        let snapshot = transaction.snapshot();
+        let before = transaction.counters();
+        let result = QueryResult::start(Arc::clone(plan), snapshot, |plan, snapshot| {
+            execute(plan, snapshot, Arc::clone(&run.values), context)
+        })?;
+        result.complete(&self.db.inner.budget, &before, transaction)
+    }
+
+    fn context(&self, transaction: Option<Arc<graven_storage::Transaction>>) -> ExecContext {
         let inner = &self.db.inner;
-        let snapshot = inner.store.snapshot();
-        let values = params
-            .iter()
-            .map(|(name, value)| (name.to_owned(), to_inner(value)));
         let mut context = ExecContext::new(Arc::clone(&inner.budget));
         context.cancel = Arc::clone(&self.cancel);
         context.procedures = Arc::new(OnDatabase(Arc::clone(inner)));
         context.store_uuid = inner.store.uuid();
-        QueryResult::start(plan, snapshot, |plan, snapshot| {
-            execute(plan, snapshot, Arc::new(values.collect()), context)
-        })
+        context.transaction = transaction;
+        context
+    }
+
+    pub(crate) fn store(&self) -> &Arc<Store> {
+        &self.db.inner.store
+    }
+
+    /// Options of the transactions of single statements.
+    pub(crate) fn options(&self) -> TransactionOptions {
+        self.options.clone()
+    }
+
+    /// The same connection, whose single statements run with these options.
+    #[must_use]
+    pub fn with_options(mut self, options: TransactionOptions) -> Connection {
+        self.options = options;
+        self
+    }
+
+    pub(crate) fn check_cancelled(&self) -> Result<(), Error> {
+        match self.cancel.load(Ordering::Relaxed) {
+            true => Err(graven_exec::ExecError::Cancelled.into()),
+            false => Ok(()),
+        }
     }
 
     /// Checks and plans a statement whose parameters come later.
@@ -120,21 +200,21 @@ impl Connection {
         &self.db
     }
 
-    fn plan(&self, text: &str, params: &Params) -> Result<Arc<Plan>, Error> {
+    fn plan(&self, text: &str, params: &Params, snapshot: &Snapshot) -> Result<Arc<Plan>, Error> {
+        let nodes = snapshot.node_count();
         let plans = &self.db.inner.plans;
         let names = || params.iter().map(|(name, _)| name);
-        if let Some(plan) = plans.get(text, names()) {
+        if let Some(plan) = plans.get(text, names(), nodes) {
             return Ok(plan);
         }
         let names: BTreeSet<String> = names().map(str::to_owned).collect();
-        let snapshot = self.db.inner.store.snapshot();
         let known = ParameterNames::Known(names.clone());
         let plan = Arc::new(parse_and_plan(
             text,
-            &Schema(&snapshot, &self.db.inner.registered),
+            &Schema(snapshot, &self.db.inner.registered),
             &known,
         )?);
-        plans.put(text, names, Arc::clone(&plan));
+        plans.put(text, names, nodes, Arc::clone(&plan));
         Ok(plan)
     }
 }

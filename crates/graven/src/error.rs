@@ -9,6 +9,7 @@ use std::borrow::Cow;
 use std::fmt;
 
 use graven_cypher::Diagnostic;
+use graven_storage::Durable;
 
 /// What went wrong. The message is for people and may change; programs look at [`Error::code`].
 ///
@@ -27,7 +28,14 @@ struct Inner {
     message: String,
     retry: Retry,
     place: Option<Place>,
+    durable: Option<Durable>,
 }
+
+/// The code of errors that a new attempt may not meet again.
+const CONFLICT: &str = "Transaction.Conflict";
+
+/// The code of a violated uniqueness constraint.
+const DUPLICATE: &str = "ConstraintValidationFailed.Duplicate";
 
 /// Where in the text of a statement.
 #[derive(Clone, Debug)]
@@ -57,6 +65,7 @@ impl Error {
             message: message.into(),
             retry,
             place: None,
+            durable: None,
         }))
     }
 
@@ -74,6 +83,23 @@ impl Error {
     #[must_use]
     pub fn is_retryable(&self) -> bool {
         self.0.retry == Retry::MayHelp
+    }
+
+    /// Whether the commit that failed is in the log for good; `None` where no commit failed at the log: nothing
+    /// of the transaction is durable then.
+    #[must_use]
+    pub fn durable(&self) -> Option<Durable> {
+        self.0.durable
+    }
+
+    /// Whether another transaction was in the way.
+    pub(crate) fn is_conflict(&self) -> bool {
+        self.code() == CONFLICT
+    }
+
+    /// Whether a uniqueness constraint was violated.
+    pub(crate) fn is_duplicate(&self) -> bool {
+        self.code() == DUPLICATE
     }
 
     /// One sentence without the place.
@@ -132,6 +158,7 @@ impl From<Diagnostic> for Error {
                 column: diagnostic.column,
                 rendered: diagnostic.render(),
             }),
+            durable: None,
         }))
     }
 }
@@ -173,7 +200,8 @@ impl From<graven_pagecache::Error> for Error {
 impl From<graven_storage::Error> for Error {
     fn from(error: graven_storage::Error) -> Self {
         use graven_storage::Error as Storage;
-        match error {
+        let durable = error.durable();
+        let mut converted = match error {
             Storage::Io(error) => error.into(),
             Storage::Cache(error) => error.into(),
             Storage::Budget(error) => error.into(),
@@ -187,8 +215,39 @@ impl From<graven_storage::Error> for Error {
             | Storage::Superblocks { .. }
             | Storage::Damaged { .. }
             | Storage::Inconsistent { .. } => Error::new("Database.Damaged", error.to_string()),
+            Storage::Conflict { .. } => {
+                Error::with_retry(CONFLICT, error.to_string(), Retry::MayHelp)
+            }
+            Storage::Duplicate { .. } => Error::new(DUPLICATE, error.to_string()),
+            Storage::MissingProperty { .. } => {
+                let message = error.to_string();
+                Error::new("ConstraintValidationFailed.MissingProperty", message)
+            }
+            Storage::NodeHasRelationships { .. } => {
+                let message = error.to_string();
+                Error::new("ConstraintVerificationFailed.DeleteConnectedNode", message)
+            }
+            Storage::NoSuchNode { .. } | Storage::NoSuchRelationship { .. } => {
+                Error::new("EntityNotFound.DeletedEntityAccess", error.to_string())
+            }
+            Storage::SchemaExists { .. } => Error::new("Schema.Exists", error.to_string()),
+            Storage::NoSuchSchema { .. } => Error::new("Schema.NotFound", error.to_string()),
+            Storage::InvalidSchema { .. } => Error::new("Schema.Invalid", error.to_string()),
+            Storage::ReadOnly { .. } => Error::new("Database.ReadOnly", error.to_string()),
+            Storage::Locked { .. } => {
+                Error::with_retry("Database.InUse", error.to_string(), Retry::MayHelp)
+            }
+            Storage::Log { .. } => Error::new("Database.Damaged", error.to_string()),
+            Storage::TransactionEnded { .. } => Error::new("Transaction.Ended", error.to_string()),
+            Storage::TransactionTooLarge { .. } => Error::new("Memory.Limit", error.to_string()),
+            Storage::LogFailed { .. } => Error::new("Database.WritesRefused", error.to_string()),
+            Storage::DiskFull { .. } => {
+                Error::with_retry("Database.DiskFull", error.to_string(), Retry::MayHelp)
+            }
             other => Error::new("Internal.Storage", other.to_string()),
-        }
+        };
+        converted.0.durable = durable;
+        converted
     }
 }
 
@@ -209,6 +268,9 @@ impl From<graven_exec::ExecError> for Error {
                 return named;
             }
             Exec::Argument { .. } => "ArgumentError.InvalidArgumentValue",
+            Exec::PropertyType { .. } => "TypeError.InvalidPropertyType",
+            Exec::DeletedEntity { .. } => "EntityNotFound.DeletedEntityAccess",
+            Exec::MergeNull { .. } => "SemanticError.MergeReadOwnWrites",
             Exec::Arithmetic { .. } => "ArithmeticError.InvalidValue",
             Exec::MissingParameter { .. } => "ParameterMissing.MissingParameter",
             Exec::Memory { .. } => {

@@ -6,6 +6,7 @@
 //! # How it works
 //! ```text
 //! Connection::query -> plan (cached by text) -> executor over a snapshot -> batches -> rows
+//!                                            -> executor in a transaction -> rows kept -> commit -> rows
 //! ```
 //! A [`Database`] is a file with its page cache; a [`Connection`] runs statements; a [`QueryResult`] hands out
 //! rows while the statement runs. Values are complete and owned: nothing a program keeps holds a page.
@@ -41,6 +42,7 @@ mod plan_text;
 mod procedures;
 mod result;
 mod schema;
+mod transaction;
 mod value;
 
 pub use bytes::{format_bytes, parse_bytes};
@@ -50,9 +52,12 @@ pub use connection::{CancelHandle, Connection, Prepared};
 pub use database::{Database, Names};
 pub use error::Error;
 pub use graven_pagecache as pagecache;
-pub use graven_storage::PropertyValue;
+pub use graven_storage::{
+    Durability, Durable, Isolation, PropertyValue, TransactionOptions, WriteCounters as Counters,
+};
 pub use info::{Info, Reading, StoreInfo, TypeInfo};
 pub use memory::{DEFAULT_BYTES_MAX, DEFAULT_BYTES_MIN, default_memory};
 pub use params::Params;
 pub use result::{Notice, QueryResult, Row, Summary};
+pub use transaction::{Commit, Transaction};
 pub use value::{Node, Path, Relationship, Value};

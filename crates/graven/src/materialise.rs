@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use graven_exec::Value as Inner;
+use graven_exec::{DeletedRelationships, Value as Inner};
 use graven_storage::{NodeId, PropertyValue, RelId, Snapshot};
 
 use crate::error::Error;
@@ -19,6 +19,8 @@ pub(crate) struct Materialiser {
     snapshot: Snapshot,
     nodes: HashMap<u64, Arc<Node>>,
     relationships: HashMap<u64, Arc<Relationship>>,
+    /// What the statement has deleted; `None` where it deletes nothing and a missing entity is an error.
+    deleted: Option<DeletedRelationships>,
 }
 
 impl Materialiser {
@@ -27,6 +29,16 @@ impl Materialiser {
             snapshot,
             nodes: HashMap::new(),
             relationships: HashMap::new(),
+            deleted: None,
+        }
+    }
+
+    /// One for the end of a writing statement: a deleted node has no labels and properties any more, a deleted
+    /// relationship still its type and ends.
+    pub(crate) fn at_the_end(snapshot: Snapshot, deleted: DeletedRelationships) -> Self {
+        Materialiser {
+            deleted: Some(deleted),
+            ..Materialiser::new(snapshot)
         }
     }
 
@@ -80,6 +92,13 @@ impl Materialiser {
         if let Some(node) = self.nodes.get(&id.0) {
             return Ok(Arc::clone(node));
         }
+        if self.deleted.is_some() && !self.snapshot.node_exists(id) {
+            return Ok(Arc::new(Node {
+                id: id.0,
+                labels: Vec::new(),
+                properties: BTreeMap::new(),
+            }));
+        }
         let catalog = self.snapshot.catalog();
         let labels = self.snapshot.labels_of(id)?;
         let mut properties = BTreeMap::new();
@@ -108,9 +127,17 @@ impl Materialiser {
             return Ok(Arc::clone(relationship));
         }
         let catalog = self.snapshot.catalog();
-        let (rel_type, start, end) = self.snapshot.relationship_endpoints(id)?;
+        let gone = self.deleted.as_ref().and_then(|d| d.get(&id.0));
+        let (rel_type, start, end) = match gone {
+            Some(known) => *known,
+            None => self.snapshot.relationship_endpoints(id)?,
+        };
         let mut properties = BTreeMap::new();
-        for key in self.snapshot.relationship_keys(id)? {
+        let keys = match gone {
+            Some(_) => Vec::new(),
+            None => self.snapshot.relationship_keys(id)?,
+        };
+        for key in keys {
             let (Some(name), Some(column)) = (
                 catalog.key_name(key),
                 self.snapshot.relationship_column(rel_type, key),

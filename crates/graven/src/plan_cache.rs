@@ -2,8 +2,9 @@
 //!
 //! # How it works
 //! A plan depends on the text and on which parameters are given (their names, never their values). The cache
-//! holds up to [`PLANS_MAX`] texts; when it is full the one used longest ago goes. Plans belong to one
-//! catalogue; a database whose catalogue changes starts a new cache.
+//! holds up to [`PLANS_MAX`] texts; when it is full the one used longest ago goes. Names stay text in a plan, so it
+//! stays right while data changes; it is made anew when the number of nodes is no longer of the same size, for it
+//! was chosen by that, and all are dropped when indexes or constraints change.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -27,7 +28,17 @@ struct Plans {
 struct Entry {
     last_use: u64,
     params: BTreeSet<String>,
+    /// Nodes when it was made.
+    nodes: u64,
     plan: Arc<Plan>,
+}
+
+/// Whether two numbers of nodes are of the same size.
+fn alike(a: u64, b: u64) -> bool {
+    /// Numbers below this are all small.
+    const SMALL: u64 = 100;
+    let (small, large) = (a.min(b) + SMALL, a.max(b) + SMALL);
+    large <= small.saturating_mul(2)
 }
 
 impl PlanCache {
@@ -36,6 +47,7 @@ impl PlanCache {
         &self,
         text: &str,
         params: impl ExactSizeIterator<Item = &'a str>,
+        nodes: u64,
     ) -> Option<Arc<Plan>> {
         let mut plans = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
         plans.clock += 1;
@@ -43,15 +55,21 @@ impl PlanCache {
         let entry = plans.by_text.get_mut(text)?;
         let same = entry.params.len() == params.len()
             && entry.params.iter().map(String::as_str).eq(params);
-        if !same {
+        if !same || !alike(entry.nodes, nodes) {
             return None;
         }
         entry.last_use = now;
         Some(Arc::clone(&entry.plan))
     }
 
+    /// Forgets all plans: indexes or constraints have changed.
+    pub(crate) fn clear(&self) {
+        let mut plans = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        plans.by_text.clear();
+    }
+
     /// Keeps a plan; it replaces one for the same text and other parameters.
-    pub(crate) fn put(&self, text: &str, params: BTreeSet<String>, plan: Arc<Plan>) {
+    pub(crate) fn put(&self, text: &str, params: BTreeSet<String>, nodes: u64, plan: Arc<Plan>) {
         let mut plans = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
         if plans.by_text.len() >= PLANS_MAX && !plans.by_text.contains_key(text) {
             let oldest = plans
@@ -67,6 +85,7 @@ impl PlanCache {
         let entry = Entry {
             last_use: plans.clock,
             params,
+            nodes,
             plan,
         };
         plans.by_text.insert(Arc::from(text), entry);

@@ -6,12 +6,13 @@ use std::time::{Duration, Instant};
 use graven_cypher::Plan;
 use graven_cypher::plan::PlanMode;
 use graven_exec::{Batch, ExecError, Execution};
-use graven_pagecache::{PerKind, Scope};
-use graven_storage::Snapshot;
+use graven_pagecache::{Budget, PerKind, Reservation, Scope};
+use graven_storage::{Snapshot, Transaction, WriteCounters};
 
 use crate::error::Error;
 use crate::materialise::Materialiser;
 use crate::plan_text;
+use crate::transaction::Commit;
 use crate::value::Value;
 
 /// Rows of a statement. Owns its view of the data, keeps no page between batches; dropping it ends the
@@ -22,6 +23,11 @@ pub struct QueryResult {
     execution: Option<Execution>,
     values: Materialiser,
     batch: Option<(Batch, usize)>,
+    /// Rows of a statement that has run to its end, with the memory they take.
+    kept: Option<(std::vec::IntoIter<Row>, Reservation)>,
+    counters: WriteCounters,
+    commit: Option<Commit>,
+    profile: Option<String>,
     rows: u64,
     pages: PerKind,
     begun: Instant,
@@ -74,6 +80,10 @@ pub struct Summary {
     pub notices: Vec<Notice>,
     /// What happened to pages of each kind on behalf of this statement.
     pub pages: PerKind,
+    /// What the statement changed.
+    pub counters: WriteCounters,
+    /// Its commit, where it had a transaction of its own and wrote.
+    pub commit: Option<Commit>,
 }
 
 /// Something worth telling about a valid statement.
@@ -111,6 +121,10 @@ impl QueryResult {
             execution,
             values: Materialiser::new(snapshot),
             batch: None,
+            kept: None,
+            counters: WriteCounters::default(),
+            commit: None,
+            profile: None,
             rows: 0,
             pages: scope.finish(),
             begun,
@@ -139,7 +153,71 @@ impl QueryResult {
         row
     }
 
+    /// Runs the statement to its end and keeps its rows. Nodes and relationships are given as they are then.
+    pub(crate) fn complete(
+        mut self,
+        budget: &Arc<Budget>,
+        before: &WriteCounters,
+        transaction: &Transaction,
+    ) -> Result<Self, Error> {
+        let scope = Scope::start();
+        let mut memory = budget.empty_reservation("result");
+        let mut batches = Vec::new();
+        if let Some(execution) = &mut self.execution {
+            while let Some(batch) = execution.next_batch()? {
+                memory.grow(batch.heap_bytes() as u64)?;
+                batches.push(batch);
+            }
+        }
+        let deleted = self.execution.as_ref().map(Execution::take_deleted);
+        self.values = Materialiser::at_the_end(transaction.snapshot(), deleted.unwrap_or_default());
+        let mut rows = Vec::new();
+        for batch in batches {
+            self.values.next_batch();
+            for row in 0..batch.len() {
+                let values = batch.row(row).into_iter().map(|v| self.values.value(v));
+                let values = values.collect::<Result<Vec<Value>, Error>>()?;
+                memory.grow(values.iter().map(Value::bytes).sum::<usize>() as u64)?;
+                rows.push(Row {
+                    columns: Arc::clone(&self.columns),
+                    values,
+                });
+            }
+        }
+        self.counters = difference(&transaction.counters(), before);
+        if self.plan.mode == PlanMode::Profile {
+            let execution = self.execution.as_ref();
+            self.profile = execution.map(|e| plan_text::profile(&self.plan, &e.profile()));
+        }
+        self.kept = Some((rows.into_iter(), memory));
+        self.execution = None;
+        self.pages += &scope.finish();
+        Ok(self)
+    }
+
+    /// Notes what the commit of the statement did.
+    pub(crate) fn committed(&mut self, commit: Commit) {
+        if let Some(profile) = &mut self.profile {
+            profile.push_str(&format!(
+                "\ncommit: {} bytes of log, {:.3} ms waited for the device, {} commit{} shared the wait",
+                commit.log_bytes,
+                commit.waited.as_secs_f64() * 1e3,
+                commit.group,
+                if commit.group == 1 { "" } else { "s" },
+            ));
+        }
+        self.commit = Some(commit);
+    }
+
     fn advance(&mut self) -> Result<Option<Row>, Error> {
+        if let Some((rows, _)) = &mut self.kept {
+            let row = rows.next();
+            self.rows += u64::from(row.is_some());
+            if row.is_none() {
+                self.kept = None;
+            }
+            return Ok(row);
+        }
         while self
             .batch
             .as_ref()
@@ -184,6 +262,8 @@ impl QueryResult {
             elapsed: self.elapsed.unwrap_or_else(|| self.begun.elapsed()),
             notices: notices.collect(),
             pages: self.pages,
+            counters: self.counters,
+            commit: self.commit,
         }
     }
 
@@ -209,12 +289,29 @@ impl QueryResult {
                     .trim_end()
                     .to_owned(),
             ),
-            PlanMode::Profile => self
-                .execution
-                .as_ref()
-                .map(|e| plan_text::profile(&self.plan, &e.profile())),
+            PlanMode::Profile => self.profile.clone().or_else(|| {
+                let execution = self.execution.as_ref();
+                execution.map(|e| plan_text::profile(&self.plan, &e.profile()))
+            }),
         }
     }
+}
+
+/// What was changed since.
+fn difference(now: &WriteCounters, before: &WriteCounters) -> WriteCounters {
+    let mut changed = *now;
+    changed.nodes_created -= before.nodes_created;
+    changed.nodes_deleted -= before.nodes_deleted;
+    changed.relationships_created -= before.relationships_created;
+    changed.relationships_deleted -= before.relationships_deleted;
+    changed.properties_set -= before.properties_set;
+    changed.labels_added -= before.labels_added;
+    changed.labels_removed -= before.labels_removed;
+    changed.indexes_added -= before.indexes_added;
+    changed.indexes_removed -= before.indexes_removed;
+    changed.constraints_added -= before.constraints_added;
+    changed.constraints_removed -= before.constraints_removed;
+    changed
 }
 
 impl Iterator for QueryResult {

@@ -82,6 +82,39 @@ pub struct Path {
 }
 
 impl Value {
+    /// Bytes of the value with all it holds, counted as if nothing were shared.
+    pub(crate) fn bytes(&self) -> usize {
+        /// An entry of a map beside its key and value.
+        const ENTRY: usize = 48;
+        let map = |entries: &BTreeMap<Arc<str>, Value>| -> usize {
+            entries
+                .iter()
+                .map(|(k, v)| ENTRY + k.len() + v.bytes())
+                .sum()
+        };
+        let node = |node: &Node| 96 + node.labels.len() * 16 + map(&node.properties);
+        let relationship = |r: &Relationship| 112 + map(&r.properties);
+        size_of::<Value>()
+            + match self {
+                Value::Null | Value::Boolean(_) | Value::Integer(_) | Value::Float(_) => 0,
+                Value::String(text) => text.len() + 16,
+                Value::Bytes(bytes) => bytes.len() + 16,
+                Value::List(items) => items.iter().map(Value::bytes).sum(),
+                Value::Map(entries) => map(entries),
+                Value::Node(n) => node(n),
+                Value::Relationship(r) => relationship(r),
+                Value::Path(path) => {
+                    path.nodes.iter().map(|n| node(n)).sum::<usize>()
+                        + path
+                            .relationships
+                            .iter()
+                            .map(|r| relationship(r))
+                            .sum::<usize>()
+                }
+                Value::Stored(_) => 64,
+            }
+    }
+
     /// The integer, if it is one.
     #[must_use]
     pub fn as_integer(&self) -> Option<i64> {

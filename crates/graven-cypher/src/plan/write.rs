@@ -219,9 +219,12 @@ impl PlanNode {
     /// Whether this operator or one below it changes the graph.
     #[must_use]
     pub fn writes(&self) -> bool {
-        let mut writes = false;
-        self.visit(&mut |node| writes |= node.op.writes());
-        writes
+        self.any(&Operator::writes)
+    }
+
+    /// Whether `test` holds of this operator or one below it.
+    pub fn any(&self, test: &dyn Fn(&Operator) -> bool) -> bool {
+        test(&self.op) || self.op.children().into_iter().any(|child| child.any(test))
     }
 }
 

@@ -169,7 +169,7 @@ fn check_valid(name: &str, text: &str, schema: &Declared, counts: &mut Counts) {
 }
 
 fn lacks(code: Code) -> bool {
-    matches!(code, Code::FeatureNotAvailable | Code::WritingNotAvailable)
+    code == Code::FeatureNotAvailable
 }
 
 fn feature_files(folder: &Path, files: &mut Vec<PathBuf>) {

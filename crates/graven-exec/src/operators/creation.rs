@@ -86,9 +86,12 @@ impl Creation {
         }
         let end = |var: VarId| match creation.nodes.iter().position(|n| n.var == var) {
             Some(at) => Ok(End::Created(at)),
-            None => layout.slot(var).map(End::Column).ok_or_else(|| ExecError::Plan {
-                message: format!("variable {} is not produced below its use (CY-1)", var.0),
-            }),
+            None => layout
+                .slot(var)
+                .map(End::Column)
+                .ok_or_else(|| ExecError::Plan {
+                    message: format!("variable {} is not produced below its use (CY-1)", var.0),
+                }),
         };
         let mut relationships = Vec::with_capacity(creation.relationships.len());
         for relationship in &creation.relationships {

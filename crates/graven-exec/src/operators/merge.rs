@@ -88,7 +88,8 @@ impl Merge {
                 let relationships = created.relationships.into_iter().map(Value::Relationship);
                 let all: Vec<Value> = nodes.chain(relationships).collect();
                 let columns = parts.created.iter();
-                let columns = columns.map(|at| Arc::new(Column::from_values(vec![all[*at].clone()])));
+                let columns =
+                    columns.map(|at| Arc::new(Column::from_values(vec![all[*at].clone()])));
                 take(&Batch::new(columns.collect(), 1), &parts.on_create)?;
             }
             for batch in found {

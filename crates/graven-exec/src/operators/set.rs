@@ -189,7 +189,10 @@ impl Computed {
                         set(entity, key, &name, &value, rt)
                     }
                     other => Err(ExecError::Type {
-                        message: format!("a property key is a String, this is {}", other.type_name()),
+                        message: format!(
+                            "a property key is a String, this is {}",
+                            other.type_name()
+                        ),
                     }),
                 }
             }

@@ -103,14 +103,3 @@ fn unknown_names_are_notices() {
         assert!(notices.iter().all(|n| !n.code.is_empty()));
     }
 }
-
-#[test]
-fn writing_is_refused_with_a_reason() {
-    let social = social();
-    let error = social
-        .db
-        .connect()
-        .query("CREATE (n) RETURN n", &Params::new())
-        .expect_err("reads only");
-    assert_eq!(error.code(), "NotAvailable.WritingNotAvailable");
-}

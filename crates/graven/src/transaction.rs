@@ -1,0 +1,215 @@
+//! Explicit transactions, and how a writing statement outside one gets its own.
+//!
+//! # How it works
+//! A writing statement runs to its end before its first row is handed out: its result is kept in the budget, so that
+//! a conflict at the commit can be answered by running it again. Outside an explicit transaction that happens here,
+//! with a pause of random length that grows; inside one the program decides, for it knows what the statements before
+//! were for. Nothing is acknowledged before the commit is as durable as was asked for.
+//!
+//! # Invariants
+//! * TX-40 A statement that fails fails its transaction: nothing of it can be committed any more.
+//! * TX-41 A statement is repeated only if no row of it was handed out and nothing of it was committed.
+
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::sync::Arc;
+use std::time::Duration;
+
+use graven_storage::TransactionOptions;
+
+use crate::connection::Connection;
+use crate::error::Error;
+use crate::params::Params;
+use crate::result::QueryResult;
+
+/// How often a conflict is answered by running a statement again.
+const ATTEMPTS_MAX: u32 = 100;
+
+/// How often a `MERGE` that met a duplicate is run again.
+const MERGES_MAX: u32 = 5;
+
+/// Longest pause before another attempt.
+const PAUSE_MAX: Duration = Duration::from_millis(20);
+
+/// First pause before another attempt, at most.
+const PAUSE_FIRST: Duration = Duration::from_micros(100);
+
+/// What a commit did.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
+pub struct Commit {
+    /// Its place in the order of commits.
+    pub timestamp: u64,
+    /// Bytes it put into the log.
+    pub log_bytes: u64,
+    /// Time spent waiting for the device.
+    pub waited: Duration,
+    /// Commits that shared the wait, this one included; 0 if it waited for none.
+    pub group: u32,
+}
+
+impl From<graven_storage::Committed> for Commit {
+    fn from(committed: graven_storage::Committed) -> Self {
+        Commit {
+            timestamp: committed.timestamp,
+            log_bytes: committed.log_bytes,
+            waited: committed.waited,
+            group: committed.group,
+        }
+    }
+}
+
+/// A transaction: statements that see each other's changes and become visible to others together, or not at all.
+/// Dropping it rolls it back.
+///
+/// # Examples
+/// ```no_run
+/// # let db = graven::Database::open("social.graven", graven::Config::default())?;
+/// use graven::Params;
+/// let connection = db.connect();
+/// loop {
+///     let mut transaction = connection.begin()?;
+///     transaction.query("MATCH (a:Account {id: 1}) SET a.balance = a.balance - 10", &Params::new())?;
+///     transaction.query("MATCH (a:Account {id: 2}) SET a.balance = a.balance + 10", &Params::new())?;
+///     match transaction.commit() {
+///         Err(error) if error.is_retryable() => continue,
+///         other => break other?,
+///     };
+/// }
+/// # Ok::<(), graven::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Transaction {
+    connection: Connection,
+    inner: Arc<graven_storage::Transaction>,
+    failed: bool,
+}
+
+impl Transaction {
+    pub(crate) fn new(connection: Connection, inner: graven_storage::Transaction) -> Self {
+        Transaction {
+            connection,
+            inner: Arc::new(inner),
+            failed: false,
+        }
+    }
+
+    /// Runs a statement to its end; the rows are those of the state that this transaction sees.
+    ///
+    /// # Errors
+    /// As [`Connection::query`]; `Transaction.Failed` after an earlier error. Every error fails the transaction.
+    pub fn query(&mut self, text: &str, params: &Params) -> Result<QueryResult, Error> {
+        if self.failed {
+            return Err(failed());
+        }
+        let result = self.connection.run_in(&self.inner, text, params);
+        self.failed = result.is_err();
+        result
+    }
+
+    /// Whether a statement has failed, so that nothing but rolling back is left.
+    #[must_use]
+    pub fn has_failed(&self) -> bool {
+        self.failed
+    }
+
+    /// Makes the changes visible and durable.
+    ///
+    /// # Errors
+    /// `Transaction.Conflict`, retryable, where another transaction has changed the same things since this one
+    /// began; `Transaction.Failed` after a failed statement; errors of the log say whether the commit is
+    /// durable ([`Error::durable`]). The transaction has ended in every case.
+    pub fn commit(self) -> Result<Commit, Error> {
+        if self.failed {
+            self.inner.rollback();
+            return Err(failed());
+        }
+        Ok(self.inner.commit()?.into())
+    }
+
+    /// Undoes everything.
+    pub fn rollback(self) {
+        self.inner.rollback();
+    }
+}
+
+fn failed() -> Error {
+    Error::new(
+        "Transaction.Failed",
+        "a statement of this transaction has failed: roll it back and begin again",
+    )
+}
+
+impl Connection {
+    /// Begins a transaction with the default options: snapshot isolation, full durability.
+    ///
+    /// # Errors
+    /// `Database.ReadOnly`, `Database.WritesRefused` where the database takes no writes.
+    pub fn begin(&self) -> Result<Transaction, Error> {
+        self.begin_with(TransactionOptions::default())
+    }
+
+    /// Begins a transaction.
+    ///
+    /// # Errors
+    /// As [`Connection::begin`].
+    pub fn begin_with(&self, options: TransactionOptions) -> Result<Transaction, Error> {
+        let inner = self.store().begin(options)?;
+        Ok(Transaction::new(self.clone(), inner))
+    }
+
+    /// Runs a writing statement in a transaction of its own, again where it meets a conflict.
+    ///
+    /// `merges`: a duplicate may come from a `MERGE` beside ours; run again, this one finds it.
+    pub(crate) fn autocommit(
+        &self,
+        merges: bool,
+        mut attempt: impl FnMut(&Arc<graven_storage::Transaction>) -> Result<QueryResult, Error>,
+    ) -> Result<QueryResult, Error> {
+        let mut pauses = Pauses::default();
+        loop {
+            let transaction = Arc::new(self.store().begin(self.options())?);
+            let done = attempt(&transaction).and_then(|mut result| {
+                result.committed(transaction.commit()?.into());
+                Ok(result)
+            });
+            match done {
+                Err(error) if error.is_conflict() && pauses.next() => transaction.rollback(),
+                Err(error) if merges && error.is_duplicate() && pauses.next_of(MERGES_MAX) => {
+                    transaction.rollback();
+                }
+                Err(error) => {
+                    transaction.rollback();
+                    return Err(error);
+                }
+                Ok(result) => return Ok(result),
+            }
+            self.check_cancelled()?;
+        }
+    }
+}
+
+/// Pauses between attempts: random, growing, and not for ever.
+#[derive(Default)]
+pub(crate) struct Pauses {
+    attempts: u32,
+}
+
+impl Pauses {
+    /// Waits; false if there were attempts enough.
+    pub(crate) fn next(&mut self) -> bool {
+        self.next_of(ATTEMPTS_MAX)
+    }
+
+    fn next_of(&mut self, attempts_max: u32) -> bool {
+        self.attempts += 1;
+        if self.attempts >= attempts_max {
+            return false;
+        }
+        let most = (PAUSE_FIRST * (1 << self.attempts.min(10))).min(PAUSE_MAX);
+        let mut random = RandomState::new().build_hasher();
+        random.write_u32(self.attempts);
+        let share = (random.finish() >> 40) as f64 / (1u64 << 24) as f64;
+        std::thread::sleep(most.mul_f64(share));
+        true
+    }
+}
