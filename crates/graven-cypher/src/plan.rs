@@ -155,6 +155,19 @@ pub enum VarExpandMode {
     },
 }
 
+/// A pattern that hangs on a node: of its matches only the number is wanted.
+#[derive(Clone, Debug)]
+pub struct HangingPattern {
+    /// The relationship from the node; without conditions of its own.
+    pub pattern: RelPattern,
+    /// Labels of the other end.
+    pub labels: Vec<Arc<str>>,
+    /// No match counts as one: `OPTIONAL MATCH`.
+    pub optional: bool,
+    /// What hangs on the other end.
+    pub branches: Vec<HangingPattern>,
+}
+
 /// An operator. Boxed inputs come first in every variant.
 #[expect(missing_docs, reason = "fields are explained by the variant")]
 #[derive(Clone, Debug)]
@@ -268,6 +281,13 @@ pub enum Operator {
         max: Option<u32>,
         end_labels: Vec<Arc<str>>,
         end_filter: Option<Expr>,
+        count: VarId,
+    },
+    /// The number of matches of the patterns that hang on nodes of the row, multiplied, as `count`; rows without a
+    /// match are dropped. Stands below an aggregation that adds the numbers up.
+    PatternCount {
+        input: Box<PlanNode>,
+        patterns: Vec<(VarId, HangingPattern)>,
         count: VarId,
     },
     /// Distinct rows over the given variables; the others are dropped.

@@ -6,7 +6,9 @@
 //! are *row-wise* if every operator in them treats rows one by one in order; such a tree is given whole batches
 //! and carries a hidden variable, the number of the input row (see [`crate::operators::apply`]).
 
-use graven_cypher::plan::{AggregateCall, Expr, Operator as P, PlanNode, SortOrder, VarId};
+use graven_cypher::plan::{
+    AggregateCall, Expr, HangingPattern, Operator as P, PlanNode, SortOrder, VarId,
+};
 
 use crate::error::{ExecError, Result};
 use crate::expression::{Compiled, Compiler};
@@ -29,6 +31,7 @@ use crate::operators::foreach::Foreach;
 use crate::operators::hash_join::{HashJoin, JoinColumns};
 use crate::operators::limit::{Limit, Skip};
 use crate::operators::merge::{Merge, MergeParts};
+use crate::operators::pattern_count::{Branch, PatternCount};
 use crate::operators::procedure::Procedure;
 use crate::operators::project::{Extend, Project};
 use crate::operators::reachable_count::{EndCondition, ReachableCount};
@@ -103,6 +106,11 @@ impl Instantiator<'_> {
             | P::NodeByIdSeek { .. } => self.nodes(op),
             P::Expand { .. } | P::ExpandInto { .. } => self.expand(op),
             P::VarExpand { .. } | P::ReachableCount { .. } => self.var_expand(op),
+            P::PatternCount {
+                input,
+                patterns,
+                count,
+            } => self.pattern_count(input, patterns, *count),
             P::Apply { input, inner } => self.apply(input, inner, Mode::Apply),
             P::Optional { input, inner, .. } => self.apply(input, inner, Mode::Optional),
             P::SemiApply { input, inner, anti } => {
@@ -316,6 +324,21 @@ impl Instantiator<'_> {
             }
             _ => unreachable!("only variable-length expansions"),
         }
+    }
+
+    fn pattern_count(
+        &mut self,
+        input: &PlanNode,
+        patterns: &[(VarId, HangingPattern)],
+        count: VarId,
+    ) -> Result<Built> {
+        let (input, mut layout) = self.node(input)?;
+        let patterns = patterns
+            .iter()
+            .map(|(from, hanging)| Ok((slot(&layout, *from)?, Branch::new(hanging, self.rt)?)));
+        let patterns = patterns.collect::<Result<_>>()?;
+        let count = layout.slot_or_add(count);
+        Ok((Box::new(PatternCount::new(input, patterns, count)), layout))
     }
 
     fn end_condition(

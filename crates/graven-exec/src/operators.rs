@@ -18,6 +18,7 @@ pub(crate) mod foreach;
 pub(crate) mod hash_join;
 pub(crate) mod limit;
 pub(crate) mod merge;
+pub(crate) mod pattern_count;
 pub(crate) mod procedure;
 pub(crate) mod project;
 pub(crate) mod reachable_count;

@@ -7,8 +7,8 @@ use super::expression::{
     AggregateCall, AggregateFunction, BinaryOp, Expr, Literal, Quantifier, UnaryOp,
 };
 use super::{
-    Creation, Direction, Inclusion, Operator, Plan, RelPattern, SetItem, SortOrder, VarExpandMode,
-    VarId,
+    Creation, Direction, HangingPattern, Inclusion, Operator, Plan, RelPattern, SetItem, SortOrder,
+    VarExpandMode, VarId,
 };
 
 impl Operator {
@@ -33,6 +33,7 @@ impl Operator {
             Operator::Extend { .. } => "Extend",
             Operator::Aggregate { .. } => "Aggregate",
             Operator::ReachableCount { .. } => "ReachableCount",
+            Operator::PatternCount { .. } => "PatternCount",
             Operator::Distinct { .. } => "Distinct",
             Operator::Sort { .. } => "Sort",
             Operator::TopN { .. } => "TopN",
@@ -193,6 +194,14 @@ impl Plan {
                 }
                 let _ = write!(text, " as {}", name(count));
                 text
+            }
+            Operator::PatternCount {
+                patterns, count, ..
+            } => {
+                let patterns = joined(patterns, |(from, pattern)| {
+                    format!("({}){}", name(from), hanging(pattern))
+                });
+                format!("{patterns} as {}", name(count))
             }
             Operator::BuildPath { path, parts, .. } => {
                 format!("{} = {}", name(path), joined(parts, name))
@@ -537,8 +546,41 @@ fn colons(labels: &[Arc<str>]) -> String {
     labels.iter().map(|l| format!(":{}", quoted(l))).collect()
 }
 
+/// A hanging pattern as it would be written, branches in brackets, optional ones with a question mark.
+fn hanging(pattern: &HangingPattern) -> String {
+    let types = joined_by(&pattern.pattern.types, "|", quoted);
+    let types = match types.is_empty() {
+        true => String::new(),
+        false => format!("[:{types}]"),
+    };
+    let (left, right) = match pattern.pattern.direction {
+        Direction::Out => ("-", "->"),
+        Direction::In => ("<-", "-"),
+        Direction::Both => ("-", "-"),
+    };
+    let labels: String = (pattern.labels.iter())
+        .map(|label| format!(":{}", quoted(label)))
+        .collect();
+    let mut text = format!("{left}{types}{right}({labels})");
+    match &pattern.branches[..] {
+        [] => {}
+        [one] => text.push_str(&hanging(one)),
+        many => {
+            let _ = write!(text, "{{{}}}", joined(many, hanging));
+        }
+    }
+    if pattern.optional {
+        text.push('?');
+    }
+    text
+}
+
+fn joined_by<T>(items: &[T], by: &str, text: impl Fn(&T) -> String) -> String {
+    items.iter().map(text).collect::<Vec<_>>().join(by)
+}
+
 fn joined<T>(items: &[T], text: impl Fn(&T) -> String) -> String {
-    items.iter().map(text).collect::<Vec<_>>().join(", ")
+    joined_by(items, ", ", text)
 }
 
 fn bounds(min: u32, max: Option<u32>) -> String {

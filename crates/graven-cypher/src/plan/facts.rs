@@ -102,7 +102,7 @@ impl Facts {
                 facts.single_row |= keys.is_empty();
                 facts
             }
-            O::ReachableCount { input, count, .. } => {
+            O::ReachableCount { input, count, .. } | O::PatternCount { input, count, .. } => {
                 let mut facts = below(input);
                 let read = node.op.reads();
                 facts.dependencies.push((read, *count));

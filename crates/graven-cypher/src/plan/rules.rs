@@ -2,6 +2,7 @@
 
 mod distinct_count;
 mod eager;
+mod pattern_count;
 mod reachability;
 mod reachable_count;
 mod top_n;
@@ -19,6 +20,8 @@ pub(crate) fn apply(plan: &mut Plan, schema: &dyn SchemaView) {
     reachable_count::apply(plan, schema);
     unused::apply(plan);
     eager::apply(plan);
+    // Barriers lie between expansions and the writes that they meet; what is taken out lies above them.
+    pattern_count::apply(plan);
     let mut next = 0;
     number(&mut plan.root, &mut next);
 }

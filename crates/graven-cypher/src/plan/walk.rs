@@ -37,6 +37,7 @@ impl Operator {
             | O::Extend { input, .. }
             | O::Aggregate { input, .. }
             | O::ReachableCount { input, .. }
+            | O::PatternCount { input, .. }
             | O::Distinct { input, .. }
             | O::Sort { input, .. }
             | O::TopN { input, .. }
@@ -84,6 +85,7 @@ impl Operator {
             | O::Extend { input, .. }
             | O::Aggregate { input, .. }
             | O::ReachableCount { input, .. }
+            | O::PatternCount { input, .. }
             | O::Distinct { input, .. }
             | O::Sort { input, .. }
             | O::TopN { input, .. }
@@ -205,6 +207,7 @@ impl Operator {
             O::VarExpand { from, .. } => {
                 read.insert(*from);
             }
+            O::PatternCount { patterns, .. } => read.extend(patterns.iter().map(|(var, _)| *var)),
             O::BuildPath { parts, .. } => read.extend(parts),
             O::Distinct { vars, .. } => read.extend(vars),
             O::HashJoin { on, .. } => read.extend(on),

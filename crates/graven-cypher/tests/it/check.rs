@@ -82,7 +82,7 @@ fn produced(
                 .chain(aggregates.iter().map(|(var, _)| *var))
                 .collect();
         }
-        O::ReachableCount { count, .. } => {
+        O::ReachableCount { count, .. } | O::PatternCount { count, .. } => {
             below.insert(*count);
         }
         O::Distinct { vars, .. } => below = vars.iter().copied().collect(),

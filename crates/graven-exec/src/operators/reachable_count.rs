@@ -144,7 +144,7 @@ impl EndCondition {
 }
 
 /// Ranges common to both lists; each ascends and is disjoint.
-fn intersect(a: &[(u64, u64)], b: &[(u64, u64)]) -> Vec<(u64, u64)> {
+pub(super) fn intersect(a: &[(u64, u64)], b: &[(u64, u64)]) -> Vec<(u64, u64)> {
     let mut common = Vec::new();
     let (mut i, mut j) = (0, 0);
     while i < a.len() && j < b.len() {
