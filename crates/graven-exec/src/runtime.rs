@@ -237,7 +237,7 @@ impl Runtime {
 
     /// Node ids are below this.
     pub(crate) fn node_id_limit(&self) -> u64 {
-        self.snapshot.catalog().node_id_limit()
+        self.snapshot.node_id_limit()
     }
 
     /// A property of many nodes, [`NULL_ID`] being null; in id order inside, in the given order outside.

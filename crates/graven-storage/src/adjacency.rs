@@ -8,8 +8,11 @@
 //! Forward lists know their relationship ids; for reverse lists [`Adjacency::neighbours`] looks the id up in the
 //! forward list of the other end, where parallel relationships stand in the same order.
 //!
+//! Lists that were changed since the file was written are put together from the file's list and the changes
+//! ([`merged`]); an adjacency without changes has no overlay and costs nothing more.
+//!
 //! # Concurrency
-//! Immutable; any number of threads.
+//! Immutable, except that one obtained from a transaction sees its later writes; any number of threads.
 //!
 //! # Costs
 //! Nothing is allocated per list. Memory: the segment map (24 bytes a segment) and two chunks during a sweep.
@@ -17,8 +20,10 @@
 pub(crate) mod decode;
 pub(crate) mod encode;
 mod list;
+mod merged;
 mod node_set;
 pub(crate) mod segment;
+mod set_changes;
 mod set_sweep;
 mod span;
 mod sweep;
@@ -28,6 +33,7 @@ pub(crate) mod writer;
 mod tests;
 
 use crate::bytes::Decoded;
+use crate::delta::overlay::AdjacencyOverlay;
 use crate::ids::{Direction, NodeId, RelId, TypeId};
 use crate::pages::{Pages, padded_payload};
 use crate::segment_map::{Located, SegmentMap};
@@ -91,7 +97,6 @@ struct Inner {
     rel_type: TypeId,
     /// `None` if the type has no relationships.
     map: Option<SegmentMap>,
-    relationships: u64,
     /// The forward direction, for reverse adjacencies.
     forward: Option<Adjacency>,
     /// See [`Adjacency::node_span`].
@@ -102,6 +107,12 @@ struct Inner {
 #[derive(Clone, Debug)]
 pub struct Adjacency {
     inner: Arc<Inner>,
+    /// `None` if nothing was changed since the file was written.
+    overlay: Option<Arc<AdjacencyOverlay>>,
+    /// Relationships, changes included.
+    relationships: u64,
+    /// Whether all node ids, those of changes included, fit 32 bits.
+    narrow: bool,
 }
 
 impl Adjacency {
@@ -123,11 +134,26 @@ impl Adjacency {
                 reach,
                 rel_type,
                 map,
-                relationships,
                 forward,
                 span: OnceLock::new(),
             }),
+            overlay: None,
+            relationships,
+            narrow: node_limit <= u64::from(u32::MAX),
         }
+    }
+
+    /// This with changes on top, which come to `more` relationships; `narrow`: their node ids fit 32 bits.
+    pub(crate) fn with_overlay(
+        mut self,
+        overlay: AdjacencyOverlay,
+        more: i64,
+        narrow: bool,
+    ) -> Adjacency {
+        self.overlay = Some(Arc::new(overlay));
+        self.narrow = self.narrow && narrow;
+        self.relationships = self.relationships.saturating_add_signed(more);
+        self
     }
 
     fn reach(&self) -> &Reach {
@@ -149,13 +175,13 @@ impl Adjacency {
     /// Whether every node id fits 32 bits, so that [`List::decode`] and [`List::for_each_block`] work.
     #[must_use]
     pub fn ids_fit_u32(&self) -> bool {
-        self.inner.reach.narrow
+        self.narrow
     }
 
-    /// Relationships in all.
+    /// Relationships in all; those that the transaction at hand changes later are not counted.
     #[must_use]
     pub fn relationship_count(&self) -> u64 {
-        self.inner.relationships
+        self.relationships
     }
 
     /// The segment that would hold the list of `node`.
@@ -164,43 +190,6 @@ impl Adjacency {
             None => Ok(None),
             Some(map) => Ok(map.floor(&self.inner.reach.pages, node)?.ok()),
         }
-    }
-
-    /// Number of relationships of `node` in this direction.
-    ///
-    /// # Errors
-    /// What pinning gives; [`Error::Damaged`].
-    pub fn degree(&self, node: NodeId) -> Result<u64> {
-        Ok(self
-            .with_list(node, |list| Ok(list.len() as u64))?
-            .unwrap_or(0))
-    }
-
-    /// Appends the neighbours of `node`, ascending, with the ids of the relationships.
-    ///
-    /// # Errors
-    /// What pinning gives; [`Error::Damaged`]; [`Error::Inconsistent`] if the directions disagree.
-    pub fn neighbours(&self, node: NodeId, out: &mut Vec<Neighbour>) -> Result<()> {
-        let mut nodes = Vec::new();
-        let mut ids = Vec::new();
-        let found = self.with_list(node, |list| {
-            list.decode_wide(&mut nodes)?;
-            if self.direction() == Direction::Out {
-                list.append_relationships(0..nodes.len(), &mut ids)?;
-            }
-            Ok(())
-        })?;
-        if found.is_none() {
-            return Ok(());
-        }
-        if let Some(forward) = &self.inner.forward {
-            forward.relationships_from(&nodes, node, &mut ids)?;
-        }
-        out.extend(nodes.iter().zip(ids).map(|(node, relationship)| Neighbour {
-            node: NodeId(*node),
-            relationship,
-        }));
-        Ok(())
     }
 
     /// Appends the ids of the relationships from each of `starts` (ascending, repeated for parallel ones) to

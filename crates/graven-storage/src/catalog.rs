@@ -21,35 +21,41 @@ use std::sync::Arc;
 pub use schema::IndexDescription;
 pub use statistics::{Statistics, TypeStatistics};
 
-/// Names of one kind with their dense numbers.
+/// Names of one kind with their dense numbers; a copy shares them until one of the two gets a new name.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Names {
+    table: Arc<NameTable>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+struct NameTable {
     list: Vec<Arc<str>>,
     numbers: HashMap<Arc<str>, u32>,
 }
 
 impl Names {
     pub(crate) fn intern(&mut self, name: &str) -> u32 {
-        if let Some(number) = self.numbers.get(name) {
-            return *number;
+        if let Some(number) = self.number(name) {
+            return number;
         }
-        let number = u32::try_from(self.list.len()).expect("fewer than 2^32 names");
+        let number = u32::try_from(self.list().len()).expect("fewer than 2^32 names");
         let name: Arc<str> = Arc::from(name);
-        self.list.push(name.clone());
-        self.numbers.insert(name, number);
+        let table = Arc::make_mut(&mut self.table);
+        table.list.push(name.clone());
+        table.numbers.insert(name, number);
         number
     }
 
-    fn number(&self, name: &str) -> Option<u32> {
-        self.numbers.get(name).copied()
+    pub(crate) fn number(&self, name: &str) -> Option<u32> {
+        self.table.numbers.get(name).copied()
     }
 
     pub(crate) fn name(&self, number: u32) -> Option<&Arc<str>> {
-        self.list.get(number as usize)
+        self.table.list.get(number as usize)
     }
 
     pub(crate) fn list(&self) -> &[Arc<str>] {
-        &self.list
+        &self.table.list
     }
 }
 
@@ -228,6 +234,34 @@ impl Catalog {
         self.indexes
             .iter()
             .find(|index| index.entity == entity && index.keys == [key])
+    }
+
+    /// The index of these properties, in this order, if there is one.
+    #[must_use]
+    pub fn index_on(&self, entity: SchemaEntity, keys: &[KeyId]) -> Option<&IndexDescription> {
+        self.indexes
+            .iter()
+            .find(|index| index.entity == entity && index.keys == keys)
+    }
+
+    /// The number of a label set, a new one if need be.
+    pub(crate) fn intern_set(&mut self, labels: &[LabelId]) -> u32 {
+        let known = self.label_sets.iter().position(|known| known == labels);
+        let number = known.unwrap_or_else(|| {
+            self.label_sets.push(labels.to_vec());
+            self.statistics.label_set_nodes.push(0);
+            self.label_sets.len() - 1
+        });
+        u32::try_from(number).expect("fewer than 2^32 label sets")
+    }
+
+    /// A label's or type's name in messages.
+    pub(crate) fn entity_name(&self, entity: SchemaEntity) -> &str {
+        let name = match entity {
+            SchemaEntity::Node(label) => self.label_name(label),
+            SchemaEntity::Relationship(rel_type) => self.type_name(rel_type),
+        };
+        name.map_or("?", |name| name)
     }
 
     /// Node ids are below this.

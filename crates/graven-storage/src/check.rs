@@ -62,7 +62,7 @@ impl Store {
     /// # Errors
     /// [`Error::Budget`], and what keeps the check itself from running; damage is reported, not returned.
     pub fn check(&self) -> Result<Report> {
-        let root = self.root();
+        let root = &*self.root();
         let mut check = Check {
             root,
             report: Report::default(),

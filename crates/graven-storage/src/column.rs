@@ -3,7 +3,7 @@
 //! # How it works
 //! A column is a sequence of segments ([`segment`]) found through a [`SegmentMap`]. [`Column::gather`] takes ids in
 //! any order: it prefetches the pages of a window of ids, then reads value by value, keeping a page pinned while
-//! ids stay in it.
+//! ids stay in it. What was changed since the segments were written comes from the column's overlay.
 
 mod bits;
 mod front_coding;
@@ -15,6 +15,7 @@ mod tests;
 
 use crate::Result;
 use crate::chain;
+use crate::delta::overlay::ColumnOverlay;
 use crate::pages::Pages;
 use crate::segment_map::{Located, SegmentMap};
 use crate::value::PropertyValue;
@@ -37,7 +38,10 @@ struct Inner {
 /// One property of nodes, or of the relationships of one type; cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Column {
-    inner: Arc<Inner>,
+    /// `None` if nothing in the file has the property.
+    base: Option<Arc<Inner>>,
+    /// `None` if nothing is changed since.
+    overlay: Option<Arc<ColumnOverlay>>,
 }
 
 /// The page that the last id was found in.
@@ -46,7 +50,16 @@ type Current = Option<(Located, PagePin)>;
 impl Column {
     pub(crate) fn new(pages: Arc<Pages>, map: SegmentMap, kind: PageKind) -> Column {
         Column {
-            inner: Arc::new(Inner { pages, map, kind }),
+            base: Some(Arc::new(Inner { pages, map, kind })),
+            overlay: None,
+        }
+    }
+
+    /// `base` with changes on top.
+    pub(crate) fn with_overlay(base: Option<Column>, overlay: ColumnOverlay) -> Column {
+        Column {
+            base: base.and_then(|column| column.base),
+            overlay: Some(Arc::new(overlay)),
         }
     }
 
@@ -55,8 +68,15 @@ impl Column {
     /// # Errors
     /// What pinning gives; [`crate::Error::Damaged`].
     pub fn get(&self, id: u64) -> Result<PropertyValue> {
-        let mut current = None;
-        self.value(id, &mut current)
+        if let Some(overlay) = &self.overlay
+            && let Some(value) = overlay.reader(&[id]).get(id)
+        {
+            return Ok(value.clone());
+        }
+        match &self.base {
+            None => Ok(PropertyValue::Null),
+            Some(base) => base.value(id, &mut None),
+        }
     }
 
     /// Whether `id` has a value.
@@ -64,8 +84,15 @@ impl Column {
     /// # Errors
     /// As [`Column::get`].
     pub fn has(&self, id: u64) -> Result<bool> {
-        let mut current = None;
-        Ok(self.find(id, &mut current)?.is_some())
+        if let Some(overlay) = &self.overlay
+            && let Some(value) = overlay.reader(&[id]).get(id)
+        {
+            return Ok(!value.is_null());
+        }
+        match &self.base {
+            None => Ok(false),
+            Some(base) => Ok(base.find(id, &mut None)?.is_some()),
+        }
     }
 
     /// Appends the values of `ids`, in any order, to `out`; Null where there is none.
@@ -74,11 +101,39 @@ impl Column {
     /// As [`Column::get`]; `out` may then have some of the values.
     pub fn gather(&self, ids: &[u64], out: &mut Vec<PropertyValue>) -> Result<()> {
         out.reserve(ids.len());
+        let Some(overlay) = &self.overlay else {
+            return self.gather_base(ids, &mut |value| out.push(value));
+        };
+        let reader = overlay.reader(ids);
+        let untouched: Vec<u64> = (ids.iter().copied())
+            .filter(|id| reader.get(*id).is_none())
+            .collect();
+        let mut at = 0;
+        let mut changed = |out: &mut Vec<PropertyValue>| {
+            while let Some(value) = ids.get(at).and_then(|id| reader.get(*id)) {
+                out.push(value.clone());
+                at += 1;
+            }
+            at += 1;
+        };
+        self.gather_base(&untouched, &mut |value| {
+            changed(out);
+            out.push(value);
+        })?;
+        changed(out);
+        Ok(())
+    }
+
+    fn gather_base(&self, ids: &[u64], take: &mut impl FnMut(PropertyValue)) -> Result<()> {
+        let Some(base) = &self.base else {
+            ids.iter().for_each(|_| take(PropertyValue::Null));
+            return Ok(());
+        };
         let mut current = None;
         for window in ids.chunks(WINDOW) {
-            self.prefetch(window)?;
+            base.prefetch(window)?;
             for id in window {
-                out.push(self.value(*id, &mut current)?);
+                take(base.value(*id, &mut current)?);
             }
         }
         Ok(())
@@ -91,11 +146,14 @@ impl Column {
     pub fn gather_i64(&self, ids: &[u64], out: &mut Vec<Option<i64>>) -> Result<bool> {
         let before = out.len();
         out.reserve(ids.len());
+        let (Some(base), None) = (&self.base, &self.overlay) else {
+            return self.gather_i64_layered(ids, out);
+        };
         let mut current = None;
         for window in ids.chunks(WINDOW) {
-            self.prefetch(window)?;
+            base.prefetch(window)?;
             for id in window {
-                let Some((segment, rank, page)) = self.find(*id, &mut current)? else {
+                let Some((segment, rank, page)) = base.find(*id, &mut current)? else {
                     out.push(None);
                     continue;
                 };
@@ -104,19 +162,37 @@ impl Column {
                     return Ok(false);
                 }
                 let value = segment.integer(rank);
-                out.push(Some(self.inner.pages.checked(
-                    page,
-                    self.inner.kind,
-                    value,
-                )?));
+                out.push(Some(base.pages.checked(page, base.kind, value)?));
             }
         }
         Ok(true)
     }
 
+    fn gather_i64_layered(&self, ids: &[u64], out: &mut Vec<Option<i64>>) -> Result<bool> {
+        let before = out.len();
+        let mut values = Vec::new();
+        for window in ids.chunks(WINDOW) {
+            values.clear();
+            self.gather(window, &mut values)?;
+            for value in &values {
+                match value {
+                    PropertyValue::Null => out.push(None),
+                    PropertyValue::Integer(value) => out.push(Some(*value)),
+                    _ => {
+                        out.truncate(before);
+                        return Ok(false);
+                    }
+                }
+            }
+        }
+        Ok(true)
+    }
+}
+
+impl Inner {
     /// Starts reading the pages of `ids` if they are more than one.
     fn prefetch(&self, ids: &[u64]) -> Result<()> {
-        let Inner { pages, map, kind } = &*self.inner;
+        let Inner { pages, map, kind } = self;
         let mut wanted = Vec::new();
         let mut bytes = 0;
         let mut last: Option<Located> = None;
@@ -147,7 +223,7 @@ impl Column {
         id: u64,
         current: &'c mut Current,
     ) -> Result<Option<(ColumnSegment<'c>, usize, PageRef)>> {
-        let Inner { pages, map, kind } = &*self.inner;
+        let Inner { pages, map, kind } = self;
         if !current
             .as_ref()
             .is_some_and(|(located, _)| (located.first..located.end).contains(&id))
@@ -165,7 +241,7 @@ impl Column {
     }
 
     fn value(&self, id: u64, current: &mut Current) -> Result<PropertyValue> {
-        let Inner { pages, kind, .. } = &*self.inner;
+        let Inner { pages, kind, .. } = self;
         let Some((segment, rank, page)) = self.find(id, current)? else {
             return Ok(PropertyValue::Null);
         };

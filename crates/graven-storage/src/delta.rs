@@ -1,5 +1,17 @@
-//! Committed changes since the last checkpoint.
+//! Changes since the last checkpoint: how they are kept and how readers see them.
+//!
+//! # How it works
+//! What a reader sees is a stack, newest on top; the first that knows a key decides:
+//! ```text
+//! own      what the reader's own transaction wrote      changes while it is read
+//! active   committed since the newest checkpoint began  never changes: commits make a new one
+//! frozen   what a running checkpoint folds in           never changes
+//! base     the segments of the data file                never changes
+//! ```
+//! All but the base are a [`layer::Layer`]. [`overlay`] holds what columns, lists and indexes need of the stack.
 
-mod frozen;
-
-pub use frozen::{Change, FrozenDelta, NodeChange, RelationshipChange};
+pub(crate) mod counts;
+pub(crate) mod frozen;
+pub(crate) mod layer;
+pub(crate) mod overlay;
+pub(crate) mod redo;

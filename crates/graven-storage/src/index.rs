@@ -1,12 +1,15 @@
-//! An index over one property of the nodes with one label: a B+tree over order-preserving keys.
+//! An index over properties of the nodes with a label or the relationships of a type: a B+tree over
+//! order-preserving keys.
 //!
 //! # How it works
 //! A look-up descends to the first leaf that can hold the key and reads forward. Several leaves may hold
 //! one key, so an inner page leads to the last child whose key is *below* the wanted one. Keys longer than
-//! [`key::KEY_BYTES_MAX`] are cut; entries that match a cut key are compared by their values.
+//! [`key::KEY_BYTES_MAX`] are cut; entries that match a cut key are compared by their values. What was
+//! changed since the tree was written comes from the index's overlay, merged by key ([`IndexRange`]).
 
 pub(crate) mod key;
 mod page;
+mod range;
 pub(crate) mod writer;
 
 #[cfg(test)]
@@ -16,6 +19,7 @@ use crate::Result;
 use crate::bytes::Malformed;
 use crate::catalog::IndexDescription;
 use crate::column::Column;
+use crate::delta::overlay::IndexOverlay;
 use crate::ids::NodeId;
 use crate::pages::Pages;
 use crate::value::PropertyValue;
@@ -25,12 +29,16 @@ use page::IndexPage;
 use std::ops::Bound;
 use std::sync::Arc;
 
+pub use range::IndexRange;
+
 #[derive(Debug)]
 struct Inner {
     pages: Arc<Pages>,
     description: IndexDescription,
-    /// The values, for keys that were cut.
-    column: Option<Column>,
+    /// The values, for keys that were cut: one column a property; none if one of the properties has no values.
+    columns: Vec<Column>,
+    /// `None` if nothing was changed since the tree was written.
+    overlay: Option<IndexOverlay>,
 }
 
 /// An index; cheap to clone.
@@ -43,13 +51,15 @@ impl Index {
     pub(crate) fn new(
         pages: Arc<Pages>,
         description: IndexDescription,
-        column: Option<Column>,
+        columns: Vec<Column>,
+        overlay: Option<IndexOverlay>,
     ) -> Index {
         Index {
             inner: Arc::new(Inner {
                 pages,
                 description,
-                column,
+                columns,
+                overlay,
             }),
         }
     }
@@ -69,6 +79,27 @@ impl Index {
             .collect()
     }
 
+    /// Ids of the nodes or relationships with these values, one for each property of the index, ascending; nothing if
+    /// one of them is null or NaN.
+    ///
+    /// # Errors
+    /// As [`Index::seek`].
+    pub fn seek_all(&self, values: &[PropertyValue]) -> Result<Vec<u64>> {
+        let Some(key) = keys_bytes(values) else {
+            return Ok(Vec::new());
+        };
+        self.seek_key(key)
+    }
+
+    /// Ids under a whole key.
+    pub(crate) fn seek_key(&self, key: Vec<u8>) -> Result<Vec<u64>> {
+        let start = cut(&key).to_vec();
+        let bounds = (Bound::Included(key.clone()), Bound::Included(key));
+        IndexRange::new(self.clone(), start, bounds.0, bounds.1, true)
+            .map(|id| id.map(|NodeId(id)| id))
+            .collect()
+    }
+
     /// Nodes whose value lies between the bounds, by value, then by node. Only values of one class compare: with
     /// a bound of some type on one side, the other side ends with that class; bounds of two classes, or null or
     /// NaN, give nothing; two open sides give all nodes in the index.
@@ -81,13 +112,8 @@ impl Index {
         high: Bound<&PropertyValue>,
     ) -> Result<IndexRange> {
         let nothing = |index: &Index| {
-            IndexRange::new(
-                index.clone(),
-                Vec::new(),
-                Bound::Unbounded,
-                Bound::Unbounded,
-                None,
-            )
+            let open = (Bound::Unbounded, Bound::Unbounded);
+            IndexRange::new(index.clone(), Vec::new(), open.0, open.1, false)
         };
         let (Some(mut low), Some(mut high)) = (key_bound(low), key_bound(high)) else {
             return Ok(nothing(self));
@@ -101,13 +127,7 @@ impl Index {
         let start = bound_key(&low)
             .map_or(&[][..], |key| &key[..key.len().min(KEY_BYTES_MAX)])
             .to_vec();
-        Ok(IndexRange::new(
-            self.clone(),
-            start,
-            low,
-            high,
-            self.inner.description.root,
-        ))
+        Ok(IndexRange::new(self.clone(), start, low, high, true))
     }
 
     /// Calls `visit` with every page, and every entry in order.
@@ -196,140 +216,13 @@ fn bound_key(bound: &Bound<Vec<u8>>) -> Option<&[u8]> {
     }
 }
 
-/// Where a key lies relative to the bounds.
-enum Side {
-    Below,
-    Inside,
-    /// The key was cut and the bound begins with it: the value decides.
-    Unknown,
-    Above,
+/// A key as the pages of an index hold it.
+pub(crate) fn cut(key: &[u8]) -> &[u8] {
+    &key[..key.len().min(KEY_BYTES_MAX)]
 }
 
-/// Nodes of an index in key order; holds no page between two of them.
-#[derive(Debug)]
-pub struct IndexRange {
-    index: Index,
-    start: Vec<u8>,
-    low: Bound<Vec<u8>>,
-    high: Bound<Vec<u8>>,
-    /// Pages still to visit with their levels, the next one last.
-    stack: Vec<(PageRef, u32)>,
-    /// Nodes of the current leaf and whether their values must be compared, the next one last.
-    found: Vec<(NodeId, bool)>,
-}
-
-impl IndexRange {
-    fn new(
-        index: Index,
-        start: Vec<u8>,
-        low: Bound<Vec<u8>>,
-        high: Bound<Vec<u8>>,
-        root: Option<PageRef>,
-    ) -> IndexRange {
-        let height = index.inner.description.height;
-        let stack = root.map(|root| (root, height)).into_iter().collect();
-        IndexRange {
-            index,
-            start,
-            low,
-            high,
-            stack,
-            found: Vec::new(),
-        }
-    }
-
-    fn side(&self, key: &[u8]) -> Side {
-        let cut = key.len() == KEY_BYTES_MAX;
-        let unknown = |bound: &[u8]| cut && bound.starts_with(key);
-        match &self.low {
-            Bound::Included(low) | Bound::Excluded(low) if unknown(low) => return Side::Unknown,
-            Bound::Included(low) if key < low.as_slice() => return Side::Below,
-            Bound::Excluded(low) if key <= low.as_slice() => return Side::Below,
-            _ => {}
-        }
-        match &self.high {
-            Bound::Included(high) | Bound::Excluded(high) if unknown(high) => Side::Unknown,
-            Bound::Included(high) if key > high.as_slice() => Side::Above,
-            Bound::Excluded(high) if key >= high.as_slice() => Side::Above,
-            _ => Side::Inside,
-        }
-    }
-
-    fn read_leaf(&mut self, page: PageRef) -> Result<()> {
-        let pages = &self.index.inner.pages;
-        let pin = pages.pin(page, PageKind::IndexLeaf)?;
-        let mut found = Vec::new();
-        let mut done = false;
-        let scanned = IndexPage::read(&pin, 0).and_then(|leaf| {
-            leaf.scan(&self.start, |_, key, node| {
-                match self.side(key) {
-                    Side::Below => {}
-                    Side::Inside => found.push((NodeId(node), false)),
-                    Side::Unknown => found.push((NodeId(node), true)),
-                    Side::Above => done = true,
-                }
-                Ok(!done)
-            })
-        });
-        pages.checked(page, PageKind::IndexLeaf, scanned)?;
-        found.reverse();
-        self.found = found;
-        if done {
-            self.stack.clear();
-        }
-        Ok(())
-    }
-
-    fn value_matches(&self, node: NodeId) -> Result<bool> {
-        let Some(column) = &self.index.inner.column else {
-            return Ok(false);
-        };
-        let Some(key) = key_bytes(&column.get(node.0)?) else {
-            return Ok(false);
-        };
-        let above = match &self.low {
-            Bound::Included(low) => key >= *low,
-            Bound::Excluded(low) => key > *low,
-            Bound::Unbounded => true,
-        };
-        let below = match &self.high {
-            Bound::Included(high) => key <= *high,
-            Bound::Excluded(high) => key < *high,
-            Bound::Unbounded => true,
-        };
-        Ok(above && below)
-    }
-
-    fn advance(&mut self) -> Result<Option<NodeId>> {
-        loop {
-            while let Some((node, compare)) = self.found.pop() {
-                if !compare || self.value_matches(node)? {
-                    return Ok(Some(node));
-                }
-            }
-            let Some((page, level)) = self.stack.pop() else {
-                return Ok(None);
-            };
-            if level == 0 {
-                self.read_leaf(page)?;
-            } else {
-                let children = self.index.children(page, level, &self.start)?;
-                self.stack
-                    .extend(children.into_iter().rev().map(|child| (child, level - 1)));
-            }
-        }
-    }
-}
-
-impl Iterator for IndexRange {
-    type Item = Result<NodeId>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        let next = self.advance();
-        if next.is_err() {
-            self.stack.clear();
-            self.found.clear();
-        }
-        next.transpose()
-    }
+/// The key of several values, not cut; `None` if one of them has none.
+pub(crate) fn keys_bytes(values: &[PropertyValue]) -> Option<Vec<u8>> {
+    let keys: Option<Vec<Vec<u8>>> = values.iter().map(key_bytes).collect();
+    keys.map(|keys| keys.concat())
 }

@@ -75,16 +75,17 @@ impl Store {
                 entries: store.entries,
             })
             .collect();
-        let file_bytes = root.found.superblock.file_units * UNIT_BYTES as u64;
+        let found = self.superblock();
+        let file_bytes = found.superblock.file_units * UNIT_BYTES as u64;
         let in_stores: u64 = stores.iter().map(|store| store.bytes).sum();
         Info {
-            uuid: root.found.superblock.uuid,
+            uuid: found.superblock.uuid,
             format: crate::superblock::FORMAT,
-            checkpoint: root.found.superblock.checkpoint,
+            checkpoint: found.superblock.checkpoint,
             file_bytes,
             other_bytes: file_bytes.saturating_sub(in_stores),
             stores,
-            superblock_damage: root.found.other_damage.clone(),
+            superblock_damage: found.other_damage,
         }
     }
 }

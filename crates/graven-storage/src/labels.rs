@@ -14,6 +14,7 @@
 use crate::bytes::{Decoded, Malformed, Reader, put_varint};
 use crate::ids::{LabelId, NodeId};
 use crate::{Error, Result};
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -180,6 +181,33 @@ impl NodeRanges {
     pub fn contains(&self, node: NodeId) -> bool {
         let behind = self.ranges.partition_point(|range| range.start <= node.0);
         behind > 0 && node.0 < self.ranges[behind - 1].end
+    }
+
+    /// These with the nodes of `changed` in (`true`) or out.
+    pub(crate) fn with_changes(&self, changed: &BTreeMap<u64, bool>) -> NodeRanges {
+        let mut out: Vec<Range<u64>> = Vec::with_capacity(self.ranges.len());
+        let mut push = |range: Range<u64>| match out.last_mut() {
+            _ if range.is_empty() => {}
+            Some(last) if last.end == range.start => last.end = range.end,
+            _ => out.push(range),
+        };
+        let mut ranges = self.ranges.iter().cloned();
+        let mut current = ranges.next();
+        for (id, inside) in changed {
+            while let Some(range) = current.take_if(|range| range.end <= *id) {
+                push(range);
+                current = ranges.next();
+            }
+            if let Some(range) = current.as_mut().filter(|range| range.start <= *id) {
+                push(range.start..*id);
+                range.start = id + 1;
+            }
+            if *inside {
+                push(*id..id + 1);
+            }
+        }
+        current.into_iter().chain(ranges).for_each(push);
+        NodeRanges { ranges: out.into() }
     }
 
     /// The nodes, ascending.

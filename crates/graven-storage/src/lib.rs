@@ -18,6 +18,7 @@ mod index;
 mod info;
 mod labels;
 mod pages;
+mod recovery;
 pub mod schema;
 mod segment_map;
 mod sink;
@@ -26,6 +27,7 @@ mod store;
 pub mod superblock;
 mod transaction;
 pub mod value;
+mod version;
 mod writer;
 
 pub use adjacency::writer::AdjacencyWriter;
@@ -35,7 +37,6 @@ pub use catalog::{Catalog, IndexDescription, RelationshipPart, StoreDescription,
 pub use check::{Problem, Report};
 pub use column::Column;
 pub use column::writer::ColumnWriter;
-pub use delta::{Change, FrozenDelta, NodeChange, RelationshipChange};
 pub use error::{Error, Result};
 pub use free_space::{Extent, FreeSpace};
 pub use ids::{Direction, KeyId, LabelId, NodeId, RelId, StoreId, TypeId};
@@ -44,9 +45,10 @@ pub use index::writer::IndexWriter;
 pub use index::{Index, IndexRange};
 pub use info::{Info, StoreInfo};
 pub use labels::NodeRanges;
+pub use recovery::OpenOptions;
 pub use schema::{ConstraintDescription, ConstraintKind, ConstraintSpec, IndexSpec, SchemaEntity};
 pub use snapshot::Snapshot;
-pub use store::Store;
+pub use store::{LogPlace, Store};
 pub use transaction::Transaction;
 pub use transaction::options::{
     Committed, Durability, Durable, Isolation, TransactionOptions, WriteCounters,

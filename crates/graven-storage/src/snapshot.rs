@@ -1,59 +1,145 @@
-//! One version of the graph: what readers see.
+//! One state of the graph: what readers see.
+//!
+//! # How it works
+//! A snapshot is a [`Version`], and for readers inside a transaction what that wrote: see [`crate::delta`]. Every
+//! question goes to the changes first and then to the file; stores without changes go to the file directly.
 //!
 //! # Concurrency
-//! Immutable; cheap to clone; any number of threads.
+//! Cheap to clone; any number of threads. Immutable, except that the snapshot of a transaction sees its later writes;
+//! its catalogue is as of the first use.
 
 use crate::adjacency::Adjacency;
 use crate::catalog::{Catalog, StoreKind};
 use crate::column::Column;
+use crate::delta::layer::{Change, ColumnOf, NodeChange};
+use crate::delta::overlay::{AdjacencyOverlay, ColumnOverlay, IndexOverlay, Stack};
 use crate::ids::{Direction, KeyId, LabelId, NodeId, RelId, TypeId};
 use crate::index::Index;
 use crate::labels::NodeRanges;
+use crate::schema::SchemaEntity;
 use crate::store::Root;
+use crate::transaction::own::{Own, OwnSide};
+use crate::version::Version;
 use crate::{Error, Result};
 use graven_pagecache::PageCache;
-use std::sync::Arc;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, OnceLock};
 
 /// One version of the graph; cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Snapshot {
-    root: Arc<Root>,
+    version: Arc<Version>,
+    own: Option<Arc<OwnSide>>,
 }
 
 impl Snapshot {
-    pub(crate) fn new(root: Arc<Root>) -> Snapshot {
-        Snapshot { root }
+    pub(crate) fn new(version: Arc<Version>) -> Snapshot {
+        Snapshot { version, own: None }
+    }
+
+    pub(crate) fn of_transaction(version: Arc<Version>, own: Arc<Own>) -> Snapshot {
+        let side = OwnSide {
+            own,
+            catalog: OnceLock::new(),
+        };
+        Snapshot {
+            version,
+            own: Some(Arc::new(side)),
+        }
+    }
+
+    fn root(&self) -> &Root {
+        &self.version.root
+    }
+
+    pub(crate) fn path(&self) -> &std::path::Path {
+        self.root().pages.path()
+    }
+
+    fn own(&self) -> Option<&Arc<Own>> {
+        self.own.as_ref().map(|side| &side.own)
+    }
+
+    fn stack(&self) -> Stack<'_> {
+        self.version.stack(self.own())
     }
 
     /// Names, indexes, statistics.
     #[must_use]
     pub fn catalog(&self) -> &Catalog {
-        &self.root.catalog
+        match &self.own {
+            None => self.version.catalog(),
+            Some(side) => side
+                .catalog
+                .get_or_init(|| self.version.assemble(Some(&side.own))),
+        }
+    }
+
+    /// Place of the newest commit that is seen in the order of all commits.
+    #[must_use]
+    pub fn timestamp(&self) -> u64 {
+        self.version.timestamp
+    }
+
+    /// Node ids are below this. In a transaction it rises with every node created, unlike that of the catalogue.
+    #[must_use]
+    pub fn node_id_limit(&self) -> u64 {
+        self.own()
+            .map_or(self.version.next_node, |own| own.allocator().next_node())
     }
 
     /// The page cache that reads go through.
     #[must_use]
     pub fn cache(&self) -> &Arc<PageCache> {
-        self.root.pages.cache()
+        self.root().pages.cache()
     }
 
     /// Nodes in all.
     #[must_use]
     pub fn node_count(&self) -> u64 {
-        self.root.catalog.statistics.nodes
+        let mut count = self.root().catalog.statistics.nodes;
+        self.stack()
+            .for_each(|layer| count = count.saturating_add_signed(layer.counts.nodes));
+        if let Some(own) = self.own() {
+            own.read_label(None);
+        }
+        count
+    }
+
+    /// Whether any node came, went or has other labels than in the file.
+    #[inline]
+    fn nodes_changed(&self) -> bool {
+        let version = &*self.version;
+        self.own.is_some()
+            || !version.active.nodes.is_empty()
+            || version
+                .frozen
+                .as_ref()
+                .is_some_and(|frozen| !frozen.layer.nodes.is_empty())
+    }
+
+    /// Calls `look` with the labels of `node`, `None` if there is no such node.
+    #[inline]
+    fn with_labels<T>(&self, node: NodeId, look: impl FnOnce(Option<&[LabelId]>) -> T) -> T {
+        if self.nodes_changed() {
+            if let Some(own) = self.own() {
+                own.read_node(node.0);
+            }
+            let changed = self
+                .stack()
+                .find(|layer| layer.nodes.get(&node.0).map(|it| it.labels().cloned()));
+            if let Some(labels) = changed {
+                return look(labels.as_deref());
+            }
+        }
+        let set = self.root().labels.set_of(node);
+        look(set.map(|set| self.root().catalog.label_sets[set as usize].as_slice()))
     }
 
     /// Whether there is such a node.
     #[must_use]
     pub fn node_exists(&self, node: NodeId) -> bool {
-        self.root.labels.set_of(node).is_some()
-    }
-
-    /// Number of the label set of `node` in [`Catalog::label_sets`].
-    #[must_use]
-    #[inline]
-    pub fn label_set_of(&self, node: NodeId) -> Option<u32> {
-        self.root.labels.set_of(node)
+        self.with_labels(node, |labels| labels.is_some())
     }
 
     /// The labels of `node`, ascending.
@@ -61,11 +147,11 @@ impl Snapshot {
     /// # Errors
     /// [`Error::NoSuchNode`].
     pub fn labels_of(&self, node: NodeId) -> Result<Vec<LabelId>> {
-        let set = self.root.labels.set_of(node).ok_or(Error::NoSuchNode {
-            node: node.0,
-            limit: self.root.catalog.next_node,
-        })?;
-        Ok(self.root.catalog.label_sets[set as usize].clone())
+        self.with_labels(node, |labels| labels.map(<[LabelId]>::to_vec))
+            .ok_or_else(|| Error::NoSuchNode {
+                node: node.0,
+                limit: self.node_id_limit(),
+            })
     }
 
     /// Whether `node` exists and has `label`.
@@ -74,8 +160,24 @@ impl Snapshot {
     /// None at present.
     #[inline]
     pub fn has_label(&self, node: NodeId, label: LabelId) -> Result<bool> {
-        let set = self.root.labels.set_of(node);
-        Ok(set.is_some_and(|set| self.root.catalog.label_sets[set as usize].contains(&label)))
+        Ok(self.with_labels(node, |labels| {
+            labels.is_some_and(|labels| labels.contains(&label))
+        }))
+    }
+
+    /// The nodes whose labels `wanted` accepts.
+    fn ranges(&self, wanted: impl Fn(&[LabelId]) -> bool) -> NodeRanges {
+        let sets = &self.root().catalog.label_sets;
+        let base = self.root().labels.ranges(|set| wanted(&sets[set as usize]));
+        if !self.nodes_changed() {
+            return base;
+        }
+        let mut changed = BTreeMap::new();
+        self.stack().for_each(|layer| {
+            let accepts = |change: &NodeChange| change.labels().is_some_and(|it| wanted(it));
+            changed.extend(layer.nodes.iter().map(|(id, it)| (*id, accepts(it))));
+        });
+        base.with_changes(&changed)
     }
 
     /// The nodes with `label`.
@@ -83,17 +185,19 @@ impl Snapshot {
     /// # Errors
     /// None at present.
     pub fn nodes_with_label(&self, label: LabelId) -> Result<NodeRanges> {
-        let sets = &self.root.catalog.label_sets;
-        Ok(self
-            .root
-            .labels
-            .ranges(|set| sets[set as usize].contains(&label)))
+        if let Some(own) = self.own() {
+            own.read_label(Some(label));
+        }
+        Ok(self.ranges(|labels| labels.contains(&label)))
     }
 
     /// All nodes.
     #[must_use]
     pub fn all_nodes(&self) -> NodeRanges {
-        self.root.labels.ranges(|_| true)
+        if let Some(own) = self.own() {
+            own.read_label(None);
+        }
+        self.ranges(|_| true)
     }
 
     /// One direction of one relationship type; an empty one if there are none.
@@ -101,20 +205,53 @@ impl Snapshot {
     /// # Errors
     /// None at present.
     pub fn adjacency(&self, rel_type: TypeId, direction: Direction) -> Result<Adjacency> {
-        Ok(self.root.adjacency(rel_type, direction))
+        let base = self.root().adjacency(rel_type, direction);
+        let Some(overlay) = AdjacencyOverlay::new(self.stack(), rel_type, direction) else {
+            return Ok(base);
+        };
+        let mut more = 0;
+        self.stack()
+            .for_each(|layer| more += layer.counts.relationships_of(rel_type));
+        let narrow = self.node_id_limit() <= u64::from(u32::MAX);
+        Ok(base.with_overlay(overlay, more, narrow))
     }
 
     /// One property of nodes; `None` if no node has it.
     #[must_use]
     pub fn node_column(&self, key: KeyId) -> Option<Column> {
-        self.root.node_column(key)
+        let base = self.root().node_column(key);
+        self.layered(base, ColumnOf::Node(key))
     }
 
     /// One property of the relationships of one type; `None` if none has it.
     #[must_use]
     pub fn relationship_column(&self, rel_type: TypeId, key: KeyId) -> Option<Column> {
-        self.root
-            .column(StoreKind::RelationshipColumn(rel_type, key))
+        let base = self
+            .root()
+            .column(StoreKind::RelationshipColumn(rel_type, key));
+        self.layered(base, ColumnOf::Relationship(rel_type, key))
+    }
+
+    pub(crate) fn column(&self, of: ColumnOf) -> Option<Column> {
+        match of {
+            ColumnOf::Node(key) => self.node_column(key),
+            ColumnOf::Relationship(rel_type, key) => self.relationship_column(rel_type, key),
+        }
+    }
+
+    /// One property of what an index or a constraint is about.
+    pub(crate) fn column_of(&self, entity: SchemaEntity, key: KeyId) -> Option<Column> {
+        self.column(match entity {
+            SchemaEntity::Node(_) => ColumnOf::Node(key),
+            SchemaEntity::Relationship(rel_type) => ColumnOf::Relationship(rel_type, key),
+        })
+    }
+
+    fn layered(&self, base: Option<Column>, of: ColumnOf) -> Option<Column> {
+        match ColumnOverlay::new(self.stack(), of) {
+            None => base,
+            Some(overlay) => Some(Column::with_overlay(base, overlay)),
+        }
     }
 
     /// The keys of the properties that `node` has, ascending.
@@ -122,47 +259,84 @@ impl Snapshot {
     /// # Errors
     /// What pinning gives; [`Error::Damaged`].
     pub fn node_keys(&self, node: NodeId) -> Result<Vec<KeyId>> {
-        self.keys(node.0, |kind| match kind {
-            StoreKind::NodeColumn(key) => Some(key),
-            _ => None,
-        })
+        let keys = self.keys_of(|of| match of {
+            ColumnOf::Node(key) => Some(key),
+            ColumnOf::Relationship(..) => None,
+        });
+        self.present(node.0, keys, |key| self.node_column(key))
     }
 
     /// The keys of the properties that `relationship` has, ascending.
     ///
     /// # Errors
-    /// What pinning gives; [`Error::Damaged`].
+    /// [`Error::NoSuchRelationship`]; what pinning gives; [`Error::Damaged`].
     pub fn relationship_keys(&self, relationship: RelId) -> Result<Vec<KeyId>> {
-        let rel_type = self.root.catalog.type_of(relationship);
-        self.keys(relationship.0, |kind| match kind {
-            StoreKind::RelationshipColumn(of, key) if Some(of) == rel_type => Some(key),
+        let (rel_type, _, _) = self.relationship_endpoints(relationship)?;
+        let keys = self.keys_of(|of| match of {
+            ColumnOf::Relationship(of, key) if of == rel_type => Some(key),
             _ => None,
+        });
+        self.present(relationship.0, keys, |key| {
+            self.relationship_column(rel_type, key)
         })
     }
 
-    fn keys(&self, id: u64, key_of: impl Fn(StoreKind) -> Option<KeyId>) -> Result<Vec<KeyId>> {
-        let mut keys = Vec::new();
-        for store in &self.root.catalog.stores {
-            if let Some(key) = key_of(store.kind)
-                && let Some(column) = self.root.column(store.kind)
+    /// Keys of the properties that some node, or some relationship of a type, may have.
+    fn keys_of(&self, key_of: impl Fn(ColumnOf) -> Option<KeyId>) -> BTreeSet<KeyId> {
+        let stored = self.root().catalog.stores.iter();
+        let stored = stored.filter_map(|store| match store.kind {
+            StoreKind::NodeColumn(key) => key_of(ColumnOf::Node(key)),
+            StoreKind::RelationshipColumn(of, key) => key_of(ColumnOf::Relationship(of, key)),
+            _ => None,
+        });
+        let mut keys: BTreeSet<KeyId> = stored.collect();
+        self.stack()
+            .for_each(|layer| keys.extend(layer.columns.keys().filter_map(|of| key_of(*of))));
+        keys
+    }
+
+    fn present(
+        &self,
+        id: u64,
+        keys: BTreeSet<KeyId>,
+        column: impl Fn(KeyId) -> Option<Column>,
+    ) -> Result<Vec<KeyId>> {
+        let mut present = Vec::new();
+        for key in keys {
+            if let Some(column) = column(key)
                 && column.has(id)?
             {
-                keys.push(key);
+                present.push(key);
             }
         }
-        keys.sort_unstable();
-        Ok(keys)
+        Ok(present)
     }
 
     /// The index over one property of the nodes with `label`, if there is one.
     #[must_use]
     pub fn index(&self, label: LabelId, key: KeyId) -> Option<Index> {
-        let description = self.root.catalog.index(label, key)?;
-        let column = self.root.node_column(key);
+        self.index_on(SchemaEntity::Node(label), &[key])
+    }
+
+    /// The index over these properties, in this order, if there is one.
+    #[must_use]
+    pub fn index_on(&self, entity: SchemaEntity, keys: &[KeyId]) -> Option<Index> {
+        // A transaction may have made the index after its catalogue was put together.
+        let schema = self.own().map(|own| own.schema());
+        let indexes = match &schema {
+            None => self.catalog().indexes(),
+            Some(schema) => &schema.indexes,
+        };
+        let index = indexes
+            .iter()
+            .find(|index| index.entity == entity && index.keys == keys)?;
+        let stored = self.root().catalog.index_numbered(index.number);
+        let columns = keys.iter().filter_map(|key| self.column_of(entity, *key));
         Some(Index::new(
-            self.root.pages.clone(),
-            description.clone(),
-            column,
+            self.root().pages.clone(),
+            stored.unwrap_or(index).clone(),
+            columns.collect(),
+            IndexOverlay::new(self.stack(), index.number),
         ))
     }
 
@@ -174,13 +348,16 @@ impl Snapshot {
         let missing = || Error::NoSuchRelationship {
             relationship: relationship.0,
         };
-        let rel_type = self
-            .root
-            .catalog
-            .type_of(relationship)
-            .ok_or_else(missing)?;
-        let forward = self.root.adjacency(rel_type, Direction::Out);
-        let (start, end) = forward.endpoints(relationship)?.ok_or_else(missing)?;
-        Ok((rel_type, start, end))
+        if let Some(own) = self.own() {
+            own.read_relationship(relationship.0);
+        }
+        let changed = self
+            .stack()
+            .find(|layer| layer.relationships.get(&relationship.0).copied());
+        match changed {
+            Some(it) if it.change == Change::Added => Ok((it.rel_type, it.start, it.end)),
+            Some(_) => Err(missing()),
+            None => self.root().relationship(relationship)?.ok_or_else(missing),
+        }
     }
 }

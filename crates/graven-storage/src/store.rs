@@ -1,27 +1,46 @@
 //! An open database file.
 //!
 //! # How it works
-//! Opening reads the superblocks, the catalogue and the label runs; everything else is read through the page
-//! cache when it is used.
+//! Opening reads the superblocks, the catalogue and the label runs ([`Root`]); everything else is read through the page
+//! cache when it is used. On top of the root are the changes since the checkpoint that wrote it, in memory: a
+//! [`Version`] is both together. Commits make new versions (`transaction/commit.rs`), checkpoints freeze the
+//! changes, write a new root, and install it; opening reads the log into the first version (`recovery.rs`).
+//!
+//! # Concurrency
+//! Lock order: a transaction's state, commits, queue, visible; running before visible. None is held while
+//! the device works, except that a checkpoint's freeze and install make the log durable under the commit lock.
+
+pub(crate) mod allocator;
 
 use crate::Result;
 use crate::adjacency::Adjacency;
-use crate::catalog::{Catalog, StoreKind};
+use crate::catalog::{Catalog, RelationshipPart, StoreKind};
 use crate::chain;
 use crate::column::Column;
-use crate::delta::FrozenDelta;
+use crate::delta::frozen::Frozen;
+use crate::delta::layer::Layer;
+use crate::delta::redo::NamesLogged;
 use crate::directory::Directory;
-use crate::ids::{Direction, KeyId, TypeId};
+use crate::ids::{Direction, KeyId, NodeId, RelId, TypeId};
 use crate::labels::{LabelRuns, RUN_MEMORY_BYTES};
 use crate::pages::Pages;
+use crate::recovery::LogSetup;
 use crate::segment_map::SegmentMap;
 use crate::snapshot::Snapshot;
-use crate::superblock::{self, Found};
+use crate::superblock::{self, Found, LogPosition, Superblock};
+use crate::transaction::commit::{Commits, Queue};
+use crate::transaction::conflicts::Conflicts;
+use crate::value::PropertyValue;
+use crate::version::{FrozenLayer, Schema, Version};
+use allocator::Allocator;
 use foldhash::HashMap;
 use graven_io::File;
-use graven_pagecache::{PageCache, PageKind, Reservation};
-use parking_lot::Mutex;
-use std::sync::{Arc, Weak};
+use graven_log::Log;
+use graven_pagecache::{Budget, PageCache, PageKind, Reservation};
+use parking_lot::{Condvar, Mutex, MutexGuard, RwLock};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::{Arc, OnceLock, Weak};
 
 /// Bytes of memory charged per byte of the stored catalogue: names are kept twice, in lists and tables.
 const CATALOG_FACTOR: u64 = 4;
@@ -39,69 +58,309 @@ pub(crate) struct Root {
     _reservation: Reservation,
 }
 
+/// Where the log of a store is, or how to make it when the first commit needs it.
+pub trait LogPlace: Send + Sync + std::fmt::Debug {
+    /// Where it is or will be.
+    fn path(&self) -> PathBuf;
+
+    /// The log's file, if it is there.
+    ///
+    /// # Errors
+    /// It cannot be opened.
+    fn existing(&self) -> Result<Option<Arc<dyn File>>>;
+
+    /// The file for a new log, durable in its folder; what is in it is looked at before it is overwritten.
+    ///
+    /// # Errors
+    /// It cannot be made.
+    fn create(&self) -> Result<Arc<dyn File>>;
+}
+
 /// An open database file.
 #[derive(Debug)]
 pub struct Store {
-    root: Arc<Root>,
+    uuid: [u8; 16],
+    pages: Arc<Pages>,
+    allocator: Arc<Allocator>,
+    /// The newest superblock.
+    found: Mutex<Found>,
+    visible: RwLock<Arc<Version>>,
+    commits: Mutex<Commits>,
+    queue: Mutex<Queue>,
+    published: Condvar,
+    /// How many transactions began at each timestamp and still run.
+    running: Mutex<BTreeMap<u64, usize>>,
+    pub(crate) log: OnceLock<Log>,
+    pub(crate) log_setup: Option<LogSetup>,
+    /// Why nothing may be written, if so.
+    pub(crate) read_only: Option<String>,
 }
 
 impl Store {
-    /// Opens `file` through `cache`.
+    /// Opens `file` through `cache`, without a log: what is committed stays in memory until a checkpoint.
     ///
     /// # Errors
     /// What [`superblock::read`] gives; [`crate::Error::Damaged`]; what the page cache gives.
     pub fn open(file: Arc<dyn File>, cache: Arc<PageCache>) -> Result<Arc<Store>> {
+        Store::open_base(file, cache, None, None).map(Arc::new)
+    }
+
+    pub(crate) fn open_base(
+        file: Arc<dyn File>,
+        cache: Arc<PageCache>,
+        log_setup: Option<LogSetup>,
+        read_only: Option<String>,
+    ) -> Result<Store> {
         let found = superblock::read(&*file)?;
         let pages = Arc::new(Pages::open(file, cache)?);
-        Ok(Arc::new(Store {
-            root: Arc::new(Root::open(pages, found)?),
-        }))
+        let root = Arc::new(Root::open(pages.clone(), found.clone())?);
+        let allocator = Arc::new(Allocator::new(&root.catalog));
+        let lsn = found.superblock.log.position;
+        // Timestamps go on above those of the store's earlier lives: every commit takes some bytes of log.
+        let version = Arc::new(Version::of(root, lsn, lsn));
+        let commits = Commits {
+            applied: version.clone(),
+            conflicts: Conflicts::default(),
+            logged: NamesLogged::of(&version.names),
+            reservation: pages.budget().empty_reservation("committed changes"),
+        };
+        Ok(Store {
+            uuid: found.superblock.uuid,
+            pages,
+            allocator,
+            found: Mutex::new(found),
+            visible: RwLock::new(version),
+            commits: Mutex::new(commits),
+            queue: Mutex::default(),
+            published: Condvar::new(),
+            running: Mutex::default(),
+            log: OnceLock::new(),
+            log_setup,
+            read_only,
+        })
     }
 
     /// Freezes the changes committed so far, for a checkpoint; commits go on to a new generation. `None` if
-    /// nothing was committed since the last checkpoint. The generation before must have been installed.
-    pub(crate) fn freeze(&self) -> Option<FrozenDelta> {
-        None
+    /// nothing was committed since the last checkpoint. The generation before must have been installed or thawed.
+    ///
+    /// # Errors
+    /// [`crate::Error::LogFailed`].
+    pub(crate) fn freeze(&self) -> Result<Option<Frozen>> {
+        let mut commits = self.commits();
+        self.settle(&commits)?;
+        let before = commits.applied.clone();
+        assert!(before.frozen.is_none(), "one checkpoint at a time");
+        let base = NamesLogged::of(&Version::of(before.root.clone(), 0, 0).names);
+        let unchanged = before.active.is_empty()
+            && *before.schema == Schema::of(&before.root.catalog)
+            && NamesLogged::of(&before.names) == base;
+        if unchanged {
+            return Ok(None);
+        }
+        let budget = self.budget();
+        let reservation = std::mem::replace(
+            &mut commits.reservation,
+            budget.empty_reservation("committed changes"),
+        );
+        let frozen = Arc::new(FrozenLayer {
+            layer: before.active.clone(),
+            _reservation: Some(reservation),
+        });
+        self.replace(&mut commits, |version| {
+            version.frozen = Some(frozen.clone());
+            version.active = Layer::default();
+        });
+        let log = LogPosition {
+            position: before.lsn,
+            ..self.found.lock().superblock.log
+        };
+        Ok(Some(Frozen {
+            frozen,
+            catalog: before.assemble(None),
+            log,
+        }))
     }
 
     /// Makes `root` (the old root with `frozen` folded in, durable) the base of new snapshots. The old root is in use
     /// for as long as the result upgrades; then its pages may be used again.
-    pub(crate) fn install(&self, _root: Root, _frozen: &FrozenDelta) -> Weak<Root> {
-        Weak::new()
+    ///
+    /// # Errors
+    /// [`crate::Error::LogFailed`]; the old root stays then.
+    pub(crate) fn install(&self, root: Root, frozen: &Frozen) -> Result<Weak<Root>> {
+        let mut commits = self.commits();
+        self.settle(&commits)?;
+        let old = Arc::downgrade(&commits.applied.root);
+        let same = commits.applied.frozen.as_ref();
+        assert!(
+            same.is_some_and(|it| Arc::ptr_eq(it, &frozen.frozen)),
+            "what was frozen is installed"
+        );
+        *self.found.lock() = root.found.clone();
+        let root = Arc::new(root);
+        self.replace(&mut commits, |version| {
+            version.root = root;
+            version.frozen = None;
+        });
+        Ok(old)
+    }
+
+    /// Undoes [`Store::freeze`] after a checkpoint that failed.
+    pub(crate) fn thaw(&self, frozen: &Frozen) {
+        let mut commits = self.commits();
+        let bytes = frozen.frozen.layer.bytes();
+        commits.reservation.force_grow(bytes);
+        self.replace(&mut commits, |version| {
+            let mut active = frozen.frozen.layer.clone();
+            active.merge(&version.active);
+            version.active = active;
+            version.frozen = None;
+        });
+    }
+
+    /// Makes a changed copy of the newest version the newest one, for what is no commit.
+    pub(crate) fn replace(&self, commits: &mut Commits, change: impl FnOnce(&mut Version)) {
+        let mut version = commits.applied.copy();
+        change(&mut version);
+        let version = Arc::new(version);
+        commits.applied = version.clone();
+        let mut queue = self.queue();
+        match queue.back_mut() {
+            // It becomes visible with the commit that it is a copy of.
+            Some(last) => last.replace(version),
+            None => self.set_visible(version),
+        }
     }
 
     /// The graph as of now.
     #[must_use]
     pub fn snapshot(&self) -> Snapshot {
-        Snapshot::new(self.root.clone())
+        Snapshot::new(self.visible.read().clone())
     }
 
     /// Identity of the store.
     #[must_use]
     pub fn uuid(&self) -> [u8; 16] {
-        self.root.found.superblock.uuid
+        self.uuid
     }
 
     /// The superblock in use and the state of the other.
     #[must_use]
-    pub fn superblock(&self) -> &Found {
-        &self.root.found
+    pub fn superblock(&self) -> Found {
+        self.found.lock().clone()
+    }
+
+    /// Writes `change`d superblocks to the other slot, and the other again: twice, and neither says the old.
+    pub(crate) fn rewrite_superblocks(
+        &self,
+        times: u32,
+        change: impl Fn(&mut Superblock),
+    ) -> Result<()> {
+        let mut found = self.found.lock();
+        for _ in 0..times {
+            let mut block = found.superblock.clone();
+            block.checkpoint += 1;
+            change(&mut block);
+            let slot = found.slot.other();
+            superblock::write(&**self.file(), slot, &block)?;
+            self.file().sync_data()?;
+            *found = Found {
+                superblock: block,
+                slot,
+                other_damage: None,
+            };
+        }
+        Ok(())
     }
 
     /// The page cache that the store reads through.
     #[must_use]
     pub fn cache(&self) -> &Arc<PageCache> {
-        self.root.pages.cache()
+        self.pages.cache()
     }
 
     /// The data file.
     #[must_use]
     pub fn file(&self) -> &Arc<dyn File> {
-        self.root.pages.file()
+        self.pages.file()
     }
 
-    pub(crate) fn root(&self) -> &Root {
-        &self.root
+    /// The log, once there is one.
+    #[must_use]
+    pub fn log(&self) -> Option<&Log> {
+        self.log.get()
+    }
+
+    /// Why nothing may be written, if so.
+    #[must_use]
+    pub fn read_only(&self) -> Option<&str> {
+        self.read_only.as_deref()
+    }
+
+    pub(crate) fn check_writable(&self) -> Result<()> {
+        match &self.read_only {
+            None => Ok(()),
+            Some(why) => Err(crate::Error::ReadOnly {
+                path: self.file().path().to_path_buf(),
+                why: why.clone(),
+            }),
+        }
+    }
+
+    pub(crate) fn budget(&self) -> &Arc<Budget> {
+        self.pages.budget()
+    }
+
+    pub(crate) fn allocator(&self) -> &Arc<Allocator> {
+        &self.allocator
+    }
+
+    /// The base of new snapshots.
+    pub(crate) fn root(&self) -> Arc<Root> {
+        self.visible.read().root.clone()
+    }
+
+    pub(crate) fn commits(&self) -> MutexGuard<'_, Commits> {
+        self.commits.lock()
+    }
+
+    pub(crate) fn queue(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock()
+    }
+
+    pub(crate) fn published(&self) -> &Condvar {
+        &self.published
+    }
+
+    pub(crate) fn set_visible(&self, version: Arc<Version>) {
+        *self.visible.write() = version;
+    }
+
+    /// The newest visible version, with a transaction running from there.
+    pub(crate) fn register(&self) -> Arc<Version> {
+        let mut running = self.running.lock();
+        let version = self.visible.read().clone();
+        *running.entry(version.timestamp).or_default() += 1;
+        version
+    }
+
+    pub(crate) fn unregister(&self, timestamp: u64) {
+        let mut running = self.running.lock();
+        if let Some(count) = running.get_mut(&timestamp) {
+            *count -= 1;
+            if *count == 0 {
+                running.remove(&timestamp);
+            }
+        }
+    }
+
+    /// No transaction runs, or will begin, from before this timestamp.
+    pub(crate) fn horizon(&self) -> u64 {
+        let running = self.running.lock();
+        let visible = self.visible.read().timestamp;
+        running
+            .keys()
+            .next()
+            .map_or(visible, |oldest| visible.min(*oldest))
     }
 }
 
@@ -127,6 +386,29 @@ fn read_labels(
 }
 
 impl Root {
+    /// Type, start and end of a relationship.
+    pub(crate) fn relationship(&self, id: RelId) -> Result<Option<(TypeId, NodeId, NodeId)>> {
+        if let Some(rel_type) = self.catalog.type_of(id) {
+            let ends = self.adjacency(rel_type, Direction::Out).endpoints(id)?;
+            return Ok(ends.map(|(start, end)| (rel_type, start, end)));
+        }
+        let part = |part| match self.column(StoreKind::Relationships(part)) {
+            None => Ok(None),
+            Some(column) => match column.get(id.0)? {
+                PropertyValue::Integer(value) => Ok(Some(value as u64)),
+                _ => Ok::<_, crate::Error>(None),
+            },
+        };
+        let (Some(rel_type), Some(start), Some(end)) = (
+            part(RelationshipPart::Type)?,
+            part(RelationshipPart::Start)?,
+            part(RelationshipPart::End)?,
+        ) else {
+            return Ok(None);
+        };
+        Ok(Some((TypeId(rel_type as u32), NodeId(start), NodeId(end))))
+    }
+
     /// Reads what `found` points at; everything else when it is used.
     pub(crate) fn open(pages: Arc<Pages>, found: Found) -> Result<Root> {
         let mut reservation = pages.budget().reserve("catalogue", 0)?;

@@ -107,6 +107,14 @@ pub enum Slot {
 }
 
 impl Slot {
+    /// The one that is written next.
+    pub(crate) fn other(self) -> Slot {
+        match self {
+            Slot::First => Slot::Second,
+            Slot::Second => Slot::First,
+        }
+    }
+
     fn page(self) -> PageRef {
         let unit = match self {
             Slot::First => 0,

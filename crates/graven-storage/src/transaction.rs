@@ -1,216 +1,201 @@
 //! A transaction: a snapshot, and the changes made on top of it until it commits.
+//!
+//! # How it works
+//! Writes go into a layer of the transaction's own, which its readers see on top of everything else
+//! ([`crate::delta`]). Entries of indexes are kept in it as well, so that every reader agrees. The commit
+//! ([`commit`]) validates, logs, and puts the layer on top of the newest committed one. Rolling back drops it.
+//!
+//! # Invariants
+//! * TX-8: until its commit nobody else sees anything of a transaction; afterwards all later snapshots see all of it.
+//!
+//! # Concurrency
+//! Writes take the transaction's state lock for their duration, readers never do.
+//!
+//! # Costs
+//! A write reads what the indexes of its property need, nothing else. Memory is charged to the budget as it is used;
+//! a transaction may hold a quarter of it.
 
+pub(crate) mod commit;
+pub(crate) mod conflicts;
+mod constraints;
+pub(crate) mod index_entries;
 pub(crate) mod options;
+pub(crate) mod own;
+pub(crate) mod reads;
+pub(crate) mod schema_change;
+mod write;
 
-use crate::Result;
-use crate::ids::{KeyId, LabelId, NodeId, RelId, TypeId};
-use crate::schema::{ConstraintSpec, IndexSpec};
+use crate::ids::{KeyId, LabelId, TypeId};
 use crate::snapshot::Snapshot;
 use crate::store::Store;
-use crate::value::PropertyValue;
-use options::{Committed, TransactionOptions, WriteCounters};
+use crate::store::allocator::NameKind;
+use crate::version::Version;
+use crate::{Error, Result};
+use graven_pagecache::Reservation;
+use options::{TransactionOptions, WriteCounters};
+use own::Own;
+use parking_lot::Mutex;
+use std::collections::BTreeSet;
 use std::sync::Arc;
+
+/// A transaction may hold this part of the memory limit.
+const LIMIT_SHARE: u64 = 4;
+/// Memory is charged in steps of this many bytes.
+const CHARGE_BYTES: u64 = 64 << 10;
 
 /// A transaction; dropping it rolls it back. One statement at a time uses it; its operators may share it.
 #[derive(Debug)]
 pub struct Transaction {
     store: Arc<Store>,
     options: TransactionOptions,
+    start: Arc<Version>,
+    own: Arc<Own>,
+    /// The state of now for the transaction's own look-ups, which are not recorded as reads.
+    view: Snapshot,
+    state: Mutex<State>,
 }
 
-impl Transaction {
-    /// The state at the transaction's start plus what it wrote so far; live: what is obtained from it sees later
-    /// writes of this transaction.
-    #[must_use]
-    pub fn snapshot(&self) -> Snapshot {
-        let _ = &self.options;
-        self.store.snapshot()
-    }
-
-    /// The label called `name`, a new one if need be. Names belong to the store and outlive a rollback.
-    ///
-    /// # Errors
-    /// [`crate::Error::ReadOnly`], [`crate::Error::TransactionEnded`].
-    pub fn label(&self, _name: &str) -> Result<LabelId> {
-        unimplemented!()
-    }
-
-    /// The relationship type called `name`, as [`Transaction::label`].
-    ///
-    /// # Errors
-    /// As [`Transaction::label`].
-    pub fn rel_type(&self, _name: &str) -> Result<TypeId> {
-        unimplemented!()
-    }
-
-    /// The property key called `name`, as [`Transaction::label`].
-    ///
-    /// # Errors
-    /// As [`Transaction::label`].
-    pub fn key(&self, _name: &str) -> Result<KeyId> {
-        unimplemented!()
-    }
-
-    /// Creates a node. Null properties are left out.
-    ///
-    /// # Errors
-    /// [`crate::Error::Duplicate`]; [`crate::Error::TransactionTooLarge`]; what reading gives.
-    pub fn create_node(
-        &self,
-        _labels: &[LabelId],
-        _properties: &[(KeyId, PropertyValue)],
-    ) -> Result<NodeId> {
-        unimplemented!()
-    }
-
-    /// Creates a relationship between nodes that exist.
-    ///
-    /// # Errors
-    /// [`crate::Error::NoSuchNode`]; as [`Transaction::create_node`].
-    pub fn create_relationship(
-        &self,
-        _start: NodeId,
-        _rel_type: TypeId,
-        _end: NodeId,
-        _properties: &[(KeyId, PropertyValue)],
-    ) -> Result<RelId> {
-        unimplemented!()
-    }
-
-    /// Sets a property of a node; null removes it.
-    ///
-    /// # Errors
-    /// [`crate::Error::NoSuchNode`]; as [`Transaction::create_node`].
-    pub fn set_node_property(
-        &self,
-        _node: NodeId,
-        _key: KeyId,
-        _value: &PropertyValue,
-    ) -> Result<()> {
-        unimplemented!()
-    }
-
-    /// Sets a property of a relationship; null removes it.
-    ///
-    /// # Errors
-    /// [`crate::Error::NoSuchRelationship`]; as [`Transaction::create_node`].
-    pub fn set_relationship_property(
-        &self,
-        _relationship: RelId,
-        _key: KeyId,
-        _value: &PropertyValue,
-    ) -> Result<()> {
-        unimplemented!()
-    }
-
-    /// Adds a label; whether the node did not have it.
-    ///
-    /// # Errors
-    /// As [`Transaction::set_node_property`].
-    pub fn add_label(&self, _node: NodeId, _label: LabelId) -> Result<bool> {
-        unimplemented!()
-    }
-
-    /// Removes a label; whether the node had it.
-    ///
-    /// # Errors
-    /// As [`Transaction::set_node_property`].
-    pub fn remove_label(&self, _node: NodeId, _label: LabelId) -> Result<bool> {
-        unimplemented!()
-    }
-
-    /// Deletes a relationship; `false` if it was gone already.
-    ///
-    /// # Errors
-    /// What reading gives.
-    pub fn delete_relationship(&self, _relationship: RelId) -> Result<bool> {
-        unimplemented!()
-    }
-
-    /// Deletes a node; `false` if it was gone already. Its relationships must be gone by the end of the statement.
-    ///
-    /// # Errors
-    /// What reading gives.
-    pub fn delete_node(&self, _node: NodeId) -> Result<bool> {
-        unimplemented!()
-    }
-
-    /// Deletes a node with its relationships; how many those were (0 also if the node was gone already).
-    ///
-    /// # Errors
-    /// What reading gives.
-    pub fn detach_delete_node(&self, _node: NodeId) -> Result<u64> {
-        unimplemented!()
-    }
-
-    /// To be called at the end of every statement.
-    ///
-    /// # Errors
-    /// [`crate::Error::NodeHasRelationships`] for a deleted node with relationships.
-    pub fn check_statement(&self) -> Result<()> {
-        unimplemented!()
-    }
-
-    /// Creates an index over what is there and what comes; its name.
-    ///
-    /// # Errors
-    /// [`crate::Error::SchemaExists`], [`crate::Error::InvalidSchema`], [`crate::Error::Duplicate`].
-    pub fn create_index(&self, _spec: &IndexSpec) -> Result<Arc<str>> {
-        unimplemented!()
-    }
-
-    /// Drops an index.
-    ///
-    /// # Errors
-    /// [`crate::Error::NoSuchSchema`]; [`crate::Error::InvalidSchema`] if a constraint owns it.
-    pub fn drop_index(&self, _name: &str) -> Result<()> {
-        unimplemented!()
-    }
-
-    /// Creates a constraint, with its index where it needs one; its name.
-    ///
-    /// # Errors
-    /// As [`Transaction::create_index`]; [`crate::Error::MissingProperty`].
-    pub fn create_constraint(&self, _spec: &ConstraintSpec) -> Result<Arc<str>> {
-        unimplemented!()
-    }
-
-    /// Drops a constraint with its index.
-    ///
-    /// # Errors
-    /// [`crate::Error::NoSuchSchema`].
-    pub fn drop_constraint(&self, _name: &str) -> Result<()> {
-        unimplemented!()
-    }
-
-    /// What was changed so far.
-    #[must_use]
-    pub fn counters(&self) -> WriteCounters {
-        unimplemented!()
-    }
-
-    /// Makes the changes visible to all and durable as asked for.
-    ///
-    /// # Errors
-    /// [`crate::Error::Conflict`] (retryable), [`crate::Error::NodeHasRelationships`], [`crate::Error::MissingProperty`],
-    /// [`crate::Error::LogFailed`], [`crate::Error::DiskFull`], [`crate::Error::TransactionEnded`]. The transaction has ended then.
-    pub fn commit(&self) -> Result<Committed> {
-        unimplemented!()
-    }
-
-    /// Drops all changes. Nothing happens if the transaction has ended.
-    pub fn rollback(&self) {}
+#[derive(Debug)]
+struct State {
+    ended: Option<&'static str>,
+    reservation: Reservation,
+    counters: WriteCounters,
+    /// Deleted nodes that may still have relationships.
+    deleted: BTreeSet<u64>,
+    schema_changed: bool,
 }
 
 impl Store {
     /// Begins a transaction.
     ///
     /// # Errors
-    /// None for a store that is only read: its transactions may read.
+    /// None at present. Transactions of a store that is only read may read.
     pub fn begin(self: &Arc<Self>, options: TransactionOptions) -> Result<Transaction> {
+        let start = self.register();
+        let isolation = options.isolation;
+        let own = Own::new(start.schema.clone(), isolation, self.allocator().clone());
+        let quiet = Arc::new(own.unrecorded());
         Ok(Transaction {
+            view: Snapshot::of_transaction(start.clone(), quiet),
             store: self.clone(),
             options,
+            start,
+            own: Arc::new(own),
+            state: Mutex::new(State {
+                ended: None,
+                reservation: self.budget().empty_reservation("transaction"),
+                counters: WriteCounters::default(),
+                deleted: BTreeSet::new(),
+                schema_changed: false,
+            }),
         })
+    }
+}
+
+impl Transaction {
+    /// The state at the transaction's start plus what it wrote so far; live: what is obtained from it sees later
+    /// writes of this transaction. Its catalogue is as of the first use.
+    #[must_use]
+    pub fn snapshot(&self) -> Snapshot {
+        Snapshot::of_transaction(self.start.clone(), self.own.clone())
+    }
+
+    /// The options it was begun with.
+    #[must_use]
+    pub fn options(&self) -> &TransactionOptions {
+        &self.options
+    }
+
+    /// The label called `name`, a new one if need be. Names belong to the store and outlive a rollback.
+    ///
+    /// # Errors
+    /// [`Error::ReadOnly`], [`Error::TransactionEnded`].
+    pub fn label(&self, name: &str) -> Result<LabelId> {
+        self.intern(NameKind::Label, name).map(LabelId)
+    }
+
+    /// The relationship type called `name`, as [`Transaction::label`].
+    ///
+    /// # Errors
+    /// As [`Transaction::label`].
+    pub fn rel_type(&self, name: &str) -> Result<TypeId> {
+        self.intern(NameKind::Type, name).map(TypeId)
+    }
+
+    /// The property key called `name`, as [`Transaction::label`].
+    ///
+    /// # Errors
+    /// As [`Transaction::label`].
+    pub fn key(&self, name: &str) -> Result<KeyId> {
+        self.intern(NameKind::Key, name).map(KeyId)
+    }
+
+    fn intern(&self, kind: NameKind, name: &str) -> Result<u32> {
+        self.check_writable(&self.state.lock())?;
+        Ok(self.store.allocator().intern(kind, name))
+    }
+
+    fn check_writable(&self, state: &State) -> Result<()> {
+        if let Some(how) = state.ended {
+            return Err(Error::TransactionEnded { how });
+        }
+        self.store.check_writable()
+    }
+
+    /// Runs a write: `change` reads first and changes the layer last, so that an error leaves nothing half done.
+    fn write<T>(&self, change: impl FnOnce(&mut State) -> Result<T>) -> Result<T> {
+        let mut state = self.state.lock();
+        self.check_writable(&state)?;
+        let done = change(&mut state)?;
+        self.charge(&mut state)?;
+        Ok(done)
+    }
+
+    /// Charges the memory of the layer to the budget.
+    fn charge(&self, state: &mut State) -> Result<()> {
+        let bytes = self.own.layer().bytes();
+        if bytes <= state.reservation.bytes() {
+            return Ok(());
+        }
+        let budget = self.store.budget().limit();
+        let limit = budget / LIMIT_SHARE;
+        let too_large = Error::TransactionTooLarge {
+            bytes,
+            limit,
+            budget,
+        };
+        if bytes > limit {
+            return Err(too_large);
+        }
+        let wanted = bytes.next_multiple_of(CHARGE_BYTES).min(limit);
+        Ok(state.reservation.resize(wanted.max(bytes))?)
+    }
+
+    /// What was changed so far.
+    #[must_use]
+    pub fn counters(&self) -> WriteCounters {
+        self.state.lock().counters
+    }
+
+    /// Drops all changes. Nothing happens if the transaction has ended.
+    pub fn rollback(&self) {
+        self.end(&mut self.state.lock(), "rolled back");
+    }
+
+    fn end(&self, state: &mut State, how: &'static str) {
+        if state.ended.is_some() {
+            return;
+        }
+        state.ended = Some(how);
+        self.own.change(|layer| *layer = Default::default());
+        let bytes = state.reservation.bytes();
+        state.reservation.shrink(bytes);
+        self.store.unregister(self.start.timestamp);
+    }
+}
+
+impl Drop for Transaction {
+    fn drop(&mut self) {
+        self.rollback();
     }
 }

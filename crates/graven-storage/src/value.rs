@@ -116,6 +116,22 @@ impl PropertyValue {
         matches!(self, PropertyValue::Null)
     }
 
+    /// Bytes of memory that the value holds outside itself.
+    pub(crate) fn heap_bytes(&self) -> u64 {
+        match self {
+            PropertyValue::String(text) => 16 + text.len() as u64,
+            PropertyValue::Bytes(bytes) => 16 + bytes.len() as u64,
+            PropertyValue::List(values) => {
+                let own = 16 + size_of_val::<[PropertyValue]>(values) as u64;
+                own + values.iter().map(PropertyValue::heap_bytes).sum::<u64>()
+            }
+            PropertyValue::DateTime(DateTime {
+                zone: Some(zone), ..
+            }) => 16 + zone.len() as u64,
+            _ => 0,
+        }
+    }
+
     /// The type's name in messages.
     #[must_use]
     pub const fn type_name(&self) -> &'static str {

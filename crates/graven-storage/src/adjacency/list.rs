@@ -1,8 +1,10 @@
 //! The neighbours of one node as a sweep hands them out: decoded on demand.
 
+use super::Reach;
 use super::decode;
+use super::merged::Merged;
 use super::segment::{Found, Part, RawList, Segment};
-use super::{Adjacency, Reach};
+use crate::bitpack::BLOCK;
 use crate::bytes::{Decoded, Malformed};
 use crate::ids::{Direction, NodeId, RelId};
 use crate::{Error, Result};
@@ -24,6 +26,7 @@ pub struct List<'a> {
 pub(super) enum Body<'a> {
     Here(RawList<'a>),
     Parts,
+    Merged(&'a Merged),
 }
 
 impl<'a> List<'a> {
@@ -62,6 +65,7 @@ impl<'a> List<'a> {
         match self.body {
             Body::Here(raw) => raw.count,
             Body::Parts => self.segment.relationships() as usize,
+            Body::Merged(merged) => merged.nodes.len(),
         }
     }
 
@@ -105,6 +109,12 @@ impl<'a> List<'a> {
                     .checked(page, decoded)
                     .map(|()| ControlFlow::Continue(()))
             }),
+            Body::Merged(merged) => {
+                for node in &merged.nodes {
+                    scratch.push(u32::try_from(*node).map_err(|_| Error::Wide)?);
+                }
+                Ok(())
+            }
         }
     }
 
@@ -126,6 +136,7 @@ impl<'a> List<'a> {
                     .checked(page, decoded)
                     .map(|()| ControlFlow::Continue(()))
             })?,
+            Body::Merged(merged) => scratch.extend_from_slice(&merged.nodes),
         }
         Ok(scratch)
     }
@@ -157,6 +168,18 @@ impl<'a> List<'a> {
                     Ok(flow)
                 })?;
                 Ok(flow)
+            }
+            Body::Merged(merged) => {
+                let mut block = [0; BLOCK];
+                for nodes in merged.nodes.chunks(BLOCK) {
+                    for (slot, node) in block.iter_mut().zip(nodes) {
+                        *slot = u32::try_from(*node).map_err(|_| Error::Wide)?;
+                    }
+                    if visit(&block[..nodes.len()]).is_break() {
+                        return Ok(ControlFlow::Break(()));
+                    }
+                }
+                Ok(ControlFlow::Continue(()))
             }
         }
     }
@@ -193,6 +216,9 @@ impl<'a> List<'a> {
                         decode::for_each_wide(raw, limit, &mut |block| search.feed(block));
                     self.reach.checked(page, decoded)
                 })?;
+            }
+            Body::Merged(merged) => {
+                let _ = search.feed(&merged.nodes);
             }
         }
         Ok(search.found)
@@ -256,6 +282,10 @@ impl<'a> List<'a> {
                         .checked(page, decoded)
                         .map(|()| ControlFlow::Continue(()))
                 })
+            }
+            Body::Merged(merged) => {
+                out.extend_from_slice(&merged.relationships[positions]);
+                Ok(())
             }
         }
     }
@@ -368,27 +398,5 @@ impl Search {
         } else {
             ControlFlow::Continue(())
         }
-    }
-}
-
-impl Adjacency {
-    /// Calls `visit` with the list of `node` if it has one.
-    ///
-    /// # Errors
-    /// What pinning gives; [`Error::Damaged`]; what `visit` returns.
-    pub fn with_list<T>(
-        &self,
-        node: NodeId,
-        visit: impl FnOnce(&List<'_>) -> Result<T>,
-    ) -> Result<Option<T>> {
-        let Some(located) = self.locate(node.0)? else {
-            return Ok(None);
-        };
-        let reach = self.reach();
-        let pin = reach.pages.pin(located.page, PageKind::Adjacency)?;
-        let segment = reach.checked(located.page, reach.segment(&pin))?;
-        List::find(reach, located.page, &segment, node.0)?
-            .map(|list| visit(&list))
-            .transpose()
     }
 }

@@ -119,6 +119,23 @@ fn u64_at(bytes: &[u8], at: usize) -> u64 {
 }
 
 impl<'a> Segment<'a> {
+    /// A segment without lists, for lists that no page holds.
+    pub(crate) const NONE: &'static Segment<'static> = &Segment {
+        bytes: &[],
+        encoding: ENCODING_LISTS,
+        first_bytes: 1,
+        first_node: 0,
+        node_count: 0,
+        base: 0,
+        relationships: 0,
+        lists: 0,
+        slots: 0,
+        runs: 0,
+        run_count: 0,
+        data: 0,
+        data_end: 0,
+    };
+
     /// Checks the tables of the segment at the start of `bytes`: a payload of `length` bytes and what follows it
     /// in the page.
     #[inline]

@@ -19,6 +19,7 @@ use super::decode::NARROW_LIMIT;
 use super::list::List;
 use super::node_set::NodeSet;
 use super::segment::Segment;
+use super::set_changes;
 use super::sweep::Sweep;
 use crate::bitpack::run::{Item, Stop, decode_run};
 use crate::ids::NodeId;
@@ -68,6 +69,23 @@ impl Adjacency {
         nodes: NodeSet<'_>,
         order: Sweep,
         mut visit: F,
+    ) -> Result<()>
+    where
+        F: FnMut(usize, NodeId, &[u32]) -> ControlFlow<()>,
+    {
+        if adjacencies.iter().any(|it| it.overlay.is_some()) {
+            return set_changes::sweep(adjacencies, nodes, order, &mut visit);
+        }
+        Adjacency::sweep_stored_set(adjacencies, nodes, order, &mut visit)
+    }
+
+    /// As [`Adjacency::sweep_set`] for what the file says.
+    #[inline]
+    pub(super) fn sweep_stored_set<F>(
+        adjacencies: &[&Adjacency],
+        nodes: NodeSet<'_>,
+        order: Sweep,
+        visit: &mut F,
     ) -> Result<()>
     where
         F: FnMut(usize, NodeId, &[u32]) -> ControlFlow<()>,
@@ -190,10 +208,7 @@ struct Plan<'a> {
 
 impl<'a> Plan<'a> {
     fn new(adjacencies: &'a [&'a Adjacency], nodes: NodeSet<'a>, order: Sweep) -> Result<Plan<'a>> {
-        if adjacencies
-            .iter()
-            .any(|adjacency| !adjacency.reach().narrow)
-        {
+        if adjacencies.iter().any(|adjacency| !adjacency.narrow) {
             return Err(Error::Wide);
         }
         let limit = adjacencies

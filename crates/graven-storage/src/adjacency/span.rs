@@ -8,12 +8,23 @@ use std::ops::Range;
 
 impl Adjacency {
     /// A range of ids that holds every node with a list in this direction: from the first segment's first node
-    /// to the last segment's last. Nodes of one label have neighbouring ids, so it is often far shorter than
+    /// to the last segment's last, and the nodes whose lists changed. Nodes of one label have neighbouring ids, so it is often far shorter than
     /// all ids; empty if there are no relationships.
     ///
     /// # Errors
     /// What pinning gives; [`Error::Damaged`].
     pub fn node_span(&self) -> Result<Range<u64>> {
+        let stored = self.base_span()?;
+        let Some(changed) = self.overlay.as_ref().and_then(|it| it.span()) else {
+            return Ok(stored);
+        };
+        if stored.is_empty() {
+            return Ok(changed);
+        }
+        Ok(stored.start.min(changed.start)..stored.end.max(changed.end))
+    }
+
+    fn base_span(&self) -> Result<Range<u64>> {
         if let Some(span) = self.inner.span.get() {
             return Ok(span.clone());
         }

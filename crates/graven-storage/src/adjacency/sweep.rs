@@ -6,13 +6,18 @@
 //! ```
 //! A chunk ends after [`CHUNK_NODES`] nodes or when its segments fill the window, so what is prefetched stays
 //! within a quarter of the memory limit and is used before it can be evicted again.
+//!
+//! With changes on top of the file, nodes that the file does not know stay in the chunks as well, and a cursor runs
+//! beside the sweep that knows the next node whose list is changed.
 
 use super::list::List;
+use super::merged::Merging;
+use super::segment::Segment;
 use super::{Adjacency, Reach};
-use crate::Result;
+use crate::delta::overlay::{AdjacencyOverlay, Cursor};
 use crate::ids::NodeId;
 use crate::segment_map::{Located, SegmentMap};
-use graven_pagecache::{PageKind, PageRef};
+use graven_pagecache::{PageKind, PageRef, SizeClass};
 use std::ops::{ControlFlow, Range};
 
 /// Nodes gathered ahead.
@@ -30,65 +35,90 @@ pub enum Sweep {
     Down,
 }
 
-/// Nodes that are visited together, with the segments that hold their lists.
+/// Nodes that are visited together, with the segments that hold their lists; `None`: no segment does.
 #[derive(Default)]
 struct Chunk {
     nodes: Vec<u64>,
-    segments: Vec<(Located, Range<usize>)>,
+    segments: Vec<(Option<Located>, Range<usize>)>,
+}
+
+/// Where nodes come from and what becomes of those without a segment.
+struct Source<'a, I> {
+    nodes: I,
+    /// The node that did not fit the chunk before.
+    pending: Option<(u64, Place)>,
+    map: Option<&'a SegmentMap>,
+    keep_all: bool,
+}
+
+/// The segment of a node, or where the first segment begins for nodes before that.
+type Place = Result<Located, u64>;
+
+fn ids_of(place: &Place) -> Range<u64> {
+    match place {
+        Ok(located) => located.first..located.end,
+        Err(first) => 0..*first,
+    }
 }
 
 impl Chunk {
-    /// Takes nodes from `nodes` until the chunk is full. `pending` holds the node that did not fit any more.
+    /// Takes nodes until the chunk is full.
     fn fill(
         &mut self,
-        nodes: &mut impl Iterator<Item = NodeId>,
-        pending: &mut Option<(u64, Located)>,
-        map: &SegmentMap,
+        source: &mut Source<'_, impl Iterator<Item = NodeId>>,
         reach: &Reach,
         window: usize,
-    ) -> Result<()> {
+    ) -> crate::Result<()> {
         self.nodes.clear();
         self.segments.clear();
         let mut ids = 0..0;
-        let mut located = None;
-        if let Some((node, place)) = pending.take() {
+        let mut current = None;
+        if let Some((node, place)) = source.pending.take() {
             self.nodes.push(node);
-            ids = place.first..place.end;
-            located = Some(place);
+            ids = ids_of(&place);
+            current = Some(place);
         }
         let mut start = 0;
         while self.nodes.len() < CHUNK_NODES {
-            let Some(NodeId(node)) = nodes.next() else {
+            let Some(NodeId(node)) = source.nodes.next() else {
                 break;
             };
             if ids.contains(&node) {
                 self.nodes.push(node);
                 continue;
             }
-            let Ok(place) = map.floor(&reach.pages, node)? else {
-                continue;
+            let place = match source.map {
+                Some(map) => map.floor(&reach.pages, node)?,
+                None => Err(u64::MAX),
             };
-            if let Some(before) = located.take() {
-                self.segments.push((before, start..self.nodes.len()));
+            if place.is_err() && !source.keep_all {
+                continue;
+            }
+            if let Some(before) = current.take() {
+                self.segments.push((before.ok(), start..self.nodes.len()));
                 start = self.nodes.len();
                 if self.segments.len() == window {
-                    *pending = Some((node, place));
+                    source.pending = Some((node, place));
                     return Ok(());
                 }
             }
             self.nodes.push(node);
-            ids = place.first..place.end;
-            located = Some(place);
+            ids = ids_of(&place);
+            current = Some(place);
         }
-        if let Some(before) = located {
-            self.segments.push((before, start..self.nodes.len()));
+        if let Some(before) = current {
+            self.segments.push((before.ok(), start..self.nodes.len()));
         }
         Ok(())
     }
 
     fn prefetch(&self, reach: &Reach, scratch: &mut Vec<PageRef>) {
         scratch.clear();
-        scratch.extend(self.segments.iter().map(|(located, _)| located.page));
+        scratch.extend(
+            self.segments
+                .iter()
+                .filter_map(|(located, _)| Some(located.as_ref()?.page)),
+        );
         reach.pages.prefetch(scratch, PageKind::Adjacency);
     }
 }
@@ -106,50 +136,117 @@ impl Adjacency {
         nodes: impl Iterator<Item = NodeId>,
         order: Sweep,
         mut visit: F,
-    ) -> Result<()>
+    ) -> crate::Result<()>
     where
-        F: FnMut(NodeId, &List<'_>) -> Result<ControlFlow<()>>,
+        F: FnMut(NodeId, &List<'_>) -> crate::Result<ControlFlow<()>>,
     {
-        let Some(map) = &self.inner.map else {
+        let overlay = self.overlay.as_deref();
+        if self.inner.map.is_none() && overlay.is_none() {
             return Ok(());
-        };
+        }
         let reach = self.reach();
         let window = reach.window();
-        let mut nodes = nodes;
+        let mut source = Source {
+            nodes,
+            pending: None,
+            map: self.inner.map.as_ref(),
+            keep_all: overlay.is_some(),
+        };
+        let edges = overlay.map(AdjacencyOverlay::edges);
+        let mut changed = edges
+            .as_ref()
+            .map(|edges| (Cursor::new(edges, order), Merging::new(edges)));
         let mut pages = Vec::with_capacity(window);
-        let mut pending = None;
         let (mut current, mut next) = (Chunk::default(), Chunk::default());
         let mut previous: Option<u64> = None;
-        current.fill(&mut nodes, &mut pending, map, reach, window)?;
+        current.fill(&mut source, reach, window)?;
         current.prefetch(reach, &mut pages);
         while !current.nodes.is_empty() {
-            next.fill(&mut nodes, &mut pending, map, reach, window)?;
+            next.fill(&mut source, reach, window)?;
             next.prefetch(reach, &mut pages);
             for (located, range) in &current.segments {
-                let pin = reach.pages.pin(located.page, PageKind::Adjacency)?;
-                let segment = reach.checked(located.page, reach.segment(&pin))?;
                 let run = &current.nodes[range.clone()];
-                for (at, &node) in run.iter().enumerate() {
-                    if let Some(ahead) = run.get(at + TOUCH_AHEAD) {
-                        segment.touch(*ahead);
-                    }
-                    debug_assert!(
-                        previous.is_none_or(|previous| match order {
-                            Sweep::Up => previous <= node,
-                            Sweep::Down => previous >= node,
-                        }),
-                        "nodes are swept in order"
-                    );
-                    previous = Some(node);
-                    if let Some(list) = List::find(reach, located.page, &segment, node)?
-                        && visit(NodeId(node), &list)?.is_break()
-                    {
+                debug_assert!(
+                    run.iter().all(|node| {
+                        let before = previous.replace(*node);
+                        before.is_none_or(|before| match order {
+                            Sweep::Up => before <= *node,
+                            Sweep::Down => before >= *node,
+                        })
+                    }),
+                    "nodes are swept in order"
+                );
+                let Some(located) = located else {
+                    let nowhere = (Segment::NONE, PageRef::new(SizeClass::MIN, 0));
+                    let (cursor, merging) = changed.as_mut().expect("only then they are kept");
+                    overlay.expect("as before").note_all(run);
+                    if visit_changed(reach, nowhere, run, cursor, merging, &mut visit)?.is_break() {
                         return Ok(());
                     }
+                    continue;
+                };
+                let pin = reach.pages.pin(located.page, PageKind::Adjacency)?;
+                let segment = reach.checked(located.page, reach.segment(&pin))?;
+                let flow = match &mut changed {
+                    None => visit_run(reach, (&segment, located.page), run, &mut visit)?,
+                    Some((cursor, merging)) => {
+                        overlay.expect("it has the changes").note_all(run);
+                        let place = (&segment, located.page);
+                        visit_changed(reach, place, run, cursor, merging, &mut visit)?
+                    }
+                };
+                if flow.is_break() {
+                    return Ok(());
                 }
             }
             std::mem::swap(&mut current, &mut next);
         }
         Ok(())
     }
+}
+
+/// Visits the lists of `run` in one segment.
+#[inline(always)]
+fn visit_run(
+    reach: &Reach,
+    (segment, page): (&Segment<'_>, PageRef),
+    run: &[u64],
+    visit: &mut impl FnMut(NodeId, &List<'_>) -> crate::Result<ControlFlow<()>>,
+) -> crate::Result<ControlFlow<()>> {
+    for (at, &node) in run.iter().enumerate() {
+        if let Some(ahead) = run.get(at + TOUCH_AHEAD) {
+            segment.touch(*ahead);
+        }
+        if let Some(list) = List::find(reach, page, segment, node)?
+            && visit(NodeId(node), &list)?.is_break()
+        {
+            return Ok(ControlFlow::Break(()));
+        }
+    }
+    Ok(ControlFlow::Continue(()))
+}
+
+/// As [`visit_run`] where some lists may be changed.
+fn visit_changed(
+    reach: &Reach,
+    (segment, page): (&Segment<'_>, PageRef),
+    run: &[u64],
+    cursor: &mut Cursor<'_>,
+    merging: &mut Merging<'_>,
+    visit: &mut impl FnMut(NodeId, &List<'_>) -> crate::Result<ControlFlow<()>>,
+) -> crate::Result<ControlFlow<()>> {
+    for &node in run {
+        let base = List::find(reach, page, segment, node)?;
+        let list = if cursor.at(NodeId(node)) {
+            merging.list(reach, base.as_ref(), node)?
+        } else {
+            base
+        };
+        if let Some(list) = list
+            && visit(NodeId(node), &list)?.is_break()
+        {
+            return Ok(ControlFlow::Break(()));
+        }
+    }
+    Ok(ControlFlow::Continue(()))
 }

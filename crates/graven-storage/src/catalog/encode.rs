@@ -60,29 +60,7 @@ impl Catalog {
                 &[store.segments, store.pages, store.bytes, store.entries],
             );
         }
-        put_all(
-            &mut out,
-            &[u64::from(self.next_index), self.indexes.len() as u64],
-        );
-        self.indexes
-            .iter()
-            .for_each(|index| put_index(&mut out, index));
-        put_varint(&mut out, self.constraints.len() as u64);
-        for constraint in &self.constraints {
-            put_text(&mut out, &constraint.name);
-            let kind = match constraint.kind {
-                ConstraintKind::Unique => 1,
-                ConstraintKind::NodeKey => 2,
-                ConstraintKind::Exists => 3,
-            };
-            put_varint(&mut out, kind);
-            put_entity(&mut out, constraint.entity);
-            put_keys(&mut out, &constraint.keys);
-            put_varint(
-                &mut out,
-                constraint.index.map_or(0, |number| u64::from(number) + 1),
-            );
-        }
+        self.put_schema(&mut out);
         put_varint(&mut out, self.extents.len() as u64);
         for extent in &self.extents {
             put_all(
@@ -113,6 +91,31 @@ impl Catalog {
         out
     }
 
+    /// Appends indexes and constraints.
+    pub(crate) fn put_schema(&self, out: &mut Vec<u8>) {
+        put_all(
+            out,
+            &[u64::from(self.next_index), self.indexes.len() as u64],
+        );
+        self.indexes.iter().for_each(|index| put_index(out, index));
+        put_varint(out, self.constraints.len() as u64);
+        for constraint in &self.constraints {
+            put_text(out, &constraint.name);
+            let kind = match constraint.kind {
+                ConstraintKind::Unique => 1,
+                ConstraintKind::NodeKey => 2,
+                ConstraintKind::Exists => 3,
+            };
+            put_varint(out, kind);
+            put_entity(out, constraint.entity);
+            put_keys(out, &constraint.keys);
+            put_varint(
+                out,
+                constraint.index.map_or(0, |number| u64::from(number) + 1),
+            );
+        }
+    }
+
     pub(crate) fn decode(bytes: &[u8]) -> Decoded<Catalog> {
         let mut reader = Reader::new(bytes);
         let version = reader.varint()?;
@@ -133,9 +136,7 @@ impl Catalog {
             catalog.statistics.label_set_nodes.push(reader.varint()?);
         }
         catalog.stores = list(&mut reader, |reader| catalog.read_store(reader))?;
-        catalog.next_index = below(reader.varint()?, u32::MAX as usize, "index number")?;
-        catalog.indexes = list(&mut reader, |reader| catalog.read_index(reader))?;
-        catalog.constraints = list(&mut reader, |reader| catalog.read_constraint(reader))?;
+        catalog.read_schema(&mut reader)?;
         catalog.extents = list(&mut reader, |reader| {
             Ok(RelationshipExtent {
                 first: reader.varint()?,
@@ -200,6 +201,14 @@ impl Catalog {
             bytes: reader.varint()?,
             entries: reader.varint()?,
         })
+    }
+
+    /// Reads indexes and constraints; the names that they use must be known.
+    pub(crate) fn read_schema(&mut self, reader: &mut Reader<'_>) -> Decoded<()> {
+        self.next_index = below(reader.varint()?, u32::MAX as usize, "index number")?;
+        self.indexes = list(reader, |reader| self.read_index(reader))?;
+        self.constraints = list(reader, |reader| self.read_constraint(reader))?;
+        Ok(())
     }
 
     fn read_entity(&self, reader: &mut Reader<'_>) -> Decoded<SchemaEntity> {

@@ -83,7 +83,12 @@ impl Check<'_> {
             .keys
             .first()
             .and_then(|key| root.node_column(*key));
-        let index = Index::new(root.pages.clone(), description.clone(), column.clone());
+        let index = Index::new(
+            root.pages.clone(),
+            description.clone(),
+            column.iter().cloned().collect(),
+            None,
+        );
         let mut tree_pages = Vec::new();
         let (mut entries, mut hash) = (0u64, 0u64);
         let scanned = index.scan_all(&mut |page| tree_pages.push(page), &mut |key, node| {

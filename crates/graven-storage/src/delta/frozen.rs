@@ -1,123 +1,140 @@
-//! What a checkpoint folds into segments: one frozen generation of changes, store by store in key order.
+//! A frozen generation as a checkpoint reads it.
 
+use super::layer::{Change, ColumnOf, Layer, NodeChange as InLayer};
 use crate::catalog::Catalog;
-use crate::ids::{Direction, KeyId, LabelId, NodeId, RelId, TypeId};
+use crate::checkpoint::changes::{
+    AdjacencyChange, Changes, EntryChange, IndexChange, NodeChange, RelationshipChange, Stream,
+};
+use crate::ids::{Direction, KeyId, NodeId, RelId, TypeId};
+use crate::superblock::LogPosition;
 use crate::value::PropertyValue;
+use crate::version::FrozenLayer;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// Whether an entry of a list or of an index comes or goes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Change {
-    /// It is there from now on.
-    Added,
-    /// It is gone; it may never have been in the base.
-    Removed,
+/// All that was committed up to a moment and is not in the base.
+#[derive(Debug)]
+pub(crate) struct Frozen {
+    pub(crate) frozen: Arc<FrozenLayer>,
+    pub(crate) catalog: Catalog,
+    pub(crate) log: LogPosition,
 }
 
-/// What happened to a node.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum NodeChange {
-    /// It is new, with these labels.
-    Created(Arc<[LabelId]>),
-    /// It has these labels now.
-    Labels(Arc<[LabelId]>),
-    /// It is gone; it may never have been in the base.
-    Deleted,
+impl Frozen {
+    fn layer(&self) -> &Layer {
+        &self.frozen.layer
+    }
+
+    fn values(&self, of: ColumnOf) -> Stream<'_, (u64, PropertyValue)> {
+        let values = self.layer().column(of).into_iter().flatten();
+        Box::new(values.map(|(id, value)| Ok((*id, value.clone()))))
+    }
 }
 
-/// What happened to a relationship.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct RelationshipChange {
-    /// Where it starts.
-    pub start: NodeId,
-    /// Where it ends.
-    pub end: NodeId,
-    /// Whether it is new or gone.
-    pub change: Change,
-}
-
-/// One frozen generation of changes. Properties of deleted nodes and relationships are listed as Null.
-#[derive(Clone, Debug)]
-pub struct FrozenDelta {
-    _private: (),
-}
-
-impl FrozenDelta {
-    /// The state of names, label sets, indexes, constraints, id extents, next ids and (roughly) statistics as of this
-    /// generation. Stores and the roots of indexes are those of the base: the checkpoint replaces them.
-    pub(crate) fn catalog(&self) -> &Catalog {
-        unimplemented!()
+impl Changes for Frozen {
+    fn catalog(&self) -> &Catalog {
+        &self.catalog
     }
 
-    /// The newest commit in it; snapshots of this or a later timestamp may use the new base.
-    pub(crate) fn timestamp(&self) -> u64 {
-        unimplemented!()
+    fn nodes(&self) -> Stream<'_, (NodeId, NodeChange)> {
+        Box::new(self.layer().nodes.iter().map(|(id, change)| {
+            let change = match change {
+                InLayer::Created(labels) => NodeChange::Created(labels.to_vec()),
+                InLayer::Labels(labels) => NodeChange::Labels(labels.to_vec()),
+                InLayer::Deleted => NodeChange::Deleted,
+            };
+            Ok((NodeId(*id), change))
+        }))
     }
 
-    /// The log below this is not needed once the new base is durable.
-    pub(crate) fn lsn(&self) -> u64 {
-        unimplemented!()
+    fn node_keys(&self) -> Vec<KeyId> {
+        let keys = self.layer().columns.keys().filter_map(|of| match of {
+            ColumnOf::Node(key) => Some(*key),
+            ColumnOf::Relationship(..) => None,
+        });
+        keys.collect()
     }
 
-    /// Nodes, ascending.
-    pub(crate) fn nodes(&self) -> impl Iterator<Item = (NodeId, &NodeChange)> {
-        std::iter::empty()
+    fn node_property(&self, key: KeyId) -> Stream<'_, (u64, PropertyValue)> {
+        self.values(ColumnOf::Node(key))
     }
 
-    /// Keys of node properties that changed, ascending.
-    pub(crate) fn node_property_keys(&self) -> impl Iterator<Item = KeyId> {
-        std::iter::empty()
+    fn relationship_types(&self) -> Vec<TypeId> {
+        let types: BTreeSet<TypeId> = self
+            .layer()
+            .adjacency
+            .iter()
+            .filter(|(_, edges)| !edges.is_empty())
+            .map(|((rel_type, _), _)| *rel_type)
+            .collect();
+        types.into_iter().collect()
     }
 
-    /// Values of one property of nodes, ascending by node; Null: removed.
-    pub(crate) fn node_property(&self, _key: KeyId) -> impl Iterator<Item = (u64, &PropertyValue)> {
-        std::iter::empty()
+    fn relationships(&self, rel_type: TypeId) -> Stream<'_, RelationshipChange> {
+        let all = self.layer().relationships.iter();
+        let of_type = all.filter(move |(_, it)| it.rel_type == rel_type);
+        Box::new(of_type.map(|(id, it)| {
+            Ok(RelationshipChange {
+                id: RelId(*id),
+                start: it.start,
+                end: it.end,
+                change: match it.change {
+                    Change::Added => EntryChange::Added,
+                    Change::Removed => EntryChange::Removed,
+                },
+            })
+        }))
     }
 
-    /// Types and keys of relationship properties that changed, ascending.
-    pub(crate) fn relationship_property_keys(&self) -> impl Iterator<Item = (TypeId, KeyId)> {
-        std::iter::empty()
+    fn relationship_keys(&self) -> Vec<(TypeId, KeyId)> {
+        let keys = self.layer().columns.keys().filter_map(|of| match of {
+            ColumnOf::Node(_) => None,
+            ColumnOf::Relationship(rel_type, key) => Some((*rel_type, *key)),
+        });
+        keys.collect()
     }
 
-    /// Values of one property of relationships, ascending by relationship; Null: removed.
-    pub(crate) fn relationship_property(
+    fn relationship_property(
         &self,
-        _rel_type: TypeId,
-        _key: KeyId,
-    ) -> impl Iterator<Item = (u64, &PropertyValue)> {
-        std::iter::empty()
+        rel_type: TypeId,
+        key: KeyId,
+    ) -> Stream<'_, (u64, PropertyValue)> {
+        self.values(ColumnOf::Relationship(rel_type, key))
     }
 
-    /// Types of relationships that changed, ascending.
-    pub(crate) fn relationship_types(&self) -> impl Iterator<Item = TypeId> {
-        std::iter::empty()
+    fn adjacency(&self, rel_type: TypeId, direction: Direction) -> Stream<'_, AdjacencyChange> {
+        let edges = self.layer().edges(rel_type, direction);
+        Box::new(
+            edges
+                .into_iter()
+                .flatten()
+                .map(|((node, neighbour, id), change)| {
+                    Ok(AdjacencyChange {
+                        node: NodeId(*node),
+                        neighbour: NodeId(*neighbour),
+                        relationship: RelId(*id),
+                        added: *change == Change::Added,
+                    })
+                }),
+        )
     }
 
-    /// Relationships of one type, ascending.
-    pub(crate) fn relationships(
-        &self,
-        _rel_type: TypeId,
-    ) -> impl Iterator<Item = (RelId, &RelationshipChange)> {
-        std::iter::empty()
+    fn index_numbers(&self) -> Vec<u32> {
+        self.layer().indexes.keys().copied().collect()
     }
 
-    /// Entries of lists, ascending by (node, neighbour, relationship).
-    pub(crate) fn adjacency(
-        &self,
-        _rel_type: TypeId,
-        _direction: Direction,
-    ) -> impl Iterator<Item = (NodeId, NodeId, RelId, Change)> {
-        std::iter::empty()
+    fn index(&self, number: u32) -> Stream<'_, IndexChange> {
+        let entries = self.layer().indexes.get(&number).into_iter().flatten();
+        Box::new(entries.map(|((key, id), change)| {
+            Ok(IndexChange {
+                key: key.to_vec(),
+                id: *id,
+                added: *change == Change::Added,
+            })
+        }))
     }
 
-    /// Numbers of the indexes with changes, ascending.
-    pub(crate) fn indexes(&self) -> impl Iterator<Item = u32> {
-        std::iter::empty()
-    }
-
-    /// Entries of an index, ascending by (key, id). Keys are cut to [`crate::index::key::KEY_BYTES_MAX`]; an
-    /// entry stands for all entries of the base with the same cut key and id.
-    pub(crate) fn index(&self, _number: u32) -> impl Iterator<Item = (&[u8], u64, Change)> {
-        std::iter::empty()
+    fn log(&self) -> LogPosition {
+        self.log
     }
 }

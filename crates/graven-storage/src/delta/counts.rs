@@ -1,0 +1,109 @@
+//! By how much a layer changes the counts of nodes and relationships.
+//!
+//! # How it works
+//! Counts of nodes are exact. Relationships are counted per (labels of the start, type, labels of the end) as
+//! these were when the relationship came or went; labels that change later are not followed, which is good
+//! enough for a planner. The next checkpoint starts anew.
+
+use crate::catalog::{Catalog, TypeStatistics};
+use crate::ids::{LabelId, TypeId};
+use imbl::OrdMap;
+use std::sync::Arc;
+
+type Labels = Arc<[LabelId]>;
+
+/// Differences of counts.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Counts {
+    pub(crate) nodes: i64,
+    pub(crate) relationships: i64,
+    sets: OrdMap<Labels, i64>,
+    patterns: OrdMap<(Labels, TypeId, Labels), i64>,
+}
+
+fn bump<K: Ord + Clone>(map: &mut OrdMap<K, i64>, key: K, by: i64) {
+    match map.get_mut(&key) {
+        Some(count) => *count += by,
+        None => {
+            map.insert(key, by);
+        }
+    }
+}
+
+impl Counts {
+    /// Counts `by` nodes with these labels.
+    pub(crate) fn nodes(&mut self, labels: &Labels, by: i64) {
+        self.nodes += by;
+        bump(&mut self.sets, labels.clone(), by);
+    }
+
+    /// Counts `by` relationships between nodes with these labels.
+    pub(crate) fn relationships(
+        &mut self,
+        start: &Labels,
+        rel_type: TypeId,
+        end: &Labels,
+        by: i64,
+    ) {
+        self.relationships += by;
+        bump(
+            &mut self.patterns,
+            (start.clone(), rel_type, end.clone()),
+            by,
+        );
+    }
+
+    /// By how many relationships of one type there are more.
+    pub(crate) fn relationships_of(&self, rel_type: TypeId) -> i64 {
+        (self.patterns.iter())
+            .filter(|((_, of, _), _)| *of == rel_type)
+            .map(|(_, by)| by)
+            .sum()
+    }
+
+    /// Adds the differences of a newer layer.
+    pub(crate) fn add(&mut self, newer: &Counts) {
+        self.nodes += newer.nodes;
+        self.relationships += newer.relationships;
+        for (labels, by) in &newer.sets {
+            bump(&mut self.sets, labels.clone(), *by);
+        }
+        for (pattern, by) in &newer.patterns {
+            bump(&mut self.patterns, pattern.clone(), *by);
+        }
+    }
+
+    /// Changes the statistics of `catalog`, which gets the label sets that it lacks.
+    pub(crate) fn apply(&self, catalog: &mut Catalog) {
+        let statistics = &mut catalog.statistics;
+        statistics.nodes = statistics.nodes.saturating_add_signed(self.nodes);
+        statistics.relationships = statistics
+            .relationships
+            .saturating_add_signed(self.relationships);
+        let types = catalog.types.list().len();
+        statistics.types.resize(types, TypeStatistics::default());
+        for (labels, by) in &self.sets {
+            let set = catalog.intern_set(labels) as usize;
+            let count = &mut catalog.statistics.label_set_nodes[set];
+            *count = count.saturating_add_signed(*by);
+        }
+        for ((start, rel_type, end), by) in &self.patterns {
+            let pattern = (
+                catalog.intern_set(start),
+                *rel_type,
+                catalog.intern_set(end),
+            );
+            let statistics = &mut catalog.statistics;
+            let count = statistics.patterns.entry(pattern).or_default();
+            *count = count.saturating_add_signed(*by);
+            if let Some(of_type) = statistics.types.get_mut(rel_type.0 as usize) {
+                of_type.relationships = of_type.relationships.saturating_add_signed(*by);
+                if of_type.relationships > 0 {
+                    of_type.start_nodes = of_type.start_nodes.max(1);
+                    of_type.end_nodes = of_type.end_nodes.max(1);
+                }
+            }
+        }
+        catalog.statistics.patterns.retain(|_, count| *count > 0);
+    }
+}

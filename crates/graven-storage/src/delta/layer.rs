@@ -1,0 +1,234 @@
+//! A set of changes on top of a base: what a transaction wrote, or all that was committed since a checkpoint.
+//!
+//! # How it works
+//! One ordered map per store, keyed as the store is. The maps are persistent: a copy shares everything with its
+//! original and costs a few pointers, a change copies the path to the changed leaf. So a snapshot *is* a
+//! copy: it needs no versions in the entries, no locks to read, and no cleaning up.
+//!
+//! # Invariants
+//! * TX-1: both directions of an adjacency have the same entries with their ends exchanged.
+//! * TX-2: an entry says what is true from now on; the layer below is never needed to read it.
+//! * TX-4: entries of lists and indexes are the net change to the layers below: what is added and removed again in one
+//!   layer is not in it, and what is removed is below.
+//! * TX-3: properties of deleted nodes and relationships that a layer below has are Null in the layer.
+//!
+//! # Costs
+//! [`Layer::bytes`] estimates memory: entries with the average slack of a leaf, and what values hold outside.
+
+use super::counts::Counts;
+use crate::ids::{Direction, KeyId, LabelId, NodeId, RelId, TypeId};
+use crate::value::PropertyValue;
+use imbl::OrdMap;
+use std::sync::Arc;
+
+/// Whether an entry of a list or of an index comes or goes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Change {
+    /// It is there from now on.
+    Added,
+    /// It is gone; it may never have been in the base.
+    Removed,
+}
+
+/// What happened to a node.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum NodeChange {
+    /// It is new, with these labels, ascending.
+    Created(Arc<[LabelId]>),
+    /// It has these labels now, ascending.
+    Labels(Arc<[LabelId]>),
+    /// It is gone; it may never have been in the base.
+    Deleted,
+}
+
+impl NodeChange {
+    /// The labels, `None` if the node is gone.
+    pub(crate) fn labels(&self) -> Option<&Arc<[LabelId]>> {
+        match self {
+            NodeChange::Created(labels) | NodeChange::Labels(labels) => Some(labels),
+            NodeChange::Deleted => None,
+        }
+    }
+}
+
+/// What happened to a relationship.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct RelationshipChange {
+    pub(crate) rel_type: TypeId,
+    pub(crate) start: NodeId,
+    pub(crate) end: NodeId,
+    /// Whether it is new or gone.
+    pub(crate) change: Change,
+}
+
+/// Which property of what.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub(crate) enum ColumnOf {
+    Node(KeyId),
+    Relationship(TypeId, KeyId),
+}
+
+/// Node, neighbour, relationship.
+pub(crate) type EdgeKey = (u64, u64, u64);
+/// Entries of one direction of one type.
+pub(crate) type EdgeMap = OrdMap<EdgeKey, Change>;
+/// Values by id, Null where one was removed.
+pub(crate) type ValueMap = OrdMap<u64, PropertyValue>;
+/// Entries of one index: key (cut as in the index) and id.
+pub(crate) type IndexMap = OrdMap<(Arc<[u8]>, u64), Change>;
+
+/// Average slack of a leaf: entries cost a third more than their size.
+const fn entry_bytes(size: usize) -> u64 {
+    (size + size / 3 + 8) as u64
+}
+
+const NODE_BYTES: u64 = entry_bytes(size_of::<(u64, NodeChange)>());
+const VALUE_BYTES: u64 = entry_bytes(size_of::<(u64, PropertyValue)>());
+const RELATIONSHIP_BYTES: u64 = entry_bytes(size_of::<(u64, RelationshipChange)>())
+    + 2 * entry_bytes(size_of::<(EdgeKey, Change)>());
+const INDEX_BYTES: u64 = entry_bytes(size_of::<((Arc<[u8]>, u64), Change)>()) + 16;
+
+/// A set of changes.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Layer {
+    pub(crate) nodes: OrdMap<u64, NodeChange>,
+    pub(crate) columns: OrdMap<ColumnOf, ValueMap>,
+    pub(crate) relationships: OrdMap<u64, RelationshipChange>,
+    pub(crate) adjacency: OrdMap<(TypeId, Direction), EdgeMap>,
+    pub(crate) indexes: OrdMap<u32, IndexMap>,
+    pub(crate) counts: Counts,
+    bytes: u64,
+}
+
+/// The map of `key`, a new one if need be.
+fn slot<K: Ord + Clone, M: Default + Clone>(maps: &mut OrdMap<K, M>, key: K) -> &mut M {
+    if !maps.contains_key(&key) {
+        maps.insert(key.clone(), M::default());
+    }
+    maps.get_mut(&key).expect("just inserted")
+}
+
+impl Layer {
+    /// Whether nothing is changed.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.nodes.is_empty()
+            && self.columns.is_empty()
+            && self.relationships.is_empty()
+            && self.indexes.is_empty()
+    }
+
+    /// Estimated bytes of memory.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    pub(crate) fn column(&self, of: ColumnOf) -> Option<&ValueMap> {
+        self.columns.get(&of).filter(|map| !map.is_empty())
+    }
+
+    pub(crate) fn edges(&self, rel_type: TypeId, direction: Direction) -> Option<&EdgeMap> {
+        self.adjacency
+            .get(&(rel_type, direction))
+            .filter(|map| !map.is_empty())
+    }
+
+    pub(crate) fn put_node(&mut self, node: NodeId, change: NodeChange) {
+        // What was created here stays created here, whatever its labels become.
+        let change = match (self.nodes.get(&node.0), change) {
+            (Some(NodeChange::Created(_)), NodeChange::Labels(labels)) => {
+                NodeChange::Created(labels)
+            }
+            (_, change) => change,
+        };
+        if self.nodes.insert(node.0, change).is_none() {
+            self.bytes += NODE_BYTES;
+        }
+    }
+
+    pub(crate) fn put_value(&mut self, of: ColumnOf, id: u64, value: PropertyValue) {
+        let more = value.heap_bytes();
+        let before = slot(&mut self.columns, of).insert(id, value);
+        self.bytes += more;
+        match before {
+            None => self.bytes += VALUE_BYTES,
+            Some(before) => self.bytes = self.bytes.saturating_sub(before.heap_bytes()),
+        }
+    }
+
+    /// Enters a relationship, with its entries in both directions (TX-1).
+    pub(crate) fn put_relationship(&mut self, id: RelId, change: RelationshipChange) {
+        let ends = [
+            (Direction::Out, change.start.0, change.end.0),
+            (Direction::In, change.end.0, change.start.0),
+        ];
+        // Ids are never used again, so what is here already was added here and goes now (TX-4).
+        let undone = self.relationships.remove(&id.0).is_some();
+        if undone {
+            self.bytes = self.bytes.saturating_sub(RELATIONSHIP_BYTES);
+        } else {
+            self.relationships.insert(id.0, change);
+            self.bytes += RELATIONSHIP_BYTES;
+        }
+        for (direction, node, other) in ends {
+            let edges = slot(&mut self.adjacency, (change.rel_type, direction));
+            if undone {
+                edges.remove(&(node, other, id.0));
+            } else {
+                edges.insert((node, other, id.0), change.change);
+            }
+        }
+    }
+
+    pub(crate) fn put_index_entry(&mut self, index: u32, key: &Arc<[u8]>, id: u64, change: Change) {
+        let entries = slot(&mut self.indexes, index);
+        let entry = (key.clone(), id);
+        let bytes = INDEX_BYTES + key.len() as u64;
+        match entries.get(&entry) {
+            Some(known) if *known == change => {}
+            Some(_) => {
+                entries.remove(&entry);
+                self.bytes = self.bytes.saturating_sub(bytes);
+            }
+            None => {
+                entries.insert(entry, change);
+                self.bytes += bytes;
+            }
+        }
+    }
+
+    /// Forgets an index that was dropped.
+    pub(crate) fn remove_index(&mut self, index: u32) {
+        if let Some(map) = self.indexes.remove(&index) {
+            let bytes: u64 = map
+                .keys()
+                .map(|(key, _)| INDEX_BYTES + key.len() as u64)
+                .sum();
+            self.bytes = self.bytes.saturating_sub(bytes);
+        }
+    }
+
+    /// Puts `newer` on top.
+    pub(crate) fn merge(&mut self, newer: &Layer) {
+        if self.is_empty() {
+            self.clone_from(newer);
+            return;
+        }
+        for (node, change) in &newer.nodes {
+            self.put_node(NodeId(*node), change.clone());
+        }
+        for (of, values) in &newer.columns {
+            for (id, value) in values {
+                self.put_value(*of, *id, value.clone());
+            }
+        }
+        for (id, change) in &newer.relationships {
+            self.put_relationship(RelId(*id), *change);
+        }
+        for (index, entries) in &newer.indexes {
+            for ((key, id), change) in entries {
+                self.put_index_entry(*index, key, *id, *change);
+            }
+        }
+        self.counts.add(&newer.counts);
+    }
+}

@@ -1,0 +1,321 @@
+//! The bytes of a layer in the log: logical redo records.
+//!
+//! # How it works
+//! What readers need is derived again when the log is read: entries of lists from relationships, entries of indexes
+//! from properties and labels, counts from both. A large transaction is cut into chunks between entries, each of which
+//! can be read on its own.
+//!
+//! # On disk
+//! Payload of a chunk: sections one behind the other. Payload of a commit: its head, then sections.
+//!
+//! | head | |
+//! | --- | --- |
+//! | version (1 byte) | 1 |
+//! | flags (1 byte) | 1: client id; 2: names; 4: schema |
+//! | 16 bytes | client id, if flagged |
+//! | three lists | new labels, types, keys, if flagged: varint number of the first, varint count, names |
+//! | varint, bytes | the whole schema as in the catalogue ([`crate::catalog::encode`]), if flagged |
+//!
+//! | section | |
+//! | --- | --- |
+//! | 1 nodes | count (4); each: varint difference to the id before, kind (1 byte: 0 deleted, 1 created, 2 labels), then unless deleted varint count of labels, varint labels |
+//! | 2 node property | varint key, count (4); each: varint difference to the id before, value ([`crate::value::encode`]) |
+//! | 3 relationship property | varint type, varint key, then as 2 |
+//! | 4 relationships | count (4); each: varint difference to the id before, kind (1 byte: 0 deleted, 1 created), varint type, start, end |
+
+use super::layer::{Change, ColumnOf, Layer, NodeChange, RelationshipChange};
+use crate::bytes::{Decoded, Malformed, Reader, put_text, put_varint};
+use crate::catalog::Catalog;
+use crate::ids::{KeyId, LabelId, NodeId, RelId, TypeId};
+use crate::store::allocator::{NameKind, NameLists};
+use crate::value::encode::{put_value, read_value};
+use crate::version::Schema;
+use std::sync::Arc;
+
+const VERSION: u8 = 1;
+const HAS_CLIENT: u8 = 1;
+const HAS_NAMES: u8 = 2;
+const HAS_SCHEMA: u8 = 4;
+
+const NODES: u8 = 1;
+const NODE_PROPERTY: u8 = 2;
+const RELATIONSHIP_PROPERTY: u8 = 3;
+const RELATIONSHIPS: u8 = 4;
+
+pub(crate) const NAME_KINDS: [NameKind; 3] = [NameKind::Label, NameKind::Type, NameKind::Key];
+
+/// How many names of each kind are in the log or the base.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct NamesLogged(pub(crate) [usize; 3]);
+
+impl NamesLogged {
+    pub(crate) fn of(names: &NameLists) -> NamesLogged {
+        NamesLogged(NAME_KINDS.map(|kind| names.list(kind).list().len()))
+    }
+}
+
+/// What a commit record says besides its sections.
+#[derive(Debug, Default)]
+pub(crate) struct Head {
+    pub(crate) client_id: Option<[u8; 16]>,
+    /// Per kind: number of the first, names.
+    pub(crate) names: [(u32, Vec<Arc<str>>); 3],
+    /// Bytes of [`Schema`].
+    pub(crate) schema: Option<Vec<u8>>,
+}
+
+impl Head {
+    /// The names that are not in the log yet.
+    pub(crate) fn new_names(names: &NameLists, logged: NamesLogged) -> [(u32, Vec<Arc<str>>); 3] {
+        let mut at = 0;
+        NAME_KINDS.map(|kind| {
+            let first = logged.0[at];
+            at += 1;
+            (first as u32, names.list(kind).list()[first..].to_vec())
+        })
+    }
+
+    pub(crate) fn encode(&self, out: &mut Vec<u8>) {
+        let any_names = self.names.iter().any(|(_, names)| !names.is_empty());
+        let mut flags = 0;
+        for (flag, set) in [
+            (HAS_CLIENT, self.client_id.is_some()),
+            (HAS_NAMES, any_names),
+            (HAS_SCHEMA, self.schema.is_some()),
+        ] {
+            flags |= if set { flag } else { 0 };
+        }
+        out.extend_from_slice(&[VERSION, flags]);
+        if let Some(id) = &self.client_id {
+            out.extend_from_slice(id);
+        }
+        if any_names {
+            for (first, names) in &self.names {
+                put_varint(out, u64::from(*first));
+                put_varint(out, names.len() as u64);
+                names.iter().for_each(|name| put_text(out, name));
+            }
+        }
+        if let Some(schema) = &self.schema {
+            put_varint(out, schema.len() as u64);
+            out.extend_from_slice(schema);
+        }
+    }
+
+    /// The head at the start of a commit's payload; the sections are left in `reader`.
+    pub(crate) fn decode(reader: &mut Reader<'_>) -> Decoded<Head> {
+        let (version, flags) = (reader.u8()?, reader.u8()?);
+        if version != VERSION || flags & !(HAS_CLIENT | HAS_NAMES | HAS_SCHEMA) != 0 {
+            return Err(Malformed(format!(
+                "commit of version {version} with flags {flags:#x}, version {VERSION} expected"
+            )));
+        }
+        let mut head = Head::default();
+        if flags & HAS_CLIENT != 0 {
+            head.client_id = Some(reader.array()?);
+        }
+        if flags & HAS_NAMES != 0 {
+            for (first, names) in &mut head.names {
+                *first = number(reader)?;
+                for _ in 0..reader.length()? {
+                    names.push(Arc::from(reader.text()?));
+                }
+            }
+        }
+        if flags & HAS_SCHEMA != 0 {
+            let length = reader.length()?;
+            head.schema = Some(reader.take(length)?.to_vec());
+        }
+        Ok(head)
+    }
+}
+
+/// A schema in the bytes of the catalogue.
+pub(crate) fn schema_bytes(schema: &Schema) -> Vec<u8> {
+    let catalog = Catalog {
+        indexes: schema.indexes.clone(),
+        constraints: schema.constraints.clone(),
+        next_index: schema.next_index,
+        ..Catalog::default()
+    };
+    let mut out = Vec::new();
+    catalog.put_schema(&mut out);
+    out
+}
+
+/// Undoes [`schema_bytes`]; `names` must know those that it uses.
+pub(crate) fn read_schema(bytes: &[u8], names: &NameLists) -> Decoded<Schema> {
+    let mut catalog = Catalog {
+        labels: names.labels.clone(),
+        types: names.types.clone(),
+        keys: names.keys.clone(),
+        ..Catalog::default()
+    };
+    catalog.read_schema(&mut Reader::new(bytes))?;
+    Ok(Schema::of(&catalog))
+}
+
+/// Writes sections and hands them out when they pass a size.
+struct Sections<'a, E> {
+    out: Vec<u8>,
+    limit: usize,
+    full: &'a mut dyn FnMut(&mut Vec<u8>) -> Result<(), E>,
+    /// Where the count of the open section is, and the count so far.
+    open: Option<(usize, u32)>,
+    last: u64,
+}
+
+impl<E> Sections<'_, E> {
+    /// Begins an entry of a section that `head` begins.
+    fn entry(&mut self, id: u64, head: impl Fn(&mut Vec<u8>)) -> Result<&mut Vec<u8>, E> {
+        if self.out.len() >= self.limit {
+            self.close();
+            (self.full)(&mut self.out)?;
+            self.out.clear();
+        }
+        let (at, count) = match self.open {
+            Some((at, count)) => (at, count + 1),
+            None => {
+                head(&mut self.out);
+                self.out.extend_from_slice(&[0; 4]);
+                self.last = 0;
+                (self.out.len() - 4, 1)
+            }
+        };
+        self.open = Some((at, count));
+        put_varint(&mut self.out, id - self.last);
+        self.last = id;
+        Ok(&mut self.out)
+    }
+
+    fn close(&mut self) {
+        if let Some((at, count)) = self.open.take() {
+            self.out[at..at + 4].copy_from_slice(&count.to_le_bytes());
+        }
+    }
+}
+
+/// Appends the sections of `layer` to `out`. Whenever it passes `limit` bytes it goes to `full` and is cleared.
+pub(crate) fn encode<E>(
+    layer: &Layer,
+    out: Vec<u8>,
+    limit: usize,
+    full: &mut dyn FnMut(&mut Vec<u8>) -> Result<(), E>,
+) -> Result<Vec<u8>, E> {
+    let mut sections = Sections {
+        out,
+        limit,
+        full,
+        open: None,
+        last: 0,
+    };
+    for (id, change) in &layer.nodes {
+        let out = sections.entry(*id, |out| out.push(NODES))?;
+        out.push(match change {
+            NodeChange::Deleted => 0,
+            NodeChange::Created(_) => 1,
+            NodeChange::Labels(_) => 2,
+        });
+        if let Some(labels) = change.labels() {
+            put_varint(out, labels.len() as u64);
+            labels
+                .iter()
+                .for_each(|label| put_varint(out, u64::from(label.0)));
+        }
+    }
+    sections.close();
+    for (of, values) in &layer.columns {
+        for (id, value) in values {
+            let out = sections.entry(*id, |out| match of {
+                ColumnOf::Node(key) => {
+                    out.push(NODE_PROPERTY);
+                    put_varint(out, u64::from(key.0));
+                }
+                ColumnOf::Relationship(rel_type, key) => {
+                    out.push(RELATIONSHIP_PROPERTY);
+                    put_varint(out, u64::from(rel_type.0));
+                    put_varint(out, u64::from(key.0));
+                }
+            })?;
+            put_value(out, value);
+        }
+        sections.close();
+    }
+    for (id, it) in &layer.relationships {
+        let out = sections.entry(*id, |out| out.push(RELATIONSHIPS))?;
+        out.push(u8::from(it.change == Change::Added));
+        put_varint(out, u64::from(it.rel_type.0));
+        put_varint(out, it.start.0);
+        put_varint(out, it.end.0);
+    }
+    sections.close();
+    Ok(sections.out)
+}
+
+fn number(reader: &mut Reader<'_>) -> Decoded<u32> {
+    let number = reader.varint()?;
+    u32::try_from(number).map_err(|_| Malformed(format!("number {number} beyond 32 bits")))
+}
+
+/// Puts sections into `layer`; entries of indexes and counts are not in them.
+pub(crate) fn decode(reader: &mut Reader<'_>, layer: &mut Layer) -> Decoded<()> {
+    while reader.remaining() > 0 {
+        let kind = reader.u8()?;
+        let of = match kind {
+            NODES | RELATIONSHIPS => None,
+            NODE_PROPERTY => Some(ColumnOf::Node(KeyId(number(reader)?))),
+            RELATIONSHIP_PROPERTY => {
+                let rel_type = TypeId(number(reader)?);
+                Some(ColumnOf::Relationship(rel_type, KeyId(number(reader)?)))
+            }
+            other => return Err(Malformed(format!("unknown section {other}"))),
+        };
+        let mut id = 0u64;
+        for _ in 0..reader.u32()? {
+            id = id.checked_add(reader.varint()?).ok_or_else(beyond)?;
+            match of {
+                Some(of) => layer.put_value(of, id, read_value(reader)?),
+                None if kind == NODES => layer.put_node(NodeId(id), read_node(reader)?),
+                None => layer.put_relationship(RelId(id), read_relationship(reader)?),
+            }
+        }
+    }
+    Ok(())
+}
+
+fn beyond() -> Malformed {
+    Malformed::new("an id beyond 64 bits")
+}
+
+fn read_node(reader: &mut Reader<'_>) -> Decoded<NodeChange> {
+    let kind = reader.u8()?;
+    if kind == 0 {
+        return Ok(NodeChange::Deleted);
+    }
+    let count = reader.length()?;
+    let labels: Decoded<Arc<[LabelId]>> =
+        (0..count).map(|_| Ok(LabelId(number(reader)?))).collect();
+    match kind {
+        1 => Ok(NodeChange::Created(labels?)),
+        2 => Ok(NodeChange::Labels(labels?)),
+        other => Err(Malformed(format!("unknown change {other} of a node"))),
+    }
+}
+
+fn read_relationship(reader: &mut Reader<'_>) -> Decoded<RelationshipChange> {
+    let change = match reader.u8()? {
+        0 => Change::Removed,
+        1 => Change::Added,
+        other => {
+            return Err(Malformed(format!(
+                "unknown change {other} of a relationship"
+            )));
+        }
+    };
+    Ok(RelationshipChange {
+        rel_type: TypeId(number(reader)?),
+        start: NodeId(reader.varint()?),
+        end: NodeId(reader.varint()?),
+        change,
+    })
+}

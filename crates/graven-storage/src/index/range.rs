@@ -1,0 +1,251 @@
+//! The entries of an index between two bounds: those of the tree, merged with the changes on top of it.
+//!
+//! # How it works
+//! Two streams in the order of (key, id): leaves of the tree, read one at a time, and changed entries, looked up one
+//! after the other. An entry of the tree of which a change is known is left to the changes.
+
+use super::{Index, bound_key, keys_bytes};
+use crate::Result;
+use crate::delta::layer::Change;
+use crate::delta::overlay::{IndexEntries, IndexKey};
+use crate::ids::NodeId;
+use crate::index::key::KEY_BYTES_MAX;
+use crate::index::page::IndexPage;
+use graven_pagecache::{PageKind, PageRef};
+use std::ops::Bound;
+use std::sync::Arc;
+
+/// Where a key lies relative to the bounds.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Side {
+    Below,
+    Inside,
+    /// The key was cut and the bound begins with it: the value decides.
+    Unknown,
+    Above,
+}
+
+/// An entry within the bounds.
+#[derive(Debug)]
+struct Found {
+    id: u64,
+    /// Whether its value must be compared.
+    compare: bool,
+    /// Only where changes are merged.
+    key: Option<Arc<[u8]>>,
+}
+
+/// Changed entries that are still to come.
+#[derive(Debug)]
+struct Changed {
+    entries: IndexEntries,
+    /// Where to look on; `None` at the end.
+    from: Option<Bound<IndexKey>>,
+    next: Option<Found>,
+}
+
+/// Nodes of an index in key order; holds no page between two of them.
+#[derive(Debug)]
+pub struct IndexRange {
+    index: Index,
+    start: Vec<u8>,
+    low: Bound<Vec<u8>>,
+    high: Bound<Vec<u8>>,
+    /// Pages still to visit with their levels, the next one last.
+    stack: Vec<(PageRef, u32)>,
+    /// Entries of the current leaf, the next one last.
+    found: Vec<Found>,
+    changed: Option<Changed>,
+}
+
+impl IndexRange {
+    /// The entries between `low` and `high`, or none at all; `start` is the lowest key, cut.
+    pub(super) fn new(
+        index: Index,
+        start: Vec<u8>,
+        low: Bound<Vec<u8>>,
+        high: Bound<Vec<u8>>,
+        any: bool,
+    ) -> IndexRange {
+        let description = &index.inner.description;
+        let root = description.root.filter(|_| any);
+        let stack = root
+            .map(|root| (root, description.height))
+            .into_iter()
+            .collect();
+        let overlay = index.inner.overlay.as_ref().filter(|_| any);
+        let changed = overlay.map(|overlay| {
+            let last = bound_key(&high).map(|key| &key[..key.len().min(KEY_BYTES_MAX)]);
+            Changed {
+                entries: overlay.entries(&start, last),
+                from: Some(Bound::Included((start.as_slice().into(), 0))),
+                next: None,
+            }
+        });
+        IndexRange {
+            index,
+            start,
+            low,
+            high,
+            stack,
+            found: Vec::new(),
+            changed,
+        }
+    }
+
+    fn side(&self, key: &[u8]) -> Side {
+        let cut = key.len() == KEY_BYTES_MAX;
+        let unknown = |bound: &[u8]| cut && bound.starts_with(key);
+        match &self.low {
+            Bound::Included(low) | Bound::Excluded(low) if unknown(low) => return Side::Unknown,
+            Bound::Included(low) if key < low.as_slice() => return Side::Below,
+            Bound::Excluded(low) if key <= low.as_slice() => return Side::Below,
+            _ => {}
+        }
+        match &self.high {
+            Bound::Included(high) | Bound::Excluded(high) if unknown(high) => Side::Unknown,
+            Bound::Included(high) if key > high.as_slice() => Side::Above,
+            Bound::Excluded(high) if key >= high.as_slice() => Side::Above,
+            _ => Side::Inside,
+        }
+    }
+
+    fn read_leaf(&mut self, page: PageRef) -> Result<()> {
+        let pages = &self.index.inner.pages;
+        let pin = pages.pin(page, PageKind::IndexLeaf)?;
+        let mut found = Vec::new();
+        let mut done = false;
+        let entries = self.changed.as_ref().map(|changed| &changed.entries);
+        let scanned = IndexPage::read(&pin, 0).and_then(|leaf| {
+            leaf.scan(&self.start, |_, key, id| {
+                let side = self.side(key);
+                match side {
+                    Side::Below => {}
+                    Side::Above => done = true,
+                    Side::Inside | Side::Unknown => {
+                        let key: Option<Arc<[u8]>> = entries.map(|_| key.into());
+                        let known = entries.zip(key.as_ref());
+                        if known.is_none_or(|(entries, key)| entries.get(key, id).is_none()) {
+                            let compare = side == Side::Unknown;
+                            found.push(Found { id, compare, key });
+                        }
+                    }
+                }
+                Ok(!done)
+            })
+        });
+        pages.checked(page, PageKind::IndexLeaf, scanned)?;
+        found.reverse();
+        self.found = found;
+        if done {
+            self.stack.clear();
+        }
+        Ok(())
+    }
+
+    /// Makes `found` hold the next entry of the tree, if there is one.
+    fn fill_found(&mut self) -> Result<()> {
+        while self.found.is_empty()
+            && let Some((page, level)) = self.stack.pop()
+        {
+            if level == 0 {
+                self.read_leaf(page)?;
+            } else {
+                let children = self.index.children(page, level, &self.start)?;
+                self.stack
+                    .extend(children.into_iter().rev().map(|child| (child, level - 1)));
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes `next` of the changes hold the next added entry within the bounds, if there is one.
+    fn fill_changed(&mut self) {
+        let Some(mut changed) = self.changed.take() else {
+            return;
+        };
+        while changed.next.is_none()
+            && let Some(from) = changed.from.take()
+        {
+            let Some((key, change)) = changed.entries.next(from.as_ref()) else {
+                break;
+            };
+            let side = self.side(&key.0);
+            if side == Side::Above {
+                break;
+            }
+            if side != Side::Below && change == Change::Added {
+                changed.next = Some(Found {
+                    id: key.1,
+                    compare: side == Side::Unknown,
+                    key: Some(key.0.clone()),
+                });
+            }
+            changed.from = Some(Bound::Excluded(key));
+        }
+        self.changed = Some(changed);
+    }
+
+    fn next_entry(&mut self) -> Result<Option<Found>> {
+        self.fill_found()?;
+        self.fill_changed();
+        let Some(changed) = &mut self.changed else {
+            return Ok(self.found.pop());
+        };
+        let change_first = match (&changed.next, self.found.last()) {
+            (None, _) => false,
+            (Some(_), None) => true,
+            (Some(added), Some(found)) => (&added.key, added.id) < (&found.key, found.id),
+        };
+        Ok(if change_first {
+            changed.next.take()
+        } else {
+            self.found.pop()
+        })
+    }
+
+    fn value_matches(&self, id: u64) -> Result<bool> {
+        let inner = &self.index.inner;
+        if inner.columns.len() != inner.description.keys.len() {
+            return Ok(false);
+        }
+        let values: Result<Vec<_>> = inner.columns.iter().map(|column| column.get(id)).collect();
+        let Some(key) = keys_bytes(&values?) else {
+            return Ok(false);
+        };
+        let above = match &self.low {
+            Bound::Included(low) => key >= *low,
+            Bound::Excluded(low) => key > *low,
+            Bound::Unbounded => true,
+        };
+        let below = match &self.high {
+            Bound::Included(high) => key <= *high,
+            Bound::Excluded(high) => key < *high,
+            Bound::Unbounded => true,
+        };
+        Ok(above && below)
+    }
+
+    fn advance(&mut self) -> Result<Option<NodeId>> {
+        while let Some(found) = self.next_entry()? {
+            if !found.compare || self.value_matches(found.id)? {
+                return Ok(Some(NodeId(found.id)));
+            }
+        }
+        Ok(None)
+    }
+}
+
+impl Iterator for IndexRange {
+    type Item = Result<NodeId>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let next = self.advance();
+        if next.is_err() {
+            self.stack.clear();
+            self.found.clear();
+            self.changed = None;
+        }
+        next.transpose()
+    }
+}

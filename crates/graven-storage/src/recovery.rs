@@ -1,0 +1,480 @@
+//! Opening with a log: what was committed since the checkpoint becomes the first version again.
+//!
+//! # How it works
+//! Commits are read in order and put together into batches; for each batch the entries of indexes and the counts
+//! are derived by comparing the graph before and after it. The result is what the commits had made. Nothing is
+//! written but the destroyed torn tail (by [`graven_log::Log::open`]), so a crash while recovering changes nothing and
+//! recovering twice gives the same.
+//!
+//! The log is made when the first commit needs it: a database that is only read stays as it is. The superblocks
+//! then name its generation, and from there on the database does not open without it.
+//!
+//! # Invariants
+//! * TX-11: both superblocks name the log's generation before anything committed to it is acknowledged.
+//! * TX-12: recovering is a function of base and log.
+
+use crate::bytes::{Malformed, Reader};
+use crate::delta::layer::{Change, ColumnOf, Layer, NodeChange};
+use crate::delta::redo::{self, Head, NAME_KINDS, NamesLogged};
+use crate::ids::{LabelId, NodeId, RelId};
+use crate::index::cut;
+use crate::schema::SchemaEntity;
+use crate::snapshot::Snapshot;
+use crate::store::{LogPlace, Store};
+use crate::superblock::LogPosition;
+use crate::transaction::index_entries::key_in;
+use crate::transaction::options::Isolation;
+use crate::transaction::own::Own;
+use crate::transaction::schema_change::{drop_lost_indexes, for_each_key};
+use crate::{Error, Result};
+use foldhash::HashMap;
+use graven_io::File;
+use graven_log::{Identity, Kind, Log, LogOptions, Lsn, Record, Recovery, Start};
+use graven_pagecache::PageCache;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// Commits are put together until their changes take this many bytes.
+const BATCH_BYTES: u64 = 1 << 20;
+
+/// How a store with a log is opened.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct OpenOptions {
+    /// Where the log is.
+    pub log: Box<dyn LogPlace>,
+    /// Why nothing may be written; `None` if it may.
+    pub read_only: Option<String>,
+    /// How a new log is made and an old one driven.
+    pub log_options: LogOptions,
+}
+
+impl OpenOptions {
+    /// For reading and writing, with the log at `log`.
+    #[must_use]
+    pub fn new(log: Box<dyn LogPlace>) -> OpenOptions {
+        OpenOptions {
+            log,
+            read_only: None,
+            log_options: LogOptions::default(),
+        }
+    }
+}
+
+/// A log that is part of the store's state.
+#[derive(Debug)]
+pub(crate) struct LogSetup {
+    pub(crate) place: Box<dyn LogPlace>,
+    pub(crate) options: LogOptions,
+}
+
+fn failed(path: &std::path::Path, error: impl std::fmt::Display) -> Error {
+    Error::Log {
+        path: path.to_path_buf(),
+        what: error.to_string(),
+    }
+}
+
+impl Store {
+    /// Opens `file` with its log: recovers what was committed since the last checkpoint.
+    ///
+    /// # Errors
+    /// As [`Store::open`]; [`Error::Log`] for a log that is missing, damaged, or another store's;
+    /// [`Error::Budget`] where the changes since the checkpoint do not fit the memory limit.
+    pub fn open_with(
+        file: Arc<dyn File>,
+        cache: Arc<PageCache>,
+        options: OpenOptions,
+    ) -> Result<Arc<Store>> {
+        let OpenOptions {
+            log,
+            read_only,
+            log_options,
+        } = options;
+        let reading_only = read_only.is_some();
+        let setup = LogSetup {
+            place: log,
+            options: log_options,
+        };
+        let store = Store::open_base(file, cache, Some(setup), read_only)?;
+        let LogPosition {
+            generation,
+            position,
+            clean_end,
+        } = store.superblock().superblock.log;
+        if generation == 0 {
+            return Ok(Arc::new(store));
+        }
+        let setup = store.log_setup.as_ref().expect("given above");
+        let Some(log_file) = setup.place.existing()? else {
+            if clean_end > 0 && clean_end == position {
+                // Closed cleanly with everything in the data file.
+                return Ok(Arc::new(store));
+            }
+            let what = "the log of this database is missing; put it back beside the data file, or \
+                        copy what the data file has with `graven salvage`";
+            let path = setup.place.path();
+            return Err(failed(&path, what));
+        };
+        let path = log_file.path().to_path_buf();
+        let identity = Identity {
+            uuid: store.uuid(),
+            generation,
+        };
+        let start = Start {
+            from: Lsn(position),
+            clean_end: (clean_end > 0).then_some(Lsn(clean_end)),
+        };
+        let recovery = if reading_only {
+            Recovery::open(log_file, identity, start).map_err(|error| failed(&path, error))?
+        } else {
+            let opened = Log::open(log_file, identity, start, setup.options);
+            let (log, recovery) = opened.map_err(|error| failed(&path, error))?;
+            assert!(store.log.set(log).is_ok(), "the log is opened once");
+            recovery
+        };
+        Replay::new(&store).run(recovery, &path)?;
+        Ok(Arc::new(store))
+    }
+
+    /// The log, made if there is none yet; `None` for a store without one.
+    pub(crate) fn log_for_writing(&self) -> Result<Option<&Log>> {
+        if let Some(log) = self.log() {
+            return Ok(Some(log));
+        }
+        let Some(setup) = &self.log_setup else {
+            return Ok(None);
+        };
+        // The commit lock keeps a second one from being made.
+        let mut commits = self.commits();
+        if let Some(log) = self.log() {
+            return Ok(Some(log));
+        }
+        let file = setup.place.create()?;
+        let path = file.path().to_path_buf();
+        let known = self.superblock().superblock.log;
+        let identity = Identity {
+            uuid: self.uuid(),
+            generation: known.generation + 1,
+        };
+        self.check_unused(&file, identity)?;
+        let position = known.position.max(known.clean_end).max(commits.applied.lsn);
+        let options = LogOptions {
+            first: Lsn(position),
+            ..setup.options
+        };
+        let log = Log::create(file, identity, options).map_err(|error| failed(&path, error))?;
+        self.rewrite_superblocks(2, |block| {
+            block.log = LogPosition {
+                generation: identity.generation,
+                position,
+                clean_end: 0,
+            };
+        })?;
+        commits.logged = NamesLogged::of(&commits.applied.names);
+        drop(commits);
+        Ok(Some(self.log.get_or_init(|| log)))
+    }
+
+    /// Makes sure that what is in a file where the log is to be made is not needed by anybody.
+    fn check_unused(&self, file: &Arc<dyn File>, identity: Identity) -> Result<()> {
+        let mut head = [0; 64];
+        let got = file.read_at(&mut head, 0)?;
+        if head[..got].iter().all(|byte| *byte == 0) {
+            return Ok(());
+        }
+        // Made by a process that died before the superblocks named it, or left over from a clean close.
+        for generation in [identity.generation, identity.generation - 1] {
+            let identity = Identity {
+                generation,
+                ..identity
+            };
+            if Recovery::open(file.clone(), identity, Start::default()).is_ok() {
+                return Ok(());
+            }
+        }
+        Err(failed(
+            file.path(),
+            "another file or the log of another database is where the log of this one is to be; move it away",
+        ))
+    }
+
+    /// Makes everything durable and notes the end of the log in the superblock. Later commits fail.
+    ///
+    /// # Errors
+    /// [`Error::LogFailed`]; the superblock cannot be written.
+    pub fn close(&self) -> Result<()> {
+        let Some(log) = self.log() else {
+            return Ok(());
+        };
+        let commits = self.commits();
+        self.settle(&commits)?;
+        let end = log
+            .close()
+            .map_err(|error| failed(self.file().path(), error))?;
+        if self.superblock().superblock.log.clean_end == end.0 {
+            return Ok(());
+        }
+        self.rewrite_superblocks(1, |block| block.log.clean_end = end.0)
+    }
+}
+
+/// Puts the records of a log on top of a store.
+struct Replay<'a> {
+    store: &'a Store,
+    /// Chunks of transactions whose commit has not come yet.
+    open: HashMap<u64, Layer>,
+    batch: Layer,
+    /// End of the newest commit in the batch.
+    lsn: u64,
+    commits: u64,
+}
+
+impl<'a> Replay<'a> {
+    fn new(store: &'a Store) -> Replay<'a> {
+        Replay {
+            store,
+            open: HashMap::default(),
+            batch: Layer::default(),
+            lsn: 0,
+            commits: 0,
+        }
+    }
+
+    fn run(mut self, recovery: Recovery, path: &std::path::Path) -> Result<()> {
+        for record in recovery {
+            let record = record.map_err(|error| failed(path, error))?;
+            let lsn = record.start;
+            self.record(&record, path)?.map_err(|Malformed(what)| {
+                let what = format!(
+                    "the record at LSN {lsn} cannot be understood: {what}; the log was not changed, `graven \
+                     salvage` copies what can still be read"
+                );
+                failed(path, what)
+            })?;
+        }
+        self.flush(None)?;
+        let mut commits = self.store.commits();
+        commits.logged = NamesLogged::of(&self.store.allocator().names());
+        Ok(())
+    }
+
+    /// The inner error is for bytes that make no sense.
+    fn record(&mut self, record: &Record, path: &std::path::Path) -> Result<Result<(), Malformed>> {
+        let mut reader = Reader::new(&record.payload);
+        self.store.allocator().seen_transaction(record.transaction);
+        match record.kind {
+            Kind::Chunk => {
+                let layer = self.open.entry(record.transaction).or_default();
+                return Ok(redo::decode(&mut reader, layer));
+            }
+            Kind::Abort => {
+                self.open.remove(&record.transaction);
+                return Ok(Ok(()));
+            }
+            Kind::Checkpoint => return Ok(Ok(())),
+            Kind::Commit => {}
+            other => return Err(failed(path, format!("unknown kind of record {other:?}"))),
+        }
+        let head = match Head::decode(&mut reader) {
+            Ok(head) => head,
+            Err(malformed) => return Ok(Err(malformed)),
+        };
+        let mut layer = self.open.remove(&record.transaction).unwrap_or_default();
+        if let Err(malformed) = redo::decode(&mut reader, &mut layer) {
+            return Ok(Err(malformed));
+        }
+        if let Err(malformed) = self.names(&head) {
+            return Ok(Err(malformed));
+        }
+        if head.schema.is_some() {
+            self.flush(None)?;
+        }
+        self.batch.merge(&layer);
+        self.lsn = record.end.0;
+        self.commits += 1;
+        if head.schema.is_some() || self.batch.bytes() > BATCH_BYTES {
+            return self.flush(head.schema.as_deref()).map(Ok);
+        }
+        Ok(Ok(()))
+    }
+
+    fn names(&self, head: &Head) -> Result<(), Malformed> {
+        for (kind, (first, names)) in NAME_KINDS.into_iter().zip(&head.names) {
+            for (number, name) in (*first..).zip(names) {
+                let got = self.store.allocator().intern(kind, name);
+                if got != number {
+                    return Err(Malformed(format!(
+                        "{kind:?} {name:?} has number {number} there and {got} here"
+                    )));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Puts the batch on top of the store, with the indexes and constraints of `schema` from there on.
+    fn flush(&mut self, schema: Option<&[u8]>) -> Result<()> {
+        if self.commits == 0 {
+            return Ok(());
+        }
+        let store = self.store;
+        let raw = std::mem::take(&mut self.batch);
+        let allocator = store.allocator();
+        let last = |id: Option<u64>| id.map_or(0, |id| id.saturating_add(1));
+        allocator.seen(
+            last(raw.nodes.get_max().map(|(id, _)| *id)),
+            last(raw.relationships.get_max().map(|(id, _)| *id)),
+        );
+        let mut commits = store.commits();
+        let before = commits.applied.clone();
+        let own = Arc::new(Own::new(
+            before.schema.clone(),
+            Isolation::Snapshot,
+            allocator.clone(),
+        ));
+        own.change(|layer| *layer = raw);
+        let views = Views {
+            before: Snapshot::new(before.clone()),
+            after: Snapshot::of_transaction(before.clone(), own.clone()),
+            own: &own,
+        };
+        views.derive_counts()?;
+        views.derive_entries()?;
+        if let Some(bytes) = schema {
+            views.change_schema(bytes)?;
+        }
+        let layer = own.layer().clone();
+        commits.reservation.grow(layer.bytes())?;
+        let (lsn, count) = (self.lsn, std::mem::take(&mut self.commits));
+        store.replace(&mut commits, |version| {
+            version.active.merge(&layer);
+            version.schema = own.schema();
+            drop_lost_indexes(&mut version.active, &version.schema);
+            version.timestamp += count;
+            version.lsn = lsn;
+            version.names = allocator.names();
+            version.next_node = allocator.next_node();
+            version.next_relationship = allocator.next_relationship();
+        });
+        Ok(())
+    }
+}
+
+/// The graph before and after a batch.
+struct Views<'a> {
+    before: Snapshot,
+    after: Snapshot,
+    own: &'a Arc<Own>,
+}
+
+impl Views<'_> {
+    fn labels(view: &Snapshot, node: NodeId) -> Arc<[LabelId]> {
+        view.labels_of(node).unwrap_or_default().into()
+    }
+
+    fn derive_counts(&self) -> Result<()> {
+        let layer = self.own.layer().clone();
+        let mut counts = layer.counts.clone();
+        for (id, change) in &layer.nodes {
+            let node = NodeId(*id);
+            if !matches!(change, NodeChange::Created(_)) && self.before.node_exists(node) {
+                counts.nodes(&Self::labels(&self.before, node), -1);
+            }
+            if let Some(labels) = change.labels() {
+                counts.nodes(labels, 1);
+            }
+        }
+        for it in layer.relationships.values() {
+            let (view, by) = match it.change {
+                Change::Added => (&self.after, 1),
+                Change::Removed => (&self.before, -1),
+            };
+            let (start, end) = (Self::labels(view, it.start), Self::labels(view, it.end));
+            counts.relationships(&start, it.rel_type, &end, by);
+        }
+        self.own.change(|layer| layer.counts = counts);
+        Ok(())
+    }
+
+    /// Entries of the indexes that were there before.
+    fn derive_entries(&self) -> Result<()> {
+        let layer = self.own.layer().clone();
+        for index in &self.own.schema().indexes {
+            let mut ids: BTreeSet<u64> = match index.entity {
+                SchemaEntity::Node(_) => layer.nodes.keys().copied().collect(),
+                SchemaEntity::Relationship(rel_type) => (layer.relationships.iter())
+                    .filter(|(_, it)| it.rel_type == rel_type)
+                    .map(|(id, _)| *id)
+                    .collect(),
+            };
+            for key in &index.keys {
+                let of = match index.entity {
+                    SchemaEntity::Node(_) => ColumnOf::Node(*key),
+                    SchemaEntity::Relationship(of) => ColumnOf::Relationship(of, *key),
+                };
+                ids.extend(
+                    layer
+                        .column(of)
+                        .into_iter()
+                        .flat_map(|values| values.keys()),
+                );
+            }
+            for id in ids {
+                let key = |view: &Snapshot| match concerns(view, index.entity, id)? {
+                    false => Ok(None),
+                    true => key_in(view, index, id, None),
+                };
+                let (before, after) = (key(&self.before)?, key(&self.after)?);
+                if before != after {
+                    for (key, change) in [(before, Change::Removed), (after, Change::Added)] {
+                        if let Some(key) = key {
+                            let key: Arc<[u8]> = cut(&key).into();
+                            self.own.change(|layer| {
+                                layer.put_index_entry(index.number, &key, id, change)
+                            });
+                        }
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn change_schema(&self, bytes: &[u8]) -> Result<()> {
+        let names = self.own.allocator().names();
+        let schema = redo::read_schema(bytes, &names).map_err(|Malformed(what)| Error::Log {
+            path: self.after.path().to_path_buf(),
+            what: format!("a schema in the log cannot be understood: {what}"),
+        })?;
+        let before = self.own.schema();
+        for index in &schema.indexes {
+            if before
+                .indexes
+                .iter()
+                .all(|known| known.number != index.number)
+            {
+                for_each_key(&self.after, index, &mut |id, key| {
+                    let key: Arc<[u8]> = cut(key).into();
+                    self.own.change(|layer| {
+                        layer.put_index_entry(index.number, &key, id, Change::Added);
+                    });
+                    Ok(())
+                })?;
+            }
+        }
+        self.own.set_schema(schema);
+        Ok(())
+    }
+}
+
+fn concerns(view: &Snapshot, entity: SchemaEntity, id: u64) -> Result<bool> {
+    match entity {
+        SchemaEntity::Node(label) => view.has_label(NodeId(id), label),
+        SchemaEntity::Relationship(_) => match view.relationship_endpoints(RelId(id)) {
+            Ok(_) => Ok(true),
+            Err(Error::NoSuchRelationship { .. }) => Ok(false),
+            Err(error) => Err(error),
+        },
+    }
+}

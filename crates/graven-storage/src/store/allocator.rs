@@ -1,0 +1,116 @@
+//! Names and ids that belong to the store, not to a transaction: given out once, kept after a rollback.
+//!
+//! # Invariants
+//! * TX-5: no id is given out twice while the store is open, whatever becomes of the transaction that got it.
+
+use crate::catalog::{Catalog, Names};
+use crate::ids::{NodeId, RelId};
+use parking_lot::RwLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// All names.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct NameLists {
+    pub(crate) labels: Names,
+    pub(crate) types: Names,
+    pub(crate) keys: Names,
+}
+
+/// Which kind of name.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum NameKind {
+    Label,
+    Type,
+    Key,
+}
+
+impl NameLists {
+    pub(crate) fn list(&self, kind: NameKind) -> &Names {
+        match kind {
+            NameKind::Label => &self.labels,
+            NameKind::Type => &self.types,
+            NameKind::Key => &self.keys,
+        }
+    }
+
+    fn list_mut(&mut self, kind: NameKind) -> &mut Names {
+        match kind {
+            NameKind::Label => &mut self.labels,
+            NameKind::Type => &mut self.types,
+            NameKind::Key => &mut self.keys,
+        }
+    }
+}
+
+/// Gives out names and ids.
+#[derive(Debug)]
+pub(crate) struct Allocator {
+    names: RwLock<NameLists>,
+    next_node: AtomicU64,
+    next_relationship: AtomicU64,
+    next_transaction: AtomicU64,
+}
+
+impl Allocator {
+    pub(crate) fn new(catalog: &Catalog) -> Allocator {
+        Allocator {
+            names: RwLock::new(NameLists {
+                labels: catalog.labels.clone(),
+                types: catalog.types.clone(),
+                keys: catalog.keys.clone(),
+            }),
+            next_node: AtomicU64::new(catalog.next_node),
+            next_relationship: AtomicU64::new(catalog.next_relationship),
+            next_transaction: AtomicU64::new(1),
+        }
+    }
+
+    /// All names so far; shared until there is a new one.
+    pub(crate) fn names(&self) -> NameLists {
+        self.names.read().clone()
+    }
+
+    /// The number of `name`, a new one if need be.
+    pub(crate) fn intern(&self, kind: NameKind, name: &str) -> u32 {
+        if let Some(number) = self.names.read().list(kind).number(name) {
+            return number;
+        }
+        self.names.write().list_mut(kind).intern(name)
+    }
+
+    pub(crate) fn node(&self) -> NodeId {
+        NodeId(self.next_node.fetch_add(1, Ordering::Relaxed))
+    }
+
+    pub(crate) fn relationship(&self) -> RelId {
+        RelId(self.next_relationship.fetch_add(1, Ordering::Relaxed))
+    }
+
+    /// A number that no other transaction in the log has.
+    pub(crate) fn transaction(&self) -> u64 {
+        self.next_transaction.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// Node ids given out are below this.
+    pub(crate) fn next_node(&self) -> u64 {
+        self.next_node.load(Ordering::Relaxed)
+    }
+
+    /// Relationship ids given out are below this.
+    pub(crate) fn next_relationship(&self) -> u64 {
+        self.next_relationship.load(Ordering::Relaxed)
+    }
+
+    /// A transaction found in the log.
+    pub(crate) fn seen_transaction(&self, number: u64) {
+        self.next_transaction
+            .fetch_max(number.saturating_add(1), Ordering::Relaxed);
+    }
+
+    /// Ids found in the log: never to be given out again.
+    pub(crate) fn seen(&self, next_node: u64, next_relationship: u64) {
+        self.next_node.fetch_max(next_node, Ordering::Relaxed);
+        self.next_relationship
+            .fetch_max(next_relationship, Ordering::Relaxed);
+    }
+}

@@ -1,0 +1,353 @@
+//! Commit: validate, log, apply, wait, publish.
+//!
+//! # How it works
+//! ```text
+//! checks of constraints, bytes of the redo records          no lock
+//! validate -> append to the log -> newest version + layer   commit lock, no waiting for the device
+//! wait until the log is durable                             no lock; many commits share a sync
+//! publish                                                   in the order of timestamps
+//! ```
+//! The newest *applied* version is what the next commit validates against and builds on; the newest *visible* one is what
+//! snapshots get. They differ by the commits that wait for the device.
+//!
+//! # Invariants
+//! * TX-9: versions become visible in the order of their timestamps, each only when its commit may be
+//!   acknowledged: nobody reads what a power cut could take back, except what was committed with less than full durability.
+//! * TX-10: a commit that returned an error before its record was appended leaves nothing; one whose wait failed is
+//!   never visible to this process, and all later ones fail.
+
+use super::conflicts::Conflicts;
+use super::options::{Committed, Durability, Durable};
+use super::schema_change::drop_lost_indexes;
+use super::{State, Transaction};
+use crate::delta::layer::Layer;
+use crate::delta::redo::{self, Head, NamesLogged};
+use crate::store::Store;
+use crate::version::Version;
+use crate::{Error, Result};
+use graven_log::{Kind, Log, Lsn, RecordRef};
+use graven_pagecache::Reservation;
+use parking_lot::MutexGuard;
+use std::collections::VecDeque;
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
+
+/// Redo records of a large transaction are cut into pieces of about this size.
+const CHUNK_BYTES: usize = 256 << 10;
+/// How often a commit that waits for its predecessors looks whether the log has failed.
+const FAILURE_POLL: Duration = Duration::from_millis(50);
+
+/// What commits change, one at a time.
+#[derive(Debug)]
+pub(crate) struct Commits {
+    pub(crate) applied: Arc<Version>,
+    pub(crate) conflicts: Conflicts,
+    pub(crate) logged: NamesLogged,
+    /// Memory of the active layer.
+    pub(crate) reservation: Reservation,
+}
+
+/// A version that is not visible yet.
+#[derive(Debug)]
+pub(crate) struct Pending {
+    version: Arc<Version>,
+    /// Whether it may be acknowledged; with a log, also what is below the durable LSN.
+    ready: bool,
+}
+
+impl Pending {
+    /// Takes a version with the same commits.
+    pub(crate) fn replace(&mut self, version: Arc<Version>) {
+        self.version = version;
+    }
+}
+
+/// Versions that are not visible yet, by timestamp.
+pub(crate) type Queue = VecDeque<Pending>;
+
+impl From<Durability> for graven_log::Durability {
+    fn from(durability: Durability) -> Self {
+        match durability {
+            Durability::Full => graven_log::Durability::Full,
+            Durability::Relaxed(delay) => graven_log::Durability::Relaxed(delay),
+            Durability::Off => graven_log::Durability::Off,
+        }
+    }
+}
+
+/// The error for a commit whose records the log did not take, or (`durable` unknown) did not make durable.
+fn log_error(error: &graven_log::Error, durable: Durable) -> Error {
+    let why = error.to_string();
+    match error {
+        graven_log::Error::DiskFull { .. } => Error::DiskFull { durable, why },
+        _ => Error::LogFailed { durable, why },
+    }
+}
+
+/// Redo records ready for the log.
+struct Records {
+    /// Distinguishes the transaction in the log.
+    number: u64,
+    /// Of a transaction too large for one record.
+    chunks: bool,
+    /// Sections of the last or only one.
+    last: Vec<u8>,
+    bytes: u64,
+}
+
+impl Transaction {
+    /// Makes the changes visible to all and durable as asked for.
+    ///
+    /// # Errors
+    /// [`Error::Conflict`] (retryable), [`Error::NodeHasRelationships`], [`Error::MissingProperty`],
+    /// [`Error::LogFailed`], [`Error::DiskFull`], [`Error::TransactionEnded`]. The transaction has ended then.
+    pub fn commit(&self) -> Result<Committed> {
+        let mut state = self.state.lock();
+        if let Some(how) = state.ended {
+            return Err(Error::TransactionEnded { how });
+        }
+        let committed = self.try_commit(&mut state);
+        let how = match &committed {
+            Ok(_) => "committed",
+            Err(error) if error.durable() == Some(Durable::Unknown) => {
+                "committed with an unknown outcome"
+            }
+            Err(_) => "rolled back because its commit failed",
+        };
+        self.end(&mut state, how);
+        committed
+    }
+
+    fn try_commit(&self, state: &mut State) -> Result<Committed> {
+        if self.own.layer().is_empty() && !state.schema_changed {
+            return Ok(Committed {
+                timestamp: self.start.timestamp,
+                ..Committed::default()
+            });
+        }
+        self.check_deleted(state)?;
+        self.check_existence()?;
+        let store = &self.store;
+        let layer = self.own.layer().clone();
+        let records = match store.log_for_writing()? {
+            None => None,
+            Some(log) => Some(self.records(state, log, &layer)?),
+        };
+        let committed = self.append_and_apply(state, &layer, records.as_ref());
+        let (version, log_bytes) = match (committed, &records) {
+            (Ok(done), _) => done,
+            (Err(error), Some(records)) => {
+                if let (Some(log), true) = (store.log(), records.chunks) {
+                    abort(log, records.number);
+                }
+                return Err(error);
+            }
+            (Err(error), None) => return Err(error),
+        };
+        // The commit is in the order of all now; the own layer is not needed while the device works.
+        drop(layer);
+        let mut committed = Committed {
+            timestamp: version.timestamp,
+            lsn: version.lsn,
+            log_bytes,
+            ..Committed::default()
+        };
+        if let Some(log) = store.log() {
+            let durability = self.options.durability;
+            let waited = log
+                .commit_durable(Lsn(version.lsn), durability.into())
+                .map_err(|error| log_error(&error, Durable::Unknown))?;
+            committed.waited = waited.waited;
+            committed.group = waited.group;
+        }
+        store.publish(version.timestamp)?;
+        Ok(committed)
+    }
+
+    /// The redo records; those of a large transaction but for the last are in the log afterwards.
+    fn records(&self, state: &State, log: &Log, layer: &Layer) -> Result<Records> {
+        let number = self.store.allocator().transaction();
+        let (mut chunks, mut bytes) = (false, 0);
+        let last = redo::encode(layer, Vec::new(), CHUNK_BYTES, &mut |payload| {
+            if !chunks {
+                // Before anything large is logged in vain.
+                self.validate(state, layer, &self.store.commits())?;
+                chunks = true;
+            }
+            let record = RecordRef {
+                kind: Kind::Chunk,
+                transaction: number,
+                payload,
+            };
+            bytes += record.stream_bytes();
+            log.append(&[record])
+                .map(|_| ())
+                .map_err(|error| log_error(&error, Durable::No))
+        });
+        match last {
+            Ok(last) => Ok(Records {
+                number,
+                chunks,
+                last,
+                bytes,
+            }),
+            Err(error) => {
+                if chunks {
+                    abort(log, number);
+                }
+                Err(error)
+            }
+        }
+    }
+
+    fn validate(&self, state: &State, layer: &Layer, commits: &Commits) -> Result<()> {
+        let start = self.start.timestamp;
+        if commits.applied.timestamp == start {
+            return Ok(());
+        }
+        if state.schema_changed {
+            return Err(Error::Conflict {
+                entity: "the store, whose schema this transaction changes".to_owned(),
+            });
+        }
+        let schema = self.own.schema();
+        self.own
+            .with_reads(|reads| commits.conflicts.check(layer, &schema, reads, start))
+    }
+
+    /// The part under the commit lock; the new version and the bytes in the log.
+    fn append_and_apply(
+        &self,
+        state: &mut State,
+        layer: &Layer,
+        records: Option<&Records>,
+    ) -> Result<(Arc<Version>, u64)> {
+        let store = &self.store;
+        let mut commits = store.commits();
+        self.validate(state, layer, &commits)?;
+        commits.reservation.grow(layer.bytes())?;
+        let timestamp = commits.applied.timestamp + 1;
+        let names = self.own.allocator().names();
+        let mut lsn = commits.applied.lsn;
+        let mut log_bytes = 0;
+        if let (Some(log), Some(records)) = (store.log(), records) {
+            let head = Head {
+                client_id: self.options.client_id,
+                names: Head::new_names(&names, commits.logged),
+                schema: state
+                    .schema_changed
+                    .then(|| redo::schema_bytes(&self.own.schema())),
+            };
+            let mut payload = Vec::with_capacity(records.last.len() + 64);
+            head.encode(&mut payload);
+            payload.extend_from_slice(&records.last);
+            let record = RecordRef {
+                kind: Kind::Commit,
+                transaction: records.number,
+                payload: &payload,
+            };
+            log_bytes = records.bytes + record.stream_bytes();
+            match log.append(&[record]) {
+                Ok(end) => lsn = end.0,
+                Err(error) => {
+                    commits.reservation.shrink(layer.bytes());
+                    return Err(log_error(&error, Durable::No));
+                }
+            }
+            commits.logged = NamesLogged::of(&names);
+        }
+        let before = commits.applied.clone();
+        let mut active = before.active.clone();
+        active.merge(layer);
+        let schema = if state.schema_changed {
+            let schema = self.own.schema();
+            drop_lost_indexes(&mut active, &schema);
+            schema
+        } else {
+            before.schema.clone()
+        };
+        let version = Arc::new(Version {
+            root: before.root.clone(),
+            frozen: before.frozen.clone(),
+            active,
+            timestamp,
+            lsn,
+            schema,
+            names,
+            next_node: self.own.allocator().next_node(),
+            next_relationship: self.own.allocator().next_relationship(),
+            catalog: OnceLock::new(),
+        });
+        let horizon = store.horizon();
+        commits.conflicts.forget(horizon);
+        commits
+            .conflicts
+            .record(layer, state.schema_changed, timestamp);
+        commits.applied = version.clone();
+        let ready = store.log().is_none();
+        store.queue().push_back(Pending {
+            version: version.clone(),
+            ready,
+        });
+        Ok((version, log_bytes))
+    }
+}
+
+/// Tells the log that the chunks of a transaction are void. Without the record they are void as well, only later.
+fn abort(log: &Log, transaction: u64) {
+    let payload: &[u8] = &[];
+    let _ = log.append(&[RecordRef {
+        kind: Kind::Abort,
+        transaction,
+        payload,
+    }]);
+}
+
+impl Store {
+    /// Makes visible what may be, up to the commit of `timestamp`, which may be acknowledged; waits for those before.
+    pub(crate) fn publish(&self, timestamp: u64) -> Result<()> {
+        let mut queue = self.queue();
+        let at = queue.partition_point(|pending| pending.version.timestamp < timestamp);
+        if let Some(pending) = queue.get_mut(at)
+            && pending.version.timestamp == timestamp
+        {
+            pending.ready = true;
+        }
+        loop {
+            self.publish_ready(&mut queue);
+            let first = queue.front().map(|pending| pending.version.timestamp);
+            if first.is_none_or(|first| first > timestamp) {
+                return Ok(());
+            }
+            // A commit with less than full durability waits for those before it that have more.
+            self.published()
+                .wait_until(&mut queue, Instant::now() + FAILURE_POLL);
+            if let Some(error) = self.log().and_then(Log::failed) {
+                return Err(log_error(&error, Durable::Unknown));
+            }
+        }
+    }
+
+    fn publish_ready(&self, queue: &mut MutexGuard<'_, Queue>) {
+        let durable = self.log().map_or(u64::MAX, |log| log.durable().0);
+        let mut newest = None;
+        while let Some(first) = queue.front()
+            && (first.ready || first.version.lsn <= durable)
+        {
+            newest = queue.pop_front().map(|pending| pending.version);
+        }
+        if let Some(version) = newest {
+            self.set_visible(version);
+            self.published().notify_all();
+        }
+    }
+
+    /// Makes everything appended durable and visible; the commit lock is held, so nothing comes after.
+    pub(crate) fn settle(&self, commits: &Commits) -> Result<()> {
+        if let Some(log) = self.log() {
+            log.sync()
+                .map_err(|error| log_error(&error, Durable::Unknown))?;
+        }
+        self.publish(commits.applied.timestamp)
+    }
+}

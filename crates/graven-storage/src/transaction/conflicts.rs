@@ -1,0 +1,251 @@
+//! What the newest commits changed, so that a commit can tell whether it may follow them.
+//!
+//! # How it works
+//! Every commit leaves *claims* with its timestamp: on nodes (written, deleted, connected), relationships, keys of unique
+//! indexes, and what serialisable readers ask for (lists, label scans, index keys). A transaction conflicts
+//! with claims younger than its start. Claims that no running transaction can be older than are forgotten.
+//! A commit with more than [`CLAIMS_MAX`] changes leaves a single claim on everything instead.
+//!
+//! # Invariants
+//! * TX-6: a transaction that commits saw the newest state of everything it wrote; a serialisable one, of
+//!   everything it read.
+//! * TX-7: creating relationships takes shared claims on both ends (they never conflict with each other), deleting a node
+//!   an exclusive one.
+
+use super::reads::Reads;
+use crate::delta::layer::{Change, ColumnOf, Layer, NodeChange};
+use crate::ids::{Direction, LabelId, TypeId};
+use crate::version::Schema;
+use crate::{Error, Result};
+use foldhash::HashMap;
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// Changes of one commit that are claimed one by one, and claims kept in all.
+const CLAIMS_MAX: usize = 1 << 16;
+
+/// What a claim is on.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+enum Claim {
+    /// Properties, labels or existence.
+    NodeWritten(u64),
+    NodeDeleted(u64),
+    /// A relationship was created there.
+    NodeConnected(u64),
+    Relationship(u64),
+    IndexKey(u32, Arc<[u8]>),
+    List(TypeId, Direction, u64),
+    Label(LabelId),
+    /// Some node came or went.
+    Nodes,
+    /// Some node may have lost or got any label.
+    Labels,
+}
+
+/// The claims of the newest commits.
+#[derive(Debug, Default)]
+pub(crate) struct Conflicts {
+    claims: HashMap<Claim, u64>,
+    order: VecDeque<(u64, Claim)>,
+    /// Commits up to here may have been forgotten.
+    floor: u64,
+    /// The newest change of indexes or constraints.
+    schema: u64,
+}
+
+fn conflict(entity: impl Into<String>) -> Error {
+    Error::Conflict {
+        entity: entity.into(),
+    }
+}
+
+impl Conflicts {
+    fn newer(&self, claim: &Claim, start: u64) -> bool {
+        self.claims.get(claim).is_some_and(|at| *at > start)
+    }
+
+    fn node_newer(&self, node: u64, start: u64) -> bool {
+        self.newer(&Claim::NodeWritten(node), start) || self.newer(&Claim::NodeDeleted(node), start)
+    }
+
+    /// Whether changes made since `start` may follow all commits so far.
+    pub(crate) fn check(
+        &self,
+        layer: &Layer,
+        schema: &Schema,
+        reads: Option<&Reads>,
+        start: u64,
+    ) -> Result<()> {
+        if start < self.floor {
+            return Err(conflict(
+                "the store, a large transaction was committed meanwhile",
+            ));
+        }
+        if start < self.schema {
+            return Err(conflict("the schema"));
+        }
+        for (node, change) in &layer.nodes {
+            let created = matches!(change, NodeChange::Created(_));
+            let deleted = *change == NodeChange::Deleted;
+            let connected = deleted && self.newer(&Claim::NodeConnected(*node), start);
+            if !created && (connected || self.node_newer(*node, start)) {
+                return Err(conflict(format!("node {node}")));
+            }
+        }
+        for (of, values) in &layer.columns {
+            for id in values.keys() {
+                match of {
+                    ColumnOf::Node(_) if self.node_newer(*id, start) => {
+                        return Err(conflict(format!("node {id}")));
+                    }
+                    ColumnOf::Relationship(..) if self.newer(&Claim::Relationship(*id), start) => {
+                        return Err(conflict(format!("relationship {id}")));
+                    }
+                    _ => {}
+                }
+            }
+        }
+        for (id, it) in &layer.relationships {
+            for node in [it.start.0, it.end.0] {
+                if it.change == Change::Added && self.newer(&Claim::NodeDeleted(node), start) {
+                    return Err(conflict(format!("node {node}")));
+                }
+            }
+            if it.change == Change::Removed && self.newer(&Claim::Relationship(*id), start) {
+                return Err(conflict(format!("relationship {id}")));
+            }
+        }
+        self.check_unique(layer, schema, start)?;
+        reads.map_or(Ok(()), |reads| self.check_reads(reads, start))
+    }
+
+    fn check_unique(&self, layer: &Layer, schema: &Schema, start: u64) -> Result<()> {
+        for index in schema.indexes.iter().filter(|index| index.unique) {
+            for ((key, _), change) in layer.indexes.get(&index.number).into_iter().flatten() {
+                let claim = Claim::IndexKey(index.number, key.clone());
+                if *change == Change::Added && self.newer(&claim, start) {
+                    return Err(conflict(format!(
+                        "a key of the unique index {}",
+                        index.name
+                    )));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn check_reads(&self, reads: &Reads, start: u64) -> Result<()> {
+        if reads.all_nodes && self.newer(&Claim::Nodes, start) {
+            return Err(conflict("the nodes that were read"));
+        }
+        let labels = !reads.labels.is_empty() && self.newer(&Claim::Labels, start);
+        let label = |label: &LabelId| self.newer(&Claim::Label(*label), start);
+        if labels || reads.labels.iter().any(label) {
+            return Err(conflict("the nodes of a label that were read"));
+        }
+        // Few claims are younger than the start, many things may have been read.
+        for (at, claim) in self.order.iter().rev() {
+            if *at <= start {
+                break;
+            }
+            let read = match claim {
+                Claim::NodeWritten(node) | Claim::NodeDeleted(node) => reads.nodes.contains(node),
+                Claim::Relationship(id) => reads.relationships.contains(id),
+                Claim::List(rel_type, direction, node) => {
+                    reads.lists.contains(&(*rel_type, *direction, *node))
+                }
+                Claim::IndexKey(number, key) => reads.range_holds(*number, key),
+                _ => false,
+            };
+            if read {
+                return Err(conflict(match claim {
+                    Claim::NodeWritten(node) | Claim::NodeDeleted(node) => {
+                        format!("node {node}, which was read")
+                    }
+                    Claim::Relationship(id) => format!("relationship {id}, which was read"),
+                    Claim::List(_, _, node) => {
+                        format!("the relationships of node {node}, which were read")
+                    }
+                    _ => "a range of an index, which was read".to_owned(),
+                }));
+            }
+        }
+        Ok(())
+    }
+
+    /// Notes what the commit at `timestamp` changed.
+    pub(crate) fn record(&mut self, layer: &Layer, schema_changed: bool, timestamp: u64) {
+        if schema_changed {
+            self.schema = timestamp;
+        }
+        let changes = layer.nodes.len()
+            + layer.columns.values().map(imbl::OrdMap::len).sum::<usize>()
+            + 3 * layer.relationships.len()
+            + layer.indexes.values().map(imbl::OrdMap::len).sum::<usize>();
+        if changes > CLAIMS_MAX {
+            self.claims.clear();
+            self.order.clear();
+            self.floor = timestamp;
+            return;
+        }
+        let mut claim = |claim: Claim| {
+            if self.claims.insert(claim.clone(), timestamp) != Some(timestamp) {
+                self.order.push_back((timestamp, claim));
+            }
+        };
+        for (node, change) in &layer.nodes {
+            match change {
+                NodeChange::Created(labels) => {
+                    claim(Claim::Nodes);
+                    labels.iter().for_each(|label| claim(Claim::Label(*label)));
+                }
+                NodeChange::Labels(_) => claim(Claim::Labels),
+                NodeChange::Deleted => {
+                    claim(Claim::Nodes);
+                    claim(Claim::Labels);
+                    claim(Claim::NodeDeleted(*node));
+                }
+            }
+            claim(Claim::NodeWritten(*node));
+        }
+        for (of, values) in &layer.columns {
+            for id in values.keys() {
+                claim(match of {
+                    ColumnOf::Node(_) => Claim::NodeWritten(*id),
+                    ColumnOf::Relationship(..) => Claim::Relationship(*id),
+                });
+            }
+        }
+        for (id, it) in &layer.relationships {
+            claim(Claim::Relationship(*id));
+            claim(Claim::NodeConnected(it.start.0));
+            claim(Claim::NodeConnected(it.end.0));
+            claim(Claim::List(it.rel_type, Direction::Out, it.start.0));
+            claim(Claim::List(it.rel_type, Direction::In, it.end.0));
+        }
+        for (number, entries) in &layer.indexes {
+            for (key, _) in entries.keys() {
+                claim(Claim::IndexKey(*number, key.clone()));
+            }
+        }
+    }
+
+    /// Forgets what commits up to `horizon` changed: nobody began before.
+    pub(crate) fn forget(&mut self, horizon: u64) {
+        while self
+            .order
+            .front()
+            .is_some_and(|(at, _)| *at <= horizon || self.order.len() > 4 * CLAIMS_MAX)
+        {
+            let Some((at, claim)) = self.order.pop_front() else {
+                return;
+            };
+            if at > horizon {
+                self.floor = self.floor.max(at);
+            }
+            if self.claims.get(&claim) == Some(&at) {
+                self.claims.remove(&claim);
+            }
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! Properties that must be there: checked for all at the creation of a constraint, for what changed at a commit.
+
+use super::Transaction;
+use super::index_entries::holder_name;
+use crate::delta::layer::{Change, ColumnOf};
+use crate::ids::{KeyId, NodeId, RelId};
+use crate::schema::{ConstraintDescription, ConstraintKind, SchemaEntity};
+use crate::{Error, Result};
+use std::collections::BTreeSet;
+
+impl Transaction {
+    /// Checks existence constraints for everything that this transaction changed.
+    pub(super) fn check_existence(&self) -> Result<()> {
+        let schema = self.own.schema();
+        for constraint in &schema.constraints {
+            if constraint.kind != ConstraintKind::Unique {
+                for id in self.touched(constraint) {
+                    self.check_present(constraint, id)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// What may miss a property of `constraint` since it was changed.
+    fn touched(&self, constraint: &ConstraintDescription) -> BTreeSet<u64> {
+        let layer = self.own.layer();
+        let mut ids: BTreeSet<u64> = match constraint.entity {
+            SchemaEntity::Node(_) => layer.nodes.keys().copied().collect(),
+            SchemaEntity::Relationship(rel_type) => (layer.relationships.iter())
+                .filter(|(_, it)| it.rel_type == rel_type && it.change == Change::Added)
+                .map(|(id, _)| *id)
+                .collect(),
+        };
+        for key in &constraint.keys {
+            let of = match constraint.entity {
+                SchemaEntity::Node(_) => ColumnOf::Node(*key),
+                SchemaEntity::Relationship(rel_type) => ColumnOf::Relationship(rel_type, *key),
+            };
+            let removed = layer.column(of).into_iter().flatten();
+            ids.extend(removed.filter(|(_, it)| it.is_null()).map(|(id, _)| *id));
+        }
+        ids
+    }
+
+    /// Whether the constraint is about this node or relationship, which may be gone.
+    fn concerns(&self, entity: SchemaEntity, id: u64) -> Result<bool> {
+        match entity {
+            SchemaEntity::Node(label) => self.view.has_label(NodeId(id), label),
+            SchemaEntity::Relationship(_) => match self.view.relationship_endpoints(RelId(id)) {
+                Ok(_) => Ok(true),
+                Err(Error::NoSuchRelationship { .. }) => Ok(false),
+                Err(error) => Err(error),
+            },
+        }
+    }
+
+    pub(super) fn check_present(&self, constraint: &ConstraintDescription, id: u64) -> Result<()> {
+        if !self.concerns(constraint.entity, id)? {
+            return Ok(());
+        }
+        for key in &constraint.keys {
+            let column = self.view.column_of(constraint.entity, *key);
+            if !column.map_or(Ok(false), |column| column.has(id))? {
+                return Err(self.missing(constraint, *key, id));
+            }
+        }
+        Ok(())
+    }
+
+    fn missing(&self, constraint: &ConstraintDescription, key: KeyId, id: u64) -> Error {
+        let snapshot = self.snapshot();
+        let catalog = snapshot.catalog();
+        Error::MissingProperty {
+            constraint: constraint.name.to_string(),
+            entity: catalog.entity_name(constraint.entity).to_owned(),
+            key: catalog.key_name(key).map_or("?", |name| name).to_owned(),
+            holder: holder_name(constraint.entity, id),
+        }
+    }
+}

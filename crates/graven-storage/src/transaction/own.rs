@@ -1,0 +1,127 @@
+//! What a running transaction shares with the readers it hands out: its own layer, schema and the record of reads.
+//!
+//! # Concurrency
+//! Locks are leaves: nothing else is taken and no caller's code runs while one is held.
+
+use super::options::Isolation;
+use super::reads::Reads;
+use crate::catalog::Catalog;
+use crate::delta::layer::{ColumnOf, Layer};
+use crate::ids::{Direction, LabelId, TypeId};
+use crate::store::allocator::Allocator;
+use crate::version::Schema;
+use parking_lot::{Mutex, RwLock, RwLockReadGuard};
+use std::sync::{Arc, OnceLock};
+
+/// The changes of a running transaction.
+#[derive(Debug)]
+pub(crate) struct Own {
+    shared: Arc<OwnShared>,
+    /// Only for serialisable transactions.
+    reads: Option<Arc<Mutex<Reads>>>,
+}
+
+#[derive(Debug)]
+struct OwnShared {
+    layer: RwLock<Layer>,
+    schema: RwLock<Arc<Schema>>,
+    allocator: Arc<Allocator>,
+}
+
+impl Own {
+    pub(crate) fn new(schema: Arc<Schema>, isolation: Isolation, allocator: Arc<Allocator>) -> Own {
+        Own {
+            shared: Arc::new(OwnShared {
+                layer: RwLock::default(),
+                schema: RwLock::new(schema),
+                allocator,
+            }),
+            reads: (isolation == Isolation::Serializable).then(Arc::default),
+        }
+    }
+
+    /// The same changes for reads that need no validation.
+    pub(crate) fn unrecorded(&self) -> Own {
+        Own {
+            shared: self.shared.clone(),
+            reads: None,
+        }
+    }
+
+    pub(crate) fn layer(&self) -> RwLockReadGuard<'_, Layer> {
+        self.shared.layer.read()
+    }
+
+    /// Changes the layer.
+    pub(crate) fn change<T>(&self, change: impl FnOnce(&mut Layer) -> T) -> T {
+        change(&mut self.shared.layer.write())
+    }
+
+    pub(crate) fn allocator(&self) -> &Allocator {
+        &self.shared.allocator
+    }
+
+    pub(crate) fn schema(&self) -> Arc<Schema> {
+        self.shared.schema.read().clone()
+    }
+
+    pub(crate) fn set_schema(&self, schema: Schema) {
+        *self.shared.schema.write() = Arc::new(schema);
+    }
+
+    /// Calls `look` with the reads so far, `None` if they are not recorded.
+    pub(crate) fn with_reads<T>(&self, look: impl FnOnce(Option<&Reads>) -> T) -> T {
+        match &self.reads {
+            None => look(None),
+            Some(reads) => look(Some(&reads.lock())),
+        }
+    }
+
+    /// Whether reads are recorded.
+    pub(crate) fn records(&self) -> bool {
+        self.reads.is_some()
+    }
+
+    #[inline]
+    fn read(&self, note: impl FnOnce(&mut Reads)) {
+        if let Some(reads) = &self.reads {
+            note(&mut reads.lock());
+        }
+    }
+
+    pub(crate) fn read_column(&self, of: ColumnOf, ids: &[u64]) {
+        self.read(|reads| match of {
+            ColumnOf::Node(_) => ids.iter().for_each(|id| reads.node(*id)),
+            ColumnOf::Relationship(..) => ids.iter().for_each(|id| reads.relationship(*id)),
+        });
+    }
+
+    pub(crate) fn read_node(&self, node: u64) {
+        self.read(|reads| reads.node(node));
+    }
+
+    pub(crate) fn read_relationship(&self, id: u64) {
+        self.read(|reads| reads.relationship(id));
+    }
+
+    pub(crate) fn read_list(&self, of: (TypeId, Direction), node: u64) {
+        self.read(|reads| reads.list(of, node));
+    }
+
+    pub(crate) fn read_index(&self, number: u32, low: &[u8], high: Option<&[u8]>) {
+        self.read(|reads| reads.index(number, low, high));
+    }
+
+    /// `None`: all nodes.
+    pub(crate) fn read_label(&self, label: Option<LabelId>) {
+        self.read(|reads| reads.label(label));
+    }
+}
+
+/// The own side of one snapshot of a transaction.
+#[derive(Debug)]
+pub(crate) struct OwnSide {
+    pub(crate) own: Arc<Own>,
+    /// As of the first use.
+    pub(crate) catalog: OnceLock<Catalog>,
+}

@@ -1,0 +1,358 @@
+//! Creating and dropping indexes and constraints.
+//!
+//! # How it works
+//! A new index gets an entry for everything that is there, as if it had been written just now; the next checkpoint makes
+//! a tree of them. The log holds only the schema: reading it makes the entries again. A transaction
+//! that changes the schema conflicts with every commit since its start, and every transaction that began before it
+//! with it ([`super::conflicts`]).
+
+use super::index_entries::{duplicate, key_in};
+use super::{State, Transaction};
+use crate::catalog::IndexDescription;
+use crate::delta::layer::{Change, Layer};
+use crate::ids::Direction;
+use crate::index::cut;
+use crate::index::key::KEY_BYTES_MAX;
+use crate::schema::{
+    ConstraintDescription, ConstraintKind, ConstraintSpec, IndexSpec, SchemaEntity,
+};
+use crate::version::Schema;
+use crate::{Error, Result, Snapshot};
+use std::sync::Arc;
+
+/// Entities whose entries are made between two looks at the memory limit.
+const CHUNK: usize = 1024;
+
+/// Calls `visit` with the ids of all entities that an index is about, in chunks.
+pub(crate) fn for_each_entity(
+    view: &Snapshot,
+    entity: SchemaEntity,
+    visit: &mut dyn FnMut(&[u64]) -> Result<()>,
+) -> Result<()> {
+    let mut ids = Vec::with_capacity(CHUNK);
+    let mut push = |id: u64, visit: &mut dyn FnMut(&[u64]) -> Result<()>| {
+        ids.push(id);
+        if ids.len() == CHUNK {
+            visit(&ids)?;
+            ids.clear();
+        }
+        Ok::<(), Error>(())
+    };
+    match entity {
+        SchemaEntity::Node(label) => {
+            for node in view.nodes_with_label(label)?.iter() {
+                push(node.0, visit)?;
+            }
+        }
+        SchemaEntity::Relationship(rel_type) => {
+            let adjacency = view.adjacency(rel_type, Direction::Out)?;
+            let mut list = Vec::new();
+            for node in view.all_nodes().iter() {
+                list.clear();
+                adjacency.neighbours(node, &mut list)?;
+                for neighbour in &list {
+                    push(neighbour.relationship.0, visit)?;
+                }
+            }
+        }
+    }
+    visit(&ids)
+}
+
+/// Calls `visit` with the id and the whole key of everything that belongs into `index`.
+pub(crate) fn for_each_key(
+    view: &Snapshot,
+    index: &IndexDescription,
+    visit: &mut dyn FnMut(u64, &[u8]) -> Result<()>,
+) -> Result<()> {
+    for_each_entity(view, index.entity, &mut |ids| {
+        for id in ids {
+            if let Some(key) = key_in(view, index, *id, None)? {
+                visit(*id, &key)?;
+            }
+        }
+        Ok(())
+    })
+}
+
+/// Somebody else with the same whole key, among the entries of a new index.
+fn holder(
+    view: &Snapshot,
+    layer: &Layer,
+    index: &IndexDescription,
+    key: &[u8],
+) -> Result<Option<u64>> {
+    let short: Arc<[u8]> = cut(key).into();
+    let bounds = (short.clone(), 0)..=(short, u64::MAX);
+    let entries = layer.indexes.get(&index.number).into_iter();
+    for ((_, id), _) in entries.flat_map(|entries| entries.range(bounds.clone())) {
+        if key.len() < KEY_BYTES_MAX || key_in(view, index, *id, None)?.as_deref() == Some(key) {
+            return Ok(Some(*id));
+        }
+    }
+    Ok(None)
+}
+
+impl Transaction {
+    /// Creates an index over what is there and what comes; its name.
+    ///
+    /// # Errors
+    /// [`Error::SchemaExists`], [`Error::InvalidSchema`], [`Error::Duplicate`].
+    pub fn create_index(&self, spec: &IndexSpec) -> Result<Arc<str>> {
+        self.write(|state| {
+            let (name, _) = self.add_index(state, spec, "index")?;
+            state.counters.indexes_added += 1;
+            Ok(name)
+        })
+    }
+
+    fn add_index(
+        &self,
+        state: &mut State,
+        spec: &IndexSpec,
+        prefix: &str,
+    ) -> Result<(Arc<str>, u32)> {
+        let mut schema = (*self.own.schema()).clone();
+        check_keys(&spec.keys)?;
+        let name = self.free_name(
+            &schema,
+            spec.name.as_deref(),
+            prefix,
+            spec.entity,
+            &spec.keys,
+        )?;
+        let same =
+            |index: &&IndexDescription| index.entity == spec.entity && index.keys == spec.keys;
+        if let Some(index) = schema.indexes.iter().find(same) {
+            return Err(Error::SchemaExists {
+                what: "index",
+                name: index.name.to_string(),
+            });
+        }
+        let number = schema.next_index;
+        let index = IndexDescription::new(number, &name, spec.entity, &spec.keys, spec.unique);
+        schema.next_index += 1;
+        schema.indexes.push(index.clone());
+        if let Err(error) = self.populate(state, &index) {
+            self.own.change(|layer| layer.remove_index(number));
+            return Err(error);
+        }
+        self.own.set_schema(schema);
+        state.schema_changed = true;
+        Ok((name, number))
+    }
+
+    /// Makes the entries of a new index.
+    fn populate(&self, state: &mut State, index: &IndexDescription) -> Result<()> {
+        let mut made = 0;
+        for_each_key(&self.view, index, &mut |id, key| {
+            if index.unique {
+                let layer = self.own.layer().clone();
+                if let Some(other) = holder(&self.view, &layer, index, key)? {
+                    return Err(duplicate(&self.snapshot(), index, other)?);
+                }
+            }
+            let key: Arc<[u8]> = cut(key).into();
+            let added = Change::Added;
+            self.own
+                .change(|layer| layer.put_index_entry(index.number, &key, id, added));
+            made += 1;
+            if made % CHUNK == 0 {
+                self.charge(state)?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Drops an index.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchSchema`]; [`Error::InvalidSchema`] if a constraint owns it.
+    pub fn drop_index(&self, name: &str) -> Result<()> {
+        self.write(|state| {
+            let schema = self.own.schema();
+            let index = schema.indexes.iter().find(|index| &*index.name == name);
+            let Some(number) = index.map(|index| index.number) else {
+                return Err(Error::NoSuchSchema {
+                    what: "index",
+                    name: name.to_owned(),
+                });
+            };
+            let owner = schema
+                .constraints
+                .iter()
+                .find(|it| it.index == Some(number));
+            if let Some(owner) = owner {
+                return Err(Error::InvalidSchema {
+                    what: format!(
+                        "index {name} belongs to the constraint {}: drop that",
+                        owner.name
+                    ),
+                });
+            }
+            self.remove_index(state, number);
+            state.counters.indexes_removed += 1;
+            Ok(())
+        })
+    }
+
+    fn remove_index(&self, state: &mut State, number: u32) {
+        let mut schema = (*self.own.schema()).clone();
+        schema.indexes.retain(|index| index.number != number);
+        self.own.set_schema(schema);
+        self.own.change(|layer| layer.remove_index(number));
+        state.schema_changed = true;
+    }
+
+    /// Creates a constraint, with its index where it needs one; its name.
+    ///
+    /// # Errors
+    /// As [`Transaction::create_index`]; [`Error::MissingProperty`].
+    pub fn create_constraint(&self, spec: &ConstraintSpec) -> Result<Arc<str>> {
+        self.write(|state| {
+            check_keys(&spec.keys)?;
+            let before = self.own.schema();
+            let same = |it: &&ConstraintDescription| {
+                it.entity == spec.entity && it.keys == spec.keys && it.kind == spec.kind
+            };
+            if let Some(known) = before.constraints.iter().find(same) {
+                return Err(Error::SchemaExists {
+                    what: "constraint",
+                    name: known.name.to_string(),
+                });
+            }
+            let prefix = "constraint";
+            let name = self.free_name(
+                &before,
+                spec.name.as_deref(),
+                prefix,
+                spec.entity,
+                &spec.keys,
+            )?;
+            let mut constraint = ConstraintDescription {
+                name: name.clone(),
+                kind: spec.kind,
+                entity: spec.entity,
+                keys: spec.keys.clone(),
+                index: None,
+            };
+            if spec.kind != ConstraintKind::Unique {
+                for_each_entity(&self.view, spec.entity, &mut |ids| {
+                    ids.iter()
+                        .try_for_each(|id| self.check_present(&constraint, *id))
+                })?;
+            }
+            if spec.kind != ConstraintKind::Exists {
+                let index = IndexSpec {
+                    name: Some(name.to_string()),
+                    entity: spec.entity,
+                    keys: spec.keys.clone(),
+                    unique: true,
+                };
+                constraint.index = Some(self.add_index(state, &index, prefix)?.1);
+            }
+            let mut schema = (*self.own.schema()).clone();
+            schema.constraints.push(constraint);
+            self.own.set_schema(schema);
+            state.schema_changed = true;
+            state.counters.constraints_added += 1;
+            Ok(name)
+        })
+    }
+
+    /// Drops a constraint with its index.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchSchema`].
+    pub fn drop_constraint(&self, name: &str) -> Result<()> {
+        self.write(|state| {
+            let mut schema = (*self.own.schema()).clone();
+            let at = schema.constraints.iter().position(|it| &*it.name == name);
+            let Some(at) = at else {
+                return Err(Error::NoSuchSchema {
+                    what: "constraint",
+                    name: name.to_owned(),
+                });
+            };
+            let dropped = schema.constraints.remove(at);
+            self.own.set_schema(schema);
+            state.schema_changed = true;
+            if let Some(number) = dropped.index {
+                self.remove_index(state, number);
+            }
+            state.counters.constraints_removed += 1;
+            Ok(())
+        })
+    }
+
+    /// The name asked for, or one made of what it is about; not in use yet.
+    fn free_name(
+        &self,
+        schema: &Schema,
+        name: Option<&str>,
+        prefix: &str,
+        entity: SchemaEntity,
+        keys: &[crate::KeyId],
+    ) -> Result<Arc<str>> {
+        let taken = |name: &str| {
+            if schema.constraints.iter().any(|it| &*it.name == name) {
+                return Some("constraint");
+            }
+            let index = schema.indexes.iter().any(|it| &*it.name == name);
+            index.then_some("index")
+        };
+        if let Some(name) = name {
+            return match taken(name) {
+                None => Ok(name.into()),
+                Some(what) => Err(Error::SchemaExists {
+                    what,
+                    name: name.to_owned(),
+                }),
+            };
+        }
+        let names = self.own.allocator().names();
+        let of = match entity {
+            SchemaEntity::Node(label) => names.labels.name(label.0),
+            SchemaEntity::Relationship(rel_type) => names.types.name(rel_type.0),
+        };
+        let mut made = format!("{prefix}_{}", of.map_or("?", |name| name));
+        for key in keys {
+            made.push('_');
+            made.push_str(names.keys.name(key.0).map_or("?", |name| name));
+        }
+        let stem = made.clone();
+        let mut more = 1;
+        while taken(&made).is_some() {
+            more += 1;
+            made = format!("{stem}_{more}");
+        }
+        Ok(made.into())
+    }
+}
+
+fn check_keys(keys: &[crate::KeyId]) -> Result<()> {
+    let mut distinct = keys.to_vec();
+    distinct.sort_unstable();
+    distinct.dedup();
+    if keys.is_empty() || distinct.len() != keys.len() {
+        return Err(Error::InvalidSchema {
+            what: format!(
+                "an index or constraint needs properties, each of them once, not {}",
+                keys.len()
+            ),
+        });
+    }
+    Ok(())
+}
+
+/// Keeps the entries of indexes that `schema` still has.
+pub(crate) fn drop_lost_indexes(layer: &mut Layer, schema: &Schema) {
+    let lost: Vec<u32> = layer
+        .indexes
+        .keys()
+        .copied()
+        .filter(|number| schema.indexes.iter().all(|index| index.number != *number))
+        .collect();
+    lost.into_iter()
+        .for_each(|number| layer.remove_index(number));
+}

@@ -1,0 +1,372 @@
+//! Changes of nodes and relationships.
+
+use super::index_entries::Edits;
+use super::{State, Transaction};
+use crate::adjacency::Neighbour;
+use crate::delta::layer::{Change, ColumnOf, NodeChange, RelationshipChange};
+use crate::ids::{Direction, KeyId, LabelId, NodeId, RelId, TypeId};
+use crate::labels::label_set;
+use crate::schema::SchemaEntity;
+use crate::value::PropertyValue;
+use crate::{Error, Result};
+use std::sync::Arc;
+
+type Properties<'a> = &'a [(KeyId, PropertyValue)];
+
+/// The last value given for `key`.
+fn given(properties: Properties<'_>, key: KeyId) -> Option<&PropertyValue> {
+    let found = properties.iter().rev().find(|(known, _)| *known == key);
+    found.map(|(_, value)| value)
+}
+
+impl Transaction {
+    fn labels(&self, node: NodeId) -> Result<Arc<[LabelId]>> {
+        Ok(self.view.labels_of(node)?.into())
+    }
+
+    /// Creates a node. Null properties are left out.
+    ///
+    /// # Errors
+    /// [`Error::Duplicate`]; [`Error::TransactionTooLarge`]; what reading gives.
+    pub fn create_node(&self, labels: &[LabelId], properties: Properties<'_>) -> Result<NodeId> {
+        self.write(|state| {
+            let labels: Arc<[LabelId]> = label_set(labels).into();
+            let mut edits = Edits::default();
+            let node = self.own.allocator().node();
+            for index in &self.own.schema().indexes {
+                let of_label = index.label().is_some_and(|label| labels.contains(&label));
+                if of_label {
+                    let key = Self::key_of_values(index, |key| given(properties, key).cloned());
+                    self.edit(&mut edits, index, node.0, None, key)?;
+                }
+            }
+            self.own.change(|layer| {
+                layer.put_node(node, NodeChange::Created(labels.clone()));
+                layer.counts.nodes(&labels, 1);
+                for (key, value) in properties {
+                    if !value.is_null() {
+                        layer.put_value(ColumnOf::Node(*key), node.0, value.clone());
+                    }
+                }
+                edits.apply(layer);
+            });
+            let counters = &mut state.counters;
+            counters.nodes_created += 1;
+            counters.labels_added += labels.len() as u64;
+            counters.properties_set += not_null(properties);
+            Ok(node)
+        })
+    }
+
+    /// Creates a relationship between nodes that exist.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchNode`]; as [`Transaction::create_node`].
+    pub fn create_relationship(
+        &self,
+        start: NodeId,
+        rel_type: TypeId,
+        end: NodeId,
+        properties: Properties<'_>,
+    ) -> Result<RelId> {
+        self.write(|state| {
+            let (start_labels, end_labels) = (self.labels(start)?, self.labels(end)?);
+            let id = self.own.allocator().relationship();
+            let mut edits = Edits::default();
+            for index in &self.own.schema().indexes {
+                if index.entity == SchemaEntity::Relationship(rel_type) {
+                    let key = Self::key_of_values(index, |key| given(properties, key).cloned());
+                    self.edit(&mut edits, index, id.0, None, key)?;
+                }
+            }
+            self.own.change(|layer| {
+                let change = Change::Added;
+                let created = RelationshipChange {
+                    rel_type,
+                    start,
+                    end,
+                    change,
+                };
+                layer.put_relationship(id, created);
+                layer
+                    .counts
+                    .relationships(&start_labels, rel_type, &end_labels, 1);
+                for (key, value) in properties {
+                    if !value.is_null() {
+                        let of = ColumnOf::Relationship(rel_type, *key);
+                        layer.put_value(of, id.0, value.clone());
+                    }
+                }
+                edits.apply(layer);
+            });
+            state.counters.relationships_created += 1;
+            state.counters.properties_set += not_null(properties);
+            Ok(id)
+        })
+    }
+
+    /// Sets a property of a node; null removes it.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchNode`]; as [`Transaction::create_node`].
+    pub fn set_node_property(&self, node: NodeId, key: KeyId, value: &PropertyValue) -> Result<()> {
+        self.write(|state| {
+            let labels = self.view.labels_of(node)?;
+            let of = ColumnOf::Node(key);
+            let entity = |entity: SchemaEntity| {
+                matches!(entity, SchemaEntity::Node(label) if labels.contains(&label))
+            };
+            self.set_property(state, of, node.0, value, entity)
+        })
+    }
+
+    /// Sets a property of a relationship; null removes it.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchRelationship`]; as [`Transaction::create_node`].
+    pub fn set_relationship_property(
+        &self,
+        relationship: RelId,
+        key: KeyId,
+        value: &PropertyValue,
+    ) -> Result<()> {
+        self.write(|state| {
+            let (rel_type, _, _) = self.view.relationship_endpoints(relationship)?;
+            let of = ColumnOf::Relationship(rel_type, key);
+            let entity = |entity| entity == SchemaEntity::Relationship(rel_type);
+            self.set_property(state, of, relationship.0, value, entity)
+        })
+    }
+
+    fn set_property(
+        &self,
+        state: &mut State,
+        of: ColumnOf,
+        id: u64,
+        value: &PropertyValue,
+        concerns: impl Fn(SchemaEntity) -> bool,
+    ) -> Result<()> {
+        let (ColumnOf::Node(key) | ColumnOf::Relationship(_, key)) = of;
+        if value.is_null() {
+            let column = self.view.column(of);
+            if !column.map_or(Ok(false), |column| column.has(id))? {
+                return Ok(());
+            }
+        }
+        let mut edits = Edits::default();
+        for index in &self.own.schema().indexes {
+            if concerns(index.entity) && index.keys.contains(&key) {
+                let before = self.key_now(index, id, None)?;
+                let after = self.key_now(index, id, Some((key, value)))?;
+                self.edit(&mut edits, index, id, before, after)?;
+            }
+        }
+        self.own.change(|layer| {
+            layer.put_value(of, id, value.clone());
+            edits.apply(layer);
+        });
+        state.counters.properties_set += 1;
+        Ok(())
+    }
+
+    /// Adds a label; whether the node did not have it.
+    ///
+    /// # Errors
+    /// As [`Transaction::set_node_property`].
+    pub fn add_label(&self, node: NodeId, label: LabelId) -> Result<bool> {
+        self.change_label(node, label, Change::Added)
+    }
+
+    /// Removes a label; whether the node had it.
+    ///
+    /// # Errors
+    /// As [`Transaction::set_node_property`].
+    pub fn remove_label(&self, node: NodeId, label: LabelId) -> Result<bool> {
+        self.change_label(node, label, Change::Removed)
+    }
+
+    fn change_label(&self, node: NodeId, label: LabelId, change: Change) -> Result<bool> {
+        self.write(|state| {
+            let before = self.labels(node)?;
+            if before.contains(&label) == (change == Change::Added) {
+                return Ok(false);
+            }
+            let mut after = before.to_vec();
+            match change {
+                Change::Added => after.push(label),
+                Change::Removed => after.retain(|known| *known != label),
+            }
+            let after: Arc<[LabelId]> = label_set(&after).into();
+            let mut edits = Edits::default();
+            for index in &self.own.schema().indexes {
+                if index.entity == SchemaEntity::Node(label) {
+                    let key = self.key_now(index, node.0, None)?;
+                    match change {
+                        Change::Added => self.edit(&mut edits, index, node.0, None, key)?,
+                        Change::Removed => self.edit(&mut edits, index, node.0, key, None)?,
+                    }
+                }
+            }
+            self.own.change(|layer| {
+                layer.counts.nodes(&before, -1);
+                layer.counts.nodes(&after, 1);
+                layer.put_node(node, NodeChange::Labels(after));
+                edits.apply(layer);
+            });
+            match change {
+                Change::Added => state.counters.labels_added += 1,
+                Change::Removed => state.counters.labels_removed += 1,
+            }
+            Ok(true)
+        })
+    }
+
+    /// Deletes a relationship; `false` if it was gone already.
+    ///
+    /// # Errors
+    /// What reading gives.
+    pub fn delete_relationship(&self, relationship: RelId) -> Result<bool> {
+        self.write(|state| self.delete_one_relationship(state, relationship))
+    }
+
+    fn delete_one_relationship(&self, state: &mut State, relationship: RelId) -> Result<bool> {
+        let (rel_type, start, end) = match self.view.relationship_endpoints(relationship) {
+            Ok(ends) => ends,
+            Err(Error::NoSuchRelationship { .. }) => return Ok(false),
+            Err(error) => return Err(error),
+        };
+        let keys = self.view.relationship_keys(relationship)?;
+        // An end may be gone already in this statement; its labels do not matter then.
+        let labels = |node| self.labels(node).unwrap_or_else(|_| Arc::from([]));
+        let (start_labels, end_labels) = (labels(start), labels(end));
+        let mut edits = Edits::default();
+        for index in &self.own.schema().indexes {
+            if index.entity == SchemaEntity::Relationship(rel_type) {
+                let key = self.key_now(index, relationship.0, None)?;
+                self.edit(&mut edits, index, relationship.0, key, None)?;
+            }
+        }
+        self.own.change(|layer| {
+            for key in keys {
+                let of = ColumnOf::Relationship(rel_type, key);
+                layer.put_value(of, relationship.0, PropertyValue::Null);
+            }
+            let change = Change::Removed;
+            let removed = RelationshipChange {
+                rel_type,
+                start,
+                end,
+                change,
+            };
+            layer.put_relationship(relationship, removed);
+            layer
+                .counts
+                .relationships(&start_labels, rel_type, &end_labels, -1);
+            edits.apply(layer);
+        });
+        state.counters.relationships_deleted += 1;
+        Ok(true)
+    }
+
+    /// Deletes a node; `false` if it was gone already. Its relationships must be gone by the end of the statement.
+    ///
+    /// # Errors
+    /// What reading gives.
+    pub fn delete_node(&self, node: NodeId) -> Result<bool> {
+        self.write(|state| {
+            let deleted = self.delete_one_node(state, node)?;
+            if deleted {
+                state.deleted.insert(node.0);
+            }
+            Ok(deleted)
+        })
+    }
+
+    fn delete_one_node(&self, state: &mut State, node: NodeId) -> Result<bool> {
+        let labels = match self.labels(node) {
+            Ok(labels) => labels,
+            Err(Error::NoSuchNode { .. }) => return Ok(false),
+            Err(error) => return Err(error),
+        };
+        let keys = self.view.node_keys(node)?;
+        let mut edits = Edits::default();
+        for index in &self.own.schema().indexes {
+            if index.label().is_some_and(|label| labels.contains(&label)) {
+                let key = self.key_now(index, node.0, None)?;
+                self.edit(&mut edits, index, node.0, key, None)?;
+            }
+        }
+        self.own.change(|layer| {
+            for key in keys {
+                layer.put_value(ColumnOf::Node(key), node.0, PropertyValue::Null);
+            }
+            layer.put_node(node, NodeChange::Deleted);
+            layer.counts.nodes(&labels, -1);
+            edits.apply(layer);
+        });
+        state.counters.nodes_deleted += 1;
+        Ok(true)
+    }
+
+    /// Deletes a node with its relationships; how many those were (0 also if the node was gone already).
+    ///
+    /// # Errors
+    /// What reading gives.
+    pub fn detach_delete_node(&self, node: NodeId) -> Result<u64> {
+        self.write(|state| {
+            let mut relationships = Vec::new();
+            self.for_each_adjacency(|adjacency| adjacency.neighbours(node, &mut relationships))?;
+            let mut count = 0;
+            for Neighbour { relationship, .. } in relationships {
+                // Loops are in the lists of both directions.
+                count += u64::from(self.delete_one_relationship(state, relationship)?);
+            }
+            self.delete_one_node(state, node)?;
+            state.deleted.remove(&node.0);
+            Ok(count)
+        })
+    }
+
+    fn for_each_adjacency(
+        &self,
+        mut visit: impl FnMut(&crate::Adjacency) -> Result<()>,
+    ) -> Result<()> {
+        let types = self.own.allocator().names().types.list().len() as u32;
+        for rel_type in (0..types).map(TypeId) {
+            for direction in [Direction::Out, Direction::In] {
+                visit(&self.view.adjacency(rel_type, direction)?)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// To be called at the end of every statement.
+    ///
+    /// # Errors
+    /// [`Error::NodeHasRelationships`] for a deleted node with relationships.
+    pub fn check_statement(&self) -> Result<()> {
+        self.check_deleted(&mut self.state.lock())
+    }
+
+    pub(super) fn check_deleted(&self, state: &mut State) -> Result<()> {
+        while let Some(node) = state.deleted.first().copied() {
+            let mut count = 0;
+            self.for_each_adjacency(|adjacency| {
+                count += adjacency.degree(NodeId(node))?;
+                Ok(())
+            })?;
+            if count > 0 {
+                return Err(Error::NodeHasRelationships { node, count });
+            }
+            state.deleted.pop_first();
+        }
+        Ok(())
+    }
+}
+
+fn not_null(properties: Properties<'_>) -> u64 {
+    properties
+        .iter()
+        .filter(|(_, value)| !value.is_null())
+        .count() as u64
+}

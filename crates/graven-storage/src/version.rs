@@ -1,0 +1,143 @@
+//! One state of the graph that was or will be visible: base, committed layers, schema, names.
+//!
+//! # How it works
+//! A commit makes a new version from the newest one: maps of its layer are copied (a few pointers) and changed. Snapshots
+//! share versions; one that nobody holds any more goes with all that only it knew. The catalogue of a version is
+//! put together when it is first asked for.
+//!
+//! # Concurrency
+//! Immutable.
+
+use crate::catalog::{Catalog, IndexDescription};
+use crate::delta::layer::Layer;
+use crate::delta::overlay::Stack;
+use crate::schema::ConstraintDescription;
+use crate::store::Root;
+use crate::store::allocator::NameLists;
+use crate::transaction::own::Own;
+use graven_pagecache::Reservation;
+use std::sync::{Arc, OnceLock};
+
+/// Indexes and constraints without what the file says of them.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Schema {
+    pub(crate) indexes: Vec<IndexDescription>,
+    pub(crate) constraints: Vec<ConstraintDescription>,
+    pub(crate) next_index: u32,
+}
+
+impl Schema {
+    pub(crate) fn of(catalog: &Catalog) -> Schema {
+        Schema {
+            indexes: catalog.indexes.clone(),
+            constraints: catalog.constraints.clone(),
+            next_index: catalog.next_index,
+        }
+    }
+}
+
+/// A layer that a checkpoint folds into the file, with the memory it takes.
+#[derive(Debug)]
+pub(crate) struct FrozenLayer {
+    pub(crate) layer: Layer,
+    pub(crate) _reservation: Option<Reservation>,
+}
+
+/// See the file header.
+#[derive(Debug)]
+pub(crate) struct Version {
+    pub(crate) root: Arc<Root>,
+    pub(crate) frozen: Option<Arc<FrozenLayer>>,
+    pub(crate) active: Layer,
+    pub(crate) timestamp: u64,
+    /// End of the newest commit in the log.
+    pub(crate) lsn: u64,
+    pub(crate) schema: Arc<Schema>,
+    pub(crate) names: NameLists,
+    pub(crate) next_node: u64,
+    pub(crate) next_relationship: u64,
+    pub(crate) catalog: OnceLock<Catalog>,
+}
+
+impl Version {
+    /// What `root` says, nothing on top.
+    pub(crate) fn of(root: Arc<Root>, timestamp: u64, lsn: u64) -> Version {
+        let catalog = &root.catalog;
+        Version {
+            frozen: None,
+            active: Layer::default(),
+            timestamp,
+            lsn,
+            schema: Arc::new(Schema::of(catalog)),
+            names: NameLists {
+                labels: catalog.labels.clone(),
+                types: catalog.types.clone(),
+                keys: catalog.keys.clone(),
+            },
+            next_node: catalog.next_node,
+            next_relationship: catalog.next_relationship,
+            catalog: OnceLock::new(),
+            root,
+        }
+    }
+
+    /// A version with the same content, to be changed.
+    pub(crate) fn copy(&self) -> Version {
+        Version {
+            root: self.root.clone(),
+            frozen: self.frozen.clone(),
+            active: self.active.clone(),
+            timestamp: self.timestamp,
+            lsn: self.lsn,
+            schema: self.schema.clone(),
+            names: self.names.clone(),
+            next_node: self.next_node,
+            next_relationship: self.next_relationship,
+            catalog: OnceLock::new(),
+        }
+    }
+
+    pub(crate) fn stack<'a>(&'a self, own: Option<&'a Arc<Own>>) -> Stack<'a> {
+        Stack {
+            frozen: self.frozen.as_ref().map(|frozen| &frozen.layer),
+            active: &self.active,
+            own,
+        }
+    }
+
+    pub(crate) fn catalog(&self) -> &Catalog {
+        self.catalog.get_or_init(|| self.assemble(None))
+    }
+
+    /// The catalogue, with what `own` adds.
+    pub(crate) fn assemble(&self, own: Option<&Arc<Own>>) -> Catalog {
+        let mut catalog = self.root.catalog.clone();
+        let (names, schema) = match own {
+            None => (self.names.clone(), self.schema.clone()),
+            Some(own) => (own.allocator().names(), own.schema()),
+        };
+        let (next_node, next_relationship) = match own {
+            None => (self.next_node, self.next_relationship),
+            Some(own) => (
+                own.allocator().next_node(),
+                own.allocator().next_relationship(),
+            ),
+        };
+        catalog.labels = names.labels;
+        catalog.types = names.types;
+        catalog.keys = names.keys;
+        catalog.next_node = next_node;
+        catalog.next_relationship = next_relationship;
+        catalog.indexes = (schema.indexes.iter())
+            .map(|index| {
+                let stored = self.root.catalog.index_numbered(index.number);
+                stored.unwrap_or(index).clone()
+            })
+            .collect();
+        catalog.constraints.clone_from(&schema.constraints);
+        catalog.next_index = schema.next_index;
+        self.stack(own)
+            .for_each(|layer| layer.counts.apply(&mut catalog));
+        catalog
+    }
+}
