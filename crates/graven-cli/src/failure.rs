@@ -71,3 +71,9 @@ impl From<graven_lab::LabError> for Failure {
         Failure::failed(error)
     }
 }
+
+impl From<graven_trace::TraceError> for Failure {
+    fn from(error: graven_trace::TraceError) -> Self {
+        Failure::failed(error)
+    }
+}

@@ -1,18 +1,24 @@
 //! Experiments: benchmarks, simulation, reports.
 
 pub mod bench_cache;
+pub mod budget;
 pub mod demo;
 pub mod doctor;
 pub mod error;
 pub mod figure;
+pub mod livelock;
 pub mod machine;
 pub mod measurement;
+pub mod mrc;
 mod oracle;
+mod parallel;
+mod random;
 pub mod report;
 pub mod run_file;
 pub mod simulate;
 mod table;
 pub mod three_hop;
+pub mod workload;
 pub mod write_test;
 
 pub use error::LabError;

@@ -17,9 +17,6 @@ mod summary;
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::mpsc;
-use std::thread;
 
 use graven_policy::belady::{self, Bypass};
 use graven_policy::registry::{self, Spec, Visitor};
@@ -30,6 +27,7 @@ use graven_trace::{FLAG_PREFETCH, FLAG_SCAN, ReadOptions};
 use serde::Serialize;
 
 use crate::error::LabError;
+use crate::parallel;
 pub use charts::figures;
 pub use size::Size;
 pub use stack_distance::{LruCurve, StackDistances};
@@ -221,52 +219,17 @@ impl Simulation {
         jobs: &[Job],
         progress: &mut dyn FnMut(Progress<'_>) -> ControlFlow<()>,
     ) -> Result<Vec<Counted>, LabError> {
-        let cores = thread::available_parallelism().map_or(1, usize::from);
-        let threads = if self.threads == 0 {
-            cores
-        } else {
-            self.threads
+        let total = jobs.len() as u64;
+        let mut report = |done| {
+            progress(Progress {
+                trace: &trace.name,
+                done,
+                total,
+            })
         };
-        let next = AtomicUsize::new(0);
-        let stop = AtomicBool::new(false);
-        let (sender, receiver) = mpsc::channel();
-        let mut counted: Vec<Option<Counted>> = jobs.iter().map(|_| None).collect();
-        thread::scope(|scope| {
-            for _ in 0..threads.min(jobs.len()) {
-                let (sender, next, stop) = (sender.clone(), &next, &stop);
-                scope.spawn(move || {
-                    while !stop.load(Ordering::Relaxed) {
-                        let at = next.fetch_add(1, Ordering::Relaxed);
-                        let Some(job) = jobs.get(at) else { break };
-                        if sender.send((at, replay(trace, job, self.seed))).is_err() {
-                            break;
-                        }
-                    }
-                });
-            }
-            drop(sender);
-            let total = jobs.len() as u64;
-            let mut report = |done| {
-                if progress(Progress {
-                    trace: &trace.name,
-                    done,
-                    total,
-                })
-                .is_break()
-                {
-                    stop.store(true, Ordering::Relaxed);
-                }
-            };
-            report(0);
-            for (done, (at, outcome)) in receiver.iter().enumerate() {
-                counted[at] = Some(outcome?);
-                report(done as u64 + 1);
-            }
-            Ok::<(), LabError>(())
-        })?;
-        let all: Option<Vec<Counted>> = counted.into_iter().collect();
-        all.filter(|_| !stop.load(Ordering::Relaxed))
-            .ok_or_else(|| LabError::Setting("the simulation was interrupted".to_owned()))
+        parallel::run(jobs, self.threads, &mut report, |job| {
+            replay(trace, job, self.seed)
+        })
     }
 
     fn result(&self, trace: &Loaded, job: &Job, counted: &Counted, bounds: (u64, u64)) -> Run {

@@ -18,24 +18,34 @@ pub struct Dense {
 /// On 2^32 - 1 different pages and more.
 #[must_use]
 pub fn map(pages: &[u64]) -> Dense {
-    let mut table = Table::new();
-    let pages = pages.iter().map(|&page| table.index_of(page)).collect();
+    let mut numbering = Numbering::new();
+    let pages = pages.iter().map(|&page| numbering.index_of(page)).collect();
     Dense {
         pages,
-        unique: table.unique,
+        unique: numbering.unique,
     }
 }
 
 const EMPTY: u32 = u32::MAX;
 
-struct Table {
+/// Numbers pages as they come.
+#[derive(Clone, Debug)]
+pub struct Numbering {
     slots: Vec<(u64, u32)>,
     shift: u32,
     unique: usize,
 }
 
-impl Table {
-    fn new() -> Self {
+impl Default for Numbering {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Numbering {
+    /// No page has a number yet.
+    #[must_use]
+    pub fn new() -> Self {
         Self {
             slots: vec![(0, EMPTY); 1 << 10],
             shift: 64 - 10,
@@ -43,8 +53,18 @@ impl Table {
         }
     }
 
+    /// Number of pages that have one.
+    #[must_use]
+    pub fn unique(&self) -> usize {
+        self.unique
+    }
+
+    /// The number of a page.
+    ///
+    /// # Panics
+    /// On 2^32 - 1 different pages and more.
     #[inline]
-    fn index_of(&mut self, page: u64) -> u32 {
+    pub fn index_of(&mut self, page: u64) -> u32 {
         let mask = self.slots.len() - 1;
         let mut at = (page.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> self.shift) as usize;
         loop {

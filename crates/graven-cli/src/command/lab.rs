@@ -1,5 +1,9 @@
 //! `graven lab`: experiments with replacement policies, one file each.
 
+mod budget;
+mod generate;
+mod livelock;
+mod mrc;
 mod output;
 mod rerun;
 mod simulate;
@@ -18,6 +22,10 @@ pub(crate) struct Lab {
 #[derive(Subcommand, Debug)]
 enum What {
     Simulate(simulate::Simulate),
+    Mrc(mrc::Mrc),
+    Livelock(livelock::Livelock),
+    Budget(budget::Budget),
+    Gen(generate::Generate),
     Rerun(rerun::Rerun),
 }
 
@@ -25,6 +33,10 @@ impl Lab {
     pub(crate) fn run(self) -> Result<(), Failure> {
         match self.what {
             What::Simulate(command) => command.run(),
+            What::Mrc(command) => command.run(),
+            What::Livelock(command) => command.run(),
+            What::Budget(command) => command.run(),
+            What::Gen(command) => command.run(),
             What::Rerun(command) => command.run(),
         }
     }

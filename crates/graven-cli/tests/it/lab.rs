@@ -204,3 +204,164 @@ fn simulate_reads_block_traces_and_names_what_is_wrong() {
         );
     }
 }
+
+#[test]
+fn gen_writes_traces_that_mrc_and_simulate_read() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let out = folder.path().join("out");
+    let out_text = out.display().to_string();
+    for name in ["a.gtrace.zst", "a.gtrace", "a.u64.zst"] {
+        let file = path(name);
+        let arguments = [
+            "gen",
+            "mixed:pages=500",
+            &file,
+            "--accesses",
+            "20000",
+            "--json",
+            "--out",
+            &out_text,
+        ];
+        let written = json(lab(&arguments));
+        assert_eq!(written["accesses"], 20_000);
+        assert!(
+            written["scanned"].as_u64().expect("scanned") > 0,
+            "{written}"
+        );
+        let runs = json(lab(&[
+            "simulate",
+            "--trace",
+            &file,
+            "--policy",
+            "clock,lru",
+            "--size",
+            "10%",
+            "--json",
+        ]));
+        assert_eq!(
+            (&runs[0]["accesses"], &runs[0]["unique"]),
+            (&20_000.into(), &500.into()),
+            "{name}"
+        );
+    }
+    has_files(&out, "gen");
+    let curves = json(lab(&[
+        "mrc",
+        "--trace",
+        &path("a.gtrace"),
+        "--policy",
+        "lru,s3fifo,min",
+        "--points",
+        "6",
+        "--json",
+        "--out",
+        &out_text,
+    ]));
+    has_files(&out, "mrc");
+    for curve in curves.as_array().expect("curves") {
+        let points = curve["points"].as_array().expect("points");
+        assert!(
+            points.len() >= 5 && points.iter().all(|p| p["error"] == 0.0),
+            "{curve}"
+        );
+        let last = points.last().expect("points");
+        assert!(
+            (last["miss_ratio"].as_f64().expect("ratio") - 500.0 / 20_000.0).abs() < 1e-9,
+            "{curve}"
+        );
+    }
+    let table = lab(&["mrc", "--trace", &path("a.gtrace"), "--points", "3"])
+        .ok()
+        .out;
+    assert!(table.contains("exact, one pass"), "{table}");
+    for (arguments, code, advice) in [
+        (vec!["gen", "zip", "x.gtrace"], 2, "no workload"),
+        (vec!["gen", "zipf", "x.txt"], 2, "ends in none of"),
+        (vec!["mrc", "--trace", "none.u64"], 1, "opening failed"),
+    ] {
+        let said = lab(&arguments);
+        assert!(said.code == code && said.err.contains(advice), "{said:?}");
+    }
+}
+
+#[test]
+fn livelock_names_the_smallest_cache_and_what_a_smaller_one_says() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let out = folder.path().display().to_string();
+    let limits = json(lab(&[
+        "livelock",
+        "--policy",
+        "gclock,graven",
+        "--threads",
+        "2",
+        "--pins",
+        "3",
+        "--accesses",
+        "300",
+        "--wait",
+        "40",
+        "--json",
+        "--out",
+        &out,
+    ]));
+    has_files(folder.path(), "livelock");
+    for limit in limits.as_array().expect("limits") {
+        assert!(
+            limit["smallest_frames"].as_u64().expect("frames") <= 6,
+            "{limit}"
+        );
+        assert!(
+            limit["clean"] == true
+                && limit["error_below"]
+                    .as_str()
+                    .expect("text")
+                    .contains("pinned")
+        );
+    }
+    let said = lab(&["livelock", "--policy", "min", "--threads", "1"]);
+    assert!(said.code == 1 && !said.err.is_empty(), "{said:?}");
+}
+
+#[test]
+fn budget_does_the_sums_of_the_thesis() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let out = folder.path().join("out").display().to_string();
+    let given = json(lab(&[
+        "budget",
+        "--fault-time",
+        "0.0001",
+        "--accesses",
+        "1000000000",
+        "--faults-avoided",
+        "12500000",
+        "--json",
+        "--out",
+        &out,
+    ]));
+    assert!((given["saving"]["seconds_saved"].as_f64().expect("seconds") - 1250.0).abs() < 1e-6);
+    has_files(&folder.path().join("out"), "budget");
+    let trace = trace(folder.path());
+    let dir = folder.path().display().to_string();
+    let said = lab(&[
+        "budget",
+        "--dir",
+        &dir,
+        "--file-size",
+        "4MiB",
+        "--reads",
+        "50",
+        "--trace",
+        &trace,
+        "--size",
+        "4",
+        "--policy",
+        "min",
+    ]);
+    let said = said.ok().out;
+    assert!(
+        said.contains("50 reads") && said.contains("97 faults avoided in 400 accesses"),
+        "{said}"
+    );
+    assert_eq!(lab(&["budget", "--fault-time", "0"]).code, 2);
+}

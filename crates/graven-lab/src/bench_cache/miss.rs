@@ -16,8 +16,8 @@ use graven_pagecache::{FileId, PageCache, PageRef, SizeClass};
 use super::data::{KIND, content, page_ref};
 use super::miss_floor::Floor;
 use super::report::{CacheReport, MissSubject, Samples};
-use super::zipf::Random;
 use super::{CacheBench, CacheBenchError, clock};
+use crate::random::Random;
 
 /// Result of one measurement.
 pub(super) struct Outcome {

@@ -14,7 +14,7 @@ use io_uring::{IoUring, opcode, types};
 use super::clock;
 use super::huge_slab::HugeSlab;
 use super::miss::Outcome;
-use super::zipf::Random;
+use crate::random::Random;
 
 /// A loop over one file.
 pub(super) struct Floor {

@@ -1,26 +1,6 @@
-//! Random page numbers: uniform, and Zipfian over scattered pages.
+//! Zipfian page numbers over scattered pages.
 
-/// Seeded random numbers (SplitMix64).
-pub(super) struct Random(pub(super) u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut bits = self.0;
-        bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        bits ^ (bits >> 31)
-    }
-
-    /// A number below `limit`.
-    pub(super) fn below(&mut self, limit: u64) -> u64 {
-        ((u128::from(self.next()) * u128::from(limit)) >> 64) as u64
-    }
-
-    fn unit(&mut self) -> f64 {
-        (self.next() >> 11) as f64 / (1u64 << 53) as f64
-    }
-}
+use crate::random::Random;
 
 /// Accesses to `pages` pages for each of `threads` threads: exactly Zipfian with exponent 0.99, ranks
 /// scattered over the pages at random.
