@@ -89,7 +89,8 @@ pub(super) const POLICIES: &[Entry] = &[
         parameter("mode", "batch", "batch|coop", "who evicts: background arm, or every fault"),
     ]),
     entry("graven", "our own: waiting ring, counting clock, distance test", &[
-        parameter("waiting", "10", "1..=90", "share of the waiting ring in percent"),
+        parameter("waiting", "5", "1..=80", "share of the waiting ring in percent, at first"),
+        parameter("adapt", "yes", "no|yes", "whether that share moves by what ghosts say"),
         parameter("promote", "1", "1..=3", "hits that move a waiting page to the main ring"),
     ]),
     entry("history", "Neo4j's clock; recently evicted pages return with count 7", &[
