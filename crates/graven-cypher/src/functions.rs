@@ -106,6 +106,9 @@ const fn volatile(function: Function) -> Function {
 /// Name of the internal function behind map projections: merges maps, later ones win; null maps are skipped.
 pub const MERGE_MAPS: &str = "graven.merge_maps";
 
+/// Name of the function behind `x IS :: TYPE`: a value and the text of a type.
+pub(crate) const IS_TYPED: &str = "graven.is_typed";
+
 /// All functions, sorted by lower-case name.
 pub const FUNCTIONS: &[Function] = &[
     function("abs", "abs", (1, 1), NUM, NUM),
@@ -217,6 +220,7 @@ pub const FUNCTIONS: &[Function] = &[
     function("exists", "exists", (1, 1), ANY, BOOL),
     function("exp", "exp", (1, 1), NUM, FLOAT),
     function("floor", "floor", (1, 1), NUM, FLOAT),
+    function("graven.is_typed", IS_TYPED, (2, 2), ANY, BOOL),
     internal(function(
         "graven.merge_maps",
         MERGE_MAPS,
@@ -307,7 +311,7 @@ pub const FUNCTIONS: &[Function] = &[
     function("radians", "radians", (1, 1), NUM, FLOAT),
     volatile(function("rand", "rand", (0, 0), ANY, FLOAT)),
     volatile(function("randomUUID", "randomuuid", (0, 0), ANY, STR)),
-    elements(function("range", "range", (2, 3), INT, LIST), INT),
+    elements(function("range", "range", (2, 3), ANY, LIST), INT),
     elements(
         function("relationships", "relationships", (1, 1), PATH, LIST),
         REL,

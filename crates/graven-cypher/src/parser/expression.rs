@@ -175,9 +175,12 @@ impl Parser<'_> {
                 self.next += 2;
                 BinaryOp::EndsWith
             } else if self.is_word("IS")
-                && (self.is_word_at(1, "NULL") || self.is_word_at(1, "NOT"))
+                && (self.is_word_at(1, "NULL")
+                    || self.is_word_at(1, "NOT")
+                    || self.is_word_at(1, "TYPED")
+                    || self.peek(1) == TokenKind::Colon)
             {
-                left = self.null_check(left)?;
+                left = self.is_check(left)?;
                 continue;
             } else {
                 return Ok(left);
@@ -187,9 +190,14 @@ impl Parser<'_> {
         }
     }
 
-    fn null_check(&mut self, operand: Expr) -> Result<Expr> {
+    /// `IS [NOT] NULL`, `IS [NOT] :: TYPE`, `IS [NOT] TYPED TYPE`.
+    fn is_check(&mut self, operand: Expr) -> Result<Expr> {
         self.advance();
-        let op = if self.eat_word("NOT") {
+        let is_negated = self.eat_word("NOT");
+        if self.kind() == TokenKind::Colon || self.is_word("TYPED") {
+            return self.type_check(operand, is_negated);
+        }
+        let op = if is_negated {
             UnaryOp::IsNotNull
         } else {
             UnaryOp::IsNull

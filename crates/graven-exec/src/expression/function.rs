@@ -44,6 +44,7 @@ pub(crate) fn all() -> impl Iterator<Item = &'static Function> {
         functions::number::FUNCTIONS,
         functions::text::FUNCTIONS,
         functions::convert::FUNCTIONS,
+        functions::types::FUNCTIONS,
         functions::spatial::FUNCTIONS,
         functions::temporal::FUNCTIONS,
         functions::temporal::DATE,

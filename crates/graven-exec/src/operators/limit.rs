@@ -14,10 +14,14 @@ use crate::value::Value;
 pub(super) fn row_count(what: &'static str, count: &Compiled, rt: &Runtime) -> Result<u64> {
     match count.constant(rt)? {
         Value::Integer(n) if n >= 0 => Ok(n.unsigned_abs()),
-        Value::Integer(n) => Err(ExecError::Argument {
+        Value::Integer(n) => Err(ExecError::Named {
+            kind: "SyntaxError",
+            detail: "NegativeIntegerArgument",
             message: format!("{what} needs a non-negative number of rows, got {n}"),
         }),
-        other => Err(ExecError::Type {
+        other => Err(ExecError::Named {
+            kind: "SyntaxError",
+            detail: "InvalidArgumentType",
             message: format!(
                 "{what} needs an Integer, got {}: {other}",
                 other.type_name()

@@ -89,14 +89,20 @@ impl Operator for Procedure {
                 Some(state) => state,
                 None => (self.call(row, rt)?, 0),
             };
-            let to = result.rows.len().min(from + BATCH_ROWS);
+            // A procedure without result columns leaves the rows as they are.
+            let row_count = if result.columns.is_empty() {
+                1
+            } else {
+                result.rows.len()
+            };
+            let to = row_count.min(from + BATCH_ROWS);
             let mut added = Vec::with_capacity(self.yields.len());
             for (name, slot) in &self.yields {
                 added.push((*slot, self.column(&result, name, from, to)?));
             }
             let rows = vec![u32::try_from(row).expect("a batch is small"); to - from];
             let batch = widen(self.input.batch(), &rows, added);
-            if to == result.rows.len() {
+            if to == row_count {
                 self.input.step();
             } else {
                 self.result = Some((result, to));

@@ -57,11 +57,6 @@ pub(in crate::expression) const FUNCTIONS: &[Function] = &[
         arity: (2, 2),
         body: null_if,
     },
-    Function {
-        name: "valuetype",
-        arity: (1, 1),
-        body: value_type,
-    },
 ];
 
 fn count(n: usize) -> Value {
@@ -114,12 +109,20 @@ fn range(_: &Runtime, args: &[Value]) -> Result<Value> {
     for (bound, arg) in bounds.iter_mut().zip(args) {
         match arg {
             Value::Integer(i) => *bound = *i,
-            other => return Err(wrong("range", "Integers", other)),
+            other => {
+                return Err(ExecError::Named {
+                    kind: "ArgumentError",
+                    detail: "InvalidArgumentType",
+                    message: format!("range() needs Integers, got {}: {other}", other.type_name()),
+                });
+            }
         }
     }
     let [from, to, step] = bounds.map(i128::from);
     if step == 0 {
-        return Err(ExecError::Argument {
+        return Err(ExecError::Named {
+            kind: "ArgumentError",
+            detail: "NumberOutOfRange",
             message: "range() needs a step other than 0".to_owned(),
         });
     }
@@ -173,8 +176,4 @@ fn exists(_: &Runtime, args: &[Value]) -> Result<Value> {
 fn null_if(_: &Runtime, args: &[Value]) -> Result<Value> {
     let equal = crate::value::equality::equals(&args[0], &args[1]) == Some(true);
     Ok(if equal { Value::Null } else { args[0].clone() })
-}
-
-fn value_type(_: &Runtime, args: &[Value]) -> Result<Value> {
-    Ok(Value::text(&args[0].type_name().to_uppercase()))
 }

@@ -48,7 +48,9 @@ impl Accumulator {
                 let parameter = parameter.unwrap_or_default();
                 as_float(&parameter)
                     .filter(|f| (0.0..=1.0).contains(f))
-                    .ok_or_else(|| ExecError::Argument {
+                    .ok_or_else(|| ExecError::Named {
+                        kind: "ArgumentError",
+                        detail: "NumberOutOfRange",
                         message: format!("a percentile lies between 0.0 and 1.0, got {parameter}"),
                     })?
             }

@@ -1,0 +1,136 @@
+//! Names of types behind `IS ::`: many spellings, brought into one.
+
+use super::{Parser, Result};
+use crate::ast::{Expr, ExprKind, Name};
+use crate::diagnostic::Code;
+use crate::functions::IS_TYPED;
+use crate::plan::expression::UnaryOp;
+use crate::token::TokenKind;
+
+/// Spellings of a type, longest first, and its name.
+const SPELLINGS: &[(&[&str], &str)] = &[
+    (&["TIMESTAMP", "WITHOUT", "TIMEZONE"], "LOCAL DATETIME"),
+    (&["TIMESTAMP", "WITHOUT", "TIME", "ZONE"], "LOCAL DATETIME"),
+    (&["TIMESTAMP", "WITH", "TIMEZONE"], "ZONED DATETIME"),
+    (&["TIMESTAMP", "WITH", "TIME", "ZONE"], "ZONED DATETIME"),
+    (&["TIME", "WITHOUT", "TIMEZONE"], "LOCAL TIME"),
+    (&["TIME", "WITHOUT", "TIME", "ZONE"], "LOCAL TIME"),
+    (&["TIME", "WITH", "TIMEZONE"], "ZONED TIME"),
+    (&["TIME", "WITH", "TIME", "ZONE"], "ZONED TIME"),
+    (&["LOCAL", "DATETIME"], "LOCAL DATETIME"),
+    (&["ZONED", "DATETIME"], "ZONED DATETIME"),
+    (&["LOCAL", "TIME"], "LOCAL TIME"),
+    (&["ZONED", "TIME"], "ZONED TIME"),
+    (&["PROPERTY", "VALUE"], "PROPERTY VALUE"),
+    (&["SIGNED", "INTEGER"], "INTEGER"),
+    (&["ANY", "PROPERTY", "VALUE"], "PROPERTY VALUE"),
+    (&["ANY", "NODE"], "NODE"),
+    (&["ANY", "VERTEX"], "NODE"),
+    (&["ANY", "RELATIONSHIP"], "RELATIONSHIP"),
+    (&["ANY", "EDGE"], "RELATIONSHIP"),
+    (&["ANY", "MAP"], "MAP"),
+    (&["ANY", "VALUE"], "ANY"),
+    (&["ANY"], "ANY"),
+    (&["BOOLEAN"], "BOOLEAN"),
+    (&["BOOL"], "BOOLEAN"),
+    (&["INTEGER"], "INTEGER"),
+    (&["INT"], "INTEGER"),
+    (&["FLOAT"], "FLOAT"),
+    (&["STRING"], "STRING"),
+    (&["VARCHAR"], "STRING"),
+    (&["BYTES"], "BYTES"),
+    (&["DATE"], "DATE"),
+    (&["DURATION"], "DURATION"),
+    (&["POINT"], "POINT"),
+    (&["NODE"], "NODE"),
+    (&["VERTEX"], "NODE"),
+    (&["RELATIONSHIP"], "RELATIONSHIP"),
+    (&["EDGE"], "RELATIONSHIP"),
+    (&["PATH"], "PATH"),
+    (&["MAP"], "MAP"),
+    (&["NULL"], "NULL"),
+    (&["NOTHING"], "NOTHING"),
+];
+
+impl Parser<'_> {
+    /// The rest of `x IS [NOT] :: TYPE`, as a call.
+    pub(super) fn type_check(&mut self, operand: Expr, is_negated: bool) -> Result<Expr> {
+        if !self.eat_word("TYPED") {
+            self.expect(TokenKind::Colon, "`::`")?;
+            self.expect(TokenKind::Colon, "`::`")?;
+        }
+        let start = self.token().span;
+        let name = self.nested(Self::type_name)?;
+        let span = start.to(self.last_span());
+        let wanted = self.make(ExprKind::String(name.as_str().into()), span)?;
+        let span = operand.span.to(span);
+        let call = ExprKind::Call {
+            name: Name {
+                text: IS_TYPED.into(),
+                span,
+            },
+            distinct: false,
+            star: false,
+            args: vec![operand, wanted],
+        };
+        let call = self.make(call, span)?;
+        if !is_negated {
+            return Ok(call);
+        }
+        let operand = Box::new(call);
+        self.make(
+            ExprKind::Unary {
+                op: UnaryOp::Not,
+                operand,
+            },
+            span,
+        )
+    }
+
+    /// Alternatives between `|`.
+    fn type_name(&mut self) -> Result<String> {
+        let mut name = self.one_type()?;
+        while !self.bar_closes && self.eat(TokenKind::Bar) {
+            name.push_str(" | ");
+            name.push_str(&self.one_type()?);
+        }
+        Ok(name)
+    }
+
+    fn one_type(&mut self) -> Result<String> {
+        let is_list =
+            (self.is_word("LIST") || self.is_word("ARRAY")) && self.peek(1) == TokenKind::Less;
+        let mut name = if is_list {
+            self.next += 2;
+            let element = self.with_bar(false, |p| p.nested(Self::type_name))?;
+            self.expect(TokenKind::Greater, "`>`")?;
+            format!("LIST<{element}>")
+        } else {
+            self.plain_type()?.to_owned()
+        };
+        loop {
+            if self.is_word("NOT") && self.is_word_at(1, "NULL") {
+                self.next += 2;
+                name.push_str(" NOT NULL");
+            } else if self.is_word("LIST") || self.is_word("ARRAY") {
+                self.advance();
+                name = format!("LIST<{name}>");
+            } else {
+                return Ok(name);
+            }
+        }
+    }
+
+    fn plain_type(&mut self) -> Result<&'static str> {
+        let matches = |words: &[&str]| {
+            let mut words = words.iter().enumerate();
+            words.all(|(n, word)| self.is_word_at(n, word))
+        };
+        if let Some((words, name)) = SPELLINGS.iter().find(|(words, _)| matches(words)) {
+            self.next += words.len();
+            return Ok(name);
+        }
+        let message = "a type is missing, such as INTEGER or LIST<STRING>";
+        Err(self.error(self.token().span, Code::UnexpectedSyntax, message))
+    }
+}

@@ -1,0 +1,226 @@
+//! `valueType(x)` and `x IS :: TYPE`.
+//!
+//! # How it works
+//! The parser hands a type over as text in one spelling (`LIST<INTEGER NOT NULL> | STRING`); it is read here again for
+//! each batch of rows' first value and remembered, as all rows of a statement ask for the same type.
+
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use graven_storage::PropertyValue;
+
+use super::wrong;
+use crate::error::{ExecError, Result};
+use crate::expression::function::Function;
+use crate::runtime::Runtime;
+use crate::value::Value;
+
+pub(in crate::expression) const FUNCTIONS: &[Function] = &[
+    Function {
+        name: "valuetype",
+        arity: (1, 1),
+        body: |_, args| Ok(Value::text(&describe(&args[0]))),
+    },
+    Function {
+        name: "graven.is_typed",
+        arity: (2, 2),
+        body: is_typed,
+    },
+];
+
+/// Name of a value's own type, elements of lists aside.
+fn name(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "NULL",
+        Value::Boolean(_) => "BOOLEAN",
+        Value::Integer(_) => "INTEGER",
+        Value::Float(_) => "FLOAT",
+        Value::String(_) => "STRING",
+        Value::Bytes(_) => "BYTES",
+        Value::List(_) => "LIST",
+        Value::Map(_) => "MAP",
+        Value::Node(_) => "NODE",
+        Value::Relationship(_) => "RELATIONSHIP",
+        Value::Path(_) => "PATH",
+        Value::Stored(stored) => match &**stored {
+            PropertyValue::Time(_) => "ZONED TIME",
+            PropertyValue::DateTime(_) => "ZONED DATETIME",
+            other => other.type_name(),
+        },
+    }
+}
+
+/// The narrowest type of a value, as `valueType` gives it.
+fn describe(value: &Value) -> String {
+    match value {
+        Value::Null => "NULL".to_owned(),
+        Value::List(items) => {
+            let has_null = items.iter().any(Value::is_null);
+            let types: BTreeSet<String> = items
+                .iter()
+                .filter(|v| !v.is_null())
+                .map(|v| {
+                    let mut text = describe(v);
+                    if has_null {
+                        text.truncate(text.len() - " NOT NULL".len());
+                    }
+                    text
+                })
+                .collect();
+            let elements: Vec<String> = types.into_iter().collect();
+            let elements = match (elements.is_empty(), has_null) {
+                (true, true) => "NULL".to_owned(),
+                (true, false) => "NOTHING".to_owned(),
+                _ => elements.join(" | "),
+            };
+            format!("LIST<{elements}> NOT NULL")
+        }
+        other => format!("{} NOT NULL", name(other)),
+    }
+}
+
+/// A type of the language.
+#[derive(Clone, Debug, PartialEq)]
+enum Type {
+    /// Any value.
+    Any,
+    /// No value.
+    Nothing,
+    /// Only null.
+    Null,
+    /// What a property may hold.
+    Property,
+    /// A type of that name.
+    Named(String),
+    /// A list of elements.
+    List(Box<Type>),
+    /// The type without null.
+    NotNull(Box<Type>),
+    /// One of these.
+    Union(Vec<Type>),
+}
+
+impl Type {
+    fn holds(&self, value: &Value) -> bool {
+        match self {
+            Type::Nothing => false,
+            Type::NotNull(inner) => !value.is_null() && inner.holds(value),
+            Type::Union(types) => types.iter().any(|t| t.holds(value)),
+            _ if value.is_null() => true,
+            Type::Any => true,
+            Type::Null => false,
+            Type::Property => crate::value::convert::to_stored(value).is_some(),
+            Type::Named(wanted) => wanted == name(value),
+            Type::List(element) => match value {
+                Value::List(items) => items.iter().all(|item| element.holds(item)),
+                _ => false,
+            },
+        }
+    }
+
+    /// Reads the parser's spelling: alternatives between ` | `.
+    fn read(text: &mut &str) -> Option<Type> {
+        let mut types = vec![Self::read_one(text)?];
+        while let Some(rest) = text.trim_start().strip_prefix('|') {
+            *text = rest;
+            types.push(Self::read_one(text)?);
+        }
+        Some(if types.len() == 1 {
+            types.remove(0)
+        } else {
+            Type::Union(types)
+        })
+    }
+
+    fn read_one(text: &mut &str) -> Option<Type> {
+        let rest = text.trim_start();
+        let end = rest.find(['<', '>', '|']).unwrap_or(rest.len());
+        let (word, rest) = rest.split_at(end);
+        if let (true, Some(inside)) = (word.trim() == "LIST", rest.strip_prefix('<')) {
+            *text = inside;
+            let element = Self::read(text)?;
+            let rest = text.trim_start().strip_prefix('>')?;
+            let list = Type::List(Box::new(element));
+            let tail = rest.trim_start();
+            if let Some(tail) = tail.strip_prefix("NOT NULL") {
+                *text = tail;
+                return Some(Type::NotNull(Box::new(list)));
+            }
+            *text = rest;
+            return Some(list);
+        }
+        *text = rest;
+        let word = word.trim();
+        let (word, not_null) = match word.strip_suffix("NOT NULL") {
+            Some(word) => (word.trim(), true),
+            None => (word, false),
+        };
+        let named = match word {
+            "ANY" => Type::Any,
+            "NOTHING" => Type::Nothing,
+            "NULL" => Type::Null,
+            "PROPERTY VALUE" => Type::Property,
+            "LIST" => Type::List(Box::new(Type::Any)),
+            "" => return None,
+            word => Type::Named(word.to_owned()),
+        };
+        Some(if not_null {
+            Type::NotNull(Box::new(named))
+        } else {
+            named
+        })
+    }
+}
+
+fn is_typed(_: &Runtime, args: &[Value]) -> Result<Value> {
+    thread_local!(static LAST: RefCell<Option<(Arc<str>, Type)>> = const { RefCell::new(None) });
+    let Value::String(wanted) = &args[1] else {
+        return Err(wrong("IS ::", "a type", &args[1]));
+    };
+    LAST.with_borrow_mut(|last| {
+        let found = match last {
+            Some((text, found)) if Arc::ptr_eq(text, wanted) => found,
+            _ => {
+                let unknown = || ExecError::Argument {
+                    message: format!("`{wanted}` is no type"),
+                };
+                let mut rest = &**wanted;
+                let read = Type::read(&mut rest).filter(|_| rest.trim().is_empty());
+                &last.insert((wanted.clone(), read.ok_or_else(unknown)?)).1
+            }
+        };
+        Ok(found.holds(&args[0]).into())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn holds(text: &str, value: &Value) -> bool {
+        let mut rest = text;
+        let found = Type::read(&mut rest).unwrap_or_else(|| panic!("{text}"));
+        assert_eq!(rest.trim(), "", "{text}");
+        found.holds(value)
+    }
+
+    #[test]
+    fn types_describe_and_hold_values() {
+        let list = Value::list(vec![Value::Integer(1), Value::text("a")]);
+        assert_eq!(
+            describe(&list),
+            "LIST<INTEGER NOT NULL | STRING NOT NULL> NOT NULL"
+        );
+        let with_null = Value::list(vec![Value::Integer(1), Value::Null]);
+        assert_eq!(describe(&with_null), "LIST<INTEGER> NOT NULL");
+        assert_eq!(describe(&Value::list(Vec::new())), "LIST<NOTHING> NOT NULL");
+        assert_eq!(describe(&Value::Null), "NULL");
+        assert!(holds("INTEGER | STRING", &Value::text("a")));
+        assert!(holds("LIST<INTEGER | STRING NOT NULL> NOT NULL", &list));
+        assert!(!holds("LIST<INTEGER NOT NULL>", &with_null));
+        assert!(holds("LIST<LIST<ANY>>", &Value::list(vec![list.clone()])));
+        assert!(holds("INTEGER", &Value::Null) && !holds("INTEGER NOT NULL", &Value::Null));
+        assert!(holds("PROPERTY VALUE", &list) && !holds("NOTHING", &Value::Null));
+    }
+}
