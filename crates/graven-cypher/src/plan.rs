@@ -440,7 +440,7 @@ pub(crate) fn plan(bound: Bound, schema: &dyn SchemaView) -> Plan {
         labels: BTreeMap::new(),
     };
     let mut root = builder.query(query, &[]);
-    if columns.is_empty() && root.root.writes() {
+    if columns.is_empty() {
         root.push(0.0, |input| Operator::EmptyResult { input });
     }
     let root = root.root;
