@@ -148,6 +148,39 @@ impl Column {
         }
     }
 
+    /// The rows at `at`, each named by part and row within it, in that order.
+    #[must_use]
+    pub(crate) fn gather_across(parts: &[&Self], at: &[(u32, u32)]) -> Self {
+        macro_rules! same_form {
+            ($($form:ident),*) => {
+                $(if parts.iter().all(|p| matches!(p, Self::$form(_))) {
+                    let slices: Vec<&[_]> = parts
+                        .iter()
+                        .map(|p| match p {
+                            Self::$form(v) => v.as_slice(),
+                            _ => &[],
+                        })
+                        .collect();
+                    return Self::$form(
+                        at.iter()
+                            .map(|(part, row)| slices[*part as usize][*row as usize])
+                            .collect(),
+                    );
+                })*
+            };
+        }
+        if let [only] = parts {
+            let rows: Vec<u32> = at.iter().map(|(_, row)| *row).collect();
+            return only.gather(&rows);
+        }
+        same_form!(Nodes, Relationships, Integers, Floats, Booleans);
+        Self::from_values(
+            at.iter()
+                .map(|(part, row)| parts[*part as usize].value(*row as usize))
+                .collect(),
+        )
+    }
+
     /// Rows `from..to`.
     #[must_use]
     pub fn slice(&self, from: usize, to: usize) -> Self {

@@ -89,6 +89,14 @@ pub enum ExecError {
         /// What would need less.
         remedy: &'static str,
     },
+    /// Rows could not be written to, or read back from, the temporary file.
+    #[error("{operator} could not spill: {source}; free disk space or raise --memory")]
+    Spill {
+        /// Which operator.
+        operator: &'static str,
+        /// What the page cache said.
+        source: Box<graven_pagecache::Error>,
+    },
     /// Somebody cancelled the statement.
     #[error("the statement was cancelled")]
     Cancelled,
@@ -130,6 +138,7 @@ impl ExecError {
             Self::Arithmetic { .. } => "ArithmeticError",
             Self::MissingParameter { .. } => "ParameterMissing",
             Self::Memory { .. } => "OutOfMemory",
+            Self::Spill { .. } => "SpillFailed",
             Self::Cancelled => "Cancelled",
             Self::UnknownProcedure { .. } => "ProcedureNotFound",
             Self::Procedure { .. } => "ProcedureCallFailed",

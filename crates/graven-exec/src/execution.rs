@@ -1,10 +1,10 @@
 //! Runs a plan: instantiates its operators once, then hands out result batches.
 
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex};
 
 use graven_cypher::plan::{Plan, PlanMode};
-use graven_pagecache::Budget;
+use graven_pagecache::{Budget, SpillFile};
 use graven_storage::{Snapshot, Transaction};
 
 use crate::batch::Batch;
@@ -22,6 +22,8 @@ use crate::writing::{self, DeletedRelationships, Writer};
 pub struct ExecContext {
     /// The memory budget that buffering operators reserve from.
     pub budget: Arc<Budget>,
+    /// Where operators put what does not fit; without it they fail instead.
+    pub spill: Option<Arc<SpillFile>>,
     /// Set to true from any thread to end the statement with [`ExecError::Cancelled`].
     pub cancel: Arc<AtomicBool>,
     /// Procedures for `CALL`.
@@ -42,6 +44,7 @@ impl ExecContext {
     pub fn new(budget: Arc<Budget>) -> Self {
         Self {
             budget,
+            spill: None,
             cancel: Arc::default(),
             procedures: Arc::new(NoProcedures),
             store_uuid: [0; 16],
@@ -89,7 +92,9 @@ pub fn execute(
             .map_or(snapshot, |transaction| transaction.snapshot()),
         writer,
         params,
+        held: Mutex::new(context.budget.empty_reservation("expressions")),
         budget: context.budget,
+        spill: context.spill,
         cancel: context.cancel,
         procedures: context.procedures,
         store_uuid: context.store_uuid,

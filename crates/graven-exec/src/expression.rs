@@ -26,6 +26,7 @@ use graven_cypher::plan::{BinaryOp, UnaryOp, expression::Quantifier};
 use graven_storage::{KeyId, LabelId, TypeId};
 
 pub(crate) use compile::Compiler;
+pub(crate) use functions::list::Range;
 
 use crate::batch::Batch;
 use crate::column::Column;
@@ -175,7 +176,10 @@ impl Compiled {
     /// # Errors
     /// What the expression's operators and functions raise; storage errors of property reads.
     pub(crate) fn column(&self, rows: Rows<'_>, rt: &Runtime) -> Result<Arc<Column>> {
-        evaluate::column(self, rows, rt)
+        let held = rt.held();
+        let column = evaluate::column(self, rows, rt);
+        rt.hold_only(held);
+        column
     }
 
     /// The rows (of all `rows`) for which this predicate is true.

@@ -202,7 +202,7 @@ impl Instantiator<'_> {
         };
         let slot = layout.slot_or_add(var);
         let operator: BoxedOperator = match (by, op) {
-            (Some(by), _) => Box::new(NodeSeek::new(input, slot, by)),
+            (Some(by), _) => Box::new(NodeSeek::new(input, slot, by, rt)),
             (None, P::LabelScan { label, .. }) => {
                 let nodes = Nodes::Labelled(rt.label_id(label));
                 Box::new(NodeScan::new(input, slot, nodes))
@@ -453,7 +453,7 @@ impl Instantiator<'_> {
             added: Vec::new(),
         };
         columns.added = add_columns(&mut layout, &build_layout);
-        let operator = HashJoin::new(input, build, columns, &self.rt.budget);
+        let operator = HashJoin::new(input, build, columns, self.rt);
         Ok((Box::new(operator), layout))
     }
 
@@ -500,7 +500,10 @@ impl Instantiator<'_> {
                     vars.push(*var);
                     exprs.push(Compiled::Slot(at));
                 }
-                Ok((Box::new(Project::new(input, exprs)), Layout::new(vars)))
+                Ok((
+                    Box::new(Project::new(input, exprs, self.rt)),
+                    Layout::new(vars),
+                ))
             }
             P::Distinct { input, vars } => {
                 let (input, layout) = self.node(input)?;
@@ -510,7 +513,7 @@ impl Instantiator<'_> {
                     .iter()
                     .map(|v| slot(&layout, *v))
                     .collect::<Result<_>>()?;
-                let operator = Distinct::new(input, slots, &self.rt.budget);
+                let operator = Distinct::new(input, slots, self.rt);
                 Ok((Box::new(operator), Layout::new(vars)))
             }
             P::Aggregate {
@@ -524,15 +527,16 @@ impl Instantiator<'_> {
                     .map(|(v, _)| *v)
                     .chain(aggregates.iter().map(|(v, _)| *v))
                     .collect();
-                let keys = keys
+                let keys: Vec<Compiled> = keys
                     .iter()
                     .map(|(_, e)| self.compile(&layout, e))
                     .collect::<Result<_>>()?;
-                let calls = aggregates
+                let mut calls: Vec<Call> = aggregates
                     .iter()
                     .map(|(_, call)| self.call(&layout, call))
                     .collect::<Result<_>>()?;
-                let operator = Aggregate::new(input, keys, calls, &self.rt.budget);
+                let input = distinct_first(input, &keys, &mut calls, self.rt);
+                let operator = Aggregate::new(input, keys, calls, self.rt);
                 Ok((Box::new(operator), Layout::new(vars)))
             }
             _ => unreachable!("only operators that reshape rows"),
@@ -571,7 +575,7 @@ impl Instantiator<'_> {
                     .into_iter()
                     .map(|(v, e)| (layout.slot_or_add(v), e))
                     .collect();
-                Box::new(Extend::new(input, items))
+                Box::new(Extend::new(input, items, self.rt))
             }
             P::Sort { keys, .. } => self.sort(input, &layout, keys, None)?,
             P::TopN { keys, limit, .. } => self.sort(input, &layout, keys, Some(limit))?,
@@ -603,7 +607,7 @@ impl Instantiator<'_> {
             P::EmptyResult { .. } => Box::new(EmptyResult::new(input)),
             P::Unwind { list, var, .. } => {
                 let list = self.compile(&layout, list)?;
-                Box::new(Unwind::new(input, list, layout.slot_or_add(*var)))
+                Box::new(Unwind::new(input, list, layout.slot_or_add(*var), self.rt))
             }
             P::BuildPath { path, parts, .. } => {
                 let parts = parts
@@ -647,13 +651,28 @@ impl Instantiator<'_> {
             .collect::<Result<_>>()?;
         let limit = limit.map(|e| self.compile(layout, e)).transpose()?;
         let width = layout.width();
-        Ok(Box::new(Sort::new(
-            input,
-            keys,
-            width,
-            limit,
-            &self.rt.budget,
-        )))
+        Ok(Box::new(Sort::new(input, keys, width, limit, self.rt)))
+    }
+}
+
+/// One aggregate over distinct values without groups becomes one over the rows that a distinct operator lets
+/// through: that can spill, one set of values cannot.
+fn distinct_first(
+    input: BoxedOperator,
+    keys: &[Compiled],
+    calls: &mut [Call],
+    rt: &Runtime,
+) -> BoxedOperator {
+    match calls {
+        [call] if keys.is_empty() && call.distinct => {
+            let Some(argument) = call.argument.replace(Compiled::Slot(0)) else {
+                return input;
+            };
+            call.distinct = false;
+            let values = Project::new(input, vec![argument], rt);
+            Box::new(Distinct::new(Box::new(values), vec![0], rt))
+        }
+        _ => input,
     }
 }
 

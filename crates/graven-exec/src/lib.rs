@@ -15,6 +15,7 @@ pub mod procedures;
 pub mod profile;
 mod reachability;
 mod runtime;
+mod spill;
 mod trail;
 pub mod tuning;
 pub mod value;

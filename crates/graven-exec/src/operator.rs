@@ -14,6 +14,11 @@ pub(crate) trait Operator: Send {
 
     /// Starts again from the first row, with the argument rows that are set by then. Memory held is given back.
     fn rewind(&mut self);
+
+    /// Bytes written to the temporary file so far, rewinds included.
+    fn spilled_bytes(&self) -> u64 {
+        0
+    }
 }
 
 /// An operator of whatever kind.

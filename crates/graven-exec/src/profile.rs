@@ -27,6 +27,8 @@ pub struct OperatorProfile {
     pub time: Duration,
     /// Pages touched by this operator without those below it.
     pub pages: PerKind,
+    /// Bytes this operator wrote to the temporary file.
+    pub spilled: u64,
 }
 
 /// What all operators of a statement did, by [`PlanNode::id`].
@@ -49,6 +51,7 @@ impl ProfileTree {
         for operator in &self.operators {
             total.time += operator.time;
             total.pages += &operator.pages;
+            total.spilled += operator.spilled;
         }
         if let Some(root) = self.operator(root.id) {
             total.rows = root.rows;
@@ -137,6 +140,7 @@ impl Operator for Profiled {
             .unwrap_or_else(PoisonError::into_inner);
         cell.time += time;
         cell.pages += &pages;
+        cell.spilled = self.inner.spilled_bytes();
         if let Ok(Some(batch)) = &result {
             cell.rows += batch.len() as u64;
             cell.batches += 1;
@@ -146,5 +150,9 @@ impl Operator for Profiled {
 
     fn rewind(&mut self) {
         self.inner.rewind();
+    }
+
+    fn spilled_bytes(&self) -> u64 {
+        self.inner.spilled_bytes()
     }
 }

@@ -6,13 +6,15 @@
 
 use std::collections::HashMap;
 use std::ops::Bound;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
 use graven_cypher::plan::Inclusion;
-use graven_pagecache::Budget;
-use graven_storage::{KeyId, LabelId, NodeId, NodeRanges, PropertyValue, RelId, Snapshot, TypeId};
+use graven_pagecache::{Budget, Reservation, SpillFile};
+use graven_storage::{
+    IndexRange, KeyId, LabelId, NodeId, NodeRanges, PropertyValue, RelId, Snapshot, TypeId,
+};
 
 use crate::column::{Column, NULL_ID};
 use crate::error::{ExecError, Result};
@@ -77,12 +79,18 @@ pub(crate) struct Runtime {
     pub(crate) writer: Option<Writer>,
     pub(crate) params: Arc<Params>,
     pub(crate) budget: Arc<Budget>,
+    pub(crate) spill: Option<Arc<SpillFile>>,
     pub(crate) cancel: Arc<AtomicBool>,
     pub(crate) procedures: Arc<dyn Procedures>,
     pub(crate) store_uuid: [u8; 16],
     pub(crate) tuning: Tuning,
     pub(crate) clock: Clocks,
+    /// What the expressions being evaluated hold; see [`Runtime::hold`].
+    pub(crate) held: Mutex<Reservation>,
 }
+
+/// Values of an expression below this many bytes are not worth a reservation.
+const HELD_MIN: usize = 64 << 10;
 
 impl Runtime {
     /// # Errors
@@ -92,6 +100,41 @@ impl Runtime {
             return Err(ExecError::Cancelled);
         }
         Ok(())
+    }
+
+    /// Charges for a large value that an expression is about to make.
+    ///
+    /// # Errors
+    /// [`ExecError::Memory`] if the budget has no room.
+    pub(crate) fn hold(&self, bytes: usize) -> Result<()> {
+        if bytes < HELD_MIN {
+            return Ok(());
+        }
+        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        held.grow(bytes as u64)
+            .map_err(|refusal| ExecError::Memory {
+                operator: "an expression",
+                bytes,
+                detail: refusal.to_string(),
+                remedy: "make shorter lists, for example by UNWIND instead of a list",
+            })
+    }
+
+    /// Bytes held for the values of expressions.
+    pub(crate) fn held(&self) -> u64 {
+        self.held
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .bytes()
+    }
+
+    /// Gives back what is held beyond `bytes`: those values are gone, or are charged by who has them now.
+    pub(crate) fn hold_only(&self, bytes: u64) {
+        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        let more = held.bytes().saturating_sub(bytes);
+        if more > 0 {
+            held.shrink(more);
+        }
     }
 
     /// The parameter of this name.
@@ -359,17 +402,16 @@ impl Runtime {
         Ok(true)
     }
 
-    /// Adds the nodes whose indexed property lies in the range; false if there is no such index.
+    /// The nodes whose indexed property lies in the range, one by one; `None` if there is no such index.
     pub(crate) fn index_range(
         &self,
         label: LabelId,
         key: KeyId,
         low: Option<&(Value, Inclusion)>,
         high: Option<&(Value, Inclusion)>,
-        nodes: &mut Vec<u64>,
-    ) -> Result<bool> {
+    ) -> Result<Option<Found>> {
         let Some(index) = self.snapshot.index(label, key) else {
-            return Ok(false);
+            return Ok(None);
         };
         let stored = |bound: Option<&(Value, Inclusion)>| {
             bound.map(|(value, inclusion)| (crate::value::convert::to_stored(value), *inclusion))
@@ -380,12 +422,30 @@ impl Runtime {
         };
         // What is not a stored value compares with no property.
         if is_nothing(&low) || is_nothing(&high) {
-            return Ok(true);
+            return Ok(Some(Found::Nothing));
         }
-        for node in index.range(index_bound(low.as_ref()), index_bound(high.as_ref()))? {
-            nodes.push(node?.0);
+        let range = index.range(index_bound(low.as_ref()), index_bound(high.as_ref()))?;
+        Ok(Some(Found::Index(Box::new(range))))
+    }
+}
+
+/// Nodes being found in an index.
+pub(crate) enum Found {
+    /// No value can match.
+    Nothing,
+    /// What is left of a range.
+    Index(Box<IndexRange>),
+}
+
+impl Found {
+    /// Adds up to `room` nodes; fewer are added only at the end.
+    pub(crate) fn take(&mut self, room: usize, nodes: &mut Vec<u64>) -> Result<()> {
+        if let Found::Index(range) = self {
+            for node in range.take(room) {
+                nodes.push(node?.0);
+            }
         }
-        Ok(true)
+        Ok(())
     }
 }
 

@@ -1,4 +1,4 @@
-//! Thresholds of the reachability search, so that tests and experiments can force either side of a choice.
+//! Thresholds of the reachability search and of spilling, so that tests and experiments can force either side of a choice.
 
 /// How a level of a search is run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -29,6 +29,8 @@ pub struct Tuning {
     pub lanes_min: usize,
     /// Searches share sweeps in graphs up to this many nodes.
     pub lanes_nodes: u64,
+    /// Bytes from which an operator that can spill does so; without it, half of the budget.
+    pub spill_at: Option<u64>,
 }
 
 impl Default for Tuning {
@@ -40,6 +42,7 @@ impl Default for Tuning {
             level_direction: LevelDirection::Cheaper,
             lanes_min: 8,
             lanes_nodes: 16 << 20,
+            spill_at: None,
         }
     }
 }

@@ -9,6 +9,19 @@ pub mod encode;
 
 use std::sync::Arc;
 
+/// Appends self-describing bytes of `value`, as mixed columns hold them: for temporary data.
+pub fn encode(value: &PropertyValue, out: &mut Vec<u8>) {
+    encode::put_value(out, value);
+}
+
+/// The value at the start of `bytes` and how many bytes it takes; `None` if there is none.
+#[must_use]
+pub fn decode(bytes: &[u8]) -> Option<(PropertyValue, usize)> {
+    let mut reader = crate::bytes::Reader::new(bytes);
+    let value = encode::read_value(&mut reader).ok()?;
+    Some((value, reader.position()))
+}
+
 /// A value of a property.
 ///
 /// `PartialEq` compares representations: `1` and `1.0` differ, a NaN equals nothing.

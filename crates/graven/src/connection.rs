@@ -130,6 +130,7 @@ impl Connection {
     fn context(&self, transaction: Option<Arc<graven_storage::Transaction>>) -> ExecContext {
         let inner = &self.db.inner;
         let mut context = ExecContext::new(Arc::clone(&inner.budget));
+        context.spill = Some(Arc::clone(&inner.spill));
         context.cancel = Arc::clone(&self.cancel);
         context.procedures = Arc::new(OnDatabase(Arc::clone(inner)));
         context.store_uuid = inner.store.uuid();

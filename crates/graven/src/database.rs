@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use graven_io::OpenOptions;
-use graven_pagecache::{Budget, PageCache};
+use graven_pagecache::{Budget, PageCache, SpillFile};
 use graven_storage::{Store, StoreWriter, WriterOptions};
 
 use crate::check::{self, CheckReport};
@@ -45,6 +45,8 @@ pub(crate) struct Inner {
     pub(crate) mode: graven_io::IoMode,
     pub(crate) cache: Arc<PageCache>,
     pub(crate) budget: Arc<Budget>,
+    /// Where statements put what does not fit.
+    pub(crate) spill: Arc<SpillFile>,
     pub(crate) store: Arc<Store>,
     pub(crate) plans: PlanCache,
     pub(crate) registered: Registry,
@@ -106,6 +108,7 @@ impl Database {
         let mut settings = graven_pagecache::Config::new(Arc::clone(&budget));
         settings.policy = config.policy;
         let cache = PageCache::new(settings)?;
+        let spill = Arc::new(SpillFile::at(&cache, beside(path, "-tmp"), u64::MAX)?);
         let store = Store::open(file, Arc::clone(&cache))?;
         Ok(Database {
             inner: Arc::new(Inner {
@@ -114,6 +117,7 @@ impl Database {
                 mode,
                 cache,
                 budget,
+                spill,
                 store,
                 plans: PlanCache::default(),
                 registered: Registry::default(),
@@ -217,6 +221,13 @@ impl Database {
             keys: list(catalog.keys()),
         }
     }
+}
+
+/// The file beside the database whose name ends in `suffix`.
+fn beside(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(suffix);
+    path.with_file_name(name)
 }
 
 fn missing(path: &Path) -> Error {

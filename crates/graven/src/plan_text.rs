@@ -1,7 +1,7 @@
 //! A profiled plan as text: the tree of operators with what each of them did.
 //!
 //! # How it works
-//! The table is that of `EXPLAIN` with more columns: rows, time, and page accesses. A second table divides the
+//! The table is that of `EXPLAIN` with more columns: rows, time, page accesses, and bytes written to the temporary file. A second table divides the
 //! accesses of each operator by kind of page.
 
 use std::fmt::Write as _;
@@ -20,6 +20,7 @@ pub(crate) fn profile(plan: &Plan, profile: &ProfileTree) -> String {
         "hits",
         "faults",
         "waited ms",
+        "spilled",
     ];
     let mut text = graven_cypher::explain::render(plan, &headings, &|node| {
         let did = did(node);
@@ -31,6 +32,7 @@ pub(crate) fn profile(plan: &Plan, profile: &ProfileTree) -> String {
             pages.hits.to_string(),
             pages.faults.to_string(),
             format!("{:.3}", pages.wait_ns as f64 / 1e6),
+            did.spilled.to_string(),
         ]
     });
     let mut rows = Vec::new();

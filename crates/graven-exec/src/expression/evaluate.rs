@@ -70,14 +70,19 @@ pub(super) fn column(expr: &Compiled, rows: Rows<'_>, rt: &Runtime) -> Result<Ar
             rt,
         )?),
         Compiled::Call(function, args) => {
+            let before = rt.held();
             let args = all(args, rows, rt)?;
+            let with_args = rt.held();
             let mut scratch = vec![Value::Null; args.len()];
-            values((0..n).map(|row| {
+            let result = values((0..n).map(|row| {
                 for (slot, arg) in scratch.iter_mut().zip(&args) {
                     *slot = arg.value(row);
                 }
                 (function.body)(rt, &scratch)
-            }))?
+            }))?;
+            // The arguments are gone, what the function made stays.
+            rt.hold_only(before + rt.held().saturating_sub(with_args));
+            result
         }
         Compiled::Case {
             branches,

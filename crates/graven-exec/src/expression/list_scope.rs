@@ -40,6 +40,11 @@ fn for_groups(
     mut body: impl FnMut(&[bool], &Elements) -> Result<()>,
 ) -> Result<()> {
     let lists = scope.list.column(rows, rt)?;
+    let mut memory = Memory::new(
+        &rt.budget,
+        "a list expression",
+        "use shorter lists, or UNWIND",
+    );
     let mut row = 0;
     while row < rows.len() {
         let first = row;
@@ -50,6 +55,11 @@ fn for_groups(
             let list = lists.get(row);
             let items = as_list(&list)?;
             nulls.push(items.is_none());
+            let len = items.map_or(0, <[Value]>::len);
+            if len > ELEMENTS {
+                // The list itself, its elements laid out, and what becomes of them.
+                memory.charge(len * 4 * size_of::<Value>())?;
+            }
             for item in items.unwrap_or_default() {
                 elements.push(item.clone());
                 owners.push(row_number(row - first));
@@ -60,6 +70,7 @@ fn for_groups(
         let outer = rows.compose(&outer);
         let columns = scope_columns(scope, rows, &outer, Column::from_values(elements));
         body(&nulls, &Elements { columns, owners })?;
+        memory.clear();
     }
     Ok(())
 }
@@ -103,13 +114,14 @@ pub(super) fn comprehension(
         for (i, &element) in kept.iter().enumerate() {
             lists[elements.owners[element as usize] as usize].push(body.value(i));
         }
-        result.extend(nulls.iter().zip(lists).map(|(null, list)| {
-            if *null {
+        for (null, list) in nulls.iter().zip(lists) {
+            rt.hold(size_of_val(list.as_slice()))?;
+            result.push(if *null {
                 Value::Null
             } else {
                 Value::list(list)
-            }
-        }));
+            });
+        }
         Ok(())
     })?;
     Ok(Arc::new(Column::from_values(result)))

@@ -4,13 +4,17 @@
 //! A [`KeyTable`] gives every row the dense number of its group; each aggregate keeps one state per group
 //! (see [`accumulator`]) and takes a whole column of arguments at a time. Groups come out in order of first
 //! appearance. All states are charged to the budget.
+//!
+//! When they may not grow any more, all groups are written into partitions by the hash of their keys, as rows of
+//! keys and states, and the table starts anew. When the input has ended, each partition is read back and its
+//! states are merged, by the same means: a partition that does not fit is divided again. A long list in a state
+//! is written as several rows.
 
 pub(super) mod accumulator;
 
 use std::sync::Arc;
 
 use graven_cypher::plan::AggregateFunction;
-use graven_pagecache::Budget;
 
 use super::row_key::KeyTable;
 use crate::batch::{BATCH_ROWS, Batch};
@@ -20,8 +24,12 @@ use crate::expression::{Compiled, Rows};
 use crate::memory::Memory;
 use crate::operator::{BoxedOperator, Operator};
 use crate::runtime::Runtime;
-use crate::value::Value;
+use crate::spill::{LEVELS, Partitions, RowRun, Spill, put_value, row_hashes};
 use accumulator::Accumulator;
+
+/// Rows of states read back at a time, and their bytes.
+const READ_ROWS: usize = 512;
+const READ_BYTES: usize = 64 << 10;
 
 /// One aggregate to compute.
 pub(crate) struct Call {
@@ -37,15 +45,109 @@ pub(crate) struct Aggregate {
     keys: Vec<Compiled>,
     calls: Vec<Call>,
     memory: Memory,
+    spill: Option<Spill>,
     output: Option<Output>,
+    /// Partitions still to be read, with their levels.
+    pending: Vec<(RowRun, u32)>,
 }
 
-struct Output {
-    /// Key columns of all groups, in parts of up to one batch.
+/// The groups in memory.
+struct Groups {
+    table: KeyTable,
+    /// Keys of all groups in order, in parts of up to one batch.
     keys: Vec<Batch>,
-    results: Vec<std::vec::IntoIter<Value>>,
-    groups_left: usize,
-    next_part: usize,
+    accumulators: Vec<Accumulator>,
+    count: usize,
+    /// Bytes of `keys` and of what the states keep besides themselves.
+    bytes: usize,
+}
+
+/// Groups being handed out.
+struct Output {
+    keys: std::vec::IntoIter<Batch>,
+    accumulators: Vec<accumulator::Results>,
+    left: usize,
+}
+
+impl Groups {
+    fn new(calls: &[Call], rt: &Runtime) -> Result<Self> {
+        let accumulators = calls.iter().map(|call| {
+            let parameter = call.parameter.as_ref();
+            let parameter = parameter.map(|p| p.constant(rt)).transpose()?;
+            Accumulator::new(call.function, call.distinct, parameter)
+        });
+        Ok(Self {
+            table: KeyTable::default(),
+            keys: Vec::new(),
+            accumulators: accumulators.collect::<Result<_>>()?,
+            count: 0,
+            bytes: 0,
+        })
+    }
+
+    /// Bytes held.
+    fn bytes(&self) -> usize {
+        self.table.bytes() + self.bytes + self.states_bytes(self.count)
+    }
+
+    /// Bytes held while and after rows with so many keys are added.
+    fn bytes_with(&self, rows: usize, width: usize) -> usize {
+        let capacity = (self.count + rows).next_power_of_two();
+        self.table.bytes_with(rows, width) + self.bytes + self.states_bytes(capacity)
+    }
+
+    fn states_bytes(&self, groups: usize) -> usize {
+        let each: usize = self.accumulators.iter().map(Accumulator::state_bytes).sum();
+        groups * each
+    }
+
+    /// The group of each row, new groups added.
+    fn numbers(&mut self, keys: Vec<Arc<Column>>, rows: usize, numbers: &mut Vec<u32>) {
+        self.table.insert(&keys, rows, numbers);
+        let fresh = fresh_rows(numbers, self.count);
+        self.count += fresh.len();
+        if !fresh.is_empty() {
+            let kept = Batch::new(keys, rows).gather(&fresh);
+            self.bytes += kept.heap_bytes();
+            self.keys.push(kept);
+        }
+        self.grow();
+    }
+
+    fn grow(&mut self) {
+        let count = self.count;
+        self.accumulators.iter_mut().for_each(|a| a.grow(count));
+    }
+
+    /// Writes all groups into `partitions` and forgets them.
+    fn flush(&mut self, partitions: &mut Partitions) -> Result<()> {
+        let mut group = 0;
+        let mut hashes = Vec::new();
+        for part in std::mem::take(&mut self.keys) {
+            row_hashes(part.columns(), part.len(), &mut hashes);
+            for (row, hash) in hashes.iter().enumerate() {
+                let writer = partitions.of(*hash);
+                let mut more = true;
+                while more {
+                    more = false;
+                    writer.push_with(|out| {
+                        part.columns()
+                            .iter()
+                            .for_each(|column| put_value(out, &column.get(row)));
+                        for accumulator in &mut self.accumulators {
+                            more |= accumulator.put(group, out);
+                        }
+                    })?;
+                }
+                group += 1;
+            }
+        }
+        self.accumulators.iter_mut().for_each(Accumulator::clear);
+        self.table = KeyTable::default();
+        self.count = 0;
+        self.bytes = 0;
+        Ok(())
+    }
 }
 
 impl Aggregate {
@@ -54,95 +156,166 @@ impl Aggregate {
         input: BoxedOperator,
         keys: Vec<Compiled>,
         calls: Vec<Call>,
-        budget: &Arc<Budget>,
+        rt: &Runtime,
     ) -> Self {
         Self {
             input,
             keys,
             calls,
-            memory: Memory::new(budget, "Aggregate", "group or collect fewer rows"),
+            memory: Memory::of_spilling(rt, "Aggregate", "group or collect fewer rows"),
+            spill: Spill::new(rt, "Aggregate"),
             output: None,
+            pending: Vec::new(),
         }
     }
 
-    fn fill(&mut self, rt: &Runtime) -> Result<Output> {
-        let mut table = KeyTable::default();
-        let mut first_rows: Vec<Batch> = Vec::new();
-        let mut accumulators = self
-            .calls
-            .iter()
-            .map(|call| {
-                let parameter = call
-                    .parameter
-                    .as_ref()
-                    .map(|p| p.constant(rt))
-                    .transpose()?;
-                Accumulator::new(call.function, call.distinct, parameter)
-            })
-            .collect::<Result<Vec<_>>>()?;
-        let grouped = !self.keys.is_empty();
-        let mut groups = usize::from(!grouped);
-        accumulators.iter_mut().for_each(|a| a.grow(groups));
+    /// Groups the rows of the input.
+    fn consume_input(&mut self, rt: &Runtime) -> Result<Output> {
+        let mut groups = Groups::new(&self.calls, rt)?;
+        let mut partitions = None;
         let mut numbers = Vec::new();
+        if self.keys.is_empty() {
+            groups.count = 1;
+            groups.grow();
+        }
         while let Some(batch) = self.input.next(rt)? {
             rt.check_cancelled()?;
             let rows = Rows::all(&batch);
-            if grouped {
-                let keys = columns(&self.keys, rows, rt)?;
-                let bytes = table.insert(&keys, batch.len(), &mut numbers);
-                let fresh = fresh_rows(&numbers, groups);
-                groups += fresh.len();
-                let state = size_of::<accumulator::State>() * self.calls.len() * fresh.len();
-                let kept = Batch::new(keys, batch.len()).gather(&fresh);
-                self.memory.charge(bytes + state + kept.heap_bytes())?;
-                if !kept.is_empty() {
-                    first_rows.push(kept);
-                }
-            } else {
+            if self.keys.is_empty() {
                 numbers.clear();
                 numbers.resize(batch.len(), 0);
+            } else {
+                let keys = columns(&self.keys, rows, rt)?;
+                self.make_room(&mut groups, &mut partitions, batch.len(), 0)?;
+                groups.numbers(keys, batch.len(), &mut numbers);
             }
-            for (accumulator, call) in accumulators.iter_mut().zip(&self.calls) {
-                accumulator.grow(groups);
-                let argument = call
-                    .argument
-                    .as_ref()
-                    .map(|a| a.column(rows, rt))
-                    .transpose()?;
-                let bytes = accumulator.add(&numbers, argument.as_deref())?;
-                self.memory.charge(bytes)?;
+            for (accumulator, call) in groups.accumulators.iter_mut().zip(&self.calls) {
+                let argument = call.argument.as_ref();
+                let argument = argument.map(|a| a.column(rows, rt)).transpose()?;
+                groups.bytes += accumulator.add(&numbers, argument.as_deref())?;
             }
+            self.settle(&mut groups, &mut partitions, 0)?;
+        }
+        self.end(groups, partitions, 0)
+    }
+
+    /// Merges the groups of a partition.
+    fn consume_partition(&mut self, run: RowRun, level: u32, rt: &Runtime) -> Result<Output> {
+        let mut groups = Groups::new(&self.calls, rt)?;
+        let mut partitions = None;
+        let mut numbers = Vec::new();
+        let mut reader = run.into_reader();
+        while let Some(batch) = reader.next_batch(READ_ROWS, READ_BYTES)? {
+            rt.check_cancelled()?;
+            let (keys, states) = batch.columns().split_at(self.keys.len());
+            self.make_room(&mut groups, &mut partitions, batch.len(), level)?;
+            groups.numbers(keys.to_vec(), batch.len(), &mut numbers);
+            for (accumulator, state) in groups.accumulators.iter_mut().zip(states) {
+                groups.bytes += accumulator.merge(&numbers, state)?;
+            }
+            self.settle(&mut groups, &mut partitions, level)?;
+        }
+        self.end(groups, partitions, level)
+    }
+
+    /// Makes sure that a batch of new groups would fit.
+    fn make_room(
+        &mut self,
+        groups: &mut Groups,
+        partitions: &mut Option<Partitions>,
+        rows: usize,
+        level: u32,
+    ) -> Result<()> {
+        let bytes = groups.bytes_with(rows, self.keys.len());
+        if self.memory.keeps(bytes) {
+            return Ok(());
+        }
+        if self.can_flush(groups, level) {
+            self.flush(groups, partitions, level)?;
+            self.memory.force(groups.bytes_with(rows, self.keys.len()));
+            return Ok(());
+        }
+        self.memory.set(bytes)
+    }
+
+    /// Accounts for what a batch has added, and writes out if it is too much.
+    fn settle(
+        &mut self,
+        groups: &mut Groups,
+        partitions: &mut Option<Partitions>,
+        level: u32,
+    ) -> Result<()> {
+        let bytes = groups.bytes();
+        if self.memory.keeps(bytes) {
+            return Ok(());
+        }
+        if self.can_flush(groups, level) {
+            self.memory.force(bytes);
+            return self.flush(groups, partitions, level);
+        }
+        self.memory.set(bytes)
+    }
+
+    fn can_flush(&self, groups: &Groups, level: u32) -> bool {
+        self.spill.is_some() && !self.keys.is_empty() && groups.count > 1 && level < LEVELS
+    }
+
+    fn flush(
+        &mut self,
+        groups: &mut Groups,
+        partitions: &mut Option<Partitions>,
+        level: u32,
+    ) -> Result<()> {
+        let spill = self.spill.as_ref().expect("asked by can_flush");
+        let partitions = partitions.get_or_insert_with(|| Partitions::new(spill, level));
+        groups.flush(partitions)?;
+        self.memory.clear();
+        Ok(())
+    }
+
+    /// The groups, or nothing if they have gone to partitions.
+    fn end(
+        &mut self,
+        mut groups: Groups,
+        partitions: Option<Partitions>,
+        level: u32,
+    ) -> Result<Output> {
+        if let Some(mut partitions) = partitions {
+            groups.flush(&mut partitions)?;
+            self.memory.clear();
+            let runs = partitions
+                .finish()?
+                .into_iter()
+                .filter(|run| run.rows() > 0);
+            self.pending.extend(runs.map(|run| (run, level + 1)));
         }
         Ok(Output {
-            keys: first_rows,
-            results: accumulators
+            keys: groups.keys.into_iter(),
+            left: groups.count,
+            accumulators: groups
+                .accumulators
                 .into_iter()
-                .map(|a| Ok(a.finish()?.into_iter()))
-                .collect::<Result<_>>()?,
-            groups_left: groups,
-            next_part: 0,
+                .map(Accumulator::finish)
+                .collect(),
         })
     }
 }
 
 impl Output {
-    fn next(&mut self, width: usize) -> Option<Batch> {
-        if self.groups_left == 0 {
-            return None;
+    fn next(&mut self, width: usize) -> Result<Option<Batch>> {
+        if self.left == 0 {
+            return Ok(None);
         }
-        let (mut columns, rows) = if width == 0 {
-            (Vec::new(), self.groups_left.min(BATCH_ROWS))
-        } else {
-            let part = std::mem::take(&mut self.keys[self.next_part]);
-            self.next_part += 1;
-            (part.columns().to_vec(), part.len())
+        let (mut columns, rows) = match self.keys.next() {
+            Some(part) if width > 0 => (part.columns().to_vec(), part.len()),
+            _ => (Vec::new(), self.left.min(BATCH_ROWS)),
         };
-        for result in &mut self.results {
-            let values = result.by_ref().take(rows).collect();
+        for results in &mut self.accumulators {
+            let values = results.by_ref().take(rows).collect::<Result<_>>()?;
             columns.push(Arc::new(Column::from_values(values)));
         }
-        self.groups_left -= rows;
-        Some(Batch::new(columns, rows))
+        self.left -= rows;
+        Ok(Some(Batch::new(columns, rows)))
     }
 }
 
@@ -171,19 +344,35 @@ fn fresh_rows(numbers: &[u32], known: usize) -> Vec<u32> {
 impl Operator for Aggregate {
     fn next(&mut self, rt: &Runtime) -> Result<Option<Batch>> {
         if self.output.is_none() {
-            self.output = Some(self.fill(rt)?);
+            self.output = Some(self.consume_input(rt)?);
         }
-        let width = self.keys.len();
-        let batch = self.output.as_mut().and_then(|o| o.next(width));
-        if batch.is_none() {
+        loop {
+            let width = self.keys.len();
+            if let Some(batch) = self
+                .output
+                .as_mut()
+                .map(|o| o.next(width))
+                .transpose()?
+                .flatten()
+            {
+                return Ok(Some(batch));
+            }
             self.memory.clear();
+            let Some((run, level)) = self.pending.pop() else {
+                return Ok(None);
+            };
+            self.output = Some(self.consume_partition(run, level, rt)?);
         }
-        Ok(batch)
     }
 
     fn rewind(&mut self) {
         self.input.rewind();
         self.memory.clear();
         self.output = None;
+        self.pending.clear();
+    }
+
+    fn spilled_bytes(&self) -> u64 {
+        self.spill.as_ref().map_or(0, Spill::spilled_bytes)
     }
 }

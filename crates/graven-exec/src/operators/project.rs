@@ -1,8 +1,15 @@
 //! Computed columns: in place of the row (project) or in addition to it (extend).
+//!
+//! # How it works
+//! A batch of large values is charged for as long as it is the one handed out last.
+
+use std::sync::Arc;
 
 use crate::batch::Batch;
+use crate::column::Column;
 use crate::error::Result;
 use crate::expression::{Compiled, Rows};
+use crate::memory::Memory;
 use crate::operator::{BoxedOperator, Operator};
 use crate::runtime::Runtime;
 
@@ -10,12 +17,30 @@ use crate::runtime::Runtime;
 pub(crate) struct Project {
     input: BoxedOperator,
     items: Vec<Compiled>,
+    memory: Memory,
+}
+
+/// What computing a batch is charged under.
+fn memory(rt: &Runtime) -> Memory {
+    Memory::new(&rt.budget, "Project", "compute shorter lists and texts")
+}
+
+/// Bytes of the values of computed columns.
+fn bytes_of<'a>(columns: impl Iterator<Item = &'a Arc<Column>>) -> usize {
+    columns
+        .filter(|column| matches!(***column, Column::Values(_) | Column::Constant(..)))
+        .map(|column| column.heap_bytes())
+        .sum()
 }
 
 impl Project {
     /// Projects `input` to `items`.
-    pub(crate) fn new(input: BoxedOperator, items: Vec<Compiled>) -> Self {
-        Self { input, items }
+    pub(crate) fn new(input: BoxedOperator, items: Vec<Compiled>, rt: &Runtime) -> Self {
+        Self {
+            input,
+            items,
+            memory: memory(rt),
+        }
     }
 }
 
@@ -24,16 +49,19 @@ impl Operator for Project {
         let Some(batch) = self.input.next(rt)? else {
             return Ok(None);
         };
+        self.memory.clear();
         let columns = self
             .items
             .iter()
             .map(|item| item.column(Rows::all(&batch), rt))
-            .collect::<Result<_>>()?;
+            .collect::<Result<Vec<_>>>()?;
+        self.memory.set(bytes_of(columns.iter()))?;
         Ok(Some(Batch::new(columns, batch.len())))
     }
 
     fn rewind(&mut self) {
         self.input.rewind();
+        self.memory.clear();
     }
 }
 
@@ -41,12 +69,17 @@ impl Operator for Project {
 pub(crate) struct Extend {
     input: BoxedOperator,
     items: Vec<(usize, Compiled)>,
+    memory: Memory,
 }
 
 impl Extend {
     /// Adds `items`, each with its column.
-    pub(crate) fn new(input: BoxedOperator, items: Vec<(usize, Compiled)>) -> Self {
-        Self { input, items }
+    pub(crate) fn new(input: BoxedOperator, items: Vec<(usize, Compiled)>, rt: &Runtime) -> Self {
+        Self {
+            input,
+            items,
+            memory: memory(rt),
+        }
     }
 }
 
@@ -55,6 +88,7 @@ impl Operator for Extend {
         let Some(batch) = self.input.next(rt)? else {
             return Ok(None);
         };
+        self.memory.clear();
         let mut columns = batch.columns().to_vec();
         for (slot, item) in &self.items {
             let column = item.column(Rows::all(&batch), rt)?;
@@ -64,10 +98,13 @@ impl Operator for Extend {
                 columns[*slot] = column;
             }
         }
+        let computed = self.items.iter().map(|(slot, _)| &columns[*slot]);
+        self.memory.set(bytes_of(computed))?;
         Ok(Some(Batch::new(columns, batch.len())))
     }
 
     fn rewind(&mut self) {
         self.input.rewind();
+        self.memory.clear();
     }
 }

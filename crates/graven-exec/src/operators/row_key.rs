@@ -30,12 +30,18 @@ impl Number {
     }
 }
 
+/// Bytes of a place in a table of numbers or values.
+const NUMBER_BYTES: usize = 16 + 1;
+const VALUES_BYTES: usize = 24 + 1;
+
 /// A hash table from rows of key columns to dense numbers in order of first appearance.
 pub(crate) struct KeyTable {
     numbers: HashMap<u64, u32, RandomState>,
     number: Option<Number>,
     values: HashMap<Box<[Value]>, u32, RandomState>,
     len: u32,
+    /// Heap bytes of keys in `values`.
+    heap: usize,
 }
 
 impl Default for KeyTable {
@@ -45,6 +51,7 @@ impl Default for KeyTable {
             number: None,
             values: HashMap::with_hasher(RandomState::default()),
             len: 0,
+            heap: 0,
         }
     }
 }
@@ -55,16 +62,34 @@ impl KeyTable {
         self.len as usize
     }
 
-    /// The number of each row's key, adding unknown keys; returns the bytes that the new keys take.
-    pub(crate) fn insert(
-        &mut self,
-        keys: &[Arc<Column>],
-        rows: usize,
-        out: &mut Vec<u32>,
-    ) -> usize {
+    /// Bytes of the table and its keys.
+    pub(crate) fn bytes(&self) -> usize {
+        self.heap + self.numbers.capacity() * NUMBER_BYTES + self.values.capacity() * VALUES_BYTES
+    }
+
+    /// Bytes of the table and its keys while and after `rows` more keys of `width` columns are added, the heap
+    /// bytes of the new keys' values left out.
+    pub(crate) fn bytes_with(&self, rows: usize, width: usize) -> usize {
+        let grown = |len: usize, capacity: usize, bytes: usize| {
+            // While a table grows the old one stays.
+            if len + rows > capacity {
+                ((len + rows) * 8 / 7).next_power_of_two() * bytes
+            } else {
+                0
+            }
+        };
+        let more = if self.number.is_some() || self.len == 0 && width == 1 {
+            grown(self.numbers.len(), self.numbers.capacity(), NUMBER_BYTES)
+        } else {
+            grown(self.values.len(), self.values.capacity(), VALUES_BYTES)
+                + rows * width * size_of::<Value>()
+        };
+        self.bytes() + more
+    }
+
+    /// The number of each row's key, adding unknown keys.
+    pub(crate) fn insert(&mut self, keys: &[Arc<Column>], rows: usize, out: &mut Vec<u32>) {
         out.clear();
-        let before = self.bytes_of_tables();
-        let mut heap = 0;
         if let Some((kind, numbers)) = self.as_numbers(keys) {
             self.number = Some(kind);
             for key in numbers {
@@ -73,23 +98,34 @@ impl KeyTable {
                 self.len += u32::from(index == next);
                 out.push(index);
             }
-        } else {
-            self.leave_numbers();
-            let mut scratch = Vec::with_capacity(keys.len());
-            for row in 0..rows {
-                scratch.clear();
-                scratch.extend(keys.iter().map(|k| k.value(row)));
-                if let Some(index) = self.values.get(scratch.as_slice()) {
-                    out.push(*index);
-                    continue;
-                }
-                heap += key_bytes(&scratch);
-                self.values.insert(scratch.as_slice().into(), self.len);
-                out.push(self.len);
-                self.len += 1;
-            }
+            return;
         }
-        heap + self.bytes_of_tables().saturating_sub(before)
+        self.leave_numbers();
+        let mut scratch = Vec::with_capacity(keys.len());
+        for row in 0..rows {
+            scratch.clear();
+            scratch.extend(keys.iter().map(|k| k.value(row)));
+            if let Some(index) = self.values.get(scratch.as_slice()) {
+                out.push(*index);
+                continue;
+            }
+            self.heap += key_bytes(&scratch);
+            self.values.insert(scratch.as_slice().into(), self.len);
+            out.push(self.len);
+            self.len += 1;
+        }
+    }
+
+    /// The number of the key in `row`, nulls being keys like others; `None` if it is unknown.
+    pub(crate) fn number_of(
+        &self,
+        keys: &[Arc<Column>],
+        row: usize,
+        scratch: &mut Vec<Value>,
+    ) -> Option<u32> {
+        scratch.clear();
+        scratch.extend(keys.iter().map(|k| k.value(row)));
+        self.look_up(scratch)
     }
 
     /// The number of each row's key, `None` for unknown keys and for rows with a null in the key.
@@ -104,7 +140,11 @@ impl KeyTable {
         if scratch.iter().any(Value::is_null) {
             return None;
         }
-        match (self.number, scratch.as_slice()) {
+        self.look_up(scratch)
+    }
+
+    fn look_up(&self, key: &[Value]) -> Option<u32> {
+        match (self.number, key) {
             (Some(Number::Node), [Value::Node(id)]) => self.numbers.get(&id.0).copied(),
             (Some(Number::Relationship), [Value::Relationship(id)]) => {
                 self.numbers.get(&id.0).copied()
@@ -112,12 +152,15 @@ impl KeyTable {
             (Some(Number::Integer), [Value::Integer(i)]) => {
                 self.numbers.get(&i.cast_unsigned()).copied()
             }
-            (Some(Number::Integer), [Value::Float(f)]) => self
-                .numbers
-                .keys()
-                .find(|k| Value::Integer(k.cast_signed()) == Value::Float(*f))
-                .and_then(|k| self.numbers.get(k))
-                .copied(),
+            (Some(Number::Integer), [Value::Float(f)]) => {
+                #[expect(
+                    clippy::cast_possible_truncation,
+                    reason = "only used if equivalent to the float"
+                )]
+                let whole = *f as i64;
+                let index = self.numbers.get(&whole.cast_unsigned())?;
+                (Value::Integer(whole) == Value::Float(*f)).then_some(*index)
+            }
             (Some(_), _) => None,
             (None, key) => self.values.get(key).copied(),
         }
@@ -148,15 +191,12 @@ impl KeyTable {
     fn leave_numbers(&mut self) {
         if let Some(number) = self.number.take() {
             for (key, index) in self.numbers.drain() {
+                self.heap += size_of::<Value>();
                 self.values
                     .insert(vec![number.value(key)].into_boxed_slice(), index);
             }
             self.numbers.shrink_to_fit();
         }
-    }
-
-    fn bytes_of_tables(&self) -> usize {
-        self.numbers.capacity() * (16 + 1) + self.values.capacity() * (24 + 1)
     }
 }
 
@@ -179,5 +219,10 @@ impl ValueSet {
         }
         let grown = self.set.capacity() - before;
         Some(value.heap_bytes() + grown * (size_of::<Value>() + 1))
+    }
+
+    /// Takes all values out.
+    pub(crate) fn take(&mut self) -> Vec<Value> {
+        std::mem::take(&mut self.set).into_iter().collect()
     }
 }

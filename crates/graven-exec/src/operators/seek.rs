@@ -2,7 +2,7 @@
 //!
 //! # How it works
 //! The sought values are computed for a whole input batch; each row's matches are fetched when the row is
-//! reached. Without an index on (label, key), which the planner avoids but a plan may outlive, the label is
+//! reached, those of a range or of a single value as they are handed out. Without an index on (label, key), which the planner avoids but a plan may outlive, the label is
 //! scanned and compared.
 
 use std::cmp::Ordering;
@@ -17,8 +17,9 @@ use crate::batch::{BATCH_ROWS, Batch};
 use crate::column::Column;
 use crate::error::{ExecError, Result};
 use crate::expression::{Compiled, Rows};
+use crate::memory::Memory;
 use crate::operator::{BoxedOperator, Operator};
-use crate::runtime::Runtime;
+use crate::runtime::{Found, Runtime};
 use crate::value::Value;
 use crate::value::equality::equals;
 use crate::value::order::{Comparison, compare};
@@ -50,19 +51,53 @@ pub(crate) struct NodeSeek {
     by: SeekBy,
     /// Sought values of the current batch: one or two columns.
     sought: Vec<Option<Arc<Column>>>,
-    /// Matches of the current row and how many of them are handed out.
-    matches: Option<(Vec<u64>, usize)>,
+    /// Matches of the current row.
+    matches: Option<Matches>,
+    /// Charged for matches that are collected.
+    memory: Memory,
+}
+
+/// Matches of one row.
+enum Matches {
+    /// Collected, and how many of them are handed out.
+    Collected(Vec<u64>, usize),
+    /// Coming out of the index.
+    Found(Found),
+}
+
+impl Matches {
+    /// Adds up to `room` nodes; whether there may be more.
+    fn take(&mut self, room: usize, ids: &mut Vec<u64>) -> Result<bool> {
+        match self {
+            Self::Collected(nodes, done) => {
+                let take = (nodes.len() - *done).min(room);
+                ids.extend_from_slice(&nodes[*done..*done + take]);
+                *done += take;
+                Ok(*done < nodes.len())
+            }
+            Self::Found(found) => {
+                let before = ids.len();
+                found.take(room, ids)?;
+                Ok(ids.len() - before == room)
+            }
+        }
+    }
 }
 
 impl NodeSeek {
     /// Seeks into column `slot`.
-    pub(crate) fn new(input: BoxedOperator, slot: usize, by: SeekBy) -> Self {
+    pub(crate) fn new(input: BoxedOperator, slot: usize, by: SeekBy, rt: &Runtime) -> Self {
         Self {
             input: FanOut::new(input),
             slot,
             by,
             sought: Vec::new(),
             matches: None,
+            memory: Memory::new(
+                &rt.budget,
+                "NodeSeek",
+                "create an index or look for fewer values",
+            ),
         }
     }
 }
@@ -80,17 +115,19 @@ impl Operator for NodeSeek {
                 return Ok(None);
             }
             let row = self.input.row();
-            let (matches, done) = match self.matches.take() {
+            let mut matches = match self.matches.take() {
                 Some(matches) => matches,
-                None => (self.by.matches(&self.sought, row, rt)?, 0),
+                None => self.by.matches(&self.sought, row, rt)?,
             };
-            let take = (matches.len() - done).min(BATCH_ROWS - ids.len());
-            ids.extend_from_slice(&matches[done..done + take]);
+            if let Matches::Collected(nodes, 0) = &matches {
+                self.memory.set(nodes.capacity() * size_of::<u64>())?;
+            }
+            let more = matches.take(BATCH_ROWS - ids.len(), &mut ids)?;
             rows.resize(ids.len(), u32::try_from(row).expect("a batch is small"));
-            if done + take == matches.len() {
-                self.input.step();
+            if more {
+                self.matches = Some(matches);
             } else {
-                self.matches = Some((matches, done + take));
+                self.input.step();
             }
             let batch_done = self.input.row() == self.input.batch().len();
             if ids.len() == BATCH_ROWS || (batch_done && !ids.is_empty()) {
@@ -103,6 +140,7 @@ impl Operator for NodeSeek {
     fn rewind(&mut self) {
         self.input.rewind();
         self.matches = None;
+        self.memory.clear();
     }
 }
 
@@ -119,28 +157,33 @@ impl SeekBy {
         })
     }
 
-    /// Matching nodes of one row, each once, ascending.
-    fn matches(
-        &self,
-        sought: &[Option<Arc<Column>>],
-        row: usize,
-        rt: &Runtime,
-    ) -> Result<Vec<u64>> {
+    /// Matching nodes of one row, each once.
+    fn matches(&self, sought: &[Option<Arc<Column>>], row: usize, rt: &Runtime) -> Result<Matches> {
+        let nothing = || Ok(Matches::Found(Found::Nothing));
         let value = |i: usize| sought[i].as_ref().map(|c| c.value(row));
         match self {
             Self::Value {
                 label, key, any, ..
             } => {
                 let (Some(label), Some(key)) = (*label, *key) else {
-                    return Ok(Vec::new());
+                    return nothing();
                 };
+                let sought = wanted(value(0).unwrap_or_default(), *any)?;
+                if let [only] = sought.as_slice() {
+                    let bound = Some((only.clone(), Inclusion::Inclusive));
+                    if let Some(found) =
+                        rt.index_range(label, key, bound.as_ref(), bound.as_ref())?
+                    {
+                        return Ok(Matches::Found(found));
+                    }
+                }
                 let mut nodes = Vec::new();
-                for wanted in wanted(value(0).unwrap_or_default(), *any)? {
+                for wanted in sought {
                     equal_nodes(label, key, &wanted, rt, &mut nodes)?;
                 }
                 nodes.sort_unstable();
                 nodes.dedup();
-                Ok(nodes)
+                Ok(Matches::Collected(nodes, 0))
             }
             Self::Range {
                 label,
@@ -149,7 +192,7 @@ impl SeekBy {
                 high,
             } => {
                 let (Some(label), Some(key)) = (*label, *key) else {
-                    return Ok(Vec::new());
+                    return nothing();
                 };
                 let bound = |i: usize, side: &Option<(Compiled, Inclusion)>| {
                     side.as_ref()
@@ -166,7 +209,7 @@ impl SeekBy {
                     })
                     .filter(|id| rt.node_exists(*id))
                     .collect();
-                Ok(nodes.into_iter().collect())
+                Ok(Matches::Collected(nodes.into_iter().collect(), 0))
             }
         }
     }
@@ -205,17 +248,18 @@ fn nodes_in_range(
     low: Bound,
     high: Bound,
     rt: &Runtime,
-) -> Result<Vec<u64>> {
-    let mut nodes = Vec::new();
+) -> Result<Matches> {
+    if let Some(found) = rt.index_range(label, key, low.as_ref(), high.as_ref())? {
+        return Ok(Matches::Found(found));
+    }
     let matches = |v: &Value| {
         within(v, low.as_ref(), Ordering::Greater) && within(v, high.as_ref(), Ordering::Less)
     };
-    if !rt.index_range(label, key, low.as_ref(), high.as_ref(), &mut nodes)? {
-        scan_label(label, key, rt, &mut nodes, matches)?;
-    }
+    let mut nodes = Vec::new();
+    scan_label(label, key, rt, &mut nodes, matches)?;
     nodes.sort_unstable();
     nodes.dedup();
-    Ok(nodes)
+    Ok(Matches::Collected(nodes, 0))
 }
 
 /// Whether `value` lies on the `side` of the bound.

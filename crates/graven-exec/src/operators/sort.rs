@@ -1,18 +1,20 @@
 //! Sorted rows: all of them, or the first few.
 //!
 //! # How it works
-//! Both buffer batches together with their key columns, charged to the budget. `Sort` orders row numbers once
-//! the input has ended; `TopN` cuts its buffer back to the best rows whenever it has grown to twice the limit,
-//! so that it never holds more than about `2 x limit` rows and one batch.
+//! Batches are kept with their key columns, charged to the budget. Where they all fit, row numbers are ordered
+//! once the input has ended, and rows are gathered as they are asked for. Where they do not, what is there is
+//! sorted and written out as a run, and the runs are merged at the end, several times if there are too many
+//! to be merged at once. With a limit the buffer is cut back to the best rows whenever it has grown to twice the
+//! limit, and a run holds no more than the limit.
 //!
 //! # Invariants
-//! * EX-10 Equal keys keep the order of the input.
+//! * EX-10 Equal keys keep the order of the input: runs are merged in the order they were written.
+
+mod merge;
 
 use std::cmp::Ordering;
-use std::sync::Arc;
 
-use graven_cypher::plan::SortOrder;
-use graven_pagecache::Budget;
+use graven_cypher::plan::{BinaryOp, SortOrder};
 
 use super::limit::row_count;
 use crate::batch::{BATCH_ROWS, Batch};
@@ -22,71 +24,50 @@ use crate::expression::{Compiled, Rows};
 use crate::memory::Memory;
 use crate::operator::{BoxedOperator, Operator};
 use crate::runtime::Runtime;
+use crate::spill::{RowRun, Spill};
+use crate::value::Value;
 use crate::value::order::total_order;
+use merge::Merge;
 
 /// One sort key.
 pub(crate) type SortKey = (Compiled, SortOrder);
 
-/// Rows with their keys: the keys are extra columns behind those of the row.
+/// Bytes that ordering a row takes.
+const ORDER_BYTES: usize = 8;
+
+/// Where the keys of a row lie and which way they go.
+pub(super) type KeyColumns = Vec<(usize, SortOrder)>;
+
+/// Rows with their keys, and their order once it is known.
+#[derive(Default)]
 struct Buffer {
     batches: Vec<Batch>,
     rows: usize,
-    memory: Memory,
+    bytes: usize,
 }
 
-impl Buffer {
-    fn new(budget: &Arc<Budget>, operator: &'static str) -> Self {
-        Self {
-            batches: Vec::new(),
-            rows: 0,
-            memory: Memory::new(
-                budget,
-                operator,
-                "add a LIMIT or sort fewer rows or columns",
-            ),
-        }
-    }
+/// A row of a buffer: batch and row within it.
+type At = (u32, u32);
 
-    fn push(&mut self, batch: Batch, keys: &[SortKey], rt: &Runtime) -> Result<()> {
-        let mut columns = batch.columns().to_vec();
-        for (key, _) in keys {
-            columns.push(key.column(Rows::all(&batch), rt)?);
-        }
-        let batch = Batch::new(columns, batch.len());
-        // Row numbers take 8 bytes a row while sorting.
-        self.memory.charge(batch.heap_bytes() + 8 * batch.len())?;
+impl Buffer {
+    fn push(&mut self, batch: Batch) {
+        self.bytes += needs(&batch);
         self.rows += batch.len();
         self.batches.push(batch);
-        Ok(())
     }
 
-    /// All rows as one batch, in key order, at most `limit` of them.
-    fn sorted(&mut self, keys: &[SortKey], limit: usize) -> Result<Batch> {
-        let parts = std::mem::take(&mut self.batches);
-        if parts.is_empty() {
-            return Ok(Batch::default());
-        }
-        // Old and new columns exist side by side while they are joined and reordered.
-        let bytes: usize = parts.iter().map(Batch::heap_bytes).sum();
-        self.memory.charge(bytes)?;
-        let all = Batch::concat(&parts);
-        drop(parts);
-        let first_key = all.columns().len() - keys.len();
-        let mut order: Vec<u32> =
-            (0..u32::try_from(all.len()).expect("fewer than 2^32 rows")).collect();
-        let by_keys = |a: &u32, b: &u32| {
-            for (i, (_, direction)) in keys.iter().enumerate() {
-                let column = all.column(first_key + i);
-                let ordering = order_rows(column, *a as usize, *b as usize);
-                let ordering = match direction {
-                    SortOrder::Ascending => ordering,
-                    SortOrder::Descending => ordering.reverse(),
-                };
-                if ordering != Ordering::Equal {
-                    return ordering;
-                }
-            }
-            a.cmp(b)
+    /// The rows in key order, at most `limit` of them.
+    fn order(&self, keys: &KeyColumns, limit: usize) -> Vec<At> {
+        let number = |n: usize| u32::try_from(n).expect("fewer than 2^32 batches and rows");
+        let mut order: Vec<At> = self
+            .batches
+            .iter()
+            .enumerate()
+            .flat_map(|(batch, rows)| (0..rows.len()).map(move |row| (number(batch), number(row))))
+            .collect();
+        let by_keys = |a: &At, b: &At| {
+            let (left, right) = (&self.batches[a.0 as usize], &self.batches[b.0 as usize]);
+            order_rows(keys, (left, a.1 as usize), (right, b.1 as usize)).then_with(|| a.cmp(b))
         };
         if limit < order.len() {
             if limit > 0 {
@@ -95,58 +76,79 @@ impl Buffer {
             order.truncate(limit);
         }
         order.sort_unstable_by(by_keys);
-        let sorted = all.gather(&order);
-        drop(all);
-        self.memory.set(sorted.heap_bytes())?;
-        self.rows = sorted.len();
-        Ok(sorted)
+        order
     }
 
-    fn clear(&mut self) {
-        self.batches.clear();
-        self.rows = 0;
-        self.memory.clear();
-    }
-}
-
-fn order_rows(column: &Column, a: usize, b: usize) -> Ordering {
-    match column {
-        Column::Integers(v) => v[a].cmp(&v[b]),
-        Column::Constant(..) => Ordering::Equal,
-        Column::Values(v) => total_order(&v[a], &v[b]),
-        other => total_order(&other.get(a), &other.get(b)),
+    /// The rows at these places, in this order.
+    fn gather(&self, at: &[At]) -> Batch {
+        let width = self.batches.first().map_or(0, |b| b.columns().len());
+        let columns = (0..width).map(|slot| {
+            let parts: Vec<&Column> = self
+                .batches
+                .iter()
+                .map(|batch| batch.column(slot).as_ref())
+                .collect();
+            std::sync::Arc::new(Column::gather_across(&parts, at))
+        });
+        Batch::new(columns.collect(), at.len())
     }
 }
 
-/// Sorted rows waiting to be handed out.
-struct Output {
-    rows: Batch,
-    next: usize,
-    width: usize,
+/// Bytes that keeping and ordering the rows of a batch takes.
+fn needs(batch: &Batch) -> usize {
+    batch.heap_bytes() + ORDER_BYTES * batch.len()
 }
 
-impl Output {
-    fn next(&mut self) -> Option<Batch> {
-        if self.next >= self.rows.len() {
-            return None;
+/// Order of two rows by their keys.
+pub(super) fn order_rows(keys: &KeyColumns, a: (&Batch, usize), b: (&Batch, usize)) -> Ordering {
+    for (slot, direction) in keys {
+        let ordering = match (&**a.0.column(*slot), &**b.0.column(*slot)) {
+            (Column::Integers(x), Column::Integers(y)) => x[a.1].cmp(&y[b.1]),
+            (x, y) => total_order(&x.get(a.1), &y.get(b.1)),
+        };
+        let ordering = match direction {
+            SortOrder::Ascending => ordering,
+            SortOrder::Descending => ordering.reverse(),
+        };
+        if ordering != Ordering::Equal {
+            return ordering;
         }
-        let to = (self.next + BATCH_ROWS).min(self.rows.len());
-        let part = self.rows.slice(self.next, to);
-        self.next = to;
-        Some(Batch::new(
-            part.columns()[..self.width].to_vec(),
-            part.len(),
-        ))
     }
+    Ordering::Equal
+}
+
+/// Rows that a limit lets through. The planner adds `SKIP` and `LIMIT`: their sum may be beyond all numbers.
+fn wanted_rows(limit: &Compiled, rt: &Runtime) -> Result<u64> {
+    if let Compiled::Binary(BinaryOp::Add, skip, rows) = limit
+        && let (Value::Integer(skip @ 0..), Value::Integer(rows @ 0..)) =
+            (skip.constant(rt)?, rows.constant(rt)?)
+    {
+        return Ok(skip.unsigned_abs().saturating_add(rows.unsigned_abs()));
+    }
+    row_count("LIMIT", limit, rt)
+}
+
+/// What is left to hand out.
+enum Output {
+    Memory {
+        buffer: Buffer,
+        order: Vec<At>,
+        next: usize,
+    },
+    Runs(Merge),
+    Nothing,
 }
 
 /// All rows, sorted; or with a limit the first of them.
 pub(crate) struct Sort {
     input: BoxedOperator,
     keys: Vec<SortKey>,
+    /// Where the keys lie: columns of the row itself, or behind it.
+    key_columns: KeyColumns,
     width: usize,
     limit: Option<Compiled>,
-    buffer: Buffer,
+    memory: Memory,
+    spill: Option<Spill>,
     output: Option<Output>,
 }
 
@@ -157,39 +159,104 @@ impl Sort {
         keys: Vec<SortKey>,
         width: usize,
         limit: Option<Compiled>,
-        budget: &Arc<Budget>,
+        rt: &Runtime,
     ) -> Self {
         let name = if limit.is_some() { "TopN" } else { "Sort" };
+        let mut next = width;
+        let place = |(key, order): &SortKey| match key {
+            Compiled::Slot(slot) => (*slot, *order),
+            _ => {
+                next += 1;
+                (next - 1, *order)
+            }
+        };
         Self {
             input,
+            key_columns: keys.iter().map(place).collect(),
             keys,
             width,
             limit,
-            buffer: Buffer::new(budget, name),
+            memory: Memory::of_spilling(rt, name, "add a LIMIT or sort fewer rows or columns"),
+            spill: Spill::new(rt, name),
             output: None,
         }
+    }
+
+    fn with_keys(&self, batch: Batch, rt: &Runtime) -> Result<Batch> {
+        let mut columns = batch.columns().to_vec();
+        for (key, _) in &self.keys {
+            if !matches!(key, Compiled::Slot(_)) {
+                columns.push(key.column(Rows::all(&batch), rt)?);
+            }
+        }
+        Ok(Batch::new(columns, batch.len()))
     }
 
     fn fill(&mut self, rt: &Runtime) -> Result<Output> {
         let limit = match &self.limit {
             None => usize::MAX,
-            Some(limit) => usize::try_from(row_count("LIMIT", limit, rt)?).unwrap_or(usize::MAX),
+            Some(limit) => usize::try_from(wanted_rows(limit, rt)?).unwrap_or(usize::MAX),
         };
+        let mut buffer = Buffer::default();
+        let mut runs = Vec::new();
         while limit > 0
             && let Some(batch) = self.input.next(rt)?
         {
             rt.check_cancelled()?;
-            self.buffer.push(batch, &self.keys, rt)?;
-            if self.buffer.rows > limit.saturating_mul(2).max(2 * BATCH_ROWS) {
-                let best = self.buffer.sorted(&self.keys, limit)?;
-                self.buffer.batches = vec![best];
+            let batch = self.with_keys(batch, rt)?;
+            let bytes = buffer.bytes + needs(&batch);
+            if !self.memory.keeps(bytes) {
+                match &self.spill {
+                    Some(spill) if buffer.rows > 0 => {
+                        runs.push(self.write_run(spill, &buffer, limit)?);
+                        buffer = Buffer::default();
+                        self.memory.force(needs(&batch));
+                    }
+                    Some(_) => self.memory.force(bytes),
+                    // Without anywhere to spill, all that the budget has may be used.
+                    None => self.memory.set(bytes)?,
+                }
+            }
+            buffer.push(batch);
+            if buffer.rows > limit.saturating_mul(2).max(2 * BATCH_ROWS) {
+                buffer = self.best(&buffer, limit)?;
             }
         }
-        Ok(Output {
-            rows: self.buffer.sorted(&self.keys, limit)?,
-            next: 0,
-            width: self.width,
-        })
+        if runs.is_empty() {
+            let order = buffer.order(&self.key_columns, limit);
+            return Ok(Output::Memory {
+                buffer,
+                order,
+                next: 0,
+            });
+        }
+        let spill = self.spill.as_ref().expect("runs were written");
+        if buffer.rows > 0 {
+            runs.push(self.write_run(spill, &buffer, limit)?);
+        }
+        drop(buffer);
+        self.memory.clear();
+        let keys = self.key_columns.clone();
+        Merge::start(runs, keys, limit, spill, &mut self.memory, rt).map(Output::Runs)
+    }
+
+    /// The best rows of a buffer.
+    fn best(&mut self, buffer: &Buffer, limit: usize) -> Result<Buffer> {
+        let mut best = Buffer::default();
+        let order = buffer.order(&self.key_columns, limit);
+        for part in order.chunks(BATCH_ROWS) {
+            best.push(buffer.gather(part));
+        }
+        self.memory.set(best.bytes)?;
+        Ok(best)
+    }
+
+    fn write_run(&self, spill: &Spill, buffer: &Buffer, limit: usize) -> Result<RowRun> {
+        let mut writer = spill.writer();
+        for (batch, row) in buffer.order(&self.key_columns, limit) {
+            writer.push(&buffer.batches[batch as usize], row as usize)?;
+        }
+        writer.finish()
     }
 }
 
@@ -198,20 +265,35 @@ impl Operator for Sort {
         if self.output.is_none() {
             self.output = Some(self.fill(rt)?);
         }
-        let batch = self.output.as_mut().and_then(Output::next);
-        if batch.is_none() {
-            // Keep an empty output as the mark of the end, but give the rows back.
-            self.buffer.clear();
-            if let Some(output) = &mut self.output {
-                output.rows = Batch::default();
+        let batch = match &mut self.output {
+            Some(Output::Memory {
+                buffer,
+                order,
+                next,
+            }) if *next < order.len() => {
+                let part = &order[*next..order.len().min(*next + BATCH_ROWS)];
+                *next += part.len();
+                Some(buffer.gather(part))
             }
-        }
-        Ok(batch)
+            Some(Output::Runs(merge)) => merge.next(rt)?,
+            _ => None,
+        };
+        let Some(batch) = batch else {
+            self.output = Some(Output::Nothing);
+            self.memory.clear();
+            return Ok(None);
+        };
+        let columns = batch.columns()[..self.width].to_vec();
+        Ok(Some(Batch::new(columns, batch.len())))
     }
 
     fn rewind(&mut self) {
         self.input.rewind();
-        self.buffer.clear();
+        self.memory.clear();
         self.output = None;
+    }
+
+    fn spilled_bytes(&self) -> u64 {
+        self.spill.as_ref().map_or(0, Spill::spilled_bytes)
     }
 }

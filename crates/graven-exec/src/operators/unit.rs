@@ -1,9 +1,20 @@
-//! One row without columns.
+//! One row without columns; and no row at all.
 
 use crate::batch::Batch;
 use crate::error::Result;
 use crate::operator::Operator;
 use crate::runtime::Runtime;
+
+/// No rows.
+pub(crate) struct Nothing;
+
+impl Operator for Nothing {
+    fn next(&mut self, _: &Runtime) -> Result<Option<Batch>> {
+        Ok(None)
+    }
+
+    fn rewind(&mut self) {}
+}
 
 /// See the file header.
 #[derive(Default)]

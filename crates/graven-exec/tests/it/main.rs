@@ -7,4 +7,5 @@ mod naive;
 mod operators;
 mod plans;
 mod reachability;
+mod spilling;
 mod statements;

@@ -10,7 +10,9 @@ use graven_exec::{ExecError, Value};
 
 use crate::model::{Model, Random, TYPES};
 use crate::naive::{Row, rows};
-use crate::plans::{binary, int, list, node, null, pattern, property, run, run_within, unit, var};
+use crate::plans::{
+    binary, int, list, node, null, pattern, property, run, run_spilling, run_within, unit, var,
+};
 
 /// A plan under construction with what its rows hold.
 #[derive(Clone)]
@@ -454,7 +456,18 @@ fn random_plans_agree_with_the_naive_interpreter() {
             continue;
         }
         let store = model.store();
-        let found = run(&store.snapshot(), draft.root.clone(), &returns);
+        // Every third plan spills at every opportunity.
+        let found = if seed % 3 == 0 {
+            run_spilling(
+                &store.snapshot(),
+                draft.root.clone(),
+                &returns,
+                8 << 20,
+                Some(1),
+            )
+        } else {
+            run(&store.snapshot(), draft.root.clone(), &returns)
+        };
         let found = found.unwrap_or_else(|e| panic!("seed {seed}: {e} in {:#?}", draft.root));
         assert_eq!(
             as_multiset(found),

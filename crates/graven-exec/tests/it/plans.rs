@@ -7,7 +7,8 @@ use graven_cypher::plan::{
     VarExpandMode, VarId, VarKind, Variable,
 };
 use graven_exec::{ExecContext, ExecError, Params, Tuning, Value, execute};
-use graven_pagecache::Budget;
+use graven_io::{File, MemoryFile};
+use graven_pagecache::{Budget, Config, PageCache, SpillFile};
 use graven_storage::Snapshot;
 
 /// A plan node; ids are set by [`plan`].
@@ -179,6 +180,36 @@ pub(crate) fn run_within(
         returns,
         ExecContext::new(Budget::new(budget)),
     )
+}
+
+/// As [`run`] with a cache of so many bytes to spill to, from `spill_at` bytes of an operator on.
+pub(crate) fn run_spilling(
+    snapshot: &Snapshot,
+    root: Box<PlanNode>,
+    returns: &[u32],
+    budget: u64,
+    spill_at: Option<u64>,
+) -> Result<Vec<Vec<Value>>, ExecError> {
+    let budget = Budget::new(budget);
+    let cache = PageCache::new(Config::new(Arc::clone(&budget))).unwrap();
+    let open = || Ok(Arc::new(MemoryFile::new("spill")) as Arc<dyn File>);
+    let spill = SpillFile::new(&cache, "test-tmp", u64::MAX, Box::new(open)).unwrap();
+    let spill = Arc::new(spill);
+    let mut context = ExecContext::new(Arc::clone(&budget));
+    context.spill = Some(Arc::clone(&spill));
+    context.tuning.spill_at = spill_at;
+    let plan = plan(root, returns, PlanMode::Execute);
+    let mut execution = execute(plan, snapshot.clone(), Arc::new(Params::new()), context)?;
+    let mut rows = Vec::new();
+    while let Some(batch) = execution.next_batch()? {
+        assert!(!batch.is_empty(), "EX-7: no empty batches");
+        rows.extend((0..batch.len()).map(|row| batch.row(row)));
+    }
+    drop(execution);
+    assert_eq!(spill.used_bytes(), 0, "temporary pages are given back");
+    assert!(budget.used() <= budget.limit());
+    cache.check().unwrap();
+    Ok(rows)
 }
 
 fn run_with(

@@ -102,44 +102,77 @@ fn tail(_: &Runtime, args: &[Value]) -> Result<Value> {
 }
 
 /// Elements a `range` may have: beyond it the list itself would be gigabytes.
-const RANGE_MAX: i128 = 1 << 26;
+const RANGE_MAX: u128 = 1 << 26;
 
-fn range(_: &Runtime, args: &[Value]) -> Result<Value> {
-    let mut bounds = [0_i64, 0, 1];
-    for (bound, arg) in bounds.iter_mut().zip(args) {
-        match arg {
-            Value::Integer(i) => *bound = *i,
-            other => {
-                return Err(ExecError::Named {
-                    kind: "ArgumentError",
-                    detail: "InvalidArgumentType",
-                    message: format!("range() needs Integers, got {}: {other}", other.type_name()),
-                });
+fn range(rt: &Runtime, args: &[Value]) -> Result<Value> {
+    let range = Range::new(args)?;
+    if range.len > RANGE_MAX {
+        return Err(ExecError::Argument {
+            message: format!(
+                "range() of {} elements; at most {RANGE_MAX} are allowed in a list, UNWIND takes any number",
+                range.len
+            ),
+        });
+    }
+    let len = usize::try_from(range.len).unwrap_or(usize::MAX);
+    rt.hold(len.saturating_mul(size_of::<Value>()))?;
+    let numbers = (0..len).map(|i| Value::Integer(range.get(i as u128)));
+    Ok(Value::List(numbers.collect()))
+}
+
+/// The numbers of `range(from, to, step)`, one at a time.
+#[derive(Clone, Copy)]
+pub(crate) struct Range {
+    from: i128,
+    step: i128,
+    /// Numbers in it.
+    pub(crate) len: u128,
+}
+
+impl Range {
+    /// The range of these arguments.
+    ///
+    /// # Errors
+    /// Arguments that are no integers; a step of 0.
+    pub(crate) fn new(args: &[Value]) -> Result<Self> {
+        let mut bounds = [0_i64, 0, 1];
+        for (bound, arg) in bounds.iter_mut().zip(args) {
+            match arg {
+                Value::Integer(i) => *bound = *i,
+                other => {
+                    return Err(ExecError::Named {
+                        kind: "ArgumentError",
+                        detail: "InvalidArgumentType",
+                        message: format!(
+                            "range() needs Integers, got {}: {other}",
+                            other.type_name()
+                        ),
+                    });
+                }
             }
         }
+        let [from, to, step] = bounds.map(i128::from);
+        if step == 0 {
+            return Err(ExecError::Named {
+                kind: "ArgumentError",
+                detail: "NumberOutOfRange",
+                message: "range() needs a step other than 0".to_owned(),
+            });
+        }
+        let is_empty = (to - from).signum() * step.signum() < 0;
+        let len = if is_empty {
+            0
+        } else {
+            ((to - from) / step + 1).unsigned_abs()
+        };
+        Ok(Self { from, step, len })
     }
-    let [from, to, step] = bounds.map(i128::from);
-    if step == 0 {
-        return Err(ExecError::Named {
-            kind: "ArgumentError",
-            detail: "NumberOutOfRange",
-            message: "range() needs a step other than 0".to_owned(),
-        });
+
+    /// The number at `index`, which is below `len`.
+    pub(crate) fn get(&self, index: u128) -> i64 {
+        let offset = i128::try_from(index).unwrap_or(i128::MAX);
+        i64::try_from(self.from + offset * self.step).unwrap_or(i64::MAX)
     }
-    let len = ((to - from) / step + 1).max(0);
-    if (to - from).signum() * step.signum() < 0 {
-        return Ok(Value::list(Vec::new()));
-    }
-    if len > RANGE_MAX {
-        return Err(ExecError::Argument {
-            message: format!("range() of {len} elements; at most {RANGE_MAX} are allowed"),
-        });
-    }
-    Ok(Value::list(
-        (0..len)
-            .map(|i| Value::Integer(i64::try_from(from + i * step).unwrap_or(i64::MAX)))
-            .collect(),
-    ))
 }
 
 fn reverse(_: &Runtime, args: &[Value]) -> Result<Value> {

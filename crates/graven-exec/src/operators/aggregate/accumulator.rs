@@ -4,6 +4,13 @@
 //! Null arguments are skipped by every function; `count(*)` has no argument. With `DISTINCT` a group also keeps
 //! the set of values seen. Sums of integers stay integers and fail on overflow; the average and the standard
 //! deviations are updated incrementally (Welford), so they do not overflow.
+//!
+//! A state can be written as a value and merged into another state later, in any grouping of the rows: counts and
+//! sums add up, moments combine, lists follow each other. With `DISTINCT` the set is what is written, and
+//! the state is computed again from the sets' union.
+//!
+//! # Source
+//! Chan, Golub and LeVeque, "Updating formulae and a pairwise algorithm for computing sample variances", 1979.
 
 use std::cmp::Ordering;
 
@@ -12,6 +19,7 @@ use graven_cypher::plan::AggregateFunction as F;
 use crate::column::Column;
 use crate::error::{ExecError, Result};
 use crate::operators::row_key::ValueSet;
+use crate::spill::{put_list, put_value};
 use crate::value::arithmetic::{add, as_float};
 use crate::value::order::total_order;
 use crate::value::{Value, arithmetic};
@@ -24,7 +32,12 @@ pub(crate) struct Accumulator {
     fraction: f64,
     states: Vec<State>,
     seen: Vec<ValueSet>,
+    /// The list being written, and how much of it has been.
+    writing: (Vec<Value>, usize),
 }
+
+/// Elements of a list that one written row takes.
+const CHUNK: usize = 1024;
 
 /// What one group keeps.
 #[derive(Clone, Debug)]
@@ -62,22 +75,83 @@ impl Accumulator {
             fraction,
             states: Vec::new(),
             seen: Vec::new(),
+            writing: (Vec::new(), 0),
         })
+    }
+
+    /// Bytes of one state before it keeps anything.
+    pub(crate) fn state_bytes(&self) -> usize {
+        size_of::<State>()
+            + if self.distinct {
+                size_of::<ValueSet>()
+            } else {
+                0
+            }
     }
 
     /// Makes room for so many groups.
     pub(crate) fn grow(&mut self, groups: usize) {
-        let fresh = match self.function {
-            F::CountStar | F::Count => State::Count(0),
-            F::Sum => State::Sum(Value::Integer(0)),
-            F::Min | F::Max => State::Best(None),
-            F::Avg | F::StDev | F::StDevP => State::Moments(0, 0.0, 0.0),
-            F::Collect | F::PercentileCont | F::PercentileDisc => State::Values(Vec::new()),
-        };
-        self.states.resize(groups, fresh);
+        self.states.resize(groups, fresh(self.function));
         if self.distinct {
             self.seen.resize_with(groups, ValueSet::default);
         }
+    }
+
+    /// Forgets all groups.
+    pub(crate) fn clear(&mut self) {
+        self.states = Vec::new();
+        self.seen = Vec::new();
+    }
+
+    /// Writes a group's state as a value; whether there is more of it, to be written into another row.
+    pub(crate) fn put(&mut self, group: usize, out: &mut Vec<u8>) -> bool {
+        let (values, done) = &mut self.writing;
+        if *done == 0 {
+            *values = if self.distinct {
+                self.seen[group].take()
+            } else {
+                match std::mem::replace(&mut self.states[group], fresh(self.function)) {
+                    State::Values(values) => values,
+                    state => {
+                        put_state(&state, out);
+                        return false;
+                    }
+                }
+            };
+        }
+        let part = &values[*done..values.len().min(*done + CHUNK)];
+        put_list(out, part);
+        *done += part.len();
+        let more = *done < values.len();
+        if !more {
+            self.writing = (Vec::new(), 0);
+        }
+        more
+    }
+
+    /// Merges written states, one per row, into the states of `groups`; returns the bytes kept.
+    ///
+    /// # Errors
+    /// As [`Accumulator::add`].
+    pub(crate) fn merge(&mut self, groups: &[u32], written: &Column) -> Result<usize> {
+        let mut bytes = 0;
+        for (row, group) in groups.iter().enumerate() {
+            let group = *group as usize;
+            let written = written.get(row);
+            if !self.distinct {
+                bytes += merge(self.function, &mut self.states[group], &written)?;
+                continue;
+            }
+            let Value::List(values) = &*written else {
+                continue;
+            };
+            for value in values.iter() {
+                if let Some(kept) = self.seen[group].insert(value) {
+                    bytes += kept + update(self.function, &mut self.states[group], value)?;
+                }
+            }
+        }
+        Ok(bytes)
     }
 
     /// Takes one argument per row, `groups` naming each row's group; returns the bytes kept.
@@ -117,17 +191,84 @@ impl Accumulator {
         Ok(bytes)
     }
 
-    /// The value of each group.
-    ///
-    /// # Errors
-    /// Percentiles of values that are no numbers.
-    pub(crate) fn finish(self) -> Result<Vec<Value>> {
-        let (function, fraction) = (self.function, self.fraction);
-        self.states
-            .into_iter()
-            .map(|state| finish(function, fraction, state))
-            .collect()
+    /// The values of all groups, one after the other.
+    pub(crate) fn finish(self) -> Results {
+        Results {
+            function: self.function,
+            fraction: self.fraction,
+            states: self.states.into_iter(),
+        }
     }
+}
+
+/// Values of groups in order; an error for percentiles of values that are no numbers.
+pub(crate) struct Results {
+    function: F,
+    fraction: f64,
+    states: std::vec::IntoIter<State>,
+}
+
+impl Iterator for Results {
+    type Item = Result<Value>;
+
+    fn next(&mut self) -> Option<Result<Value>> {
+        let state = self.states.next()?;
+        Some(finish(self.function, self.fraction, state))
+    }
+}
+
+fn fresh(function: F) -> State {
+    match function {
+        F::CountStar | F::Count => State::Count(0),
+        F::Sum => State::Sum(Value::Integer(0)),
+        F::Min | F::Max => State::Best(None),
+        F::Avg | F::StDev | F::StDevP => State::Moments(0, 0.0, 0.0),
+        F::Collect | F::PercentileCont | F::PercentileDisc => State::Values(Vec::new()),
+    }
+}
+
+fn put_state(state: &State, out: &mut Vec<u8>) {
+    match state {
+        State::Count(n) => put_value(out, &Value::Integer(*n)),
+        State::Sum(sum) => put_value(out, sum),
+        State::Best(best) => put_value(out, best.as_ref().unwrap_or(&Value::Null)),
+        State::Moments(n, mean, squares) => {
+            let n = Value::Integer(n.cast_signed());
+            put_list(out, &[n, Value::Float(*mean), Value::Float(*squares)]);
+        }
+        State::Values(values) => put_list(out, values),
+    }
+}
+
+fn merge(function: F, state: &mut State, written: &Value) -> Result<usize> {
+    match (&mut *state, written) {
+        (State::Count(n), Value::Integer(more)) => *n += more,
+        (State::Sum(sum), more) => *sum = add(sum, more)?,
+        (State::Best(_), Value::Null) => {}
+        (State::Best(_), value) => return update(function, state, value),
+        (State::Values(values), Value::List(more)) => {
+            let before = values.capacity();
+            values.extend(more.iter().cloned());
+            let heap: usize = more.iter().map(Value::heap_bytes).sum();
+            return Ok((values.capacity() - before) * size_of::<Value>() + heap);
+        }
+        (State::Moments(n, mean, squares), Value::List(written)) => {
+            let [Value::Integer(m), Value::Float(their), Value::Float(more)] = &written[..] else {
+                return Ok(0);
+            };
+            let m = m.cast_unsigned();
+            if m > 0 {
+                #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
+                let (ours, theirs, all) = (*n as f64, m as f64, (*n + m) as f64);
+                let apart = their - *mean;
+                *squares += more + apart * apart * ours * theirs / all;
+                *mean += apart * theirs / all;
+                *n += m;
+            }
+        }
+        _ => {}
+    }
+    Ok(0)
 }
 
 fn update(function: F, state: &mut State, value: &Value) -> Result<usize> {
