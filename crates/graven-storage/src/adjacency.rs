@@ -17,6 +17,7 @@
 //! # Costs
 //! Nothing is allocated per list. Memory: the segment map (24 bytes a segment) and two chunks during a sweep.
 
+pub(crate) mod build;
 pub(crate) mod decode;
 pub(crate) mod encode;
 mod list;

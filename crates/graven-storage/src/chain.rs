@@ -19,7 +19,7 @@
 use crate::Result;
 use crate::bytes::{Decoded, Malformed, Reader};
 use crate::pages::Pages;
-use crate::sink::PageSink;
+use crate::sink::PageOutput;
 use graven_pagecache::{PageKind, PageRef, SizeClass};
 
 const HEAD_BYTES: usize = 16;
@@ -41,7 +41,7 @@ impl Footprint {
 
 /// Writes `bytes` as a chain of pages of `kind`; where its head is.
 pub(crate) fn write(
-    sink: &PageSink,
+    sink: &dyn PageOutput,
     kind: PageKind,
     bytes: &[u8],
     footprint: &mut Footprint,
@@ -65,6 +65,13 @@ pub(crate) fn write(
     let page = sink.append(kind, &head)?;
     footprint.add(page);
     Ok(page)
+}
+
+/// The pages of the chain that begins at `head`, the head first.
+pub(crate) fn pages_of(pages: &Pages, head: PageRef, kind: PageKind) -> Result<Vec<PageRef>> {
+    let pin = pages.pin(head, kind)?;
+    let (_, parts, _) = pages.checked(head, kind, read_head(&pin))?;
+    Ok(std::iter::once(head).chain(parts).collect())
 }
 
 /// Reads the chain that begins at `head`; calls `visit` with every page of it.

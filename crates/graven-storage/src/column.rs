@@ -6,6 +6,7 @@
 //! ids stay in it. What was changed since the segments were written comes from the column's overlay.
 
 mod bits;
+pub(crate) mod cutter;
 mod front_coding;
 pub(crate) mod segment;
 pub(crate) mod writer;

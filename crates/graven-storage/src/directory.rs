@@ -2,7 +2,7 @@
 //!
 //! # How it works
 //! Entries are fixed-width and sorted, so a page is searched by bisection. The tree is built bottom-up by
-//! [`write`]; [`Directory::scan`] reads all entries of one store in order, [`Directory::floor`] finds the segment
+//! [`DirectoryBuilder`]; [`Directory::scan`] reads all entries of one store in order, [`Directory::floor`] finds the segment
 //! that may hold an id together with the first id of the one behind it.
 //!
 //! # On disk
@@ -15,14 +15,15 @@
 //! | 8 | 32 each | leaf: store (4), zero (4), first id (8), page (8), extra (8) |
 //! | 8 | 24 each | inner: store (4), zero (4), first id (8), child page (8) |
 //!
-//! `extra` is the first relationship id of a forward adjacency segment, else the entries of the segment.
+//! `extra` is, in a forward adjacency, the first relationship id of the bulk load in this segment or behind it (all
+//! bits set if there is none), else the entries of the segment.
 
 use crate::Result;
 use crate::bytes::{Decoded, Malformed, Reader};
 use crate::chain::Footprint;
 use crate::ids::StoreId;
 use crate::pages::Pages;
-use crate::sink::PageSink;
+use crate::sink::PageOutput;
 use graven_pagecache::{PageKind, PageRef, SizeClass};
 
 const KIND: PageKind = PageKind::SegmentDirectory;
@@ -43,61 +44,93 @@ pub(crate) struct SegmentEntry {
 
 type Key = (u32, u64);
 
-/// Writes the directory of `stores` (ascending by id, entries ascending by first id); its root.
-pub(crate) fn write(
-    sink: &PageSink,
-    stores: &[(StoreId, Vec<SegmentEntry>)],
-    footprint: &mut Footprint,
-) -> Result<Option<PageRef>> {
-    let leaves = stores.iter().flat_map(|(store, entries)| {
-        entries.iter().map(|entry| {
-            let mut bytes = [0; LEAF_BYTES];
-            bytes[..4].copy_from_slice(&store.0.to_le_bytes());
-            bytes[8..16].copy_from_slice(&entry.first.to_le_bytes());
-            bytes[16..24].copy_from_slice(&entry.page.raw().to_le_bytes());
-            bytes[24..].copy_from_slice(&entry.extra.to_le_bytes());
-            ((store.0, entry.first), bytes)
-        })
-    });
-    let mut nodes = write_level(sink, 0, leaves, footprint)?;
-    let mut level = 1;
-    while nodes.len() > 1 {
-        let entries = nodes.iter().map(|((store, first), page)| {
-            let mut bytes = [0; INNER_BYTES];
-            bytes[..4].copy_from_slice(&store.to_le_bytes());
-            bytes[8..16].copy_from_slice(&first.to_le_bytes());
-            bytes[16..].copy_from_slice(&page.raw().to_le_bytes());
-            ((*store, *first), bytes)
-        });
-        nodes = write_level(sink, level, entries, footprint)?;
-        level += 1;
-    }
-    Ok(nodes.first().map(|(_, page)| *page))
+/// Writes a directory, entries ascending by store and first id.
+pub(crate) struct DirectoryBuilder<'o> {
+    output: &'o dyn PageOutput,
+    leaf: Vec<u8>,
+    first: Key,
+    written: Vec<(Key, PageRef)>,
 }
 
-fn write_level<const N: usize>(
-    sink: &PageSink,
-    level: u32,
-    entries: impl Iterator<Item = (Key, [u8; N])>,
-    footprint: &mut Footprint,
-) -> Result<Vec<(Key, PageRef)>> {
-    let per_page = (PAYLOAD_BYTES - HEAD_BYTES) / N;
-    let mut entries = entries.peekable();
-    let mut written = Vec::new();
-    while let Some((first, _)) = entries.peek() {
-        let first = *first;
-        let mut payload = vec![0; HEAD_BYTES];
-        for (_, bytes) in entries.by_ref().take(per_page) {
-            payload.extend_from_slice(&bytes);
+impl<'o> DirectoryBuilder<'o> {
+    pub(crate) fn new(output: &'o dyn PageOutput) -> DirectoryBuilder<'o> {
+        DirectoryBuilder {
+            output,
+            leaf: Vec::new(),
+            first: (0, 0),
+            written: Vec::new(),
         }
-        let count = ((payload.len() - HEAD_BYTES) / N) as u32;
-        payload[..4].copy_from_slice(&level.to_le_bytes());
-        payload[4..8].copy_from_slice(&count.to_le_bytes());
-        let page = sink.append(KIND, &payload)?;
-        footprint.add(page);
-        written.push((first, page));
     }
-    Ok(written)
+
+    pub(crate) fn push(
+        &mut self,
+        store: StoreId,
+        entry: SegmentEntry,
+        footprint: &mut Footprint,
+    ) -> Result<()> {
+        if self.leaf.is_empty() {
+            self.leaf.resize(HEAD_BYTES, 0);
+            self.first = (store.0, entry.first);
+        }
+        self.leaf.extend_from_slice(&store.0.to_le_bytes());
+        self.leaf.extend_from_slice(&[0; 4]);
+        for word in [entry.first, entry.page.raw(), entry.extra] {
+            self.leaf.extend_from_slice(&word.to_le_bytes());
+        }
+        if self.leaf.len() + LEAF_BYTES > PAYLOAD_BYTES {
+            self.finish_leaf(footprint)?;
+        }
+        Ok(())
+    }
+
+    fn finish_leaf(&mut self, footprint: &mut Footprint) -> Result<()> {
+        if !self.leaf.is_empty() {
+            let mut payload = std::mem::take(&mut self.leaf);
+            let page = write_page(self.output, 0, LEAF_BYTES, &mut payload, footprint)?;
+            self.written.push((self.first, page));
+        }
+        Ok(())
+    }
+
+    /// Writes what is left and the levels above; the root, `None` without entries.
+    pub(crate) fn finish(mut self, footprint: &mut Footprint) -> Result<Option<PageRef>> {
+        self.finish_leaf(footprint)?;
+        let mut nodes = self.written;
+        let mut level = 1;
+        while nodes.len() > 1 {
+            let mut above = Vec::new();
+            for children in nodes.chunks((PAYLOAD_BYTES - HEAD_BYTES) / INNER_BYTES) {
+                let mut payload = vec![0; HEAD_BYTES];
+                for ((store, first), page) in children {
+                    payload.extend_from_slice(&store.to_le_bytes());
+                    payload.extend_from_slice(&[0; 4]);
+                    payload.extend_from_slice(&first.to_le_bytes());
+                    payload.extend_from_slice(&page.raw().to_le_bytes());
+                }
+                let page = write_page(self.output, level, INNER_BYTES, &mut payload, footprint)?;
+                above.push((children[0].0, page));
+            }
+            nodes = above;
+            level += 1;
+        }
+        Ok(nodes.first().map(|(_, page)| *page))
+    }
+}
+
+/// Writes a page whose entries of `width` bytes stand behind room for its head.
+fn write_page(
+    output: &dyn PageOutput,
+    level: u32,
+    width: usize,
+    payload: &mut [u8],
+    footprint: &mut Footprint,
+) -> Result<PageRef> {
+    let count = ((payload.len() - HEAD_BYTES) / width) as u32;
+    payload[..4].copy_from_slice(&level.to_le_bytes());
+    payload[4..8].copy_from_slice(&count.to_le_bytes());
+    let page = output.append(KIND, payload)?;
+    footprint.add(page);
+    Ok(page)
 }
 
 /// The directory of one snapshot.

@@ -34,6 +34,12 @@ struct State {
     _reservation: Option<Reservation>,
 }
 
+/// Where new pages go: behind each other in bulk writing, into free space in a checkpoint.
+pub(crate) trait PageOutput {
+    /// Writes `payload` as a page of `kind` and tells where it went.
+    fn append(&self, kind: PageKind, payload: &[u8]) -> Result<PageRef>;
+}
+
 /// Appends sealed pages to a file.
 #[derive(Debug)]
 pub(crate) struct PageSink {
@@ -59,8 +65,27 @@ impl PageSink {
         })
     }
 
-    /// Writes `payload` as a page of `kind` and tells where it went.
-    pub(crate) fn append(&self, kind: PageKind, payload: &[u8]) -> Result<PageRef> {
+    /// Writes what is buffered; the file's length in units and the units left free.
+    pub(crate) fn finish(&self) -> Result<(u64, Vec<Extent>)> {
+        let mut state = self.state.lock();
+        while state.next_unit() <= SECOND_UNIT {
+            let unit = state.next_unit();
+            if unit < SECOND_UNIT {
+                state.free.push(Extent {
+                    unit,
+                    units: SECOND_UNIT - unit,
+                });
+            }
+            let skipped = (SECOND_UNIT + 1 - unit) as usize * UNIT_BYTES;
+            state.room(&*self.file, skipped)?.fill(0);
+        }
+        state.flush(&*self.file)?;
+        Ok((state.next_unit(), std::mem::take(&mut state.free)))
+    }
+}
+
+impl PageOutput for PageSink {
+    fn append(&self, kind: PageKind, payload: &[u8]) -> Result<PageRef> {
         let class = SizeClass::for_payload_bytes(payload.len()).ok_or(Error::Limit {
             what: "payload of a page",
             value: payload.len() as u64,
@@ -92,24 +117,6 @@ impl PageSink {
         room[HEADER_BYTES..HEADER_BYTES + payload.len()].copy_from_slice(payload);
         page::seal(room, reference, kind, 0, payload.len());
         Ok(reference)
-    }
-
-    /// Writes what is buffered; the file's length in units and the units left free.
-    pub(crate) fn finish(&self) -> Result<(u64, Vec<Extent>)> {
-        let mut state = self.state.lock();
-        while state.next_unit() <= SECOND_UNIT {
-            let unit = state.next_unit();
-            if unit < SECOND_UNIT {
-                state.free.push(Extent {
-                    unit,
-                    units: SECOND_UNIT - unit,
-                });
-            }
-            let skipped = (SECOND_UNIT + 1 - unit) as usize * UNIT_BYTES;
-            state.room(&*self.file, skipped)?.fill(0);
-        }
-        state.flush(&*self.file)?;
-        Ok((state.next_unit(), std::mem::take(&mut state.free)))
     }
 }
 

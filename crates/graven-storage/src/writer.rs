@@ -21,13 +21,13 @@ use crate::adjacency::writer::AdjacencyWriter;
 use crate::catalog::{IndexDescription, StoreDescription, StoreKind};
 use crate::chain::{self, Footprint};
 use crate::column::writer::ColumnWriter;
-use crate::directory::{self, SegmentEntry};
+use crate::directory::{DirectoryBuilder, SegmentEntry};
 use crate::free_space::FreeSpace;
-use crate::ids::{KeyId, LabelId, StoreId, TypeId};
+use crate::ids::{KeyId, LabelId, TypeId};
 use crate::index::writer::IndexWriter;
 use crate::labels::{LabelRun, LabelRuns, label_set};
 use crate::schema::SchemaEntity;
-use crate::sink::PageSink;
+use crate::sink::{PageOutput, PageSink};
 use crate::superblock::{self, Features, LogPosition, Slot, Superblock};
 use crate::{Error, Result};
 use graven_io::File;
@@ -293,14 +293,15 @@ impl StoreWriter {
         stores.sort_by_key(|store| store.id);
         catalog.stores = stores.iter().map(describe).collect();
         catalog.extents.sort_by_key(|extent| extent.first);
-        let listed: Vec<(StoreId, Vec<SegmentEntry>)> = stores
-            .into_iter()
-            .map(|store| (store.id, store.segments))
-            .collect();
         let sink = &self.shared.sink;
         let mut own = Footprint::default();
-        let directory = directory::write(sink, &listed, &mut own)?;
-        drop(listed);
+        let mut directory = DirectoryBuilder::new(sink);
+        for store in stores {
+            for segment in store.segments {
+                directory.push(store.id, segment, &mut own)?;
+            }
+        }
+        let directory = directory.finish(&mut own)?;
         let catalogue = chain::write(sink, PageKind::Catalogue, &catalog.encode(), &mut own)?;
         // Bulk writing leaves at most the units before the second superblock free, known once that is passed.
         let (end, free) = sink.finish()?;

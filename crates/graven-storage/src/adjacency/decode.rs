@@ -51,6 +51,13 @@ impl<'a> Blocks<'a> {
     }
 }
 
+/// Bytes of the widths and blocks of `list`.
+pub(crate) fn encoded_bytes(list: RawList<'_>) -> Decoded<usize> {
+    let mut blocks = Blocks::new(list);
+    while blocks.take()?.is_some() {}
+    Ok(blocks.at)
+}
+
 fn outside(neighbour: u64, limit: u64) -> Malformed {
     Malformed(format!(
         "neighbour {neighbour} where node ids are below {limit}"

@@ -214,7 +214,7 @@ impl<'a> Plan<'a> {
         let limit = adjacencies
             .first()
             .map_or(0, |adjacency| adjacency.reach().pages.budget().limit());
-        let page = super::writer::SEGMENT_CLASS.bytes() as u64;
+        let page = super::build::SEGMENT_CLASS.bytes() as u64;
         let room = (limit / page * STRETCH_SHARE).clamp(STRETCH_MIN, STRETCH_MAX);
         let ahead = (limit / AHEAD_SHARE / page).clamp(1, AHEAD_MAX);
         Ok(Plan {

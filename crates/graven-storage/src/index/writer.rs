@@ -8,6 +8,7 @@ use super::key::{KEY_BYTES_MAX, key_bytes};
 use super::page::PageBuilder;
 use crate::catalog::IndexDescription;
 use crate::ids::NodeId;
+use crate::sink::PageOutput;
 use crate::value::PropertyValue;
 use crate::writer::shared::{Shared, StoreBuild};
 use crate::{Error, Result};
