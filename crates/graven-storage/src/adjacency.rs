@@ -20,6 +20,7 @@
 pub(crate) mod build;
 pub(crate) mod decode;
 pub(crate) mod encode;
+mod ends;
 mod list;
 mod merged;
 mod node_set;
@@ -218,35 +219,6 @@ impl Adjacency {
             store: format!("adjacency of type {}", self.inner.rel_type),
             what: format!("relationships that end at node {end} are missing at their start nodes"),
         })
-    }
-
-    /// Start and end of the relationship `id`, on the forward direction.
-    pub(crate) fn endpoints(&self, id: RelId) -> Result<Option<(NodeId, NodeId)>> {
-        let Some(map) = &self.inner.map else {
-            return Ok(None);
-        };
-        let reach = self.reach();
-        let Some(located) = map.floor_by_extra(&reach.pages, id.0)? else {
-            return Ok(None);
-        };
-        let pin = reach.pages.pin(located.page, PageKind::Adjacency)?;
-        let segment = reach.checked(located.page, reach.segment(&pin))?;
-        let (start, position) = if segment.is_head() {
-            (segment.first_node(), id.0 - located.extra)
-        } else {
-            let Some(rank) = segment.rank_of_relationship(id.0) else {
-                return Ok(None);
-            };
-            reach.checked(located.page, segment.node_at_rank(rank))?
-        };
-        let Some(list) = List::find(reach, located.page, &segment, start)? else {
-            return Ok(None);
-        };
-        let mut neighbours = Vec::new();
-        list.decode_wide(&mut neighbours)?;
-        Ok(neighbours
-            .get(position as usize)
-            .map(|end| (NodeId(start), NodeId(*end))))
     }
 
     /// Calls `visit` with every segment's place.

@@ -16,10 +16,11 @@
 //!
 //! A part is bytes alone.
 
-use crate::Result;
 use crate::bytes::{Decoded, Malformed, Reader};
+use crate::checkpoint::Output;
 use crate::pages::Pages;
 use crate::sink::PageOutput;
+use crate::{Error, Result};
 use graven_pagecache::{PageKind, PageRef, SizeClass};
 
 const HEAD_BYTES: usize = 16;
@@ -65,6 +66,48 @@ pub(crate) fn write(
     let page = sink.append(kind, &head)?;
     footprint.add(page);
     Ok(page)
+}
+
+/// Room for a chain of up to `bytes` bytes whose content is known later: the head, then the parts.
+pub(crate) fn reserve(output: &Output, bytes: usize) -> Result<Vec<PageRef>> {
+    let parts = match HEAD_BYTES + bytes <= PART_BYTES {
+        true => 0,
+        false => bytes.div_ceil(PART_BYTES),
+    };
+    let own = if parts == 0 { bytes } else { parts * 8 };
+    let head = SizeClass::for_payload_bytes(HEAD_BYTES + own).ok_or(Error::Limit {
+        what: "bytes of a chain",
+        value: bytes as u64,
+        limit: SizeClass::MAX.bytes() as u64 / 8 * PART_BYTES as u64,
+    })?;
+    let classes = std::iter::once(head).chain((0..parts).map(|_| SizeClass::KIB_64));
+    classes.map(|class| output.reserve(class)).collect()
+}
+
+/// Writes `bytes` to the pages that [`reserve`] gave; the head.
+pub(crate) fn write_to(
+    output: &Output,
+    pages: &[PageRef],
+    kind: PageKind,
+    bytes: &[u8],
+) -> Result<PageRef> {
+    let (head_page, parts) = (pages[0], &pages[1..]);
+    let (own, rest) = bytes.split_at(if parts.is_empty() { bytes.len() } else { 0 });
+    let mut head = Vec::with_capacity(HEAD_BYTES + own.len());
+    head.extend_from_slice(&(bytes.len() as u64).to_le_bytes());
+    head.extend_from_slice(&(parts.len() as u32).to_le_bytes());
+    head.extend_from_slice(&(own.len() as u32).to_le_bytes());
+    let mut rest = rest;
+    for (at, part) in parts.iter().enumerate() {
+        let share = rest.len().div_ceil(parts.len() - at);
+        let (here, behind) = rest.split_at(share);
+        output.write(*part, kind, here)?;
+        head.extend_from_slice(&part.raw().to_le_bytes());
+        rest = behind;
+    }
+    head.extend_from_slice(own);
+    output.write(head_page, kind, &head)?;
+    Ok(head_page)
 }
 
 /// The pages of the chain that begins at `head`, the head first.

@@ -20,6 +20,7 @@ use crate::free_space::FreeSpace;
 use crate::ids::StoreId;
 use crate::store::{Root, Store};
 use crate::{Error, Result};
+use adjacency::Later;
 use extents::UsedExtents;
 use graven_pagecache::{PageKind, PageRef};
 use std::collections::BTreeMap;
@@ -74,8 +75,13 @@ impl Store {
             let listed = segments.get(&store.id).map_or(&[][..], Vec::as_slice);
             check.store(store, listed)?;
         }
+        let mut later = Some(Later::default());
         for rel_type in 0..root.catalog.types().len() as u32 {
-            check.directions(crate::TypeId(rel_type))?;
+            let found = check.directions(crate::TypeId(rel_type))?;
+            later = later.zip(found).map(|(sum, found)| sum.with(found));
+        }
+        if let Some(later) = later {
+            check.later_relationships(later)?;
         }
         for index in &root.catalog.indexes {
             check.index(index)?;
@@ -188,8 +194,8 @@ impl Check<'_> {
                 StoreKind::RelationshipColumn(..) | StoreKind::Relationships(_) => {
                     self.column_segment(PageKind::RelationshipColumn, segment, end)
                 }
-                StoreKind::Adjacency(_, direction) => {
-                    self.adjacency_segment(direction, segment, end)
+                StoreKind::Adjacency(rel_type, direction) => {
+                    self.adjacency_segment((rel_type, direction), segment, end)
                 }
                 StoreKind::Index(_) => Ok(0),
             };
@@ -220,10 +226,11 @@ impl Check<'_> {
         let Some(bytes) = self.chain(place, head, PageKind::FreeSpace)? else {
             return Ok(());
         };
-        let decoded = FreeSpace::decode(&bytes, file_units);
+        let decoded = FreeSpace::decode_both(&bytes, file_units);
         match self.root.pages.checked(head, PageKind::FreeSpace, decoded) {
             Err(error) => self.note(place, Err(error))?,
-            Ok(space) => {
+            Ok((mut space, later)) => {
+                later.into_iter().for_each(|extent| space.free(extent));
                 let findings = self.used.compare(&space, file_units);
                 findings
                     .into_iter()

@@ -1,3 +1,375 @@
 //! Checkpoints: folding committed changes into the file beside running readers and writers.
+//!
+//! # How it works
+//! ```text
+//! labels -> node columns -> adjacencies -> relationship columns -> indexes      only touched segments, to free units
+//!   -> catalogue -> segment directory -> free space                             whole
+//!   -> sync -> the older superblock -> sync                                     now it is durable
+//!   -> new root for snapshots -> release what nobody reaches -> cut the file
+//! ```
+//! Readers keep their root; writers go on in the next generation of changes. Nothing that a valid superblock or a living
+//! snapshot reaches is written to, so a crash at any moment leaves the state before or after.
+//!
+//! Where what the older superblock holds back is much, a checkpoint begins with an *empty* one: the newest superblock is
+//! written over the older one with the next number. After a checkpoint that left much of the file free, its tail is moved
+//! down by a checkpoint without changes, and an empty one makes the units free.
+//!
+//! # Invariants
+//! * CK-1, CK-2: `space.rs`. CK-3: `lists.rs`.
+//! * CK-4: a superblock is written after everything it reaches is durable, over the older one of the two.
+//! * CK-5: when a sync or the write of a superblock fails, nobody knows what is durable: there are no more checkpoints
+//!   until the file is opened again, and the log is not cut. A failed write of a page only ends its checkpoint.
+//!
+//! # Concurrency
+//! One checkpoint at a time, under a mutex; readers and writers never wait for it.
+//!
+//! # Costs
+//! Writes the touched segments, the touched leaves of indexes and about 32 bytes a segment of the file. Memory:
+//! 256 KiB of buffer, 24 bytes a segment of the store being folded and of those that changed, label runs,
+//! 8 bytes a freed page; charged to the budget as `checkpoint`.
 
 pub mod changes;
+mod columns;
+mod fold;
+mod index_tree;
+mod label_runs;
+mod lists;
+mod moving;
+mod none;
+mod output;
+mod patterns;
+mod publish;
+mod relationships;
+mod space;
+
+#[cfg(test)]
+mod tests;
+
+use crate::catalog::{Catalog, StoreKind};
+use crate::chain::{self, Footprint};
+use crate::directory::{Directory, DirectoryBuilder};
+use crate::ids::Direction;
+use crate::store::Root;
+use crate::superblock::{Found, LogPosition};
+use crate::{Error, Result};
+use changes::Changes;
+use fold::{Fold, Ledger};
+use graven_pagecache::{PageKind, PageRef};
+use none::NoChanges;
+pub(crate) use output::Output;
+use parking_lot::Mutex;
+use publish::Published;
+use std::collections::BTreeMap;
+use std::sync::Weak;
+
+/// What the older superblock alone holds back is released first where it is more than this part of the file.
+const WAITING_SHARE: u64 = 8;
+/// The tail is moved down where more than this part of the file is free.
+const FREE_SHARE: u64 = 8;
+/// Files of fewer units are left as they are.
+const SMALL_FILE_UNITS: u64 = 64;
+
+/// How a checkpoint goes about it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CheckpointOptions {
+    /// Pause between bursts of writing.
+    pub(crate) paced: bool,
+    /// Move the tail of the file down if much of it is free.
+    pub(crate) compact: bool,
+}
+
+impl Default for CheckpointOptions {
+    fn default() -> Self {
+        CheckpointOptions {
+            paced: true,
+            compact: true,
+        }
+    }
+}
+
+/// What a checkpoint did.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct CheckpointReport {
+    /// Its number.
+    pub checkpoint: u64,
+    /// Bytes of pages written.
+    pub written_bytes: u64,
+    /// Bytes of pages no longer needed.
+    pub freed_bytes: u64,
+    /// Length of the file afterwards.
+    pub file_bytes: u64,
+    /// Bytes that only snapshots of older roots hold back.
+    pub held_bytes: u64,
+}
+
+/// Makes the checkpoints of one open file.
+#[derive(Debug, Default)]
+pub(crate) struct Checkpointer {
+    state: Mutex<Option<Published>>,
+}
+
+impl Checkpointer {
+    /// Folds `changes` into `root`, the newest one; the new root is durable when this returns and has to be installed.
+    pub(crate) fn fold(
+        &self,
+        root: &Root,
+        changes: &dyn Changes,
+        options: CheckpointOptions,
+    ) -> Result<(Root, CheckpointReport)> {
+        let mut state = self.state.lock();
+        let published = Published::load(&mut state, root)?;
+        let file_units = published.superblock().file_units;
+        if published.space.waiting_units() > file_units / WAITING_SHARE
+            && file_units > SMALL_FILE_UNITS
+        {
+            published.again(root)?;
+        }
+        published.fold(root, changes, u64::MAX, options.paced)
+    }
+
+    /// The old root of the checkpoint just made, in use while it upgrades. Releases what nobody reaches.
+    pub(crate) fn installed(&self, old: (u64, Weak<Root>), root: &Root) -> Result<()> {
+        let mut state = self.state.lock();
+        let published = Published::load(&mut state, root)?;
+        published.space.replaced(old.0, old.1);
+        published.release(root)
+    }
+
+    /// Whether so much of the file is or becomes free that its tail should be moved down.
+    pub(crate) fn is_sparse(&self, root: &Root) -> Result<bool> {
+        let mut state = self.state.lock();
+        let published = Published::load(&mut state, root)?;
+        let space = &published.space;
+        let free = space.free().free_units() + space.waiting_units();
+        let units = space.free().end();
+        Ok(units > SMALL_FILE_UNITS && free > units / FREE_SHARE && space.held_units() == 0)
+    }
+
+    /// Moves the tail of the file into free units; a new root with the same content, to be installed.
+    pub(crate) fn compact(
+        &self,
+        root: &Root,
+        options: CheckpointOptions,
+    ) -> Result<(Root, CheckpointReport)> {
+        let mut state = self.state.lock();
+        let published = Published::load(&mut state, root)?;
+        published.again(root)?;
+        let space = published.space.free();
+        let used = space.end() - space.free_units();
+        // A little room for what does not fit exactly and for what the next checkpoints write.
+        let move_from = used + used / 32 + 16;
+        let changes = NoChanges::new(root);
+        published.fold(root, &changes, move_from, options.paced)
+    }
+
+    /// After [`Checkpointer::compact`] was installed: the file ends where it can, both superblocks know it.
+    pub(crate) fn settle(&self, root: &Root) -> Result<Found> {
+        let mut state = self.state.lock();
+        let published = Published::load(&mut state, root)?;
+        published.settle(root)?;
+        Ok(published.found())
+    }
+
+    /// The log position from which either superblock recovers: what lies before it is not needed.
+    pub(crate) fn log_needed_from(&self, root: &Root) -> Result<LogPosition> {
+        let mut state = self.state.lock();
+        Ok(Published::load(&mut state, root)?.log_needed_from())
+    }
+}
+
+impl Published {
+    /// Folds `changes` and publishes the result; pages from unit `move_from` on are moved down.
+    fn fold(
+        &mut self,
+        root: &Root,
+        changes: &dyn Changes,
+        move_from: u64,
+        paced: bool,
+    ) -> Result<(Root, CheckpointReport)> {
+        self.usable(root)?;
+        let number = self.superblock().checkpoint + 1;
+        let budget = root.pages.budget();
+        let output = Output::new(
+            root.pages.file().clone(),
+            budget,
+            self.space.free().clone(),
+            changes.log().position,
+            paced,
+        )?;
+        let mut fold = Fold {
+            root,
+            changes,
+            output: &output,
+            freed: Vec::new(),
+            catalog: base_catalog(&root.catalog, changes.catalog()),
+            segments: BTreeMap::new(),
+            reservation: budget.empty_reservation("checkpoint"),
+            move_from,
+        };
+        fold.stores()?;
+        fold.indexes()?;
+        let (directory, catalogue) = fold.tables()?;
+        let freed = std::mem::take(&mut fold.freed);
+        let block = crate::superblock::Superblock {
+            checkpoint: number,
+            log: changes.log(),
+            catalogue,
+            directory,
+            ..self.superblock().clone()
+        };
+        let freed_bytes = freed.iter().map(|page| page.len_bytes() as u64).sum();
+        self.publish(root, &output, block, freed)?;
+        let found = self.found();
+        let report = CheckpointReport {
+            checkpoint: number,
+            written_bytes: output.written(),
+            freed_bytes,
+            file_bytes: found.superblock.file_units * graven_pagecache::UNIT_BYTES as u64,
+            held_bytes: self.space.held_units() * graven_pagecache::UNIT_BYTES as u64,
+        };
+        // The file is in the new state: without its root nothing may be built on it.
+        let new = Root::open(root.pages.clone(), found);
+        let new = new.inspect_err(|error| self.stop(error))?;
+        Ok((new, report))
+    }
+}
+
+/// The base's catalogue with the names, label sets, schema and id limits of the changes.
+fn base_catalog(base: &Catalog, changes: &Catalog) -> Catalog {
+    let mut catalog = changes.clone();
+    catalog.stores = base.stores.clone();
+    catalog.extents = base.extents.clone();
+    catalog.statistics = base.statistics.clone();
+    if !catalog.label_sets.starts_with(&base.label_sets) {
+        catalog.label_sets.clone_from(&base.label_sets);
+    }
+    let types = catalog.types().len();
+    let types = catalog.statistics.types.len().max(types);
+    catalog.statistics.types.resize(types, Default::default());
+    for index in &mut catalog.indexes {
+        let known = base.index_numbered(index.number);
+        (index.entries, index.distinct) = known.map_or((0, 0), |old| (old.entries, old.distinct));
+        (index.root, index.height) = known.map_or((None, 0), |old| (old.root, old.height));
+    }
+    catalog
+}
+
+impl Fold<'_> {
+    /// Everything but the indexes.
+    fn stores(&mut self) -> Result<()> {
+        let changes = self.changes;
+        let new_labels = label_runs::fold(self)?;
+        let relabelled = patterns::relabelled(self)?;
+        let labels = new_labels.as_ref().unwrap_or(&self.root.labels);
+        for key in changes.node_keys() {
+            let values = changes.node_property(key);
+            columns::fold(
+                self,
+                StoreKind::NodeColumn(key),
+                PageKind::NodeColumn,
+                values,
+            )?;
+        }
+        for rel_type in 0..self.catalog.types().len() as u32 {
+            let rel_type = crate::TypeId(rel_type);
+            patterns::fold(self, rel_type, labels, &relabelled)?;
+        }
+        for rel_type in changes.relationship_types() {
+            let out = changes.adjacency(rel_type, Direction::Out);
+            let out = lists::fold(self, rel_type, Direction::Out, out)?;
+            let into = changes.adjacency(rel_type, Direction::In);
+            let into = lists::fold(self, rel_type, Direction::In, into)?;
+            if out.relationships != into.relationships {
+                return Err(Error::Inconsistent {
+                    path: self.root.pages.path().to_path_buf(),
+                    store: format!("adjacency of type {rel_type}"),
+                    what: format!(
+                        "a checkpoint would change it by {} relationships forward and {} in reverse; run graven check",
+                        out.relationships, into.relationships
+                    ),
+                });
+            }
+            let statistics = &mut self.catalog.statistics;
+            let counts = &mut statistics.types[rel_type.0 as usize];
+            let added = out.relationships;
+            counts.relationships = counts.relationships.saturating_add_signed(added);
+            counts.start_nodes = counts.start_nodes.saturating_add_signed(out.lists);
+            counts.end_nodes = counts.end_nodes.saturating_add_signed(into.lists);
+            counts.out_degree_max = counts.out_degree_max.max(out.degree_max);
+            counts.in_degree_max = counts.in_degree_max.max(into.degree_max);
+            statistics.relationships = statistics.relationships.saturating_add_signed(added);
+        }
+        for (rel_type, key) in changes.relationship_keys() {
+            let values = changes.relationship_property(rel_type, key);
+            let kind = StoreKind::RelationshipColumn(rel_type, key);
+            columns::fold(self, kind, PageKind::RelationshipColumn, values)?;
+        }
+        relationships::fold(self)
+    }
+
+    fn indexes(&mut self) -> Result<()> {
+        let mut indexes = std::mem::take(&mut self.catalog.indexes);
+        for description in &self.root.catalog.indexes {
+            let kept = (indexes.iter()).any(|index| index.number == description.number);
+            if !kept {
+                index_tree::drop(self, description)?;
+                let kind = StoreKind::Index(description.number);
+                self.catalog.stores.retain(|store| store.kind != kind);
+            }
+        }
+        for description in &mut indexes {
+            index_tree::fold(self, description)?;
+        }
+        self.catalog.indexes = indexes;
+        Ok(())
+    }
+
+    /// Writes segment directory and catalogue; those of the base are freed.
+    fn tables(&mut self) -> Result<(Option<PageRef>, PageRef)> {
+        let mut builder = DirectoryBuilder::new(self.output);
+        let mut own = Footprint::default();
+        let stores = std::mem::take(&mut self.catalog.stores);
+        let mut described = Vec::with_capacity(stores.len());
+        for mut store in stores {
+            let is_index = matches!(store.kind, StoreKind::Index(_));
+            match self.segments.remove(&store.id) {
+                Some(segments) => {
+                    for entry in segments {
+                        builder.push(store.id, entry, &mut own)?;
+                    }
+                }
+                None if is_index => {}
+                None => {
+                    let mut ledger = Ledger::default();
+                    let base: Directory = self.root.directory;
+                    let pages = self.root.pages.clone();
+                    let moves = self.move_from < u64::MAX;
+                    base.scan(&pages, store.id, &mut |entry| {
+                        let entry = match moves {
+                            true => moving::segment(self, &store, entry, &mut ledger)?,
+                            false => entry,
+                        };
+                        builder.push(store.id, entry, &mut own)
+                    })?;
+                    store.pages = store.pages + ledger.added.pages - ledger.removed.pages;
+                    store.bytes = store.bytes + ledger.added.bytes - ledger.removed.bytes;
+                }
+            }
+            if store.segments > 0 || matches!(store.kind, StoreKind::NodeLabels) {
+                described.push(store);
+            }
+        }
+        self.catalog.stores = described;
+        let directory = builder.finish(&mut own)?;
+        let encoded = self.catalog.encode();
+        let catalogue = chain::write(self.output, PageKind::Catalogue, &encoded, &mut own)?;
+        let root = self.root;
+        let mut old = Vec::new();
+        root.directory
+            .scan_all(&root.pages, &mut |page| old.push(page), &mut |_, _| Ok(()))?;
+        let head = root.found.superblock.catalogue;
+        old.extend(chain::pages_of(&root.pages, head, PageKind::Catalogue)?);
+        self.freed.append(&mut old);
+        Ok((directory, catalogue))
+    }
+}

@@ -273,6 +273,14 @@ pub enum Error {
         /// Who, as far as known.
         owner: String,
     },
+    /// An earlier checkpoint failed so that nobody knows what of it is durable.
+    #[error("{}: no more checkpoints until the file is opened again, one failed: {why}", path.display())]
+    CheckpointsStopped {
+        /// The file.
+        path: PathBuf,
+        /// What failed.
+        why: String,
+    },
     /// The log beside the file is damaged or belongs elsewhere.
     #[error("{}: {what}", path.display())]
     Log {

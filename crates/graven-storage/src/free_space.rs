@@ -1,9 +1,9 @@
 //! Which units of the file nobody uses: extents, allocation, coalescing.
 //!
 //! # How it works
-//! Free extents are kept sorted by position, neighbours merged. [`FreeSpace::allocate`] takes the smallest
-//! extent that fits (the first one among equals) and returns the rest; with none, the file grows. Stored
-//! as a chain of pages at each checkpoint.
+//! Free extents are kept sorted by position, neighbours merged, and listed by the power of two that fits them.
+//! [`FreeSpace::allocate`] takes the lowest extent that fits, so that a file fills from its start and its tail becomes
+//! free; with none, the file grows. Stored as a chain of pages at each checkpoint.
 //!
 //! # Deviations
 //! Extents of any number of units instead of buddies: pages need no alignment beyond 4 KiB, so a page of class
@@ -13,10 +13,12 @@
 //! * ST-4: extents ascend, do not touch, are not empty and lie within the file.
 //!
 //! # On disk
-//! varint count, then per extent varint gap to the end of the one before and varint length, in units.
+//! varint count, then per extent varint gap to the end of the one before and varint length, in units. Behind it, if there
+//! are any, in the same form the extents that become free with the next checkpoint: only the older superblock reaches
+//! them.
 
 use crate::bytes::{Decoded, Malformed, Reader, put_varint};
-use graven_pagecache::SizeClass;
+use graven_pagecache::{PageRef, SizeClass};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A run of units.
@@ -28,11 +30,29 @@ pub struct Extent {
     pub units: u64,
 }
 
+impl Extent {
+    /// The units of a page.
+    #[must_use]
+    pub fn of(page: PageRef) -> Extent {
+        Extent {
+            unit: page.unit(),
+            units: page.class().units(),
+        }
+    }
+
+    /// First unit behind it.
+    #[must_use]
+    pub fn end(self) -> u64 {
+        self.unit + self.units
+    }
+}
+
 /// The free extents of a file.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct FreeSpace {
     by_unit: BTreeMap<u64, u64>,
-    by_length: BTreeSet<(u64, u64)>,
+    /// (n, unit) of the extents of 2^n to 2^(n+1) - 1 units.
+    by_power: BTreeSet<(u32, u64)>,
     end: u64,
 }
 
@@ -66,20 +86,47 @@ impl FreeSpace {
         })
     }
 
-    /// Takes room for a page of `class`, growing the file if no extent fits; the first unit.
+    /// Takes room for a page of `class` as low as possible, growing the file if no extent fits; the first unit.
     pub fn allocate(&mut self, class: SizeClass) -> u64 {
-        let wanted = class.units();
-        let found = self.by_length.range((wanted, 0)..).next().copied();
-        let Some((units, unit)) = found else {
+        self.allocate_below(class, u64::MAX).unwrap_or_else(|| {
             let unit = self.end;
-            self.end += wanted;
-            return unit;
-        };
+            self.end += class.units();
+            unit
+        })
+    }
+
+    /// Takes room for a page of `class` from a free extent that starts below `limit`.
+    pub fn allocate_below(&mut self, class: SizeClass, limit: u64) -> Option<u64> {
+        let wanted = class.units();
+        let powers = wanted.ilog2()..u64::BITS;
+        let lowest = powers.filter_map(|power| {
+            let first = self.by_power.range((power, 0)..).next();
+            first.filter(|found| found.0 == power).map(|found| found.1)
+        });
+        let unit = lowest.min().filter(|unit| *unit < limit)?;
+        let units = self.by_unit[&unit];
         self.remove(unit, units);
         if units > wanted {
             self.insert(unit + wanted, units - wanted);
         }
-        unit
+        Some(unit)
+    }
+
+    /// Cuts free units off the end of the file.
+    pub fn trim(&mut self) {
+        if let Some((&unit, &units)) = self.by_unit.last_key_value()
+            && unit + units == self.end
+        {
+            self.remove(unit, units);
+            self.end = unit;
+        }
+    }
+
+    /// Whether any unit of `extent` is free or outside the file.
+    #[must_use]
+    pub fn meets(&self, extent: Extent) -> bool {
+        let before = self.by_unit.range(..extent.end()).next_back();
+        extent.end() > self.end || before.is_some_and(|(unit, units)| unit + units > extent.unit)
     }
 
     /// Gives an extent back.
@@ -115,12 +162,12 @@ impl FreeSpace {
 
     fn insert(&mut self, unit: u64, units: u64) {
         self.by_unit.insert(unit, units);
-        self.by_length.insert((units, unit));
+        self.by_power.insert((units.ilog2(), unit));
     }
 
     fn remove(&mut self, unit: u64, units: u64) {
         self.by_unit.remove(&unit);
-        self.by_length.remove(&(units, unit));
+        self.by_power.remove(&(units.ilog2(), unit));
     }
 
     pub(crate) fn encode(&self) -> Vec<u8> {
@@ -135,8 +182,24 @@ impl FreeSpace {
         out
     }
 
-    pub(crate) fn decode(bytes: &[u8], end: u64) -> Decoded<FreeSpace> {
+    /// The free extents, and those that the next checkpoint frees.
+    pub(crate) fn decode_both(bytes: &[u8], end: u64) -> Decoded<(FreeSpace, Vec<Extent>)> {
         let mut reader = Reader::new(bytes);
+        let space = FreeSpace::read(&mut reader, end)?;
+        let later = match reader.remaining() {
+            0 => Vec::new(),
+            _ => FreeSpace::read(&mut reader, end)?.extents().collect(),
+        };
+        if let Some(both) = later.iter().find(|extent| space.meets(**extent)) {
+            return Err(Malformed(format!("{both:?} is free now and later")));
+        }
+        match reader.remaining() {
+            0 => Ok((space, later)),
+            left => Err(Malformed(format!("{left} bytes behind the free extents"))),
+        }
+    }
+
+    fn read(reader: &mut Reader<'_>, end: u64) -> Decoded<FreeSpace> {
         let mut space = FreeSpace::new(end);
         let mut behind = 0u64;
         for index in 0..reader.varint()? {
@@ -187,14 +250,14 @@ mod tests {
                 prop_assert!(free.windows(2).all(|pair| pair[0].unit + pair[0].units < pair[1].unit), "ST-4");
                 let used_units: u64 = used.iter().map(|extent| extent.units).sum();
                 prop_assert_eq!(used_units + space.free_units() + 17, space.end());
-                prop_assert_eq!(FreeSpace::decode(&space.encode(), space.end()), Ok(space.clone()));
+                prop_assert_eq!(FreeSpace::decode_both(&space.encode(), space.end()), Ok((space.clone(), Vec::new())));
             }
         }
 
         /// Goal: damaged bytes are refused or describe valid extents.
         #[test]
         fn arbitrary_bytes_do_not_panic(bytes: Vec<u8>, end: u64) {
-            let _ = FreeSpace::decode(&bytes, end);
+            let _ = FreeSpace::decode_both(&bytes, end);
         }
     }
 }

@@ -8,8 +8,9 @@
 //! changed since the tree was written comes from the index's overlay, merged by key ([`IndexRange`]).
 
 pub(crate) mod key;
-mod page;
+pub(crate) mod page;
 mod range;
+pub(crate) mod tree;
 pub(crate) mod writer;
 
 #[cfg(test)]

@@ -27,7 +27,7 @@ pub(crate) struct LabelRun {
 }
 
 impl LabelRun {
-    fn end(&self) -> u64 {
+    pub(crate) fn end(&self) -> u64 {
         self.first + self.count
     }
 }

@@ -53,6 +53,15 @@ impl Pages {
         self.cache.is_resident(self.id, page)
     }
 
+    /// Drops a page that was freed from the cache; `false` while somebody has it pinned.
+    pub(crate) fn drop_page(&self, page: PageRef) -> Result<bool> {
+        match self.cache.drop_page(self.id, page) {
+            Ok(()) => Ok(true),
+            Err(graven_pagecache::Error::InUse { .. }) => Ok(false),
+            Err(other) => Err(other.into()),
+        }
+    }
+
     /// Turns what a decoder found into an error that names file and page.
     pub(crate) fn checked<T>(
         &self,

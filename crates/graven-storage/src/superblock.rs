@@ -272,6 +272,11 @@ pub fn read(file: &dyn File) -> Result<Found> {
     })
 }
 
+/// The superblock beside the one in `slot`, if it is intact.
+pub(crate) fn read_other(file: &dyn File, slot: Slot) -> Result<Option<Superblock>> {
+    Ok(read_slot(file, slot.other(), file.len()?)?.ok())
+}
+
 /// The inner result is the superblock or why it is unusable; the outer one is for the file itself.
 fn read_slot(file: &dyn File, slot: Slot, length: u64) -> Result<Result<Superblock, Unusable>> {
     let reference = slot.page();

@@ -1,4 +1,5 @@
-//! Adjacency segments, and both directions against each other.
+//! Adjacency segments, both directions against each other, and relationship ids against the stores that tell where
+//! relationships created after the load are.
 
 use super::Check;
 use crate::Result;
@@ -6,39 +7,86 @@ use crate::adjacency::decode::for_each_wide;
 use crate::adjacency::segment::{RawList, Segment};
 use crate::adjacency::writer::pair_hash;
 use crate::bytes::{Decoded, Malformed};
-use crate::catalog::StoreKind;
+use crate::catalog::{RelationshipPart, StoreKind};
 use crate::directory::SegmentEntry;
 use crate::ids::{Direction, TypeId};
 use crate::labels::LabelRuns;
 use crate::pages::padded_payload;
+use crate::value::PropertyValue;
 use graven_pagecache::PageKind;
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 
 const KIND: PageKind = PageKind::Adjacency;
+/// Relationships compared at once.
+const BATCH: u64 = 4096;
 
 /// What a pass over some lists adds up.
 #[derive(Default)]
 struct Sums {
     relationships: u64,
     hash: u64,
+    /// Relationships created after the load, of forward lists.
+    later: Later,
+}
+
+/// Relationships created after the load: how many, and a hash over their ids, types and ends.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Later {
+    count: u64,
+    hash: u64,
+}
+
+impl Later {
+    fn add(&mut self, id: u64, rel_type: TypeId, start: u64, end: u64) {
+        let ends = pair_hash(start, end);
+        self.count += 1;
+        self.hash = (self.hash).wrapping_add(pair_hash(id, ends ^ u64::from(rel_type.0)));
+    }
+
+    /// Both together.
+    pub(super) fn with(self, other: Later) -> Later {
+        Later {
+            count: self.count + other.count,
+            hash: self.hash.wrapping_add(other.hash),
+        }
+    }
+}
+
+/// A direction while it is checked.
+#[derive(Clone)]
+struct Walk {
+    rel_type: TypeId,
+    direction: Direction,
+    /// Ids of the bulk load.
+    loaded: Range<u64>,
 }
 
 impl Check<'_> {
     /// Relationships of the segment.
     pub(super) fn adjacency_segment(
         &mut self,
-        direction: Direction,
+        of: (TypeId, Direction),
         entry: &SegmentEntry,
         end: u64,
     ) -> Result<u64> {
         let mut sums = Sums::default();
-        self.lists(direction, entry, end, &mut sums, true)?;
+        self.lists(&self.walk_of(of), entry, end, &mut sums, true)?;
         Ok(sums.relationships)
+    }
+
+    fn walk_of(&self, (rel_type, direction): (TypeId, Direction)) -> Walk {
+        let mut extents = self.root.catalog.extents.iter();
+        let loaded = extents.find(|extent| extent.rel_type == rel_type);
+        Walk {
+            rel_type,
+            direction,
+            loaded: loaded.map_or(0..0, |extent| extent.first..extent.first + extent.count),
+        }
     }
 
     fn lists(
         &mut self,
-        direction: Direction,
+        of: &Walk,
         entry: &SegmentEntry,
         end: u64,
         sums: &mut Sums,
@@ -49,9 +97,12 @@ impl Check<'_> {
         let segment = Segment::read(padded_payload(&pin), pin.len());
         let segment = pages.checked(entry.page, KIND, segment)?;
         let placed = segment.first_node() == entry.first && segment.end_node() <= end;
-        let ids = match direction {
-            Direction::In => segment.is_head() || segment.run_count() == 0,
-            Direction::Out => segment.is_head() || segment.relationship_id(0) == Ok(entry.extra),
+        let ids = match of.direction {
+            _ if segment.is_head() => true,
+            Direction::In => segment.run_count() == 0,
+            Direction::Out => segment
+                .first_id_within(&of.loaded)
+                .is_none_or(|first| first == entry.extra),
         };
         if !placed || !ids {
             let what = format!("segment does not fit its entry in the directory ({entry:?})");
@@ -60,19 +111,15 @@ impl Check<'_> {
         if !segment.is_head() {
             let labels = &self.root.labels;
             let limit = self.root.catalog.next_node;
-            return pages.checked(
-                entry.page,
-                KIND,
-                walk(&segment, direction, labels, limit, sums),
-            );
+            return pages.checked(entry.page, KIND, walk(&segment, of, labels, limit, sums));
         }
-        self.parts(direction, entry, &segment, sums, count_pages)
+        self.parts(of, entry, &segment, sums, count_pages)
     }
 
     /// The parts of a long list.
     fn parts(
         &mut self,
-        direction: Direction,
+        of: &Walk,
         entry: &SegmentEntry,
         head: &Segment<'_>,
         sums: &mut Sums,
@@ -96,8 +143,9 @@ impl Check<'_> {
                 && part.first_neighbour >= last
                 && segment.first_node() == entry.first
                 && segment.end_node() == entry.first + 1
-                && (direction == Direction::In
-                    || segment.relationship_id(0) == Ok(entry.extra + part.before));
+                && segment
+                    .first_id_within(&of.loaded)
+                    .is_none_or(|first| first >= entry.extra);
             if !fits {
                 let what = format!(
                     "part {index} of the list of node {} does not fit",
@@ -107,7 +155,7 @@ impl Check<'_> {
             }
             last = part.first_neighbour;
             let limit = self.root.catalog.next_node;
-            let walked = walk(&segment, direction, &self.root.labels, limit, &mut here);
+            let walked = walk(&segment, of, &self.root.labels, limit, &mut here);
             pages.checked(part.page, KIND, walked)?;
         }
         if here.relationships != head.relationships() {
@@ -122,11 +170,13 @@ impl Check<'_> {
         }
         sums.relationships += here.relationships;
         sums.hash = sums.hash.wrapping_add(here.hash);
+        sums.later = sums.later.with(here.later);
         Ok(())
     }
 
-    /// Both directions of a type hold the same relationships.
-    pub(super) fn directions(&mut self, rel_type: TypeId) -> Result<()> {
+    /// Both directions of a type hold the same relationships. Gives those created after the load, `None` if the type
+    /// cannot be read.
+    pub(super) fn directions(&mut self, rel_type: TypeId) -> Result<Option<Later>> {
         let mut sums = [Sums::default(), Sums::default()];
         let directions = [Direction::Out, Direction::In];
         let place = self
@@ -145,13 +195,21 @@ impl Check<'_> {
                 Ok(true)
             });
             if read.is_err() {
-                return self.note(&place, read);
+                self.note(&place, read)?;
+                return Ok(None);
             }
+            let ascend = entries
+                .windows(2)
+                .all(|pair| pair[0].extra <= pair[1].extra);
+            if direction == Direction::Out && !ascend {
+                self.problem(&place, "first relationship ids of segments do not ascend");
+            }
+            let of = self.walk_of((rel_type, direction));
             for (at, entry) in entries.iter().enumerate() {
                 let end = entries.get(at + 1).map_or(u64::MAX, |next| next.first);
-                if self.lists(direction, entry, end, sums, false).is_err() {
+                if self.lists(&of, entry, end, sums, false).is_err() {
                     // Reported with its store already; without this segment there is nothing to compare.
-                    return Ok(());
+                    return Ok(None);
                 }
             }
         }
@@ -170,6 +228,52 @@ impl Check<'_> {
             );
             self.problem(place, what);
         }
+        Ok(Some(out.later))
+    }
+
+    /// The stores of types, starts and ends say the same of relationships created after the load as the lists, which
+    /// have `listed` of them.
+    pub(super) fn later_relationships(&mut self, listed: Later) -> Result<()> {
+        let part = |part| self.root.column(StoreKind::Relationships(part));
+        let columns = [
+            part(RelationshipPart::Type),
+            part(RelationshipPart::Start),
+            part(RelationshipPart::End),
+        ];
+        let mut told = Later::default();
+        if let [Some(types), Some(starts), Some(ends)] = &columns {
+            let extents = self.root.catalog.extents.iter();
+            let first = extents.map(|extent| extent.first + extent.count).max();
+            let limit = self.root.catalog.next_relationship;
+            let mut next = first.unwrap_or(0);
+            while next < limit {
+                let ids: Vec<u64> = (next..limit.min(next + BATCH)).collect();
+                next += BATCH;
+                let mut values = Vec::new();
+                for column in [types, starts, ends] {
+                    if column.gather(&ids, &mut values).is_err() {
+                        // Reported with its store already.
+                        return Ok(());
+                    }
+                }
+                for (at, id) in ids.iter().enumerate() {
+                    let value = |column: usize| match values[column * ids.len() + at] {
+                        PropertyValue::Integer(value) => Some(value as u64),
+                        _ => None,
+                    };
+                    if let (Some(of), Some(start), Some(end)) = (value(0), value(1), value(2)) {
+                        told.add(*id, TypeId(of as u32), start, end);
+                    }
+                }
+            }
+        }
+        if told != listed {
+            let what = format!(
+                "{} relationships created after the load are told where they are, the lists have {}, or others",
+                told.count, listed.count
+            );
+            self.problem("relationship ends", what);
+        }
         Ok(())
     }
 }
@@ -177,18 +281,18 @@ impl Check<'_> {
 /// Adds up the lists of a segment; checks that their nodes and neighbours exist.
 fn walk(
     segment: &Segment<'_>,
-    direction: Direction,
+    of: &Walk,
     labels: &LabelRuns,
     limit: u64,
     sums: &mut Sums,
 ) -> Decoded<()> {
-    segment.for_each_list(|node, list: RawList<'_>, _| {
+    segment.for_each_list(|node, list: RawList<'_>, before| {
         let exists = |node| labels.set_of(crate::NodeId(node)).is_some();
         let mut missing = (!exists(node)).then_some(node);
         let _ = for_each_wide(list, limit, &mut |block| {
             for neighbour in block {
                 missing = missing.or((!exists(*neighbour)).then_some(*neighbour));
-                let (start, end) = match direction {
+                let (start, end) = match of.direction {
                     Direction::Out => (node, *neighbour),
                     Direction::In => (*neighbour, node),
                 };
@@ -197,6 +301,9 @@ fn walk(
             ControlFlow::Continue(())
         })?;
         sums.relationships += list.count as u64;
+        if of.direction == Direction::Out {
+            ids(segment, of, (node, list, before), &mut sums.later)?;
+        }
         match missing {
             None => Ok(()),
             Some(missing) => Err(Malformed(format!(
@@ -204,4 +311,44 @@ fn walk(
             ))),
         }
     })
+}
+
+/// Checks the ids of a forward list and adds up those given after the load.
+fn ids(
+    segment: &Segment<'_>,
+    of: &Walk,
+    (node, list, before): (u64, RawList<'_>, u64),
+    later: &mut Later,
+) -> Decoded<()> {
+    let mut position = before;
+    let mut last = (0, None);
+    let mut wrong = None;
+    let mut run = (0, 0, 0);
+    let _ = for_each_wide(list, u64::MAX, &mut |block| {
+        for neighbour in block {
+            if position >= run.1 {
+                run = match segment.run_at(position) {
+                    Ok(run) => run,
+                    Err(malformed) => {
+                        wrong = Some(malformed);
+                        return ControlFlow::Break(());
+                    }
+                };
+            }
+            let id = run.2 + (position - run.0);
+            if !of.loaded.contains(&id) {
+                later.add(id, of.rel_type, node, *neighbour);
+            }
+            if last.0 == *neighbour && last.1.is_some_and(|before| before >= id) {
+                wrong = Some(Malformed(format!(
+                    "list of node {node}: parallel relationships {id} after {:?}",
+                    last.1
+                )));
+            }
+            last = (*neighbour, Some(id));
+            position += 1;
+        }
+        ControlFlow::Continue(())
+    })?;
+    wrong.map_or(Ok(()), Err)
 }

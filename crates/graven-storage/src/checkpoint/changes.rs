@@ -22,7 +22,7 @@ pub type Stream<'a, T> = Box<dyn Iterator<Item = Result<T>> + Send + 'a>;
 pub enum NodeChange {
     /// It is new and has these labels.
     Created(Vec<LabelId>),
-    /// It is gone. Its properties go with it; its relationships and index entries are told by their own streams.
+    /// It is gone; its properties are told as Null.
     Deleted,
     /// It has these labels now.
     Labels(Vec<LabelId>),
@@ -33,11 +33,11 @@ pub enum NodeChange {
 pub enum EntryChange {
     /// It was not there in the base.
     Added,
-    /// It is there in the base, and no more.
+    /// It is gone; it may never have been in the base.
     Removed,
 }
 
-/// A relationship that came or went; its properties go with it.
+/// A relationship that came or went. Properties of one that went are told as Null.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RelationshipChange {
     /// Its id.

@@ -494,6 +494,14 @@ impl<'a> ColumnSegment<'a> {
         Ok(Stored::Value(value))
     }
 
+    /// The value of `rank` as it is written to another segment.
+    pub(crate) fn cell(&self, rank: usize) -> Decoded<Cell> {
+        Ok(match self.value(rank)? {
+            Stored::Value(value) => Cell::Value(value),
+            Stored::Overflow(head) => Cell::Overflow(self.value_type, head),
+        })
+    }
+
     /// The value whose bytes stand in a chain or a text area.
     pub(crate) fn long_value(&self, bytes: &[u8]) -> Decoded<PropertyValue> {
         match self.value_type {

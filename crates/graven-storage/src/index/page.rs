@@ -36,6 +36,11 @@ impl PageBuilder {
         self.count == 0
     }
 
+    /// Bytes of the payload so far.
+    pub(crate) fn bytes(&self) -> usize {
+        HEAD_BYTES + self.restarts.len() * 2 + self.entries.len()
+    }
+
     pub(crate) fn last_key(&self) -> &[u8] {
         &self.last
     }

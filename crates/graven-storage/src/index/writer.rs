@@ -1,18 +1,14 @@
 //! Bulk writing of one index, entries ascending by key and node.
 //!
-//! # How it works
-//! One page per level is filled; a full one is written and its first key, cut to what tells it from the key
-//! before, goes to the level above.
+//! The tree itself is made by [`TreeBuilder`].
 
 use super::key::{KEY_BYTES_MAX, key_bytes};
-use super::page::PageBuilder;
+use super::tree::TreeBuilder;
 use crate::catalog::IndexDescription;
 use crate::ids::NodeId;
-use crate::sink::PageOutput;
 use crate::value::PropertyValue;
 use crate::writer::shared::{Shared, StoreBuild};
 use crate::{Error, Result};
-use graven_pagecache::{PageKind, PageRef};
 use std::sync::Arc;
 
 /// Writes one index.
@@ -22,15 +18,8 @@ pub struct IndexWriter {
     store: StoreBuild,
     description: IndexDescription,
     id_limit: u64,
-    levels: Vec<Level>,
+    tree: TreeBuilder,
     last: Option<(Vec<u8>, u64)>,
-}
-
-#[derive(Debug, Default)]
-struct Level {
-    page: PageBuilder,
-    /// Key of the page's first entry as the level above will see it.
-    first: Vec<u8>,
 }
 
 impl IndexWriter {
@@ -40,13 +29,12 @@ impl IndexWriter {
         description: IndexDescription,
         id_limit: u64,
     ) -> IndexWriter {
-        let levels = vec![Level::default()];
         IndexWriter {
             shared,
             store,
             description,
             id_limit,
-            levels,
+            tree: TreeBuilder::default(),
             last: None,
         }
     }
@@ -86,50 +74,10 @@ impl IndexWriter {
         self.description.distinct +=
             u64::from(self.last.as_ref().is_none_or(|(last, _)| *last != key));
         self.description.entries += 1;
-        self.add(0, &key[..key.len().min(KEY_BYTES_MAX)], node.0)?;
+        let cut = &key[..key.len().min(KEY_BYTES_MAX)];
+        self.tree.push(&self.shared.sink, cut, node.0)?;
         self.last = Some((key, node.0));
         Ok(())
-    }
-
-    fn add(&mut self, level: usize, key: &[u8], value: u64) -> Result<()> {
-        if self.levels.len() == level {
-            self.levels.push(Level::default());
-        }
-        if !self.levels[level].page.push(key, value, level as u32) {
-            let before = self.levels[level].page.last_key();
-            let shared = before.iter().zip(key).take_while(|(a, b)| a == b).count();
-            let separator = key[..key.len().min(shared + 1)].to_vec();
-            self.flush(level)?;
-            self.levels[level].first = if level == 0 { separator } else { key.to_vec() };
-            let fits = self.levels[level].page.push(key, value, level as u32);
-            assert!(
-                fits,
-                "an empty index page takes a key of {} bytes",
-                key.len()
-            );
-        }
-        Ok(())
-    }
-
-    /// Writes the page of `level` and tells the level above.
-    fn flush(&mut self, level: usize) -> Result<PageRef> {
-        let page = self.write(level)?;
-        let first = std::mem::take(&mut self.levels[level].first);
-        self.add(level + 1, &first, page.raw())?;
-        Ok(page)
-    }
-
-    fn write(&mut self, level: usize) -> Result<PageRef> {
-        let payload = self.levels[level].page.finish(level as u32);
-        let kind = if level == 0 {
-            PageKind::IndexLeaf
-        } else {
-            PageKind::IndexInner
-        };
-        let page = self.shared.sink.append(kind, &payload)?;
-        self.store.footprint.add(page);
-        self.store.unlisted += u64::from(level == 0);
-        Ok(page)
     }
 
     /// Writes what is left.
@@ -137,15 +85,11 @@ impl IndexWriter {
     /// # Errors
     /// What writing gives.
     pub fn finish(mut self) -> Result<()> {
-        let mut level = 0;
-        while level + 1 < self.levels.len() {
-            self.flush(level)?;
-            level += 1;
-        }
-        if !self.levels[level].page.is_empty() {
-            self.description.root = Some(self.write(level)?);
-            self.description.height = level as u32;
-        }
+        let built = self.tree.finish(&self.shared.sink)?;
+        self.description.root = built.root;
+        self.description.height = built.height;
+        self.store.footprint = built.footprint;
+        self.store.unlisted = built.leaves;
         self.store.entries = self.description.entries;
         self.shared.finish_index(self.store, self.description);
         Ok(())

@@ -1,0 +1,154 @@
+//! Folding the labels: runs merged with the nodes that came, went or changed; touched segments written anew.
+
+use super::changes::NodeChange;
+use super::fold::{Fold, Ledger};
+use crate::Result;
+use crate::catalog::StoreKind;
+use crate::directory::SegmentEntry;
+use crate::ids::LabelId;
+use crate::labels::{LabelRun, LabelRuns, RUN_MEMORY_BYTES, label_set};
+use foldhash::HashMap;
+use graven_pagecache::PageKind;
+
+/// The label runs of the result, or `None` if no node changed.
+pub(super) fn fold(fold: &mut Fold<'_>) -> Result<Option<LabelRuns>> {
+    let segments = fold.base_segments(StoreKind::NodeLabels)?;
+    let mut touched = vec![false; segments.len()];
+    let Some(runs) = merge(fold, |node| {
+        let behind = segments.partition_point(|segment| segment.first <= node);
+        if let Some(touched) = touched.get_mut(behind.saturating_sub(1)) {
+            *touched = true;
+        }
+    })?
+    else {
+        return Ok(None);
+    };
+    let mut ledger = Ledger::default();
+    let mut written = Vec::with_capacity(segments.len());
+    if segments.is_empty() {
+        write(fold, &runs, (0, u64::MAX), &mut ledger, &mut written)?;
+    }
+    for (at, segment) in segments.iter().enumerate() {
+        if !touched[at] {
+            written.push(*segment);
+            continue;
+        }
+        fold.free(segment.page, &mut ledger)?;
+        let first = if at == 0 { 0 } else { segment.first };
+        let end = segments.get(at + 1).map_or(u64::MAX, |next| next.first);
+        write(fold, &runs, (first, end), &mut ledger, &mut written)?;
+    }
+    let mut counts = vec![0; fold.catalog.label_sets.len()];
+    for run in runs.runs() {
+        counts[run.set as usize] += run.count;
+    }
+    let nodes = counts.iter().sum::<u64>();
+    ledger.entries = nodes as i64 - fold.root.catalog.statistics.nodes as i64;
+    fold.catalog.statistics.nodes = nodes;
+    fold.catalog.statistics.label_set_nodes = counts;
+    fold.put_store(StoreKind::NodeLabels, written, &ledger);
+    Ok(Some(runs))
+}
+
+/// Writes the runs of the nodes `first..end`.
+fn write(
+    fold: &mut Fold<'_>,
+    runs: &LabelRuns,
+    (first, end): (u64, u64),
+    ledger: &mut Ledger,
+    written: &mut Vec<SegmentEntry>,
+) -> Result<()> {
+    let mut part = LabelRuns::default();
+    let from = runs.runs().partition_point(|run| run.end() <= first);
+    for run in &runs.runs()[from..] {
+        if run.first >= end {
+            break;
+        }
+        let clipped = run.first.max(first);
+        part.push(LabelRun {
+            first: clipped,
+            count: run.end().min(end) - clipped,
+            set: run.set,
+        });
+    }
+    for (first, nodes, payload) in part.encode() {
+        let page = fold.append(PageKind::NodeColumn, &payload, ledger)?;
+        written.push(SegmentEntry {
+            first,
+            page,
+            extra: nodes,
+        });
+    }
+    Ok(())
+}
+
+/// The runs of the base with the changes in them; `visit` is told every node that changed.
+fn merge(fold: &mut Fold<'_>, mut visit: impl FnMut(u64)) -> Result<Option<LabelRuns>> {
+    let mut changes = fold.changes.nodes().peekable();
+    if changes.peek().is_none() {
+        return Ok(None);
+    }
+    let mut sets: HashMap<Vec<LabelId>, u32> = HashMap::default();
+    for (number, set) in fold.catalog.label_sets.iter().enumerate() {
+        sets.entry(set.clone()).or_insert(number as u32);
+    }
+    let mut old = OldRuns {
+        runs: fold.root.labels.runs(),
+        next: 0,
+    };
+    let mut merged = LabelRuns::default();
+    for change in changes {
+        let (node, change) = change?;
+        visit(node.0);
+        old.copy_until(node.0, &mut merged);
+        old.next = old.next.max(node.0 + 1);
+        let labels = match change {
+            NodeChange::Deleted => continue,
+            NodeChange::Created(labels) | NodeChange::Labels(labels) => label_set(&labels),
+        };
+        let known = fold.catalog.label_sets.len() as u32;
+        let set = *sets.entry(labels).or_insert_with_key(|labels| {
+            fold.catalog.label_sets.push(labels.clone());
+            known
+        });
+        let run = LabelRun {
+            first: node.0,
+            count: 1,
+            set,
+        };
+        if merged.runs().len() % 4096 == 0 {
+            fold.reservation.grow(4096 * RUN_MEMORY_BYTES)?;
+        }
+        merged.push(run);
+    }
+    old.copy_until(u64::MAX, &mut merged);
+    Ok(Some(merged))
+}
+
+/// The runs of the base that were not copied yet.
+struct OldRuns<'a> {
+    runs: &'a [LabelRun],
+    /// First node not copied.
+    next: u64,
+}
+
+impl OldRuns<'_> {
+    fn copy_until(&mut self, end: u64, out: &mut LabelRuns) {
+        while let Some(run) = self.runs.first().filter(|run| run.first < end) {
+            let first = run.first.max(self.next);
+            let stop = run.end().min(end);
+            if first < stop {
+                out.push(LabelRun {
+                    first,
+                    count: stop - first,
+                    set: run.set,
+                });
+            }
+            if run.end() > end {
+                break;
+            }
+            self.runs = &self.runs[1..];
+        }
+        self.next = self.next.max(end);
+    }
+}

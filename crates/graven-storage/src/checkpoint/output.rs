@@ -1,0 +1,176 @@
+//! Where a checkpoint writes its pages: into free units, low ones first, in short bursts.
+//!
+//! # How it works
+//! Pages that come to lie behind each other are gathered and written together. After every [`BURST_BYTES`] the
+//! writer pauses for about as long as the writing took, so that commits and readers get the disk in between.
+//!
+//! # Invariants
+//! * CK-1, see `space.rs`: the copy of the free space that is allocated from holds nothing that is reachable.
+
+use crate::free_space::FreeSpace;
+use crate::sink::PageOutput;
+use crate::{Error, Result};
+use graven_io::{AlignedBuffer, File};
+use graven_pagecache::page::{self, HEADER_BYTES};
+use graven_pagecache::{Budget, PageKind, PageRef, Reservation, SizeClass, UNIT_BYTES};
+use parking_lot::Mutex;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+const BUFFER_BYTES: usize = 256 << 10;
+/// Bytes between two pauses.
+pub(crate) const BURST_BYTES: usize = 256 << 10;
+/// A pause is never longer.
+const PAUSE_MAX: Duration = Duration::from_millis(50);
+
+#[derive(Debug)]
+struct State {
+    space: FreeSpace,
+    buffer: AlignedBuffer,
+    used: usize,
+    unit: u64,
+    /// Written since the last pause, and the time that took.
+    burst: (usize, Duration),
+    written: u64,
+    _reservation: Reservation,
+}
+
+/// Writes the pages of one checkpoint.
+#[derive(Debug)]
+pub(crate) struct Output {
+    file: Arc<dyn File>,
+    lsn: u64,
+    paced: bool,
+    state: Mutex<State>,
+}
+
+impl Output {
+    pub(crate) fn new(
+        file: Arc<dyn File>,
+        budget: &Arc<Budget>,
+        space: FreeSpace,
+        lsn: u64,
+        paced: bool,
+    ) -> Result<Output> {
+        let reservation = budget.reserve("checkpoint", BUFFER_BYTES as u64)?;
+        Ok(Output {
+            file,
+            lsn,
+            paced,
+            state: Mutex::new(State {
+                space,
+                buffer: AlignedBuffer::zeroed(BUFFER_BYTES),
+                used: 0,
+                unit: 0,
+                burst: (0, Duration::ZERO),
+                written: 0,
+                _reservation: reservation,
+            }),
+        })
+    }
+
+    /// Takes room for a page that is written later.
+    pub(crate) fn reserve(&self, class: SizeClass) -> Result<PageRef> {
+        let unit = self.state.lock().space.allocate(class);
+        checked_page(class, unit)
+    }
+
+    /// As [`PageOutput::append`], but only to a place below `limit`; `None` if there is none.
+    pub(crate) fn append_below(
+        &self,
+        limit: u64,
+        kind: PageKind,
+        payload: &[u8],
+    ) -> Result<Option<PageRef>> {
+        let class = class_for(payload)?;
+        let Some(unit) = self.state.lock().space.allocate_below(class, limit) else {
+            return Ok(None);
+        };
+        let page = checked_page(class, unit)?;
+        self.write(page, kind, payload)?;
+        Ok(Some(page))
+    }
+
+    /// Writes a page to the place taken for it.
+    pub(crate) fn write(&self, page: PageRef, kind: PageKind, payload: &[u8]) -> Result<()> {
+        let mut state = self.state.lock();
+        let bytes = page.len_bytes();
+        let follows = state.unit + (state.used / UNIT_BYTES) as u64 == page.unit();
+        if !follows || state.used + bytes > state.buffer.len() {
+            self.flush(&mut state)?;
+            state.unit = page.unit();
+            if bytes > state.buffer.len() {
+                state.buffer = AlignedBuffer::zeroed(bytes);
+            }
+        }
+        let start = state.used;
+        state.used += bytes;
+        let room = &mut state.buffer[start..start + bytes];
+        room[HEADER_BYTES..HEADER_BYTES + payload.len()].copy_from_slice(payload);
+        page::seal(room, page, kind, self.lsn, payload.len());
+        Ok(())
+    }
+
+    fn flush(&self, state: &mut State) -> Result<()> {
+        if state.used == 0 {
+            return Ok(());
+        }
+        let begun = Instant::now();
+        let offset = state.unit * UNIT_BYTES as u64;
+        self.file
+            .write_all_at(&state.buffer[..state.used], offset)?;
+        state.burst.0 += state.used;
+        state.burst.1 += begun.elapsed();
+        state.written += state.used as u64;
+        state.used = 0;
+        if state.burst.0 >= BURST_BYTES {
+            if self.paced {
+                std::thread::sleep(state.burst.1.min(PAUSE_MAX));
+            }
+            state.burst = (0, Duration::ZERO);
+        }
+        Ok(())
+    }
+
+    /// Bytes written so far.
+    pub(crate) fn written(&self) -> u64 {
+        self.state.lock().written
+    }
+
+    /// The free space as it is now.
+    pub(crate) fn space(&self) -> FreeSpace {
+        self.state.lock().space.clone()
+    }
+
+    /// Writes what is gathered.
+    pub(crate) fn finish(&self) -> Result<()> {
+        self.flush(&mut self.state.lock())
+    }
+}
+
+impl PageOutput for Output {
+    fn append(&self, kind: PageKind, payload: &[u8]) -> Result<PageRef> {
+        let page = self.reserve(class_for(payload)?)?;
+        self.write(page, kind, payload)?;
+        Ok(page)
+    }
+}
+
+fn class_for(payload: &[u8]) -> Result<SizeClass> {
+    SizeClass::for_payload_bytes(payload.len()).ok_or(Error::Limit {
+        what: "payload of a page",
+        value: payload.len() as u64,
+        limit: SizeClass::MAX.payload_bytes() as u64,
+    })
+}
+
+fn checked_page(class: SizeClass, unit: u64) -> Result<PageRef> {
+    if unit + class.units() > PageRef::MAX_UNIT {
+        return Err(Error::Limit {
+            what: "length of the file in units of 4 KiB",
+            value: unit + class.units(),
+            limit: PageRef::MAX_UNIT,
+        });
+    }
+    Ok(PageRef::new(class, unit))
+}
