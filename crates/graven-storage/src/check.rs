@@ -19,6 +19,7 @@ use crate::directory::SegmentEntry;
 use crate::free_space::FreeSpace;
 use crate::ids::StoreId;
 use crate::store::{Root, Store};
+use crate::superblock::Found;
 use crate::{Error, Result};
 use adjacency::Later;
 use extents::UsedExtents;
@@ -53,19 +54,23 @@ const PROBLEMS_MAX: usize = 1000;
 /// A check while it runs.
 struct Check<'s> {
     root: &'s Root,
+    found: Found,
     report: Report,
     used: UsedExtents,
 }
 
 impl Store {
-    /// Reads everything reachable and reports what is wrong.
+    /// Reads everything in the file that is reachable and reports what is wrong. What was committed since the last
+    /// checkpoint is not in the file; there is no checkpoint meanwhile.
     ///
     /// # Errors
     /// [`Error::Budget`], and what keeps the check itself from running; damage is reported, not returned.
     pub fn check(&self) -> Result<Report> {
-        let root = &*self.root();
+        let _no_checkpoint = self.checkpointer().pause();
+        let root = &*self.newest_root();
         let mut check = Check {
             root,
+            found: self.superblock(),
             report: Report::default(),
             used: UsedExtents::new(root.pages.budget().empty_reservation("check")),
         };
@@ -138,7 +143,7 @@ impl Check<'_> {
     }
 
     fn superblocks(&mut self) {
-        if let Some(what) = &self.root.found.other_damage {
+        if let Some(what) = self.found.other_damage.clone() {
             self.problem(
                 "superblocks",
                 format!("one of the two cannot be used: {what}"),
@@ -221,7 +226,7 @@ impl Check<'_> {
     /// All pages and all free extents together must be the file, each unit once.
     fn free_space(&mut self) -> Result<()> {
         let place = "free space";
-        let block = &self.root.found.superblock;
+        let block = &self.found.superblock;
         let (head, file_units) = (block.free_space, block.file_units);
         let Some(bytes) = self.chain(place, head, PageKind::FreeSpace)? else {
             return Ok(());

@@ -41,6 +41,7 @@ mod patterns;
 mod publish;
 mod relationships;
 mod space;
+mod store;
 
 #[cfg(test)]
 mod tests;
@@ -50,17 +51,17 @@ use crate::chain::{self, Footprint};
 use crate::directory::{Directory, DirectoryBuilder};
 use crate::ids::Direction;
 use crate::store::Root;
-use crate::superblock::{Found, LogPosition};
+use crate::superblock::{Found, LogPosition, Superblock};
 use crate::{Error, Result};
 use changes::Changes;
 use fold::{Fold, Ledger};
 use graven_pagecache::{PageKind, PageRef};
 use none::NoChanges;
 pub(crate) use output::Output;
-use parking_lot::Mutex;
+use parking_lot::{Mutex, MutexGuard};
 use publish::Published;
 use std::collections::BTreeMap;
-use std::sync::Weak;
+use std::sync::{Arc, Weak};
 
 /// What the older superblock alone holds back is released first where it is more than this part of the file.
 const WAITING_SHARE: u64 = 8;
@@ -71,11 +72,12 @@ const SMALL_FILE_UNITS: u64 = 64;
 
 /// How a checkpoint goes about it.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct CheckpointOptions {
+#[non_exhaustive]
+pub struct CheckpointOptions {
     /// Pause between bursts of writing.
-    pub(crate) paced: bool,
+    pub paced: bool,
     /// Move the tail of the file down if much of it is free.
-    pub(crate) compact: bool,
+    pub compact: bool,
 }
 
 impl Default for CheckpointOptions {
@@ -103,12 +105,29 @@ pub struct CheckpointReport {
 }
 
 /// Makes the checkpoints of one open file.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Checkpointer {
+    /// The newest superblock.
+    found: Arc<Mutex<Found>>,
     state: Mutex<Option<Published>>,
+    /// Held from the freezing of changes to the cut of the log.
+    running: Mutex<()>,
 }
 
 impl Checkpointer {
+    pub(crate) fn new(found: Arc<Mutex<Found>>) -> Checkpointer {
+        Checkpointer {
+            found,
+            state: Mutex::default(),
+            running: Mutex::default(),
+        }
+    }
+
+    /// Waits for the checkpoint under way; none begins while the result lives.
+    pub(crate) fn pause(&self) -> MutexGuard<'_, ()> {
+        self.running.lock()
+    }
+
     /// Folds `changes` into `root`, the newest one; the new root is durable when this returns and has to be installed.
     pub(crate) fn fold(
         &self,
@@ -117,7 +136,7 @@ impl Checkpointer {
         options: CheckpointOptions,
     ) -> Result<(Root, CheckpointReport)> {
         let mut state = self.state.lock();
-        let published = Published::load(&mut state, root)?;
+        let published = Published::load(&mut state, &self.found, root)?;
         let file_units = published.superblock().file_units;
         if published.space.waiting_units() > file_units / WAITING_SHARE
             && file_units > SMALL_FILE_UNITS
@@ -130,7 +149,7 @@ impl Checkpointer {
     /// The old root of the checkpoint just made, in use while it upgrades. Releases what nobody reaches.
     pub(crate) fn installed(&self, old: (u64, Weak<Root>), root: &Root) -> Result<()> {
         let mut state = self.state.lock();
-        let published = Published::load(&mut state, root)?;
+        let published = Published::load(&mut state, &self.found, root)?;
         published.space.replaced(old.0, old.1);
         published.release(root)
     }
@@ -138,7 +157,7 @@ impl Checkpointer {
     /// Whether so much of the file is or becomes free that its tail should be moved down.
     pub(crate) fn is_sparse(&self, root: &Root) -> Result<bool> {
         let mut state = self.state.lock();
-        let published = Published::load(&mut state, root)?;
+        let published = Published::load(&mut state, &self.found, root)?;
         let space = &published.space;
         let free = space.free().free_units() + space.waiting_units();
         let units = space.free().end();
@@ -152,7 +171,7 @@ impl Checkpointer {
         options: CheckpointOptions,
     ) -> Result<(Root, CheckpointReport)> {
         let mut state = self.state.lock();
-        let published = Published::load(&mut state, root)?;
+        let published = Published::load(&mut state, &self.found, root)?;
         published.again(root)?;
         let space = published.space.free();
         let used = space.end() - space.free_units();
@@ -163,17 +182,15 @@ impl Checkpointer {
     }
 
     /// After [`Checkpointer::compact`] was installed: the file ends where it can, both superblocks know it.
-    pub(crate) fn settle(&self, root: &Root) -> Result<Found> {
+    pub(crate) fn settle(&self, root: &Root) -> Result<()> {
         let mut state = self.state.lock();
-        let published = Published::load(&mut state, root)?;
-        published.settle(root)?;
-        Ok(published.found())
+        Published::load(&mut state, &self.found, root)?.settle(root)
     }
 
     /// The log position from which either superblock recovers: what lies before it is not needed.
     pub(crate) fn log_needed_from(&self, root: &Root) -> Result<LogPosition> {
         let mut state = self.state.lock();
-        Ok(Published::load(&mut state, root)?.log_needed_from())
+        Ok(Published::load(&mut state, &self.found, root)?.log_needed_from())
     }
 }
 
@@ -187,7 +204,6 @@ impl Published {
         paced: bool,
     ) -> Result<(Root, CheckpointReport)> {
         self.usable(root)?;
-        let number = self.superblock().checkpoint + 1;
         let budget = root.pages.budget();
         let output = Output::new(
             root.pages.file().clone(),
@@ -210,18 +226,20 @@ impl Published {
         fold.indexes()?;
         let (directory, catalogue) = fold.tables()?;
         let freed = std::mem::take(&mut fold.freed);
-        let block = crate::superblock::Superblock {
-            checkpoint: number,
-            log: changes.log(),
+        let block = Superblock {
+            log: LogPosition {
+                clean_end: 0,
+                ..changes.log()
+            },
             catalogue,
             directory,
-            ..self.superblock().clone()
+            ..self.superblock()
         };
         let freed_bytes = freed.iter().map(|page| page.len_bytes() as u64).sum();
         self.publish(root, &output, block, freed)?;
         let found = self.found();
         let report = CheckpointReport {
-            checkpoint: number,
+            checkpoint: found.superblock.checkpoint,
             written_bytes: output.written(),
             freed_bytes,
             file_bytes: found.superblock.file_units * graven_pagecache::UNIT_BYTES as u64,

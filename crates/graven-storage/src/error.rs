@@ -292,6 +292,18 @@ pub enum Error {
 }
 
 impl Error {
+    /// Whether a page of the file is damaged or cannot be read.
+    #[must_use]
+    pub fn is_damage(&self) -> bool {
+        use graven_pagecache::Error as Cache;
+        matches!(
+            self,
+            Error::Damaged { .. }
+                | Error::Inconsistent { .. }
+                | Error::Cache(Cache::Damaged { .. } | Cache::Io { .. } | Cache::BeyondEnd { .. })
+        )
+    }
+
     /// Whether the same work may succeed in a new transaction.
     #[must_use]
     pub fn is_retryable(&self) -> bool {

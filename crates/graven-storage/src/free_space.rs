@@ -112,6 +112,11 @@ impl FreeSpace {
         Some(unit)
     }
 
+    /// The file grew to `end` units, none of the new ones free.
+    pub(crate) fn grow_to(&mut self, end: u64) {
+        self.end = self.end.max(end);
+    }
+
     /// Cuts free units off the end of the file.
     pub fn trim(&mut self) {
         if let Some((&unit, &units)) = self.by_unit.last_key_value()

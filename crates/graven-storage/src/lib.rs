@@ -1,6 +1,7 @@
 //! The data file: segments, adjacency, columns, indexes, catalogue, bulk writing, check.
 
 mod adjacency;
+mod backup;
 mod bitpack;
 mod builder;
 mod bytes;
@@ -19,6 +20,7 @@ mod info;
 mod labels;
 mod pages;
 mod recovery;
+mod salvage;
 pub mod schema;
 mod segment_map;
 mod sink;
@@ -32,9 +34,11 @@ mod writer;
 
 pub use adjacency::writer::AdjacencyWriter;
 pub use adjacency::{Adjacency, List, Neighbour, NodeSet, Sweep};
+pub use backup::BackupReport;
 pub use builder::GraphBuilder;
 pub use catalog::{Catalog, IndexDescription, RelationshipPart, StoreDescription, StoreKind};
 pub use check::{Problem, Report};
+pub use checkpoint::{CheckpointOptions, CheckpointReport};
 pub use column::Column;
 pub use column::writer::ColumnWriter;
 pub use error::{Error, Result};
@@ -46,6 +50,7 @@ pub use index::{Index, IndexRange};
 pub use info::{Info, StoreInfo};
 pub use labels::NodeRanges;
 pub use recovery::OpenOptions;
+pub use salvage::{Lost, SalvageReport};
 pub use schema::{ConstraintDescription, ConstraintKind, ConstraintSpec, IndexSpec, SchemaEntity};
 pub use snapshot::Snapshot;
 pub use store::{LogPlace, Store};

@@ -204,6 +204,7 @@ impl Store {
     /// # Errors
     /// [`Error::LogFailed`]; the superblock cannot be written.
     pub fn close(&self) -> Result<()> {
+        let _no_checkpoint = self.checkpointer().pause();
         let Some(log) = self.log() else {
             return Ok(());
         };

@@ -64,7 +64,12 @@ impl SegmentMap {
         if let Some(form) = self.form.get() {
             return Ok(form);
         }
-        let loaded = Self::load(pages, self.directory, self.store, self.segments)?;
+        let loaded = match Self::load(pages, self.directory, self.store, self.segments) {
+            Ok(loaded) => loaded,
+            // A damaged page of the directory keeps only from what stands in it.
+            Err(error) if error.is_damage() => None,
+            Err(error) => return Err(error),
+        };
         Ok(self.form.get_or_init(|| loaded.unwrap_or(Form::Paged)))
     }
 

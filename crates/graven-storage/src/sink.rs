@@ -11,7 +11,8 @@
 //! # Concurrency
 //! One mutex; several column writers may append from several threads.
 
-use crate::free_space::Extent;
+use crate::chain::{self, Footprint};
+use crate::free_space::{Extent, FreeSpace};
 use crate::superblock::{SECOND_UNIT, is_superblock_unit};
 use crate::{Error, Result};
 use graven_io::{AlignedBuffer, File};
@@ -118,6 +119,43 @@ impl PageOutput for PageSink {
         page::seal(room, reference, kind, 0, payload.len());
         Ok(reference)
     }
+}
+
+/// Stores the free space of a finished file as a chain of its own behind the end, which moves.
+pub(crate) fn append_chain(
+    file: &dyn File,
+    free: &mut FreeSpace,
+    kind: PageKind,
+) -> Result<PageRef> {
+    struct Behind<'a> {
+        file: &'a dyn File,
+        end: Mutex<u64>,
+    }
+    impl PageOutput for Behind<'_> {
+        fn append(&self, kind: PageKind, payload: &[u8]) -> Result<PageRef> {
+            let class = SizeClass::for_payload_bytes(payload.len()).ok_or(Error::Limit {
+                what: "payload of a page",
+                value: payload.len() as u64,
+                limit: SizeClass::MAX.payload_bytes() as u64,
+            })?;
+            let mut end = self.end.lock();
+            let page = PageRef::new(class, *end);
+            *end = page.end_unit();
+            let mut bytes = AlignedBuffer::zeroed(page.len_bytes());
+            bytes[HEADER_BYTES..HEADER_BYTES + payload.len()].copy_from_slice(payload);
+            page::seal(&mut bytes, page, kind, 0, payload.len());
+            self.file.write_all_at(&bytes, page.offset_bytes())?;
+            Ok(page)
+        }
+    }
+    let output = Behind {
+        file,
+        end: Mutex::new(free.end()),
+    };
+    let mut footprint = Footprint::default();
+    let head = chain::write(&output, kind, &free.encode(), &mut footprint)?;
+    free.grow_to(*output.end.lock());
+    Ok(head)
 }
 
 impl State {

@@ -16,11 +16,12 @@ use crate::Result;
 use crate::adjacency::Adjacency;
 use crate::catalog::{Catalog, RelationshipPart, StoreKind};
 use crate::chain;
+use crate::checkpoint::Checkpointer;
 use crate::column::Column;
 use crate::delta::frozen::Frozen;
 use crate::delta::layer::Layer;
 use crate::delta::redo::NamesLogged;
-use crate::directory::Directory;
+use crate::directory::{Directory, SegmentEntry};
 use crate::ids::{Direction, KeyId, NodeId, RelId, TypeId};
 use crate::labels::{LabelRuns, RUN_MEMORY_BYTES};
 use crate::pages::Pages;
@@ -44,6 +45,9 @@ use std::sync::{Arc, OnceLock, Weak};
 
 /// Bytes of memory charged per byte of the stored catalogue: names are kept twice, in lists and tables.
 const CATALOG_FACTOR: u64 = 4;
+
+/// Decides whether an error ends the opening of a root.
+pub(crate) type OnDamage<'a> = dyn FnMut(crate::Error) -> Result<()> + 'a;
 
 /// What a checkpoint made: everything that snapshots of it share.
 #[derive(Debug)]
@@ -83,7 +87,8 @@ pub struct Store {
     pages: Arc<Pages>,
     allocator: Arc<Allocator>,
     /// The newest superblock.
-    found: Mutex<Found>,
+    found: Arc<Mutex<Found>>,
+    checkpointer: Checkpointer,
     visible: RwLock<Arc<Version>>,
     commits: Mutex<Commits>,
     queue: Mutex<Queue>,
@@ -113,22 +118,36 @@ impl Store {
     ) -> Result<Store> {
         let found = superblock::read(&*file)?;
         let pages = Arc::new(Pages::open(file, cache)?);
-        let root = Arc::new(Root::open(pages.clone(), found.clone())?);
+        let root = Root::open(pages, found)?;
+        Ok(Store::of_root(root, log_setup, read_only))
+    }
+
+    /// A store whose newest state is `root`.
+    pub(crate) fn of_root(
+        root: Root,
+        log_setup: Option<LogSetup>,
+        read_only: Option<String>,
+    ) -> Store {
+        let (pages, found) = (root.pages.clone(), root.found.clone());
+        let root = Arc::new(root);
         let allocator = Arc::new(Allocator::new(&root.catalog));
         let lsn = found.superblock.log.position;
         // Timestamps go on above those of the store's earlier lives: every commit takes some bytes of log.
         let version = Arc::new(Version::of(root, lsn, lsn));
+        let uuid = found.superblock.uuid;
+        let found = Arc::new(Mutex::new(found));
         let commits = Commits {
             applied: version.clone(),
             conflicts: Conflicts::default(),
             logged: NamesLogged::of(&version.names),
             reservation: pages.budget().empty_reservation("committed changes"),
         };
-        Ok(Store {
-            uuid: found.superblock.uuid,
+        Store {
+            uuid,
             pages,
             allocator,
-            found: Mutex::new(found),
+            checkpointer: Checkpointer::new(found.clone()),
+            found,
             visible: RwLock::new(version),
             commits: Mutex::new(commits),
             queue: Mutex::default(),
@@ -137,7 +156,7 @@ impl Store {
             log: OnceLock::new(),
             log_setup,
             read_only,
-        })
+        }
     }
 
     /// Freezes the changes committed so far, for a checkpoint; commits go on to a new generation. `None` if
@@ -195,13 +214,30 @@ impl Store {
             same.is_some_and(|it| Arc::ptr_eq(it, &frozen.frozen)),
             "what was frozen is installed"
         );
-        *self.found.lock() = root.found.clone();
         let root = Arc::new(root);
         self.replace(&mut commits, |version| {
             version.root = root;
             version.frozen = None;
         });
         Ok(old)
+    }
+
+    /// Makes `root`, which has the content of the newest one, the base of new snapshots; as [`Store::install`].
+    pub(crate) fn replace_root(&self, root: Root) -> Weak<Root> {
+        let mut commits = self.commits();
+        let old = Arc::downgrade(&commits.applied.root);
+        let root = Arc::new(root);
+        self.replace(&mut commits, |version| version.root = root);
+        old
+    }
+
+    /// The base of the newest version.
+    pub(crate) fn newest_root(&self) -> Arc<Root> {
+        self.commits().applied.root.clone()
+    }
+
+    pub(crate) fn checkpointer(&self) -> &Checkpointer {
+        &self.checkpointer
     }
 
     /// Undoes [`Store::freeze`] after a checkpoint that failed.
@@ -369,19 +405,24 @@ fn read_labels(
     directory: Directory,
     catalog: &Catalog,
     reservation: &mut Reservation,
+    damage: &mut OnDamage<'_>,
 ) -> Result<LabelRuns> {
     let mut labels = LabelRuns::default();
     let Some(store) = catalog.store(StoreKind::NodeLabels) else {
         return Ok(labels);
     };
-    directory.scan(pages, store.id, &mut |segment| {
-        let pin = pages.pin(segment.page, PageKind::NodeColumn)?;
+    let mut segment = |entry: SegmentEntry| {
+        let pin = pages.pin(entry.page, PageKind::NodeColumn)?;
         let before = labels.runs().len();
         let decoded = labels.decode(&pin, catalog.label_sets.len());
-        pages.checked(segment.page, PageKind::NodeColumn, decoded)?;
+        pages.checked(entry.page, PageKind::NodeColumn, decoded)?;
         reservation.grow((labels.runs().len() - before) as u64 * RUN_MEMORY_BYTES)?;
         Ok(())
-    })?;
+    };
+    let scanned = directory.scan(pages, store.id, &mut |entry| {
+        segment(entry).or_else(&mut *damage)
+    });
+    scanned.or_else(damage)?;
     Ok(labels)
 }
 
@@ -411,6 +452,15 @@ impl Root {
 
     /// Reads what `found` points at; everything else when it is used.
     pub(crate) fn open(pages: Arc<Pages>, found: Found) -> Result<Root> {
+        Root::open_despite(pages, found, &mut Err)
+    }
+
+    /// As [`Root::open`]; what cannot be read of the labels is told to `damage` and missing if that returns.
+    pub(crate) fn open_despite(
+        pages: Arc<Pages>,
+        found: Found,
+        damage: &mut OnDamage<'_>,
+    ) -> Result<Root> {
         let mut reservation = pages.budget().reserve("catalogue", 0)?;
         let head = found.superblock.catalogue;
         let catalog = {
@@ -419,7 +469,7 @@ impl Root {
             pages.checked(head, PageKind::Catalogue, Catalog::decode(&bytes))?
         };
         let directory = Directory::new(found.superblock.directory);
-        let labels = read_labels(&pages, directory, &catalog, &mut reservation)?;
+        let labels = read_labels(&pages, directory, &catalog, &mut reservation, damage)?;
         Ok(Root {
             pages,
             found,

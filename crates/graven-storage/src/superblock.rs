@@ -272,6 +272,22 @@ pub fn read(file: &dyn File) -> Result<Found> {
     })
 }
 
+/// The intact superblocks, the newest first, whatever else is wrong with the file.
+pub(crate) fn read_intact(file: &dyn File) -> Result<Vec<Found>> {
+    let mut intact = Vec::new();
+    for slot in [Slot::First, Slot::Second] {
+        if let Ok(superblock) = read_slot(file, slot, file.len()?)? {
+            intact.push(Found {
+                superblock,
+                slot,
+                other_damage: None,
+            });
+        }
+    }
+    intact.sort_by_key(|found| std::cmp::Reverse(found.superblock.checkpoint));
+    Ok(intact)
+}
+
 /// The superblock beside the one in `slot`, if it is intact.
 pub(crate) fn read_other(file: &dyn File, slot: Slot) -> Result<Option<Superblock>> {
     Ok(read_slot(file, slot.other(), file.len()?)?.ok())

@@ -9,14 +9,17 @@ use super::space::Space;
 use crate::chain;
 use crate::free_space::{Extent, FreeSpace};
 use crate::store::Root;
-use crate::superblock::{self, Found, LogPosition, Slot, Superblock};
+use crate::superblock::{self, Found, LogPosition, Superblock};
 use crate::{Error, Result};
 use graven_pagecache::{PageKind, PageRef, UNIT_BYTES};
+use parking_lot::Mutex;
+use std::sync::Arc;
 
 /// The durable state of an open file.
 #[derive(Debug)]
 pub(crate) struct Published {
-    newest: (Superblock, Slot),
+    /// The newest superblock, shared with the store, which notes the log in it.
+    found: Arc<Mutex<Found>>,
     /// Of the other superblock: length of the file and log position, if it is intact.
     older: Option<(u64, LogPosition)>,
     pub(super) space: Space,
@@ -28,45 +31,34 @@ impl Published {
     /// The state, read from the file if this is the first use.
     pub(super) fn load<'s>(
         state: &'s mut Option<Published>,
+        found: &Arc<Mutex<Found>>,
         root: &Root,
     ) -> Result<&'s mut Published> {
-        let file = &**root.pages.file();
-        let found = superblock::read(file)?;
-        let older = superblock::read_other(file, found.slot)?;
-        let older = older.map(|older| (older.file_units, older.log));
-        if let Some(known) = state.as_mut() {
-            // Opening and closing the log write superblocks as well, with the same content otherwise.
-            if found.superblock.checkpoint >= known.newest.0.checkpoint {
-                known.newest = (found.superblock, found.slot);
-                known.older = older;
-            }
-        } else {
-            let block = &found.superblock;
+        if state.is_none() {
+            let newest = found.lock().clone();
+            let block = &newest.superblock;
             let head = block.free_space;
             let bytes = chain::read(&root.pages, head, PageKind::FreeSpace, |_| ())?;
             let decoded = FreeSpace::decode_both(&bytes, block.file_units);
             let (free, later) = root.pages.checked(head, PageKind::FreeSpace, decoded)?;
-            let space = Space::new(free, later, block.checkpoint);
+            let older = superblock::read_other(&**root.pages.file(), newest.slot)?;
             *state = Some(Published {
-                newest: (found.superblock, found.slot),
-                older,
-                space,
+                space: Space::new(free, later, block.checkpoint),
+                found: found.clone(),
+                older: older.map(|older| (older.file_units, older.log)),
                 stopped: None,
             });
         }
         Ok(state.as_mut().expect("just set"))
     }
 
-    pub(super) fn superblock(&self) -> &Superblock {
-        &self.newest.0
+    pub(super) fn superblock(&self) -> Superblock {
+        self.found.lock().superblock.clone()
     }
 
-    fn slot(&self) -> Slot {
-        self.newest.1
-    }
-
+    /// The log position from which either superblock recovers.
     pub(super) fn log_needed_from(&self) -> LogPosition {
-        let newest = self.newest.0.log;
+        let newest = self.superblock().log;
         match self.older {
             Some((_, older)) if older.generation == newest.generation => LogPosition {
                 position: older.position.min(newest.position),
@@ -114,8 +106,10 @@ impl Published {
         let file = root.pages.file();
         let synced = file.sync_data().map_err(Error::from);
         synced.inspect_err(|error| self.stop(error))?;
-        let checkpoint = block.checkpoint;
-        self.write_superblock(root, block)?;
+        let checkpoint = self.write_superblock(root, |newest| {
+            block.log.generation = newest.log.generation;
+            block
+        })?;
         self.space.committed(checkpoint, free, freed);
         Ok(())
     }
@@ -133,24 +127,37 @@ impl Published {
         (stored.end(), bytes)
     }
 
-    /// CK-4, CK-5.
-    fn write_superblock(&mut self, root: &Root, block: Superblock) -> Result<()> {
-        let slot = self.slot().other();
+    /// CK-4, CK-5. Gives the number of the checkpoint.
+    fn write_superblock(
+        &mut self,
+        root: &Root,
+        make: impl FnOnce(&Superblock) -> Superblock,
+    ) -> Result<u64> {
+        let shared = self.found.clone();
+        let mut found = shared.lock();
+        let slot = found.slot.other();
+        let block = Superblock {
+            checkpoint: found.superblock.checkpoint + 1,
+            ..make(&found.superblock)
+        };
         let file = root.pages.file();
         let written = superblock::write(&**file, slot, &block)
             .and_then(|()| file.sync_data().map_err(Error::from));
         written.inspect_err(|error| self.stop(error))?;
-        let replaced = std::mem::replace(&mut self.newest, (block, slot)).0;
-        self.older = Some((replaced.file_units, replaced.log));
-        Ok(())
+        let number = block.checkpoint;
+        self.older = Some((found.superblock.file_units, found.superblock.log));
+        *found = Found {
+            superblock: block,
+            slot,
+            other_damage: None,
+        };
+        Ok(number)
     }
 
     /// An empty checkpoint: the newest state under the next number over the older superblock.
     pub(super) fn again(&mut self, root: &Root) -> Result<()> {
         self.usable(root)?;
-        let mut block = self.superblock().clone();
-        block.checkpoint += 1;
-        self.write_superblock(root, block)?;
+        self.write_superblock(root, Superblock::clone)?;
         self.release(root)
     }
 
@@ -159,21 +166,16 @@ impl Published {
     pub(super) fn settle(&mut self, root: &Root) -> Result<()> {
         self.again(root)?;
         let file = root.pages.file().clone();
-        let mut block = self.superblock().clone();
-        block.checkpoint += 1;
+        let block = self.superblock();
         let free = self.space.free().clone();
         let output = Output::new(file, root.pages.budget(), free, block.log.position, false)?;
         self.publish(root, &output, block, Vec::new())?;
         self.again(root)
     }
 
-    /// The newest superblock.
+    /// The newest superblock and where it is.
     pub(super) fn found(&self) -> Found {
-        Found {
-            superblock: self.newest.0.clone(),
-            slot: self.newest.1,
-            other_damage: None,
-        }
+        self.found.lock().clone()
     }
 
     /// Frees what nobody reaches and cuts off what no superblock needs of the file's end.

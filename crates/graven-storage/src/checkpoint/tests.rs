@@ -13,6 +13,7 @@ use crate::{GraphBuilder, NodeId, Uniqueness};
 use graven_io::{Crash, Fault, FaultPlan, FaultyFile, File, MemoryFile, Survival};
 use graven_pagecache::{Budget, Config, PageCache};
 use model::{Difference, Graph, compare};
+use parking_lot::Mutex;
 use std::sync::Arc;
 
 const CACHE_BYTES: u64 = 4 << 20;
@@ -67,12 +68,13 @@ impl Bench {
         let cache = PageCache::new(Config::new(Budget::new(cache_bytes)))?;
         let found = crate::superblock::read(&*file)?;
         let pages = Arc::new(crate::pages::Pages::open(file.clone(), cache)?);
+        let shared = Arc::new(Mutex::new(found.clone()));
         let root = Arc::new(Root::open(pages, found)?);
         Ok(Bench {
             file,
             graph: Graph::read(&root),
             root,
-            checkpointer: Checkpointer::default(),
+            checkpointer: Checkpointer::new(shared),
         })
     }
 
@@ -456,24 +458,6 @@ fn space_comes_back() {
         let (catalog, graph) = (bench.root.catalog.clone(), bench.graph.clone());
         bench.checkpoint(catalog, graph).unwrap();
         let report = bench.units();
-        let stores: u64 = bench
-            .root
-            .catalog
-            .stores
-            .iter()
-            .map(|store| store.bytes / 4096)
-            .sum();
-        eprintln!("round {round}: {report} units, stores {stores}, peak {peak}, before {before}");
-        for store in &bench.root.catalog.stores {
-            eprintln!(
-                "   {} {} segments {} pages {} units {} entries",
-                bench.root.catalog.store_name(store.kind),
-                store.segments,
-                store.pages,
-                store.bytes / 4096,
-                store.entries
-            );
-        }
         assert!(
             report * 10 <= before * 12 + before * round,
             "{report} units after {before}"

@@ -1,0 +1,66 @@
+//! Checkpoints of an open store: freeze, fold, install, cut the log, move the tail down.
+
+use super::{CheckpointOptions, CheckpointReport};
+use crate::store::Store;
+use crate::{Error, Result};
+
+impl Store {
+    /// Folds what was committed since the last checkpoint into the file; commits and readers go on meanwhile. `None` if
+    /// nothing was committed.
+    ///
+    /// # Errors
+    /// [`Error::ReadOnly`]; [`Error::CheckpointsStopped`]; [`Error::Budget`]; what reading and writing give. Nothing
+    /// is lost: the changes stay in memory and in the log.
+    pub fn checkpoint(&self, options: CheckpointOptions) -> Result<Option<CheckpointReport>> {
+        self.check_writable()?;
+        let checkpointer = self.checkpointer();
+        let _running = checkpointer.pause();
+        let Some(frozen) = self.freeze()? else {
+            return Ok(None);
+        };
+        let root = self.newest_root();
+        let folded = checkpointer.fold(&root, &frozen, options);
+        let (new, mut report) = folded.inspect_err(|_| self.thaw(&frozen))?;
+        let number = root.found.superblock.checkpoint;
+        drop(root);
+        let old = self.install(new, &frozen)?;
+        drop(frozen);
+        checkpointer.installed((number, old), &self.newest_root())?;
+        self.cut_log()?;
+        if options.compact && checkpointer.is_sparse(&self.newest_root())? {
+            let moved = self.move_down(options)?;
+            report.written_bytes += moved.written_bytes;
+            report.freed_bytes += moved.freed_bytes;
+        }
+        let units = self.superblock().superblock.file_units;
+        report.file_bytes = units * graven_pagecache::UNIT_BYTES as u64;
+        Ok(Some(report))
+    }
+
+    /// Moves the tail of the file down and cuts it off.
+    fn move_down(&self, options: CheckpointOptions) -> Result<CheckpointReport> {
+        let checkpointer = self.checkpointer();
+        let root = self.newest_root();
+        let (new, report) = checkpointer.compact(&root, options)?;
+        let number = root.found.superblock.checkpoint;
+        drop(root);
+        let old = self.replace_root(new);
+        let root = self.newest_root();
+        checkpointer.installed((number, old), &root)?;
+        checkpointer.settle(&root)?;
+        Ok(report)
+    }
+
+    /// Gives back the part of the log that neither superblock needs.
+    fn cut_log(&self) -> Result<()> {
+        let Some(log) = self.log() else {
+            return Ok(());
+        };
+        let needed = self.checkpointer().log_needed_from(&self.newest_root())?;
+        let cut = log.truncate_before(graven_log::Lsn(needed.position));
+        cut.map_err(|error| Error::Log {
+            path: self.file().path().to_path_buf(),
+            what: format!("the log could not be cut after a checkpoint: {error}"),
+        })
+    }
+}
