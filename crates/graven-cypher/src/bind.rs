@@ -9,6 +9,7 @@
 //! * CY-22 A variable passed on by `WITH` keeps its id, under whatever name.
 
 mod call;
+mod comprehension;
 mod expression;
 pub(crate) mod graph;
 mod pattern;

@@ -40,6 +40,14 @@ pub(crate) fn tokenize(text: &str) -> Result<Tokens, Diagnostic> {
         let range = lexer.span();
         let span = Span::new(range.start as u32, range.end as u32);
         match result {
+            Ok(TokenKind::BadNumber) if is_key(text, &list, span) => {
+                let message = format!(
+                    "`{}` is not a name: a key cannot begin with a digit",
+                    span.slice(text)
+                );
+                return Err(Diagnostic::new(text, span, Code::UnexpectedSyntax, message)
+                    .with_hint("put the key into backticks"));
+            }
             Ok(kind) => list.push(Token {
                 kind: checked(text, kind, span)?,
                 span,
@@ -54,6 +62,14 @@ pub(crate) fn tokenize(text: &str) -> Result<Tokens, Diagnostic> {
     });
     let closing = match_brackets(&list);
     Ok(Tokens { list, closing })
+}
+
+/// Whether a word stands where a map has a key.
+fn is_key(text: &str, before: &[Token], span: Span) -> bool {
+    let opens = before
+        .last()
+        .is_some_and(|t| matches!(t.kind, TokenKind::OpenBrace | TokenKind::Comma));
+    opens && text[span.end as usize..].trim_start().starts_with(':')
 }
 
 /// Refuses the kinds that stand for something unfinished.

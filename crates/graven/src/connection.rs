@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::SystemTime;
 
 use graven_cypher::plan::{Operator, PlanMode};
 use graven_cypher::{ParameterNames, Plan, parse_and_plan};
@@ -23,6 +24,8 @@ pub struct Connection {
     db: Database,
     cancel: Arc<AtomicBool>,
     options: TransactionOptions,
+    /// When the transaction began whose statements this connection runs.
+    began: Option<SystemTime>,
 }
 
 /// Parameters as the executor takes them, made once for all attempts.
@@ -65,6 +68,7 @@ impl Connection {
             db,
             cancel: Arc::default(),
             options: TransactionOptions::default(),
+            began: None,
         }
     }
 
@@ -135,6 +139,7 @@ impl Connection {
         context.procedures = Arc::new(OnDatabase(Arc::clone(inner)));
         context.store_uuid = inner.store.uuid();
         context.transaction = transaction;
+        context.transaction_began = self.began;
         context
     }
 
@@ -151,6 +156,12 @@ impl Connection {
     #[must_use]
     pub fn with_options(mut self, options: TransactionOptions) -> Connection {
         self.options = options;
+        self
+    }
+
+    /// The same connection, for the statements of a transaction that begins now.
+    pub(crate) fn in_transaction(mut self) -> Connection {
+        self.began = Some(SystemTime::now());
         self
     }
 

@@ -87,7 +87,7 @@ pub struct Transaction {
 impl Transaction {
     pub(crate) fn new(connection: Connection, inner: graven_storage::Transaction) -> Self {
         Transaction {
-            connection,
+            connection: connection.in_transaction(),
             inner: Arc::new(inner),
             failed: false,
         }

@@ -65,6 +65,9 @@ impl Binder<'_> {
         if let Some(found) = self.grouped(expr)? {
             return Ok(found);
         }
+        if let Some(rewritten) = super::comprehension::with_subquery(expr) {
+            return self.expression(&rewritten);
+        }
         let any = Type::ANY;
         Ok(match &expr.kind {
             ExprKind::Null => (Expr::Literal(Literal::Null), Type::of(TypeSet::NULL)),

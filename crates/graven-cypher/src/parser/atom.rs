@@ -184,6 +184,14 @@ impl Parser<'_> {
             {
                 return self.case();
             }
+            "trim"
+                if follows == TokenKind::OpenParen
+                    && ["LEADING", "TRAILING", "BOTH"]
+                        .iter()
+                        .any(|w| self.is_word_at(2, w)) =>
+            {
+                return self.trim_specification();
+            }
             "exists" if follows == TokenKind::OpenBrace => {
                 return self.subquery(SubqueryKind::Exists);
             }
@@ -282,6 +290,40 @@ impl Parser<'_> {
             subject,
             branches,
             otherwise,
+        })
+    }
+
+    /// `trim(LEADING|TRAILING|BOTH [characters] FROM text)`, as a call of `lTrim`, `rTrim` or `bTrim`.
+    fn trim_specification(&mut self) -> Result<ExprKind> {
+        let start = self.advance().span;
+        self.expect(TokenKind::OpenParen, "`(`")?;
+        let function = match self
+            .token()
+            .span
+            .slice(self.text)
+            .to_ascii_uppercase()
+            .as_str()
+        {
+            "LEADING" => "lTrim",
+            "TRAILING" => "rTrim",
+            _ => "bTrim",
+        };
+        self.advance();
+        let mut args = Vec::new();
+        if !self.is_word("FROM") {
+            args.push(self.expression()?);
+        }
+        self.expect_word("FROM")?;
+        args.insert(0, self.expression()?);
+        self.expect(TokenKind::CloseParen, "`)`")?;
+        Ok(ExprKind::Call {
+            name: Name {
+                text: function.into(),
+                span: start,
+            },
+            distinct: false,
+            star: false,
+            args,
         })
     }
 

@@ -426,6 +426,10 @@ impl Parser<'_> {
             }
         })?;
         self.expect(TokenKind::CloseBrace, "`}`")?;
+        if let Some(span) = first_write(&query) {
+            let message = "a subquery of an expression cannot write";
+            return Err(self.error(span, Code::InvalidClauseComposition, message));
+        }
         Ok(query)
     }
 
@@ -619,6 +623,16 @@ impl Parser<'_> {
             clauses,
         })
     }
+}
+
+/// Place of the first clause of a query that changes the graph.
+fn first_write(query: &Query) -> Option<Span> {
+    let parts = std::iter::once(&query.first).chain(query.unions.iter().map(|u| &u.query));
+    let mut clauses = parts.flat_map(|part| &part.clauses);
+    clauses.find_map(|clause| match &clause.kind {
+        ClauseKind::Subquery { query, .. } => first_write(query),
+        kind => writes(kind).then_some(clause.span),
+    })
 }
 
 /// Whether a clause changes the graph.

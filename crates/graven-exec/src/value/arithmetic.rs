@@ -166,6 +166,9 @@ pub fn negate(a: &Value) -> Result<Value> {
                 })
         }
         Value::Float(f) => Ok(Value::Float(-f)),
+        Value::Stored(d) if matches!(**d, PropertyValue::Duration(_)) => {
+            multiply(a, &Value::Integer(-1))
+        }
         _ => Err(ExecError::Type {
             message: format!("cannot negate {}", a.type_name()),
         }),

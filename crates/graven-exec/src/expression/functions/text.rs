@@ -27,9 +27,21 @@ pub(in crate::expression) const FUNCTIONS: &[Function] = &[
     text_function!("tolower", str::to_lowercase),
     text_function!("lower", str::to_lowercase),
     text_function!("trim", str::trim),
-    text_function!("btrim", str::trim),
-    text_function!("ltrim", str::trim_start),
-    text_function!("rtrim", str::trim_end),
+    Function {
+        name: "btrim",
+        arity: (1, 2),
+        body: |_, args| trimmed(args, true, true),
+    },
+    Function {
+        name: "ltrim",
+        arity: (1, 2),
+        body: |_, args| trimmed(args, true, false),
+    },
+    Function {
+        name: "rtrim",
+        arity: (1, 2),
+        body: |_, args| trimmed(args, false, true),
+    },
     Function {
         name: "replace",
         arity: (3, 3),
@@ -91,6 +103,26 @@ fn characters(function: &str, value: &Value) -> Result<usize> {
 
 fn has_null(args: &[Value]) -> bool {
     args.iter().any(Value::is_null)
+}
+
+/// The text without blanks, or without the characters of the second argument, at one end or both.
+fn trimmed(args: &[Value], start: bool, end: bool) -> Result<Value> {
+    if has_null(args) {
+        return Ok(Value::Null);
+    }
+    let mut s = text("trim", &args[0])?;
+    let characters = args.get(1).map(|a| text("trim", a)).transpose()?;
+    let goes = |c: char| match characters {
+        Some(characters) => characters.contains(c),
+        None => c.is_whitespace(),
+    };
+    if start {
+        s = s.trim_start_matches(goes);
+    }
+    if end {
+        s = s.trim_end_matches(goes);
+    }
+    Ok(Value::text(s))
 }
 
 fn replace(_: &Runtime, args: &[Value]) -> Result<Value> {

@@ -15,6 +15,7 @@
 use std::cmp::Ordering;
 
 use graven_cypher::plan::AggregateFunction as F;
+use graven_storage::PropertyValue;
 
 use crate::column::Column;
 use crate::error::{ExecError, Result};
@@ -47,6 +48,8 @@ pub(crate) enum State {
     Best(Option<Value>),
     /// Number of values, mean, sum of squared distances from the mean.
     Moments(u64, f64, f64),
+    /// Number and sum of durations, for their average.
+    Durations(i64, Value),
     Values(Vec<Value>),
 }
 
@@ -236,6 +239,7 @@ fn put_state(state: &State, out: &mut Vec<u8>) {
             let n = Value::Integer(n.cast_signed());
             put_list(out, &[n, Value::Float(*mean), Value::Float(*squares)]);
         }
+        State::Durations(n, sum) => put_list(out, &[Value::Integer(*n), sum.clone()]),
         State::Values(values) => put_list(out, values),
     }
 }
@@ -243,7 +247,23 @@ fn put_state(state: &State, out: &mut Vec<u8>) {
 fn merge(function: F, state: &mut State, written: &Value) -> Result<usize> {
     match (&mut *state, written) {
         (State::Count(n), Value::Integer(more)) => *n += more,
+        // A sum of nothing is 0, also where the others are durations.
+        (State::Sum(sum), Value::Integer(0)) if is_duration(sum) => {}
+        (State::Sum(sum @ Value::Integer(0)), more) if is_duration(more) => *sum = more.clone(),
         (State::Sum(sum), more) => *sum = add(sum, more)?,
+        (State::Moments(0, ..), Value::List(written)) if written.len() == 2 => {
+            if let [Value::Integer(m), more] = &written[..] {
+                *state = State::Durations(*m, more.clone());
+            }
+        }
+        (State::Durations(n, sum), Value::List(written)) => match &written[..] {
+            [Value::Integer(m), more] => {
+                *n += m;
+                *sum = add(sum, more)?;
+            }
+            [Value::Integer(m), mean, _] if *m > 0 => *sum = add(sum, mean)?,
+            _ => {}
+        },
         (State::Best(_), Value::Null) => {}
         (State::Best(_), value) => return update(function, state, value),
         (State::Values(values), Value::List(more)) => {
@@ -275,8 +295,14 @@ fn update(function: F, state: &mut State, value: &Value) -> Result<usize> {
     match state {
         State::Count(n) => *n += 1,
         State::Sum(sum) => {
-            number(function, value)?;
-            *sum = add(sum, value)?;
+            if is_duration(value) && matches!(sum, Value::Integer(0)) {
+                *sum = value.clone();
+            } else {
+                if !is_duration(value) {
+                    number(function, value)?;
+                }
+                *sum = add(sum, value)?;
+            }
         }
         State::Best(best) => {
             let wanted = if function == F::Min {
@@ -290,6 +316,13 @@ fn update(function: F, state: &mut State, value: &Value) -> Result<usize> {
             {
                 *best = Some(value.clone());
             }
+        }
+        State::Moments(0, ..) if function == F::Avg && is_duration(value) => {
+            *state = State::Durations(1, value.clone());
+        }
+        State::Durations(n, sum) => {
+            *n += 1;
+            *sum = add(sum, value)?;
         }
         State::Moments(n, mean, squares) => {
             let x = number(function, value)?;
@@ -313,6 +346,10 @@ fn update(function: F, state: &mut State, value: &Value) -> Result<usize> {
     Ok(0)
 }
 
+fn is_duration(value: &Value) -> bool {
+    matches!(value, Value::Stored(stored) if matches!(**stored, PropertyValue::Duration(_)))
+}
+
 fn number(function: F, value: &Value) -> Result<f64> {
     arithmetic::as_float(value).ok_or_else(|| ExecError::Type {
         message: format!(
@@ -328,6 +365,7 @@ fn finish(function: F, fraction: f64, state: State) -> Result<Value> {
         State::Count(n) => Value::Integer(n),
         State::Sum(sum) => sum,
         State::Best(best) => best.unwrap_or_default(),
+        State::Durations(n, sum) => arithmetic::divide(&sum, &Value::Integer(n))?,
         State::Moments(0, ..) if function == F::Avg => Value::Null,
         State::Moments(_, mean, _) if function == F::Avg => Value::Float(mean),
         State::Moments(0 | 1, ..) => Value::Float(0.0),
