@@ -7,6 +7,7 @@ mod format;
 mod interrupt;
 mod open;
 mod progress;
+mod session;
 mod shell;
 mod statement;
 

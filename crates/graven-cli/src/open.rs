@@ -30,7 +30,22 @@ pub(crate) struct Open {
 impl Open {
     /// Opens it.
     pub(crate) fn database(&self) -> Result<Database, Failure> {
+        self.open(false)
+    }
+
+    /// Opens it, a new one if there is none; says so on standard error then.
+    pub(crate) fn database_or_new(&self) -> Result<Database, Failure> {
+        let new = !self.read_only && !self.db.exists();
+        let db = self.open(new)?;
+        if new {
+            eprintln!("{} did not exist: made an empty database", self.db.display());
+        }
+        Ok(db)
+    }
+
+    fn open(&self, create: bool) -> Result<Database, Failure> {
         let mut config = Config::default();
+        config.create = create;
         if let Some(memory) = self.memory {
             config.memory = memory;
         }

@@ -69,6 +69,12 @@ impl Error {
         }))
     }
 
+    /// The error of a request that makes no sense where it stands, for programs around the library.
+    #[must_use]
+    pub fn usage(message: impl Into<String>) -> Self {
+        Error::new("Request.Invalid", message)
+    }
+
     pub(crate) fn config(message: impl Into<String>) -> Self {
         Error::new("Config.Invalid", message)
     }

@@ -1,16 +1,17 @@
 //! `graven query`: one statement, or the statements of a file, against a database.
 
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::PathBuf;
 
 use clap::Args;
-use graven::{Params, QueryResult, Summary};
+use graven::{Counters, Params, QueryResult, Summary};
 
 use crate::argument;
 use crate::failure::Failure;
 use crate::format::Format;
 use crate::interrupt::{self, Reaction};
 use crate::open::Open;
+use crate::session::{Answer, Session};
 use crate::statement;
 
 /// Run a statement.
@@ -21,6 +22,9 @@ use crate::statement;
       --param id=933 --memory 16MiB
   graven query social.graven --file report.cypher --format json
 
+  graven query social.graven 'CREATE (:Person {id: 1, name: \"Ada\"})'
+
+A database that does not exist is made. BEGIN, COMMIT and ROLLBACK may stand among the statements of a file.
 Put EXPLAIN before a statement to see its plan, PROFILE to run it and see rows, time and pages of every
 step.")]
 pub(crate) struct Query {
@@ -62,17 +66,22 @@ impl Query {
         if statements.is_empty() {
             return Err(Failure::usage("there is no statement"));
         }
-        let db = self.open.database()?;
+        let db = self.open.database_or_new()?;
         let connection = db.connect();
         interrupt::react(Reaction::Cancel(connection.cancel_handle()));
         let format = Format::or_default(self.format);
+        let mut session = Session::new(connection);
         for text in statements {
             let summary =
-                run_one(&connection, text, &params, format).map_err(|failure| match failure {
+                run_one(&mut session, text, &params, format).map_err(|failure| match failure {
                     Stopped::Statement(error) => Failure::failed(error.render()),
                     Stopped::Output(error) => Failure::from(error),
                 })?;
-            tell(&summary, self.stats);
+            tell(summary.as_ref(), self.stats);
+        }
+        if session.in_transaction() {
+            let message = "the statements end inside a transaction: it was rolled back";
+            return Err(Failure::failed(message));
         }
         Ok(())
     }
@@ -99,16 +108,19 @@ impl From<io::Error> for Stopped {
 }
 
 /// Runs one statement and prints its result: rows, then the plan of a profiled statement; the plan alone of
-/// an explained one.
+/// an explained one. `BEGIN` and its kin have nothing to say.
 pub(crate) fn run_one(
-    connection: &graven::Connection,
+    session: &mut Session,
     text: &str,
     params: &Params,
     format: Format,
-) -> Result<Summary, Stopped> {
-    let mut result = connection.query(text, params)?;
+) -> Result<Option<Summary>, Stopped> {
+    let Answer::Result(mut result) = session.run(text, params)? else {
+        return Ok(None);
+    };
     let mut out = BufWriter::new(io::stdout().lock());
-    if !result.is_explain() {
+    let silent = result.columns().is_empty() && format != Format::Json;
+    if !result.is_explain() && !silent {
         print_rows(&mut result, &mut out, format)?;
     }
     let mut summary = result.summary();
@@ -118,7 +130,7 @@ pub(crate) fn run_one(
         summary.notices.clear();
     }
     out.flush()?;
-    Ok(summary)
+    Ok(Some(summary))
 }
 
 fn print_rows(
@@ -135,7 +147,10 @@ fn print_rows(
 }
 
 /// Notices and, if wanted, figures of a statement on standard error.
-pub(crate) fn tell(summary: &Summary, stats: bool) {
+pub(crate) fn tell(summary: Option<&Summary>, stats: bool) {
+    let Some(summary) = summary else {
+        return;
+    };
     for notice in &summary.notices {
         match notice.position {
             Some((line, column)) => {
@@ -144,8 +159,20 @@ pub(crate) fn tell(summary: &Summary, stats: bool) {
             None => eprintln!("notice: {}", notice.message),
         }
     }
+    let changes = changes(&summary.counters);
+    if !changes.is_empty() && (stats || io::stdout().is_terminal()) {
+        eprintln!("{}", changes.join(", "));
+    }
     if !stats {
         return;
+    }
+    if let Some(commit) = &summary.commit {
+        eprintln!(
+            "committed: {} of log, {:.3} ms waited for the device, shared by {}",
+            graven::format_bytes(commit.log_bytes),
+            commit.waited.as_secs_f64() * 1e3,
+            commit.group
+        );
     }
     eprintln!(
         "{} row{} in {:.1} ms",
@@ -163,6 +190,36 @@ pub(crate) fn tell(summary: &Summary, stats: bool) {
             graven::format_bytes(pages.bytes_read)
         );
     }
+}
+
+/// What a statement changed, in words.
+fn changes(counters: &Counters) -> Vec<String> {
+    let named = [
+        (counters.nodes_created, "node", "created"),
+        (counters.nodes_deleted, "node", "deleted"),
+        (counters.relationships_created, "relationship", "created"),
+        (counters.relationships_deleted, "relationship", "deleted"),
+        (counters.properties_set, "property", "set"),
+        (counters.labels_added, "label", "added"),
+        (counters.labels_removed, "label", "removed"),
+        (counters.indexes_added, "index", "added"),
+        (counters.indexes_removed, "index", "removed"),
+        (counters.constraints_added, "constraint", "added"),
+        (counters.constraints_removed, "constraint", "removed"),
+    ];
+    let plural = |what: &str| match what {
+        "property" => "properties".to_owned(),
+        "index" => "indexes".to_owned(),
+        other => format!("{other}s"),
+    };
+    named
+        .into_iter()
+        .filter(|(count, ..)| *count > 0)
+        .map(|(count, what, done)| match count {
+            1 => format!("1 {what} {done}"),
+            _ => format!("{count} {} {done}", plural(what)),
+        })
+        .collect()
 }
 
 fn read(path: &std::path::Path) -> Result<String, Failure> {

@@ -9,13 +9,14 @@
 use std::io::{self, BufRead, IsTerminal, Write};
 
 use clap::Args;
-use graven::{Connection, Database, Params};
+use graven::{Database, Params};
 
 use crate::command::query::{Stopped, run_one, tell};
 use crate::failure::Failure;
 use crate::format::{Format, json};
 use crate::interrupt::{self, Reaction};
 use crate::open::Open;
+use crate::session::{Answer, Session as Statements};
 use crate::shell::command::{Command, HELP};
 use crate::shell::editor::{self, Input};
 use crate::statement;
@@ -35,7 +36,7 @@ pub(crate) struct Shell {
 
 impl Shell {
     pub(crate) fn run(self) -> Result<(), Failure> {
-        let db = self.open.database()?;
+        let db = self.open.database_or_new()?;
         let connection = db.connect();
         interrupt::react(Reaction::Cancel(connection.cancel_handle()));
         let mut session = Session {
@@ -44,13 +45,17 @@ impl Shell {
             params: Params::new(),
             stats: false,
             failed: false,
-            connection,
+            statements: Statements::new(connection),
             db,
         };
         if io::stdin().is_terminal() {
             session.read_terminal()?;
         } else {
             session.read_pipe()?;
+        }
+        if session.statements.in_transaction() {
+            eprintln!("the input ends inside a transaction: it was rolled back");
+            session.failed = true;
         }
         // On a terminal errors were seen and answered; a program needs the exit code.
         if session.failed && !io::stdin().is_terminal() {
@@ -69,7 +74,7 @@ enum Next {
 
 struct Session {
     db: Database,
-    connection: Connection,
+    statements: Statements,
     format: Format,
     params: Params,
     fail_fast: bool,
@@ -149,8 +154,8 @@ impl Session {
         let outcome = if self.format == Format::Json {
             self.json_line(text)
         } else {
-            run_one(&self.connection, text, &self.params, self.format)
-                .map(|summary| tell(&summary, self.stats))
+            run_one(&mut self.statements, text, &self.params, self.format)
+                .map(|summary| tell(summary.as_ref(), self.stats))
         };
         match outcome {
             Ok(()) => return Ok(Next::GoOn),
@@ -173,8 +178,23 @@ impl Session {
 
     /// One object with the whole answer: rows are collected first, so that a failure in the middle gives an
     /// error object and not half an answer.
-    fn json_line(&self, text: &str) -> Result<(), Stopped> {
-        let mut result = self.connection.query(text, &self.params)?;
+    fn json_line(&mut self, text: &str) -> Result<(), Stopped> {
+        let mut result = match self.statements.run(text, &self.params)? {
+            Answer::Result(result) => result,
+            Answer::Committed(commit) => {
+                print_line(|out| {
+                    out.write_all(b"{\"columns\": [], \"rows\": [], \"summary\": {\"rows\": 0, ")?;
+                    json::commit(out, &commit)?;
+                    out.write_all(b"}}")
+                })?;
+                return Ok(());
+            }
+            Answer::Begun | Answer::RolledBack => {
+                let nothing = b"{\"columns\": [], \"rows\": [], \"summary\": {\"rows\": 0}}";
+                print_line(|out| out.write_all(nothing))?;
+                return Ok(());
+            }
+        };
         let mut line = Vec::new();
         line.extend_from_slice(b"{\"columns\": ");
         json::list(&mut line, result.columns(), |out, name| {
@@ -207,6 +227,7 @@ impl Session {
                 self.format = format;
                 Ok(())
             }
+            Ok(Command::Statement(text)) => return self.statement(text),
             Ok(Command::Stats(on)) => {
                 self.stats = on;
                 Ok(())

@@ -8,7 +8,7 @@
 
 use std::io::{self, Write};
 
-use graven::{Node, Path, Relationship, Summary, Value};
+use graven::{Commit, Node, Path, Relationship, Summary, Value};
 
 use super::RowWriter;
 
@@ -126,11 +126,50 @@ pub(crate) fn summary(
         )?;
     }
     out.write_all(b"}")?;
+    if summary.counters.any() {
+        let c = &summary.counters;
+        out.write_all(b", \"counters\": {")?;
+        let named = [
+            ("nodes_created", c.nodes_created),
+            ("nodes_deleted", c.nodes_deleted),
+            ("relationships_created", c.relationships_created),
+            ("relationships_deleted", c.relationships_deleted),
+            ("properties_set", c.properties_set),
+            ("labels_added", c.labels_added),
+            ("labels_removed", c.labels_removed),
+            ("indexes_added", c.indexes_added),
+            ("indexes_removed", c.indexes_removed),
+            ("constraints_added", c.constraints_added),
+            ("constraints_removed", c.constraints_removed),
+        ];
+        let changed = named.into_iter().filter(|(_, count)| *count > 0);
+        for (index, (name, count)) in changed.enumerate() {
+            let comma = if index > 0 { ", " } else { "" };
+            write!(out, "{comma}\"{name}\": {count}")?;
+        }
+        out.write_all(b"}")?;
+    }
+    if let Some(made) = &summary.commit {
+        out.write_all(b", ")?;
+        commit(out, made)?;
+    }
     if let Some(plan) = plan {
         out.write_all(b", \"plan\": ")?;
         string(out, plan)?;
     }
     out.write_all(b"}")
+}
+
+/// Writes what a commit did, as a field.
+pub(crate) fn commit(out: &mut dyn Write, commit: &Commit) -> io::Result<()> {
+    write!(
+        out,
+        "\"commit\": {{\"timestamp\": {}, \"log_bytes\": {}, \"waited_ms\": {:.3}, \"group\": {}}}",
+        commit.timestamp,
+        commit.log_bytes,
+        commit.waited.as_secs_f64() * 1e3,
+        commit.group
+    )
 }
 
 fn float(out: &mut dyn Write, x: f64) -> io::Result<()> {

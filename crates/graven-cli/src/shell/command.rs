@@ -13,6 +13,8 @@ keywords, labels, types and property keys.
 
   :help                 this text
   :quit                 leave (also control-D)
+  :begin                begin a transaction, as BEGIN;
+  :commit, :rollback    end it, as COMMIT; and ROLLBACK;
   :format FORM          table, csv or json
   :stats on|off         say rows, time and pages after each statement
   :param NAME VALUE     set a parameter: a Cypher literal or, failing that, a string
@@ -29,6 +31,8 @@ pub(crate) enum Command {
     Quit,
     Format(Format),
     Stats(bool),
+    /// One that is also a statement.
+    Statement(&'static str),
     Param(Param),
     Params,
     Schema,
@@ -50,6 +54,9 @@ impl Command {
             "format" | "mode" => Format::from_str(rest, true)
                 .map(Command::Format)
                 .map_err(|_| "write :format table, :format csv or :format json".to_owned()),
+            "begin" => Ok(Command::Statement("BEGIN")),
+            "commit" => Ok(Command::Statement("COMMIT")),
+            "rollback" => Ok(Command::Statement("ROLLBACK")),
             "stats" => match rest {
                 "on" => Ok(Command::Stats(true)),
                 "off" => Ok(Command::Stats(false)),

@@ -110,7 +110,7 @@ fn mistakes_are_shown_with_line_and_caret() {
 fn a_file_that_is_no_database_is_named() {
     let network = network();
     let missing = network.tables.join("none.graven").display().to_string();
-    let said = graven(["query", &missing, "RETURN 1"]);
+    let said = graven(["query", &missing, "RETURN 1", "--read-only"]);
     assert_eq!(said.code, 1);
     assert!(
         said.err.contains("none.graven") && said.err.contains("graven import"),

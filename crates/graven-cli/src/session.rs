@@ -1,0 +1,77 @@
+//! Statements one after another, each by itself or between `BEGIN` and `COMMIT`.
+
+use graven::{Commit, Connection, Error, Params, QueryResult, Transaction};
+
+/// A connection, and the transaction that is open on it.
+pub(crate) struct Session {
+    connection: Connection,
+    transaction: Option<Transaction>,
+}
+
+/// What a statement came to.
+pub(crate) enum Answer {
+    /// Rows.
+    Result(Box<QueryResult>),
+    /// `BEGIN`.
+    Begun,
+    /// `COMMIT`.
+    Committed(Commit),
+    /// `ROLLBACK`.
+    RolledBack,
+}
+
+impl Session {
+    pub(crate) fn new(connection: Connection) -> Self {
+        Session {
+            connection,
+            transaction: None,
+        }
+    }
+
+    /// Whether a transaction is open.
+    pub(crate) fn in_transaction(&self) -> bool {
+        self.transaction.is_some()
+    }
+
+    /// Runs a statement in the open transaction, or by itself.
+    pub(crate) fn run(&mut self, text: &str, params: &Params) -> Result<Answer, Error> {
+        let mut words = text.split_whitespace().map(str::to_ascii_uppercase);
+        let word = words.next().unwrap_or_default();
+        let alone = words.all(|w| w == "TRANSACTION");
+        match word.as_str() {
+            "BEGIN" if alone => self.begin(),
+            "COMMIT" if alone => match self.transaction.take() {
+                Some(transaction) => transaction.commit().map(Answer::Committed),
+                None => Err(none_open("COMMIT")),
+            },
+            "ROLLBACK" if alone => match self.transaction.take() {
+                Some(transaction) => {
+                    transaction.rollback();
+                    Ok(Answer::RolledBack)
+                }
+                None => Err(none_open("ROLLBACK")),
+            },
+            _ => {
+                let result = match &mut self.transaction {
+                    Some(transaction) => transaction.query(text, params),
+                    None => self.connection.query(text, params),
+                };
+                Ok(Answer::Result(Box::new(result?)))
+            }
+        }
+    }
+
+    fn begin(&mut self) -> Result<Answer, Error> {
+        if self.in_transaction() {
+            return Err(Error::usage(
+                "a transaction is open: COMMIT or ROLLBACK it first",
+            ));
+        }
+        self.transaction = Some(self.connection.begin()?);
+        Ok(Answer::Begun)
+    }
+}
+
+fn none_open(word: &str) -> Error {
+    Error::usage(format!("{word} without BEGIN: no transaction is open"))
+}
