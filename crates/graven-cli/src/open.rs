@@ -38,7 +38,10 @@ impl Open {
         let new = !self.read_only && !self.db.exists();
         let db = self.open(new)?;
         if new {
-            eprintln!("{} did not exist: made an empty database", self.db.display());
+            eprintln!(
+                "{} did not exist: made an empty database",
+                self.db.display()
+            );
         }
         Ok(db)
     }

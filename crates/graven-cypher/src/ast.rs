@@ -8,6 +8,7 @@
 use std::sync::Arc;
 
 use crate::plan::expression::{BinaryOp, Quantifier, UnaryOp};
+use crate::plan::schema::SchemaCommand;
 use crate::plan::{Direction, PlanMode, SortOrder};
 use crate::token::Span;
 
@@ -75,6 +76,8 @@ pub(crate) enum ClauseKind {
         imports: Imports,
         query: Box<Query>,
     },
+    /// A whole statement.
+    Schema(SchemaCommand),
     LoadCsv {
         headers: bool,
         url: Expr,

@@ -325,6 +325,7 @@ impl Binder<'_> {
             }
             ClauseKind::Call(call) => return self.procedure(call, standalone, steps),
             ClauseKind::Subquery { imports, query } => self.call_subquery(imports, query, steps)?,
+            ClauseKind::Schema(command) => steps.push(Step::Schema(command.clone())),
             ClauseKind::LoadCsv {
                 headers,
                 url,

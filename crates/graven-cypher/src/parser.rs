@@ -13,6 +13,7 @@ mod atom;
 mod clause;
 mod expression;
 mod pattern;
+mod schema;
 mod type_name;
 
 use std::sync::Arc;

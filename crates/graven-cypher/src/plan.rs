@@ -18,6 +18,7 @@ pub(crate) mod facts;
 pub(crate) mod order;
 mod patterns;
 pub(crate) mod rules;
+pub mod schema;
 mod subqueries;
 pub mod variables;
 pub mod walk;
@@ -394,6 +395,11 @@ pub enum Operator {
     },
     /// Runs its input to the end and hands out nothing.
     EmptyResult { input: Box<PlanNode> },
+    /// Changes the schema; hands out nothing.
+    Schema {
+        input: Box<PlanNode>,
+        command: schema::SchemaCommand,
+    },
     /// One row per line of a delimited file: a list of its fields or, with `headers`, a map of them.
     LoadCsv {
         input: Box<PlanNode>,

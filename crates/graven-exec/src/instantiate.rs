@@ -37,6 +37,7 @@ use crate::operators::project::{Extend, Project};
 use crate::operators::reachable_count::{EndCondition, ReachableCount};
 use crate::operators::reachable_expand::ReachableExpand;
 use crate::operators::scan::{NodeScan, Nodes};
+use crate::operators::schema::Schema;
 use crate::operators::seek::{NodeSeek, SeekBy};
 use crate::operators::set::{Items, Set};
 use crate::operators::sort::Sort;
@@ -122,6 +123,9 @@ impl Instantiator<'_> {
             P::Union { inputs } => self.union(inputs),
             P::Project { .. } | P::Aggregate { .. } | P::Distinct { .. } => self.reshape(op),
             P::Merge { .. } => self.merge(op),
+            P::Schema { command, .. } => {
+                Ok((Box::new(Schema::new(command.clone())), Layout::default()))
+            }
             P::Foreach {
                 input,
                 inner,
@@ -712,6 +716,7 @@ fn is_row_wise(node: &PlanNode) -> bool {
         | P::Delete { .. }
         | P::Foreach { .. }
         | P::Eager { .. }
+        | P::Schema { .. }
         | P::EmptyResult { .. }
         | P::Union { .. } => false,
         // Only the input side carries our hidden variable; the inner side has an argument of its own.

@@ -25,6 +25,7 @@ pub(crate) mod reachable_count;
 pub(crate) mod reachable_expand;
 mod row_key;
 pub(crate) mod scan;
+pub(crate) mod schema;
 pub(crate) mod seek;
 pub(crate) mod set;
 pub(crate) mod sort;

@@ -143,6 +143,10 @@ impl Connection {
         context
     }
 
+    pub(crate) fn forget_plans(&self) {
+        self.db.inner.plans.clear();
+    }
+
     pub(crate) fn store(&self) -> &Arc<Store> {
         &self.db.inner.store
     }

@@ -14,7 +14,7 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::Arc;
 use std::time::Duration;
 
-use graven_storage::TransactionOptions;
+use graven_storage::{TransactionOptions, WriteCounters};
 
 use crate::connection::Connection;
 use crate::error::Error;
@@ -123,13 +123,27 @@ impl Transaction {
             self.inner.rollback();
             return Err(failed());
         }
-        Ok(self.inner.commit()?.into())
+        let schema = changes_schema(&self.inner.counters());
+        let commit = self.inner.commit()?.into();
+        if schema {
+            self.connection.forget_plans();
+        }
+        Ok(commit)
     }
 
     /// Undoes everything.
     pub fn rollback(self) {
         self.inner.rollback();
     }
+}
+
+/// Whether plans were made for other indexes than there are now.
+fn changes_schema(counters: &WriteCounters) -> bool {
+    counters.indexes_added
+        + counters.indexes_removed
+        + counters.constraints_added
+        + counters.constraints_removed
+        > 0
 }
 
 fn failed() -> Error {
@@ -169,7 +183,11 @@ impl Connection {
         loop {
             let transaction = Arc::new(self.store().begin(self.options())?);
             let done = attempt(&transaction).and_then(|mut result| {
+                let schema = changes_schema(&transaction.counters());
                 result.committed(transaction.commit()?.into());
+                if schema {
+                    self.forget_plans();
+                }
                 Ok(result)
             });
             match done {

@@ -9,6 +9,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use crate::plan::schema::SchemaCommand;
 use crate::plan::{
     AggregateCall, Creation, Direction, Expr, Notice, PlanMode, SetItem, SortOrder, VarId, Variable,
 };
@@ -75,6 +76,7 @@ pub(crate) enum Step {
         body: Branch,
         imports: Vec<VarId>,
     },
+    Schema(SchemaCommand),
     LoadCsv {
         url: Expr,
         headers: bool,

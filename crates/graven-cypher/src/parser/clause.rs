@@ -38,7 +38,10 @@ impl Parser<'_> {
         } else if self.eat_word("PROFILE") {
             mode = PlanMode::Profile;
         }
-        let query = self.query(Place::Top)?;
+        let query = match self.schema_statement()? {
+            Some(query) => query,
+            None => self.query(Place::Top)?,
+        };
         self.eat(TokenKind::Semicolon);
         if self.kind() != TokenKind::End {
             return Err(self.unexpected("a clause or the end of the statement"));
@@ -156,7 +159,7 @@ impl Parser<'_> {
     }
 
     /// The next clause, or `None` where no clause starts.
-    fn clause(&mut self) -> Result<Option<Clause>> {
+    pub(super) fn clause(&mut self) -> Result<Option<Clause>> {
         if self.kind() != TokenKind::Word {
             return Ok(None);
         }
@@ -213,7 +216,7 @@ impl Parser<'_> {
         })
     }
 
-    fn where_clause(&mut self) -> Result<Option<Expr>> {
+    pub(super) fn where_clause(&mut self) -> Result<Option<Expr>> {
         match self.eat_word("WHERE") {
             true => self.with_bar(false, Self::expression).map(Some),
             false => Ok(None),
@@ -357,7 +360,7 @@ impl Parser<'_> {
         Ok(args)
     }
 
-    fn yields(&mut self) -> Result<Yields> {
+    pub(super) fn yields(&mut self) -> Result<Yields> {
         if self.kind() == TokenKind::Star {
             return Ok(Yields::Star(self.advance().span));
         }

@@ -210,6 +210,9 @@ impl Builder<'_> {
                 });
                 partial.bound.insert(var);
             }
+            Step::Schema(command) => {
+                partial.push(0.0, |input| Operator::Schema { input, command });
+            }
             step => self.write(partial, step),
         }
     }

@@ -58,6 +58,7 @@ impl Operator {
             Operator::Eager { .. } => "Eager",
             Operator::EmptyResult { .. } => "EmptyResult",
             Operator::LoadCsv { .. } => "LoadCsv",
+            Operator::Schema { .. } => "Schema",
         }
     }
 }
@@ -254,6 +255,7 @@ impl Plan {
             Operator::Delete { targets, .. } => joined(targets, expr),
             Operator::Foreach { list, var, .. } => format!("{} in {}", name(var), expr(list)),
             Operator::Eager { reason, .. } => reason.to_string(),
+            Operator::Schema { command, .. } => command.to_string(),
             Operator::LoadCsv {
                 url,
                 headers,

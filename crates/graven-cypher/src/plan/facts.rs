@@ -121,6 +121,7 @@ impl Facts {
             | O::Foreach { input, .. }
             | O::Eager { input, .. }
             | O::EmptyResult { input }
+            | O::Schema { input, .. }
             | O::Distinct { input, .. } => below(input),
             O::Union { .. } => Facts::default(),
             O::AllNodesScan { input, .. }

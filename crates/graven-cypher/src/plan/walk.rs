@@ -50,6 +50,7 @@ impl Operator {
             | O::Delete { input, .. }
             | O::Eager { input, .. }
             | O::EmptyResult { input }
+            | O::Schema { input, .. }
             | O::LoadCsv { input, .. } => vec![input],
         }
     }
@@ -98,6 +99,7 @@ impl Operator {
             | O::Delete { input, .. }
             | O::Eager { input, .. }
             | O::EmptyResult { input }
+            | O::Schema { input, .. }
             | O::LoadCsv { input, .. } => vec![input],
         }
     }

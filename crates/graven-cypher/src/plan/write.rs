@@ -211,6 +211,7 @@ impl Operator {
                 | Operator::Merge { .. }
                 | Operator::Set { .. }
                 | Operator::Delete { .. }
+                | Operator::Schema { .. }
         )
     }
 }

@@ -117,7 +117,7 @@ fn produced(
         | O::Delete { .. }
         | O::Eager { .. }
         | O::Limit { .. } => {}
-        O::EmptyResult { .. } => below.clear(),
+        O::EmptyResult { .. } | O::Schema { .. } => below.clear(),
         O::Create { creation, .. } => below.extend(creation.variables()),
         O::Merge { inner, .. } => below.extend(produced(plan, inner, &below)?),
         O::Foreach { inner, var, .. } => {

@@ -1,0 +1,254 @@
+//! `CREATE INDEX`, `CREATE CONSTRAINT`, `DROP ...`, `SHOW ...`: whole statements of one clause.
+//!
+//! # How it works
+//! They begin with words that may also be names, so the first two or three tokens decide. `SHOW` is a call of the
+//! procedure that lists what is asked for.
+
+use std::sync::Arc;
+
+use super::{Parser, Result};
+use crate::ast::{Clause, ClauseKind, Name, ProcedureCall, Query, SingleQuery, Yields};
+use crate::diagnostic::Code;
+use crate::plan::schema::{ConstraintKind, SchemaCommand, SchemaSubject};
+use crate::token::TokenKind;
+
+/// Kinds of index of the language; the store's own answers for all that compare and seek.
+const INDEX_KINDS: &[&str] = &["RANGE", "BTREE"];
+
+/// Kinds of index that this database does not have.
+const OTHER_KINDS: &[&str] = &["TEXT", "POINT", "FULLTEXT", "VECTOR", "LOOKUP"];
+
+/// What `SHOW` lists: words, and the procedure behind them.
+const SHOWN: &[(&[&str], &str)] = &[
+    (&["INDEX", "INDEXES"], "graven.show.indexes"),
+    (&["CONSTRAINT", "CONSTRAINTS"], "graven.show.constraints"),
+    (&["TRANSACTION", "TRANSACTIONS"], "graven.show.transactions"),
+    (&["PROCEDURE", "PROCEDURES"], "graven.procedures"),
+];
+
+impl Parser<'_> {
+    /// A statement about the schema, if one begins here.
+    pub(super) fn schema_statement(&mut self) -> Result<Option<Query>> {
+        let span = self.token().span;
+        let named_path = self.peek(2) == TokenKind::Equal;
+        let is_kind = |p: &Self, ahead: usize| {
+            let mut kinds = INDEX_KINDS.iter().chain(OTHER_KINDS);
+            kinds.any(|kind| p.is_word_at(ahead, kind)) && p.is_word_at(ahead + 1, "INDEX")
+        };
+        let clauses = if self.is_word("CREATE") && !named_path {
+            if self.is_word_at(1, "CONSTRAINT") {
+                self.next += 2;
+                vec![ClauseKind::Schema(self.create_constraint()?)]
+            } else if self.is_word_at(1, "INDEX") || is_kind(self, 1) {
+                self.advance();
+                vec![ClauseKind::Schema(self.create_index()?)]
+            } else {
+                return Ok(None);
+            }
+        } else if self.is_word("DROP") {
+            self.advance();
+            vec![ClauseKind::Schema(self.drop_schema()?)]
+        } else if self.is_word("SHOW") {
+            self.advance();
+            self.show()?
+        } else {
+            return Ok(None);
+        };
+        let mut clauses: Vec<Clause> = clauses
+            .into_iter()
+            .map(|kind| Clause { kind, span })
+            .collect();
+        if matches!(clauses[0].kind, ClauseKind::Call(_)) && self.is_word("RETURN") {
+            clauses.extend(self.clause()?);
+        }
+        Ok(Some(Query {
+            first: SingleQuery { clauses },
+            unions: Vec::new(),
+        }))
+    }
+
+    fn create_index(&mut self) -> Result<SchemaCommand> {
+        if !self.is_word("INDEX") {
+            let kind = self.advance();
+            let word = kind.span.slice(self.text);
+            if OTHER_KINDS.iter().any(|k| k.eq_ignore_ascii_case(word)) {
+                let message = format!("{} indexes are not available", word.to_uppercase());
+                return Err(self
+                    .error(kind.span, Code::FeatureNotAvailable, message)
+                    .with_hint("CREATE INDEX makes one for equality, ranges and order"));
+            }
+        }
+        self.expect_word("INDEX")?;
+        let name = self.schema_name("FOR")?;
+        let if_not_exists = self.if_not_exists()?;
+        self.expect_word("FOR")?;
+        let (variable, subject) = self.subject()?;
+        self.expect_word("ON")?;
+        let keys = self.properties_of(&variable)?;
+        self.options()?;
+        Ok(SchemaCommand::CreateIndex {
+            name,
+            if_not_exists,
+            subject,
+            keys,
+        })
+    }
+
+    fn create_constraint(&mut self) -> Result<SchemaCommand> {
+        let name = self.schema_name("FOR")?;
+        let if_not_exists = self.if_not_exists()?;
+        self.expect_word("FOR")?;
+        let (variable, subject) = self.subject()?;
+        self.expect_word("REQUIRE")?;
+        let keys = self.properties_of(&variable)?;
+        self.expect_word("IS")?;
+        let kind = if self.eat_word("NOT") {
+            self.expect_word("NULL")?;
+            ConstraintKind::Exists
+        } else {
+            let _ = self.eat_word("NODE") || self.eat_word("RELATIONSHIP") || self.eat_word("REL");
+            if self.eat_word("KEY") {
+                ConstraintKind::Key
+            } else if self.eat_word("UNIQUE") {
+                ConstraintKind::Unique
+            } else {
+                return Err(self.unexpected("`UNIQUE`, `NOT NULL` or `NODE KEY`"));
+            }
+        };
+        if kind == ConstraintKind::Exists && keys.len() > 1 {
+            let message = "`IS NOT NULL` is about one property";
+            return Err(self
+                .error(self.last_span(), Code::UnexpectedSyntax, message)
+                .with_hint("make a constraint for each"));
+        }
+        self.options()?;
+        Ok(SchemaCommand::CreateConstraint {
+            name,
+            if_not_exists,
+            kind,
+            subject,
+            keys,
+        })
+    }
+
+    fn drop_schema(&mut self) -> Result<SchemaCommand> {
+        let index = self.eat_word("INDEX");
+        if !index {
+            self.expect_word("CONSTRAINT")?;
+        }
+        let name = self.name("its name")?.text;
+        let if_exists = self.eat_word("IF");
+        if if_exists {
+            self.expect_word("EXISTS")?;
+        }
+        Ok(match index {
+            true => SchemaCommand::DropIndex { name, if_exists },
+            false => SchemaCommand::DropConstraint { name, if_exists },
+        })
+    }
+
+    /// The optional name before `IF NOT EXISTS` and `FOR`.
+    fn schema_name(&mut self, next: &str) -> Result<Option<Arc<str>>> {
+        let unnamed = self.is_word(next) && self.peek(1) == TokenKind::OpenParen
+            || self.is_word("IF") && self.is_word_at(1, "NOT");
+        match unnamed {
+            true => Ok(None),
+            false => Ok(Some(self.name("a name or `FOR`")?.text)),
+        }
+    }
+
+    fn if_not_exists(&mut self) -> Result<bool> {
+        let found = self.eat_word("IF");
+        if found {
+            self.expect_word("NOT")?;
+            self.expect_word("EXISTS")?;
+        }
+        Ok(found)
+    }
+
+    /// `(n:Label)` or `()-[r:TYPE]-()`.
+    fn subject(&mut self) -> Result<(Name, SchemaSubject)> {
+        self.expect(TokenKind::OpenParen, "`(`")?;
+        if !self.eat(TokenKind::CloseParen) {
+            let variable = self.name("a variable")?;
+            self.expect(TokenKind::Colon, "`:`")?;
+            let label = self.name("a label")?.text;
+            self.expect(TokenKind::CloseParen, "`)`")?;
+            return Ok((variable, SchemaSubject::Label(label)));
+        }
+        self.eat(TokenKind::Less);
+        self.expect(TokenKind::Minus, "`-`")?;
+        self.expect(TokenKind::OpenBracket, "`[`")?;
+        let variable = self.name("a variable")?;
+        self.expect(TokenKind::Colon, "`:`")?;
+        let rel_type = self.name("a relationship type")?.text;
+        self.expect(TokenKind::CloseBracket, "`]`")?;
+        self.expect(TokenKind::Minus, "`-`")?;
+        self.eat(TokenKind::Greater);
+        self.expect(TokenKind::OpenParen, "`(`")?;
+        self.expect(TokenKind::CloseParen, "`)`")?;
+        Ok((variable, SchemaSubject::Type(rel_type)))
+    }
+
+    /// `n.a` or `(n.a, n.b)`.
+    fn properties_of(&mut self, variable: &Name) -> Result<Vec<Arc<str>>> {
+        let brackets = self.eat(TokenKind::OpenParen);
+        let mut keys: Vec<Arc<str>> = Vec::new();
+        loop {
+            let owner = self.name("a property such as `n.key`")?;
+            if owner.text != variable.text {
+                let message = format!("`{}` is not the variable of this schema", owner.text);
+                return Err(self.error(owner.span, Code::UndefinedVariable, message));
+            }
+            self.expect(TokenKind::Dot, "`.`")?;
+            let key = self.name("a property key")?;
+            if keys.contains(&key.text) {
+                let message = format!("property `{}` is named twice", key.text);
+                return Err(self.error(key.span, Code::UnexpectedSyntax, message));
+            }
+            keys.push(key.text);
+            if !(brackets && self.eat(TokenKind::Comma)) {
+                break;
+            }
+        }
+        if brackets {
+            self.expect(TokenKind::CloseParen, "`,` or `)`")?;
+        }
+        Ok(keys)
+    }
+
+    /// `OPTIONS {...}` is read and has no meaning here.
+    fn options(&mut self) -> Result<()> {
+        if self.eat_word("OPTIONS") {
+            self.expression()?;
+        }
+        Ok(())
+    }
+
+    fn show(&mut self) -> Result<Vec<ClauseKind>> {
+        let _ = self.eat_word("ALL") || INDEX_KINDS.iter().any(|kind| self.eat_word(kind));
+        let span = self.token().span;
+        let word = span.slice(self.text).to_ascii_uppercase();
+        let found = SHOWN
+            .iter()
+            .find(|(words, _)| words.contains(&word.as_str()));
+        let Some((_, procedure)) = found else {
+            return Err(self.unexpected("`INDEXES`, `CONSTRAINTS`, `TRANSACTIONS` or `PROCEDURES`"));
+        };
+        self.advance();
+        let mut yields = Yields::None;
+        if self.eat_word("YIELD") {
+            yields = self.yields()?;
+        }
+        let filter = self.where_clause()?;
+        Ok(vec![ClauseKind::Call(ProcedureCall {
+            name: Name {
+                text: (*procedure).into(),
+                span,
+            },
+            args: Some(Vec::new()),
+            yields,
+            filter,
+        })])
+    }
+}
