@@ -1,7 +1,7 @@
 //! Every node, or every node with a label, in ascending id, once per input row.
 //!
 //! # Invariants
-//! * EX-22 The nodes are fixed when the first row is asked for; a writing statement that starts the scan again (in an
+//! * EX-22 The nodes are fixed when the first input row is there; a writing statement that starts the scan again (in an
 //!   inner tree) sees the nodes as they are then.
 
 use graven_storage::LabelId;
@@ -57,6 +57,10 @@ impl NodeScan {
 impl Operator for NodeScan {
     fn next(&mut self, rt: &Runtime) -> Result<Option<Batch>> {
         if self.ranges.is_none() {
+            // Not before the first row is there: what made it may have written.
+            if !self.input.advance(rt, |_| Ok(()))? {
+                return Ok(None);
+            }
             self.ranges = Some(match self.which {
                 Nodes::All => rt.all_node_ranges(),
                 Nodes::Labelled(Some(label)) => rt.label_ranges(label)?,
