@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use graven_io::OpenOptions;
+use graven_io::{FileLock, OpenOptions};
 use graven_pagecache::{Budget, PageCache, SpillFile};
 use graven_storage::{Store, StoreWriter, WriterOptions};
 
@@ -11,6 +11,7 @@ use crate::check::{self, CheckReport};
 use crate::config::{Config, IoMode};
 use crate::connection::Connection;
 use crate::error::Error;
+use crate::files::{self, DataFile, LogBeside};
 use crate::info::{self, Info, Reading};
 use crate::plan_cache::PlanCache;
 use crate::procedures::registered::Registry;
@@ -50,6 +51,15 @@ pub(crate) struct Inner {
     pub(crate) store: Arc<Store>,
     pub(crate) plans: PlanCache,
     pub(crate) registered: Registry,
+    /// Given back last.
+    _lock: FileLock,
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        // What was acknowledged is in the log; there is nobody to tell.
+        let _ = self.store.close();
+    }
 }
 
 impl std::fmt::Debug for Inner {
@@ -76,7 +86,8 @@ impl Database {
     ///
     /// # Errors
     /// `Database.NotFound` where there is no file (and [`Config::create`] is not set), `Database.NotADatabase`
-    /// for another file or a folder, `Config.Invalid` for a budget or policy that cannot work,
+    /// for another file or a folder, `Config.Invalid` for a budget or policy that cannot work, `Database.InUse` where
+    /// another process, or another handle of this one, writes or reads the file,
     /// `Database.Damaged` and `Io.Failed` for a file that cannot be read.
     pub fn open(path: impl AsRef<Path>, config: Config) -> Result<Self, Error> {
         let path = path.as_ref();
@@ -96,20 +107,24 @@ impl Database {
             }
             _ => {}
         }
-        let options = OpenOptions {
-            mode: config.io.into(),
-            // No statement writes yet, so a file that may only be read is as good as any.
-            read_only: true,
-            ..OpenOptions::default()
+        let budget = match &config.budget {
+            Some(budget) => Arc::clone(budget),
+            None => Budget::new(config.memory),
         };
-        let file = graven_io::open(path, &options)?;
-        let mode = file.mode();
-        let budget = config.budget.unwrap_or_else(|| Budget::new(config.memory));
         let mut settings = graven_pagecache::Config::new(Arc::clone(&budget));
-        settings.policy = config.policy;
+        settings.policy.clone_from(&config.policy);
         let cache = PageCache::new(settings)?;
+        let DataFile {
+            file,
+            lock,
+            read_only,
+        } = files::open_data(path, &config)?;
+        let mode = file.mode();
         let spill = Arc::new(SpillFile::at(&cache, beside(path, "-tmp"), u64::MAX)?);
-        let store = Store::open(file, Arc::clone(&cache))?;
+        let log = LogBeside::new(path, &config, read_only.is_some());
+        let mut options = graven_storage::OpenOptions::new(Box::new(log));
+        options.read_only = read_only;
+        let store = Store::open_with(file, Arc::clone(&cache), options)?;
         Ok(Database {
             inner: Arc::new(Inner {
                 path: path.to_path_buf(),
@@ -121,8 +136,18 @@ impl Database {
                 store,
                 plans: PlanCache::default(),
                 registered: Registry::default(),
+                _lock: lock,
             }),
         })
+    }
+
+    /// Makes everything that was committed durable, whatever durability was asked for, and notes that the database
+    /// was closed cleanly. Later commits fail. Dropping the last handle does the same, without telling of errors.
+    ///
+    /// # Errors
+    /// `Database.WritesRefused` or `Io.Failed` where the device fails.
+    pub fn close(&self) -> Result<(), Error> {
+        Ok(self.inner.store.close()?)
     }
 
     /// A connection: where statements are run and cancelled.

@@ -32,6 +32,7 @@ mod config;
 mod connection;
 mod database;
 mod error;
+mod files;
 mod info;
 mod literal;
 mod materialise;

@@ -224,6 +224,9 @@ impl Transaction {
     ) -> Result<(Arc<Version>, u64)> {
         let store = &self.store;
         let mut commits = store.commits();
+        if let Some(error) = store.log().and_then(Log::failed) {
+            return Err(log_error(&error, Durable::No));
+        }
         self.validate(state, layer, &commits)?;
         commits.reservation.grow(layer.bytes())?;
         let timestamp = commits.applied.timestamp + 1;

@@ -13,10 +13,18 @@ use std::sync::Arc;
 
 type Properties<'a> = &'a [(KeyId, PropertyValue)];
 
-/// The last value given for `key`.
-fn given(properties: Properties<'_>, key: KeyId) -> Option<&PropertyValue> {
-    let found = properties.iter().rev().find(|(known, _)| *known == key);
-    found.map(|(_, value)| value)
+/// What an entity gets of `properties`: of several values for a key the last, nothing if that is null.
+fn effective(properties: Properties<'_>) -> Vec<(KeyId, &PropertyValue)> {
+    let last = |at: usize, key: KeyId| properties[at + 1..].iter().all(|(later, _)| *later != key);
+    (properties.iter().enumerate())
+        .filter(|(at, (key, value))| !value.is_null() && last(*at, *key))
+        .map(|(_, (key, value))| (*key, value))
+        .collect()
+}
+
+fn given(properties: &[(KeyId, &PropertyValue)], key: KeyId) -> Option<PropertyValue> {
+    let found = properties.iter().find(|(known, _)| *known == key);
+    found.map(|(_, value)| (*value).clone())
 }
 
 impl Transaction {
@@ -31,29 +39,28 @@ impl Transaction {
     pub fn create_node(&self, labels: &[LabelId], properties: Properties<'_>) -> Result<NodeId> {
         self.write(|state| {
             let labels: Arc<[LabelId]> = label_set(labels).into();
+            let properties = effective(properties);
             let mut edits = Edits::default();
             let node = self.own.allocator().node();
             for index in &self.own.schema().indexes {
                 let of_label = index.label().is_some_and(|label| labels.contains(&label));
                 if of_label {
-                    let key = Self::key_of_values(index, |key| given(properties, key).cloned());
+                    let key = Self::key_of_values(index, |key| given(&properties, key));
                     self.edit(&mut edits, index, node.0, None, key)?;
                 }
             }
             self.own.change(|layer| {
                 layer.put_node(node, NodeChange::Created(labels.clone()));
                 layer.counts.nodes(&labels, 1);
-                for (key, value) in properties {
-                    if !value.is_null() {
-                        layer.put_value(ColumnOf::Node(*key), node.0, value.clone());
-                    }
+                for (key, value) in &properties {
+                    layer.put_value(ColumnOf::Node(*key), node.0, (*value).clone());
                 }
                 edits.apply(layer);
             });
             let counters = &mut state.counters;
             counters.nodes_created += 1;
             counters.labels_added += labels.len() as u64;
-            counters.properties_set += not_null(properties);
+            counters.properties_set += properties.len() as u64;
             Ok(node)
         })
     }
@@ -71,11 +78,12 @@ impl Transaction {
     ) -> Result<RelId> {
         self.write(|state| {
             let (start_labels, end_labels) = (self.labels(start)?, self.labels(end)?);
+            let properties = effective(properties);
             let id = self.own.allocator().relationship();
             let mut edits = Edits::default();
             for index in &self.own.schema().indexes {
                 if index.entity == SchemaEntity::Relationship(rel_type) {
-                    let key = Self::key_of_values(index, |key| given(properties, key).cloned());
+                    let key = Self::key_of_values(index, |key| given(&properties, key));
                     self.edit(&mut edits, index, id.0, None, key)?;
                 }
             }
@@ -91,16 +99,14 @@ impl Transaction {
                 layer
                     .counts
                     .relationships(&start_labels, rel_type, &end_labels, 1);
-                for (key, value) in properties {
-                    if !value.is_null() {
-                        let of = ColumnOf::Relationship(rel_type, *key);
-                        layer.put_value(of, id.0, value.clone());
-                    }
+                for (key, value) in &properties {
+                    let of = ColumnOf::Relationship(rel_type, *key);
+                    layer.put_value(of, id.0, (*value).clone());
                 }
                 edits.apply(layer);
             });
             state.counters.relationships_created += 1;
-            state.counters.properties_set += not_null(properties);
+            state.counters.properties_set += properties.len() as u64;
             Ok(id)
         })
     }
@@ -362,11 +368,4 @@ impl Transaction {
         }
         Ok(())
     }
-}
-
-fn not_null(properties: Properties<'_>) -> u64 {
-    properties
-        .iter()
-        .filter(|(_, value)| !value.is_null())
-        .count() as u64
 }

@@ -1,7 +1,11 @@
 //! Tests of the storage crate through its public interface.
 
+mod anomalies;
+mod crash;
 mod damage;
 mod golden;
 mod hubs;
 mod model;
+mod naive;
 mod superblocks;
+mod transactions;

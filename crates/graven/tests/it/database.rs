@@ -116,6 +116,7 @@ fn buffered_reads_give_the_same_answers() {
     let social = social();
     let mut config: Config = small();
     config.io = IoMode::Buffered;
+    drop(social.db);
     let db = Database::open(&social.path, config).expect("opened");
     assert_eq!(db.reading().mode, "buffered");
     let rows = db
@@ -151,6 +152,7 @@ fn many_threads_share_a_database() {
 #[test]
 fn two_databases_share_a_budget() {
     let (one, other) = (social(), social());
+    drop((one.db, other.db));
     let budget = graven::pagecache::Budget::new(4 << 20);
     let open = |path: &std::path::Path| {
         let mut config = Config::default();
@@ -227,4 +229,64 @@ fn a_check_passes_and_finds_every_damaged_store() {
         }
     }
     assert!(found >= 6, "only {found} damaged pages were found");
+}
+
+#[test]
+fn one_writer_or_many_readers() {
+    let social = social();
+    let error = Database::open(&social.path, small()).expect_err("it is open");
+    assert_eq!(error.code(), "Database.InUse");
+    assert!(error.message().contains("process"), "{error}");
+    let mut reading = small();
+    reading.read_only = true;
+    let error = Database::open(&social.path, reading.clone()).expect_err("its owner writes");
+    assert_eq!(error.code(), "Database.InUse");
+    drop(social.db);
+    let readers = [(); 2].map(|()| Database::open(&social.path, reading.clone()).expect("shared"));
+    let error = Database::open(&social.path, small()).expect_err("it is read");
+    assert_eq!(error.code(), "Database.InUse");
+    let refused = readers[0]
+        .connect()
+        .query("CREATE (:Person)", &Params::new());
+    assert_eq!(
+        refused.err().map(|e| e.code().to_owned()).as_deref(),
+        Some("Database.ReadOnly")
+    );
+}
+
+#[test]
+fn commits_are_there_after_opening_again() {
+    let social = social();
+    let count = |db: &Database| {
+        let mut result = db
+            .connect()
+            .query(
+                "MATCH (p:Person {name: 'Eve'}) RETURN count(p)",
+                &Params::new(),
+            )
+            .expect("runs");
+        let row = result.next_row().expect("reads").expect("one row");
+        row.get(0).cloned()
+    };
+    let wal = social.path.with_file_name("social.graven-wal");
+    assert!(!wal.exists(), "reading leaves no trace");
+    let created = social
+        .db
+        .connect()
+        .query("CREATE (:Person {name: 'Eve', id: 5})", &Params::new())
+        .expect("runs");
+    assert_eq!(created.count(), 0);
+    assert_eq!(count(&social.db), Some(Value::Integer(1)));
+    assert!(wal.exists());
+    drop(social.db);
+    let mut reading = small();
+    reading.read_only = true;
+    for config in [reading, small()] {
+        let db = Database::open(&social.path, config).expect("opened");
+        assert_eq!(count(&db), Some(Value::Integer(1)));
+        db.close().expect("closed");
+    }
+    std::fs::remove_file(&wal).expect("removed");
+    let error = Database::open(&social.path, small()).expect_err("the log is missing");
+    assert!(error.message().contains("missing"), "{error}");
 }

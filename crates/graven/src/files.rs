@@ -1,0 +1,133 @@
+//! The files of a database: the data file with its lock, the log beside it.
+//!
+//! # How it works
+//! Who may write holds the data file alone, who only reads shares it: pages of a file that another process writes
+//! may be used again at any time, so its readers have to be that process's own. The lock is the kernel's and ends with
+//! the process. The log `NAME-wal` is made by the first commit; reading alone leaves no trace.
+
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use graven_io::{File, FileLock, OpenOptions, Use};
+use graven_storage::LogPlace;
+
+use crate::config::Config;
+use crate::error::Error;
+
+/// The data file, open and locked.
+pub(crate) struct DataFile {
+    pub(crate) file: Arc<dyn File>,
+    pub(crate) lock: FileLock,
+    /// Why nothing may be written, if so.
+    pub(crate) read_only: Option<String>,
+}
+
+fn denied(error: &graven_io::Error) -> bool {
+    matches!(error, graven_io::Error::Os { source, .. }
+        if matches!(source.kind(), ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem))
+}
+
+/// Opens and locks the data file.
+pub(crate) fn open_data(path: &Path, config: &Config) -> Result<DataFile, Error> {
+    let options = |read_only| OpenOptions {
+        mode: config.io.into(),
+        read_only,
+        ..OpenOptions::default()
+    };
+    let (file, read_only) = if config.read_only {
+        let why = "opened so by its user".to_owned();
+        (graven_io::open(path, &options(true))?, Some(why))
+    } else {
+        match graven_io::open(path, &options(false)) {
+            Ok(file) => (file, None),
+            Err(error) if denied(&error) => (
+                graven_io::open(path, &options(true))?,
+                Some(error.to_string()),
+            ),
+            Err(error) => return Err(error.into()),
+        }
+    };
+    let how = match read_only {
+        None => Use::Alone,
+        Some(_) => Use::Shared,
+    };
+    match FileLock::try_acquire(path, how)? {
+        Some(lock) => Ok(DataFile {
+            file,
+            lock,
+            read_only,
+        }),
+        None => Err(in_use(path)),
+    }
+}
+
+fn in_use(path: &Path) -> Error {
+    let holders: Vec<String> = FileLock::holders(path)
+        .iter()
+        .map(|process| format!("process {process}"))
+        .collect();
+    let owner = match holders.as_slice() {
+        [] => "another process".to_owned(),
+        holders => holders.join(", "),
+    };
+    graven_storage::Error::Locked {
+        path: path.to_path_buf(),
+        owner,
+    }
+    .into()
+}
+
+/// The log beside a data file.
+#[derive(Debug)]
+pub(crate) struct LogBeside {
+    path: PathBuf,
+    mode: graven_io::IoMode,
+    read_only: bool,
+}
+
+impl LogBeside {
+    pub(crate) fn new(data: &Path, config: &Config, read_only: bool) -> LogBeside {
+        let mut name = data.file_name().unwrap_or_default().to_owned();
+        name.push("-wal");
+        LogBeside {
+            path: data.with_file_name(name),
+            mode: config.io.into(),
+            read_only,
+        }
+    }
+
+    fn open(&self, create: bool) -> graven_storage::Result<Arc<dyn File>> {
+        let options = OpenOptions {
+            mode: self.mode,
+            read_only: self.read_only,
+            create,
+            ..OpenOptions::default()
+        };
+        Ok(graven_io::open(&self.path, &options)?)
+    }
+}
+
+impl LogPlace for LogBeside {
+    fn path(&self) -> PathBuf {
+        self.path.clone()
+    }
+
+    fn existing(&self) -> graven_storage::Result<Option<Arc<dyn File>>> {
+        if self.path.exists() {
+            self.open(false).map(Some)
+        } else {
+            Ok(None)
+        }
+    }
+
+    fn create(&self) -> graven_storage::Result<Arc<dyn File>> {
+        let file = self.open(true)?;
+        let folder = match self.path.parent() {
+            Some(folder) if !folder.as_os_str().is_empty() => folder,
+            _ => Path::new("."),
+        };
+        graven_io::sync_directory(folder)?;
+        Ok(file)
+    }
+}
