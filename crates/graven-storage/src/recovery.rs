@@ -14,12 +14,14 @@
 //! * TX-12: recovering is a function of base and log.
 
 use crate::bytes::{Malformed, Reader};
+use crate::checkpoint::CheckpointOptions;
 use crate::delta::layer::{Change, ColumnOf, Layer, NodeChange};
 use crate::delta::redo::{self, Head, NAME_KINDS, NamesLogged};
 use crate::ids::{LabelId, NodeId, RelId};
 use crate::index::cut;
 use crate::schema::SchemaEntity;
 use crate::snapshot::Snapshot;
+use crate::store::maintenance::CHANGES_SHARE;
 use crate::store::{LogPlace, Store};
 use crate::superblock::LogPosition;
 use crate::transaction::index_entries::key_in;
@@ -204,6 +206,7 @@ impl Store {
     /// # Errors
     /// [`Error::LogFailed`]; the superblock cannot be written.
     pub fn close(&self) -> Result<()> {
+        self.maintenance().stop();
         let _no_checkpoint = self.checkpointer().pause();
         let Some(log) = self.log() else {
             return Ok(());
@@ -295,9 +298,26 @@ impl<'a> Replay<'a> {
         self.lsn = record.end.0;
         self.commits += 1;
         if head.schema.is_some() || self.batch.bytes() > BATCH_BYTES {
-            return self.flush(head.schema.as_deref()).map(Ok);
+            self.flush(head.schema.as_deref())?;
+            self.make_room()?;
         }
         Ok(Ok(()))
+    }
+
+    /// Folds what was recovered into the file when it takes too much memory. Not while chunks are open: the log would
+    /// be cut between them and their commit (TX-13).
+    fn make_room(&self) -> Result<()> {
+        let store = self.store;
+        let bytes = store.commits().applied.active.bytes();
+        let crowded = bytes > store.budget().limit() / CHANGES_SHARE;
+        if crowded && self.open.is_empty() && store.read_only().is_none() {
+            store.commits().logged = NamesLogged::of(&store.allocator().names());
+            store.checkpoint(CheckpointOptions {
+                paced: false,
+                compact: false,
+            })?;
+        }
+        Ok(())
     }
 
     fn names(&self, head: &Head) -> Result<(), Malformed> {

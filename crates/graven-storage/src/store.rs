@@ -11,6 +11,7 @@
 //! the device works, except that a checkpoint's freeze and install make the log durable under the commit lock.
 
 pub(crate) mod allocator;
+pub(crate) mod maintenance;
 
 use crate::Result;
 use crate::adjacency::Adjacency;
@@ -38,6 +39,7 @@ use foldhash::HashMap;
 use graven_io::File;
 use graven_log::Log;
 use graven_pagecache::{Budget, PageCache, PageKind, Reservation};
+use maintenance::{CHANGES_SHARE, LOG_BYTES, Maintenance};
 use parking_lot::{Condvar, Mutex, MutexGuard, RwLock};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -93,6 +95,9 @@ pub struct Store {
     commits: Mutex<Commits>,
     queue: Mutex<Queue>,
     published: Condvar,
+    /// Held for reading by a commit while its records go to the log, for writing by a freeze (TX-13).
+    chunked: RwLock<()>,
+    maintenance: Maintenance,
     /// How many transactions began at each timestamp and still run.
     running: Mutex<BTreeMap<u64, usize>>,
     pub(crate) log: OnceLock<Log>,
@@ -152,6 +157,8 @@ impl Store {
             commits: Mutex::new(commits),
             queue: Mutex::default(),
             published: Condvar::new(),
+            chunked: RwLock::new(()),
+            maintenance: Maintenance::default(),
             running: Mutex::default(),
             log: OnceLock::new(),
             log_setup,
@@ -165,6 +172,7 @@ impl Store {
     /// # Errors
     /// [`crate::Error::LogFailed`].
     pub(crate) fn freeze(&self) -> Result<Option<Frozen>> {
+        let _whole = self.chunked.write();
         let mut commits = self.commits();
         self.settle(&commits)?;
         let before = commits.applied.clone();
@@ -367,6 +375,31 @@ impl Store {
         &self.published
     }
 
+    pub(crate) fn chunked(&self) -> &RwLock<()> {
+        &self.chunked
+    }
+
+    pub(crate) fn maintenance(&self) -> &Maintenance {
+        &self.maintenance
+    }
+
+    /// Why the last checkpoint that ran by itself failed, if it did.
+    #[must_use]
+    pub fn checkpoint_failure(&self) -> Option<String> {
+        self.maintenance.failure()
+    }
+
+    /// Whether changes or log have grown enough for a checkpoint. `bytes` were committed just now.
+    pub(crate) fn wants_checkpoint(&self, version: &Version, bytes: u64) -> bool {
+        if self.log().is_none() || version.frozen.is_some() {
+            return false;
+        }
+        let changes = version.active.bytes().max(bytes);
+        let from = version.root.found.superblock.log.position;
+        changes > self.budget().limit() / CHANGES_SHARE
+            || version.lsn.saturating_sub(from) > LOG_BYTES
+    }
+
     pub(crate) fn set_visible(&self, version: Arc<Version>) {
         *self.visible.write() = version;
     }
@@ -397,6 +430,12 @@ impl Store {
             .keys()
             .next()
             .map_or(visible, |oldest| visible.min(*oldest))
+    }
+}
+
+impl Drop for Store {
+    fn drop(&mut self) {
+        self.maintenance.stop();
     }
 }
 

@@ -25,6 +25,7 @@ pub(crate) mod reads;
 pub(crate) mod schema_change;
 mod write;
 
+use crate::delta::layer::Layer;
 use crate::ids::{KeyId, LabelId, TypeId};
 use crate::snapshot::Snapshot;
 use crate::store::Store;
@@ -179,15 +180,16 @@ impl Transaction {
 
     /// Drops all changes. Nothing happens if the transaction has ended.
     pub fn rollback(&self) {
-        self.end(&mut self.state.lock(), "rolled back");
+        let mut state = self.state.lock();
+        if state.ended.is_none() {
+            self.end(&mut state, "rolled back");
+            self.own.change(|layer| *layer = Layer::default());
+        }
     }
 
+    /// The layer stays: results of a committed transaction may still be read.
     fn end(&self, state: &mut State, how: &'static str) {
-        if state.ended.is_some() {
-            return;
-        }
         state.ended = Some(how);
-        self.own.change(|layer| *layer = Default::default());
         let bytes = state.reservation.bytes();
         state.reservation.shrink(bytes);
         self.store.unregister(self.start.timestamp);

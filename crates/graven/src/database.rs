@@ -121,7 +121,7 @@ impl Database {
         } = files::open_data(path, &config)?;
         let mode = file.mode();
         let spill = Arc::new(SpillFile::at(&cache, beside(path, "-tmp"), u64::MAX)?);
-        let log = LogBeside::new(path, &config, read_only.is_some());
+        let log = LogBeside::new(beside(path, "-wal"), &config, read_only.is_some());
         let mut options = graven_storage::OpenOptions::new(Box::new(log));
         options.read_only = read_only;
         let store = Store::open_with(file, Arc::clone(&cache), options)?;

@@ -87,11 +87,9 @@ pub(crate) struct LogBeside {
 }
 
 impl LogBeside {
-    pub(crate) fn new(data: &Path, config: &Config, read_only: bool) -> LogBeside {
-        let mut name = data.file_name().unwrap_or_default().to_owned();
-        name.push("-wal");
+    pub(crate) fn new(path: PathBuf, config: &Config, read_only: bool) -> LogBeside {
         LogBeside {
-            path: data.with_file_name(name),
+            path,
             mode: config.io.into(),
             read_only,
         }

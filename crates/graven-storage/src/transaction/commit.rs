@@ -13,6 +13,7 @@
 //! # Invariants
 //! * TX-9: versions become visible in the order of their timestamps, each only when its commit may be
 //!   acknowledged: nobody reads what a power cut could take back, except what was committed with less than full durability.
+//! * TX-13: a checkpoint's position in the log never lies between the records of one transaction.
 //! * TX-10: a commit that returned an error before its record was appended leaves nothing; one whose wait failed is
 //!   never visible to this process, and all later ones fail.
 
@@ -20,6 +21,7 @@ use super::conflicts::Conflicts;
 use super::options::{Committed, Durability, Durable};
 use super::schema_change::drop_lost_indexes;
 use super::{State, Transaction};
+use crate::checkpoint::CheckpointOptions;
 use crate::delta::layer::Layer;
 use crate::delta::redo::{self, Head, NamesLogged};
 use crate::store::Store;
@@ -115,6 +117,9 @@ impl Transaction {
             Err(_) => "rolled back because its commit failed",
         };
         self.end(&mut state, how);
+        if committed.is_err() {
+            self.own.change(|layer| *layer = Layer::default());
+        }
         committed
     }
 
@@ -129,21 +134,20 @@ impl Transaction {
         self.check_existence()?;
         let store = &self.store;
         let layer = self.own.layer().clone();
-        let records = match store.log_for_writing()? {
-            None => None,
-            Some(log) => Some(self.records(state, log, &layer)?),
-        };
-        let committed = self.append_and_apply(state, &layer, records.as_ref());
-        let (version, log_bytes) = match (committed, &records) {
-            (Ok(done), _) => done,
-            (Err(error), Some(records)) => {
-                if let (Some(log), true) = (store.log(), records.chunks) {
-                    abort(log, records.number);
-                }
-                return Err(error);
+        let (version, log_bytes) = match self.attempt(state, &layer) {
+            Err(Error::Budget(_)) if store.log().is_some() => {
+                // What is committed already makes room by going into the file.
+                store.checkpoint(CheckpointOptions {
+                    paced: false,
+                    compact: false,
+                })?;
+                self.attempt(state, &layer)?
             }
-            (Err(error), None) => return Err(error),
+            other => other?,
         };
+        if store.wants_checkpoint(&version, layer.bytes()) {
+            store.maintenance().ask(store);
+        }
         // The commit is in the order of all now; the own layer is not needed while the device works.
         drop(layer);
         let mut committed = Committed {
@@ -162,6 +166,22 @@ impl Transaction {
         }
         store.publish(version.timestamp)?;
         Ok(committed)
+    }
+
+    /// Logs and applies the layer; the new version and the bytes in the log.
+    fn attempt(&self, state: &mut State, layer: &Layer) -> Result<(Arc<Version>, u64)> {
+        let store = &self.store;
+        let Some(log) = store.log_for_writing()? else {
+            return self.append_and_apply(state, layer, None);
+        };
+        // Between the first chunk and the commit record no checkpoint may begin: it would cut the log in between.
+        let _whole = store.chunked().read();
+        let records = self.records(state, log, layer)?;
+        let applied = self.append_and_apply(state, layer, Some(&records));
+        if applied.is_err() && records.chunks {
+            abort(log, records.number);
+        }
+        applied
     }
 
     /// The redo records; those of a large transaction but for the last are in the log afterwards.
