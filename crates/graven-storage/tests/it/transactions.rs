@@ -210,6 +210,10 @@ impl Running {
                 let Some(id) = self.node(*at) else { return };
                 it.set_node_property(NodeId(id), KeyId(*key), value)
                     .unwrap();
+                // Removing what is not there is no change, and so no conflict.
+                if value.is_null() && !self.view.nodes[&id].properties.contains_key(key) {
+                    return;
+                }
                 let (key, value) = (*key, value.clone());
                 self.done(move |graph| {
                     set(
@@ -225,6 +229,9 @@ impl Running {
                 };
                 it.set_relationship_property(RelId(id), KeyId(*key), value)
                     .unwrap();
+                if value.is_null() && !self.view.relationships[&id].properties.contains_key(key) {
+                    return;
+                }
                 let (key, value) = (*key, value.clone());
                 self.done(move |graph| {
                     set(
