@@ -38,6 +38,24 @@ pub fn durable_rename(from: impl AsRef<Path>, to: impl AsRef<Path>) -> Result<()
     Ok(())
 }
 
+/// As [`durable_rename`] where nothing is called `to` yet; what has that name by then stays, and `from` too.
+///
+/// # Errors
+/// As [`durable_rename`]; a file that came first is none.
+pub fn durable_rename_new(from: impl AsRef<Path>, to: impl AsRef<Path>) -> Result<()> {
+    let (from, to) = (from.as_ref(), to.as_ref());
+    match fs::hard_link(from, to) {
+        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => return Ok(()),
+        // Where files cannot have two names the rename has to do.
+        Err(_) => return durable_rename(from, to),
+        Ok(()) => {}
+    }
+    let sync = |source| Error::os(Operation::Sync, to, source);
+    fs::File::open(to).map_err(sync)?.sync_all().map_err(sync)?;
+    fs::remove_file(from).map_err(|source| Error::os(Operation::Rename, from, source))?;
+    sync_directory(parent(to))
+}
+
 fn parent(path: &Path) -> &Path {
     match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,

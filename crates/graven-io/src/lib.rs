@@ -41,7 +41,7 @@ mod uring;
 pub use aligned_buffer::AlignedBuffer;
 pub use capabilities::{Capabilities, probe};
 pub use device_counters::{DeviceCounters, device_counters};
-pub use directory::{durable_rename, sync_directory};
+pub use directory::{durable_rename, durable_rename_new, sync_directory};
 pub use error::{Error, Operation, Result};
 pub use faulty_file::{Crash, Fault, FaultControl, FaultCounts, FaultPlan, FaultyFile, Survival};
 pub use file::{File, IoMode};

@@ -305,7 +305,7 @@ fn budget(touched_bytes: u64, share: f64) -> u64 {
 }
 
 fn knows_bytes(db: &Path) -> Result<f64, LabError> {
-    let info = graven::Database::open(db, graven::Config::default())?.info();
+    let info = graven::Database::open(db, graven::Config::default())?.info()?;
     let knows = info.types.iter().find(|t| t.name == "KNOWS");
     Ok(knows.map_or(0.0, graven::TypeInfo::bytes_per_relationship))
 }

@@ -79,6 +79,7 @@ pub fn run(db: &Path, questions: &Questions, setting: &Setting) -> Result<Measur
     config.policy.clone_from(&setting.policy);
     config.io = setting.io;
     config.read_only = true;
+    config.attach = false;
     let db = Database::open(db, config)?;
     if setting.warm_up_passes > 0 {
         ask(
@@ -88,10 +89,10 @@ pub fn run(db: &Path, questions: &Questions, setting: &Setting) -> Result<Measur
             Length::Passes(setting.warm_up_passes),
         )?;
     }
-    let before = Counters::take(&db);
+    let before = Counters::take(&db)?;
     let asked = ask(&db, questions, setting, setting.length)?;
-    let after = Counters::take(&db);
-    Ok(measurement(&db, setting, asked, &before, &after))
+    let after = Counters::take(&db)?;
+    measurement(&db, setting, asked, &before, &after)
 }
 
 /// What the threads saw.
@@ -111,13 +112,13 @@ struct Counters {
 }
 
 impl Counters {
-    fn take(db: &Database) -> Self {
-        Counters {
-            cache: db.cache().stats(),
+    fn take(db: &Database) -> Result<Self, LabError> {
+        Ok(Counters {
+            cache: db.cache()?.stats(),
             // Without the kernel's counters the run is still worth having; zero says that they are missing.
             device: device_counters().unwrap_or_default(),
             processor_seconds: processor_seconds(),
-        }
+        })
     }
 }
 
@@ -266,11 +267,11 @@ fn measurement(
     mut asked: Asked,
     before: &Counters,
     after: &Counters,
-) -> Measurement {
+) -> Result<Measurement, LabError> {
     asked.latencies_ms.sort_by(f64::total_cmp);
     let pages = after.cache.per_kind.since(&before.cache.per_kind).total();
-    let reading = db.reading();
-    Measurement {
+    let reading = db.reading()?;
+    Ok(Measurement {
         policy: setting.policy.clone(),
         cache_bytes: setting.cache_bytes,
         cache_share: setting.cache_share,
@@ -296,5 +297,5 @@ fn measurement(
         rss_peak_bytes: machine::peak_memory(),
         checked: asked.checked,
         wrong: asked.wrong,
-    }
+    })
 }

@@ -109,6 +109,11 @@ impl PerKind {
             .filter(|(_, stats)| **stats != KindStats::default())
     }
 
+    /// Adds events of one kind.
+    pub fn add(&mut self, kind: PageKind, stats: KindStats) {
+        self.0[kind.index()] += stats;
+    }
+
     /// Sum over all kinds.
     #[must_use]
     pub fn total(&self) -> KindStats {

@@ -294,6 +294,7 @@ impl<'a> Replay<'a> {
         if head.schema.is_some() {
             self.flush(None)?;
         }
+        self.store.clients().extend(head.client_id);
         self.batch.merge(&layer);
         self.lsn = record.end.0;
         self.commits += 1;

@@ -35,7 +35,7 @@ use crate::transaction::conflicts::Conflicts;
 use crate::value::PropertyValue;
 use crate::version::{FrozenLayer, Schema, Version};
 use allocator::Allocator;
-use foldhash::HashMap;
+use foldhash::{HashMap, HashSet};
 use graven_io::File;
 use graven_log::Log;
 use graven_pagecache::{Budget, PageCache, PageKind, Reservation};
@@ -100,6 +100,8 @@ pub struct Store {
     maintenance: Maintenance,
     /// How many transactions began at each timestamp and still run.
     running: Mutex<BTreeMap<u64, usize>>,
+    /// Names that clients gave to commits found in the log when it was opened.
+    clients: Mutex<HashSet<[u8; 16]>>,
     pub(crate) log: OnceLock<Log>,
     pub(crate) log_setup: Option<LogSetup>,
     /// Why nothing may be written, if so.
@@ -160,6 +162,7 @@ impl Store {
             chunked: RwLock::new(()),
             maintenance: Maintenance::default(),
             running: Mutex::default(),
+            clients: Mutex::default(),
             log: OnceLock::new(),
             log_setup,
             read_only,
@@ -332,6 +335,17 @@ impl Store {
     #[must_use]
     pub fn log(&self) -> Option<&Log> {
         self.log.get()
+    }
+
+    /// Whether the log had a commit of this name when the store was opened: what a client asks whose owner
+    /// died before it answered.
+    #[must_use]
+    pub fn has_committed(&self, client_id: &[u8; 16]) -> bool {
+        self.clients.lock().contains(client_id)
+    }
+
+    pub(crate) fn clients(&self) -> MutexGuard<'_, HashSet<[u8; 16]>> {
+        self.clients.lock()
     }
 
     /// Why nothing may be written, if so.

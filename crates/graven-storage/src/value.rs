@@ -117,6 +117,27 @@ pub struct Point {
 }
 
 impl PropertyValue {
+    /// The value as a tag and its content (see [`encode`]).
+    #[must_use]
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        encode::put_value(&mut bytes, self);
+        bytes
+    }
+
+    /// The value that [`PropertyValue::to_bytes`] wrote.
+    ///
+    /// # Errors
+    /// What is wrong with the bytes.
+    pub fn from_bytes(bytes: &[u8]) -> Result<PropertyValue, String> {
+        let mut reader = crate::bytes::Reader::new(bytes);
+        let value = encode::read_value(&mut reader).map_err(|malformed| malformed.0)?;
+        match reader.remaining() {
+            0 => Ok(value),
+            more => Err(format!("{more} bytes too many")),
+        }
+    }
+
     /// Text.
     #[must_use]
     pub fn string(text: &str) -> PropertyValue {

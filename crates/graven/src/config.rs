@@ -30,6 +30,8 @@ pub struct Config {
     pub read_only: bool,
     /// Create an empty database where there is no file.
     pub create: bool,
+    /// Attach to the process that has the file open, and let others attach to this one.
+    pub attach: bool,
 }
 
 impl Default for Config {
@@ -41,6 +43,7 @@ impl Default for Config {
             io: IoMode::Direct,
             read_only: false,
             create: false,
+            attach: true,
         }
     }
 }

@@ -2,27 +2,29 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::SystemTime;
 
 use graven_cypher::plan::{Operator, PlanMode};
 use graven_cypher::{ParameterNames, Plan, parse_and_plan};
 use graven_exec::{ExecContext, execute};
-use graven_storage::{Snapshot, Store, TransactionOptions};
+use graven_storage::{Snapshot, TransactionOptions};
 
-use crate::database::Database;
+use crate::attach;
+use crate::cancel::{CancelHandle, Cancelling};
+use crate::database::{Database, Inner, Place};
 use crate::error::Error;
 use crate::materialise::to_inner;
 use crate::params::Params;
 use crate::procedures::OnDatabase;
-use crate::result::QueryResult;
+use crate::query_result::QueryResult;
+use crate::result::Running;
 use crate::schema::Schema;
 
 /// A place to run statements from. Cheap to make; one a thread is usual, but it may be shared.
 #[derive(Clone, Debug)]
 pub struct Connection {
     db: Database,
-    cancel: Arc<AtomicBool>,
+    cancel: Arc<Cancelling>,
     options: TransactionOptions,
     /// When the transaction began whose statements this connection runs.
     began: Option<SystemTime>,
@@ -44,17 +46,6 @@ impl Run {
     }
 }
 
-/// Cancels the statements of one connection, from any thread.
-#[derive(Clone, Debug)]
-pub struct CancelHandle(Arc<AtomicBool>);
-
-impl CancelHandle {
-    /// Asks the statements that run now to stop; they end with `Statement.Cancelled`.
-    pub fn cancel(&self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
-}
-
 /// A statement that has been checked and planned.
 #[derive(Clone, Debug)]
 pub struct Prepared {
@@ -64,9 +55,14 @@ pub struct Prepared {
 
 impl Connection {
     pub(crate) fn new(db: Database) -> Self {
+        Connection::on(db, CancelHandle::default())
+    }
+
+    /// A connection that this handle cancels.
+    pub(crate) fn on(db: Database, cancel: CancelHandle) -> Self {
         Connection {
             db,
-            cancel: Arc::default(),
+            cancel: cancel.into_inner(),
             options: TransactionOptions::default(),
             began: None,
         }
@@ -89,53 +85,67 @@ impl Connection {
     /// # Ok::<(), graven::Error>(())
     /// ```
     pub fn query(&self, text: &str, params: &Params) -> Result<QueryResult, Error> {
-        let snapshot = self.store().snapshot();
-        let plan = self.plan(text, params, &snapshot)?;
-        self.cancel.store(false, Ordering::Relaxed);
+        let inner = match self.db.place()? {
+            Place::Here(inner) => inner,
+            Place::There(attached) => return attach::query(self, attached, text, params),
+        };
+        let snapshot = inner.store.snapshot();
+        let plan = self.plan(&inner, text, params, &snapshot)?;
+        self.cancel.reset();
         if plan.writes() && plan.mode != PlanMode::Explain {
             let run = Run::new(params);
             let merges = plan.root.any(&|op| matches!(op, Operator::Merge { .. }));
-            return self.autocommit(merges, |transaction| self.run(&plan, transaction, &run));
+            let done = self.autocommit(&inner, merges, |transaction| {
+                self.run(&inner, &plan, transaction, &run)
+            });
+            return Ok(done?.into());
         }
         let values = Run::new(params).values;
-        let context = self.context(None);
-        QueryResult::start(plan, snapshot, |plan, snapshot| {
+        let context = self.context(&inner, None);
+        let running = Running::start(plan, snapshot, |plan, snapshot| {
             execute(plan, snapshot, values, context)
-        })
+        })?;
+        Ok(running.into())
     }
 
     /// Runs a statement to its end in a transaction.
     pub(crate) fn run_in(
         &self,
+        inner: &Arc<Inner>,
         transaction: &Arc<graven_storage::Transaction>,
         text: &str,
         params: &Params,
     ) -> Result<QueryResult, Error> {
-        let plan = self.plan(text, params, &transaction.snapshot())?;
-        self.cancel.store(false, Ordering::Relaxed);
-        self.run(&plan, transaction, &Run::new(params))
+        let plan = self.plan(inner, text, params, &transaction.snapshot())?;
+        self.cancel.reset();
+        let running = self.run(inner, &plan, transaction, &Run::new(params))?;
+        Ok(running.into())
     }
 
     fn run(
         &self,
+        inner: &Arc<Inner>,
         plan: &Arc<Plan>,
         transaction: &Arc<graven_storage::Transaction>,
         run: &Run,
-    ) -> Result<QueryResult, Error> {
-        let context = self.context(Some(Arc::clone(transaction)));
+    ) -> Result<Running, Error> {
+        let context = self.context(inner, Some(Arc::clone(transaction)));
         let snapshot = transaction.snapshot();
         let before = transaction.counters();
-        let result = QueryResult::start(Arc::clone(plan), snapshot, |plan, snapshot| {
+        let result = Running::start(Arc::clone(plan), snapshot, |plan, snapshot| {
             execute(plan, snapshot, Arc::clone(&run.values), context)
         })?;
-        result.complete(&self.db.inner.budget, &before, transaction)
+        result.complete(&inner.budget, &before, transaction)
     }
 
-    fn context(&self, transaction: Option<Arc<graven_storage::Transaction>>) -> ExecContext {
-        let inner = &self.db.inner;
+    fn context(
+        &self,
+        inner: &Arc<Inner>,
+        transaction: Option<Arc<graven_storage::Transaction>>,
+    ) -> ExecContext {
         let mut context = ExecContext::new(Arc::clone(&inner.budget));
         context.spill = Some(Arc::clone(&inner.spill));
-        context.cancel = Arc::clone(&self.cancel);
+        context.cancel = self.cancel.flag();
         context.procedures = Arc::new(OnDatabase(Arc::clone(inner)));
         context.store_uuid = inner.store.uuid();
         context.transaction = transaction;
@@ -143,12 +153,21 @@ impl Connection {
         context
     }
 
-    pub(crate) fn forget_plans(&self) {
-        self.db.inner.plans.clear();
+    /// Whether the statement would write.
+    pub(crate) fn writes(&self, text: &str, params: &Params) -> Result<bool, Error> {
+        let inner = self.db.inner()?;
+        let plan = self.plan(inner, text, params, &inner.store.snapshot())?;
+        Ok(plan.writes() && plan.mode != PlanMode::Explain)
     }
 
-    pub(crate) fn store(&self) -> &Arc<Store> {
-        &self.db.inner.store
+    /// Whether a commit of this name is known.
+    pub(crate) fn has_committed(&self, commit: &[u8; 16]) -> Result<bool, Error> {
+        Ok(self.db.inner()?.store.has_committed(commit))
+    }
+
+    /// What statements look at to see whether they are to stop.
+    pub(crate) fn cancelling(&self) -> Arc<Cancelling> {
+        Arc::clone(&self.cancel)
     }
 
     /// Options of the transactions of single statements.
@@ -170,7 +189,7 @@ impl Connection {
     }
 
     pub(crate) fn check_cancelled(&self) -> Result<(), Error> {
-        match self.cancel.load(Ordering::Relaxed) {
+        match self.cancel.is_asked() {
             true => Err(graven_exec::ExecError::Cancelled.into()),
             false => Ok(()),
         }
@@ -192,12 +211,14 @@ impl Connection {
     /// # Ok::<(), graven::Error>(())
     /// ```
     pub fn prepare(&self, text: &str) -> Result<Prepared, Error> {
-        let snapshot = self.db.inner.store.snapshot();
-        parse_and_plan(
-            text,
-            &Schema(&snapshot, &self.db.inner.registered),
-            &ParameterNames::Any,
-        )?;
+        match self.db.place()? {
+            Place::Here(inner) => {
+                let snapshot = inner.store.snapshot();
+                let schema = Schema(&snapshot, &inner.registered);
+                parse_and_plan(text, &schema, &ParameterNames::Any)?;
+            }
+            Place::There(attached) => self.db.ask(attached, |attached| attached.check(text))?,
+        }
         Ok(Prepared {
             text: Arc::from(text),
             connection: self.clone(),
@@ -207,7 +228,7 @@ impl Connection {
     /// Something another thread can cancel this connection's statements with.
     #[must_use]
     pub fn cancel_handle(&self) -> CancelHandle {
-        CancelHandle(Arc::clone(&self.cancel))
+        CancelHandle::new(Arc::clone(&self.cancel))
     }
 
     /// The database.
@@ -216,9 +237,15 @@ impl Connection {
         &self.db
     }
 
-    fn plan(&self, text: &str, params: &Params, snapshot: &Snapshot) -> Result<Arc<Plan>, Error> {
+    fn plan(
+        &self,
+        inner: &Inner,
+        text: &str,
+        params: &Params,
+        snapshot: &Snapshot,
+    ) -> Result<Arc<Plan>, Error> {
         let nodes = snapshot.node_count();
-        let plans = &self.db.inner.plans;
+        let plans = &inner.plans;
         let names = || params.iter().map(|(name, _)| name);
         if let Some(plan) = plans.get(text, names(), nodes) {
             return Ok(plan);
@@ -227,7 +254,7 @@ impl Connection {
         let known = ParameterNames::Known(names.clone());
         let plan = Arc::new(parse_and_plan(
             text,
-            &Schema(snapshot, &self.db.inner.registered),
+            &Schema(snapshot, &inner.registered),
             &known,
         )?);
         plans.put(text, names, nodes, Arc::clone(&plan));

@@ -1,21 +1,28 @@
 //! An open database: file, page cache, budget, store and cached plans in one handle.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
 
 use graven_io::{FileLock, OpenOptions};
 use graven_pagecache::{Budget, PageCache, SpillFile};
 use graven_storage::{Store, StoreWriter, WriterOptions};
 
+use crate::attach::{self, Attached, Failure, Listener, Owner};
 use crate::check::{self, CheckReport};
 use crate::config::{Config, IoMode};
 use crate::connection::Connection;
-use crate::error::Error;
+use crate::error::{Error, LOCKED, Retry};
 use crate::files::{self, DataFile, LogBeside};
 use crate::info::{self, Info, Reading};
 use crate::plan_cache::PlanCache;
 use crate::procedures::registered::Registry;
 use crate::value::Value;
+
+/// How long to wait for another process that has the file but does not listen: one that begins or ends.
+const SETTLING_MAX: Duration = Duration::from_secs(3);
+const SETTLING_PAUSE: Duration = Duration::from_millis(1);
+const SETTLING_PAUSE_MAX: Duration = Duration::from_millis(100);
 
 /// An open database. Cheap to clone; clones share everything; may be used by many threads.
 ///
@@ -35,9 +42,30 @@ use crate::value::Value;
 /// }
 /// # Ok::<(), graven::Error>(())
 /// ```
+///
+/// One process owns the file; one that opens it while another does is *attached*: its statements run in the owner,
+/// and when the owner dies one of those attached takes over, without the program noticing more than a pause.
 #[derive(Clone, Debug)]
 pub struct Database {
-    pub(crate) inner: Arc<Inner>,
+    shared: Arc<Shared>,
+}
+
+/// Where a database is: here, or with its owner in another process.
+#[derive(Debug)]
+struct Shared {
+    path: PathBuf,
+    config: Config,
+    /// Serves the processes attached to this one; ends before the store closes (fields drop in order).
+    owner: Mutex<Option<Owner>>,
+    /// Set once this process owns the file, and never unset.
+    here: OnceLock<Arc<Inner>>,
+    there: Mutex<Option<Arc<Attached>>>,
+}
+
+/// Where statements run now.
+pub(crate) enum Place {
+    Here(Arc<Inner>),
+    There(Arc<Attached>),
 }
 
 pub(crate) struct Inner {
@@ -51,6 +79,8 @@ pub(crate) struct Inner {
     pub(crate) store: Arc<Store>,
     pub(crate) plans: PlanCache,
     pub(crate) registered: Registry,
+    /// Where others connect, until somebody serves them.
+    listener: Mutex<Option<Listener>>,
     /// Given back last.
     _lock: FileLock,
 }
@@ -82,72 +112,144 @@ pub struct Names {
 }
 
 impl Database {
-    /// Opens the database at `path`.
+    /// Opens the database at `path`, or attaches to the process that has it open.
     ///
     /// # Errors
     /// `Database.NotFound` where there is no file (and [`Config::create`] is not set), `Database.NotADatabase`
-    /// for another file or a folder, `Config.Invalid` for a budget or policy that cannot work, `Database.InUse` where
-    /// another process, or another handle of this one, writes or reads the file,
-    /// `Database.Damaged` and `Io.Failed` for a file that cannot be read.
+    /// for another file or a folder, `Config.Invalid` for a budget or policy that cannot work,
+    /// `Database.Damaged` and `Io.Failed` for a file that cannot be read, `Database.InUse` where another process has it
+    /// and cannot be attached to.
     pub fn open(path: impl AsRef<Path>, config: Config) -> Result<Self, Error> {
-        let path = path.as_ref();
-        let found = std::fs::metadata(path);
-        match &found {
-            Ok(file) if file.is_dir() => {
-                return Err(Error::new(
-                    "Database.NotADatabase",
-                    format!("{} is a folder, not a database file", path.display()),
-                ));
-            }
-            Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
-                if !config.create || config.read_only {
-                    return Err(missing(path));
-                }
-                create(path)?;
-            }
-            _ => {}
-        }
-        let budget = match &config.budget {
-            Some(budget) => Arc::clone(budget),
-            None => Budget::new(config.memory),
-        };
-        let mut settings = graven_pagecache::Config::new(Arc::clone(&budget));
-        settings.policy.clone_from(&config.policy);
-        let cache = PageCache::new(settings)?;
-        let DataFile {
-            file,
-            lock,
-            read_only,
-        } = files::open_data(path, &config)?;
-        let mode = file.mode();
-        let spill = Arc::new(SpillFile::at(&cache, beside(path, "-tmp"), u64::MAX)?);
-        let log = LogBeside::new(beside(path, "-wal"), &config, read_only.is_some());
-        let mut options = graven_storage::OpenOptions::new(Box::new(log));
-        options.read_only = read_only;
-        let store = Store::open_with(file, Arc::clone(&cache), options)?;
-        Ok(Database {
-            inner: Arc::new(Inner {
-                path: path.to_path_buf(),
-                requested: config.io,
-                mode,
-                cache,
-                budget,
-                spill,
-                store,
-                plans: PlanCache::default(),
-                registered: Registry::default(),
-                _lock: lock,
+        let database = Database {
+            shared: Arc::new(Shared {
+                path: path.as_ref().to_path_buf(),
+                config,
+                owner: Mutex::default(),
+                here: OnceLock::new(),
+                there: Mutex::default(),
             }),
+        };
+        database.settle(None)?;
+        Ok(database)
+    }
+
+    /// A handle that serves nobody else, for a database that this process owns.
+    pub(crate) fn here(inner: Arc<Inner>) -> Self {
+        let database = Database {
+            shared: Arc::new(Shared {
+                path: inner.path.clone(),
+                config: Config::default(),
+                owner: Mutex::default(),
+                here: OnceLock::new(),
+                there: Mutex::default(),
+            }),
+        };
+        // A new cell is empty.
+        let _ = database.shared.here.set(inner);
+        database
+    }
+
+    /// Where statements run now.
+    pub(crate) fn place(&self) -> Result<Place, Error> {
+        if let Some(inner) = self.shared.here.get() {
+            return Ok(Place::Here(Arc::clone(inner)));
+        }
+        self.settle(None)
+    }
+
+    /// Owns the file or attaches to its owner, who is not `lost`; waits a while for one that is just coming or going.
+    pub(crate) fn settle(&self, lost: Option<&Arc<Attached>>) -> Result<Place, Error> {
+        let shared = &*self.shared;
+        let mut there = shared.there.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(inner) = shared.here.get() {
+            return Ok(Place::Here(Arc::clone(inner)));
+        }
+        if let Some(known) = &*there
+            && lost.is_none_or(|lost| !Arc::ptr_eq(lost, known))
+        {
+            return Ok(Place::There(Arc::clone(known)));
+        }
+        let deadline = Instant::now() + SETTLING_MAX;
+        let mut pause = SETTLING_PAUSE;
+        loop {
+            let locked = match Inner::open(&shared.path, &shared.config) {
+                Err(error) if error.code() == LOCKED => error,
+                Err(error) => return Err(error),
+                Ok(inner) => {
+                    let inner = shared.here.get_or_init(|| Arc::new(inner));
+                    *there = None;
+                    shared.serve(inner);
+                    return Ok(Place::Here(Arc::clone(inner)));
+                }
+            };
+            if !shared.config.attach {
+                return Err(locked);
+            }
+            match Attached::connect(&shared.path, shared.config.read_only) {
+                Ok(attached) => {
+                    let attached = there.insert(Arc::new(attached));
+                    return Ok(Place::There(Arc::clone(attached)));
+                }
+                Err(Failure::Answer(error)) => return Err(error),
+                // It may be recovering, or dying.
+                Err(Failure::Lost(_)) if Instant::now() < deadline => std::thread::sleep(pause),
+                Err(Failure::Lost(why)) => {
+                    let what = format!(
+                        "{}; its process cannot be reached ({why})",
+                        locked.message()
+                    );
+                    return Err(Error::with_retry(LOCKED, what, Retry::MayHelp));
+                }
+            }
+            pause = (pause * 2).min(SETTLING_PAUSE_MAX);
+        }
+    }
+
+    /// The database in this process.
+    ///
+    /// # Errors
+    /// `Database.Attached` where another process owns it.
+    pub(crate) fn inner(&self) -> Result<&Arc<Inner>, Error> {
+        self.shared.here.get().ok_or_else(|| {
+            let there = self.shared.there.lock();
+            let there = there.unwrap_or_else(PoisonError::into_inner);
+            let process = there.as_ref().map_or(0, |attached| attached.process());
+            Error::new(
+                "Database.Attached",
+                format!(
+                    "{}: process {process} has the database open and runs its statements; this can only be asked \
+                     there, or after it has ended",
+                    self.shared.path.display()
+                ),
+            )
         })
     }
 
     /// Makes everything that was committed durable, whatever durability was asked for, and notes that the database
     /// was closed cleanly. Later commits fail. Dropping the last handle does the same, without telling of errors.
+    /// Where another process owns the database there is nothing to do: what it acknowledged is as durable as asked for.
     ///
     /// # Errors
     /// `Database.WritesRefused` or `Io.Failed` where the device fails.
     pub fn close(&self) -> Result<(), Error> {
-        Ok(self.inner.store.close()?)
+        match self.shared.here.get() {
+            Some(inner) => Ok(inner.store.close()?),
+            None => Ok(()),
+        }
+    }
+
+    /// The process that owns the database, if it is another one.
+    #[must_use]
+    pub fn attached_to(&self) -> Option<u32> {
+        if self.shared.here.get().is_some() {
+            return None;
+        }
+        let there = self
+            .shared
+            .there
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        there.as_ref().map(|attached| attached.process())
     }
 
     /// A connection: where statements are run and cancelled.
@@ -178,19 +280,23 @@ impl Database {
         signature: &str,
         body: impl Fn(&[Value]) -> Result<Vec<Vec<Value>>, String> + Send + Sync + 'static,
     ) -> Result<(), Error> {
-        self.inner.registered.add(signature, Arc::new(body))
+        self.inner()?.registered.add(signature, Arc::new(body))
     }
 
     /// The file.
     #[must_use]
     pub fn path(&self) -> &Path {
-        &self.inner.path
+        &self.shared.path
     }
 
-    /// The budget in bytes.
+    /// The budget in bytes; the owner's, where another process has the database.
     #[must_use]
     pub fn memory(&self) -> u64 {
-        self.inner.budget.limit()
+        match self.place() {
+            Ok(Place::Here(inner)) => inner.budget.limit(),
+            Ok(Place::There(attached)) => attached.memory(),
+            Err(_) => self.shared.config.memory,
+        }
     }
 
     /// Changes the budget while queries run. When it shrinks, memory goes back to the system before this
@@ -199,7 +305,7 @@ impl Database {
     /// # Errors
     /// `Memory.Limit`, naming who holds the memory, where it cannot shrink that far; the old budget stays.
     pub fn set_memory(&self, bytes: u64) -> Result<(), Error> {
-        Ok(self.inner.cache.resize(bytes)?)
+        Ok(self.inner()?.cache.resize(bytes)?)
     }
 
     /// Changes the replacement policy while queries run; no page is lost.
@@ -207,44 +313,152 @@ impl Database {
     /// # Errors
     /// `Config.Invalid` where there is no such policy; the old one stays.
     pub fn set_policy(&self, spec: &str) -> Result<(), Error> {
-        Ok(self.inner.cache.set_policy(spec)?)
+        Ok(self.inner()?.cache.set_policy(spec)?)
     }
 
     /// The page cache, with its counters.
-    #[must_use]
-    pub fn cache(&self) -> &Arc<PageCache> {
-        &self.inner.cache
+    ///
+    /// # Errors
+    /// `Database.Attached` where another process owns the database, and with it the cache.
+    pub fn cache(&self) -> Result<&Arc<PageCache>, Error> {
+        Ok(&self.inner()?.cache)
     }
 
     /// How pages are read, after any fallback.
-    #[must_use]
-    pub fn reading(&self) -> Reading {
-        info::reading(&self.inner)
+    ///
+    /// # Errors
+    /// As [`Database::cache`].
+    pub fn reading(&self) -> Result<Reading, Error> {
+        Ok(info::reading(self.inner()?))
     }
 
     /// What the file holds, store by store, and how it is read.
-    #[must_use]
-    pub fn info(&self) -> Info {
-        info::describe(&self.inner)
+    ///
+    /// # Errors
+    /// As [`Database::cache`].
+    pub fn info(&self) -> Result<Info, Error> {
+        Ok(info::describe(self.inner()?))
     }
 
     /// Reads and verifies everything the file holds, and compares its stores with each other. `begins` is told
     /// the name of each store before it is read.
-    pub fn check(&self, begins: &mut dyn FnMut(&str)) -> CheckReport {
-        check::check(&self.inner.store.snapshot(), begins)
+    ///
+    /// # Errors
+    /// As [`Database::cache`].
+    pub fn check(&self, begins: &mut dyn FnMut(&str)) -> Result<CheckReport, Error> {
+        Ok(check::check(&self.inner()?.store.snapshot(), begins))
     }
 
     /// Labels, relationship types and property keys.
-    #[must_use]
-    pub fn names(&self) -> Names {
-        let snapshot = self.inner.store.snapshot();
+    ///
+    /// # Errors
+    /// `Database.InUse` where another process has the database and cannot be reached.
+    pub fn names(&self) -> Result<Names, Error> {
+        let inner = match self.place()? {
+            Place::There(attached) => return self.ask(attached, |attached| attached.names()),
+            Place::Here(inner) => inner,
+        };
+        let snapshot = inner.store.snapshot();
         let catalog = snapshot.catalog();
         let list = |names: &[Arc<str>]| names.iter().map(ToString::to_string).collect();
-        Names {
+        Ok(Names {
             labels: list(catalog.labels()),
             types: list(catalog.types()),
             keys: list(catalog.keys()),
+        })
+    }
+
+    /// Asks the owner, whoever that is by then, for something that changes nothing; where this process takes over
+    /// meanwhile it attaches to itself for the answer.
+    pub(crate) fn ask<T>(
+        &self,
+        mut attached: Arc<Attached>,
+        mut question: impl FnMut(&Attached) -> Result<T, Failure>,
+    ) -> Result<T, Error> {
+        loop {
+            match question(&attached) {
+                Ok(answer) => return Ok(answer),
+                Err(Failure::Answer(error)) => return Err(error),
+                Err(Failure::Lost(_)) => {}
+            }
+            attached = match self.settle(Some(&attached))? {
+                Place::There(attached) => attached,
+                Place::Here(_) => {
+                    let own = Attached::connect(&self.shared.path, self.shared.config.read_only);
+                    Arc::new(own.map_err(Failure::into_error)?)
+                }
+            };
         }
+    }
+}
+
+impl Shared {
+    /// Lets other processes attach. Where no socket can be made they are told that the database is in use.
+    fn serve(&self, inner: &Arc<Inner>) {
+        let listener = inner
+            .listener
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
+        if let Some(listener) = listener {
+            let mut owner = self.owner.lock().unwrap_or_else(PoisonError::into_inner);
+            *owner = Owner::start(inner, listener).ok();
+        }
+    }
+}
+
+impl Inner {
+    fn open(path: &Path, config: &Config) -> Result<Inner, Error> {
+        let found = std::fs::metadata(path);
+        match &found {
+            Ok(file) if file.is_dir() => {
+                return Err(Error::new(
+                    "Database.NotADatabase",
+                    format!("{} is a folder, not a database file", path.display()),
+                ));
+            }
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
+                if !config.create || config.read_only {
+                    return Err(missing(path));
+                }
+                create(path)?;
+            }
+            _ => {}
+        }
+        // The lock first: who does not get it has made nothing.
+        let DataFile {
+            file,
+            lock,
+            read_only,
+        } = files::open_data(path, config)?;
+        // From here on others can connect; they are answered once the database is open.
+        let listener = match config.attach && read_only.is_none() {
+            true => Listener::bind(path).ok(),
+            false => None,
+        };
+        let mode = file.mode();
+        let budget = (config.budget.clone()).unwrap_or_else(|| Budget::new(config.memory));
+        let mut settings = graven_pagecache::Config::new(Arc::clone(&budget));
+        settings.policy.clone_from(&config.policy);
+        let cache = PageCache::new(settings)?;
+        let spill = Arc::new(SpillFile::at(&cache, beside(path, "-tmp"), u64::MAX)?);
+        let log = LogBeside::new(beside(path, "-wal"), config, read_only.is_some());
+        let mut options = graven_storage::OpenOptions::new(Box::new(log));
+        options.read_only = read_only;
+        let store = Store::open_with(file, Arc::clone(&cache), options)?;
+        Ok(Inner {
+            path: path.to_path_buf(),
+            requested: config.io,
+            mode,
+            cache,
+            budget,
+            spill,
+            store,
+            plans: PlanCache::default(),
+            registered: Registry::default(),
+            listener: Mutex::new(listener),
+            _lock: lock,
+        })
     }
 }
 
@@ -266,11 +480,10 @@ fn missing(path: &Path) -> Error {
     )
 }
 
-/// Writes an empty database beside its place and renames it there, so that a failure leaves nothing.
+/// Writes an empty database beside its place and gives it its name, so that a failure leaves nothing; if another
+/// process was faster, its database is the one.
 fn create(path: &Path) -> Result<(), Error> {
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(".new");
-    let temporary = path.with_file_name(name);
+    let temporary = beside(path, &format!("-new-{}", attach::random_name()));
     let options = OpenOptions {
         create: true,
         ..OpenOptions::default()
@@ -278,10 +491,10 @@ fn create(path: &Path) -> Result<(), Error> {
     let written = (|| {
         let file = graven_io::open(&temporary, &options)?;
         StoreWriter::create(file, WriterOptions::default())?.finish()?;
-        graven_io::durable_rename(&temporary, path)?;
+        graven_io::durable_rename_new(&temporary, path)?;
         Ok::<(), Error>(())
     })();
-    if written.is_err() {
+    if written.is_err() || temporary.exists() {
         // The first error is the one to tell.
         let _ = std::fs::remove_file(&temporary);
     }

@@ -34,6 +34,9 @@ struct Inner {
 /// The code of errors that a new attempt may not meet again.
 const CONFLICT: &str = "Transaction.Conflict";
 
+/// The code where another process has the database.
+pub(crate) const LOCKED: &str = "Database.InUse";
+
 /// The code of a violated uniqueness constraint.
 const DUPLICATE: &str = "ConstraintValidationFailed.Duplicate";
 
@@ -54,7 +57,52 @@ pub(crate) enum Retry {
     IsUseless,
 }
 
+/// An error as it travels between processes.
+pub(crate) struct Sent {
+    pub(crate) code: Cow<'static, str>,
+    pub(crate) message: String,
+    pub(crate) retryable: bool,
+    pub(crate) place: Option<(u32, u32, String)>,
+    pub(crate) durable: Option<Durable>,
+}
+
 impl Error {
+    pub(crate) fn sent(&self) -> Sent {
+        let inner = &*self.0;
+        let place = inner.place.as_ref();
+        Sent {
+            code: inner.code.clone(),
+            message: inner.message.clone(),
+            retryable: self.is_retryable(),
+            place: place.map(|p| (p.line, p.column, p.rendered.clone())),
+            durable: inner.durable,
+        }
+    }
+
+    pub(crate) fn received(sent: Sent) -> Self {
+        Error(Box::new(Inner {
+            code: sent.code,
+            message: sent.message,
+            retry: match sent.retryable {
+                true => Retry::MayHelp,
+                false => Retry::IsUseless,
+            },
+            place: sent.place.map(|(line, column, rendered)| Place {
+                line,
+                column,
+                rendered,
+            }),
+            durable: sent.durable,
+        }))
+    }
+
+    pub(crate) fn read_only() -> Self {
+        Error::new(
+            "Database.ReadOnly",
+            "the database was opened read-only: open it without --read-only to write",
+        )
+    }
+
     pub(crate) fn new(code: &'static str, message: impl Into<String>) -> Self {
         Error::with_retry(code, message, Retry::IsUseless)
     }
@@ -96,6 +144,12 @@ impl Error {
     #[must_use]
     pub fn durable(&self) -> Option<Durable> {
         self.0.durable
+    }
+
+    /// The same, saying whether the commit is durable.
+    pub(crate) fn with_durable(mut self, durable: Durable) -> Self {
+        self.0.durable = Some(durable);
+        self
     }
 
     /// Whether another transaction was in the way.
@@ -240,9 +294,7 @@ impl From<graven_storage::Error> for Error {
             Storage::NoSuchSchema { .. } => Error::new("Schema.NotFound", error.to_string()),
             Storage::InvalidSchema { .. } => Error::new("Schema.Invalid", error.to_string()),
             Storage::ReadOnly { .. } => Error::new("Database.ReadOnly", error.to_string()),
-            Storage::Locked { .. } => {
-                Error::with_retry("Database.InUse", error.to_string(), Retry::MayHelp)
-            }
+            Storage::Locked { .. } => Error::with_retry(LOCKED, error.to_string(), Retry::MayHelp),
             Storage::Log { .. } => Error::new("Database.Damaged", error.to_string()),
             Storage::TransactionEnded { .. } => Error::new("Transaction.Ended", error.to_string()),
             Storage::TransactionTooLarge { .. } => Error::new("Memory.Limit", error.to_string()),

@@ -26,7 +26,9 @@
 //! [`Database`] and [`Connection`] are `Send + Sync` and cheap to clone. A [`QueryResult`] belongs to one
 //! thread at a time. [`CancelHandle::cancel`] may be called from anywhere.
 
+mod attach;
 mod bytes;
+mod cancel;
 mod check;
 mod config;
 mod connection;
@@ -41,15 +43,17 @@ mod params;
 mod plan_cache;
 mod plan_text;
 mod procedures;
+mod query_result;
 mod result;
 mod schema;
 mod transaction;
 mod value;
 
 pub use bytes::{format_bytes, parse_bytes};
+pub use cancel::CancelHandle;
 pub use check::CheckReport;
 pub use config::{Config, DEFAULT_POLICY, IoMode};
-pub use connection::{CancelHandle, Connection, Prepared};
+pub use connection::{Connection, Prepared};
 pub use database::{Database, Names};
 pub use error::Error;
 pub use graven_pagecache as pagecache;
@@ -59,6 +63,7 @@ pub use graven_storage::{
 pub use info::{Info, Reading, StoreInfo, TypeInfo};
 pub use memory::{DEFAULT_BYTES_MAX, DEFAULT_BYTES_MIN, default_memory};
 pub use params::Params;
-pub use result::{Notice, QueryResult, Row, Summary};
+pub use query_result::QueryResult;
+pub use result::{Notice, Row, Summary};
 pub use transaction::{Commit, Transaction};
 pub use value::{Node, Path, Relationship, Value};

@@ -1,4 +1,4 @@
-//! The result of a statement: rows one after another, then what it cost.
+//! A statement that runs in this process: rows one after another, then what it cost.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -15,9 +15,9 @@ use crate::plan_text;
 use crate::transaction::Commit;
 use crate::value::Value;
 
-/// Rows of a statement. Owns its view of the data, keeps no page between batches; dropping it ends the
+/// Rows of a statement run here. Owns its view of the data, keeps no page between batches; dropping it ends the
 /// statement.
-pub struct QueryResult {
+pub(crate) struct Running {
     plan: Arc<Plan>,
     columns: Arc<[String]>,
     execution: Option<Execution>,
@@ -42,6 +42,10 @@ pub struct Row {
 }
 
 impl Row {
+    pub(crate) fn new(columns: Arc<[String]>, values: Vec<Value>) -> Self {
+        Row { columns, values }
+    }
+
     /// The value of a column by its 0-based place.
     #[must_use]
     pub fn get(&self, column: usize) -> Option<&Value> {
@@ -97,7 +101,7 @@ pub struct Notice {
     pub position: Option<(u32, u32)>,
 }
 
-impl QueryResult {
+impl Running {
     pub(crate) fn start(
         plan: Arc<Plan>,
         snapshot: Snapshot,
@@ -116,7 +120,7 @@ impl QueryResult {
             .iter()
             .map(|(name, _)| name.to_string())
             .collect();
-        Ok(QueryResult {
+        Ok(Running {
             columns: columns.into(),
             execution,
             values: Materialiser::new(snapshot),
@@ -134,8 +138,7 @@ impl QueryResult {
     }
 
     /// Headings, in order; none for statements without `RETURN`.
-    #[must_use]
-    pub fn columns(&self) -> &[String] {
+    pub(crate) fn columns(&self) -> &[String] {
         &self.columns
     }
 
@@ -143,7 +146,7 @@ impl QueryResult {
     ///
     /// # Errors
     /// What goes wrong while the statement runs. It has ended then; another call gives no row.
-    pub fn next_row(&mut self) -> Result<Option<Row>, Error> {
+    pub(crate) fn next_row(&mut self) -> Result<Option<Row>, Error> {
         let scope = Scope::start();
         let row = self.advance();
         self.pages += &scope.finish();
@@ -250,8 +253,7 @@ impl QueryResult {
     }
 
     /// What is known so far besides the rows.
-    #[must_use]
-    pub fn summary(&self) -> Summary {
+    pub(crate) fn summary(&self) -> Summary {
         let notices = self.plan.notices.iter().map(|notice| Notice {
             code: notice.code.to_owned(),
             message: notice.message.clone(),
@@ -268,20 +270,17 @@ impl QueryResult {
     }
 
     /// Whether the statement began with `EXPLAIN`: it has a plan and no rows.
-    #[must_use]
-    pub fn is_explain(&self) -> bool {
+    pub(crate) fn is_explain(&self) -> bool {
         self.plan.mode == PlanMode::Explain
     }
 
     /// Whether the statement began with `PROFILE`.
-    #[must_use]
-    pub fn is_profile(&self) -> bool {
+    pub(crate) fn is_profile(&self) -> bool {
         self.plan.mode == PlanMode::Profile
     }
 
     /// The plan as text, for `EXPLAIN` and, with what each step did so far, for `PROFILE`.
-    #[must_use]
-    pub fn plan(&self) -> Option<String> {
+    pub(crate) fn plan(&self) -> Option<String> {
         match self.plan.mode {
             PlanMode::Execute => None,
             PlanMode::Explain => Some(
@@ -312,20 +311,4 @@ fn difference(now: &WriteCounters, before: &WriteCounters) -> WriteCounters {
     changed.constraints_added -= before.constraints_added;
     changed.constraints_removed -= before.constraints_removed;
     changed
-}
-
-impl Iterator for QueryResult {
-    type Item = Result<Row, Error>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        self.next_row().transpose()
-    }
-}
-
-impl std::fmt::Debug for QueryResult {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("QueryResult")
-            .field("columns", &self.columns)
-            .finish_non_exhaustive()
-    }
 }

@@ -16,10 +16,13 @@ use std::time::Duration;
 
 use graven_storage::{TransactionOptions, WriteCounters};
 
+use crate::attach::AttachedTransaction;
 use crate::connection::Connection;
+use crate::database::{Inner, Place};
 use crate::error::Error;
 use crate::params::Params;
-use crate::result::QueryResult;
+use crate::query_result::QueryResult;
+use crate::result::Running;
 
 /// How often a conflict is answered by running a statement again.
 const ATTEMPTS_MAX: u32 = 100;
@@ -79,16 +82,25 @@ impl From<graven_storage::Committed> for Commit {
 /// ```
 #[derive(Debug)]
 pub struct Transaction {
-    connection: Connection,
-    inner: Arc<graven_storage::Transaction>,
+    work: Work,
     failed: bool,
 }
 
+/// Where a transaction is at work.
+#[derive(Debug)]
+enum Work {
+    Here {
+        connection: Connection,
+        database: Arc<Inner>,
+        transaction: Arc<graven_storage::Transaction>,
+    },
+    There(AttachedTransaction),
+}
+
 impl Transaction {
-    pub(crate) fn new(connection: Connection, inner: graven_storage::Transaction) -> Self {
+    fn new(work: Work) -> Self {
         Transaction {
-            connection: connection.in_transaction(),
-            inner: Arc::new(inner),
+            work,
             failed: false,
         }
     }
@@ -101,7 +113,14 @@ impl Transaction {
         if self.failed {
             return Err(failed());
         }
-        let result = self.connection.run_in(&self.inner, text, params);
+        let result = match &mut self.work {
+            Work::Here {
+                connection,
+                database,
+                transaction,
+            } => connection.run_in(database, transaction, text, params),
+            Work::There(there) => there.query(text, params),
+        };
         self.failed = result.is_err();
         result
     }
@@ -119,21 +138,43 @@ impl Transaction {
     /// began; `Transaction.Failed` after a failed statement; errors of the log say whether the commit is
     /// durable ([`Error::durable`]). The transaction has ended in every case.
     pub fn commit(self) -> Result<Commit, Error> {
-        if self.failed {
-            self.inner.rollback();
-            return Err(failed());
+        let failed = self.failed.then(failed);
+        match (self.work, failed) {
+            (
+                Work::Here {
+                    database,
+                    transaction,
+                    ..
+                },
+                None,
+            ) => {
+                let schema = changes_schema(&transaction.counters());
+                let commit = transaction.commit()?.into();
+                if schema {
+                    database.plans.clear();
+                }
+                Ok(commit)
+            }
+            (Work::There(there), None) => there.commit(),
+            (work, Some(failed)) => {
+                work.rollback();
+                Err(failed)
+            }
         }
-        let schema = changes_schema(&self.inner.counters());
-        let commit = self.inner.commit()?.into();
-        if schema {
-            self.connection.forget_plans();
-        }
-        Ok(commit)
     }
 
     /// Undoes everything.
     pub fn rollback(self) {
-        self.inner.rollback();
+        self.work.rollback();
+    }
+}
+
+impl Work {
+    fn rollback(self) {
+        match self {
+            Work::Here { transaction, .. } => transaction.rollback(),
+            Work::There(there) => drop(there),
+        }
     }
 }
 
@@ -167,8 +208,22 @@ impl Connection {
     /// # Errors
     /// As [`Connection::begin`].
     pub fn begin_with(&self, options: TransactionOptions) -> Result<Transaction, Error> {
-        let inner = self.store().begin(options)?;
-        Ok(Transaction::new(self.clone(), inner))
+        let database = match self.database().place()? {
+            Place::Here(inner) => inner,
+            Place::There(attached) => {
+                match AttachedTransaction::begin(self.clone(), attached, &options)? {
+                    Some(there) => return Ok(Transaction::new(Work::There(there))),
+                    // This process has taken over meanwhile.
+                    None => Arc::clone(self.database().inner()?),
+                }
+            }
+        };
+        let transaction = Arc::new(database.store.begin(options)?);
+        Ok(Transaction::new(Work::Here {
+            connection: self.clone().in_transaction(),
+            database,
+            transaction,
+        }))
     }
 
     /// Runs a writing statement in a transaction of its own, again where it meets a conflict.
@@ -176,17 +231,18 @@ impl Connection {
     /// `merges`: a duplicate may come from a `MERGE` beside ours; run again, this one finds it.
     pub(crate) fn autocommit(
         &self,
+        database: &Inner,
         merges: bool,
-        mut attempt: impl FnMut(&Arc<graven_storage::Transaction>) -> Result<QueryResult, Error>,
-    ) -> Result<QueryResult, Error> {
+        mut attempt: impl FnMut(&Arc<graven_storage::Transaction>) -> Result<Running, Error>,
+    ) -> Result<Running, Error> {
         let mut pauses = Pauses::default();
         loop {
-            let transaction = Arc::new(self.store().begin(self.options())?);
+            let transaction = Arc::new(database.store.begin(self.options())?);
             let done = attempt(&transaction).and_then(|mut result| {
                 let schema = changes_schema(&transaction.counters());
                 result.committed(transaction.commit()?.into());
                 if schema {
-                    self.forget_plans();
+                    database.plans.clear();
                 }
                 Ok(result)
             });

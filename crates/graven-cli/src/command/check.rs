@@ -26,7 +26,7 @@ impl Check {
                 bar.set_message(store.to_owned());
                 bar.tick();
             }
-        });
+        })?;
         bar.finish_and_clear();
         let mut out = std::io::stdout().lock();
         for (store, entries) in &report.checked {

@@ -21,7 +21,7 @@ pub(crate) struct Info {
 
 impl Info {
     pub(crate) fn run(self) -> Result<(), Failure> {
-        let info = self.open.database()?.info();
+        let info = self.open.database()?.info()?;
         let mut out = std::io::stdout().lock();
         if self.json {
             return Ok(writeln!(out, "{:#}", as_json(&info))?);

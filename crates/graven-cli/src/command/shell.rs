@@ -89,7 +89,7 @@ impl Session {
             env!("CARGO_PKG_VERSION"),
             self.db.path().display()
         );
-        let mut editor = editor::open(self.db.names())?;
+        let mut editor = editor::open(self.db.names()?)?;
         self.stats = true;
         loop {
             match editor.next()? {
@@ -244,17 +244,10 @@ impl Session {
             }
             Ok(Command::Memory(bytes)) => self.db.set_memory(bytes).map_err(|e| e.to_string()),
             Ok(Command::Policy(spec)) => self.db.set_policy(&spec).map_err(|e| e.to_string()),
-            Ok(Command::Schema) => {
-                let names = self.db.names();
-                for (title, list) in [
-                    ("labels", names.labels),
-                    ("relationship types", names.types),
-                    ("property keys", names.keys),
-                ] {
-                    print_line(|out| write!(out, "{title}: {}", list.join(", ")))?;
-                }
-                Ok(())
-            }
+            Ok(Command::Schema) => match self.db.names() {
+                Ok(names) => print_names(&names).map(Ok)?,
+                Err(error) => Err(error.to_string()),
+            },
             Err(reason) => Err(reason),
         };
         if let Err(reason) = outcome {
@@ -285,4 +278,15 @@ fn json_error(out: &mut dyn Write, error: &graven::Error) -> io::Result<()> {
         Some((line, column)) => write!(out, ", \"line\": {line}, \"column\": {column}}}}}"),
         None => out.write_all(b", \"line\": null, \"column\": null}}"),
     }
+}
+
+fn print_names(names: &graven::Names) -> Result<(), Failure> {
+    for (title, list) in [
+        ("labels", &names.labels),
+        ("relationship types", &names.types),
+        ("property keys", &names.keys),
+    ] {
+        print_line(|out| write!(out, "{title}: {}", list.join(", ")))?;
+    }
+    Ok(())
 }

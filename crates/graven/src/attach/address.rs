@@ -57,20 +57,24 @@ fn places(file: &Path, identity: FileIdentity) -> Vec<Place> {
     places.retain(|path| path.as_os_str().len() <= PATH_BYTES_MAX);
     let user = rustix::process::geteuid().as_raw();
     (places.into_iter().map(Place::File))
-        .chain([Place::Abstract(format!("graven-{user}-{device:x}-{inode:x}"))])
+        .chain([Place::Abstract(format!(
+            "graven-{user}-{device:x}-{inode:x}"
+        ))])
         .collect()
 }
 
 /// A listening socket; its file is removed with it.
 #[derive(Debug)]
-pub(super) struct Listener {
+pub(crate) struct Listener {
     socket: UnixListener,
+    identity: FileIdentity,
     path: Option<PathBuf>,
 }
 
 impl Listener {
     /// Listens at the first place that works. The caller holds the lock of `file`.
-    pub(super) fn bind(file: &Path, identity: FileIdentity) -> io::Result<Self> {
+    pub(crate) fn bind(file: &Path) -> io::Result<Self> {
+        let identity = FileIdentity::of(file)?;
         let mut failed = io::Error::from(io::ErrorKind::NotFound);
         for place in places(file, identity) {
             let bound = match place {
@@ -80,11 +84,22 @@ impl Listener {
                     .map(|socket| (socket, None)),
             };
             match bound {
-                Ok((socket, path)) => return Ok(Listener { socket, path }),
+                Ok((socket, path)) => {
+                    return Ok(Listener {
+                        socket,
+                        identity,
+                        path,
+                    });
+                }
                 Err(e) => failed = e,
             }
         }
         Err(failed)
+    }
+
+    /// The file that is served.
+    pub(super) fn file(&self) -> FileIdentity {
+        self.identity
     }
 
     /// The next peer of an acceptable user.
@@ -99,12 +114,13 @@ impl Listener {
 
     /// Wakes a thread that waits in [`Listener::accept`]; from then on nobody can connect.
     pub(super) fn shut_down(&self) {
-        self.remove_file();
         // A socket that is shut down already says so; nothing is left to do then.
         let _ = rustix::net::shutdown(&self.socket, rustix::net::Shutdown::Both);
     }
+}
 
-    fn remove_file(&self) {
+impl Drop for Listener {
+    fn drop(&mut self) {
         if let Some(path) = &self.path {
             // A missing file is what is wanted.
             let _ = std::fs::remove_file(path);
@@ -164,11 +180,15 @@ mod tests {
     fn round_trip(served: &Path, asked: &Path) {
         let identity = FileIdentity::of(served).expect("a file");
         assert_eq!(identity, FileIdentity::of(asked).expect("a file"));
-        let listener = Listener::bind(served, identity).expect("a socket");
+        let listener = Listener::bind(served).expect("a socket");
         std::thread::scope(|scope| {
             scope.spawn(|| {
                 use std::io::Write;
-                listener.accept().expect("a peer").write_all(b"!").expect("open");
+                listener
+                    .accept()
+                    .expect("a peer")
+                    .write_all(b"!")
+                    .expect("open");
             });
             let mut stream = connect(asked, identity).expect("a listener");
             let mut byte = [0];
@@ -176,6 +196,7 @@ mod tests {
             assert_eq!(&byte, b"!");
         });
         listener.shut_down();
+        drop(listener);
         assert!(connect(asked, identity).is_err());
     }
 

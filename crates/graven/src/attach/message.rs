@@ -10,11 +10,15 @@
 
 use std::io::{self, Read, Write};
 
+use graven_storage::TransactionOptions;
+
 use super::address::FileIdentity;
+use super::summary::{Ended, put_commit, put_options, read_commit, read_options};
 use super::wire::{Decoded, Malformed, Reader, Writer};
 use crate::database::Names;
 use crate::error::Error;
 use crate::params::Params;
+use crate::transaction::Commit;
 use crate::value::Value;
 
 /// Both ends speak the same number or do not speak.
@@ -29,22 +33,27 @@ pub(super) const ROWS_BYTES: usize = 64 << 10;
 pub(super) type CommitId = [u8; 16];
 
 /// From an attached process.
-#[derive(Debug, PartialEq)]
+#[derive(Debug)]
 pub(super) enum Request {
     /// First frame of a session.
-    Hello { protocol: u32, file: FileIdentity },
-    /// Runs a statement: in the session's open transaction, or on its own and then under this commit's name.
+    Hello {
+        protocol: u32,
+        file: FileIdentity,
+        /// Statements of the session may not write.
+        read_only: bool,
+    },
+    /// Runs a statement: in the session's open transaction, or in one of its own with these options.
     Run {
-        commit: CommitId,
+        options: TransactionOptions,
         text: String,
         params: Params,
     },
     /// Checks and plans a statement only.
     Check { text: String },
     /// Opens the session's transaction.
-    Begin { serializable: bool },
+    Begin { options: TransactionOptions },
     /// Commits it.
-    Commit { commit: CommitId },
+    Commit,
     /// Ends it without a trace.
     Rollback,
     /// Whether a commit of this name is known to be durable.
@@ -66,17 +75,25 @@ pub(super) enum Reply {
         memory: u64,
     },
     /// Answer to Hello where the two cannot speak.
-    Refused { protocol: u32, process: u32, why: String },
+    Refused {
+        protocol: u32,
+        process: u32,
+        why: String,
+    },
     /// The statement runs; headings of its columns.
-    Columns { columns: Vec<String>, explain: bool, profile: bool },
+    Columns {
+        columns: Vec<String>,
+        explain: bool,
+        profile: bool,
+    },
     /// Rows, each as long as there are columns.
     Rows(Vec<Vec<Value>>),
     /// The statement is at its end (and committed, if it wrote).
-    End(Box<super::summary::Ended>),
+    End(Box<Ended>),
     /// What was asked failed.
     Failed(Error),
-    /// What was asked is done.
-    Done,
+    /// What was asked is done; a commit says what it did.
+    Done(Commit),
     /// Answer to Outcome.
     Committed(bool),
     /// Answer to Names.
@@ -108,19 +125,24 @@ impl Request {
     pub(super) fn send(&self, to: &mut impl Write) -> io::Result<()> {
         let mut w = Writer::default();
         let kind = match self {
-            Request::Hello { protocol, file } => {
+            Request::Hello {
+                protocol,
+                file,
+                read_only,
+            } => {
                 w.raw(MAGIC);
                 w.u32(*protocol);
                 w.u64(file.device);
                 w.u64(file.inode);
+                w.bool(*read_only);
                 0
             }
             Request::Run {
-                commit,
+                options,
                 text,
                 params,
             } => {
-                w.raw(commit);
+                put_options(&mut w, options);
                 w.text(text);
                 w.list(params.iter(), |w, (name, value)| {
                     w.text(name);
@@ -132,14 +154,11 @@ impl Request {
                 w.text(text);
                 2
             }
-            Request::Begin { serializable } => {
-                w.bool(*serializable);
+            Request::Begin { options } => {
+                put_options(&mut w, options);
                 3
             }
-            Request::Commit { commit } => {
-                w.raw(commit);
-                4
-            }
+            Request::Commit => 4,
             Request::Rollback => 5,
             Request::Outcome { commit } => {
                 w.raw(commit);
@@ -175,10 +194,11 @@ impl Request {
                         device: r.u64()?,
                         inode: r.u64()?,
                     },
+                    read_only: r.bool()?,
                 }
             }
             1 => Request::Run {
-                commit: r.array()?,
+                options: read_options(r)?,
                 text: r.text()?.to_owned(),
                 params: r
                     .list(|r| Ok((r.shared()?, r.value()?)))?
@@ -189,9 +209,9 @@ impl Request {
                 text: r.text()?.to_owned(),
             },
             3 => Request::Begin {
-                serializable: r.bool()?,
+                options: read_options(r)?,
             },
-            4 => Request::Commit { commit: r.array()? },
+            4 => Request::Commit,
             5 => Request::Rollback,
             6 => Request::Outcome { commit: r.array()? },
             7 => Request::Names,
@@ -254,7 +274,10 @@ impl Reply {
                 error.write(&mut w);
                 5
             }
-            Reply::Done => 6,
+            Reply::Done(commit) => {
+                put_commit(&mut w, commit);
+                6
+            }
             Reply::Committed(yes) => {
                 w.bool(*yes);
                 7
@@ -297,9 +320,9 @@ impl Reply {
                 profile: r.bool()?,
             },
             3 => Reply::Rows(r.list(|r| r.list(Reader::value))?),
-            4 => Reply::End(Box::new(super::summary::Ended::read(r)?)),
+            4 => Reply::End(Box::new(Ended::read(r)?)),
             5 => Reply::Failed(Error::read(r)?),
-            6 => Reply::Done,
+            6 => Reply::Done(read_commit(r)?),
             7 => Reply::Committed(r.bool()?),
             8 => Reply::Names(Names {
                 labels: texts(r)?,

@@ -1,5 +1,6 @@
 //! Tests of the library from outside, on small files written for each test.
 
+mod attach;
 mod counting;
 mod database;
 mod errors;

@@ -1,0 +1,206 @@
+//! Several processes on one file: the first owns it, the others attach to it through a local socket.
+//!
+//! # How it works
+//! Whoever holds the kernel's lock of the data file is the owner. It listens on a socket that can be found from the file
+//! ([`address`]); a process that finds the file locked connects, and its statements run in the owner, under the owner's
+//! budget and beside the owner's own ([`owner`]); rows are streamed back ([`client`]). When the owner ends or is
+//! killed the kernel gives up its lock: every attached process tries to take it, one gets it, recovers the
+//! database and listens in turn, the others attach to that one.
+//!
+//! # Invariants
+//! * AT-3 Every commit asked for from another process bears a name made by that process and kept in the log. When the
+//!   owner is lost before the answer came, the new owner says whether the commit is there: then it is reported as
+//!   done, otherwise the statement runs again. So a statement is neither lost nor done twice.
+//! * AT-4 A result of which rows have been handed out is not begun again: a lost owner is a retryable error then, and
+//!   for a statement that wrote, an error that says that it is durable.
+//! * AT-5 An open transaction dies with its owner; the next use of it gives a retryable error.
+//!
+//! # Concurrency
+//! A session does one thing at a time; a process has as many sessions as it has statements running.
+
+mod address;
+mod client;
+mod message;
+mod owner;
+mod result;
+mod summary;
+mod wire;
+
+use std::hash::{BuildHasher, Hasher, RandomState};
+
+use graven_storage::TransactionOptions;
+
+pub(crate) use address::Listener;
+pub(crate) use client::{Attached, Failure, Session};
+pub(crate) use owner::Owner;
+pub(crate) use result::AttachedResult;
+
+use crate::connection::Connection;
+use crate::database::{Database, Place};
+use crate::error::{Error, Retry};
+use crate::params::Params;
+use crate::transaction::Commit;
+
+/// Bytes that nobody else has; the standard library's hash keys are random.
+fn random_bytes<const N: usize>() -> [u8; N] {
+    let mut bytes = [0; N];
+    for (place, chunk) in bytes.chunks_mut(8).enumerate() {
+        let mut hasher = RandomState::new().build_hasher();
+        hasher.write_u32(std::process::id());
+        hasher.write_usize(place);
+        chunk.copy_from_slice(&hasher.finish().to_le_bytes()[..chunk.len()]);
+    }
+    bytes
+}
+
+/// A name that nobody else uses.
+pub(crate) fn random_name() -> String {
+    format!("{:016x}", u64::from_le_bytes(random_bytes()))
+}
+
+/// Runs a statement in the owner, whoever that is by the time it is done.
+pub(crate) fn query(
+    connection: &Connection,
+    attached: std::sync::Arc<Attached>,
+    text: &str,
+    params: &Params,
+) -> Result<crate::QueryResult, Error> {
+    let commit = random_bytes();
+    let options = connection.options().client_id(commit);
+    let lost =
+        match AttachedResult::start(&attached, &options, text, params, connection.cancelling()) {
+            Ok(result) => return Ok(result.into()),
+            Err(Failure::Answer(error)) => return Err(error),
+            Err(Failure::Lost(_)) => attached,
+        };
+    // AT-3: neither lost nor done twice.
+    let database = connection.database();
+    match committed(database, &lost, commit)? {
+        true => Ok(AttachedResult::without_rows().into()),
+        false => connection.query(text, params),
+    }
+}
+
+/// Whether the commit of this name is there, after its owner was lost.
+fn committed(
+    database: &Database,
+    lost: &std::sync::Arc<Attached>,
+    commit: message::CommitId,
+) -> Result<bool, Error> {
+    match database.settle(Some(lost))? {
+        Place::Here(inner) => Ok(inner.store.has_committed(&commit)),
+        Place::There(attached) => database.ask(attached, |attached| attached.has_committed(commit)),
+    }
+}
+
+/// A transaction in the owner.
+#[derive(Debug)]
+pub(crate) struct AttachedTransaction {
+    connection: Connection,
+    attached: std::sync::Arc<Attached>,
+    /// None once it has ended.
+    session: Option<Session>,
+    commit: message::CommitId,
+}
+
+impl AttachedTransaction {
+    /// Begins one.
+    pub(crate) fn begin(
+        connection: Connection,
+        mut attached: std::sync::Arc<Attached>,
+        options: &TransactionOptions,
+    ) -> Result<Option<Self>, Error> {
+        let commit = options.client_id.unwrap_or_else(random_bytes);
+        let options = options.clone().client_id(commit);
+        loop {
+            let begun = attached.session().and_then(|mut session| {
+                session.begin(options.clone())?;
+                Ok(session)
+            });
+            match begun {
+                Ok(session) => {
+                    return Ok(Some(AttachedTransaction {
+                        connection,
+                        attached,
+                        session: Some(session),
+                        commit,
+                    }));
+                }
+                Err(Failure::Answer(error)) => return Err(error),
+                Err(Failure::Lost(_)) => {}
+            }
+            attached = match connection.database().settle(Some(&attached))? {
+                Place::There(attached) => attached,
+                // Nothing has begun: the caller begins here.
+                Place::Here(_) => return Ok(None),
+            };
+        }
+    }
+
+    /// Runs a statement; all its rows are fetched, for the session has one thing at a time.
+    pub(crate) fn query(
+        &mut self,
+        text: &str,
+        params: &Params,
+    ) -> Result<crate::QueryResult, Error> {
+        let Some(session) = self.session.take() else {
+            return Err(owner_lost());
+        };
+        let cancel = self.connection.cancelling();
+        let options = TransactionOptions::default();
+        let done = AttachedResult::on(&self.attached, session, &options, text, params, cancel)
+            .and_then(AttachedResult::fetch_all);
+        match done {
+            Ok((result, session)) => {
+                self.session = Some(session);
+                Ok(result.into())
+            }
+            Err(Failure::Answer(error)) => Err(error),
+            Err(Failure::Lost(_)) => Err(owner_lost()),
+        }
+    }
+
+    /// Commits; where the owner is lost meanwhile, the new one knows.
+    pub(crate) fn commit(mut self) -> Result<Commit, Error> {
+        let Some(mut session) = self.session.take() else {
+            return Err(owner_lost());
+        };
+        match session.commit() {
+            Ok(commit) => {
+                self.attached.keep(session);
+                Ok(commit)
+            }
+            Err(Failure::Answer(error)) => Err(error),
+            Err(Failure::Lost(_)) => {
+                match committed(self.connection.database(), &self.attached, self.commit)? {
+                    true => Ok(Commit::default()),
+                    false => Err(owner_lost()),
+                }
+            }
+        }
+    }
+}
+
+impl Drop for AttachedTransaction {
+    fn drop(&mut self) {
+        if let Some(mut session) = self.session.take()
+            && session.rollback().is_ok()
+        {
+            self.attached.keep(session);
+        }
+    }
+}
+
+fn owner_lost() -> Error {
+    Error::with_retry(
+        "Transaction.OwnerLost",
+        "the process that ran this transaction has ended, and the transaction with it: begin again",
+        Retry::MayHelp,
+    )
+}
+
+/// Lets a cancel handle reach the statement of a session.
+pub(crate) fn cancel_there(attached: &Attached, handle: (u64, u64)) {
+    // A session that has ended has nothing to cancel.
+    let _ = attached.cancel(handle);
+}

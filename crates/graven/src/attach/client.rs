@@ -1,0 +1,308 @@
+//! The attached side: sessions with the owner, and the rows they bring.
+//!
+//! # How it works
+//! A session does one thing at a time, so each running statement and each open transaction has one to itself; idle
+//! ones are kept for the next. What goes wrong is one of two things: the owner answers with an error, which is the
+//! statement's own, or the session breaks, which means that the owner has gone ([`Failure::Lost`]) and somebody must
+//! take over ([`crate::database::Database`] sees to that).
+
+use std::collections::VecDeque;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use graven_storage::TransactionOptions;
+
+use super::address::{self, FileIdentity};
+use super::message::{Broken, CommitId, PROTOCOL, Reply, Request};
+use super::summary::Ended;
+use crate::database::Names;
+use crate::error::{Error, LOCKED, Retry};
+use crate::params::Params;
+use crate::transaction::Commit;
+use crate::value::Value;
+
+/// Sessions kept for the next statement.
+const IDLE_MAX: usize = 16;
+
+/// Why something was not done.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// The owner has gone, or does not listen (yet).
+    Lost(String),
+    /// The owner's answer, or a refusal that will not change.
+    Answer(Error),
+}
+
+impl Failure {
+    /// As an error of whoever asked.
+    pub(crate) fn into_error(self) -> Error {
+        match self {
+            Failure::Answer(error) => error,
+            Failure::Lost(why) => Error::with_retry(
+                LOCKED,
+                format!("the process that has the database cannot be reached: {why}"),
+                Retry::MayHelp,
+            ),
+        }
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Failure::Answer(error)
+    }
+}
+
+impl From<Broken> for Failure {
+    fn from(broken: Broken) -> Self {
+        match broken {
+            Broken::Gone(error) => Failure::Lost(error.to_string()),
+            Broken::Malformed(what) => Failure::Answer(Error::new(
+                "Internal.Attach",
+                format!("the owner of the database sent what cannot be understood: {what}"),
+            )),
+        }
+    }
+}
+
+impl From<std::io::Error> for Failure {
+    fn from(error: std::io::Error) -> Self {
+        Failure::Lost(error.to_string())
+    }
+}
+
+/// The owner of a file, reached from another process.
+#[derive(Debug)]
+pub(crate) struct Attached {
+    file: PathBuf,
+    read_only: bool,
+    process: u32,
+    memory: u64,
+    idle: Mutex<Vec<Session>>,
+}
+
+/// One conversation with the owner.
+#[derive(Debug)]
+pub(crate) struct Session {
+    socket: UnixStream,
+    number: u64,
+    key: u64,
+}
+
+impl Attached {
+    /// Reaches the owner of `file`.
+    pub(crate) fn connect(file: &Path, read_only: bool) -> Result<Attached, Failure> {
+        let (session, process, memory) = greet(file, read_only)?;
+        Ok(Attached {
+            file: file.to_path_buf(),
+            read_only,
+            process,
+            memory,
+            idle: Mutex::new(vec![session]),
+        })
+    }
+
+    /// The owner's process.
+    pub(crate) fn process(&self) -> u32 {
+        self.process
+    }
+
+    /// The owner's budget in bytes.
+    pub(crate) fn memory(&self) -> u64 {
+        self.memory
+    }
+
+    fn idle(&self) -> std::sync::MutexGuard<'_, Vec<Session>> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A session nobody else uses.
+    pub(crate) fn session(&self) -> Result<Session, Failure> {
+        if let Some(session) = self.idle().pop() {
+            return Ok(session);
+        }
+        Ok(greet(&self.file, self.read_only)?.0)
+    }
+
+    /// Keeps a session that has nothing open for the next user.
+    pub(crate) fn keep(&self, session: Session) {
+        let mut idle = self.idle();
+        if idle.len() < IDLE_MAX {
+            idle.push(session);
+        }
+    }
+
+    /// Asks for one answer on a session of its own.
+    fn ask(&self, request: &Request) -> Result<Reply, Failure> {
+        let mut session = self.session()?;
+        let reply = session.ask(request);
+        if reply.is_ok() || matches!(reply, Err(Failure::Answer(_))) {
+            self.keep(session);
+        }
+        reply
+    }
+
+    /// Whether the owner knows a commit of this name.
+    pub(crate) fn has_committed(&self, commit: CommitId) -> Result<bool, Failure> {
+        match self.ask(&Request::Outcome { commit })? {
+            Reply::Committed(yes) => Ok(yes),
+            other => Err(unexpected(&other)),
+        }
+    }
+
+    /// Labels, types and keys.
+    pub(crate) fn names(&self) -> Result<Names, Failure> {
+        match self.ask(&Request::Names)? {
+            Reply::Names(names) => Ok(names),
+            other => Err(unexpected(&other)),
+        }
+    }
+
+    /// Checks and plans a statement.
+    pub(crate) fn check(&self, text: &str) -> Result<(), Failure> {
+        let text = text.to_owned();
+        self.ask(&Request::Check { text }).map(|_| ())
+    }
+
+    /// Cancels what another session runs.
+    pub(crate) fn cancel(&self, (session, key): (u64, u64)) -> Result<(), Failure> {
+        self.ask(&Request::Cancel { session, key }).map(|_| ())
+    }
+}
+
+fn greet(file: &Path, read_only: bool) -> Result<(Session, u32, u64), Failure> {
+    let identity = FileIdentity::of(file)?;
+    let mut socket = address::connect(file, identity)?;
+    let hello = Request::Hello {
+        protocol: PROTOCOL,
+        file: identity,
+        read_only,
+    };
+    hello.send(&mut socket)?;
+    match Reply::receive(&mut socket)? {
+        Reply::Welcome {
+            process,
+            session,
+            key,
+            memory,
+        } => {
+            let session = Session {
+                socket,
+                number: session,
+                key,
+            };
+            Ok((session, process, memory))
+        }
+        Reply::Refused {
+            protocol,
+            process,
+            why,
+        } => Err(Failure::Answer(Error::new(
+            LOCKED,
+            format!(
+                "{}: in use by process {process}, which speaks attach protocol {protocol}, this program {PROTOCOL} \
+                 ({why}); use the same version of graven in both",
+                file.display()
+            ),
+        ))),
+        other => Err(unexpected(&other)),
+    }
+}
+
+fn unexpected(reply: &Reply) -> Failure {
+    let kind = match reply {
+        Reply::Failed(error) => return Failure::Answer(error.clone()),
+        Reply::Welcome { .. } | Reply::Refused { .. } => "a greeting",
+        Reply::Columns { .. } | Reply::Rows(_) | Reply::End(_) => "rows",
+        Reply::Done(_) | Reply::Committed(_) | Reply::Names(_) => "another answer",
+    };
+    Broken::Malformed(format!("{kind} where something else was due")).into()
+}
+
+impl Session {
+    /// Number and key, for cancelling from another session.
+    pub(crate) fn handle(&self) -> (u64, u64) {
+        (self.number, self.key)
+    }
+
+    fn ask(&mut self, request: &Request) -> Result<Reply, Failure> {
+        request.send(&mut self.socket)?;
+        match Reply::receive(&mut self.socket)? {
+            Reply::Failed(error) => Err(Failure::Answer(error)),
+            reply => Ok(reply),
+        }
+    }
+
+    /// What a commit, a begin, a rollback did.
+    fn done(&mut self, request: &Request) -> Result<Commit, Failure> {
+        match self.ask(request)? {
+            Reply::Done(commit) => Ok(commit),
+            other => Err(unexpected(&other)),
+        }
+    }
+
+    /// Opens this session's transaction.
+    pub(crate) fn begin(&mut self, options: TransactionOptions) -> Result<(), Failure> {
+        self.done(&Request::Begin { options }).map(|_| ())
+    }
+
+    /// Commits it.
+    pub(crate) fn commit(&mut self) -> Result<Commit, Failure> {
+        self.done(&Request::Commit)
+    }
+
+    /// Rolls it back.
+    pub(crate) fn rollback(&mut self) -> Result<(), Failure> {
+        self.done(&Request::Rollback).map(|_| ())
+    }
+
+    /// Starts a statement; its columns are there when this returns, and so is its commit where it wrote.
+    pub(crate) fn run(
+        &mut self,
+        options: TransactionOptions,
+        text: &str,
+        params: &Params,
+    ) -> Result<Head, Failure> {
+        let request = Request::Run {
+            options,
+            text: text.to_owned(),
+            params: params.clone(),
+        };
+        match self.ask(&request)? {
+            Reply::Columns {
+                columns,
+                explain,
+                profile,
+            } => Ok(Head {
+                columns,
+                explain,
+                profile,
+            }),
+            other => Err(unexpected(&other)),
+        }
+    }
+
+    /// The next rows, or the end.
+    pub(crate) fn next(&mut self) -> Result<Part, Failure> {
+        match Reply::receive(&mut self.socket)? {
+            Reply::Rows(rows) => Ok(Part::Rows(rows.into())),
+            Reply::End(ended) => Ok(Part::End(ended)),
+            other => Err(unexpected(&other)),
+        }
+    }
+}
+
+/// What is known of a statement before its rows.
+#[derive(Debug)]
+pub(crate) struct Head {
+    pub(crate) columns: Vec<String>,
+    pub(crate) explain: bool,
+    pub(crate) profile: bool,
+}
+
+/// A piece of a result.
+pub(crate) enum Part {
+    Rows(VecDeque<Vec<Value>>),
+    End(Box<Ended>),
+}

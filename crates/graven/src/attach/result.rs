@@ -1,0 +1,219 @@
+//! The rows of a statement that runs in the owner.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use graven_pagecache::PerKind;
+use graven_storage::{Durable, TransactionOptions, WriteCounters};
+
+use super::client::{Attached, Failure, Head, Part, Session};
+use super::summary::Ended;
+use crate::cancel::{Cancelling, Registration};
+use crate::error::{Error, Retry};
+use crate::params::Params;
+use crate::result::{Notice, Row, Summary};
+use crate::value::Value;
+
+/// Rows on their way from the owner.
+pub(crate) struct AttachedResult {
+    head: Head,
+    columns: Arc<[String]>,
+    rows: VecDeque<Vec<Value>>,
+    /// Where more rows come from; none at the end.
+    source: Option<(Arc<Attached>, Session)>,
+    /// Lets the statement be cancelled while it runs.
+    registration: Option<Registration>,
+    ended: Option<Box<Ended>>,
+    given: u64,
+    begun: Instant,
+}
+
+impl AttachedResult {
+    /// Starts a statement on a session of its own.
+    pub(crate) fn start(
+        attached: &Arc<Attached>,
+        options: &TransactionOptions,
+        text: &str,
+        params: &Params,
+        cancel: Arc<Cancelling>,
+    ) -> Result<Self, Failure> {
+        Self::on(attached, attached.session()?, options, text, params, cancel)
+    }
+
+    /// Starts a statement on this session.
+    pub(crate) fn on(
+        attached: &Arc<Attached>,
+        mut session: Session,
+        options: &TransactionOptions,
+        text: &str,
+        params: &Params,
+        cancel: Arc<Cancelling>,
+    ) -> Result<Self, Failure> {
+        let registration = Registration::new(cancel, attached, session.handle());
+        let head = session.run(options.clone(), text, params)?;
+        let mut result = AttachedResult {
+            columns: head.columns.clone().into(),
+            head,
+            rows: VecDeque::new(),
+            source: Some((Arc::clone(attached), session)),
+            registration: Some(registration),
+            ended: None,
+            given: 0,
+            begun: Instant::now(),
+        };
+        if result.head.explain {
+            // There are no rows, and the plan is what was asked for.
+            while result.fetch()? {}
+        }
+        Ok(result)
+    }
+
+    /// The result of a statement that is committed, but whose rows were lost with the owner that computed them.
+    pub(crate) fn without_rows() -> Self {
+        let lost = Notice {
+            code: "OwnerLost".to_owned(),
+            message: "the process that ran the statement has ended; the statement is committed, its rows are lost"
+                .to_owned(),
+            position: None,
+        };
+        let summary = Summary {
+            notices: vec![lost],
+            ..nothing_known(Duration::ZERO)
+        };
+        AttachedResult {
+            head: Head {
+                columns: Vec::new(),
+                explain: false,
+                profile: false,
+            },
+            columns: Arc::from([]),
+            rows: VecDeque::new(),
+            source: None,
+            registration: None,
+            ended: Some(Box::new(Ended {
+                summary,
+                plan: None,
+            })),
+            given: 0,
+            begun: Instant::now(),
+        }
+    }
+
+    /// Fetches all rows, so that the session is free again.
+    pub(crate) fn fetch_all(mut self) -> Result<(Self, Session), Failure> {
+        while self.fetch()? {}
+        match self.source.take() {
+            Some((_, session)) => Ok((self, session)),
+            None => Err(Failure::Lost("the statement has ended twice".to_owned())),
+        }
+    }
+
+    /// Fetches some rows; false at the end, where the session is free.
+    fn fetch(&mut self) -> Result<bool, Failure> {
+        let Some((_, session)) = &mut self.source else {
+            return Ok(false);
+        };
+        match session.next()? {
+            Part::Rows(rows) => {
+                self.rows.extend(rows);
+                Ok(true)
+            }
+            Part::End(ended) => {
+                self.ended = Some(ended);
+                self.registration = None;
+                Ok(false)
+            }
+        }
+    }
+
+    pub(crate) fn columns(&self) -> &[String] {
+        &self.columns
+    }
+
+    pub(crate) fn next_row(&mut self) -> Result<Option<Row>, Error> {
+        loop {
+            if let Some(values) = self.rows.pop_front() {
+                self.given += 1;
+                return Ok(Some(Row::new(Arc::clone(&self.columns), values)));
+            }
+            if self.ended.is_some() || self.source.is_none() {
+                return Ok(None);
+            }
+            match self.fetch() {
+                Ok(true) => {}
+                Ok(false) => {
+                    if let Some((attached, session)) = self.source.take() {
+                        attached.keep(session);
+                    }
+                }
+                Err(failure) => {
+                    self.registration = None;
+                    let source = self.source.take();
+                    return Err(match failure {
+                        Failure::Lost(_) => rows_lost(),
+                        Failure::Answer(error) => {
+                            // The session is between two requests again.
+                            if let Some((attached, session)) = source {
+                                attached.keep(session);
+                            }
+                            error
+                        }
+                    });
+                }
+            }
+        }
+    }
+
+    pub(crate) fn summary(&self) -> Summary {
+        let known = self.ended.as_ref().map(|ended| ended.summary.clone());
+        Summary {
+            rows: self.given,
+            ..known.unwrap_or_else(|| nothing_known(self.begun.elapsed()))
+        }
+    }
+
+    pub(crate) fn is_explain(&self) -> bool {
+        self.head.explain
+    }
+
+    pub(crate) fn is_profile(&self) -> bool {
+        self.head.profile
+    }
+
+    /// There at the end only.
+    pub(crate) fn plan(&self) -> Option<String> {
+        self.ended.as_ref().and_then(|ended| ended.plan.clone())
+    }
+}
+
+impl Drop for AttachedResult {
+    fn drop(&mut self) {
+        // A result that was not read to its end: the statement is stopped, and the session with it.
+        if let (Some((attached, session)), None) = (&self.source, &self.ended) {
+            super::cancel_there(attached, session.handle());
+        }
+    }
+}
+
+fn nothing_known(elapsed: Duration) -> Summary {
+    Summary {
+        rows: 0,
+        elapsed,
+        notices: Vec::new(),
+        pages: PerKind::default(),
+        counters: WriteCounters::default(),
+        commit: None,
+    }
+}
+
+/// AT-4.
+fn rows_lost() -> Error {
+    Error::with_retry(
+        "Statement.OwnerLost",
+        "the process that ran the statement has ended before all rows were read; if the statement wrote, it is \
+         committed; run it again for its rows",
+        Retry::MayHelp,
+    )
+    .with_durable(Durable::Yes)
+}

@@ -1,0 +1,225 @@
+//! What a statement came to, how its transaction is to behave, and errors, as they travel.
+
+use std::borrow::Cow;
+use std::time::Duration;
+
+use graven_pagecache::{KindStats, PageKind, PerKind};
+use graven_storage::{Durability, Durable, Isolation, TransactionOptions, WriteCounters};
+
+use super::wire::{Decoded, Malformed, Reader, Writer};
+use crate::error::{Error, Sent};
+use crate::result::{Notice, Summary};
+use crate::transaction::Commit;
+
+/// The end of a statement.
+#[derive(Debug)]
+pub(crate) struct Ended {
+    pub(crate) summary: Summary,
+    /// The plan as text, where it was asked for.
+    pub(crate) plan: Option<String>,
+}
+
+impl Ended {
+    pub(super) fn write(&self, w: &mut Writer) {
+        let summary = &self.summary;
+        w.u64(summary.rows);
+        put_duration(w, summary.elapsed);
+        w.list(summary.notices.iter(), |w, notice| {
+            w.text(&notice.code);
+            w.text(&notice.message);
+            w.option(notice.position, |w, (line, column)| {
+                w.u32(line);
+                w.u32(column);
+            });
+        });
+        let pages: Vec<_> = summary.pages.iter().collect();
+        w.list(pages.into_iter(), |w, (kind, stats)| {
+            w.u8(kind as u8);
+            stats_fields(stats).iter().for_each(|n| w.u64(*n));
+        });
+        counter_fields(&mut summary.counters.clone())
+            .iter()
+            .for_each(|n| w.u64(**n));
+        w.option(summary.commit.as_ref(), put_commit);
+        w.option(self.plan.as_ref(), |w, plan| w.text(plan));
+    }
+
+    pub(super) fn read(r: &mut Reader<'_>) -> Decoded<Self> {
+        let rows = r.u64()?;
+        let elapsed = read_duration(r)?;
+        let notices = r.list(|r| {
+            Ok(Notice {
+                code: r.text()?.to_owned(),
+                message: r.text()?.to_owned(),
+                position: r.option(|r| Ok((r.u32()?, r.u32()?)))?,
+            })
+        })?;
+        let mut pages = PerKind::default();
+        for (kind, stats) in r.list(|r| Ok((read_kind(r)?, read_stats(r)?)))? {
+            pages.add(kind, stats);
+        }
+        let mut counters = WriteCounters::default();
+        for counter in counter_fields(&mut counters) {
+            *counter = r.u64()?;
+        }
+        let summary = Summary {
+            rows,
+            elapsed,
+            notices,
+            pages,
+            counters,
+            commit: r.option(read_commit)?,
+        };
+        Ok(Ended {
+            summary,
+            plan: r.option(|r| Ok(r.text()?.to_owned()))?,
+        })
+    }
+}
+
+fn stats_fields(stats: &KindStats) -> [u64; 7] {
+    [
+        stats.hits,
+        stats.faults,
+        stats.evictions_background,
+        stats.evictions_cooperative,
+        stats.wait_ns,
+        stats.bytes_read,
+        stats.bytes_written,
+    ]
+}
+
+fn read_stats(r: &mut Reader<'_>) -> Decoded<KindStats> {
+    Ok(KindStats {
+        hits: r.u64()?,
+        faults: r.u64()?,
+        evictions_background: r.u64()?,
+        evictions_cooperative: r.u64()?,
+        wait_ns: r.u64()?,
+        bytes_read: r.u64()?,
+        bytes_written: r.u64()?,
+    })
+}
+
+fn read_kind(r: &mut Reader<'_>) -> Decoded<PageKind> {
+    let number = r.u8()?;
+    let kind = PageKind::ALL.iter().find(|kind| **kind as u8 == number);
+    kind.copied()
+        .ok_or_else(|| Malformed(format!("{number} is no kind of page")))
+}
+
+fn counter_fields(counters: &mut WriteCounters) -> [&mut u64; 11] {
+    [
+        &mut counters.nodes_created,
+        &mut counters.nodes_deleted,
+        &mut counters.relationships_created,
+        &mut counters.relationships_deleted,
+        &mut counters.properties_set,
+        &mut counters.labels_added,
+        &mut counters.labels_removed,
+        &mut counters.indexes_added,
+        &mut counters.indexes_removed,
+        &mut counters.constraints_added,
+        &mut counters.constraints_removed,
+    ]
+}
+
+pub(super) fn put_commit(w: &mut Writer, commit: &Commit) {
+    w.u64(commit.timestamp);
+    w.u64(commit.log_bytes);
+    put_duration(w, commit.waited);
+    w.u32(commit.group);
+}
+
+pub(super) fn read_commit(r: &mut Reader<'_>) -> Decoded<Commit> {
+    Ok(Commit {
+        timestamp: r.u64()?,
+        log_bytes: r.u64()?,
+        waited: read_duration(r)?,
+        group: r.u32()?,
+    })
+}
+
+fn put_duration(w: &mut Writer, duration: Duration) {
+    w.u64(duration.as_secs());
+    w.u32(duration.subsec_nanos());
+}
+
+fn read_duration(r: &mut Reader<'_>) -> Decoded<Duration> {
+    let (seconds, nanoseconds) = (r.u64()?, r.u32()?);
+    if nanoseconds >= 1_000_000_000 {
+        return Err(Malformed(format!("{nanoseconds} nanoseconds of a second")));
+    }
+    Ok(Duration::new(seconds, nanoseconds))
+}
+
+pub(super) fn put_options(w: &mut Writer, options: &TransactionOptions) {
+    w.bool(options.isolation == Isolation::Serializable);
+    match options.durability {
+        Durability::Relaxed(within) => {
+            w.u8(1);
+            put_duration(w, within);
+        }
+        Durability::Off => w.u8(2),
+        // Full, and whatever is stricter.
+        _ => w.u8(0),
+    }
+    w.option(options.client_id, |w, id| w.raw(&id));
+}
+
+pub(super) fn read_options(r: &mut Reader<'_>) -> Decoded<TransactionOptions> {
+    let isolation = match r.bool()? {
+        true => Isolation::Serializable,
+        false => Isolation::Snapshot,
+    };
+    let durability = match r.u8()? {
+        0 => Durability::Full,
+        1 => Durability::Relaxed(read_duration(r)?),
+        2 => Durability::Off,
+        other => return Err(Malformed(format!("{other} is no durability"))),
+    };
+    let options = TransactionOptions::default()
+        .isolation(isolation)
+        .durability(durability);
+    Ok(match r.option(Reader::array)? {
+        Some(id) => options.client_id(id),
+        None => options,
+    })
+}
+
+impl Error {
+    pub(super) fn write(&self, w: &mut Writer) {
+        let sent = self.sent();
+        w.text(&sent.code);
+        w.text(&sent.message);
+        w.bool(sent.retryable);
+        w.option(sent.place, |w, (line, column, rendered)| {
+            w.u32(line);
+            w.u32(column);
+            w.text(&rendered);
+        });
+        w.option(sent.durable, |w, durable| {
+            w.u8(match durable {
+                Durable::Yes => 0,
+                Durable::No => 1,
+                _ => 2,
+            });
+        });
+    }
+
+    pub(super) fn read(r: &mut Reader<'_>) -> Decoded<Self> {
+        Ok(Error::received(Sent {
+            code: Cow::Owned(r.text()?.to_owned()),
+            message: r.text()?.to_owned(),
+            retryable: r.bool()?,
+            place: r.option(|r| Ok((r.u32()?, r.u32()?, r.text()?.to_owned())))?,
+            durable: r.option(|r| {
+                Ok(match r.u8()? {
+                    0 => Durable::Yes,
+                    1 => Durable::No,
+                    _ => Durable::Unknown,
+                })
+            })?,
+        }))
+    }
+}

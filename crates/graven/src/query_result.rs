@@ -1,0 +1,105 @@
+//! The result of a statement, wherever it runs: in this process, or in the one that owns the database.
+
+use crate::attach::AttachedResult;
+use crate::error::Error;
+use crate::result::{Row, Running, Summary};
+
+/// Rows of a statement. Owns its view of the data, keeps no page between batches; dropping it ends the
+/// statement.
+#[derive(Debug)]
+pub struct QueryResult(Source);
+
+enum Source {
+    Here(Box<Running>),
+    There(Box<AttachedResult>),
+}
+
+impl From<Running> for QueryResult {
+    fn from(running: Running) -> Self {
+        QueryResult(Source::Here(Box::new(running)))
+    }
+}
+
+impl From<AttachedResult> for QueryResult {
+    fn from(attached: AttachedResult) -> Self {
+        QueryResult(Source::There(Box::new(attached)))
+    }
+}
+
+impl QueryResult {
+    /// Headings, in order; none for statements without `RETURN`.
+    #[must_use]
+    pub fn columns(&self) -> &[String] {
+        match &self.0 {
+            Source::Here(here) => here.columns(),
+            Source::There(there) => there.columns(),
+        }
+    }
+
+    /// The next row, or none at the end.
+    ///
+    /// # Errors
+    /// What goes wrong while the statement runs. It has ended then; another call gives no row.
+    pub fn next_row(&mut self) -> Result<Option<Row>, Error> {
+        match &mut self.0 {
+            Source::Here(here) => here.next_row(),
+            Source::There(there) => there.next_row(),
+        }
+    }
+
+    /// What is known so far besides the rows.
+    #[must_use]
+    pub fn summary(&self) -> Summary {
+        match &self.0 {
+            Source::Here(here) => here.summary(),
+            Source::There(there) => there.summary(),
+        }
+    }
+
+    /// Whether the statement began with `EXPLAIN`: it has a plan and no rows.
+    #[must_use]
+    pub fn is_explain(&self) -> bool {
+        match &self.0 {
+            Source::Here(here) => here.is_explain(),
+            Source::There(there) => there.is_explain(),
+        }
+    }
+
+    /// Whether the statement began with `PROFILE`.
+    #[must_use]
+    pub fn is_profile(&self) -> bool {
+        match &self.0 {
+            Source::Here(here) => here.is_profile(),
+            Source::There(there) => there.is_profile(),
+        }
+    }
+
+    /// The plan as text, for `EXPLAIN` and, with what each step did so far, for `PROFILE`.
+    #[must_use]
+    pub fn plan(&self) -> Option<String> {
+        match &self.0 {
+            Source::Here(here) => here.plan(),
+            Source::There(there) => there.plan(),
+        }
+    }
+}
+
+impl Iterator for QueryResult {
+    type Item = Result<Row, Error>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.next_row().transpose()
+    }
+}
+
+impl std::fmt::Debug for Source {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (name, columns) = match self {
+            Source::Here(here) => ("Here", here.columns()),
+            Source::There(there) => ("There", there.columns()),
+        };
+        f.debug_struct(name)
+            .field("columns", &columns)
+            .finish_non_exhaustive()
+    }
+}
