@@ -178,12 +178,8 @@ pub(crate) struct PathPattern {
     pub span: Span,
 }
 
-/// `shortestPath` and its kin.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Shortest {
-    One,
-    All,
-}
+/// `shortestPath` and its kin: which paths between two ends are wanted.
+pub(crate) type Shortest = crate::plan::ShortestPaths;
 
 /// `(name:Labels {properties} WHERE filter)`.
 #[derive(Clone, Debug, PartialEq)]

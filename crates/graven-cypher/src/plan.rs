@@ -154,6 +154,26 @@ pub enum VarExpandMode {
         /// Breadth-first search is exact here.
         proven: bool,
     },
+    /// Only the shortest trails between the two ends, which are both bound, are rows.
+    Shortest(ShortestPaths),
+}
+
+/// Which of the trails between two ends are wanted, shortest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ShortestPaths {
+    /// How many.
+    pub count: PathCount,
+    /// Whether a trail may lead back to where it started; `shortestPath()` finds none there.
+    pub closed: bool,
+}
+
+/// How many trails are wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PathCount {
+    /// So many.
+    Paths(u32),
+    /// All of the first so many lengths.
+    Lengths(u32),
 }
 
 /// A pattern that hangs on a node: of its matches only the number is wanted.

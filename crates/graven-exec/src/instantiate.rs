@@ -40,6 +40,7 @@ use crate::operators::scan::{NodeScan, Nodes};
 use crate::operators::schema::Schema;
 use crate::operators::seek::{NodeSeek, SeekBy};
 use crate::operators::set::{Items, Set};
+use crate::operators::shortest_paths::ShortestPaths;
 use crate::operators::sort::Sort;
 use crate::operators::trail_expand::{TrailColumns, TrailExpand};
 use crate::operators::union::Union;
@@ -295,6 +296,9 @@ impl Instantiator<'_> {
                     VarExpandMode::Trails => {
                         Box::new(TrailExpand::new(input, pattern, columns, bounds, budget))
                     }
+                    VarExpandMode::Shortest(wanted) => Box::new(ShortestPaths::new(
+                        input, pattern, columns, bounds, *wanted, self.rt,
+                    )),
                     VarExpandMode::Reachable { .. } => Box::new(ReachableExpand::new(
                         input, pattern, columns, bounds, self.rt,
                     )),

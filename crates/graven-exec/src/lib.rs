@@ -15,6 +15,7 @@ pub mod procedures;
 pub mod profile;
 mod reachability;
 mod runtime;
+mod shortest;
 mod spill;
 mod trail;
 pub mod tuning;

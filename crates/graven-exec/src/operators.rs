@@ -28,6 +28,7 @@ pub(crate) mod scan;
 pub(crate) mod schema;
 pub(crate) mod seek;
 pub(crate) mod set;
+pub(crate) mod shortest_paths;
 pub(crate) mod sort;
 pub(crate) mod trail_expand;
 pub(crate) mod union;

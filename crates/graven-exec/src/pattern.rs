@@ -142,6 +142,32 @@ impl Pattern {
         })
     }
 
+    /// The same relationships, followed from their other ends.
+    pub(crate) fn reversed(&self) -> Self {
+        let turned = |part: &Part| Part {
+            adjacency: part.reversed.clone(),
+            reversed: part.adjacency.clone(),
+            direction: match part.direction {
+                Direction::Out => Direction::In,
+                Direction::In => Direction::Out,
+            },
+            skip_loops: part.skip_loops,
+        };
+        Self {
+            parts: self.parts.iter().map(turned).collect(),
+            direction: match self.direction {
+                PlanDirection::Out => PlanDirection::In,
+                PlanDirection::In => PlanDirection::Out,
+                PlanDirection::Both => PlanDirection::Both,
+            },
+            filter: self.filter.clone(),
+            captured: self.captured.clone(),
+            each: self.each,
+            distinct_from: self.distinct_from.clone(),
+            disjoint_from: self.disjoint_from.clone(),
+        }
+    }
+
     /// Whether relationships are tested one by one.
     pub(crate) fn needs_ids(&self) -> bool {
         self.filter.is_some() || !self.distinct_from.is_empty() || !self.disjoint_from.is_empty()

@@ -124,6 +124,8 @@ pub(crate) struct Edge {
     pub group: u32,
     /// The relationship itself is bound before.
     pub bound: bool,
+    /// Of its trails only these are wanted; both ends are found first.
+    pub shortest: Option<crate::plan::ShortestPaths>,
 }
 
 /// `WITH` or `RETURN`.

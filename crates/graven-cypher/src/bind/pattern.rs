@@ -113,8 +113,17 @@ impl Binder<'_> {
         earlier: usize,
     ) -> Result<Declared> {
         if pattern.shortest.is_some() {
-            let message = "shortest paths are not available in this build";
-            return Err(self.error(pattern.span, Code::FeatureNotAvailable, message));
+            let several = pattern.steps.len() != 1;
+            let named = |relationship: &RelationshipPattern| {
+                relationship.length.is_none() && relationship.name.is_some()
+            };
+            if several || pattern.steps.iter().any(|(r, _)| named(r)) {
+                let message =
+                    "shortest paths are looked for along one relationship of variable length";
+                return Err(self
+                    .error(pattern.span, Code::FeatureNotAvailable, message)
+                    .with_hint("write `(a)-[:TYPE]-+(b)` or `(a)-[:TYPE*]-(b)` and match the rest separately"));
+            }
         }
         let mut nodes = vec![self.declare_node(graph, &pattern.first, predicate)?];
         let mut edges = Vec::with_capacity(pattern.steps.len());
@@ -131,6 +140,10 @@ impl Binder<'_> {
             }
             let to = self.declare_node(graph, node, predicate)?;
             graph.edges[edge].to = to;
+            if let Some(shortest) = pattern.shortest {
+                graph.edges[edge].shortest = Some(shortest);
+                graph.edges[edge].length.get_or_insert((1, Some(1)));
+            }
             nodes.push(to);
             edges.push(edge);
         }
@@ -273,6 +286,7 @@ impl Binder<'_> {
             filters: Vec::new(),
             group: self.groups,
             bound,
+            shortest: None,
         });
         Ok(())
     }
@@ -317,7 +331,14 @@ impl Binder<'_> {
         conditions.extend(self.property_conditions(pattern.properties.as_ref(), subject)?);
         if let Some(filter) = &pattern.filter {
             let mut bound_filter = Vec::new();
-            conjuncts(self.predicate(filter)?, &mut bound_filter);
+            // Inside, the name of a list of relationships is each of them.
+            let single = Type::of(TypeSet::RELATIONSHIP);
+            let outside = length.and_then(|_| self.retype(rel, single));
+            let predicate = self.predicate(filter);
+            if let Some(list) = outside {
+                self.retype(rel, list);
+            }
+            conjuncts(predicate?, &mut bound_filter);
             for condition in &mut bound_filter {
                 crate::plan::variables::substitute(condition, rel, &Expr::Variable(subject));
             }
@@ -345,6 +366,12 @@ impl Binder<'_> {
             graph.predicates.extend(conditions);
         }
         Ok(())
+    }
+
+    /// Changes what a variable of the row is taken for; returns what it was.
+    fn retype(&mut self, var: VarId, ty: Type) -> Option<Type> {
+        let entry = self.scope.row.iter_mut().find(|e| e.var == var)?;
+        Some(std::mem::replace(&mut entry.ty, ty))
     }
 
     /// `{key: value}` as conditions on `var`.

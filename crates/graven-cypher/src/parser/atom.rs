@@ -140,6 +140,40 @@ impl Parser<'_> {
         })
     }
 
+    /// `shortestPath(...)` as a value: the path, or null; `allShortestPaths(...)`: the list of all.
+    fn shortest_path(&mut self) -> Result<ExprKind> {
+        let mut pattern = Box::new(self.nested(Self::anonymous_path)?);
+        let span = pattern.span;
+        let name = Name {
+            text: "  path".into(),
+            span,
+        };
+        pattern.name = Some(name.clone());
+        let one = matches!(
+            pattern.shortest.map(|shortest| shortest.count),
+            Some(crate::plan::PathCount::Paths(1))
+        );
+        let map = Box::new(self.make(ExprKind::Variable(name), span)?);
+        let all = ExprKind::PatternComprehension {
+            pattern,
+            filter: None,
+            map,
+        };
+        if !one {
+            return Ok(all);
+        }
+        let all = self.make(all, span)?;
+        Ok(ExprKind::Call {
+            name: Name {
+                text: "head".into(),
+                span,
+            },
+            distinct: false,
+            star: false,
+            args: vec![all],
+        })
+    }
+
     pub(super) fn optional_filter(&mut self) -> Result<Option<Box<Expr>>> {
         match self.eat_word("WHERE") {
             true => Ok(Some(Box::new(self.expression()?))),
@@ -202,9 +236,7 @@ impl Parser<'_> {
                 return self.subquery(SubqueryKind::Collect);
             }
             "shortestpath" | "allshortestpaths" if follows == TokenKind::OpenParen => {
-                return Ok(ExprKind::Pattern(Box::new(
-                    self.nested(Self::anonymous_path)?,
-                )));
+                return self.shortest_path();
             }
             "all" | "any" | "none" | "single"
                 if follows == TokenKind::OpenParen && self.is_word_at(3, "IN") =>

@@ -7,7 +7,7 @@
 use super::{Parser, Result};
 use crate::ast::{LabelExpr, Length, NodePattern, PathPattern, RelationshipPattern, Shortest};
 use crate::diagnostic::Code;
-use crate::plan::Direction;
+use crate::plan::{Direction, PathCount};
 use crate::token::TokenKind;
 
 impl Parser<'_> {
@@ -36,14 +36,27 @@ impl Parser<'_> {
 
     /// A path without a name, `shortestPath(...)` included.
     pub(super) fn anonymous_path(&mut self) -> Result<PathPattern> {
+        let start = self.token().span;
+        if let Some(shortest) = self.path_selector()? {
+            let mut path = self.nested(Self::anonymous_path)?;
+            path.shortest = shortest.or(path.shortest);
+            path.span = start.to(path.span);
+            return Ok(path);
+        }
+        let one_function = Shortest {
+            count: PathCount::Paths(1),
+            closed: false,
+        };
         let shortest = if self.is_word("shortestPath") {
-            Some(Shortest::One)
+            Some(one_function)
         } else if self.is_word("allShortestPaths") {
-            Some(Shortest::All)
+            Some(Shortest {
+                count: PathCount::Lengths(1),
+                ..one_function
+            })
         } else {
             None
         };
-        let start = self.token().span;
         if shortest.is_some() && self.peek(1) == TokenKind::OpenParen {
             self.next += 2;
             let mut path = self.nested(Self::anonymous_path)?;
@@ -54,18 +67,44 @@ impl Parser<'_> {
         }
         // The whole pattern may stand in parentheses: `((a)-->(b))`.
         if self.kind() == TokenKind::OpenParen && self.peek(1) == TokenKind::OpenParen {
+            let open = self.next;
             self.advance();
             let path = self.nested(Self::anonymous_path)?;
+            if self.kind() == TokenKind::CloseParen && self.at_quantifier(1)
+                || self.is_word("WHERE")
+            {
+                // A quantified pattern begins the path.
+                self.next = open;
+                return self.steps(self.nowhere(start), start);
+            }
             self.expect(TokenKind::CloseParen, "`)`")?;
             return Ok(path);
         }
         let first = self.node()?;
+        self.steps(first, start)
+    }
+
+    /// The relationships and quantified patterns behind the first node.
+    fn steps(&mut self, first: NodePattern, start: crate::token::Span) -> Result<PathPattern> {
         let mut steps = Vec::new();
-        while self.kind() == TokenKind::Minus
-            || (self.kind() == TokenKind::Less && self.peek(1) == TokenKind::Minus)
-        {
-            let relationship = self.relationship()?;
-            steps.push((relationship, self.node()?));
+        loop {
+            let relationship = match self.kind() {
+                TokenKind::OpenParen if self.peek(1) == TokenKind::OpenParen => {
+                    self.quantified_pattern()?
+                }
+                TokenKind::Minus => self.relationship()?,
+                TokenKind::Less if self.peek(1) == TokenKind::Minus => self.relationship()?,
+                _ => break,
+            };
+            // Between two quantified patterns, and at the end, the node may be left out.
+            let written =
+                self.kind() == TokenKind::OpenParen && self.peek(1) != TokenKind::OpenParen;
+            let is_quantified = relationship.length.is_some();
+            let node = match written || !is_quantified {
+                true => self.node()?,
+                false => self.nowhere(relationship.span),
+            };
+            steps.push((relationship, node));
         }
         Ok(PathPattern {
             name: None,
@@ -73,6 +112,139 @@ impl Parser<'_> {
             first,
             steps,
             span: start.to(self.last_span()),
+        })
+    }
+
+    /// A node that is not written.
+    fn nowhere(&self, span: crate::token::Span) -> NodePattern {
+        NodePattern {
+            name: None,
+            labels: None,
+            properties: None,
+            filter: None,
+            span,
+        }
+    }
+
+    /// `SHORTEST k`, `ALL SHORTEST`, `ANY` and so on before a path; `None` if there is nothing of the kind, a
+    /// selection of nothing for `ALL PATHS`.
+    fn path_selector(&mut self) -> Result<Option<Option<Shortest>>> {
+        let word = ["SHORTEST", "ANY", "ALL"]
+            .into_iter()
+            .find(|word| self.is_word(word));
+        let Some(word) = word else { return Ok(None) };
+        self.advance();
+        let shortest = word == "SHORTEST" || self.eat_word("SHORTEST");
+        let number = match self.kind() {
+            TokenKind::Integer if word != "ALL" => Some(self.small_integer()?),
+            _ => None,
+        };
+        if number == Some(0) {
+            let message = "so many paths can be looked for only from 1 on";
+            return Err(self.error(self.last_span(), Code::InvalidRelationshipPattern, message));
+        }
+        let _ = self.eat_word("PATH") || self.eat_word("PATHS");
+        let groups = shortest && (self.eat_word("GROUP") || self.eat_word("GROUPS"));
+        let count = match (word, shortest) {
+            ("ALL", false) => return Ok(Some(None)),
+            ("ALL", true) => PathCount::Lengths(1),
+            _ if groups => PathCount::Lengths(number.unwrap_or(1)),
+            _ => PathCount::Paths(number.unwrap_or(1)),
+        };
+        Ok(Some(Some(Shortest {
+            count,
+            closed: true,
+        })))
+    }
+
+    /// Whether a quantifier of a pattern stands `ahead` tokens further on.
+    fn at_quantifier(&self, ahead: usize) -> bool {
+        matches!(
+            self.peek(ahead),
+            TokenKind::Plus | TokenKind::Star | TokenKind::OpenBrace
+        )
+    }
+
+    /// `+`, `*`, `{n}`, `{min, max}`.
+    fn path_quantifier(&mut self) -> Result<Length> {
+        let start = self.token().span;
+        if self.eat(TokenKind::Plus) {
+            return Ok(Length {
+                min: Some(1),
+                max: None,
+            });
+        }
+        if self.eat(TokenKind::Star) {
+            return Ok(Length {
+                min: Some(0),
+                max: None,
+            });
+        }
+        self.expect(TokenKind::OpenBrace, "`+`, `*` or `{min, max}`")?;
+        let number = |p: &mut Self| match p.kind() {
+            TokenKind::Integer => p.small_integer().map(Some),
+            _ => Ok(None),
+        };
+        let min = number(self)?;
+        let max = match self.eat(TokenKind::Comma) {
+            true => number(self)?,
+            false => min,
+        };
+        let last = self.expect(TokenKind::CloseBrace, "`}`")?;
+        if max == Some(0) || max.is_some_and(|max| min.is_some_and(|min| min > max)) {
+            let message = "the bounds of a quantifier begin at 0, end at 1 or more, and ascend";
+            let span = start.to(last.span);
+            return Err(self.error(span, Code::InvalidRelationshipPattern, message));
+        }
+        Ok(Length {
+            min: Some(min.unwrap_or(0)),
+            max,
+        })
+    }
+
+    /// `((a)-[r]->(b) WHERE ...){1,3}` as a relationship of variable length: one relationship inside, whose
+    /// nodes have no conditions of their own.
+    fn quantified_pattern(&mut self) -> Result<RelationshipPattern> {
+        let open = self.expect(TokenKind::OpenParen, "`(`")?;
+        let path = self.nested(Self::anonymous_path)?;
+        let filter = self.inline_filter()?;
+        self.expect(TokenKind::CloseParen, "`)`")?;
+        let length = self.path_quantifier()?;
+        let span = open.span.to(self.last_span());
+        let plain = |node: &NodePattern| {
+            node.labels.is_none() && node.properties.is_none() && node.filter.is_none()
+        };
+        let mut steps = path.steps;
+        let relationship = match (steps.pop(), steps.is_empty()) {
+            (Some((relationship, last)), true)
+                if plain(&path.first) && plain(&last) && relationship.length.is_none() =>
+            {
+                relationship
+            }
+            _ => {
+                let message = "a quantified pattern of several relationships, or with conditions on its nodes, is not available in this build";
+                return Err(self
+                    .error(span, Code::FeatureNotAvailable, message)
+                    .with_hint("write one relationship, with conditions on it alone"));
+            }
+        };
+        let filter = match (relationship.filter, filter) {
+            (Some(inner), Some(outer)) => {
+                let span = inner.span.to(outer.span);
+                let kind = crate::ast::ExprKind::Binary {
+                    op: crate::plan::expression::BinaryOp::And,
+                    left: inner,
+                    right: outer,
+                };
+                Some(Box::new(self.make(kind, span)?))
+            }
+            (inner, outer) => inner.or(outer),
+        };
+        Ok(RelationshipPattern {
+            length: Some(length),
+            filter,
+            span,
+            ..relationship
         })
     }
 
@@ -154,6 +326,15 @@ impl Parser<'_> {
             (false, true) => Direction::Out,
             _ => Direction::Both,
         };
+        if self.at_quantifier(0) {
+            let length = self.path_quantifier()?;
+            if pattern.length.replace(length).is_some() {
+                let message =
+                    "a relationship has one length: within the brackets or behind the arrow";
+                let span = self.last_span();
+                return Err(self.error(span, Code::InvalidRelationshipPattern, message));
+            }
+        }
         pattern.span = start.to(self.last_span());
         Ok(pattern)
     }

@@ -7,8 +7,8 @@ use super::expression::{
     AggregateCall, AggregateFunction, BinaryOp, Expr, Literal, Quantifier, UnaryOp,
 };
 use super::{
-    Creation, Direction, HangingPattern, Inclusion, Operator, Plan, RelPattern, SetItem, SortOrder,
-    VarExpandMode, VarId,
+    Creation, Direction, HangingPattern, Inclusion, Operator, PathCount, Plan, RelPattern, SetItem,
+    SortOrder, VarExpandMode, VarId,
 };
 
 impl Operator {
@@ -168,6 +168,11 @@ impl Plan {
                     VarExpandMode::Reachable { proven: false } => {
                         text.push_str(" reachable, by trails")
                     }
+                    VarExpandMode::Shortest(wanted) => match wanted.count {
+                        PathCount::Paths(n) => text.push_str(&format!(" shortest {n}")),
+                        PathCount::Lengths(1) => text.push_str(" all shortest"),
+                        PathCount::Lengths(n) => text.push_str(&format!(" shortest {n} groups")),
+                    },
                 }
                 text
             }

@@ -239,6 +239,7 @@ impl Search<'_> {
                 state.nodes.contains(&edge.to),
             ) {
                 (true, true) => next.push(self.check(state, idx, &available)),
+                (true, false) | (false, true) if edge.shortest.is_some() => {}
                 (true, false) => next.push(self.follow(state, idx, true, &available)),
                 (false, true) => next.push(self.follow(state, idx, false, &available)),
                 (false, false) => {}

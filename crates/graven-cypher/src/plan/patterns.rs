@@ -229,7 +229,9 @@ impl Builder<'_> {
                 pattern,
                 min,
                 max,
-                mode: VarExpandMode::Trails,
+                mode: edge
+                    .shortest
+                    .map_or(VarExpandMode::Trails, VarExpandMode::Shortest),
             }),
         }
         partial.bound.insert(rel);
@@ -413,7 +415,10 @@ fn overlap(a: &[Arc<str>], b: &[Arc<str>]) -> bool {
 /// relationship, which are decided while expanding.
 fn each_conditions(graph: &mut QueryGraph) {
     let QueryGraph {
-        edges, predicates, ..
+        edges,
+        predicates,
+        paths,
+        ..
     } = graph;
     predicates.retain(|condition| {
         let Expr::Quantifier {
@@ -425,8 +430,20 @@ fn each_conditions(graph: &mut QueryGraph) {
         else {
             return true;
         };
-        let Expr::Variable(list) = **list else {
-            return true;
+        let list = match &**list {
+            Expr::Variable(list) => *list,
+            // The relationships of a path that is one variable-length relationship.
+            Expr::Call { name, args } if &**name == "relationships" => {
+                let parts = paths
+                    .iter()
+                    .find(|(path, _)| args[..] == [Expr::Variable(*path)])
+                    .map(|(_, parts)| &parts[..]);
+                match parts {
+                    Some([_, list, _]) => *list,
+                    _ => return true,
+                }
+            }
+            _ => return true,
         };
         let Some(edge) = edges
             .iter_mut()

@@ -276,6 +276,46 @@ const PAIRS: &[(&str, &str, &str)] = &[
         "MATCH (a:A) RETURN a {.id, y: a.x + 1} AS m",
         "MATCH (a:A) RETURN {id: a.id, y: a.x + 1} AS m",
     ),
+    (
+        "VarExpandInto",
+        "MATCH (a:A {id: $s}), (b:A {id: $t}) MATCH p = ALL SHORTEST (a)-[:R|S]-*(b) RETURN [r IN relationships(p) | id(r)] AS l",
+        "MATCH (a:A {id: $s}), (b:A {id: $t}) MATCH p = (a)-[:R|S*0..]-(b) WITH collect(p) AS ps, min(length(p)) AS m UNWIND [q IN ps WHERE length(q) = m] AS p RETURN [r IN relationships(p) | id(r)] AS l",
+    ),
+    (
+        "VarExpandInto",
+        "MATCH (a:A {id: $s}), (b:A {id: $t}) MATCH p = SHORTEST 3 (a)-[:R|S|T]->{0,6}(b) RETURN length(p) AS l",
+        "MATCH (a:A {id: $s}), (b:A {id: $t}) MATCH p = (a)-[:R|S|T*0..6]->(b) RETURN length(p) AS l ORDER BY l LIMIT 3",
+    ),
+    (
+        "VarExpandInto",
+        "MATCH (a:A {id: $s}), (b:A {id: $t}) MATCH p = SHORTEST 2 GROUPS (a)-[:R|S]-{1,5}(b) RETURN [r IN relationships(p) | id(r)] AS l",
+        "MATCH (a:A {id: $s}), (b:A {id: $t}) MATCH p = (a)-[:R|S*1..5]-(b) WITH collect(p) AS ps, collect(DISTINCT length(p)) AS ls UNWIND ps AS p WITH p, size([l IN ls WHERE l < length(p)]) AS below WHERE below < 2 RETURN [r IN relationships(p) | id(r)] AS l",
+    ),
+    (
+        "VarExpandInto",
+        "MATCH (a:A {id: $s}), (b:A {id: $t}) WHERE a <> b MATCH p = shortestPath((a)-[:R|S*]->(b)) RETURN length(p) AS l",
+        "MATCH (a:A {id: $s}), (b:A {id: $t}) WHERE a <> b MATCH p = (a)-[:R|S*]->(b) RETURN length(p) AS l ORDER BY l LIMIT 1",
+    ),
+    (
+        "VarExpandInto",
+        "MATCH (a:A {id: $s}), (b:A {id: $t}) WHERE a <> b MATCH p = allShortestPaths((a)<-[:R|S*..4]-(b)) WHERE all(r IN relationships(p) WHERE id(r) <> 1) RETURN [r IN relationships(p) | id(r)] AS l",
+        "MATCH (a:A {id: $s}), (b:A {id: $t}) WHERE a <> b MATCH p = (a)<-[:R|S*..4]-(b) WHERE none(r IN relationships(p) WHERE id(r) = 1) WITH collect(p) AS ps, min(length(p)) AS m UNWIND [q IN ps WHERE length(q) = m] AS p RETURN [r IN relationships(p) | id(r)] AS l",
+    ),
+    (
+        "VarExpandInto",
+        "MATCH (a:A {id: $s}) MATCH p = ANY SHORTEST (a)-[:R|S]-+(a) RETURN length(p) AS l",
+        "MATCH (a:A {id: $s}) MATCH p = (a)-[:R|S*1..]-(a) RETURN length(p) AS l ORDER BY l LIMIT 1",
+    ),
+    (
+        "VarExpandInto",
+        "MATCH (a:A {id: $s}), (b:A {id: $t}) RETURN a.id, b.id, length(shortestPath((a)-[:R*0..]-(b))) AS l",
+        "MATCH (a:A {id: $s}), (b:A {id: $t}) OPTIONAL MATCH p = (a)-[:R*0..]-(b) RETURN a.id, b.id, min(length(p)) AS l",
+    ),
+    (
+        "VarExpand",
+        "MATCH (a:A {id: $s}) ((x)-[r:R|S]->(y) WHERE id(r) <> 2){1,3} (b:A) RETURN b.id, [q IN r | id(q)]",
+        "MATCH (a:A {id: $s})-[r:R|S*1..3]->(b:A) WHERE none(q IN r WHERE id(q) = 2) RETURN b.id, [q IN r | id(q)]",
+    ),
 ];
 
 fn contains(plan: &Plan, operator: &str) -> bool {

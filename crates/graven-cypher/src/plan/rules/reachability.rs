@@ -73,7 +73,8 @@ fn visit(node: &mut PlanNode, above: Duplicates, read: &BTreeSet<VarId>) {
     } = &mut node.op
     {
         let unread = rels.is_none_or(|var| !read.contains(&var));
-        if unread && above == Duplicates::DoNotMatter {
+        let enumerates = *mode == VarExpandMode::Trails;
+        if unread && enumerates && above == Duplicates::DoNotMatter {
             *rels = None;
             *mode = VarExpandMode::Reachable { proven: *min <= 1 };
         }
