@@ -44,6 +44,7 @@ mod histogram;
 mod log;
 #[cfg(test)]
 mod model;
+pub mod mutant;
 mod record;
 mod recovery;
 mod scan;

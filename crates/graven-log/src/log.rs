@@ -11,6 +11,7 @@ use crate::buffer::{Buffer, PlacedFrame};
 use crate::frame::{Context, FRAME_BYTES_MAX};
 use crate::group::{Device, Group};
 use crate::header::{FILE_HEADER_BYTES, FileHeader, RegionHeader};
+use crate::mutant::{self, Mutant};
 use crate::recovery::{Recovery, Start};
 use crate::space::{REGION_BYTES_MIN, Reserve, Space};
 use crate::stats::{Counters, LogStats};
@@ -132,7 +133,9 @@ impl Log {
     ) -> Result<(Log, Recovery)> {
         let recovery = Recovery::open(Arc::clone(&file), identity, start)?;
         let (header, tail) = recovery.tail();
-        tail.destroy(&*file, &header)?;
+        if !mutant::active(Mutant::TailKept) {
+            tail.destroy(&*file, &header)?;
+        }
         // What a killed process wrote may be in the caches of system and disk only.
         file.sync_data()?;
         let space = Space::new(
@@ -234,6 +237,10 @@ impl Log {
         let begun = Instant::now();
         let before = inner.counters.bytes_written.load(Relaxed);
         let group = match durability {
+            Durability::Full if mutant::active(Mutant::EarlyAcknowledgement) => {
+                inner.write_up_to(lsn)?;
+                0
+            }
             Durability::Full => {
                 let group = inner.sync_up_to(lsn)?;
                 self.background().state_soon();
@@ -295,6 +302,10 @@ impl Log {
             "LG-1: only durable records are given up, {lsn} is not"
         );
         let mut buffer = inner.lock_buffer();
+        let lsn = match mutant::active(Mutant::LogCutTooSoon) {
+            true => buffer.end,
+            false => lsn,
+        };
         let released = buffer.space.release_before(lsn);
         inner.counters.recycled_regions.fetch_add(released, Relaxed);
         if buffer.growing {
@@ -547,10 +558,14 @@ impl Inner {
                 durable,
                 identity: self.short_identity,
                 previous: writer.previous,
-                fresh: writer.fresh,
+                fresh: writer.fresh && !mutant::active(Mutant::IncompleteRecordKept),
                 sector_bytes,
             });
-            self.file.write_all_at(sealed.1, placed.place.offset)?;
+            let mut bytes = sealed.1;
+            if mutant::active(Mutant::CutFrame) && bytes.len() > 4 * sector_bytes {
+                bytes = &bytes[..4 * sector_bytes];
+            }
+            self.file.write_all_at(bytes, placed.place.offset)?;
             bytes_written += sealed.1.len() as u64;
             writer.previous = sealed.0;
             writer.fresh = false;
@@ -596,7 +611,14 @@ impl Device for Inner {
 
     fn sync(&self) -> std::result::Result<(), Arc<str>> {
         let begun = Instant::now();
-        let outcome = self.file.sync_data();
+        let outcome = match mutant::active(Mutant::SkippedSync) {
+            true => Ok(()),
+            false => self.file.sync_data(),
+        };
+        let outcome = match mutant::active(Mutant::RetriedSync) {
+            true => outcome.or_else(|_| self.file.sync_data()),
+            false => outcome,
+        };
         self.counters.sync_ns.add(begun.elapsed().as_nanos() as u64);
         outcome.map_err(|error| error.to_string().into())
     }

@@ -18,6 +18,7 @@ use graven_io::{AlignedBuffer, File};
 
 use crate::frame::{self, FRAME_BYTES_MAX};
 use crate::header::{FILE_HEADER_BYTES, FileHeader, RegionHeader};
+use crate::mutant::{self, Mutant};
 use crate::space::UsedRegion;
 use crate::{Error, Identity, Lsn, Result};
 
@@ -193,7 +194,10 @@ impl Walk {
             let limit = self.layout.region_end(region.slot);
             let bytes = self.window.at(offset, FRAME_BYTES_MAX, limit)?;
             let parsed = frame::parse(bytes, self.identity, sector);
-            let follows = |f: &frame::Frame<'_>| f.first == self.end && f.previous == self.previous;
+            let follows = |f: &frame::Frame<'_>| {
+                let chained = f.previous == self.previous || mutant::active(Mutant::TailKept);
+                f.first == self.end && chained
+            };
             if let Some(found) = parsed.filter(follows) {
                 let step = FrameAt {
                     first: found.first,
@@ -355,7 +359,14 @@ pub(crate) fn find_tail(
     let sequences = layout.regions.iter().flatten().map(|r| r.sequence);
     let tail = Tail {
         slots: layout.slots,
-        cursor: walk.cursor().map_or(0, |(_, at)| at),
+        cursor: walk
+            .cursor()
+            .map_or(0, |(_, at)| match mutant::active(Mutant::OverwrittenEnd) {
+                true if at > 2 * u64::from(layout.header.sector_bytes) => {
+                    at - u64::from(layout.header.sector_bytes)
+                }
+                _ => at,
+            }),
         next_sequence: sequences.max().unwrap_or(0) + 1,
         end: walk.end,
         previous: walk.previous,
