@@ -1,6 +1,7 @@
 //! Experiments: benchmarks, simulation, reports.
 
 pub mod bench_cache;
+pub mod bench_commit;
 pub mod budget;
 pub mod demo;
 pub mod doctor;

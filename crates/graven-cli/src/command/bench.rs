@@ -1,6 +1,7 @@
 //! `graven bench`: measurements, one file each.
 
 mod cache;
+mod commit;
 pub(crate) mod three_hop;
 
 use clap::{Args, Subcommand};
@@ -18,6 +19,7 @@ pub(crate) struct Bench {
 enum What {
     ThreeHop(three_hop::ThreeHop),
     Cache(cache::Cache),
+    Commit(commit::Commit),
 }
 
 impl Bench {
@@ -25,6 +27,7 @@ impl Bench {
         match self.what {
             What::ThreeHop(command) => command.run(),
             What::Cache(command) => command.run(),
+            What::Commit(command) => command.run(),
         }
     }
 }

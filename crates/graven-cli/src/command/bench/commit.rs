@@ -1,0 +1,134 @@
+//! `graven bench commit`: what a transaction costs, beside what the disk asks for it.
+
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+use graven::Durability;
+use graven_lab::bench_commit::{CommitBench, Matrix, Workload};
+
+use crate::argument;
+use crate::command::write_test::print;
+use crate::failure::Failure;
+
+/// Measure what a transaction costs, beside what the disk asks for it.
+#[derive(Args, Debug)]
+#[command(
+    after_help = "Makes a database of its own in a folder inside DIR and removes it. Put DIR on the disk that databases live on. \
+Each round also lets as many threads write the same bytes durably without any database: only the ratio of both \
+in one round says something about Graven, everything else is the disk."
+)]
+pub(crate) struct Commit {
+    /// Folder in which the database is made
+    #[arg(value_name = "DIR", default_value = ".")]
+    directory: PathBuf,
+    /// Numbers of clients
+    #[arg(long, value_delimiter = ',', default_value = "1,8",
+          value_parser = clap::value_parser!(u16).range(1..=1024))]
+    clients: Vec<u16>,
+    /// When a commit is acknowledged: full, relaxed (with the time: relaxed:50ms), off
+    #[arg(long, value_delimiter = ',', default_value = "full", value_parser = durability)]
+    durability: Vec<Durability>,
+    /// What a transaction does
+    #[arg(
+        long,
+        value_enum,
+        value_delimiter = ',',
+        default_value = "single,large,unwind"
+    )]
+    workload: Vec<Kind>,
+    /// Operations of a large transaction, rows of an UNWIND
+    #[arg(long, default_value_t = 1000)]
+    operations: u64,
+    /// Rounds of which the median is taken
+    #[arg(long, default_value_t = 7)]
+    rounds: usize,
+    /// Seconds of each half of a round
+    #[arg(long, default_value_t = 0.5)]
+    seconds: f64,
+    /// Memory budget of the database
+    #[arg(long, value_name = "SIZE", value_parser = argument::bytes, default_value = "256MiB")]
+    memory: u64,
+    /// All durabilities against small and large transactions, as one table
+    #[arg(long)]
+    matrix: bool,
+    /// Print JSON, one object a line
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Kind {
+    Single,
+    Large,
+    Unwind,
+}
+
+impl Commit {
+    pub(crate) fn run(self) -> Result<(), Failure> {
+        if !self.seconds.is_finite() || self.seconds <= 0.0 {
+            return Err(Failure::usage("--seconds is more than 0"));
+        }
+        let bench = CommitBench {
+            directory: self.directory.clone(),
+            memory: self.memory,
+            operations: self.operations,
+            rounds: self.rounds,
+            slice: Duration::from_secs_f64(self.seconds),
+        };
+        let durabilities = match self.matrix {
+            true => vec![
+                Durability::Full,
+                Durability::Relaxed(Duration::from_millis(100)),
+                Durability::Off,
+            ],
+            false => self.durability.clone(),
+        };
+        let mut matrix = Matrix::default();
+        for &durability in &durabilities {
+            for &clients in &self.clients {
+                for kind in &self.workload {
+                    let workload = match kind {
+                        Kind::Single => Workload::Single,
+                        Kind::Large => Workload::Large,
+                        Kind::Unwind => Workload::Unwind,
+                    };
+                    let measured = bench
+                        .run(workload, usize::from(clients), durability)
+                        .map_err(Failure::failed)?;
+                    if self.json {
+                        let text = serde_json::to_string(&measured).map_err(Failure::failed)?;
+                        writeln!(std::io::stdout().lock(), "{text}")?;
+                    } else if self.matrix {
+                        eprint!("{measured}");
+                    } else {
+                        print(false, &measured)?;
+                    }
+                    matrix.measurements.push(measured);
+                }
+            }
+        }
+        match self.matrix && !self.json {
+            true => print(false, &matrix),
+            false => Ok(()),
+        }
+    }
+}
+
+/// `full`, `off`, `relaxed` (100 ms) or `relaxed:50ms`.
+fn durability(text: &str) -> Result<Durability, String> {
+    let relaxed = |ms: &str| {
+        let ms = ms.strip_suffix("ms").unwrap_or(ms).parse();
+        ms.map(|ms| Durability::Relaxed(Duration::from_millis(ms)))
+    };
+    match text.split_once(':') {
+        None if text == "full" => Ok(Durability::Full),
+        None if text == "off" => Ok(Durability::Off),
+        None if text == "relaxed" => Ok(Durability::Relaxed(Duration::from_millis(100))),
+        Some(("relaxed", ms)) => relaxed(ms).map_err(|_| format!("`{ms}` is no number of ms")),
+        _ => Err(format!(
+            "`{text}` is none of full, relaxed, relaxed:50ms, off"
+        )),
+    }
+}
