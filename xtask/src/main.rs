@@ -8,6 +8,7 @@ mod tck;
 mod test;
 mod three_hop;
 mod tidy;
+mod torture;
 
 use std::process::ExitCode;
 
@@ -18,6 +19,8 @@ Usage: cargo xtask COMMAND
   tidy         the repository's own rules alone: headers, layers, links, sizes
   answers      every known answer to LDBC Interactive, LDBC BI and LSQB questions, and the memory
                each takes (--memory SIZE, 16MiB by default)
+  torture      the crash simulation (--minutes N --seed S --points N), or with --mutants whether
+               it finds faults put into the code
   three-hop    the long matrix: every expected three-hop answer at every cache size,
                thread count, policy and I/O mode (about an hour; --quick for a slice)
   tck          the openCypher scenarios: passed and failed per feature
@@ -32,6 +35,7 @@ fn main() -> ExitCode {
         "test" => test::all(),
         "tidy" => tidy::check_and_print(),
         "answers" => answers::compare(&rest),
+        "torture" => torture::torture(&rest),
         "three-hop" => three_hop::matrix(&rest),
         "tck" => tck::scenarios(&rest),
         "help" | "--help" | "-h" => {

@@ -10,4 +10,5 @@ pub(crate) mod info;
 pub(crate) mod lab;
 pub(crate) mod query;
 pub(crate) mod shell;
+pub(crate) mod torture;
 pub(crate) mod write_test;

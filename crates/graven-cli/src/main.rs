@@ -35,6 +35,7 @@ enum Command {
     Lab(command::lab::Lab),
     Demo(command::demo::Demo),
     Doctor(command::doctor::Doctor),
+    Torture(command::torture::Torture),
     WriteTest(command::write_test::WriteTestCommand),
 }
 
@@ -50,6 +51,7 @@ fn main() -> ExitCode {
         Command::Lab(command) => command.run(),
         Command::Demo(command) => command.run(),
         Command::Doctor(command) => command.run(),
+        Command::Torture(command) => command.run(),
         Command::WriteTest(command) => command.run(),
     };
     match outcome {

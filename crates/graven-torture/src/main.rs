@@ -1,0 +1,66 @@
+//! `graven-torture`: the simulation as a program, for `cargo xtask torture`.
+//!
+//! `graven-torture [--seed S] [--points N] [--minutes M] [--mutants]`
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use graven_torture::{Options, mutants, run};
+
+fn main() -> ExitCode {
+    match torture(std::env::args().skip(1)) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(what) => {
+            eprintln!("{what}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn torture(mut args: impl Iterator<Item = String>) -> Result<bool, String> {
+    let mut options = Options::default();
+    let mut with_mutants = false;
+    while let Some(name) = args.next() {
+        if name == "--mutants" {
+            with_mutants = true;
+            continue;
+        }
+        let value = args.next().ok_or_else(|| format!("{name} needs a value"))?;
+        let number = || {
+            value
+                .parse::<u64>()
+                .map_err(|_| format!("{name} {value}: not a number"))
+        };
+        match name.as_str() {
+            "--seed" => options.seed = number()?,
+            "--points" => options.points = number()?,
+            "--minutes" => options.time = Duration::from_secs(number()? * 60),
+            _ => return Err(format!("unknown option {name}")),
+        }
+    }
+    if with_mutants {
+        return judge(options.points);
+    }
+    match run(&options) {
+        Ok(report) => {
+            print!("{report}");
+            Ok(true)
+        }
+        Err(failure) => {
+            println!("BROKEN {failure}");
+            Ok(false)
+        }
+    }
+}
+
+fn judge(points: u64) -> Result<bool, String> {
+    let verdicts = mutants::run_all(points).map_err(|failure| failure.to_string())?;
+    for verdict in &verdicts {
+        match &verdict.caught {
+            Some(how) => println!("caught   {}: {how}", verdict.mutant),
+            None => println!("MISSED   {}", verdict.mutant),
+        }
+    }
+    Ok(verdicts.iter().all(|verdict| verdict.caught.is_some()))
+}
