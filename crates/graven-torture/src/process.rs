@@ -208,6 +208,9 @@ fn kill_after(mut child: Child, life: Duration) -> Result<Vec<i64>, Failure> {
 ///
 /// # Errors
 /// The database refuses, or standard output is gone.
+///
+/// # Panics
+/// A committing thread panicked.
 pub fn commit_forever(path: &Path, round: u64, memory: u64) -> Result<(), Failure> {
     let mut config = Config::default();
     config.memory = memory;

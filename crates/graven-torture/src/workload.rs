@@ -46,6 +46,9 @@ impl History {
     }
 }
 
+/// Gives access to the history, which the observer of the disk reads too.
+pub(crate) type Access<'a> = dyn Fn(&mut dyn FnMut(&mut History)) + 'a;
+
 struct Open {
     transaction: Transaction,
     durability: Durability,
@@ -79,10 +82,7 @@ impl Workload {
     }
 
     /// One step; `history` is told what must be known before and after it.
-    pub(crate) fn step(
-        &mut self,
-        history: &dyn Fn(&mut dyn FnMut(&mut History)),
-    ) -> std::result::Result<(), Stop> {
+    pub(crate) fn step(&mut self, history: &Access<'_>) -> std::result::Result<(), Stop> {
         if self.open.is_empty() || (self.open.len() < OPEN_MAX && self.random.once_in(4)) {
             let mut view = Graph::default();
             history(&mut |h| view = h.states.last().cloned().unwrap_or_default());
@@ -140,10 +140,7 @@ fn refused(error: Error) -> Stop {
     }
 }
 
-fn commit(
-    open: &Open,
-    history: &dyn Fn(&mut dyn FnMut(&mut History)),
-) -> std::result::Result<(), Stop> {
+fn commit(open: &Open, history: &Access<'_>) -> std::result::Result<(), Stop> {
     history(&mut |h| {
         let mut after = h.states.last().cloned().unwrap_or_default();
         open.changes.iter().for_each(|change| after.apply(change));
