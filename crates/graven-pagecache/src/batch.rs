@@ -204,6 +204,12 @@ impl PageCache {
             .iter()
             .map(|wanted| wanted.page.len_bytes())
             .sum();
+        if self.hit_mode().is_recorded() {
+            for wanted in &wanted[..placed] {
+                let key = PageKey::new(file.id, wanted.page.unit());
+                self.record(key, || Some(kind), true);
+            }
+        }
         self.counters().count(kind, Event::Fault, placed as u64);
         self.counters().count(kind, Event::BytesRead, bytes as u64);
         placed

@@ -86,6 +86,7 @@ pub struct PageCache {
     ahead_refused: AtomicU32,
     published: ArrayQueue<Batch>,
     totals: Totals,
+    log: RwLock<Option<Arc<crate::record::Log>>>,
     dirty_bytes: AtomicU64,
     /// Threads that write dirty pages.
     writing: AtomicUsize,
@@ -98,6 +99,7 @@ pub(crate) struct Totals {
     pub(crate) read_bytes: AtomicU64,
     pub(crate) applied: AtomicU64,
     pub(crate) dropped: AtomicU64,
+    pub(crate) contended: AtomicU64,
 }
 
 // SAFETY: the frame memory behind `base` is accessed by the rules of the entry words (US-4, US-6, US-7); all
@@ -192,6 +194,7 @@ impl PageCache {
             ahead_refused: AtomicU32::new(0),
             published: ArrayQueue::new(PUBLISHED_MAX),
             totals: Totals::default(),
+            log: RwLock::default(),
             dirty_bytes: AtomicU64::new(0),
             writing: AtomicUsize::new(0),
         });
@@ -383,7 +386,20 @@ impl PageCache {
     }
 
     pub(crate) fn set_hit_mode(&self, mode: HitMode) {
+        let recorded = self.hit_mode().is_recorded();
+        self.hit_mode
+            .store(mode.recorded(recorded).0, Ordering::Relaxed);
+    }
+
+    /// Whether hits are recorded.
+    pub(crate) fn set_recorded(&self, recorded: bool) {
+        let mode = self.hit_mode().recorded(recorded);
         self.hit_mode.store(mode.0, Ordering::Relaxed);
+    }
+
+    /// The recording under way.
+    pub(crate) fn log(&self) -> &RwLock<Option<Arc<crate::record::Log>>> {
+        &self.log
     }
 
     /// First byte of the frame at unit `frame`.

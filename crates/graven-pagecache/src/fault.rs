@@ -222,6 +222,9 @@ impl PageCache {
             }
         };
         self.counters().count(kind, Event::Fault, 1);
+        if self.hit_mode().is_recorded() {
+            self.record(key, || Some(kind), true);
+        }
         self.counters()
             .count(kind, Event::BytesRead, page.len_bytes() as u64);
         self.count_reads(1, page.len_bytes() as u64);

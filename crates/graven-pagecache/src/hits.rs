@@ -40,6 +40,8 @@ const LOCKED: u64 = 2;
 const BATCHED: u64 = 3;
 const COMBINING: u64 = 4;
 const SAMPLED: u64 = 5;
+/// Bit beside those: somebody records (`record.rs`).
+const RECORDED: u64 = 0x80;
 
 impl HitMode {
     pub(crate) fn new(kind: HitKind, protocol: Option<Protocol>, is_synchronous: bool) -> HitMode {
@@ -63,6 +65,20 @@ impl HitMode {
     #[inline(always)]
     pub(crate) fn usage_max(self) -> u64 {
         self.0 & USAGE_MASK
+    }
+
+    /// The same, with or without recording.
+    pub(crate) fn recorded(self, recorded: bool) -> HitMode {
+        HitMode(if recorded {
+            self.0 | RECORDED
+        } else {
+            self.0 & !RECORDED
+        })
+    }
+
+    /// Whether somebody records.
+    pub(crate) fn is_recorded(self) -> bool {
+        self.0 & RECORDED != 0
     }
 
     /// Whether more than the usage bits is needed.
@@ -97,13 +113,24 @@ impl PageCache {
     #[cold]
     #[inline(never)]
     pub(crate) fn more_than_usage(&self, mode: HitMode, frame: u32, page: PageKey) {
+        if mode.is_recorded() {
+            let kind = || self.slots().get(self.slots().of_frame(frame)?).kind();
+            self.record(page, kind, false);
+        }
         let hit = Hit {
             frame,
             page: page.0,
         };
-        match mode.0 & 0xff {
+        match mode.0 & 0x7f {
+            0 => {}
             STAMP => self.stamps().stamp(frame),
-            LOCKED => self.apply(&mut self.core().lock(), &[hit]),
+            LOCKED => {
+                let mut core = self.core().try_lock().unwrap_or_else(|| {
+                    self.totals().contended.fetch_add(1, Ordering::Relaxed);
+                    self.core().lock()
+                });
+                self.apply(&mut core, &[hit]);
+            }
             SAMPLED => {
                 let tick = TICK.get().wrapping_add(1);
                 TICK.set(tick);

@@ -21,7 +21,7 @@
 //! Inside, by file: `word.rs` (state of a page in one atomic word), `table.rs` (from page to word), `arena.rs`
 //! (memory for frames of all sizes), `slots.rs` and `frames.rs` (frames as policies see them), `core.rs` (finding
 //! a frame), `compact.rs` (making room whole), `exclusive.rs`, `write_back.rs`, `temporary.rs` (changed pages), `fault.rs`, `lanes.rs`, `batch.rs` (reading), `wait.rs`,
-//! `hits.rs`, `evictor.rs`, `resize.rs`. Design and invariants: `docs/internals/page-cache.md`.
+//! `hits.rs`, `record.rs`, `evictor.rs`, `resize.rs`. Design and invariants: `docs/internals/page-cache.md`.
 //!
 //! # Invariants
 //! Numbered PC-1 and so on, those that unsafe code relies on US-1 and so on, in the files that keep them.
@@ -73,6 +73,7 @@ pub mod page;
 mod page_kind;
 mod page_ref;
 mod pin;
+pub mod record;
 mod resize;
 mod slots;
 pub mod stats;

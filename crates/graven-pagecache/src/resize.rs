@@ -278,6 +278,7 @@ impl PageCache {
             relocations: core.relocations,
             policy_hits_applied: totals.applied.load(Ordering::Relaxed),
             policy_hits_dropped: totals.dropped.load(Ordering::Relaxed),
+            policy_lock_waits: totals.contended.load(Ordering::Relaxed),
             policy: self.spec().lock().clone(),
         }
     }

@@ -183,6 +183,8 @@ pub struct CacheStats {
     pub policy_hits_applied: u64,
     /// See [`CacheStats::policy_hits_applied`].
     pub policy_hits_dropped: u64,
+    /// Hits that had to wait for the policy's lock (protocol `locked`).
+    pub policy_lock_waits: u64,
     /// The policy in use, with its parameters.
     pub policy: String,
 }

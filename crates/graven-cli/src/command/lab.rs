@@ -5,6 +5,9 @@ mod generate;
 mod livelock;
 mod mrc;
 mod output;
+mod record;
+mod replay;
+mod report;
 mod rerun;
 mod simulate;
 
@@ -26,6 +29,9 @@ enum What {
     Livelock(livelock::Livelock),
     Budget(budget::Budget),
     Gen(generate::Generate),
+    Record(record::Record),
+    Replay(replay::Replay),
+    Report(report::Report),
     Rerun(rerun::Rerun),
 }
 
@@ -37,6 +43,9 @@ impl Lab {
             What::Livelock(command) => command.run(),
             What::Budget(command) => command.run(),
             What::Gen(command) => command.run(),
+            What::Record(command) => command.run(),
+            What::Replay(command) => command.run(),
+            What::Report(command) => command.run(),
             What::Rerun(command) => command.run(),
         }
     }

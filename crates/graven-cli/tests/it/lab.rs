@@ -365,3 +365,97 @@ fn budget_does_the_sums_of_the_thesis() {
     );
     assert_eq!(lab(&["budget", "--fault-time", "0"]).code, 2);
 }
+
+#[test]
+fn replay_equals_the_simulator_and_record_names_its_cost() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let dir = folder.path().display().to_string();
+    let out = folder.path().join("out").display().to_string();
+    let runs = json(lab(&[
+        "replay",
+        "--workload",
+        "zipf:pages=800",
+        "--accesses",
+        "8000",
+        "--size",
+        "300",
+        "--page-size",
+        "4KiB",
+        "--policy",
+        "graven,lru",
+        "--evictor",
+        "synchronous",
+        "--io",
+        "buffered",
+        "--dir",
+        &dir,
+        "--json",
+        "--out",
+        &out,
+    ]));
+    has_files(&folder.path().join("out"), "replay");
+    for run in runs.as_array().expect("runs") {
+        let ratio = |key: &str| run[key].as_f64().expect(key);
+        assert!(
+            (ratio("hit_ratio") - ratio("simulated_hit_ratio")).abs() < 1e-12,
+            "{run}"
+        );
+    }
+    let network = crate::program::network();
+    let trace = folder.path().join("r.gtrace.zst").display().to_string();
+    let recorded = json(lab(&[
+        "record",
+        &network.db,
+        &trace,
+        "--query",
+        "MATCH (p:Person) RETURN count(p.firstName)",
+        "--rounds",
+        "1",
+        "--memory",
+        "4MiB",
+        "--json",
+    ]));
+    assert!(
+        recorded["accesses"].as_u64().expect("accesses") > 0 && recorded["overhead"].is_f64(),
+        "{recorded}"
+    );
+    let runs = json(lab(&[
+        "simulate", "--trace", &trace, "--policy", "lru", "--size", "4", "--json",
+    ]));
+    assert_eq!(runs[0]["accesses"], recorded["accesses"]);
+    let said = lab(&[
+        "replay",
+        "--workload",
+        "loop",
+        "--size",
+        "10",
+        "--page-size",
+        "5000",
+    ]);
+    assert!(
+        said.code == 1 && said.err.contains("4 KiB to 4 MiB"),
+        "{said:?}"
+    );
+}
+
+#[test]
+fn report_writes_a_page_with_verdicts() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let dir = folder.path().display().to_string();
+    let out = folder.path().join("out").display().to_string();
+    let page = json(lab(&[
+        "report",
+        "kuzu-pages",
+        "--quick",
+        "--dir",
+        &dir,
+        "--out",
+        &out,
+        "--json",
+    ]));
+    assert!(page["verdicts"].as_array().expect("verdicts").len() >= 5);
+    let html = std::fs::read_to_string(folder.path().join("out/kuzu-pages.html")).expect("a page");
+    assert!(html.contains("not testable here") && html.contains("<svg"));
+    assert!(folder.path().join("out/memory.png").exists());
+    assert_eq!(lab(&["report", "other"]).code, 2);
+}

@@ -205,3 +205,45 @@ fn pins_may_outlive_the_cache() {
         .join()
         .unwrap();
 }
+
+/// Goal: a recording holds every access in order, faults marked, and nothing before or after it; a sample holds some pages
+/// only, and those whole; a changed policy does not end it.
+#[test]
+fn recordings_hold_what_was_asked() {
+    use graven_pagecache::record::{Recording, set_query};
+    let (file, pages) = file_of(SizeClass::MIN, 64);
+    let (cache, id) = cache_over(4 << 20, file);
+    let ask = |page: usize| drop(cache.pin(id, pages[page], KIND).unwrap());
+    (0..8).for_each(ask);
+    let recording = Recording::start(&cache, 1, usize::MAX);
+    set_query(7);
+    (0..16).for_each(ask);
+    cache.set_policy("lru:protocol=locked").unwrap();
+    set_query(8);
+    (0..100).for_each(|_| ask(3));
+    let recorded = recording.finish();
+    ask(5);
+    let units: Vec<u64> = recorded.iter().map(|a| a.unit).collect();
+    let expected: Vec<u64> = (0..16).chain(std::iter::repeat_n(3, 100)).collect();
+    assert_eq!(units, expected);
+    assert!(
+        recorded
+            .iter()
+            .enumerate()
+            .all(|(at, a)| a.faulted == (8..16).contains(&at))
+    );
+    assert!(recorded.iter().all(|a| a.kind == Some(KIND)));
+    assert_eq!((recorded[15].query, recorded[16].query), (7, 8));
+    let recording = Recording::start(&cache, 4, usize::MAX);
+    (0..64).chain(0..64).for_each(ask);
+    let sampled = recording.finish();
+    assert!((4..64).contains(&sampled.len()), "{}", sampled.len());
+    let (first, second) = sampled.split_at(sampled.len() / 2);
+    assert!(
+        first
+            .iter()
+            .map(|a| a.unit)
+            .eq(second.iter().map(|a| a.unit))
+    );
+    settle_and_check(&cache);
+}

@@ -1,0 +1,206 @@
+//! `graven lab replay`: a trace or workload on the real cache.
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+use graven::IoMode;
+use graven_import::{Progress, Unit};
+use graven_lab::replay::{self, EvictorChoice, Replayed, Setting, Source, Stage};
+use graven_lab::simulate::Size;
+use graven_lab::workload::Workload;
+use graven_trace::{Format, ReadOptions};
+
+use super::output::Output;
+use crate::argument;
+use crate::failure::Failure;
+use crate::progress::Phases;
+
+/// Play a trace or a synthetic workload on the real cache, with threads and real reads.
+#[derive(Args, Debug)]
+#[command(
+    after_help = "The pages are written to a file in --dir, which is removed afterwards. Every combination of policies, sizes, threads and \
+I/O modes is a run: a part of the accesses warms the cache, the rest is measured.
+
+Examples:
+  graven lab replay --trace neo4j-snb-mix.u64.zst --size 16MiB,32MiB --policy random,gclock,lru:protocol=locked --threads 1,2,4
+  graven lab replay --workload zipf:pages=20000,alpha=0.9 --size 10% --policy lru --io direct --seconds 5
+  graven lab replay --trace oltp.u64.zst --size 4096 --policy graven --evictor synchronous   # equals graven lab simulate"
+)]
+pub(crate) struct Replay {
+    /// Trace file, in any format that `graven lab simulate` reads
+    #[arg(
+        long,
+        value_name = "FILE",
+        required_unless_present = "workload",
+        conflicts_with = "workload"
+    )]
+    trace: Option<PathBuf>,
+    /// Synthetic workload, as `graven lab gen` knows them
+    #[arg(long)]
+    workload: Option<Workload>,
+    /// Accesses: of a workload, or at most of a trace
+    #[arg(long, default_value_t = 1_000_000, value_parser = clap::value_parser!(u64).range(1..))]
+    accesses: u64,
+    /// Policies with their protocols; may be repeated
+    #[arg(long = "policy", value_name = "POLICY", default_value = graven::DEFAULT_POLICY)]
+    policies: Vec<String>,
+    /// Cache sizes: pages, shares of the pages (10%) or bytes (16MiB)
+    #[arg(
+        long = "size",
+        value_name = "SIZE",
+        required = true,
+        value_delimiter = ','
+    )]
+    sizes: Vec<Size>,
+    /// Thread counts
+    #[arg(long, value_delimiter = ',', default_value = "1", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    threads: Vec<u16>,
+    /// I/O modes: direct, buffered
+    #[arg(long, value_delimiter = ',', default_value = "direct")]
+    io: Vec<IoMode>,
+    /// Who evicts: background, cooperative, synchronous (as the simulator)
+    #[arg(long, default_value = "background")]
+    evictor: EvictorChoice,
+    /// Bytes of a page: 4 KiB to 4 MiB, in doublings
+    #[arg(long, value_name = "SIZE", value_parser = argument::bytes, default_value = "8KiB")]
+    page_size: u64,
+    /// Share of the accesses that warm the cache
+    #[arg(long, value_name = "0..1", default_value_t = 0.2)]
+    warm_up: f64,
+    /// Measure this long, in turns over the accesses [default: every access once]
+    #[arg(long)]
+    seconds: Option<f64>,
+    /// Do not verify pages when they are read
+    #[arg(long)]
+    no_verify: bool,
+    /// Folder for the file of pages
+    #[arg(
+        long,
+        value_name = "FOLDER",
+        default_value = ".",
+        hide_default_value = true
+    )]
+    dir: PathBuf,
+    /// Format of the trace [default: by name]
+    #[arg(long)]
+    format: Option<Format>,
+    /// Seed of workload and policies
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    #[command(flatten)]
+    output: Output,
+}
+
+impl Replay {
+    pub(crate) fn run(self) -> Result<(), Failure> {
+        let limit = usize::try_from(self.accesses).map_err(Failure::failed)?;
+        let source = match (&self.trace, &self.workload) {
+            (Some(trace), _) => {
+                let options = ReadOptions {
+                    format: self.format,
+                    page_bytes: self.page_size,
+                    ..ReadOptions::default()
+                };
+                Source::Trace(trace.clone(), options)
+            }
+            (None, Some(workload)) => Source::Workload(workload.clone(), limit, self.seed),
+            (None, None) => return Err(Failure::usage("give --trace or --workload")),
+        };
+        let stage = Stage::new(&source, self.page_size, limit, &self.dir)?;
+        let settings = self.settings(&stage)?;
+        let mut phases = Phases::new();
+        let outcome = replay::play_all(&stage, &settings, &mut |phase, done, total| {
+            phases.show(Progress {
+                phase,
+                done,
+                total,
+                unit: Unit::Values,
+            })
+        });
+        phases.finish();
+        let runs = outcome?;
+        let figures = || vec![replay::figure("replay", &runs)];
+        self.output
+            .deliver("replay", &runs, figures, |out| table(out, &runs))
+    }
+
+    fn settings(&self, stage: &Stage) -> Result<Vec<Setting>, Failure> {
+        let time = match self.seconds.map(Duration::try_from_secs_f64).transpose() {
+            Ok(time) => time,
+            Err(error) => return Err(Failure::usage(format!("--seconds: {error}"))),
+        };
+        let policies: Vec<String> = self
+            .policies
+            .iter()
+            .flat_map(|list| argument::policies(list))
+            .collect();
+        let mut settings = Vec::new();
+        for io in &self.io {
+            for size in &self.sizes {
+                let cache_pages = size.pages(stage.unique(), stage.page_bytes())? as u64;
+                for policy in &policies {
+                    settings.extend(self.threads.iter().map(|threads| Setting {
+                        policy: policy.clone(),
+                        cache_pages,
+                        threads: usize::from(*threads),
+                        io: (*io).into(),
+                        evictor: self.evictor,
+                        warm_up: self.warm_up,
+                        time,
+                        verify: !self.no_verify,
+                        seed: self.seed,
+                    }));
+                }
+            }
+        }
+        Ok(settings)
+    }
+}
+
+fn table(out: &mut dyn Write, runs: &[Replayed]) -> std::io::Result<()> {
+    let width = runs
+        .iter()
+        .map(|run| run.policy.len())
+        .max()
+        .unwrap_or(0)
+        .max(6);
+    writeln!(
+        out,
+        "{:<width$} {:>8} {:>7} {:<8} {:>12} {:>9} {:>9} {:>9} {:>9} {:>10} {:>10} {:>11}",
+        "policy",
+        "pages",
+        "threads",
+        "io",
+        "accesses/s",
+        "hit ratio",
+        "simulated",
+        "p50 us",
+        "p99 us",
+        "lock waits",
+        "waited s",
+        "device MiB"
+    )?;
+    for run in runs {
+        let simulated = run
+            .simulated_hit_ratio
+            .map_or("-".to_owned(), |ratio| format!("{ratio:.4}"));
+        writeln!(
+            out,
+            "{:<width$} {:>8} {:>7} {:<8} {:>12.0} {:>9.4} {simulated:>9} {:>9.2} {:>9.1} {:>10} {:>10.2} {:>11.1}",
+            run.policy,
+            run.cache_pages,
+            run.threads,
+            run.io,
+            run.accesses_per_second,
+            run.hit_ratio,
+            run.p50_us,
+            run.p99_us,
+            run.lock_waits,
+            run.wait_seconds,
+            run.device_read_bytes as f64 / f64::from(1 << 20)
+        )?;
+    }
+    Ok(())
+}

@@ -1,0 +1,67 @@
+//! Goal: a page holds its verdicts, sections, tables and figures, and nothing in it can break the markup.
+
+use super::*;
+use crate::figure::{Axis, Panel, Series};
+
+fn study(folder: &Path) -> Study {
+    Study {
+        which: Which::KuzuPages,
+        traces: folder.into(),
+        data: folder.into(),
+        database: None,
+        params: None,
+        scratch: folder.into(),
+        quick: true,
+        command: "graven lab report kuzu-pages".into(),
+    }
+}
+
+#[test]
+fn a_page_is_whole_and_safe() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut table = Table::new("t", &["policy", "hits"]);
+    table.rows.push(vec!["<b>".into(), "12".into()]);
+    let page = Page {
+        title: "a < b".into(),
+        lead: "lead".into(),
+        sections: vec![Section {
+            title: "s".into(),
+            text: vec!["x & y".into()],
+            figures: vec![Figure {
+                name: "f".into(),
+                panels: vec![Panel {
+                    x: Axis::linear("x"),
+                    series: vec![Series::new("lru", vec![(1.0, 2.0)])],
+                    ..Panel::default()
+                }],
+                ..Figure::default()
+            }],
+            tables: vec![table],
+        }],
+        verdicts: vec![Verdict {
+            claim: "c".into(),
+            outcome: Outcome::NotTestable,
+            why: "w".into(),
+        }],
+    };
+    let html = page.html(&study(folder.path()));
+    for part in [
+        "a &lt; b",
+        "x &amp; y",
+        "&lt;b&gt;",
+        "not testable here",
+        "<svg",
+        "class=\"n\"",
+        "A quick look",
+    ] {
+        assert!(html.contains(part), "{part}");
+    }
+    assert!(
+        !html.contains("http://")
+            || html.matches("http://").count() == html.matches("http://www.w3.org").count()
+    );
+    let path = page
+        .save(&study(folder.path()), &folder.path().join("out"))
+        .expect("saved");
+    assert!(path.ends_with("kuzu-pages.html") && page.figures().len() == 1);
+}
