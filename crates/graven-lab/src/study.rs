@@ -170,7 +170,7 @@ impl Study {
         match self.which {
             Which::Neo4jStudy => neo4j::page(self, tell),
             Which::Thesis => thesis::page(self, tell),
-            Which::KuzuPages => kuzu::page(self, tell),
+            Which::KuzuPages => kuzu::report(self, tell),
         }
     }
 
