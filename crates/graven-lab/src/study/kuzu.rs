@@ -205,6 +205,8 @@ pub(super) fn report(study: &Study, tell: Tell<'_>) -> Result<Page, LabError> {
         [32 << 20, 512 << 20, largest]
     };
     let mut outcomes = Vec::new();
+    // Once: what earlier pools leave behind counts for nobody.
+    let base = memory();
     for budget in budgets {
         for fixed in [true, false] {
             tell(&format!(
@@ -213,7 +215,6 @@ pub(super) fn report(study: &Study, tell: Tell<'_>) -> Result<Page, LabError> {
                 graven::format_bytes(budget),
                 if fixed { "two pools" } else { "size classes" }
             ));
-            let base = memory();
             let pools = Pools::new(budget, fixed, &path)?;
             let start = memory();
             let mut ran = Vec::new();
