@@ -99,8 +99,13 @@ impl Graven {
         }
     }
 
+    /// Weight of the waiting ring's share, in whole frames of the mean weight, so that frames of one size are counted
+    /// alike whatever they weigh.
     fn waiting_share(&self) -> u64 {
-        ((self.capacity as f64 * self.share) as u64).max(1)
+        let weight = self.rings.weight(WAITING) + self.rings.weight(MAIN);
+        let frame = (weight / self.frames_in_use().max(1) as u64).max(1);
+        let frames = self.capacity as f64 * self.share / frame as f64;
+        (frames as u64).max(1) * frame
     }
 
     fn frames_in_use(&self) -> usize {
