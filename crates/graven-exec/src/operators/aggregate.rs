@@ -25,6 +25,7 @@ use crate::memory::Memory;
 use crate::operator::{BoxedOperator, Operator};
 use crate::runtime::Runtime;
 use crate::spill::{LEVELS, Partitions, RowRun, Spill, put_value, row_hashes};
+use crate::value::Value;
 use accumulator::Accumulator;
 
 /// Rows of states read back at a time, and their bytes.
@@ -49,6 +50,8 @@ pub(crate) struct Aggregate {
     output: Option<Output>,
     /// Partitions still to be read, with their levels.
     pending: Vec<(RowRun, u32)>,
+    /// Value of each call's parameter, as the first row gives it.
+    parameters: Vec<Option<Value>>,
 }
 
 /// The groups in memory.
@@ -70,11 +73,9 @@ struct Output {
 }
 
 impl Groups {
-    fn new(calls: &[Call], rt: &Runtime) -> Result<Self> {
-        let accumulators = calls.iter().map(|call| {
-            let parameter = call.parameter.as_ref();
-            let parameter = parameter.map(|p| p.constant(rt)).transpose()?;
-            Accumulator::new(call.function, call.distinct, parameter)
+    fn new(calls: &[Call], parameters: &[Option<Value>]) -> Result<Self> {
+        let accumulators = calls.iter().zip(parameters).map(|(call, parameter)| {
+            Accumulator::new(call.function, call.distinct, parameter.clone())
         });
         Ok(Self {
             table: KeyTable::default(),
@@ -150,6 +151,17 @@ impl Groups {
     }
 }
 
+/// The value of an expression in the first row; without rows any value will do, if it depends on them.
+fn first_value(expr: &Compiled, batch: Option<&Batch>, rt: &Runtime) -> Result<Value> {
+    let mut slots = Vec::new();
+    expr.slots(&mut slots);
+    match batch {
+        Some(batch) => Ok(expr.column(Rows::all(batch), rt)?.value(0)),
+        None if slots.is_empty() => expr.constant(rt),
+        None => Ok(Value::Float(0.0)),
+    }
+}
+
 impl Aggregate {
     /// Groups `input` by `keys`.
     pub(crate) fn new(
@@ -166,19 +178,28 @@ impl Aggregate {
             spill: Spill::new(rt, "Aggregate"),
             output: None,
             pending: Vec::new(),
+            parameters: Vec::new(),
         }
     }
 
     /// Groups the rows of the input.
     fn consume_input(&mut self, rt: &Runtime) -> Result<Output> {
-        let mut groups = Groups::new(&self.calls, rt)?;
+        let mut next = self.input.next(rt)?;
+        let parameters = self.calls.iter().map(|call| {
+            let parameter = call.parameter.as_ref();
+            parameter
+                .map(|p| first_value(p, next.as_ref(), rt))
+                .transpose()
+        });
+        self.parameters = parameters.collect::<Result<_>>()?;
+        let mut groups = Groups::new(&self.calls, &self.parameters)?;
         let mut partitions = None;
         let mut numbers = Vec::new();
         if self.keys.is_empty() {
             groups.count = 1;
             groups.grow();
         }
-        while let Some(batch) = self.input.next(rt)? {
+        while let Some(batch) = next {
             rt.check_cancelled()?;
             let rows = Rows::all(&batch);
             if self.keys.is_empty() {
@@ -195,13 +216,14 @@ impl Aggregate {
                 groups.bytes += accumulator.add(&numbers, argument.as_deref())?;
             }
             self.settle(&mut groups, &mut partitions, 0)?;
+            next = self.input.next(rt)?;
         }
         self.end(groups, partitions, 0)
     }
 
     /// Merges the groups of a partition.
     fn consume_partition(&mut self, run: RowRun, level: u32, rt: &Runtime) -> Result<Output> {
-        let mut groups = Groups::new(&self.calls, rt)?;
+        let mut groups = Groups::new(&self.calls, &self.parameters)?;
         let mut partitions = None;
         let mut numbers = Vec::new();
         let mut reader = run.into_reader();
