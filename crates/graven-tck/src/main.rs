@@ -73,9 +73,7 @@ fn run(options: &Options) -> Result<(), String> {
     }
     let folder = temporary_folder().map_err(|e| format!("temporary folder: {e}"))?;
     // A panic is reported as the failure of its scenario.
-    if std::env::var_os("RUST_BACKTRACE").is_none() {
-        std::panic::set_hook(Box::new(|_| {}));
-    }
+    std::panic::set_hook(Box::new(|_| {}));
     let report = run_all(&scenarios, folder.path(), &options.settings);
     if options.failures {
         for (feature, name, reason) in &report.failures {

@@ -78,7 +78,11 @@ fn play_in(scenario: &Scenario, folder: &Path, settings: &Settings) -> Result<()
     let outcome = std::panic::catch_unwind(AssertUnwindSafe(|| play(scenario, folder, settings)));
     // What a leftover folder costs is disk space until the run ends.
     let _ = std::fs::remove_dir_all(folder);
-    outcome.unwrap_or_else(|_| Err("panicked".to_owned()))
+    outcome.unwrap_or_else(|panic| {
+        let text = panic.downcast_ref::<String>().map(String::as_str);
+        let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
+        Err(format!("panicked: {}", text.unwrap_or_default()))
+    })
 }
 
 fn report(scenarios: &[Scenario], found: Vec<(usize, String)>) -> Report {
