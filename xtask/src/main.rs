@@ -2,6 +2,7 @@
 //! contributor runs on the whole repository.
 
 mod answers;
+mod flips;
 mod graphs;
 mod run;
 mod tck;
@@ -21,6 +22,7 @@ Usage: cargo xtask COMMAND
                each takes (--memory SIZE, 16MiB by default)
   torture      the crash simulation (--minutes N --seed S --points N), or with --mutants whether
                it finds faults put into the code
+  flips        every byte of a small database flipped: found or harmless (minutes)
   three-hop    the long matrix: every expected three-hop answer at every cache size,
                thread count, policy and I/O mode (about an hour; --quick for a slice)
   tck          the openCypher scenarios: passed and failed per feature
@@ -36,6 +38,7 @@ fn main() -> ExitCode {
         "tidy" => tidy::check_and_print(),
         "answers" => answers::compare(&rest),
         "torture" => torture::torture(&rest),
+        "flips" => flips::sweep(),
         "three-hop" => three_hop::matrix(&rest),
         "tck" => tck::scenarios(&rest),
         "help" | "--help" | "-h" => {

@@ -1,7 +1,9 @@
 //! The commands, one file each. A command is a struct of its arguments with a `run` method.
 
+pub(crate) mod backup;
 pub(crate) mod bench;
 pub(crate) mod check;
+pub(crate) mod checkpoint;
 pub(crate) mod demo;
 pub(crate) mod doctor;
 pub(crate) mod generate;
@@ -9,6 +11,7 @@ pub(crate) mod import;
 pub(crate) mod info;
 pub(crate) mod lab;
 pub(crate) mod query;
+pub(crate) mod salvage;
 pub(crate) mod shell;
 pub(crate) mod torture;
 pub(crate) mod write_test;

@@ -16,7 +16,7 @@ mod extents;
 use crate::catalog::{StoreDescription, StoreKind};
 use crate::chain;
 use crate::directory::SegmentEntry;
-use crate::free_space::FreeSpace;
+use crate::free_space::{Extent, FreeSpace};
 use crate::ids::StoreId;
 use crate::store::{Root, Store};
 use crate::superblock::Found;
@@ -60,6 +60,22 @@ struct Check<'s> {
 }
 
 impl Store {
+    /// The units that the newest superblock does not reach.
+    ///
+    /// # Errors
+    /// What pinning gives; [`Error::Damaged`].
+    pub fn free_space(&self) -> Result<Vec<Extent>> {
+        let _no_checkpoint = self.checkpointer().pause();
+        let block = self.superblock().superblock;
+        let root = self.newest_root();
+        let bytes = chain::read(&root.pages, block.free_space, PageKind::FreeSpace, |_| ())?;
+        let decoded = FreeSpace::decode_both(&bytes, block.file_units);
+        let (mut free, later) =
+            (root.pages).checked(block.free_space, PageKind::FreeSpace, decoded)?;
+        later.into_iter().for_each(|extent| free.free(extent));
+        Ok(free.extents().collect())
+    }
+
     /// Reads everything in the file that is reachable and reports what is wrong. What was committed since the last
     /// checkpoint is not in the file; there is no checkpoint meanwhile.
     ///

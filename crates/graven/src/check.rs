@@ -1,7 +1,8 @@
-//! Checks everything a database file holds: every page is read and verified, and the stores are compared with
-//! each other.
+//! Checks everything a database holds: every page of the file is read and verified, and the stores, with what was
+//! committed since the last checkpoint, are compared with each other.
 //!
 //! # How it works
+//! * The file ([`Store::check`]): checksums, directory, references, relationship ids, free space against pages.
 //! * Adjacency: both directions of a type are swept from end to end. Lists must ascend and name nodes that
 //!   exist; the two directions must hold the same pairs, which is compared by a sum of hashes over all pairs, so
 //!   that no memory is needed for them.
@@ -18,7 +19,7 @@ use foldhash::quality::FixedState;
 use graven_storage::catalog::{IndexDescription, StoreKind};
 use graven_storage::{
     Adjacency, Catalog, Column, Direction, KeyId, LabelId, NodeId, PropertyValue, RelId, Snapshot,
-    Sweep, TypeId,
+    Store, Sweep, TypeId,
 };
 
 /// Ids read together.
@@ -34,13 +35,25 @@ pub struct CheckReport {
     pub problems: Vec<String>,
 }
 
-/// Checks everything the snapshot reaches. `begins` is told the name of each store before it is read.
-pub(crate) fn check(snapshot: &Snapshot, begins: &mut dyn FnMut(&str)) -> CheckReport {
+/// Checks everything. `begins` is told the name of each store before it is read.
+pub(crate) fn check(store: &Store, begins: &mut dyn FnMut(&str)) -> CheckReport {
+    let snapshot = &store.snapshot();
     let mut check = Check {
         snapshot,
         report: CheckReport::default(),
         begins,
     };
+    (check.begins)("pages");
+    match store.check() {
+        Ok(report) => {
+            let problems = report.problems.into_iter();
+            let said = problems.map(|problem| format!("{}: {}", problem.place, problem.what));
+            check.report.problems.extend(said);
+            let name = format!("pages ({} bytes)", report.bytes);
+            check.report.checked.push((name, report.pages));
+        }
+        Err(error) => check.report.problems.push(format!("pages: {error}")),
+    }
     check.labels();
     let catalog = snapshot.catalog();
     for store in catalog.stores() {
@@ -184,8 +197,12 @@ impl Check<'_> {
         let outcome = match self.snapshot.relationship_column(rel_type, key) {
             Some(column) => {
                 let catalog = self.catalog();
-                let ids = (0..catalog.relationship_id_limit())
-                    .filter(|id| catalog.type_of(RelId(*id)) == Some(rel_type));
+                let limit = catalog.relationship_id_limit();
+                let ids = (0..limit).filter(|id| {
+                    // Relationships created after the load have ids of all types together.
+                    let of = catalog.type_of(RelId(*id));
+                    of.is_none_or(|of| of == rel_type)
+                });
                 present(&column, ids).and_then(|seen| same(seen, said))
             }
             None => Err("the catalogue names it, the file has none".to_owned()),

@@ -346,7 +346,7 @@ impl Database {
     /// # Errors
     /// As [`Database::cache`].
     pub fn check(&self, begins: &mut dyn FnMut(&str)) -> Result<CheckReport, Error> {
-        Ok(check::check(&self.inner()?.store.snapshot(), begins))
+        Ok(check::check(&self.inner()?.store, begins))
     }
 
     /// Labels, relationship types and property keys.

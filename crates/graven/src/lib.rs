@@ -29,6 +29,7 @@
 mod attach;
 mod bytes;
 mod cancel;
+mod care;
 mod check;
 mod config;
 mod connection;
@@ -57,6 +58,7 @@ pub use connection::{Connection, Prepared};
 pub use database::{Database, Names};
 pub use error::Error;
 pub use graven_pagecache as pagecache;
+pub use graven_storage::{CheckpointReport, Lost, SalvageReport};
 pub use graven_storage::{
     Durability, Durable, Isolation, PropertyValue, TransactionOptions, WriteCounters as Counters,
 };

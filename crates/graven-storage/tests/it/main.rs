@@ -2,6 +2,7 @@
 
 mod anomalies;
 mod crash;
+mod care;
 mod damage;
 mod golden;
 mod hubs;

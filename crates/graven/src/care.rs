@@ -1,0 +1,135 @@
+//! Care of database files: checkpoints, backups, salvage.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use graven_io::{File, OpenOptions};
+use graven_pagecache::{Budget, PageCache};
+use graven_storage::{CheckpointOptions, CheckpointReport, SalvageReport, Store};
+
+use crate::config::Config;
+use crate::database::Database;
+use crate::error::Error;
+
+/// Memory for checking a finished copy.
+const CHECK_BYTES: u64 = 16 << 20;
+
+impl Database {
+    /// Folds what was committed since the last checkpoint into the data file, beside readers and writers. `None` if
+    /// nothing was.
+    ///
+    /// # Errors
+    /// `Database.ReadOnly`; `Io.Failed`; `Memory.Limit`. Nothing is lost by a failure.
+    pub fn checkpoint(&self) -> Result<Option<CheckpointReport>, Error> {
+        let mut options = CheckpointOptions::default();
+        // Whoever asks for it waits for it.
+        options.paced = false;
+        Ok(self.inner.store.checkpoint(options)?)
+    }
+
+    /// Copies everything committed so far to a new file while the database is used, and checks the copy. Restoring is
+    /// opening it. Gives the length of the copy.
+    ///
+    /// # Errors
+    /// `Database.Exists` if there is a file; `Database.Damaged` if the copy is; `Io.Failed`.
+    pub fn backup(&self, path: impl AsRef<Path>) -> Result<u64, Error> {
+        let path = path.as_ref();
+        let part = beside(path, "-backup");
+        let file = create(path, &part)?;
+        let settings = graven_pagecache::Config::new(Budget::new(CHECK_BYTES));
+        let report = self.inner.store.backup(file, PageCache::new(settings)?)?;
+        if let Some(problem) = report.check.problems.first() {
+            let message = format!(
+                "{}: the copy is damaged, as the original is: {}: {}; `graven check` lists everything, `graven salvage` \
+                 copies what can be read",
+                part.display(),
+                problem.place,
+                problem.what
+            );
+            return Err(Error::new("Database.Damaged", message));
+        }
+        graven_io::durable_rename(&part, path)?;
+        Ok(report.bytes)
+    }
+
+    /// Copies all that can be read of a damaged database to a new file. What is lost is in the report.
+    ///
+    /// # Errors
+    /// `Database.NotFound`; `Database.Damaged` if neither superblock leads to a catalogue; `Database.Exists` if there
+    /// is a file at `out`; `Io.Failed`; `Memory.Limit`.
+    pub fn salvage(
+        path: impl AsRef<Path>,
+        out: impl AsRef<Path>,
+        config: Config,
+    ) -> Result<SalvageReport, Error> {
+        let out = out.as_ref();
+        let part = beside(out, "-salvage");
+        let target = create(out, &part)?;
+        let salvaged = salvage(path.as_ref(), target, config);
+        match &salvaged {
+            Ok(_) => graven_io::durable_rename(&part, out)?,
+            // What is there cannot be opened and helps nobody.
+            Err(_) => _ = std::fs::remove_file(&part),
+        }
+        salvaged
+    }
+}
+
+fn salvage(path: &Path, out: Arc<dyn File>, config: Config) -> Result<SalvageReport, Error> {
+    let budget = config
+        .budget
+        .clone()
+        .unwrap_or_else(|| Budget::new(config.memory));
+    let mut read_only = config.clone();
+    read_only.read_only = true;
+    read_only.budget = Some(budget.clone());
+    // With the log, if both can be opened.
+    let mut lost = Vec::new();
+    let store = match Database::open(path, read_only) {
+        Ok(db) => db.inner.store.clone(),
+        Err(error) => {
+            let options = OpenOptions {
+                mode: config.io.into(),
+                read_only: true,
+                ..OpenOptions::default()
+            };
+            let file = graven_io::open(path, &options)?;
+            let mut settings = graven_pagecache::Config::new(budget);
+            settings.policy = config.policy;
+            let (store, missing) = Store::open_damaged(file, PageCache::new(settings)?)?;
+            lost.push(graven_storage::Lost {
+                place: "what was committed since the last checkpoint, if anything".to_owned(),
+                why: error.to_string(),
+                ids: 0,
+            });
+            lost.extend(missing);
+            store
+        }
+    };
+    let mut report = store.salvage(out)?;
+    lost.append(&mut report.lost);
+    report.lost = lost;
+    Ok(report)
+}
+
+fn beside(path: &Path, suffix: &str) -> std::path::PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    name.into()
+}
+
+/// An empty file at `part`, for what will be at `path`.
+fn create(path: &Path, part: &Path) -> Result<Arc<dyn File>, Error> {
+    if path.exists() {
+        let message = format!("{} exists already; name a new file", path.display());
+        return Err(Error::new("Database.Exists", message));
+    }
+    let options = OpenOptions {
+        create: true,
+        ..OpenOptions::default()
+    };
+    let file = graven_io::open(part, &options)?;
+    // What an earlier attempt left.
+    file.set_len(0)?;
+    Ok(file)
+}
