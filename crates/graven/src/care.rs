@@ -24,7 +24,7 @@ impl Database {
         let mut options = CheckpointOptions::default();
         // Whoever asks for it waits for it.
         options.paced = false;
-        Ok(self.inner.store.checkpoint(options)?)
+        Ok(self.inner()?.store.checkpoint(options)?)
     }
 
     /// Copies everything committed so far to a new file while the database is used, and checks the copy. Restoring is
@@ -37,7 +37,7 @@ impl Database {
         let part = beside(path, "-backup");
         let file = create(path, &part)?;
         let settings = graven_pagecache::Config::new(Budget::new(CHECK_BYTES));
-        let report = self.inner.store.backup(file, PageCache::new(settings)?)?;
+        let report = self.inner()?.store.backup(file, PageCache::new(settings)?)?;
         if let Some(problem) = report.check.problems.first() {
             let message = format!(
                 "{}: the copy is damaged, as the original is: {}: {}; `graven check` lists everything, `graven salvage` \
@@ -82,11 +82,12 @@ fn salvage(path: &Path, out: Arc<dyn File>, config: Config) -> Result<SalvageRep
         .unwrap_or_else(|| Budget::new(config.memory));
     let mut read_only = config.clone();
     read_only.read_only = true;
+    read_only.attach = false;
     read_only.budget = Some(budget.clone());
     // With the log, if both can be opened.
     let mut lost = Vec::new();
     let store = match Database::open(path, read_only) {
-        Ok(db) => db.inner.store.clone(),
+        Ok(db) => db.inner()?.store.clone(),
         Err(error) => {
             let options = OpenOptions {
                 mode: config.io.into(),
