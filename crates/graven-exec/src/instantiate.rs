@@ -30,6 +30,7 @@ use crate::operators::filter::Filter;
 use crate::operators::foreach::Foreach;
 use crate::operators::hash_join::{HashJoin, JoinColumns};
 use crate::operators::limit::{Limit, Skip};
+use crate::operators::load_csv::{LoadCsv, Source};
 use crate::operators::merge::{Merge, MergeParts};
 use crate::operators::pattern_count::{Branch, PatternCount};
 use crate::operators::procedure::Procedure;
@@ -613,6 +614,21 @@ impl Instantiator<'_> {
             }
             P::Eager { .. } => Box::new(Eager::new(input, &self.rt.budget)),
             P::EmptyResult { .. } => Box::new(EmptyResult::new(input)),
+            P::LoadCsv {
+                url,
+                headers,
+                terminator,
+                var,
+                ..
+            } => {
+                let terminator = terminator.as_ref();
+                let source = Source {
+                    url: self.compile(&layout, url)?,
+                    headers: *headers,
+                    terminator: terminator.map(|t| self.compile(&layout, t)).transpose()?,
+                };
+                Box::new(LoadCsv::new(input, source, layout.slot_or_add(*var)))
+            }
             P::Unwind { list, var, .. } => {
                 let list = self.compile(&layout, list)?;
                 Box::new(Unwind::new(input, list, layout.slot_or_add(*var), self.rt))

@@ -17,6 +17,7 @@ pub(crate) mod filter;
 pub(crate) mod foreach;
 pub(crate) mod hash_join;
 pub(crate) mod limit;
+pub(crate) mod load_csv;
 pub(crate) mod merge;
 pub(crate) mod pattern_count;
 pub(crate) mod procedure;

@@ -5,6 +5,7 @@
 //! calls against the same table that runs them. Procedures that the program adds are in [`registered`].
 
 pub(crate) mod registered;
+mod schema_list;
 
 use std::sync::Arc;
 
@@ -74,6 +75,45 @@ const TABLE: &[Procedure] = &[
         arguments: &[],
         columns: &[("propertyKey", TypeSet::STRING)],
         run: |db, _| Ok(names(db.store.snapshot().catalog().keys())),
+    },
+    Procedure {
+        name: "graven.show.indexes",
+        arguments: &[],
+        columns: &[
+            ("id", TypeSet::INTEGER),
+            ("name", TypeSet::STRING),
+            ("state", TypeSet::STRING),
+            ("populationPercent", TypeSet::FLOAT),
+            ("type", TypeSet::STRING),
+            ("entityType", TypeSet::STRING),
+            ("labelsOrTypes", TypeSet::LIST),
+            ("properties", TypeSet::LIST),
+            ("owningConstraint", TypeSet::STRING),
+        ],
+        run: schema_list::indexes,
+    },
+    Procedure {
+        name: "graven.show.constraints",
+        arguments: &[],
+        columns: &[
+            ("name", TypeSet::STRING),
+            ("type", TypeSet::STRING),
+            ("entityType", TypeSet::STRING),
+            ("labelsOrTypes", TypeSet::LIST),
+            ("properties", TypeSet::LIST),
+            ("ownedIndex", TypeSet::STRING),
+        ],
+        run: schema_list::constraints,
+    },
+    Procedure {
+        name: "dbms.components",
+        arguments: &[],
+        columns: &[
+            ("name", TypeSet::STRING),
+            ("versions", TypeSet::LIST),
+            ("edition", TypeSet::STRING),
+        ],
+        run: schema_list::components,
     },
     Procedure {
         name: "graven.procedures",

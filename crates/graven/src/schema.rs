@@ -57,11 +57,18 @@ impl SchemaView for Schema<'_> {
     }
 
     fn index(&self, label: &str, key: &str) -> Option<IndexView> {
+        /// Nodes reckoned for a value where nobody has counted the values yet.
+        const NODES_PER_VALUE: u64 = 10;
         let catalog = self.catalog();
-        let index = catalog.index(catalog.label(label)?, catalog.key(key)?)?;
+        let label = catalog.label(label)?;
+        let index = catalog.index(label, catalog.key(key)?)?;
+        let distinct = match index.distinct {
+            0 => catalog.label_count(label).div_ceil(NODES_PER_VALUE),
+            counted => counted,
+        };
         Some(IndexView {
             unique: index.unique,
-            distinct: index.distinct,
+            distinct,
         })
     }
 

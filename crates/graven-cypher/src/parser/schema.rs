@@ -22,7 +22,6 @@ const OTHER_KINDS: &[&str] = &["TEXT", "POINT", "FULLTEXT", "VECTOR", "LOOKUP"];
 const SHOWN: &[(&[&str], &str)] = &[
     (&["INDEX", "INDEXES"], "graven.show.indexes"),
     (&["CONSTRAINT", "CONSTRAINTS"], "graven.show.constraints"),
-    (&["TRANSACTION", "TRANSACTIONS"], "graven.show.transactions"),
     (&["PROCEDURE", "PROCEDURES"], "graven.procedures"),
 ];
 
@@ -233,7 +232,7 @@ impl Parser<'_> {
             .iter()
             .find(|(words, _)| words.contains(&word.as_str()));
         let Some((_, procedure)) = found else {
-            return Err(self.unexpected("`INDEXES`, `CONSTRAINTS`, `TRANSACTIONS` or `PROCEDURES`"));
+            return Err(self.unexpected("`INDEXES`, `CONSTRAINTS` or `PROCEDURES`"));
         };
         self.advance();
         let mut yields = Yields::None;

@@ -7,3 +7,4 @@ mod errors;
 mod graph;
 mod procedures;
 mod results;
+mod writing;

@@ -1,0 +1,258 @@
+//! `LOAD CSV`: one row per record of a delimited file.
+//!
+//! # How it works
+//! The file is read record by record, so its size does not matter. A field may stand in double quotes; a doubled quote
+//! inside stands for one, and the field may span lines. An empty field without quotes is null.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::sync::Arc;
+
+use super::fan_out::{FanOut, widen};
+use crate::batch::{BATCH_ROWS, Batch};
+use crate::column::Column;
+use crate::error::{ExecError, Result};
+use crate::expression::{Compiled, Rows};
+use crate::operator::{BoxedOperator, Operator};
+use crate::runtime::Runtime;
+use crate::value::Value;
+
+/// Longest record, in bytes.
+const RECORD_MAX: usize = 16 << 20;
+
+/// What is read and how.
+pub(crate) struct Source {
+    pub(crate) url: Compiled,
+    pub(crate) headers: bool,
+    pub(crate) terminator: Option<Compiled>,
+}
+
+/// See the file header.
+pub(crate) struct LoadCsv {
+    input: FanOut,
+    source: Source,
+    slot: usize,
+    urls: Option<(Arc<Column>, Option<Arc<Column>>)>,
+    records: Option<Records>,
+}
+
+impl LoadCsv {
+    /// Reads into column `slot`.
+    pub(crate) fn new(input: BoxedOperator, source: Source, slot: usize) -> Self {
+        Self {
+            input: FanOut::new(input),
+            source,
+            slot,
+            urls: None,
+            records: None,
+        }
+    }
+
+    fn open(&self, row: usize) -> Result<Records> {
+        let (urls, terminators) = self.urls.as_ref().expect("set with the batch");
+        let terminator = match terminators.as_ref().map(|c| c.value(row)) {
+            None => ',',
+            Some(Value::String(text)) if text.chars().count() == 1 => {
+                text.chars().next().expect("one")
+            }
+            Some(other) => {
+                let message = format!("FIELDTERMINATOR is one character, not {other}");
+                return Err(ExecError::Argument { message });
+            }
+        };
+        match urls.value(row) {
+            Value::String(url) => Records::open(&url, terminator, self.source.headers),
+            other => Err(ExecError::Type {
+                message: format!("LOAD CSV reads a file named by a String, not {other}"),
+            }),
+        }
+    }
+}
+
+impl Operator for LoadCsv {
+    fn next(&mut self, rt: &Runtime) -> Result<Option<Batch>> {
+        loop {
+            let (source, urls) = (&self.source, &mut self.urls);
+            if !self.input.advance(rt, |batch| {
+                let terminator = source.terminator.as_ref();
+                let terminator = terminator.map(|t| t.column(Rows::all(batch), rt));
+                *urls = Some((
+                    source.url.column(Rows::all(batch), rt)?,
+                    terminator.transpose()?,
+                ));
+                Ok(())
+            })? {
+                return Ok(None);
+            }
+            rt.check_cancelled()?;
+            let row = self.input.row();
+            if self.records.is_none() {
+                self.records = Some(self.open(row)?);
+            }
+            let records = self.records.as_mut().expect("just opened");
+            let mut values = Vec::new();
+            while values.len() < BATCH_ROWS {
+                match records.next_value()? {
+                    Some(value) => values.push(value),
+                    None => break,
+                }
+            }
+            let number = u32::try_from(row).expect("a batch is small");
+            let rows = vec![number; values.len()];
+            let batch = self.input.batch().clone();
+            if values.len() < BATCH_ROWS {
+                self.records = None;
+                self.input.step();
+            }
+            if !values.is_empty() {
+                let column = Column::from_values(values);
+                return Ok(Some(widen(&batch, &rows, [(self.slot, column)])));
+            }
+        }
+    }
+
+    fn rewind(&mut self) {
+        self.input.rewind();
+        self.records = None;
+    }
+}
+
+/// Records of one file.
+struct Records {
+    path: String,
+    lines: BufReader<File>,
+    /// 1-based number of the line read last.
+    line: u64,
+    terminator: char,
+    headers: Option<Vec<Arc<str>>>,
+}
+
+impl Records {
+    fn open(url: &str, terminator: char, headers: bool) -> Result<Self> {
+        let path = match url.strip_prefix("file://") {
+            Some(path) => path.to_owned(),
+            None => url.strip_prefix("file:").unwrap_or(url).to_owned(),
+        };
+        if path.contains("://") {
+            let message = format!("LOAD CSV reads local files only, not {url}");
+            return Err(ExecError::Argument { message });
+        }
+        let file = File::open(&path).map_err(|e| ExecError::Argument {
+            message: format!("LOAD CSV: {path}: cannot be opened: {e}"),
+        })?;
+        let mut records = Self {
+            path,
+            lines: BufReader::new(file),
+            line: 0,
+            terminator,
+            headers: None,
+        };
+        if headers {
+            let names = records.record()?.unwrap_or_default();
+            let text = |v: Value| match v {
+                Value::String(text) => text,
+                _ => Arc::from(""),
+            };
+            records.headers = Some(names.into_iter().map(text).collect());
+        }
+        Ok(records)
+    }
+
+    fn fault(&self, what: &str) -> ExecError {
+        ExecError::Argument {
+            message: format!("LOAD CSV: {}, line {}: {what}", self.path, self.line),
+        }
+    }
+
+    /// The next record as the statement sees it.
+    fn next_value(&mut self) -> Result<Option<Value>> {
+        let Some(fields) = self.record()? else {
+            return Ok(None);
+        };
+        Ok(Some(match &self.headers {
+            None => Value::list(fields),
+            Some(names) => {
+                let mut fields = fields.into_iter();
+                let entries = names.iter().filter(|name| !name.is_empty());
+                let entries = entries.map(|n| (n.clone(), fields.next().unwrap_or_default()));
+                Value::map(entries.collect())
+            }
+        }))
+    }
+
+    /// The fields of the next record; blank lines are passed over.
+    fn record(&mut self) -> Result<Option<Vec<Value>>> {
+        let mut text = String::new();
+        loop {
+            let before = text.len();
+            let read = self.lines.read_line(&mut text);
+            self.line += 1;
+            let read = read.map_err(|e| self.fault(&e.to_string()))?;
+            if self.line == 1 && text.starts_with('\u{feff}') {
+                text.remove(0);
+            }
+            let open = text.matches('"').count() % 2 == 1;
+            if read == 0 && open {
+                return Err(self.fault("a quoted field does not end"));
+            }
+            if read == 0 && before == 0 {
+                return Ok(None);
+            }
+            if text.len() > RECORD_MAX {
+                return Err(self.fault("the record is too long: is a quote missing?"));
+            }
+            if open {
+                continue;
+            }
+            if text.trim_end_matches(['\r', '\n']).is_empty() {
+                text.clear();
+                continue;
+            }
+            return self.fields(text.trim_end_matches(['\r', '\n'])).map(Some);
+        }
+    }
+
+    fn fields(&self, text: &str) -> Result<Vec<Value>> {
+        let mut fields = Vec::new();
+        let mut rest = text;
+        loop {
+            let (value, after) = match rest.strip_prefix('"') {
+                Some(quoted) => self.quoted(quoted)?,
+                None => {
+                    let end = rest.find(self.terminator).unwrap_or(rest.len());
+                    let value = match end {
+                        0 => Value::Null,
+                        _ => Value::text(&rest[..end]),
+                    };
+                    (value, &rest[end..])
+                }
+            };
+            fields.push(value);
+            match after.strip_prefix(self.terminator) {
+                Some(more) => rest = more,
+                None if after.is_empty() => return Ok(fields),
+                None => return Err(self.fault("text follows a quoted field")),
+            }
+        }
+    }
+
+    /// A field whose opening quote has been read, and what follows it.
+    fn quoted<'t>(&self, text: &'t str) -> Result<(Value, &'t str)> {
+        let mut value = String::new();
+        let mut rest = text;
+        loop {
+            let Some(end) = rest.find('"') else {
+                return Err(self.fault("a quoted field does not end"));
+            };
+            value.push_str(&rest[..end]);
+            rest = &rest[end + 1..];
+            match rest.strip_prefix('"') {
+                Some(more) => {
+                    value.push('"');
+                    rest = more;
+                }
+                None => return Ok((Value::text(&value), rest)),
+            }
+        }
+    }
+}

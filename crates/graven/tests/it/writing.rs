@@ -1,0 +1,271 @@
+//! Goal: writing statements, transactions and schema commands do what they say, seen from outside; what is committed is
+//! there after opening again, what failed or was rolled back is not.
+
+use graven::{Config, Connection, Database, Params, Value};
+
+/// An empty database in a folder of its own.
+fn empty() -> (tempfile::TempDir, Database) {
+    let folder = tempfile::tempdir().expect("folder");
+    let db = open(&folder);
+    (folder, db)
+}
+
+fn open(folder: &tempfile::TempDir) -> Database {
+    let mut config = Config::default();
+    config.memory = 32 << 20;
+    config.create = true;
+    Database::open(folder.path().join("test.graven"), config).expect("opens")
+}
+
+fn rows(connection: &Connection, text: &str) -> Vec<Vec<Value>> {
+    let result = connection.query(text, &Params::new());
+    let result = result.unwrap_or_else(|e| panic!("{text}: {}", e.render()));
+    result.map(|row| row.expect("row").into_values()).collect()
+}
+
+fn number(connection: &Connection, text: &str) -> i64 {
+    rows(connection, text)[0][0].as_integer().expect("a number")
+}
+
+fn fails(connection: &Connection, text: &str) -> String {
+    let error = connection.query(text, &Params::new()).err();
+    error
+        .unwrap_or_else(|| panic!("{text} works"))
+        .code()
+        .to_owned()
+}
+
+#[test]
+fn what_is_committed_is_there_after_opening_again() {
+    let (folder, db) = empty();
+    let connection = db.connect();
+    let result = connection
+        .query(
+            "CREATE (a:P {id: 1})-[:R {w: 2.5}]->(b:P {id: 2})",
+            &Params::new(),
+        )
+        .expect("creates");
+    let counters = result.summary().counters;
+    assert_eq!(
+        (counters.nodes_created, counters.relationships_created),
+        (2, 1)
+    );
+    assert!(result.summary().commit.is_some());
+    drop((result, connection, db));
+    let db = open(&folder);
+    let found = rows(&db.connect(), "MATCH (a)-[r:R]->(b) RETURN a.id, r.w, b.id");
+    assert_eq!(
+        found,
+        [[Value::Integer(1), Value::Float(2.5), Value::Integer(2)]]
+    );
+}
+
+#[test]
+fn barriers_keep_a_clause_from_its_own_effects() {
+    let (_folder, db) = empty();
+    let connection = db.connect();
+    rows(&connection, "UNWIND range(1, 3000) AS i CREATE (:A {i: i})");
+    rows(&connection, "MATCH (n) CREATE (:B)");
+    assert_eq!(number(&connection, "MATCH (n) RETURN count(n)"), 6000);
+    rows(&connection, "MATCH (a:A {i: 1}), (b:B) CREATE (:B)");
+    assert_eq!(number(&connection, "MATCH (b:B) RETURN count(b)"), 6000);
+    // A clause is done for all rows before the next: both see the end.
+    let sums = "UNWIND [1, 2] AS i MATCH (a:A {i: 1}) SET a.s = i RETURN collect(a.s)";
+    let both = Value::from(vec![2, 2]);
+    assert_eq!(rows(&connection, sums), [[both]]);
+    // MERGE sees what its own earlier rows created.
+    rows(&connection, "UNWIND [1, 1, 2] AS i MERGE (:M {i: i})");
+    assert_eq!(number(&connection, "MATCH (m:M) RETURN count(m)"), 2);
+    let counted =
+        "UNWIND [1, 1, 1] AS i MATCH (a:A {i: 7}) SET a.c = coalesce(a.c, 0) + i RETURN max(a.c)";
+    assert_eq!(number(&connection, counted), 3);
+    // LIMIT does not keep the rows behind it from being written.
+    rows(
+        &connection,
+        "UNWIND range(1, 5000) AS i CREATE (n:L) RETURN n LIMIT 1",
+    );
+    assert_eq!(number(&connection, "MATCH (n:L) RETURN count(n)"), 5000);
+}
+
+#[test]
+fn merge_foreach_and_subqueries_write() {
+    let (_folder, db) = empty();
+    let connection = db.connect();
+    let merge = "UNWIND [1, 2, 1] AS i MERGE (n:P {id: i}) ON CREATE SET n.made = 1 \
+                 ON MATCH SET n.met = 1 RETURN count(n)";
+    assert_eq!(number(&connection, merge), 3);
+    assert_eq!(
+        number(
+            &connection,
+            "MATCH (n:P) RETURN sum(n.made) * 10 + sum(n.met)"
+        ),
+        21
+    );
+    rows(
+        &connection,
+        "FOREACH (i IN range(1, 3) | CREATE (:F {i: i}))",
+    );
+    assert_eq!(number(&connection, "MATCH (f:F) RETURN sum(f.i)"), 6);
+    let unit = "MATCH (p:P) CALL { WITH p CREATE (:C {of: p.id}) } RETURN count(*)";
+    assert_eq!(number(&connection, unit), 2);
+    assert_eq!(number(&connection, "MATCH (c:C) RETURN sum(c.of)"), 3);
+    assert_eq!(
+        fails(&connection, "UNWIND [null] AS x MERGE (:P {id: x})"),
+        "SemanticError.MergeReadOwnWrites"
+    );
+}
+
+#[test]
+fn deleting_and_its_mistakes() {
+    let (_folder, db) = empty();
+    let connection = db.connect();
+    rows(&connection, "CREATE (:X {n: 1})-[:R]->(:Y)");
+    let connected = "ConstraintVerificationFailed.DeleteConnectedNode";
+    assert_eq!(fails(&connection, "MATCH (x:X) DELETE x"), connected);
+    let gone = "EntityNotFound.DeletedEntityAccess";
+    assert_eq!(
+        fails(&connection, "MATCH (x:X) DETACH DELETE x RETURN x.n"),
+        gone
+    );
+    // A failed statement leaves nothing behind.
+    assert_eq!(number(&connection, "MATCH ()-[r]->() RETURN count(r)"), 1);
+    let kind = "MATCH ()-[r]->() DELETE r RETURN type(r)";
+    assert_eq!(rows(&connection, kind), [[Value::from("R")]]);
+    rows(&connection, "MATCH (n) DELETE n");
+    assert_eq!(number(&connection, "MATCH (n) RETURN count(n)"), 0);
+    let list = "TypeError.InvalidPropertyType";
+    assert_eq!(fails(&connection, "CREATE (n) SET n.x = [{a: 1}]"), list);
+}
+
+#[test]
+fn a_transaction_is_all_or_nothing() {
+    let (_folder, db) = empty();
+    let connection = db.connect();
+    let none = Params::new();
+    let mut transaction = connection.begin().expect("begins");
+    transaction
+        .query("CREATE (:T {id: 1})", &none)
+        .expect("creates");
+    let own = transaction
+        .query("MATCH (t:T) RETURN count(t)", &none)
+        .expect("reads");
+    let own: Vec<_> = own.map(|row| row.expect("row").into_values()).collect();
+    assert_eq!(own, [[Value::Integer(1)]]);
+    assert_eq!(number(&connection, "MATCH (t:T) RETURN count(t)"), 0);
+    transaction.rollback();
+    assert_eq!(number(&connection, "MATCH (t:T) RETURN count(t)"), 0);
+    let mut transaction = connection.begin().expect("begins");
+    transaction
+        .query("CREATE (:T {id: 2})", &none)
+        .expect("creates");
+    assert!(transaction.query("RETURN 1 / 0", &none).is_err());
+    let refused = transaction
+        .query("CREATE (:T)", &none)
+        .expect_err("has failed");
+    assert_eq!(refused.code(), "Transaction.Failed");
+    assert_eq!(
+        transaction.commit().expect_err("has failed").code(),
+        "Transaction.Failed"
+    );
+    assert_eq!(number(&connection, "MATCH (t:T) RETURN count(t)"), 0);
+}
+
+#[test]
+fn conflicts_are_retried_by_single_statements_and_told_by_transactions() {
+    let (_folder, db) = empty();
+    let connection = db.connect();
+    let none = Params::new();
+    rows(&connection, "CREATE (:Counter {n: 0})");
+    let add = "MATCH (c:Counter) SET c.n = c.n + 1";
+    let mut first = connection.begin().expect("begins");
+    first.query(add, &none).expect("runs");
+    rows(&connection, add);
+    let conflict = first.commit().expect_err("somebody else was first");
+    assert!(conflict.is_retryable(), "{}", conflict.code());
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                let connection = db.connect();
+                for _ in 0..10 {
+                    rows(&connection, add);
+                }
+            });
+        }
+    });
+    assert_eq!(number(&connection, "MATCH (c:Counter) RETURN c.n"), 41);
+}
+
+#[test]
+fn indexes_and_constraints_come_and_go() {
+    let (_folder, db) = empty();
+    let connection = db.connect();
+    rows(
+        &connection,
+        "UNWIND range(1, 50) AS i CREATE (:P {id: i, name: 'n' + i})",
+    );
+    rows(
+        &connection,
+        "CREATE CONSTRAINT p_id FOR (p:P) REQUIRE p.id IS UNIQUE",
+    );
+    rows(
+        &connection,
+        "CREATE CONSTRAINT p_id IF NOT EXISTS FOR (p:P) REQUIRE p.id IS UNIQUE",
+    );
+    rows(&connection, "CREATE INDEX p_name FOR (p:P) ON (p.name)");
+    let found = rows(
+        &connection,
+        "SHOW INDEXES YIELD name, properties RETURN name, properties",
+    );
+    assert_eq!(found.len(), 2, "{found:?}");
+    assert_eq!(rows(&connection, "SHOW CONSTRAINTS").len(), 1);
+    let duplicate = "ConstraintValidationFailed.Duplicate";
+    assert_eq!(fails(&connection, "CREATE (:P {id: 7})"), duplicate);
+    let plan = connection.query(
+        "EXPLAIN MATCH (p:P {name: 'n7'}) RETURN p.id",
+        &Params::new(),
+    );
+    assert!(
+        plan.expect("plans")
+            .plan()
+            .expect("plan")
+            .contains("IndexSeek")
+    );
+    assert_eq!(
+        number(&connection, "MATCH (p:P {name: 'n7'}) RETURN p.id"),
+        7
+    );
+    rows(&connection, "DROP CONSTRAINT p_id");
+    rows(&connection, "DROP CONSTRAINT p_id IF EXISTS");
+    assert_eq!(fails(&connection, "DROP INDEX nothing"), "Schema.NotFound");
+    rows(&connection, "CREATE (:P {id: 7})");
+}
+
+#[test]
+fn load_csv_reads_files_and_names_what_is_wrong() {
+    let (folder, db) = empty();
+    let connection = db.connect();
+    let path = folder.path().join("people.csv");
+    std::fs::write(&path, "id;name\n1;Ada\n2;\"B; \"\"o\"\"\"\n3;\n").expect("written");
+    let url = format!("file://{}", path.display());
+    let text = format!(
+        "LOAD CSV WITH HEADERS FROM '{url}' AS line FIELDTERMINATOR ';' \
+         CREATE (:P {{id: toInteger(line.id), name: line.name}})"
+    );
+    rows(&connection, &text);
+    let found = rows(&connection, "MATCH (p:P) RETURN p.name ORDER BY p.id");
+    let expected = [
+        [Value::from("Ada")],
+        [Value::from("B; \"o\"")],
+        [Value::Null],
+    ];
+    assert_eq!(found, expected);
+    std::fs::write(&path, "a\n\"b").expect("written");
+    let text = format!("LOAD CSV FROM '{url}' AS line RETURN line");
+    let mut result = connection.query(&text, &Params::new()).expect("starts");
+    let error = result.find_map(Result::err).expect("fails");
+    assert!(
+        error.message().contains("people.csv, line"),
+        "{}",
+        error.message()
+    );
+}
