@@ -8,8 +8,12 @@
 //! the system and its bytes to the budget. Freed blocks change their size class by merging and splitting, without
 //! any system call.
 //!
+//! Small statements take memory from the cache and give it back many times a second. So the first extents given back
+//! stay *warm*: the budget has their bytes, the system does not, and they are committed again without a system call and
+//! still in one piece with their huge page. What is warm is bounded ([`Arena::set_warm_max`]).
+//!
 //! Extents are committed lowest first and given back highest first, so in a region of huge pages at most one is
-//! in use in part: up to 2 MiB more are resident than charged.
+//! in use in part: up to 2 MiB, and what is warm, more are resident than charged.
 //!
 //! # Invariants
 //! * PC-13: the free blocks of an extent do not overlap and their units add up to its free count.
@@ -45,6 +49,9 @@ pub(crate) struct Arena {
     /// Free blocks by order, as first unit; a whole free extent is a block of the extent order.
     free: Vec<BTreeSet<u32>>,
     uncommitted: BTreeSet<u32>,
+    /// Uncommitted extents whose memory the system has not got back.
+    warm: BTreeSet<u32>,
+    warm_max: usize,
     free_units: u64,
 }
 
@@ -61,6 +68,8 @@ impl Arena {
             extents: Vec::new(),
             free: vec![BTreeSet::new(); EXTENT_ORDER as usize + 1],
             uncommitted: BTreeSet::new(),
+            warm: BTreeSet::new(),
+            warm_max: 0,
             free_units: 0,
         };
         arena.list_new_extents();
@@ -184,9 +193,25 @@ impl Arena {
         (first..first + count).map(move |extent| (extent, units.min(whole)))
     }
 
-    /// Commits the lowest uncommitted extent; the caller has reserved its bytes.
+    /// Sets how many bytes given back may stay with the arena; what is warm already and more than that goes.
+    pub(crate) fn set_warm_max(&mut self, bytes: u64) {
+        self.warm_max = (bytes / self.extent_bytes()) as usize;
+        self.cool_down();
+    }
+
+    fn cool_down(&mut self) {
+        while self.warm.len() > self.warm_max
+            && let Some(extent) = self.warm.pop_last()
+        {
+            let offset = (extent as usize) << (self.extent_order + UNIT_SHIFT);
+            self.region.discard(offset, self.extent_bytes() as usize);
+        }
+    }
+
+    /// Commits the lowest warm extent, or else the lowest uncommitted one; the caller has reserved its bytes.
     pub(crate) fn commit(&mut self) -> bool {
-        match self.uncommitted.first().copied() {
+        let lowest = self.warm.first().or(self.uncommitted.first());
+        match lowest.copied() {
             Some(extent) => {
                 self.commit_extent(extent);
                 true
@@ -196,6 +221,7 @@ impl Arena {
     }
 
     fn commit_extent(&mut self, extent: u32) {
+        self.warm.remove(&extent);
         let was_uncommitted = self.uncommitted.remove(&extent);
         debug_assert!(was_uncommitted, "PC-14: an extent is committed once");
         self.extents[extent as usize].committed = true;
@@ -208,18 +234,17 @@ impl Arena {
         !self.uncommitted.is_empty()
     }
 
-    /// Gives one wholly free extent back to the system; returns its bytes, which the caller gives back to the
-    /// budget. The highest one goes first.
+    /// Gives one wholly free extent up; returns its bytes, which the caller gives back to the budget. The highest
+    /// one goes first; the system gets the memory of what is more than may stay warm.
     pub(crate) fn decommit(&mut self) -> Option<u64> {
         let unit = self.free[self.extent_order as usize].pop_last()?;
         let extent = unit >> self.extent_order;
         self.count_taken(unit, self.extent_units());
         self.extents[extent as usize].committed = false;
         self.uncommitted.insert(extent);
-        let bytes = self.extent_bytes();
-        self.region
-            .discard((unit as usize) << UNIT_SHIFT, bytes as usize);
-        Some(bytes)
+        self.warm.insert(extent);
+        self.cool_down();
+        Some(self.extent_bytes())
     }
 
     /// Where the fewest bytes would have to be committed for a run of `order`, and how many.
@@ -312,6 +337,13 @@ impl Arena {
                     "PC-14: extent {index} is committed and uncommitted"
                 ));
             }
+        }
+        if self.warm.len() > self.warm_max || !self.warm.is_subset(&self.uncommitted) {
+            return Err(format!(
+                "PC-14: {} warm extents, at most {}",
+                self.warm.len(),
+                self.warm_max
+            ));
         }
         let sum: u64 = counted.iter().map(|units| u64::from(*units)).sum();
         if sum != self.free_units {

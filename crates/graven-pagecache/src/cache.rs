@@ -142,14 +142,20 @@ impl PageCache {
             Backing::Small
         };
         // Room for one run of the largest class and for overdrafts beyond the limit.
-        let arena = Arena::new(arena_bytes + crate::resize::overdraft_bytes(bytes), backing)?;
+        let mut arena = Arena::new(arena_bytes + crate::resize::overdraft_bytes(bytes), backing)?;
+        arena.set_warm_max(crate::resize::warm_max(bytes));
         let is_synchronous = matches!(config.evictor, Evictor::Synchronous { .. });
+        let capacity = match config.evictor {
+            Evictor::Synchronous { frames, .. } => u64::from(frames),
+            Evictor::Background | Evictor::Cooperative => arena_bytes,
+        };
         let (policy, hit_mode) =
-            build_policy(&config.policy, arena_bytes, config.seed, is_synchronous)?;
+            build_policy(&config.policy, capacity, config.seed, is_synchronous)?;
         let (slots, stamps) = (Arc::new(Slots::new()), Arc::new(Stamps::new()));
         let frames = SlotFrames {
             slots: Arc::clone(&slots),
             stamps: Arc::clone(&stamps),
+            alike: is_synchronous,
             due: Vec::new(),
         };
         let mut bookkeeping = budget.empty_reservation("page cache bookkeeping");
@@ -543,12 +549,20 @@ impl PageCache {
         &self.spec
     }
 
+    /// What policies are told of the room there is: bytes, or frames in the synchronous mode.
+    pub(crate) fn capacity(&self) -> u64 {
+        match self.evictor_kind {
+            Evictor::Synchronous { frames, .. } => u64::from(frames),
+            Evictor::Background | Evictor::Cooperative => self.budget.limit(),
+        }
+    }
+
     pub(crate) fn is_synchronous(&self) -> bool {
         matches!(self.evictor_kind, Evictor::Synchronous { .. })
     }
 }
 
-/// Builds a policy for `capacity` bytes and says what its hits must do.
+/// Builds a policy for `capacity` (bytes, or frames in the synchronous mode) and says what its hits must do.
 pub(crate) fn build_policy(
     spec: &str,
     capacity: u64,

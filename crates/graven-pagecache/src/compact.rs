@@ -25,7 +25,7 @@ use std::sync::atomic::Ordering;
 const CANDIDATES: usize = 16;
 
 impl PageCache {
-    /// Frees one extent and gives it back to the system and the budget.
+    /// Frees one extent and gives it back to the budget.
     pub(crate) fn shrink_by_extent(&self, core: &mut Core, by: By) -> bool {
         if give_back_extent(core) {
             return true;

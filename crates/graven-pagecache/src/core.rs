@@ -9,6 +9,9 @@
 //! 4. victims in the policy's order: one of the class is taken as it is; others are dissolved until enough
 //!    bytes are free, then a block is made whole by moving what lies in it (`compact.rs`).
 //!
+//! Memory that others took of the cache lately is left free for a while ([`Core::may_commit`]): the next statement
+//! wants as much, and taking it from the frames each time would cost pages, compaction and system calls.
+//!
 //! Before anything else, a debt is settled: when reservations passed the limit (page tables grew, the limit
 //! was lowered), memory goes back until they do not.
 //!
@@ -39,6 +42,12 @@ use graven_policy::{Admission, FrameIdx, Hint, PageId, Policy};
 const SLOT_BYTES: u64 = 72;
 /// Most victims of one cooperative batch.
 const BATCH_MAX: usize = 16;
+/// Part of the limit that is left free at most for what others used lately.
+const OTHERS_SHARE: u64 = 8;
+/// A quarter of that is given up after so many times as many misses as there are frames.
+const LEFT_ALONE: u32 = 4;
+/// The policy is told of changes of its room by more than this share.
+const CAPACITY_STEP: u64 = 64;
 /// A batch is at most this share of the frames.
 const BATCH_SHARE: usize = 128;
 
@@ -61,6 +70,12 @@ pub(crate) struct Core {
     pub(crate) resident_bytes: u64,
     pub(crate) relocations: u64,
     loads: u32,
+    /// Bytes of room that the policy was told of.
+    pub(crate) told: u64,
+    /// Most bytes that others held lately, sinking slowly.
+    others_peak: u64,
+    /// Times an extent was left alone because of it.
+    left_alone: u32,
 }
 
 /// Who evicts, for the counters.
@@ -108,6 +123,9 @@ impl Core {
             resident_bytes: 0,
             relocations: 0,
             loads: 0,
+            told: 0,
+            others_peak: 0,
+            left_alone: 0,
         }
     }
 
@@ -160,11 +178,42 @@ impl Core {
         if let Some(unit) = self.arena.take(order) {
             return Some(unit);
         }
-        if !self.arena.can_commit() || !self.held.try_grow(self.arena.extent_bytes()) {
+        let bytes = self.arena.extent_bytes();
+        if !self.arena.can_commit() || !self.may_commit(bytes) || !self.held.try_grow(bytes) {
             return None;
         }
         self.arena.commit();
         self.arena.take(order)
+    }
+
+    /// Whether `bytes` more for frames leave others the room that they used lately, up to a share of the limit.
+    fn may_commit(&mut self, bytes: u64) -> bool {
+        let budget = self.held.budget();
+        let (limit, others) = (
+            budget.limit(),
+            budget.used().saturating_sub(self.held.bytes()),
+        );
+        let kept = self
+            .others_peak
+            .clamp(others, others + limit / OTHERS_SHARE);
+        self.others_peak = kept;
+        if self.held.bytes() + bytes + kept <= limit {
+            return true;
+        }
+        self.left_alone += 1;
+        if self.left_alone > LEFT_ALONE * self.formed {
+            self.left_alone = 0;
+            self.others_peak -= (kept - others).div_ceil(4);
+        }
+        false
+    }
+
+    /// Others asked for `bytes` that the budget had not got.
+    pub(crate) fn others_want(&mut self, bytes: u64) {
+        let budget = self.held.budget();
+        let others = budget.limit().saturating_sub(self.held.bytes()) + bytes;
+        self.others_peak = self.others_peak.max(others);
+        self.left_alone = 0;
     }
 
     fn take_run(&mut self, order: u32) -> Option<u32> {
@@ -300,6 +349,7 @@ impl PageCache {
         admission: Admission,
         by: By,
     ) -> Option<u32> {
+        self.tell_capacity(core);
         let frames = core.formed as usize;
         let mut batch = core.policy.eviction_batch(frames);
         if !self.is_synchronous() {
@@ -334,6 +384,19 @@ impl PageCache {
             }
         }
         core.pop_free(class)
+    }
+
+    /// Tells the policy how many bytes of pages there is room for where that has changed: others hold a part of the
+    /// limit, and policies that divide their room among queues would wait for room that never comes.
+    pub(crate) fn tell_capacity(&self, core: &mut Core) {
+        if self.is_synchronous() {
+            return;
+        }
+        let room = core.held.bytes() - self.reserve_bytes(core);
+        if room.abs_diff(core.told) > core.told / CAPACITY_STEP {
+            core.told = room;
+            core.policy.resize(room);
+        }
     }
 
     /// Evicts one page; its frame is then unbound and belongs to the caller.

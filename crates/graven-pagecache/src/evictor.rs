@@ -141,12 +141,22 @@ impl PageCache {
         false
     }
 
+    /// Bytes of frames that are kept free.
+    pub(crate) fn reserve_bytes(&self, core: &Core) -> u64 {
+        let bytes = frame_bytes(core);
+        if bytes < FRAME_BYTES_MIN || self.evictor().is_none() {
+            return 0;
+        }
+        bytes / HIGH_SHARE
+    }
+
     /// Evicts until the high mark is reached or nothing can be evicted.
     fn evict_ahead(&self) {
         loop {
             self.write_due();
             let mut core = self.core().lock();
             self.settle(&mut core, By::Background);
+            self.tell_capacity(&mut core);
             for _ in 0..BATCH {
                 let bytes = frame_bytes(&core);
                 if bytes < FRAME_BYTES_MIN || core.free_bytes() >= bytes / HIGH_SHARE {

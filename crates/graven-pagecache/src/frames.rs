@@ -45,6 +45,8 @@ impl Stamps {
 pub(crate) struct SlotFrames {
     pub(crate) slots: Arc<Slots>,
     pub(crate) stamps: Arc<Stamps>,
+    /// Frames weigh 1 instead of their bytes: in the synchronous mode they are all alike, as in a simulation.
+    pub(crate) alike: bool,
     /// Slots of dirty pages that a victim search came upon.
     pub(crate) due: Vec<u32>,
 }
@@ -95,12 +97,18 @@ impl Frames for SlotFrames {
     }
 
     fn weight(&self, frame: FrameIdx) -> u32 {
+        if self.alike {
+            return 1;
+        }
         (UNIT_BYTES as u32) << self.slots.get(frame.0).place().class()
     }
 
     fn is_busy(&self, frame: FrameIdx) -> bool {
-        self.word(frame)
-            .is_none_or(|(value, _)| !word::is_claimable(value))
+        self.word(frame).is_none_or(|(value, _)| {
+            // A simulation's newcomer is there at once; here the policy hears of it while it is being read.
+            let is_newcomer = self.alike && word::state_of(value) == state::READING;
+            !word::is_claimable(value) && !is_newcomer
+        })
     }
 
     fn try_claim(&mut self, frame: FrameIdx) -> Claim {

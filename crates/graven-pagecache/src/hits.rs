@@ -17,11 +17,11 @@
 //! five times as much with more threads than cores.
 
 use crate::cache::PageCache;
-use crate::core::Core;
+use crate::core::{By, Core};
 use crate::slots::{FLAG_ORDERED, PageKey};
 use crate::word::{USAGE_MASK, usage_bits};
 use graven_policy::registry::Protocol;
-use graven_policy::{FrameIdx, HitKind, PageId};
+use graven_policy::{Admission, FrameIdx, HitKind, PageId};
 use std::cell::{Cell, RefCell};
 use std::sync::atomic::Ordering;
 
@@ -130,6 +130,9 @@ impl PageCache {
                     self.core().lock()
                 });
                 self.apply(&mut core, &[hit]);
+                if self.is_synchronous() {
+                    self.evict_surplus(&mut core);
+                }
             }
             SAMPLED => {
                 let tick = TICK.get().wrapping_add(1);
@@ -139,6 +142,16 @@ impl PageCache {
                 }
             }
             protocol => self.append(hit, protocol),
+        }
+    }
+
+    /// Evicts what the policy wants gone at once, as a simulation does; elsewhere that waits for a fault.
+    fn evict_surplus(&self, core: &mut Core) {
+        while core.policy.has_surplus() {
+            match self.evict_one(core, Admission::default(), By::Fault) {
+                Some(slot) => core.push_free(slot),
+                None => return,
+            }
         }
     }
 

@@ -32,7 +32,9 @@ impl SizeClass {
     pub const MIN: SizeClass = SizeClass(0);
     /// 4 MiB.
     pub const MAX: SizeClass = SizeClass(10);
-    /// 64 KiB, the size of a full segment.
+    /// 16 KiB.
+    pub const KIB_16: SizeClass = SizeClass(2);
+    /// 64 KiB.
     pub const KIB_64: SizeClass = SizeClass(4);
     /// Number of size classes.
     pub const COUNT: usize = 11;

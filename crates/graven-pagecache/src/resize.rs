@@ -30,9 +30,18 @@ use std::time::Instant;
 const OVERDRAFT_BYTES: u64 = 1 << 20;
 const OVERDRAFT_SHARE: u64 = 64;
 
+/// What of the limit may stay warm, and at most how much.
+const WARM_SHARE: u64 = 8;
+const WARM_BYTES_MAX: u64 = 512 << 10;
+
 /// Bytes by which frames may pass the limit when every frame is pinned by threads that want one more.
 pub(crate) fn overdraft_bytes(limit: u64) -> u64 {
     (limit / OVERDRAFT_SHARE).max(OVERDRAFT_BYTES)
+}
+
+/// Bytes of frames given back to the budget that may stay with the cache.
+pub(crate) fn warm_max(limit: u64) -> u64 {
+    (limit / WARM_SHARE).min(WARM_BYTES_MAX)
 }
 
 /// Bytes charged at once for what grows with the arena but is not counted piece by piece.
@@ -84,7 +93,9 @@ impl PageCache {
             return Err(error);
         }
         let mut core = self.core().lock();
-        core.policy.resize(bytes);
+        core.arena.set_warm_max(warm_max(bytes));
+        core.told = self.capacity();
+        core.policy.resize(self.capacity());
         PROGRESS.made();
         Ok(())
     }
@@ -125,12 +136,8 @@ impl PageCache {
     /// # Errors
     /// [`Error::Policy`]; the old policy stays then.
     pub fn set_policy(&self, spec: &str) -> Result<()> {
-        let (mut policy, mode) = build_policy(
-            spec,
-            self.budget().limit(),
-            self.seed(),
-            self.is_synchronous(),
-        )?;
+        let (mut policy, mode) =
+            build_policy(spec, self.capacity(), self.seed(), self.is_synchronous())?;
         let mut core = self.core().lock();
         for slot in 0..core.slots().count() {
             let bound = core.slots().get(slot);
@@ -148,6 +155,7 @@ impl PageCache {
             }
         }
         core.policy = policy;
+        core.told = self.capacity();
         self.set_hit_mode(mode);
         spec.clone_into(&mut self.spec().lock());
         Ok(())
@@ -388,6 +396,7 @@ impl PageCache {
     fn reclaim_clean(&self, bytes: u64, floor: u64) -> u64 {
         let mut given = 0;
         let mut core = self.core().lock();
+        core.others_want(bytes);
         while given < bytes {
             if self.give_back_piece(&mut core) {
                 given += crate::table::PIECE_BYTES;

@@ -112,8 +112,12 @@ impl<F: Frames + ?Sized> Policy<F> for WTinyLfu {
         } else {
             PROTECTED
         };
-        if self.lists.weight(WINDOW) >= self.window_share {
-            let candidate = self.lists.back(WINDOW)?;
+        // Full is where another page of the oldest one's size would not fit: shares of bytes are rarely whole pages.
+        let oldest = self.lists.back(WINDOW).filter(|oldest| {
+            let weight = self.lists.weight(WINDOW) + u64::from(frames.weight(*oldest));
+            weight > self.window_share
+        });
+        if let Some(candidate) = oldest {
             let admitted = self.lists.back(main).is_some_and(|victim| {
                 let estimate = |frame| self.sketch.estimate(self.lists.page(frame));
                 estimate(candidate) > estimate(victim)

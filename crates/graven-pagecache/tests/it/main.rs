@@ -5,5 +5,6 @@ mod basics;
 mod memory;
 mod pitfalls;
 mod pressure;
+mod simulator_is_engine;
 mod support;
 mod temporary;
