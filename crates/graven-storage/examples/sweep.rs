@@ -7,8 +7,8 @@
 use graven_io::{File, IoMode, MemoryFile, OpenOptions};
 use graven_pagecache::{Budget, Config, PageCache};
 use graven_storage::{
-    Adjacency, Direction, NodeId, PropertyValue, Result, Store, StoreWriter, Sweep, Uniqueness,
-    WriterOptions,
+    Adjacency, Direction, NodeId, NodeSet, PropertyValue, Result, Store, StoreWriter, Sweep,
+    Uniqueness, WriterOptions,
 };
 use std::io::BufRead;
 use std::ops::ControlFlow;
@@ -127,7 +127,8 @@ struct Question {
     seen: Vec<u8>,
     /// What the last hop reaches; compared with `seen` at the end.
     last: Vec<u8>,
-    scratch: Vec<u32>,
+    /// The frontier.
+    words: Vec<u64>,
     up: bool,
 }
 
@@ -144,39 +145,35 @@ impl Question {
             let Question {
                 seen,
                 last,
-                scratch,
+                words,
                 up,
             } = self;
-            // Back and forth over both directions as over one file: what was read last is used first.
-            let turned = if *up {
-                [&sides[0], &sides[1]]
-            } else {
-                [&sides[1], &sides[0]]
-            };
-            for side in turned {
-                let visit = |_, list: &graven_storage::List<'_>| {
-                    let neighbours = list.decode(scratch)?;
-                    if hop == 3 {
-                        for neighbour in neighbours {
-                            last[*neighbour as usize] = 1;
-                        }
-                    } else {
-                        for neighbour in neighbours {
-                            let slot = &mut seen[*neighbour as usize];
-                            triangle |= hop == 2 && *slot == 2;
-                            if *slot == 0 {
-                                *slot = hop + 1;
-                                count += 1;
-                            }
+            let mut visit = |neighbours: &[u32]| {
+                if hop == 3 {
+                    for neighbour in neighbours {
+                        last[*neighbour as usize] = 1;
+                    }
+                } else {
+                    for neighbour in neighbours {
+                        let slot = &mut seen[*neighbour as usize];
+                        triangle |= hop == 2 && *slot == 2;
+                        if *slot == 0 {
+                            *slot = hop + 1;
+                            count += 1;
                         }
                     }
-                    Ok(ControlFlow::Continue(()))
-                };
-                match *up {
-                    true => side.sweep(frontier.iter().copied(), Sweep::Up, visit)?,
-                    false => side.sweep(frontier.iter().rev().copied(), Sweep::Down, visit)?,
                 }
+                ControlFlow::Continue(())
+            };
+            let order = if *up { Sweep::Up } else { Sweep::Down };
+            words.fill(0);
+            for node in &frontier {
+                words[node.0 as usize / 64] |= 1 << (node.0 % 64);
             }
+            let set = NodeSet::new(NodeId(0), words);
+            Adjacency::sweep_set(&[&sides[0], &sides[1]], set, order, |_, _, list| {
+                visit(list)
+            })?;
             if hop < 3 {
                 let reached = seen
                     .iter()
@@ -334,7 +331,7 @@ fn main() -> Result<()> {
     let mut question = Question {
         last,
         seen,
-        scratch: Vec::new(),
+        words: vec![0; snapshot.node_count().div_ceil(64) as usize],
         up: false,
     };
     let plain = Plain::read(&sides, snapshot.node_count())?;
@@ -352,7 +349,10 @@ fn main() -> Result<()> {
         let (started, wall) = (cpu_ns(), std::time::Instant::now());
         for [seq, person] in &starts {
             let found = index.seek(&PropertyValue::Integer(*person as i64))?;
+            // What a statement holds besides its pages comes out of the same memory.
+            let held = cache.budget().reserve("question", 64 << 10)?;
             let answer = question.ask(&sides, found[0])?;
+            drop(held);
             if let Some(wanted) = expected.get(seq) {
                 compared += 1;
                 wrong += u64::from(*wanted != answer);

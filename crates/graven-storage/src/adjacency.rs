@@ -40,7 +40,7 @@ use crate::ids::{Direction, NodeId, RelId, TypeId};
 use crate::pages::{Pages, padded_payload};
 use crate::segment_map::{Located, SegmentMap};
 use crate::{Error, Result};
-use graven_pagecache::{PageKind, PagePin, PageRef, SizeClass};
+use graven_pagecache::{PageKind, PagePin, PageRef};
 use segment::Segment;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
@@ -88,7 +88,7 @@ impl Reach {
 
     /// Segments that may be prefetched ahead: an eighth of the memory limit.
     fn window(&self) -> usize {
-        let segments = self.pages.budget().limit() / 8 / SizeClass::KIB_64.bytes() as u64;
+        let segments = self.pages.budget().limit() / 8 / build::SEGMENT_CLASS.bytes() as u64;
         segments.clamp(1, WINDOW_MAX) as usize
     }
 }

@@ -15,7 +15,7 @@ use crate::ids::Direction;
 use graven_pagecache::SizeClass;
 
 /// Size of full segments.
-pub(crate) const SEGMENT_CLASS: SizeClass = SizeClass::KIB_64;
+pub(crate) const SEGMENT_CLASS: SizeClass = SizeClass::KIB_16;
 /// Largest payload of a segment.
 pub(crate) const SEGMENT_BYTES: usize = SEGMENT_CLASS.payload_bytes();
 /// Nodes without list that a segment spans before it is ended instead.
