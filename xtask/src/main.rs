@@ -24,7 +24,7 @@ Usage: cargo xtask COMMAND
                it finds faults put into the code
   flips        every byte of a small database flipped: found or harmless (minutes)
   three-hop    the long matrix: every expected three-hop answer at every cache size,
-               thread count, policy and I/O mode (about an hour; --quick for a slice)
+               thread count, policy and I/O mode (--quick for a slice, --out FILE)
   tck          the openCypher scenarios: passed and failed per feature
                (--features DIR, --filter TEXT, --failures, --reopen, --memory SIZE)
 ";

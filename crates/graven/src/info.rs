@@ -70,6 +70,8 @@ pub struct Reading {
     pub mode: String,
     /// Why it is not the one asked for.
     pub mode_reason: Option<String>,
+    /// What offsets, lengths and buffers of reads are multiples of.
+    pub alignment: usize,
     /// How reads are queued.
     pub queue: String,
     /// Why it is not the best one.
@@ -82,6 +84,11 @@ pub(crate) fn reading(db: &Inner) -> Reading {
     Reading {
         mode: db.mode.to_string(),
         mode_reason: fell_back.then_some(able.mode_reason).flatten(),
+        alignment: if db.mode == able.mode {
+            able.alignment
+        } else {
+            1
+        },
         queue: able.queue.to_string(),
         queue_reason: able.queue_reason,
     }

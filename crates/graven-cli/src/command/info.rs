@@ -108,7 +108,16 @@ fn reading(out: &mut impl Write, info: &Description) -> Result<(), Failure> {
             .map_or(String::new(), |reason| format!(" (fallback: {reason})"))
     };
     let r = &info.reading;
-    writeln!(out, "reads   {}{}", r.mode, because(&r.mode_reason))?;
+    let aligned = match r.alignment {
+        1 => String::new(),
+        bytes => format!(", aligned to {bytes} bytes"),
+    };
+    writeln!(
+        out,
+        "reads   {}{aligned}{}",
+        r.mode,
+        because(&r.mode_reason)
+    )?;
     writeln!(out, "queue   {}{}", r.queue, because(&r.queue_reason))?;
     Ok(())
 }
@@ -155,6 +164,7 @@ fn as_json(info: &Description) -> serde_json::Value {
         "stores": stores.collect::<Vec<_>>(),
         "io": info.reading.mode,
         "io_fallback": info.reading.mode_reason,
+        "io_alignment": info.reading.alignment,
         "queue": info.reading.queue,
         "queue_fallback": info.reading.queue_reason,
         "memory_bytes": info.memory,
