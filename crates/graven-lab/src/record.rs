@@ -86,7 +86,7 @@ impl Record {
             progress(2 * round + 1, total);
             plain.push(self.ask(&db)?);
             progress(2 * round + 2, total);
-            let recording = Recording::start(db.cache(), self.one_in, self.limit);
+            let recording = Recording::start(db.cache()?, self.one_in, self.limit);
             recorded.push(self.ask(&db)?);
             accesses = recording.finish();
         }

@@ -164,7 +164,9 @@ impl ProcessTorture {
         }
         report.unacknowledged += found.difference(acknowledged).count() as u64;
         *acknowledged = found;
-        let check = database.check(&mut |_| {});
+        let check = database
+            .check(&mut |_| {})
+            .map_err(|error| broken(error.to_string()))?;
         match check.problems.first() {
             None => Ok(()),
             Some(problem) => Err(broken(format!("check: {problem:?}"))),
