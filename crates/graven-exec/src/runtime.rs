@@ -23,6 +23,9 @@ use crate::tuning::Tuning;
 use crate::value::Value;
 use crate::writing::{Entity, Writer, deleted};
 
+/// Entries of a map, properties of an entity.
+pub(crate) type Entries = Vec<(Arc<str>, Value)>;
+
 /// Parameters of a statement by name.
 pub type Params = HashMap<String, Value>;
 
@@ -207,7 +210,7 @@ impl Runtime {
     ///
     /// # Errors
     /// Any other value.
-    pub(crate) fn property_entries(&self, value: &Value) -> Result<Option<Vec<(Arc<str>, Value)>>> {
+    pub(crate) fn property_entries(&self, value: &Value) -> Result<Option<Entries>> {
         Ok(Some(match value {
             Value::Null => return Ok(None),
             Value::Map(map) => map.entries().to_vec(),

@@ -245,10 +245,10 @@ impl Page {
                 .for_each(|table| table.html(&mut page));
         }
         let machine = Machine::describe(&study.scratch);
-        let _ = write!(
+        let _ = writeln!(
             page,
             "<h2>How it was made</h2><p><code>{}</code></p><p class=\"note\">Graven {}, {}. {}, {} hardware threads, {} of memory, \
-             kernel {}, {}.{}</p></main></body></html>\n",
+             kernel {}, {}.{}</p></main></body></html>",
             escape(&study.command),
             env!("CARGO_PKG_VERSION"),
             crate::demo::today(),

@@ -103,8 +103,10 @@ fn main() -> Outcome {
     let folder = args.next().unwrap_or_else(|| ".".to_owned());
     let updates = args.next().map_or(Ok(100_000), |count| count.parse())?;
     let path = std::path::Path::new(&folder).join("scattered.graven");
-    let mut options = OpenOptions::default();
-    options.create = true;
+    let options = OpenOptions {
+        create: true,
+        ..OpenOptions::default()
+    };
     let file = graven_io::open(&path, &options)?;
     file.set_len(0)?;
     let mut chance = Chance(0x9e37_79b9_7f4a_7c15);

@@ -83,6 +83,9 @@ impl Store {
     /// # Errors
     /// As [`Store::open`]; [`Error::Log`] for a log that is missing, damaged, or another store's;
     /// [`Error::Budget`] where the changes since the checkpoint do not fit the memory limit.
+    ///
+    /// # Panics
+    /// Never: a log is set once, here.
     pub fn open_with(
         file: Arc<dyn File>,
         cache: Arc<PageCache>,

@@ -67,7 +67,7 @@ pub fn blkparse(
     page_bytes: u64,
     access: &mut dyn FnMut(Access),
 ) -> Result<Vec<FileRow>, TraceError> {
-    requests(path, page_bytes, access, |line| queued(line))
+    requests(path, page_bytes, access, queued)
 }
 
 /// Hands over the page accesses of an MSR table and returns the devices.
@@ -79,7 +79,7 @@ pub fn msr(
     page_bytes: u64,
     access: &mut dyn FnMut(Access),
 ) -> Result<Vec<FileRow>, TraceError> {
-    requests(path, page_bytes, access, |line| msr_row(line))
+    requests(path, page_bytes, access, msr_row)
 }
 
 fn requests(

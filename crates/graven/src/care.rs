@@ -37,7 +37,10 @@ impl Database {
         let part = beside(path, "-backup");
         let file = create(path, &part)?;
         let settings = graven_pagecache::Config::new(Budget::new(CHECK_BYTES));
-        let report = self.inner()?.store.backup(file, PageCache::new(settings)?)?;
+        let report = self
+            .inner()?
+            .store
+            .backup(file, PageCache::new(settings)?)?;
         if let Some(problem) = report.check.problems.first() {
             let message = format!(
                 "{}: the copy is damaged, as the original is: {}: {}; `graven check` lists everything, `graven salvage` \

@@ -64,10 +64,10 @@ impl Distinct {
                     return Ok(Some((keys, batch.len())));
                 }
                 self.input_done = true;
-            } else if let Some(reader) = &mut self.current {
-                if let Some(batch) = reader.next_batch(BATCH_ROWS, READ_BYTES)? {
-                    return Ok(Some((batch.columns().to_vec(), batch.len())));
-                }
+            } else if let Some(reader) = &mut self.current
+                && let Some(batch) = reader.next_batch(BATCH_ROWS, READ_BYTES)?
+            {
+                return Ok(Some((batch.columns().to_vec(), batch.len())));
             }
             if !self.next_partition()? {
                 return Ok(None);

@@ -108,9 +108,7 @@ impl Mapping {
             .next()
             .map_or(1.0, |pair| pair[1] - pair[0]);
         let label = |value: f64| {
-            if log {
-                short(value)
-            } else if step >= 10_000.0 {
+            if log || step >= 10_000.0 {
                 short(value)
             } else {
                 number(value, step)

@@ -168,7 +168,7 @@ fn simulated(study: &Study) -> Result<(Section, Vec<Run>), LabError> {
             .iter()
             .filter(|run| run.capacity_pages == pages)
             .collect();
-        of_size.sort_by(|a, b| b.hits.cmp(&a.hits));
+        of_size.sort_by_key(|one| std::cmp::Reverse(one.hits));
         let bar = |run: &&Run| Series::new(run.policy.clone(), vec![(0.0, run.hit_ratio)]);
         panels.push(Panel {
             title: format!("{pages} pages of 8 KiB"),

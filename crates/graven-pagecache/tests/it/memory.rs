@@ -91,8 +91,10 @@ fn a_process_stays_small() {
         .unwrap()
         .set_len(ENDLESS_BYTES)
         .unwrap();
-    let mut options = OpenOptions::default();
-    options.mode = IoMode::Direct;
+    let options = OpenOptions {
+        mode: IoMode::Direct,
+        ..OpenOptions::default()
+    };
     let file = open(&path, &options).unwrap();
     let cache = cache_with(LIMIT, |config| config.verify = false);
     let id = cache.add_file(file).unwrap();

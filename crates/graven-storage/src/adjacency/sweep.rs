@@ -130,6 +130,9 @@ impl Adjacency {
     ///
     /// # Errors
     /// What pinning gives; [`crate::Error::Damaged`]; what `visit` returns.
+    ///
+    /// # Panics
+    /// Never: that a touched list has an overlay is an invariant of this type.
     #[inline]
     pub fn sweep<F>(
         &self,

@@ -1,8 +1,8 @@
 //! Tests of the storage crate through its public interface.
 
 mod anomalies;
-mod crash;
 mod care;
+mod crash;
 mod damage;
 mod golden;
 mod hubs;
