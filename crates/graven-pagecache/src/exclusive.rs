@@ -20,7 +20,6 @@ use crate::error::{Error, Result};
 use crate::page::{self, HEADER_BYTES, LENGTH};
 use crate::page_kind::PageKind;
 use crate::page_ref::{FileId, PageRef};
-use crate::resize::Dirty;
 use crate::slots::{FLAG_DIRTY, NO_LANE, PageKey};
 use crate::table::Entry;
 use crate::word::{self, state};
@@ -186,6 +185,8 @@ impl PageCache {
             let seen = entry.word().load(Ordering::Acquire);
             match word::state_of(seen) {
                 state::ABSENT | state::ARRIVED => return Ok(None),
+                // A page of another size took its place in the file: this one left.
+                state::RESIDENT if !word::is_class(seen, page.class().index()) => return Ok(None),
                 state::RESIDENT => {
                     if word::try_lock(entry.word(), seen) {
                         return Ok(Some(self.locked(entry, page)));
@@ -270,6 +271,7 @@ impl PageCache {
     /// A queue of reads that cannot be driven; [`Error::InUse`] while the page stays pinned.
     pub(crate) fn discard_page(&self, file: &FileState, page: PageRef) -> Result<()> {
         let entry = self.tables().entry(file.id, page.unit())?;
+        let key = PageKey::new(file.id, page.unit());
         let started = Instant::now();
         let mut round = 0;
         loop {
@@ -277,10 +279,7 @@ impl PageCache {
             match word::state_of(seen) {
                 state::ABSENT => return Ok(()),
                 state::RESIDENT | state::ARRIVED => {
-                    let mut core = self.core().lock();
-                    if let Some(slot) = core.slots().of_frame(word::place_of(seen).frame()) {
-                        self.remove_unused(&mut core, slot, Dirty::Discard);
-                    }
+                    self.remove_named(key, seen);
                 }
                 _ if word::is_readable(seen) && started.elapsed() > self.frame_wait() => {
                     return Err(Error::InUse {
@@ -292,5 +291,61 @@ impl PageCache {
                 _ => self.await_change(file, entry, seen, &mut round)?,
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Budget, Config, Evictor, SizeClass, WriteBack};
+    use graven_io::MemoryFile;
+    use std::sync::Arc;
+
+    struct Owner;
+
+    impl WriteBack for Owner {}
+
+    fn page(number: u64) -> PageRef {
+        PageRef::new(SizeClass::KIB_64, number * SizeClass::KIB_64.units())
+    }
+
+    fn create(cache: &PageCache, id: FileId, page: PageRef, content: u8) {
+        let mut guard = cache.create_page(id, page, PageKind::Adjacency).unwrap();
+        guard[..100].fill(content);
+        guard.set_length(100);
+    }
+
+    /// Goal: whoever gives a page up by what its word said before the core lock was taken does not take the dirty
+    /// page that got the frame meanwhile: the steps of `discard_page` and `drop_page` with an eviction and a new page
+    /// between them.
+    #[test]
+    fn giving_a_page_up_spares_the_next_page_of_its_frame() {
+        let mut config = Config::new(Budget::new(1 << 20));
+        config.evictor = Evictor::Cooperative;
+        let cache = PageCache::new(config).unwrap();
+        let file = Arc::new(MemoryFile::new("pages"));
+        let id = cache.add_writable_file(file, Arc::new(Owner)).unwrap();
+        let word = |page: PageRef| {
+            let entry = cache.tables().entry(id.0, page.unit()).unwrap();
+            entry.word().load(Ordering::Acquire)
+        };
+        create(&cache, id, page(0), 1);
+        cache.flush(id).unwrap();
+        let seen = word(page(0));
+        assert_eq!(cache.drop_all(), 1, "evicted: it was clean");
+        create(&cache, id, page(1), 2);
+        assert_eq!(word::place_of(word(page(1))), word::place_of(seen));
+
+        assert!(!cache.remove_named(PageKey::new(id.0, page(0).unit()), seen));
+        cache.drop_page(id, page(0)).unwrap();
+        assert_eq!(cache.stats().dirty_bytes, SizeClass::KIB_64.bytes() as u64);
+        let pin = cache.pin(id, page(1), PageKind::Adjacency).unwrap();
+        assert_eq!(pin[..], [2; 100]);
+        drop(pin);
+
+        let seen = word(page(1));
+        assert!(cache.remove_named(PageKey::new(id.0, page(1).unit()), seen));
+        assert_eq!(cache.stats().dirty_bytes, 0);
+        cache.check().unwrap();
     }
 }

@@ -9,6 +9,8 @@
 //! # Invariants
 //! * PC-21: a failed resize leaves the limit as it was.
 //! * PC-22: the cache never gives up its last frames to operators: an eighth of the limit, at least 512 KiB, stays.
+//! * PC-28: what a word said before the core lock was taken is a hint: frames change hands under that lock alone, so
+//!   whoever gives up a page compares the name of the page in the slot under it.
 
 use crate::budget::Reclaim;
 use crate::cache::{PageCache, build_policy};
@@ -183,16 +185,14 @@ impl PageCache {
     pub fn drop_page(&self, file: FileId, page: PageRef) -> Result<()> {
         let state = self.file(file)?;
         let entry = self.tables().entry(file.0, page.unit())?;
+        let key = PageKey::new(file.0, page.unit());
         let mut round = 0;
         loop {
             let seen = entry.word().load(Ordering::Acquire);
             match word::state_of(seen) {
                 state::ABSENT => break,
                 state::RESIDENT | state::ARRIVED => {
-                    let mut core = self.core().lock();
-                    if let Some(slot) = core.slots().of_frame(word::place_of(seen).frame()) {
-                        self.remove_unused(&mut core, slot, Dirty::Discard);
-                    }
+                    self.remove_named(key, seen);
                 }
                 _ if word::pins_of(seen) > 0 => {
                     return Err(Error::InUse {
@@ -203,7 +203,7 @@ impl PageCache {
                 _ => self.await_change(&state, entry, seen, &mut round)?,
             }
         }
-        self.forget_page(PageKey::new(file.0, page.unit()));
+        self.forget_page(key);
         Ok(())
     }
 
@@ -244,6 +244,17 @@ impl PageCache {
         self.forget_file(id);
         self.tables().remove_file(id.0);
         Ok(())
+    }
+
+    /// Removes `page`, dirty or not, if it still lies in the frame that `seen`, its word a moment ago, names and nobody
+    /// uses it; whether it did. That frame may hold another page by now, which stays (PC-28).
+    pub(crate) fn remove_named(&self, page: PageKey, seen: u64) -> bool {
+        let mut core = self.core().lock();
+        let slot = core.slots().of_frame(word::place_of(seen).frame());
+        slot.is_some_and(|slot| {
+            core.slots().get(slot).page() == Some(page)
+                && self.remove_unused(&mut core, slot, Dirty::Discard)
+        })
     }
 
     /// Removes the page in `slot` if nobody uses it.
