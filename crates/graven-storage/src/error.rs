@@ -37,7 +37,7 @@ pub enum Error {
     },
     /// The file was written in another format.
     #[error(
-        "{}: data file format {found}, this build reads {known}; export it with the build that wrote it (graven export) and import it again",
+        "{}: data file format {found}, this build reads {known}; read it with the build that wrote it, or import its tables again with this one",
         path.display()
     )]
     Format {

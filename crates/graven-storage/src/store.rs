@@ -519,6 +519,14 @@ impl Root {
         let catalog = {
             let bytes = chain::read(&pages, head, PageKind::Catalogue, |_| ())?;
             reservation.grow(bytes.len() as u64 * CATALOG_FACTOR)?;
+            let format = Catalog::format(&bytes);
+            if let Some(found) = format.filter(|found| *found != Catalog::FORMAT) {
+                return Err(crate::Error::Format {
+                    path: pages.file().path().to_path_buf(),
+                    found,
+                    known: Catalog::FORMAT,
+                });
+            }
             pages.checked(head, PageKind::Catalogue, Catalog::decode(&bytes))?
         };
         let directory = Directory::new(found.superblock.directory);

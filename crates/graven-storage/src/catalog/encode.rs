@@ -31,12 +31,19 @@ use crate::schema::{ConstraintDescription, ConstraintKind, SchemaEntity};
 use graven_pagecache::PageRef;
 use std::sync::Arc;
 
-const VERSION: u64 = 2;
-
 impl Catalog {
+    /// The format of the catalogue, and with it of everything that it leads to.
+    pub(crate) const FORMAT: u32 = 2;
+
+    /// The format that the bytes of a catalogue say they have, if they say any.
+    pub(crate) fn format(bytes: &[u8]) -> Option<u32> {
+        let format = Reader::new(bytes).varint().ok()?;
+        u32::try_from(format).ok()
+    }
+
     pub(crate) fn encode(&self) -> Vec<u8> {
         let mut out = Vec::new();
-        put_varint(&mut out, VERSION);
+        put_varint(&mut out, u64::from(Self::FORMAT));
         for names in [&self.labels, &self.types, &self.keys] {
             put_varint(&mut out, names.list().len() as u64);
             names
@@ -119,9 +126,10 @@ impl Catalog {
     pub(crate) fn decode(bytes: &[u8]) -> Decoded<Catalog> {
         let mut reader = Reader::new(bytes);
         let version = reader.varint()?;
-        if version != VERSION {
+        if version != u64::from(Self::FORMAT) {
             return Err(Malformed(format!(
-                "catalogue version {version}, expected {VERSION}"
+                "catalogue format {version}, expected {}",
+                Self::FORMAT
             )));
         }
         let mut catalog = Catalog {
