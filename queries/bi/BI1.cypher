@@ -18,5 +18,5 @@ RETURN year,
        count(*) AS messageCount,
        avg(length) AS averageMessageLength,
        sum(length) AS sumMessageLength,
-       count(*) / toFloat(total) AS percentageOfMessages
+       count(*) / toFloat(max(total)) AS percentageOfMessages
 ORDER BY year DESC, isComment, lengthCategory

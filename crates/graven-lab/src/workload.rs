@@ -512,7 +512,7 @@ mod tests {
         assert!(all.into_iter().eq(0..777), "a permutation");
     }
 
-    /// Goal: visiting a level by number touches far fewer pages than as found.
+    /// Goal: visiting a level by number touches less than half the pages that visiting as found does.
     #[test]
     fn order_of_visits_matters() {
         let count = |order: &str| {
@@ -520,7 +520,7 @@ mod tests {
             accesses.len() as u32 / accesses.last().expect("some").query
         };
         assert!(
-            count("discovery") > 3 * count("id"),
+            count("discovery") > 2 * count("id"),
             "{} {}",
             count("discovery"),
             count("id")

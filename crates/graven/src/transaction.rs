@@ -75,8 +75,11 @@ impl From<graven_storage::Committed> for Commit {
 ///     transaction.query("MATCH (a:Account {id: 2}) SET a.balance = a.balance + 10", &Params::new())?;
 ///     match transaction.commit() {
 ///         Err(error) if error.is_retryable() => continue,
-///         other => break other?,
-///     };
+///         other => {
+///             other?;
+///             break;
+///         }
+///     }
 /// }
 /// # Ok::<(), graven::Error>(())
 /// ```

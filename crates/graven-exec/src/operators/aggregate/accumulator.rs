@@ -46,7 +46,8 @@ pub(crate) enum State {
     Count(i64),
     Sum(Value),
     Best(Option<Value>),
-    /// Number of values, mean, sum of squared distances from the mean.
+    /// Number of values, mean, sum of squared distances from the mean; for an average the number, the sum, and what
+    /// the sum lost to rounding (Neumaier's summation), so that the average of integers is what division gives.
     Moments(u64, f64, f64),
     /// Number and sum of durations, for their average.
     Durations(i64, Value),
@@ -230,6 +231,17 @@ fn fresh(function: F) -> State {
     }
 }
 
+/// Adds `x` to `sum` and to `lost` what that addition rounds away.
+fn add_exactly(sum: &mut f64, lost: &mut f64, x: f64) {
+    let total = *sum + x;
+    *lost += if sum.abs() >= x.abs() {
+        (*sum - total) + x
+    } else {
+        (x - total) + *sum
+    };
+    *sum = total;
+}
+
 fn put_state(state: &State, out: &mut Vec<u8>) {
     match state {
         State::Count(n) => put_value(out, &Value::Integer(*n)),
@@ -277,7 +289,11 @@ fn merge(function: F, state: &mut State, written: &Value) -> Result<usize> {
                 return Ok(0);
             };
             let m = m.cast_unsigned();
-            if m > 0 {
+            if function == F::Avg {
+                *n += m;
+                add_exactly(mean, squares, *their);
+                *squares += more;
+            } else if m > 0 {
                 #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
                 let (ours, theirs, all) = (*n as f64, m as f64, (*n + m) as f64);
                 let apart = their - *mean;
@@ -327,6 +343,10 @@ fn update(function: F, state: &mut State, value: &Value) -> Result<usize> {
         State::Moments(n, mean, squares) => {
             let x = number(function, value)?;
             *n += 1;
+            if function == F::Avg {
+                add_exactly(mean, squares, x);
+                return Ok(0);
+            }
             let before = x - *mean;
             #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
             {
@@ -367,7 +387,13 @@ fn finish(function: F, fraction: f64, state: State) -> Result<Value> {
         State::Best(best) => best.unwrap_or_default(),
         State::Durations(n, sum) => arithmetic::divide(&sum, &Value::Integer(n))?,
         State::Moments(0, ..) if function == F::Avg => Value::Null,
-        State::Moments(_, mean, _) if function == F::Avg => Value::Float(mean),
+        State::Moments(n, sum, lost) if function == F::Avg => {
+            #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
+            let n = n as f64;
+            // Once the sum is infinite, what it lost is no number.
+            let lost = if sum.is_finite() { lost } else { 0.0 };
+            Value::Float((sum + lost) / n)
+        }
         State::Moments(0 | 1, ..) => Value::Float(0.0),
         State::Moments(n, _, squares) => {
             let divisor = if function == F::StDev { n - 1 } else { n };
