@@ -42,7 +42,6 @@ mod publish;
 mod relationships;
 mod space;
 mod store;
-mod worker;
 
 #[cfg(test)]
 mod tests;
@@ -63,7 +62,6 @@ use parking_lot::{Mutex, MutexGuard};
 use publish::Published;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Weak};
-pub use worker::Checkpoints;
 
 /// What the older superblock alone holds back is released first where it is more than this part of the file.
 const WAITING_SHARE: u64 = 8;

@@ -38,7 +38,7 @@ pub use backup::BackupReport;
 pub use builder::GraphBuilder;
 pub use catalog::{Catalog, IndexDescription, RelationshipPart, StoreDescription, StoreKind};
 pub use check::{Problem, Report};
-pub use checkpoint::{CheckpointOptions, CheckpointReport, Checkpoints};
+pub use checkpoint::{CheckpointOptions, CheckpointReport};
 pub use column::Column;
 pub use column::writer::ColumnWriter;
 pub use error::{Error, Result};

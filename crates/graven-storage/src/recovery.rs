@@ -177,7 +177,7 @@ impl Store {
             };
         })?;
         commits.logged = NamesLogged::of(&commits.applied.names);
-        drop(commits);
+        // Still under the lock: whoever waits for it must find this log, not make another over it.
         Ok(Some(self.log.get_or_init(|| log)))
     }
 

@@ -71,16 +71,6 @@ impl AttachedResult {
 
     /// The result of a statement that is committed, but whose rows were lost with the owner that computed them.
     pub(crate) fn without_rows() -> Self {
-        let lost = Notice {
-            code: "OwnerLost".to_owned(),
-            message: "the process that ran the statement has ended; the statement is committed, its rows are lost"
-                .to_owned(),
-            position: None,
-        };
-        let summary = Summary {
-            notices: vec![lost],
-            ..nothing_known(Duration::ZERO)
-        };
         AttachedResult {
             head: Head {
                 columns: Vec::new(),
@@ -91,10 +81,7 @@ impl AttachedResult {
             rows: VecDeque::new(),
             source: None,
             registration: None,
-            ended: Some(Box::new(Ended {
-                summary,
-                plan: None,
-            })),
+            ended: Some(Box::new(done_without_answer())),
             given: 0,
             begun: Instant::now(),
         }
@@ -151,6 +138,11 @@ impl AttachedResult {
                     self.registration = None;
                     let source = self.source.take();
                     return Err(match failure {
+                        // It was committed before its columns came (AT-4), and there are no rows to lose.
+                        Failure::Lost(_) if self.columns.is_empty() => {
+                            self.ended = Some(Box::new(done_without_answer()));
+                            return Ok(None);
+                        }
                         Failure::Lost(_) => rows_lost(),
                         Failure::Answer(error) => {
                             // The session is between two requests again.
@@ -193,6 +185,23 @@ impl Drop for AttachedResult {
         if let (Some((attached, session)), None) = (&self.source, &self.ended) {
             super::cancel_there(attached, session.handle());
         }
+    }
+}
+
+/// The end of a statement whose owner was lost after its commit.
+fn done_without_answer() -> Ended {
+    let lost = Notice {
+        code: "OwnerLost".to_owned(),
+        message: "the process that ran the statement has ended; the statement is committed, its rows are lost"
+            .to_owned(),
+        position: None,
+    };
+    Ended {
+        summary: Summary {
+            notices: vec![lost],
+            ..nothing_known(Duration::ZERO)
+        },
+        plan: None,
     }
 }
 
