@@ -106,6 +106,13 @@ impl Snapshot {
         count
     }
 
+    /// Whether it sees changes that are not in the data file's stores, whose counts in the catalogue then are not its own.
+    #[must_use]
+    pub fn has_changes(&self) -> bool {
+        let version = &*self.version;
+        self.own.is_some() || version.frozen.is_some() || !version.active.is_empty()
+    }
+
     /// Whether any node came, went or has other labels than in the file.
     #[inline]
     fn nodes_changed(&self) -> bool {

@@ -37,12 +37,6 @@ impl Store {
         Ok(Some(report))
     }
 
-    /// Bytes of memory that the changes since the last checkpoint take.
-    #[must_use]
-    pub fn changes_bytes(&self) -> u64 {
-        self.commits().reservation.bytes()
-    }
-
     /// Moves the tail of the file down and cuts it off.
     fn move_down(&self, options: CheckpointOptions) -> Result<CheckpointReport> {
         let checkpointer = self.checkpointer();
