@@ -107,7 +107,7 @@ pub(super) fn duplicate(view: &Snapshot, index: &IndexDescription, holder: u64) 
     let mut values = Vec::new();
     for key in &index.keys {
         if let Some(column) = view.column_of(index.entity, *key) {
-            values.push(format!("{:?}", column.get(holder)?));
+            values.push(shown(&column.get(holder)?));
         }
     }
     let catalog = view.catalog();
@@ -122,6 +122,17 @@ pub(super) fn duplicate(view: &Snapshot, index: &IndexDescription, holder: u64) 
         value: values.join(", "),
         holder: holder_name(index.entity, holder),
     })
+}
+
+/// A value in a message: simple ones as the language writes them.
+fn shown(value: &PropertyValue) -> String {
+    match value {
+        PropertyValue::String(text) => format!("\"{text}\""),
+        PropertyValue::Integer(number) => number.to_string(),
+        PropertyValue::Float(number) => format!("{number:?}"),
+        PropertyValue::Boolean(truth) => truth.to_string(),
+        other => format!("{other:?}"),
+    }
 }
 
 pub(super) fn holder_name(entity: SchemaEntity, id: u64) -> String {
