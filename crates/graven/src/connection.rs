@@ -257,7 +257,10 @@ impl Connection {
             &Schema(snapshot, &inner.registered),
             &known,
         )?);
-        plans.put(text, names, nodes, Arc::clone(&plan));
+        // A notice may be out of date by the next time: an unknown label may have come to exist.
+        if plan.notices.is_empty() {
+            plans.put(text, names, nodes, Arc::clone(&plan));
+        }
         Ok(plan)
     }
 }
