@@ -3,6 +3,7 @@
 mod bench;
 mod import;
 mod lab;
+mod processes;
 mod program;
 mod query;
 mod shell;
