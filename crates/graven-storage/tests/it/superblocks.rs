@@ -66,7 +66,10 @@ fn other_formats_and_unknown_features_are_named() {
     }
     let error = open(&bytes).unwrap_err();
     assert!(matches!(error, Error::Format { found: 7, .. }), "{error}");
-    assert!(error.to_string().contains("import its tables again"), "{error}");
+    assert!(
+        error.to_string().contains("import its tables again"),
+        "{error}"
+    );
     let mut bytes = intact();
     for offset in [0, SECOND] {
         reseal(&mut bytes, offset, 48, &4u64.to_le_bytes());
