@@ -245,6 +245,10 @@ impl Running {
                 let Some(id) = self.node(*at) else { return };
                 let added = it.add_label(NodeId(id), LabelId(*label)).unwrap();
                 assert_eq!(added, !self.view.nodes[&id].labels.contains(label));
+                // Adding what is there already is no change, and so no conflict with a deletion.
+                if !added {
+                    return;
+                }
                 let label = *label;
                 self.done(move |graph| {
                     graph.nodes.get_mut(&id).unwrap().labels.insert(label);
@@ -254,6 +258,9 @@ impl Running {
                 let Some(id) = self.node(*at) else { return };
                 let removed = it.remove_label(NodeId(id), LabelId(*label)).unwrap();
                 assert_eq!(removed, self.view.nodes[&id].labels.contains(label));
+                if !removed {
+                    return;
+                }
                 let label = *label;
                 self.done(move |graph| {
                     graph.nodes.get_mut(&id).unwrap().labels.remove(&label);
