@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use crate::plan::expression::{BinaryOp, Quantifier, UnaryOp};
 use crate::plan::schema::SchemaCommand;
-use crate::plan::{Direction, PlanMode, SortOrder};
+use crate::plan::{Direction, OnError, PlanMode, SortOrder};
 use crate::token::Span;
 
 /// A name with its place.
@@ -75,6 +75,8 @@ pub(crate) enum ClauseKind {
     Subquery {
         imports: Imports,
         query: Box<Query>,
+        /// `IN TRANSACTIONS`.
+        transactions: Option<Box<InTransactions>>,
     },
     /// A whole statement.
     Schema(SchemaCommand),
@@ -116,6 +118,16 @@ pub(crate) enum Imports {
     Names(Vec<Name>),
 }
 
+/// `IN [n CONCURRENT] TRANSACTIONS [OF n ROWS] [ON ERROR ...] [REPORT STATUS AS name]`.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct InTransactions {
+    pub concurrency: Option<Expr>,
+    pub rows: Option<Expr>,
+    pub on_error: Option<OnError>,
+    pub status: Option<Name>,
+    pub span: Span,
+}
+
 /// `CALL name(args) YIELD ...`.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct ProcedureCall {
@@ -124,6 +136,8 @@ pub(crate) struct ProcedureCall {
     pub args: Option<Vec<Expr>>,
     pub yields: Yields,
     pub filter: Option<Expr>,
+    /// Written as `SHOW ...`: all columns may be taken also where more follows.
+    pub shown: bool,
 }
 
 /// The `YIELD` part.
@@ -143,6 +157,20 @@ pub(crate) struct Projection {
     pub order: Vec<(Expr, SortOrder)>,
     pub skip: Option<Expr>,
     pub limit: Option<Expr>,
+}
+
+impl Projection {
+    /// `*`.
+    pub(crate) fn of_all(span: Span) -> Self {
+        Projection {
+            distinct: false,
+            star: Some(span),
+            items: Vec::new(),
+            order: Vec::new(),
+            skip: None,
+            limit: None,
+        }
+    }
 }
 
 /// `expression [AS alias]`.

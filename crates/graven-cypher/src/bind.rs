@@ -31,7 +31,7 @@ use crate::ParameterNames;
 use crate::ast::{self, Clause, ClauseKind, Imports, LabelExpr, Name};
 use crate::diagnostic::{self, Code, Diagnostic, closest};
 use crate::plan::variables::conjuncts;
-use crate::plan::{Expr, Notice, VarId, VarKind, Variable};
+use crate::plan::{Expr, InTransactions, Notice, VarId, VarKind, Variable};
 use crate::schema_view::SchemaView;
 use crate::token::Span;
 use crate::types::{Type, TypeSet};
@@ -324,7 +324,11 @@ impl Binder<'_> {
                 steps.push(Step::Unwind { list, var });
             }
             ClauseKind::Call(call) => return self.procedure(call, standalone, steps),
-            ClauseKind::Subquery { imports, query } => self.call_subquery(imports, query, steps)?,
+            ClauseKind::Subquery {
+                imports,
+                query,
+                transactions,
+            } => self.call_subquery(imports, query, transactions.as_deref(), steps)?,
             ClauseKind::Schema(command) => steps.push(Step::Schema(command.clone())),
             ClauseKind::LoadCsv {
                 headers,
@@ -365,6 +369,7 @@ impl Binder<'_> {
         &mut self,
         imports: &Imports,
         query: &ast::Query,
+        transactions: Option<&ast::InTransactions>,
         steps: &mut Vec<Step>,
     ) -> Result<()> {
         if let Imports::Names(names) = imports {
@@ -404,8 +409,33 @@ impl Binder<'_> {
             });
         }
         self.uses.extend(imports.iter().copied());
-        steps.push(Step::Call { query, imports });
+        let transactions = transactions.map(|t| self.in_transactions(t)).transpose()?;
+        steps.push(Step::Call {
+            query,
+            imports,
+            transactions,
+        });
         Ok(())
+    }
+
+    /// The counts, which are constant, and the status variable of `IN TRANSACTIONS`.
+    fn in_transactions(&mut self, parts: &ast::InTransactions) -> Result<InTransactions> {
+        let rows = self.row_count(parts.rows.as_ref(), "OF ... ROWS")?;
+        // Batches run one after the other, which is one of the ways to run so many at once.
+        self.row_count(parts.concurrency.as_ref(), "CONCURRENT TRANSACTIONS")?;
+        let status = match &parts.status {
+            Some(name) => {
+                self.check_free(name)?;
+                Some(self.declare(name, VarKind::Value, Type::of(TypeSet::MAP)))
+            }
+            None => None,
+        };
+        Ok(InTransactions {
+            rows,
+            on_error: parts.on_error.unwrap_or_default(),
+            status,
+            columns: Vec::new(),
+        })
     }
 
     /// Type of a column of the query just bound.

@@ -390,6 +390,20 @@ pub const FUNCTIONS: &[Function] = &[
     function("valueType", "valuetype", (1, 1), ANY, STR),
 ];
 
+/// Names of the aggregates, as documented.
+pub const AGGREGATES: &[&str] = &[
+    "avg",
+    "collect",
+    "count",
+    "max",
+    "min",
+    "percentileCont",
+    "percentileDisc",
+    "stDev",
+    "stDevP",
+    "sum",
+];
+
 /// The function of that name, in any case.
 #[must_use]
 pub fn find(name: &str) -> Option<&'static Function> {

@@ -53,6 +53,23 @@ impl<S: Into<String>> FromIterator<S> for ParameterNames {
     }
 }
 
+/// Whether a statement has a subquery in transactions of its own; false for what cannot be parsed.
+#[must_use]
+pub fn is_in_transactions(text: &str) -> bool {
+    parser::parse(text).is_ok_and(|statement| {
+        let parts = statement.query.first.clauses.iter();
+        parts.into_iter().any(|clause| {
+            matches!(
+                clause.kind,
+                ast::ClauseKind::Subquery {
+                    transactions: Some(_),
+                    ..
+                }
+            )
+        })
+    })
+}
+
 /// Parses, binds and plans one statement.
 ///
 /// # Errors

@@ -12,8 +12,10 @@
 mod atom;
 mod clause;
 mod expression;
+mod in_transactions;
 mod pattern;
 mod schema;
+mod show;
 mod type_name;
 
 use std::sync::Arc;

@@ -348,6 +348,14 @@ pub enum Operator {
         inner: Box<PlanNode>,
         nulls: Vec<VarId>,
     },
+    /// As [`Operator::Apply`] for batches of input rows, each in a transaction of its own that is committed before the
+    /// next one begins. All of it is done before the first row is handed out. Stands only in the pipeline of the
+    /// statement itself.
+    InTransactions {
+        input: Box<PlanNode>,
+        inner: Box<PlanNode>,
+        batches: InTransactions,
+    },
     /// Keeps input rows for which `inner` has (`anti`: has not) a row.
     SemiApply {
         input: Box<PlanNode>,
@@ -428,6 +436,36 @@ pub enum Operator {
         terminator: Option<Expr>,
         var: VarId,
     },
+}
+
+/// How the batches of a subquery in transactions are made and what follows on a failure.
+#[derive(Clone, Debug, Default)]
+pub struct InTransactions {
+    /// Input rows of one batch, constant; none: [`InTransactions::ROWS`].
+    pub rows: Option<Expr>,
+    /// What happens when a batch fails.
+    pub on_error: OnError,
+    /// Where each row has the outcome of its batch.
+    pub status: Option<VarId>,
+    /// What the subquery returns.
+    pub columns: Vec<VarId>,
+}
+
+impl InTransactions {
+    /// Input rows of one batch where nothing is said.
+    pub const ROWS: u64 = 1000;
+}
+
+/// What happens when a batch of a subquery in transactions fails and is rolled back.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum OnError {
+    /// The statement fails; batches done stay.
+    #[default]
+    Fail,
+    /// Its rows go on with nulls, and so do the following batches, unrun.
+    Break,
+    /// Its rows go on with nulls, and the next batch is run.
+    Continue,
 }
 
 /// Whether a bound belongs to the range.

@@ -1,6 +1,6 @@
 //! Runs a plan: instantiates its operators once, then hands out result batches.
 
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, Mutex};
 
 use graven_cypher::plan::{Plan, PlanMode};
@@ -9,7 +9,8 @@ use graven_storage::{Snapshot, Transaction};
 
 use crate::batch::Batch;
 use crate::error::{ExecError, Result};
-use crate::instantiate::instantiate;
+use crate::instantiate::{Built, instantiate};
+use crate::memory::Metered;
 use crate::operator::BoxedOperator;
 use crate::procedures::{NoProcedures, Procedures};
 use crate::profile::{ProfileCells, ProfileTree};
@@ -34,6 +35,8 @@ pub struct ExecContext {
     pub transaction_began: Option<std::time::SystemTime>,
     /// The transaction a writing statement runs in; a reading one sees what it wrote.
     pub transaction: Option<Arc<Transaction>>,
+    /// Counts the bytes that the operators of the statement hold.
+    pub meter: Option<Arc<AtomicU64>>,
     /// Thresholds of searches; the default fits all but tests and experiments.
     pub tuning: Tuning,
 }
@@ -50,6 +53,7 @@ impl ExecContext {
             store_uuid: [0; 16],
             transaction_began: None,
             transaction: None,
+            meter: None,
             tuning: Tuning::default(),
         }
     }
@@ -78,18 +82,33 @@ pub fn execute(
 ) -> Result<Execution> {
     let writer = match (&context.transaction, plan.writes()) {
         (Some(transaction), true) if plan.mode != PlanMode::Explain => {
-            writing::intern(&plan, transaction)?;
+            writing::intern(&plan.written_names(), transaction)?;
             Some(Writer::new(Arc::clone(transaction), &plan, &context.budget))
         }
         (None, true) if plan.mode != PlanMode::Explain => return Err(ExecError::NoTransaction),
         _ => None,
     };
-    let rt = Runtime {
-        // Taken after the names were interned, so that its catalogue knows them.
-        snapshot: context
-            .transaction
-            .as_ref()
-            .map_or(snapshot, |transaction| transaction.snapshot()),
+    // Taken after the names were interned, so that its catalogue knows them.
+    let snapshot = context
+        .transaction
+        .as_ref()
+        .map_or(snapshot, |transaction| transaction.snapshot());
+    let rt = runtime(context, params, snapshot, writer);
+    let cells = (plan.mode == PlanMode::Profile).then(|| ProfileCells::new(&plan.root));
+    let _metered = Metered::on(rt.meter.as_ref());
+    let built = instantiate(&plan.root, &rt, cells.as_ref())?;
+    Execution::new(plan, rt, built, cells)
+}
+
+/// What the operators of a statement share.
+pub(crate) fn runtime(
+    context: ExecContext,
+    params: Arc<Params>,
+    snapshot: Snapshot,
+    writer: Option<Writer>,
+) -> Runtime {
+    Runtime {
+        snapshot,
         writer,
         params,
         held: Mutex::new(context.budget.empty_reservation("expressions")),
@@ -99,30 +118,38 @@ pub fn execute(
         procedures: context.procedures,
         store_uuid: context.store_uuid,
         tuning: context.tuning,
+        meter: context.meter,
         clock: Clocks::start(context.transaction_began),
-    };
-    let cells = (plan.mode == PlanMode::Profile).then(|| ProfileCells::new(&plan.root));
-    let (root, layout) = instantiate(&plan.root, &rt, cells.as_ref())?;
-    let columns = plan
-        .columns
-        .iter()
-        .map(|(name, var)| {
-            layout.slot(*var).ok_or_else(|| ExecError::Plan {
-                message: format!("result column {name} is not produced"),
-            })
-        })
-        .collect::<Result<_>>()?;
-    Ok(Execution {
-        done: plan.mode == PlanMode::Explain,
-        plan,
-        rt,
-        root,
-        columns,
-        cells,
-    })
+    }
 }
 
 impl Execution {
+    /// The statement whose operators these are.
+    pub(crate) fn new(
+        plan: Arc<Plan>,
+        rt: Runtime,
+        (root, layout): Built,
+        cells: Option<ProfileCells>,
+    ) -> Result<Self> {
+        let columns = plan
+            .columns
+            .iter()
+            .map(|(name, var)| {
+                layout.slot(*var).ok_or_else(|| ExecError::Plan {
+                    message: format!("result column {name} is not produced"),
+                })
+            })
+            .collect::<Result<_>>()?;
+        Ok(Execution {
+            done: plan.mode == PlanMode::Explain,
+            plan,
+            rt,
+            root,
+            columns,
+            cells,
+        })
+    }
+
     /// The next result rows, with one column per entry of [`Plan::columns`]; `None` at the end.
     ///
     /// # Errors
@@ -131,6 +158,7 @@ impl Execution {
         if self.done {
             return Ok(None);
         }
+        let _metered = Metered::on(self.rt.meter.as_ref());
         let next = self
             .rt
             .check_cancelled()

@@ -66,8 +66,41 @@ pub(crate) fn instantiate(
         rt,
         cells,
         arguments: Vec::new(),
+        ready: None,
     }
     .node(root)
+}
+
+/// As [`instantiate`] where the node with this id has run already and left these rows.
+pub(crate) fn instantiate_above(
+    root: &PlanNode,
+    rt: &Runtime,
+    cells: Option<&ProfileCells>,
+    ready: Option<(u32, Built)>,
+) -> Result<Built> {
+    Instantiator {
+        rt,
+        cells,
+        arguments: Vec::new(),
+        ready,
+    }
+    .node(root)
+}
+
+/// An inner tree that runs once for each row that is left in the slot.
+pub(crate) fn instantiate_inner(
+    root: &PlanNode,
+    rt: &Runtime,
+    cells: Option<&ProfileCells>,
+    row: Layout,
+) -> Result<(ArgumentSlot, Built)> {
+    Instantiator {
+        rt,
+        cells,
+        arguments: Vec::new(),
+        ready: None,
+    }
+    .per_row(root, row)
 }
 
 struct Instantiator<'a> {
@@ -75,6 +108,8 @@ struct Instantiator<'a> {
     cells: Option<&'a ProfileCells>,
     /// Enclosing applies, innermost last: where they leave rows, and the layout of these.
     arguments: Vec<(ArgumentSlot, Layout)>,
+    /// Rows of a subquery in transactions that has run, by the id of its node.
+    ready: Option<(u32, Built)>,
 }
 
 /// Variables from here on are hidden row numbers.
@@ -84,10 +119,13 @@ fn is_hidden(var: VarId) -> bool {
     var.0 >= HIDDEN
 }
 
-type Built = (BoxedOperator, Layout);
+pub(crate) type Built = (BoxedOperator, Layout);
 
 impl Instantiator<'_> {
     fn node(&mut self, node: &PlanNode) -> Result<Built> {
+        if let Some((_, ready)) = self.ready.take_if(|(id, _)| *id == node.id) {
+            return Ok(ready);
+        }
         let (operator, layout) = self.operator(&node.op)?;
         Ok(match self.cells {
             Some(cells) => (
@@ -612,7 +650,7 @@ impl Instantiator<'_> {
                     .collect::<Result<_>>()?;
                 Box::new(Delete::new(input, targets, *detach))
             }
-            P::Eager { .. } => Box::new(Eager::new(input, &self.rt.budget)),
+            P::Eager { .. } => Box::new(Eager::new(input, self.rt)),
             P::EmptyResult { .. } => Box::new(EmptyResult::new(input)),
             P::LoadCsv {
                 url,

@@ -7,10 +7,15 @@
 //! with [`Memory::keeps`] and writes out what it holds when the answer is no, which it is already at half of the
 //! budget: the other half stays for pages and other operators.
 //!
+//! What the operators of one statement hold is counted beside the budget where the statement has a meter: operators
+//! find it when they are made, on the thread that makes them.
+//!
 //! # Invariants
 //! * EX-9 What an operator buffers beyond one batch is charged before it is kept, and given back on rewind and drop.
 
+use std::cell::RefCell;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use graven_pagecache::{Budget, Reservation};
 
@@ -23,8 +28,33 @@ const STEP: u64 = 16 << 10;
 /// Part of the budget that an operator may hold before it spills.
 const SPILL_SHARE: u64 = 2;
 
+thread_local! {
+    /// Of the statement that runs on this thread.
+    static METER: RefCell<Option<Arc<AtomicU64>>> = const { RefCell::new(None) };
+}
+
+/// While this lives, what is made on this thread counts on its meter.
+pub(crate) struct Metered(Option<Arc<AtomicU64>>);
+
+impl Metered {
+    /// Counts on `meter` from now on; `None` leaves everything as it is.
+    pub(crate) fn on(meter: Option<&Arc<AtomicU64>>) -> Option<Self> {
+        let meter = Arc::clone(meter?);
+        Some(Self(METER.with(|cell| cell.replace(Some(meter)))))
+    }
+}
+
+impl Drop for Metered {
+    fn drop(&mut self) {
+        METER.with(|cell| cell.replace(self.0.take()));
+    }
+}
+
 /// Bytes an operator holds.
 pub(crate) struct Memory {
+    meter: Option<Arc<AtomicU64>>,
+    /// What the meter knows of.
+    metered: u64,
     reservation: Reservation,
     used: u64,
     /// What an operator that can spill holds at most.
@@ -37,10 +67,9 @@ impl Memory {
     /// As [`Memory::new`] for an operator that can spill.
     pub(crate) fn of_spilling(rt: &Runtime, operator: &'static str, remedy: &'static str) -> Self {
         let half = rt.budget.limit() / SPILL_SHARE;
-        Self {
-            spills_at: rt.tuning.spill_at.unwrap_or(half),
-            ..Self::new(&rt.budget, operator, remedy)
-        }
+        let mut memory = Self::new(&rt.budget, operator, remedy);
+        memory.spills_at = rt.tuning.spill_at.unwrap_or(half);
+        memory
     }
 
     /// Nothing held yet, for this operator; `remedy` completes "raise --memory, or ...".
@@ -51,6 +80,19 @@ impl Memory {
             spills_at: u64::MAX,
             operator,
             remedy,
+            meter: METER.with(|cell| cell.borrow().clone()),
+            metered: 0,
+        }
+    }
+
+    /// Tells the meter what is reserved now.
+    fn tell(&mut self) {
+        let now = self.reservation.bytes();
+        if let Some(meter) = &self.meter
+            && now != self.metered
+        {
+            meter.fetch_add(now.wrapping_sub(self.metered), Ordering::Relaxed);
+            self.metered = now;
         }
     }
 
@@ -76,6 +118,7 @@ impl Memory {
                     remedy: self.remedy,
                 });
             }
+            self.tell();
         }
         self.used = wanted;
         Ok(())
@@ -99,6 +142,7 @@ impl Memory {
         if bytes > self.reservation.bytes() {
             self.reservation
                 .force_grow(bytes - self.reservation.bytes());
+            self.tell();
         }
         self.used = bytes;
     }
@@ -139,6 +183,15 @@ impl Memory {
         let keep = self.used.next_multiple_of(STEP);
         if keep < self.reservation.bytes() {
             self.reservation.shrink(self.reservation.bytes() - keep);
+            self.tell();
+        }
+    }
+}
+
+impl Drop for Memory {
+    fn drop(&mut self) {
+        if let Some(meter) = &self.meter {
+            meter.fetch_sub(self.metered, Ordering::Relaxed);
         }
     }
 }

@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 use std::ops::Bound;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
@@ -88,6 +88,8 @@ pub(crate) struct Runtime {
     pub(crate) store_uuid: [u8; 16],
     pub(crate) tuning: Tuning,
     pub(crate) clock: Clocks,
+    /// What the operators hold, for those who ask.
+    pub(crate) meter: Option<Arc<AtomicU64>>,
     /// What the expressions being evaluated hold; see [`Runtime::hold`].
     pub(crate) held: Mutex<Reservation>,
 }

@@ -10,6 +10,7 @@
 //! # Invariants
 //! * EX-11 A writer and a reader keep one page of bytes each; what is in temporary pages counts as pages.
 
+mod row_buffer;
 mod row_format;
 mod row_stream;
 
@@ -19,6 +20,7 @@ use std::sync::Arc;
 use foldhash::fast::FixedState;
 use graven_pagecache::{Budget, SizeClass, TemporaryPages};
 
+pub(crate) use row_buffer::RowBuffer;
 pub(crate) use row_format::{put_list, put_value};
 pub(crate) use row_stream::{RowReader, RowRun, RowWriter};
 

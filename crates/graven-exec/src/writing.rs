@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use graven_cypher::Plan;
-use graven_cypher::plan::{Expr, Operator, VarId, VarKind};
+use graven_cypher::plan::{Expr, Operator, VarId, VarKind, WrittenNames};
 use graven_pagecache::Budget;
 use graven_storage::{KeyId, NodeId, PropertyValue, RelId, Transaction, TypeId};
 
@@ -56,9 +56,8 @@ fn asks_for_deleted(plan: &Plan) -> bool {
     deletes && (types || plan.columns.iter().any(|(_, var)| returned(var)))
 }
 
-/// Makes sure that the names a plan writes exist.
-pub(crate) fn intern(plan: &Plan, transaction: &Transaction) -> Result<()> {
-    let names = plan.written_names();
+/// Makes sure that these names exist.
+pub(crate) fn intern(names: &WrittenNames, transaction: &Transaction) -> Result<()> {
     for label in &names.labels {
         transaction.label(label)?;
     }

@@ -11,6 +11,7 @@
 //! * AT-3 Every commit asked for from another process bears a name made by that process and kept in the log. When the
 //!   owner is lost before the answer came, the new owner says whether the commit is there: then it is reported as
 //!   done, otherwise the statement runs again. So a statement is neither lost nor done twice.
+//!   One with a subquery in transactions is never run again: it ends with an error.
 //! * AT-4 A result of which rows have been handed out is not begun again: a lost owner is a retryable error then, and
 //!   for a statement that wrote, an error that says that it is durable.
 //! * AT-5 An open transaction dies with its owner; the next use of it gives a retryable error.
@@ -73,6 +74,13 @@ pub(crate) fn query(
             Err(Failure::Answer(error)) => return Err(error),
             Err(Failure::Lost(_)) => attached,
         };
+    if graven_cypher::is_in_transactions(text) {
+        // What it has committed cannot be told apart from what it has not: it is not run again.
+        return Err(Error::new(
+            "Statement.OwnerLost",
+            "the process that ran the statement has ended: batches that it had committed stay, the others are not done",
+        ));
+    }
     // AT-3: neither lost nor done twice.
     let database = connection.database();
     match committed(database, &lost, commit)? {

@@ -19,6 +19,7 @@ use crate::procedures::OnDatabase;
 use crate::query_result::QueryResult;
 use crate::result::Running;
 use crate::schema::Schema;
+use crate::statements::Seat;
 
 /// A place to run statements from. Cheap to make; one a thread is usual, but it may be shared.
 #[derive(Clone, Debug)]
@@ -44,6 +45,11 @@ impl Run {
             values: Arc::new(values.collect()),
         }
     }
+}
+
+/// Whether a statement may meet a duplicate of a `MERGE` beside it.
+fn merges(plan: &Plan) -> bool {
+    plan.root.any(&|op| matches!(op, Operator::Merge { .. }))
 }
 
 /// A statement that has been checked and planned.
@@ -90,21 +96,32 @@ impl Connection {
             Place::There(attached) => return attach::query(self, attached, text, params),
         };
         let snapshot = inner.store.snapshot();
-        let plan = self.plan(&inner, text, params, &snapshot)?;
+        let (text, plan) = self.plan(&inner, text, params, &snapshot)?;
         self.cancel.reset();
-        if plan.writes() && plan.mode != PlanMode::Explain {
+        let seat = inner.statements.enter(Some(text), self.cancel.flag());
+        let explain = plan.mode == PlanMode::Explain;
+        if !explain && plan.root.in_transactions().is_some() {
+            drop(snapshot);
+            let values = Run::new(params).values;
+            let merges = merges(&plan);
+            return Ok(self
+                .in_transactions(&inner, plan, values, merges, seat)?
+                .into());
+        }
+        if plan.writes() && !explain {
             let run = Run::new(params);
-            let merges = plan.root.any(&|op| matches!(op, Operator::Merge { .. }));
+            let merges = merges(&plan);
             let done = self.autocommit(&inner, merges, |transaction| {
-                self.run(&inner, &plan, transaction, &run)
+                self.run(&inner, &plan, transaction, &run, &seat)
             });
             return Ok(done?.into());
         }
         let values = Run::new(params).values;
-        let context = self.context(&inner, None);
-        let running = Running::start(plan, snapshot, |plan, snapshot| {
+        let context = self.context(&inner, None, &seat);
+        let mut running = Running::start(plan, snapshot, |plan, snapshot| {
             execute(plan, snapshot, values, context)
         })?;
+        running.sits(seat);
         Ok(running.into())
     }
 
@@ -113,12 +130,20 @@ impl Connection {
         &self,
         inner: &Arc<Inner>,
         transaction: &Arc<graven_storage::Transaction>,
-        text: &str,
-        params: &Params,
+        (text, params): (&str, &Params),
+        seat: &Seat,
     ) -> Result<QueryResult, Error> {
-        let plan = self.plan(inner, text, params, &transaction.snapshot())?;
+        let (_, plan) = self.plan(inner, text, params, &transaction.snapshot())?;
+        if plan.root.in_transactions().is_some() && plan.mode != PlanMode::Explain {
+            return Err(Error::new(
+                "Transaction.ImplicitOnly",
+                "a statement with CALL { ... } IN TRANSACTIONS makes transactions of its own: run it outside of a transaction",
+            ));
+        }
         self.cancel.reset();
-        let running = self.run(inner, &plan, transaction, &Run::new(params))?;
+        seat.runs(Some(text))?;
+        let running = self.run(inner, &plan, transaction, &Run::new(params), seat)?;
+        seat.runs(None)?;
         Ok(running.into())
     }
 
@@ -128,8 +153,9 @@ impl Connection {
         plan: &Arc<Plan>,
         transaction: &Arc<graven_storage::Transaction>,
         run: &Run,
+        seat: &Seat,
     ) -> Result<Running, Error> {
-        let context = self.context(inner, Some(Arc::clone(transaction)));
+        let context = self.context(inner, Some(Arc::clone(transaction)), seat);
         let snapshot = transaction.snapshot();
         let before = transaction.counters();
         let result = Running::start(Arc::clone(plan), snapshot, |plan, snapshot| {
@@ -138,10 +164,11 @@ impl Connection {
         result.complete(&inner.budget, &before, transaction)
     }
 
-    fn context(
+    pub(crate) fn context(
         &self,
         inner: &Arc<Inner>,
         transaction: Option<Arc<graven_storage::Transaction>>,
+        seat: &Seat,
     ) -> ExecContext {
         let mut context = ExecContext::new(Arc::clone(&inner.budget));
         context.spill = Some(Arc::clone(&inner.spill));
@@ -150,13 +177,14 @@ impl Connection {
         context.store_uuid = inner.store.uuid();
         context.transaction = transaction;
         context.transaction_began = self.began;
+        context.meter = Some(seat.meter());
         context
     }
 
     /// Whether the statement would write.
     pub(crate) fn writes(&self, text: &str, params: &Params) -> Result<bool, Error> {
         let inner = self.db.inner()?;
-        let plan = self.plan(inner, text, params, &inner.store.snapshot())?;
+        let (_, plan) = self.plan(inner, text, params, &inner.store.snapshot())?;
         Ok(plan.writes() && plan.mode != PlanMode::Explain)
     }
 
@@ -243,12 +271,12 @@ impl Connection {
         text: &str,
         params: &Params,
         snapshot: &Snapshot,
-    ) -> Result<Arc<Plan>, Error> {
+    ) -> Result<(Arc<str>, Arc<Plan>), Error> {
         let nodes = snapshot.node_count();
         let plans = &inner.plans;
         let names = || params.iter().map(|(name, _)| name);
-        if let Some(plan) = plans.get(text, names(), nodes) {
-            return Ok(plan);
+        if let Some(known) = plans.get(text, names(), nodes) {
+            return Ok(known);
         }
         let names: BTreeSet<String> = names().map(str::to_owned).collect();
         let known = ParameterNames::Known(names.clone());
@@ -257,11 +285,12 @@ impl Connection {
             &Schema(snapshot, &inner.registered),
             &known,
         )?);
+        let text = Arc::from(text);
         // A notice may be out of date by the next time: an unknown label may have come to exist.
         if plan.notices.is_empty() {
-            plans.put(text, names, nodes, Arc::clone(&plan));
+            plans.put(&text, names, nodes, Arc::clone(&plan));
         }
-        Ok(plan)
+        Ok((text, plan))
     }
 }
 

@@ -17,6 +17,7 @@ use crate::files::{self, DataFile, LogBeside};
 use crate::info::{self, Info, Reading};
 use crate::plan_cache::PlanCache;
 use crate::procedures::registered::Registry;
+use crate::statements::Statements;
 use crate::value::Value;
 
 /// How long to wait for another process that has the file but does not listen: one that begins or ends.
@@ -79,6 +80,7 @@ pub(crate) struct Inner {
     pub(crate) store: Arc<Store>,
     pub(crate) plans: PlanCache,
     pub(crate) registered: Registry,
+    pub(crate) statements: Arc<Statements>,
     /// Where others connect, until somebody serves them.
     listener: Mutex<Option<Listener>>,
     /// Given back last.
@@ -456,6 +458,7 @@ impl Inner {
             store,
             plans: PlanCache::default(),
             registered: Registry::default(),
+            statements: Arc::default(),
             listener: Mutex::new(listener),
             _lock: lock,
         })

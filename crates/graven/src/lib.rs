@@ -27,6 +27,7 @@
 //! thread at a time. [`CancelHandle::cancel`] may be called from anywhere.
 
 mod attach;
+mod batches;
 mod bytes;
 mod cancel;
 mod care;
@@ -47,6 +48,7 @@ mod procedures;
 mod query_result;
 mod result;
 mod schema;
+mod statements;
 mod transaction;
 mod value;
 

@@ -30,6 +30,7 @@ struct Entry {
     params: BTreeSet<String>,
     /// Nodes when it was made.
     nodes: u64,
+    text: Arc<str>,
     plan: Arc<Plan>,
 }
 
@@ -42,13 +43,13 @@ fn alike(a: u64, b: u64) -> bool {
 }
 
 impl PlanCache {
-    /// The plan made for this text and these parameter names.
+    /// The plan made for this text and these parameter names, and the text as it is kept.
     pub(crate) fn get<'a>(
         &self,
         text: &str,
         params: impl ExactSizeIterator<Item = &'a str>,
         nodes: u64,
-    ) -> Option<Arc<Plan>> {
+    ) -> Option<(Arc<str>, Arc<Plan>)> {
         let mut plans = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
         plans.clock += 1;
         let now = plans.clock;
@@ -59,7 +60,7 @@ impl PlanCache {
             return None;
         }
         entry.last_use = now;
-        Some(Arc::clone(&entry.plan))
+        Some((Arc::clone(&entry.text), Arc::clone(&entry.plan)))
     }
 
     /// Forgets all plans: indexes or constraints have changed.
@@ -69,9 +70,15 @@ impl PlanCache {
     }
 
     /// Keeps a plan; it replaces one for the same text and other parameters.
-    pub(crate) fn put(&self, text: &str, params: BTreeSet<String>, nodes: u64, plan: Arc<Plan>) {
+    pub(crate) fn put(
+        &self,
+        text: &Arc<str>,
+        params: BTreeSet<String>,
+        nodes: u64,
+        plan: Arc<Plan>,
+    ) {
         let mut plans = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
-        if plans.by_text.len() >= PLANS_MAX && !plans.by_text.contains_key(text) {
+        if plans.by_text.len() >= PLANS_MAX && !plans.by_text.contains_key(&**text) {
             let oldest = plans
                 .by_text
                 .iter()
@@ -86,8 +93,9 @@ impl PlanCache {
             last_use: plans.clock,
             params,
             nodes,
+            text: Arc::clone(text),
             plan,
         };
-        plans.by_text.insert(Arc::from(text), entry);
+        plans.by_text.insert(Arc::clone(text), entry);
     }
 }

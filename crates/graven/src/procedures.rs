@@ -1,15 +1,18 @@
-//! The procedures of `CALL`: the page cache's settings and counters, and the names of the database.
+//! The procedures of `CALL`: the page cache's settings and counters, what the database holds, and what runs.
 //!
 //! # How it works
-//! One table says what each procedure takes, what it gives, and which function runs it; the binder checks
+//! One table ([`table`]) says what each procedure takes, what it gives, and which function runs it; the binder checks
 //! calls against the same table that runs them. Procedures that the program adds are in [`registered`].
 
+mod contents;
 pub(crate) mod registered;
 mod schema_list;
+mod show;
+mod table;
 
 use std::sync::Arc;
 
-use graven_cypher::{ProcedureView, TypeSet};
+use graven_cypher::ProcedureView;
 use graven_exec::{ExecError, ProcedureResult, Procedures, Value};
 
 use crate::bytes::parse_bytes;
@@ -17,111 +20,10 @@ use crate::database::Inner;
 use crate::materialise::{Materialiser, to_inner};
 use registered::Registry;
 
+use table::{Field, TABLE};
+
 /// Rows of values.
 type Rows = Vec<Vec<Value>>;
-
-/// A name with its kind.
-type Field = (&'static str, TypeSet);
-
-struct Procedure {
-    name: &'static str,
-    arguments: &'static [Field],
-    columns: &'static [Field],
-    run: fn(&Inner, &[Value]) -> Result<Rows, String>,
-}
-
-const TABLE: &[Procedure] = &[
-    Procedure {
-        name: "graven.cache.resize",
-        arguments: &[("size", TypeSet::ANY)],
-        columns: &[("before", TypeSet::INTEGER), ("after", TypeSet::INTEGER)],
-        run: resize,
-    },
-    Procedure {
-        name: "graven.cache.setPolicy",
-        arguments: &[("policy", TypeSet::STRING)],
-        columns: &[("before", TypeSet::STRING), ("after", TypeSet::STRING)],
-        run: set_policy,
-    },
-    Procedure {
-        name: "graven.cache.stats",
-        arguments: &[],
-        columns: &[
-            ("kind", TypeSet::STRING),
-            ("hits", TypeSet::INTEGER),
-            ("faults", TypeSet::INTEGER),
-            ("hitRatio", TypeSet::FLOAT),
-            ("evictionsBackground", TypeSet::INTEGER),
-            ("evictionsCooperative", TypeSet::INTEGER),
-            ("waitedMilliseconds", TypeSet::FLOAT),
-            ("bytesRead", TypeSet::INTEGER),
-        ],
-        run: stats,
-    },
-    Procedure {
-        name: "db.labels",
-        arguments: &[],
-        columns: &[("label", TypeSet::STRING)],
-        run: |db, _| Ok(names(db.store.snapshot().catalog().labels())),
-    },
-    Procedure {
-        name: "db.relationshipTypes",
-        arguments: &[],
-        columns: &[("relationshipType", TypeSet::STRING)],
-        run: |db, _| Ok(names(db.store.snapshot().catalog().types())),
-    },
-    Procedure {
-        name: "db.propertyKeys",
-        arguments: &[],
-        columns: &[("propertyKey", TypeSet::STRING)],
-        run: |db, _| Ok(names(db.store.snapshot().catalog().keys())),
-    },
-    Procedure {
-        name: "graven.show.indexes",
-        arguments: &[],
-        columns: &[
-            ("id", TypeSet::INTEGER),
-            ("name", TypeSet::STRING),
-            ("state", TypeSet::STRING),
-            ("populationPercent", TypeSet::FLOAT),
-            ("type", TypeSet::STRING),
-            ("entityType", TypeSet::STRING),
-            ("labelsOrTypes", TypeSet::LIST),
-            ("properties", TypeSet::LIST),
-            ("owningConstraint", TypeSet::STRING),
-        ],
-        run: schema_list::indexes,
-    },
-    Procedure {
-        name: "graven.show.constraints",
-        arguments: &[],
-        columns: &[
-            ("name", TypeSet::STRING),
-            ("type", TypeSet::STRING),
-            ("entityType", TypeSet::STRING),
-            ("labelsOrTypes", TypeSet::LIST),
-            ("properties", TypeSet::LIST),
-            ("ownedIndex", TypeSet::STRING),
-        ],
-        run: schema_list::constraints,
-    },
-    Procedure {
-        name: "dbms.components",
-        arguments: &[],
-        columns: &[
-            ("name", TypeSet::STRING),
-            ("versions", TypeSet::LIST),
-            ("edition", TypeSet::STRING),
-        ],
-        run: schema_list::components,
-    },
-    Procedure {
-        name: "graven.procedures",
-        arguments: &[],
-        columns: &[("name", TypeSet::STRING), ("signature", TypeSet::STRING)],
-        run: |_, _| Ok(list()),
-    },
-];
 
 /// What the binder needs to know of a procedure.
 pub(crate) fn view(name: &str, registry: &Registry) -> Option<ProcedureView> {
@@ -131,12 +33,12 @@ pub(crate) fn view(name: &str, registry: &Registry) -> Option<ProcedureView> {
     let fields = |list: &[Field]| list.iter().map(|(n, t)| ((*n).to_owned(), *t)).collect();
     Some(ProcedureView {
         arguments: fields(procedure.arguments),
-        optional: 0,
+        optional: procedure.optional,
         columns: fields(procedure.columns),
     })
 }
 
-fn find(name: &str) -> Option<&'static Procedure> {
+fn find(name: &str) -> Option<&'static table::Procedure> {
     TABLE.iter().find(|p| p.name == name)
 }
 
@@ -192,7 +94,7 @@ fn call_registered(db: &Inner, name: &str, args: &[Value]) -> Result<ProcedureRe
     })
 }
 
-fn resize(db: &Inner, args: &[Value]) -> Result<Rows, String> {
+fn resize(db: &Arc<Inner>, args: &[Value]) -> Result<Rows, String> {
     let bytes = match args {
         [Value::String(text)] => parse_bytes(text).map_err(|e| e.to_string())?,
         [Value::Integer(bytes)] if *bytes > 0 => bytes.unsigned_abs(),
@@ -203,7 +105,7 @@ fn resize(db: &Inner, args: &[Value]) -> Result<Rows, String> {
     Ok(vec![vec![integer(before), integer(db.budget.limit())]])
 }
 
-fn set_policy(db: &Inner, args: &[Value]) -> Result<Rows, String> {
+fn set_policy(db: &Arc<Inner>, args: &[Value]) -> Result<Rows, String> {
     let [Value::String(spec)] = args else {
         return Err("give the policy as text, for example 'lru' or 'gclock:max=7'".to_owned());
     };
@@ -216,7 +118,7 @@ fn set_policy(db: &Inner, args: &[Value]) -> Result<Rows, String> {
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "the signature of every procedure")]
-fn stats(db: &Inner, _: &[Value]) -> Result<Rows, String> {
+fn stats(db: &Arc<Inner>, _: &[Value]) -> Result<Rows, String> {
     let stats = db.cache.stats();
     let rows = stats.per_kind.iter().map(|(kind, pages)| {
         vec![
@@ -239,14 +141,15 @@ fn names(list: &[Arc<str>]) -> Vec<Vec<Value>> {
         .collect()
 }
 
-fn list() -> Vec<Vec<Value>> {
+/// Name, signature and meaning of every procedure of this table.
+fn described() -> impl Iterator<Item = (&'static str, String, &'static str)> {
     let fields = |list: &[Field]| {
         list.iter()
             .map(|(name, kind)| format!("{name} :: {kind}"))
             .collect::<Vec<_>>()
             .join(", ")
     };
-    let signature = |p: &Procedure| {
+    let signature = move |p: &table::Procedure| {
         format!(
             "{}({}) :: ({})",
             p.name,
@@ -254,9 +157,12 @@ fn list() -> Vec<Vec<Value>> {
             fields(p.columns)
         )
     };
-    TABLE
-        .iter()
-        .map(|p| vec![Value::text(p.name), Value::text(&signature(p))])
+    TABLE.iter().map(move |p| (p.name, signature(p), p.about))
+}
+
+fn list() -> Vec<Vec<Value>> {
+    described()
+        .map(|(name, signature, _)| vec![Value::text(name), Value::text(&signature)])
         .collect()
 }
 

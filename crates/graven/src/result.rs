@@ -12,6 +12,7 @@ use graven_storage::{Snapshot, Transaction, WriteCounters};
 use crate::error::Error;
 use crate::materialise::Materialiser;
 use crate::plan_text;
+use crate::statements::Seat;
 use crate::transaction::Commit;
 use crate::value::Value;
 
@@ -32,6 +33,8 @@ pub(crate) struct Running {
     pages: PerKind,
     begun: Instant,
     elapsed: Option<Duration>,
+    /// Its place among the statements that run.
+    seat: Option<Seat>,
 }
 
 /// One row.
@@ -133,8 +136,14 @@ impl Running {
             pages: scope.finish(),
             begun,
             elapsed: None,
+            seat: None,
             plan,
         })
+    }
+
+    /// Runs at this place until its last row.
+    pub(crate) fn sits(&mut self, seat: Seat) {
+        self.seat = Some(seat);
     }
 
     /// Headings, in order; none for statements without `RETURN`.
@@ -152,6 +161,7 @@ impl Running {
         self.pages += &scope.finish();
         if !matches!(row, Ok(Some(_))) && self.elapsed.is_none() {
             self.elapsed = Some(self.begun.elapsed());
+            self.seat = None;
         }
         row
     }
@@ -210,6 +220,20 @@ impl Running {
             ));
         }
         self.commit = Some(commit);
+    }
+
+    /// Notes what the batches of a subquery in transactions did before what is left of the statement was started.
+    pub(crate) fn batches_done(
+        &mut self,
+        begun: Instant,
+        pages: &PerKind,
+        counters: WriteCounters,
+        commit: Option<Commit>,
+    ) {
+        self.begun = begun;
+        self.pages += pages;
+        self.counters = counters;
+        self.commit = commit;
     }
 
     fn advance(&mut self) -> Result<Option<Row>, Error> {
@@ -294,6 +318,21 @@ impl Running {
             }),
         }
     }
+}
+
+/// Adds what another transaction changed.
+pub(crate) fn add(sum: &mut WriteCounters, more: &WriteCounters) {
+    sum.nodes_created += more.nodes_created;
+    sum.nodes_deleted += more.nodes_deleted;
+    sum.relationships_created += more.relationships_created;
+    sum.relationships_deleted += more.relationships_deleted;
+    sum.properties_set += more.properties_set;
+    sum.labels_added += more.labels_added;
+    sum.labels_removed += more.labels_removed;
+    sum.indexes_added += more.indexes_added;
+    sum.indexes_removed += more.indexes_removed;
+    sum.constraints_added += more.constraints_added;
+    sum.constraints_removed += more.constraints_removed;
 }
 
 /// What was changed since.

@@ -23,6 +23,7 @@ use crate::error::Error;
 use crate::params::Params;
 use crate::query_result::QueryResult;
 use crate::result::Running;
+use crate::statements::Seat;
 
 /// How often a conflict is answered by running a statement again.
 const ATTEMPTS_MAX: u32 = 100;
@@ -96,6 +97,7 @@ enum Work {
         connection: Connection,
         database: Arc<Inner>,
         transaction: Arc<graven_storage::Transaction>,
+        seat: Seat,
     },
     There(AttachedTransaction),
 }
@@ -121,7 +123,8 @@ impl Transaction {
                 connection,
                 database,
                 transaction,
-            } => connection.run_in(database, transaction, text, params),
+                seat,
+            } => connection.run_in(database, transaction, (text, params), seat),
             Work::There(there) => there.query(text, params),
         };
         self.failed = result.is_err();
@@ -147,10 +150,12 @@ impl Transaction {
                 Work::Here {
                     database,
                     transaction,
+                    seat,
                     ..
                 },
                 None,
             ) => {
+                seat.runs(None)?;
                 let schema = changes_schema(&transaction.counters());
                 let commit = transaction.commit()?.into();
                 if schema {
@@ -222,10 +227,12 @@ impl Connection {
             }
         };
         let transaction = Arc::new(database.store.begin(options)?);
+        let seat = database.statements.enter(None, self.cancelling().flag());
         Ok(Transaction::new(Work::Here {
             connection: self.clone().in_transaction(),
             database,
             transaction,
+            seat,
         }))
     }
 
@@ -251,7 +258,7 @@ impl Connection {
             });
             match done {
                 Err(error) if error.is_conflict() && pauses.next() => transaction.rollback(),
-                Err(error) if merges && error.is_duplicate() && pauses.next_of(MERGES_MAX) => {
+                Err(error) if merges && error.is_duplicate() && pauses.next_merge() => {
                     transaction.rollback();
                 }
                 Err(error) => {
@@ -275,6 +282,11 @@ impl Pauses {
     /// Waits; false if there were attempts enough.
     pub(crate) fn next(&mut self) -> bool {
         self.next_of(ATTEMPTS_MAX)
+    }
+
+    /// As [`Pauses::next`] for a duplicate that a `MERGE` has met.
+    pub(crate) fn next_merge(&mut self) -> bool {
+        self.next_of(MERGES_MAX)
     }
 
     fn next_of(&mut self, attempts_max: u32) -> bool {

@@ -11,7 +11,8 @@ use std::sync::Arc;
 
 use crate::plan::schema::SchemaCommand;
 use crate::plan::{
-    AggregateCall, Creation, Direction, Expr, Notice, PlanMode, SetItem, SortOrder, VarId, Variable,
+    AggregateCall, Creation, Direction, Expr, InTransactions, Notice, PlanMode, SetItem, SortOrder,
+    VarId, Variable,
 };
 
 /// A bound statement.
@@ -57,6 +58,7 @@ pub(crate) enum Step {
     Call {
         query: BoundQuery,
         imports: Vec<VarId>,
+        transactions: Option<InTransactions>,
     },
     Create {
         creation: Creation,

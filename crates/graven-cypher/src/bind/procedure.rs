@@ -105,11 +105,11 @@ impl Binder<'_> {
                     )
                 })
                 .collect(),
-            Yields::Star(span) if !standalone => {
+            Yields::Star(span) if !standalone && !call.shown => {
                 let message = "`YIELD *` is allowed only where the call is the whole statement";
                 return Err(self.error(*span, Code::UnexpectedSyntax, message));
             }
-            Yields::None if !standalone && !view.columns.is_empty() => Vec::new(),
+            Yields::None if !standalone && !call.shown && !view.columns.is_empty() => Vec::new(),
             Yields::Star(_) | Yields::None => {
                 let own = |name: &String| Name {
                     text: name.as_str().into(),

@@ -405,8 +405,12 @@ impl Binder<'_> {
         Ok(order)
     }
 
-    /// `SKIP` or `LIMIT`: constant, an integer, not negative.
-    fn row_count(&mut self, expr: Option<&ast::Expr>, what: &'static str) -> Result<Option<Expr>> {
+    /// `SKIP`, `LIMIT` and the like: constant, an integer, not negative.
+    pub(super) fn row_count(
+        &mut self,
+        expr: Option<&ast::Expr>,
+        what: &'static str,
+    ) -> Result<Option<Expr>> {
         let Some(expr) = expr else { return Ok(None) };
         let before = std::mem::take(&mut self.scope);
         self.constant_only = Some(what);

@@ -42,6 +42,7 @@ impl Parser<'_> {
             Some(query) => query,
             None => self.query(Place::Top)?,
         };
+        self.check_transactions(&query)?;
         self.eat(TokenKind::Semicolon);
         if self.kind() != TokenKind::End {
             return Err(self.unexpected("a clause or the end of the statement"));
@@ -229,10 +230,7 @@ impl Parser<'_> {
         let mut projection = Projection {
             distinct,
             star: None,
-            items: Vec::new(),
-            order: Vec::new(),
-            skip: None,
-            limit: None,
+            ..Projection::of_all(self.token().span)
         };
         if self.kind() == TokenKind::Star {
             projection.star = Some(self.advance().span);
@@ -242,6 +240,13 @@ impl Parser<'_> {
         while self.eat(TokenKind::Comma) {
             projection.items.push(self.projection_item()?);
         }
+        self.bounds(&mut projection)?;
+        Ok(projection)
+    }
+
+    /// `ORDER BY`, `SKIP` and `LIMIT` of a projection; whether there was one of them.
+    fn bounds(&mut self, projection: &mut Projection) -> Result<bool> {
+        let start = self.next;
         if self.is_word("ORDER") && self.is_word_at(1, "BY") {
             self.next += 2;
             projection.order = self.sort_items()?;
@@ -252,7 +257,15 @@ impl Parser<'_> {
         if self.eat_word("LIMIT") {
             projection.limit = Some(self.expression()?);
         }
-        Ok(projection)
+        Ok(self.next > start)
+    }
+
+    /// The projection with the bounds that follow, if any do.
+    pub(super) fn projection_end(
+        &mut self,
+        mut projection: Projection,
+    ) -> Result<Option<Projection>> {
+        Ok(self.bounds(&mut projection)?.then_some(projection))
     }
 
     /// `DISTINCT` used as a variable: `RETURN distinct`.
@@ -296,6 +309,7 @@ impl Parser<'_> {
             return Ok(ClauseKind::Subquery {
                 imports: Imports::ByWith,
                 query: Box::new(query),
+                transactions: self.in_transactions()?,
             });
         }
         if self.kind() == TokenKind::OpenParen {
@@ -304,6 +318,7 @@ impl Parser<'_> {
             return Ok(ClauseKind::Subquery {
                 imports,
                 query: Box::new(query),
+                transactions: self.in_transactions()?,
             });
         }
         let name = self.dotted_name("a procedure or `{`")?;
@@ -322,6 +337,7 @@ impl Parser<'_> {
             args,
             yields,
             filter,
+            shown: false,
         }))
     }
 
@@ -633,13 +649,17 @@ fn first_write(query: &Query) -> Option<Span> {
     let parts = std::iter::once(&query.first).chain(query.unions.iter().map(|u| &u.query));
     let mut clauses = parts.flat_map(|part| &part.clauses);
     clauses.find_map(|clause| match &clause.kind {
+        ClauseKind::Subquery {
+            transactions: Some(_),
+            ..
+        } => Some(clause.span),
         ClauseKind::Subquery { query, .. } => first_write(query),
         kind => writes(kind).then_some(clause.span),
     })
 }
 
 /// Whether a clause changes the graph.
-fn writes(kind: &ClauseKind) -> bool {
+pub(super) fn writes(kind: &ClauseKind) -> bool {
     matches!(
         kind,
         ClauseKind::Create { .. }

@@ -1,29 +1,21 @@
-//! `CREATE INDEX`, `CREATE CONSTRAINT`, `DROP ...`, `SHOW ...`: whole statements of one clause.
+//! `CREATE INDEX`, `CREATE CONSTRAINT`, `DROP ...`, and the whole of statements that begin like these.
 //!
 //! # How it works
-//! They begin with words that may also be names, so the first two or three tokens decide. `SHOW` is a call of the
-//! procedure that lists what is asked for.
+//! They begin with words that may also be names, so the first two or three tokens decide.
 
 use std::sync::Arc;
 
 use super::{Parser, Result};
-use crate::ast::{Clause, ClauseKind, Name, ProcedureCall, Query, SingleQuery, Yields};
+use crate::ast::{Clause, ClauseKind, Name, Query, SingleQuery};
 use crate::diagnostic::Code;
 use crate::plan::schema::{ConstraintKind, SchemaCommand, SchemaSubject};
 use crate::token::TokenKind;
 
 /// Kinds of index of the language; the store's own answers for all that compare and seek.
-const INDEX_KINDS: &[&str] = &["RANGE", "BTREE"];
+pub(super) const INDEX_KINDS: &[&str] = &["RANGE", "BTREE"];
 
 /// Kinds of index that this database does not have.
 const OTHER_KINDS: &[&str] = &["TEXT", "POINT", "FULLTEXT", "VECTOR", "LOOKUP"];
-
-/// What `SHOW` lists: words, and the procedure behind them.
-const SHOWN: &[(&[&str], &str)] = &[
-    (&["INDEX", "INDEXES"], "graven.show.indexes"),
-    (&["CONSTRAINT", "CONSTRAINTS"], "graven.show.constraints"),
-    (&["PROCEDURE", "PROCEDURES"], "graven.procedures"),
-];
 
 impl Parser<'_> {
     /// A statement about the schema, if one begins here.
@@ -34,32 +26,28 @@ impl Parser<'_> {
             let mut kinds = INDEX_KINDS.iter().chain(OTHER_KINDS);
             kinds.any(|kind| p.is_word_at(ahead, kind)) && p.is_word_at(ahead + 1, "INDEX")
         };
+        let schema = |command| Clause {
+            kind: ClauseKind::Schema(command),
+            span,
+        };
         let clauses = if self.is_word("CREATE") && !named_path {
             if self.is_word_at(1, "CONSTRAINT") {
                 self.next += 2;
-                vec![ClauseKind::Schema(self.create_constraint()?)]
+                vec![schema(self.create_constraint()?)]
             } else if self.is_word_at(1, "INDEX") || is_kind(self, 1) {
                 self.advance();
-                vec![ClauseKind::Schema(self.create_index()?)]
+                vec![schema(self.create_index()?)]
             } else {
                 return Ok(None);
             }
         } else if self.is_word("DROP") {
             self.advance();
-            vec![ClauseKind::Schema(self.drop_schema()?)]
-        } else if self.is_word("SHOW") {
-            self.advance();
-            self.show()?
+            vec![schema(self.drop_schema()?)]
+        } else if self.is_word("SHOW") || self.is_word("TERMINATE") {
+            self.show(span)?
         } else {
             return Ok(None);
         };
-        let mut clauses: Vec<Clause> = clauses
-            .into_iter()
-            .map(|kind| Clause { kind, span })
-            .collect();
-        if matches!(clauses[0].kind, ClauseKind::Call(_)) && self.is_word("RETURN") {
-            clauses.extend(self.clause()?);
-        }
         Ok(Some(Query {
             first: SingleQuery { clauses },
             unions: Vec::new(),
@@ -222,32 +210,5 @@ impl Parser<'_> {
             self.expression()?;
         }
         Ok(())
-    }
-
-    fn show(&mut self) -> Result<Vec<ClauseKind>> {
-        let _ = self.eat_word("ALL") || INDEX_KINDS.iter().any(|kind| self.eat_word(kind));
-        let span = self.token().span;
-        let word = span.slice(self.text).to_ascii_uppercase();
-        let found = SHOWN
-            .iter()
-            .find(|(words, _)| words.contains(&word.as_str()));
-        let Some((_, procedure)) = found else {
-            return Err(self.unexpected("`INDEXES`, `CONSTRAINTS` or `PROCEDURES`"));
-        };
-        self.advance();
-        let mut yields = Yields::None;
-        if self.eat_word("YIELD") {
-            yields = self.yields()?;
-        }
-        let filter = self.where_clause()?;
-        Ok(vec![ClauseKind::Call(ProcedureCall {
-            name: Name {
-                text: (*procedure).into(),
-                span,
-            },
-            args: Some(Vec::new()),
-            yields,
-            filter,
-        })])
     }
 }

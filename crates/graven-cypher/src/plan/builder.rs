@@ -173,7 +173,11 @@ impl Builder<'_> {
                     self.filter(partial, filter);
                 }
             }
-            Step::Call { query, imports } => {
+            Step::Call {
+                query,
+                imports,
+                transactions,
+            } => {
                 let columns: Vec<VarId> = query.columns.iter().map(|(_, var)| *var).collect();
                 let mut inner = self.query(query, &imports);
                 if columns.is_empty() {
@@ -187,11 +191,20 @@ impl Builder<'_> {
                     });
                 }
                 let rows = partial.rows() * inner.rows();
-                partial.push(rows, |input| Operator::Apply {
-                    input,
-                    inner: Box::new(inner.root),
-                });
-                partial.bound.extend(columns);
+                let inner = Box::new(inner.root);
+                partial.bound.extend(columns.iter().copied());
+                match transactions {
+                    None => partial.push(rows, |input| Operator::Apply { input, inner }),
+                    Some(mut batches) => {
+                        batches.columns = columns;
+                        partial.bound.extend(batches.status);
+                        partial.push(rows, |input| Operator::InTransactions {
+                            input,
+                            inner,
+                            batches,
+                        });
+                    }
+                }
             }
             Step::LoadCsv {
                 mut url,

@@ -7,8 +7,8 @@ use super::expression::{
     AggregateCall, AggregateFunction, BinaryOp, Expr, Literal, Quantifier, UnaryOp,
 };
 use super::{
-    Creation, Direction, HangingPattern, Inclusion, Operator, PathCount, Plan, RelPattern, SetItem,
-    SortOrder, VarExpandMode, VarId,
+    Creation, Direction, HangingPattern, Inclusion, OnError, Operator, PathCount, Plan, RelPattern,
+    SetItem, SortOrder, VarExpandMode, VarId,
 };
 
 impl Operator {
@@ -42,6 +42,7 @@ impl Operator {
             Operator::Unwind { .. } => "Unwind",
             Operator::Apply { .. } => "Apply",
             Operator::Optional { .. } => "Optional",
+            Operator::InTransactions { .. } => "InTransactions",
             Operator::SemiApply { anti: true, .. } => "AntiSemiApply",
             Operator::SemiApply { .. } => "SemiApply",
             Operator::HashJoin { .. } => "HashJoin",
@@ -259,6 +260,18 @@ impl Plan {
             Operator::Set { items, .. } => self.set_items(items),
             Operator::Delete { targets, .. } => joined(targets, expr),
             Operator::Foreach { list, var, .. } => format!("{} in {}", name(var), expr(list)),
+            Operator::InTransactions { batches, .. } => {
+                let rows = batches.rows.as_ref();
+                let rows = rows.map_or(super::InTransactions::ROWS.to_string(), expr);
+                let on_error = match batches.on_error {
+                    OnError::Fail => "",
+                    OnError::Break => ", on error break",
+                    OnError::Continue => ", on error continue",
+                };
+                let status = batches.status.as_ref();
+                let status = status.map_or(String::new(), |s| format!(", status as {}", name(s)));
+                format!("of {rows} rows{on_error}{status}")
+            }
             Operator::Eager { reason, .. } => reason.to_string(),
             Operator::Schema { command, .. } => command.to_string(),
             Operator::LoadCsv {

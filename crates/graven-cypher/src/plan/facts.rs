@@ -132,6 +132,7 @@ impl Facts {
             | O::VarExpand { input, .. }
             | O::Unwind { input, .. }
             | O::Apply { input, .. }
+            | O::InTransactions { input, .. }
             | O::Optional { input, .. }
             | O::HashJoin { input, .. }
             | O::CartesianProduct { input, .. }

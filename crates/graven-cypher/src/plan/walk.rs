@@ -15,6 +15,7 @@ impl Operator {
             O::Apply { input, inner }
             | O::Optional { input, inner, .. }
             | O::SemiApply { input, inner, .. }
+            | O::InTransactions { input, inner, .. }
             | O::Merge { input, inner, .. }
             | O::Foreach { input, inner, .. }
             | O::CartesianProduct { input, inner }
@@ -64,6 +65,7 @@ impl Operator {
             O::Apply { input, inner }
             | O::Optional { input, inner, .. }
             | O::SemiApply { input, inner, .. }
+            | O::InTransactions { input, inner, .. }
             | O::Merge { input, inner, .. }
             | O::Foreach { input, inner, .. }
             | O::CartesianProduct { input, inner }
@@ -160,6 +162,7 @@ impl Operator {
             O::Set { items, .. } => items.iter().for_each(|item| item.for_each_expr(visit)),
             O::Delete { targets, .. } => targets.iter().for_each(visit),
             O::Foreach { list, .. } => visit(list),
+            O::InTransactions { batches, .. } => batches.rows.iter().for_each(visit),
             O::LoadCsv {
                 url, terminator, ..
             } => std::iter::once(url).chain(terminator).for_each(visit),

@@ -223,6 +223,15 @@ impl PlanNode {
         self.any(&Operator::writes)
     }
 
+    /// The topmost subquery in transactions of the pipeline that ends here.
+    #[must_use]
+    pub fn in_transactions(&self) -> Option<&PlanNode> {
+        match &self.op {
+            Operator::InTransactions { .. } => Some(self),
+            op => op.children().first()?.in_transactions(),
+        }
+    }
+
     /// Whether `test` holds of this operator or one below it.
     pub fn any(&self, test: &dyn Fn(&Operator) -> bool) -> bool {
         test(&self.op) || self.op.children().into_iter().any(|child| child.any(test))
@@ -239,8 +248,16 @@ impl Plan {
     /// Labels, types and keys the statement may write.
     #[must_use]
     pub fn written_names(&self) -> WrittenNames {
+        self.root.written_names()
+    }
+}
+
+impl PlanNode {
+    /// Labels, types and keys that this operator and those below it may write.
+    #[must_use]
+    pub fn written_names(&self) -> WrittenNames {
         let mut names = WrittenNames::default();
-        self.root.visit(&mut |node| match &node.op {
+        self.visit(&mut |node| match &node.op {
             Operator::Create { creation, .. } => names.creation(creation),
             Operator::Merge {
                 creation,

@@ -1,60 +1,50 @@
 //! A barrier: all input is taken in before the first row leaves; and the end of a statement without results.
 
-use std::collections::VecDeque;
-use std::sync::Arc;
-
-use graven_pagecache::Budget;
-
 use crate::batch::Batch;
 use crate::error::Result;
-use crate::memory::Memory;
 use crate::operator::{BoxedOperator, Operator};
 use crate::runtime::Runtime;
+use crate::spill::RowBuffer;
 
-/// See the file header.
+/// See the file header. The rows spill where they do not fit.
 pub(crate) struct Eager {
     input: BoxedOperator,
-    batches: Option<VecDeque<Batch>>,
-    memory: Memory,
+    rows: RowBuffer,
+    filled: bool,
 }
 
 impl Eager {
     /// Takes in `input`.
-    pub(crate) fn new(input: BoxedOperator, budget: &Arc<Budget>) -> Self {
+    pub(crate) fn new(input: BoxedOperator, rt: &Runtime) -> Self {
+        let remedy = "write in parts: CALL {} IN TRANSACTIONS, or several statements";
         Self {
             input,
-            batches: None,
-            memory: Memory::new(
-                budget,
-                "Eager",
-                "write in parts: CALL {} IN TRANSACTIONS, or several statements",
-            ),
+            rows: RowBuffer::new(rt, "Eager", remedy),
+            filled: false,
         }
     }
 }
 
 impl Operator for Eager {
     fn next(&mut self, rt: &Runtime) -> Result<Option<Batch>> {
-        if self.batches.is_none() {
-            let mut batches = VecDeque::new();
+        if !self.filled {
             while let Some(batch) = self.input.next(rt)? {
-                self.memory.charge(batch.heap_bytes())?;
-                batches.push_back(batch);
+                self.rows.push(batch)?;
             }
-            self.batches = Some(batches);
+            self.rows.finish()?;
+            self.filled = true;
         }
-        let next = self.batches.as_mut().and_then(VecDeque::pop_front);
-        match &next {
-            Some(batch) => self.memory.release(batch.heap_bytes()),
-            None => self.memory.clear(),
-        }
-        Ok(next)
+        self.rows.next()
     }
 
     fn rewind(&mut self) {
         self.input.rewind();
-        self.batches = None;
-        self.memory.clear();
+        self.rows.clear();
+        self.filled = false;
+    }
+
+    fn spilled_bytes(&self) -> u64 {
+        self.rows.spilled_bytes()
     }
 }
 

@@ -11,7 +11,7 @@ use crate::value::Value;
 ///
 /// # Errors
 /// If it is not a non-negative integer.
-pub(super) fn row_count(what: &'static str, count: &Compiled, rt: &Runtime) -> Result<u64> {
+pub(crate) fn row_count(what: &'static str, count: &Compiled, rt: &Runtime) -> Result<u64> {
     match count.constant(rt)? {
         Value::Integer(n) if n >= 0 => Ok(n.unsigned_abs()),
         Value::Integer(n) => Err(ExecError::Named {

@@ -1,4 +1,4 @@
-//! What `SHOW INDEXES` and `SHOW CONSTRAINTS` list, and what the program is.
+//! What `SHOW INDEXES`, `SHOW CONSTRAINTS` and the procedures like them list, and what the program is.
 
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ fn keys(catalog: &Catalog, keys: &[KeyId]) -> Value {
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "the signature of every procedure")]
-pub(super) fn indexes(db: &Inner, _: &[Value]) -> Rows {
+pub(super) fn indexes(db: &Arc<Inner>, _: &[Value]) -> Rows {
     let snapshot = db.store.snapshot();
     let catalog = snapshot.catalog();
     let rows = catalog.indexes().iter().map(|index| {
@@ -49,7 +49,7 @@ pub(super) fn indexes(db: &Inner, _: &[Value]) -> Rows {
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "the signature of every procedure")]
-pub(super) fn constraints(db: &Inner, _: &[Value]) -> Rows {
+pub(super) fn constraints(db: &Arc<Inner>, _: &[Value]) -> Rows {
     let snapshot = db.store.snapshot();
     let catalog = snapshot.catalog();
     let rows = catalog.constraints().iter().map(|constraint| {
@@ -78,7 +78,7 @@ pub(super) fn constraints(db: &Inner, _: &[Value]) -> Rows {
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "the signature of every procedure")]
-pub(super) fn components(_: &Inner, _: &[Value]) -> Rows {
+pub(super) fn components(_: &Arc<Inner>, _: &[Value]) -> Rows {
     let version = Value::text(env!("CARGO_PKG_VERSION"));
     let versions = Value::list(vec![version]);
     Ok(vec![vec![
@@ -86,4 +86,122 @@ pub(super) fn components(_: &Inner, _: &[Value]) -> Rows {
         versions,
         Value::text("community"),
     ]])
+}
+
+#[expect(clippy::unnecessary_wraps, reason = "the signature of every procedure")]
+pub(super) fn indexes_described(db: &Arc<Inner>, _: &[Value]) -> Rows {
+    let snapshot = db.store.snapshot();
+    let catalog = snapshot.catalog();
+    let rows = catalog.indexes().iter().map(|index| {
+        let (kind, of) = entity(catalog, index.entity);
+        vec![
+            Value::Integer(i64::from(index.number)),
+            Value::String(Arc::clone(&index.name)),
+            Value::text("ONLINE"),
+            Value::Float(100.0),
+            Value::text(if index.unique { "UNIQUE" } else { "NONUNIQUE" }),
+            Value::text("RANGE"),
+            kind,
+            of,
+            keys(catalog, &index.keys),
+            Value::text("graven-range"),
+        ]
+    });
+    Ok(rows.collect())
+}
+
+/// `(n:Label)` or `()-[n:TYPE]-()`, and the keys as properties of it.
+fn pattern(catalog: &Catalog, of: SchemaEntity, keys: &[KeyId]) -> (String, String) {
+    let pattern = match of {
+        SchemaEntity::Node(label) => {
+            let name = catalog.label_name(label).cloned().unwrap_or_default();
+            format!("(n:{name})")
+        }
+        SchemaEntity::Relationship(rel_type) => {
+            let name = catalog.type_name(rel_type).cloned().unwrap_or_default();
+            format!("()-[n:{name}]-()")
+        }
+        _ => "(n)".to_owned(),
+    };
+    let names = keys.iter().filter_map(|key| catalog.key_name(*key));
+    let names: Vec<String> = names.map(|name| format!("n.{name}")).collect();
+    (pattern, names.join(", "))
+}
+
+#[expect(clippy::unnecessary_wraps, reason = "the signature of every procedure")]
+pub(super) fn constraints_described(db: &Arc<Inner>, _: &[Value]) -> Rows {
+    let snapshot = db.store.snapshot();
+    let catalog = snapshot.catalog();
+    let rows = catalog.constraints().iter().map(|constraint| {
+        let (subject, names) = pattern(catalog, constraint.entity, &constraint.keys);
+        let demand = match constraint.kind {
+            ConstraintKind::Unique => "IS UNIQUE",
+            ConstraintKind::NodeKey => "IS NODE KEY",
+            _ => "IS NOT NULL",
+        };
+        let name = Value::String(Arc::clone(&constraint.name));
+        let text = format!("CONSTRAINT FOR {subject} REQUIRE ({names}) {demand}");
+        vec![name, Value::text(&text), Value::text(&text)]
+    });
+    Ok(rows.collect())
+}
+
+#[expect(clippy::unnecessary_wraps, reason = "the signature of every procedure")]
+pub(super) fn node_schema(db: &Arc<Inner>, _: &[Value]) -> Rows {
+    let snapshot = db.store.snapshot();
+    let catalog = snapshot.catalog();
+    let of_nodes = catalog.indexes().iter().filter_map(|index| {
+        let SchemaEntity::Node(label) = index.entity else {
+            return None;
+        };
+        let size = catalog
+            .label_count(label)
+            .min(index.entries.max(index.distinct));
+        let selectivity = match index.unique {
+            true => 1.0,
+            false => index.distinct.min(size) as f64 / size.max(1) as f64,
+        };
+        Some(vec![
+            Value::String(Arc::clone(&index.name)),
+            Value::String(catalog.label_name(label).cloned().unwrap_or_default()),
+            keys(catalog, &index.keys),
+            Value::text("ONLINE"),
+            Value::text("RANGE"),
+            Value::text("NO FAILURE"),
+            Value::Float(100.0),
+            Value::Integer(i64::try_from(size).unwrap_or(i64::MAX)),
+            Value::Float(selectivity),
+            Value::text(&format!(
+                "index on {}",
+                pattern(catalog, index.entity, &index.keys).1
+            )),
+        ])
+    });
+    let mut rows: Vec<Vec<Value>> = of_nodes.collect();
+    rows.extend(catalog.constraints().iter().filter_map(|constraint| {
+        let SchemaEntity::Node(label) = constraint.entity else {
+            return None;
+        };
+        let kind = match constraint.kind {
+            ConstraintKind::Unique => "UNIQUENESS",
+            ConstraintKind::NodeKey => "NODE_KEY",
+            _ => "NODE_PROPERTY_EXISTENCE",
+        };
+        Some(vec![
+            Value::String(Arc::clone(&constraint.name)),
+            Value::String(catalog.label_name(label).cloned().unwrap_or_default()),
+            keys(catalog, &constraint.keys),
+            Value::text(""),
+            Value::text(kind),
+            Value::text("NO FAILURE"),
+            Value::Float(0.0),
+            Value::Integer(0),
+            Value::Float(0.0),
+            Value::text(&format!(
+                "constraint on {}",
+                pattern(catalog, constraint.entity, &constraint.keys).1
+            )),
+        ])
+    }));
+    Ok(rows)
 }

@@ -5,6 +5,7 @@ mod counting;
 mod database;
 mod errors;
 mod graph;
+mod in_transactions;
 mod procedures;
 mod results;
 mod writing;

@@ -56,3 +56,189 @@ fn statistics_name_kinds_of_pages() {
         .sum();
     assert!(faults > 0, "{rows:?}");
 }
+
+/// A value as text without quotes.
+fn plain(value: Option<&Value>) -> String {
+    let text = value.map_or_else(String::new, ToString::to_string);
+    text.replace('"', "")
+}
+
+/// The first column as text.
+fn texts(social: &crate::graph::Social, statement: &str) -> Vec<String> {
+    let rows = social.rows(statement);
+    rows.iter().map(|row| plain(row.get(0))).collect()
+}
+
+#[test]
+fn what_runs_is_shown_and_can_be_ended() {
+    let social = social();
+    let connection = social.db.connect();
+    let long = "UNWIND range(1, 100000000) AS x RETURN x";
+    let mut running = connection.query(long, &Params::new()).expect("starts");
+    running.next_row().expect("a row");
+    let open = social.db.connect().begin().expect("begins");
+    let shown = texts(
+        &social,
+        "SHOW TRANSACTIONS YIELD currentQuery, status, elapsedTime, memory, transactionId, startTime \
+         WHERE elapsedTime >= duration('PT0S') OR memory >= 0 RETURN currentQuery + '|' + status",
+    );
+    assert!(shown.contains(&format!("{long}|Running")), "{shown:?}");
+    assert!(shown.contains(&"|Idle".to_owned()), "{shown:?}");
+    assert!(
+        shown.iter().any(|s| s.starts_with("SHOW TRANSACTIONS")),
+        "{shown:?}"
+    );
+    let ids = texts(
+        &social,
+        "SHOW TRANSACTIONS YIELD transactionId, currentQuery WHERE currentQuery STARTS WITH 'UNWIND' RETURN transactionId",
+    );
+    let [id] = &ids[..] else { panic!("{ids:?}") };
+    assert_eq!(social.rows(&format!("SHOW TRANSACTIONS '{id}'")).len(), 1);
+    let told = social.rows(&format!(
+        "TERMINATE TRANSACTIONS '{id}', 'nobody' YIELD message"
+    ));
+    let told: Vec<&str> = told.iter().filter_map(|row| row.get(0)?.as_str()).collect();
+    assert_eq!(told, ["Transaction terminated.", "Transaction not found."]);
+    let end = loop {
+        match running.next_row() {
+            Ok(Some(_)) => {}
+            Ok(None) => panic!("it ran to its end"),
+            Err(error) => break error,
+        }
+    };
+    assert_eq!(end.code(), "Statement.Cancelled");
+    drop((running, open));
+    assert_eq!(social.rows("SHOW TRANSACTIONS").len(), 1);
+
+    let mut idle = social.db.connect().begin().expect("begins");
+    social.rows(
+        "SHOW TRANSACTIONS YIELD status, transactionId AS id WHERE status = 'Idle' RETURN id",
+    );
+    let ids = texts(
+        &social,
+        "SHOW TRANSACTIONS YIELD transactionId, status WHERE status = 'Idle' RETURN transactionId",
+    );
+    social.rows(&format!("TERMINATE TRANSACTION '{}'", ids[0]));
+    let error = idle
+        .query("RETURN 1", &Params::new())
+        .expect_err("terminated");
+    assert_eq!(error.code(), "Transaction.Terminated");
+}
+
+#[test]
+fn the_lists_that_clients_ask_for_have_their_columns() {
+    let social = social();
+    let columns = |statement: &str| {
+        let result = social.db.connect().query(statement, &Params::new());
+        let result = result.unwrap_or_else(|e| panic!("{statement}: {}", e.render()));
+        result.columns().join(" ")
+    };
+    assert_eq!(
+        columns("SHOW PROCEDURES YIELD name, signature ORDER BY name LIMIT 2"),
+        "name signature"
+    );
+    assert_eq!(
+        columns("SHOW ALL FUNCTIONS YIELD name RETURN count(name) AS n"),
+        "n"
+    );
+    assert_eq!(
+        columns("SHOW DEFAULT DATABASE YIELD name, currentStatus"),
+        "name currentStatus"
+    );
+    assert!(columns("SHOW DATABASES").starts_with("name type aliases"));
+    assert!(columns("SHOW DATABASE test YIELD *").contains("requestedStatus"));
+    assert!(columns("SHOW PROCEDURES EXECUTABLE BY CURRENT USER YIELD *").contains("mode"));
+    assert!(columns("CALL db.indexes()").contains("uniqueness"));
+    assert!(columns("CALL db.constraints()").contains("description"));
+    let names = texts(
+        &social,
+        "SHOW FUNCTIONS YIELD name WHERE name STARTS WITH 'to' RETURN name ORDER BY name LIMIT 1",
+    );
+    assert_eq!(names, ["toBoolean"]);
+    let first = texts(
+        &social,
+        "SHOW PROCEDURES YIELD name ORDER BY name DESC SKIP 1 LIMIT 1",
+    );
+    assert_eq!(first, ["graven.show.transactions"]);
+}
+
+/// The statements with which LangChain's `Neo4jGraph` reads a schema, word for word.
+const NODE_PROPERTIES: &str = r#"
+CALL apoc.meta.data()
+YIELD label, other, elementType, type, property
+WHERE NOT type = "RELATIONSHIP" AND elementType = "node"
+  AND NOT label IN $EXCLUDED_LABELS
+WITH label AS nodeLabels, collect({property:property, type:type}) AS properties
+RETURN {labels: nodeLabels, properties: properties} AS output
+"#;
+const REL_PROPERTIES: &str = r#"
+CALL apoc.meta.data()
+YIELD label, other, elementType, type, property
+WHERE NOT type = "RELATIONSHIP" AND elementType = "relationship"
+      AND NOT label in $EXCLUDED_LABELS
+WITH label AS nodeLabels, collect({property:property, type:type}) AS properties
+RETURN {type: nodeLabels, properties: properties} AS output
+"#;
+const RELATIONSHIPS: &str = r#"
+CALL apoc.meta.data()
+YIELD label, other, elementType, type, property
+WHERE type = "RELATIONSHIP" AND elementType = "node"
+UNWIND other AS other_node
+WITH * WHERE NOT label IN $EXCLUDED_LABELS
+    AND NOT other_node IN $EXCLUDED_LABELS
+RETURN {start: label, type: property, end: toString(other_node)} AS output
+"#;
+const INDEXES: &str = r"
+CALL apoc.schema.nodes() YIELD label, properties, type, size,
+valuesSelectivity WHERE type = 'RANGE' RETURN *,
+size * valuesSelectivity as distinctValues
+";
+
+#[test]
+fn schemas_are_read_with_the_statements_of_clients() {
+    let social = social();
+    let ask = |statement: &str| {
+        let excluded = vec!["_Bloom_Perspective_", "_Bloom_Scene_"];
+        let params = Params::new().with("EXCLUDED_LABELS", Value::from(excluded));
+        let result = social.db.connect().query(statement, &params);
+        let result = result.unwrap_or_else(|e| panic!("{statement}: {}", e.render()));
+        let mut rows: Vec<String> = result.map(|row| plain(row.expect("row").get(0))).collect();
+        rows.sort();
+        rows
+    };
+    let nodes = ask(NODE_PROPERTIES).join("\n");
+    for part in [
+        "labels: Person",
+        "labels: Post",
+        "property: name",
+        "type: STRING",
+        "type: INTEGER",
+    ] {
+        assert!(nodes.contains(part), "{part} in {nodes}");
+    }
+    assert!(
+        ask(REL_PROPERTIES).join(" ").contains("type"),
+        "{:?}",
+        ask(REL_PROPERTIES)
+    );
+    let relationships = ask(RELATIONSHIPS).join("\n");
+    assert!(
+        relationships.contains("start: Person") && relationships.contains("type: KNOWS"),
+        "{relationships}"
+    );
+    assert!(ask("SHOW CONSTRAINTS").len() <= 10);
+    assert!(!ask(INDEXES).is_empty());
+    let types = ask(
+        "CALL db.schema.nodeTypeProperties() YIELD nodeType, propertyName, propertyTypes, mandatory \
+                     RETURN nodeType + ' ' + propertyName + ' ' + propertyTypes[0] + ' ' + toString(mandatory)",
+    );
+    assert!(
+        types.contains(&":`Person` name String true".to_owned()),
+        "{types:?}"
+    );
+    assert!(!ask("CALL db.schema.relTypeProperties()").is_empty());
+    let graph = ask(
+        "CALL db.schema.visualization() YIELD nodes, relationships RETURN toString(size(nodes)) + ' ' + toString(size(relationships) > 1)",
+    );
+    assert_eq!(graph, ["3 true"]);
+}

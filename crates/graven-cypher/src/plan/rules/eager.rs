@@ -120,6 +120,13 @@ impl Rule<'_> {
             }
             _ => {}
         }
+        if let O::InTransactions { input, inner, .. } = &mut node.op {
+            // The rows are read before anything is written, from a state that no batch changes, and what stands above
+            // begins when all is done.
+            self.pipeline(input);
+            self.pipeline(inner);
+            return Effects::default();
+        }
         let mut own = self.own(&node.op);
         let mut children = node.op.children_mut().into_iter();
         let input = children.next().expect("every other operator has an input");

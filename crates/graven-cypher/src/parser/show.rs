@@ -1,0 +1,169 @@
+//! `SHOW ...` and `TERMINATE TRANSACTIONS`: calls of the procedures that list what is asked for.
+//!
+//! # How it works
+//! The words decide on the procedure. Behind them may stand `YIELD` with columns, order and bounds, `WHERE`, and
+//! `RETURN`. Words that narrow what Neo4j lists by kind or by right (`ALL`, `BUILT IN`, `EXECUTABLE`, ...) are read and
+//! have no meaning here: there is one kind, and everybody may.
+
+use super::schema::INDEX_KINDS;
+use super::{Parser, Result};
+use crate::ast::{Clause, ClauseKind, Expr, ExprKind, Name, ProcedureCall, Projection, Yields};
+use crate::diagnostic::Code;
+use crate::token::{Span, TokenKind};
+
+/// What is shown: words, the procedure behind them, and whether names or ids of what is wanted may follow.
+const SHOWN: &[(&[&str], &str, bool)] = &[
+    (&["INDEX", "INDEXES"], "graven.show.indexes", false),
+    (
+        &["CONSTRAINT", "CONSTRAINTS"],
+        "graven.show.constraints",
+        false,
+    ),
+    (
+        &["PROCEDURE", "PROCEDURES"],
+        "graven.show.procedures",
+        false,
+    ),
+    (&["FUNCTION", "FUNCTIONS"], "graven.show.functions", false),
+    (&["DATABASE", "DATABASES"], "graven.show.databases", false),
+    (
+        &["TRANSACTION", "TRANSACTIONS"],
+        "graven.show.transactions",
+        true,
+    ),
+];
+
+/// Words before what is shown that do not narrow anything here.
+const NARROWING: &[&str] = &["ALL", "BUILT", "IN", "USER", "DEFINED", "HOME", "DEFAULT"];
+
+impl Parser<'_> {
+    /// The whole statement; its first word is next.
+    pub(super) fn show(&mut self, start: Span) -> Result<Vec<Clause>> {
+        let terminates = self
+            .advance()
+            .span
+            .slice(self.text)
+            .eq_ignore_ascii_case("TERMINATE");
+        let (procedure, takes_ids) = match terminates {
+            true => {
+                if !self.eat_word("TRANSACTION") {
+                    self.expect_word("TRANSACTIONS")?;
+                }
+                ("graven.terminate.transactions", true)
+            }
+            false => self.what_is_shown()?,
+        };
+        let name = Name {
+            text: procedure.into(),
+            span: start.to(self.last_span()),
+        };
+        let mut args = Vec::new();
+        if takes_ids {
+            let ids = self.ids()?;
+            if terminates && ids.is_empty() {
+                return Err(self.unexpected("the id of a transaction"));
+            }
+            args.push(self.make(ExprKind::List(ids), name.span)?);
+        }
+        if procedure == "graven.show.databases" && self.at_name() && !self.at_rest() {
+            // The name of a database: there is one.
+            self.name("a database")?;
+        }
+        if self.eat_word("EXECUTABLE") && self.eat_word("BY") {
+            let _ = self.eat_word("CURRENT");
+            self.name("a user")?;
+        }
+        self.shown(name, args, start)
+    }
+
+    fn what_is_shown(&mut self) -> Result<(&'static str, bool)> {
+        let narrowing = NARROWING.iter().chain(INDEX_KINDS);
+        let narrowing: Vec<&str> = narrowing.copied().collect();
+        while narrowing.iter().any(|word| self.eat_word(word)) {}
+        let word = self.token().span.slice(self.text).to_ascii_uppercase();
+        let mut all = SHOWN.iter();
+        let Some((_, procedure, ids)) = all.find(|(words, ..)| words.contains(&word.as_str()))
+        else {
+            let wanted = "`INDEXES`, `CONSTRAINTS`, `PROCEDURES`, `FUNCTIONS`, `DATABASES` or `TRANSACTIONS`";
+            return Err(self.unexpected(wanted));
+        };
+        self.advance();
+        Ok((procedure, *ids))
+    }
+
+    /// Whether what follows the list of ids begins here.
+    fn at_rest(&self) -> bool {
+        ["YIELD", "WHERE", "RETURN", "EXECUTABLE"]
+            .iter()
+            .any(|word| self.is_word(word))
+    }
+
+    /// Ids separated by commas, or one expression that gives a list of them.
+    fn ids(&mut self) -> Result<Vec<Expr>> {
+        let mut ids = Vec::new();
+        if self.at_rest() || matches!(self.kind(), TokenKind::End | TokenKind::Semicolon) {
+            return Ok(ids);
+        }
+        loop {
+            ids.push(self.expression()?);
+            if !self.eat(TokenKind::Comma) {
+                return Ok(ids);
+            }
+        }
+    }
+
+    /// The call, and what `YIELD`, `WHERE` and `RETURN` make of it.
+    fn shown(&mut self, name: Name, args: Vec<Expr>, span: Span) -> Result<Vec<Clause>> {
+        let mut yields = Yields::None;
+        let mut bounds = None;
+        if self.eat_word("YIELD") {
+            yields = self.yields()?;
+            bounds = self.projection_end(Projection::of_all(span))?;
+        }
+        let filter = self.where_clause()?;
+        let call = ProcedureCall {
+            name,
+            args: Some(args),
+            yields,
+            filter,
+            shown: true,
+        };
+        let clause = |kind| Clause { kind, span };
+        if bounds.is_some() && call.filter.is_some() {
+            // The bounds are for the rows that are yielded; the condition comes after them.
+            let filter = call.filter.clone();
+            let call = ProcedureCall {
+                filter: None,
+                ..call
+            };
+            let projection = bounds.expect("just seen");
+            let with = ClauseKind::With { projection, filter };
+            let end = match self.is_word("RETURN") {
+                true => self.clause()?,
+                false => Some(clause(ClauseKind::Return(Projection::of_all(span)))),
+            };
+            return Ok([clause(ClauseKind::Call(call)), clause(with)]
+                .into_iter()
+                .chain(end)
+                .collect());
+        }
+        let mut clauses = vec![clause(ClauseKind::Call(call))];
+        if self.is_word("RETURN") {
+            clauses.extend(bounds.map(|projection| {
+                clause(ClauseKind::With {
+                    projection,
+                    filter: None,
+                })
+            }));
+            clauses.extend(self.clause()?);
+        } else {
+            clauses.extend(bounds.map(|projection| clause(ClauseKind::Return(projection))));
+        }
+        if self.is_word("SHOW") || self.is_word("TERMINATE") {
+            let message =
+                "one statement shows or terminates one thing: send them one after the other";
+            return Err(self.error(self.token().span, Code::FeatureNotAvailable, message));
+        }
+        Ok(clauses)
+    }
+}

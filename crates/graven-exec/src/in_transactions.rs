@@ -1,0 +1,363 @@
+//! `CALL { ... } IN TRANSACTIONS`: batches of rows, each committed before the next one begins.
+//!
+//! # How it works
+//! A statement is cut at its subqueries in transactions, from the bottom up. What lies below one is run on the state
+//! committed by then; its rows are taken in batches; each batch runs the subquery row by row in a transaction of its
+//! own ([`Batches::run`]), which is durable before the next row is taken. What the subquery returned is kept, spilling where
+//! it does not fit, and is the input of what lies above, which runs on the state that the last batch left.
+//! Operators are made anew for every batch, since a batch may meet names that the one before has created.
+//!
+//! # Invariants
+//! * EX-22 No operator outside of the subquery writes, and none inside sees what other statements commit meanwhile.
+//! * EX-23 Memory: one batch of input rows and what it returns, charged, besides what spills.
+
+use std::sync::Arc;
+
+use graven_cypher::Plan;
+use graven_cypher::plan::{InTransactions, OnError, Operator as P, PlanNode};
+use graven_storage::{Snapshot, Transaction};
+
+use crate::batch::Batch;
+use crate::column::Column;
+use crate::error::{ExecError, Result};
+use crate::execution::{ExecContext, Execution, runtime};
+use crate::expression::Compiler;
+use crate::instantiate::{Built, instantiate_above, instantiate_inner};
+use crate::layout::Layout;
+use crate::memory::{Memory, Metered};
+use crate::operator::Operator;
+use crate::operators::limit::row_count;
+use crate::profile::ProfileCells;
+use crate::runtime::{Params, Runtime};
+use crate::spill::RowBuffer;
+use crate::value::Value;
+use crate::writing::{self, Writer};
+
+/// Where the transactions of batches come from.
+pub trait Batches: Send + Sync {
+    /// The state committed last.
+    fn snapshot(&self) -> Snapshot;
+
+    /// Runs `body` in a transaction and commits it; again where it meets a conflict. Its place in the order of commits.
+    ///
+    /// # Errors
+    /// What `body` or the commit fails with; nothing of it is left then, unless the error says so.
+    fn run(&self, body: &mut dyn FnMut(&Arc<Transaction>) -> Result<()>) -> Result<u64>;
+}
+
+/// Runs the batches of `plan`, which has a subquery in transactions, and starts what is left of it.
+///
+/// # Errors
+/// What goes wrong while running; batches committed by then stay.
+pub fn execute_in_transactions(
+    plan: Arc<Plan>,
+    params: Arc<Params>,
+    context: ExecContext,
+    batches: &dyn Batches,
+) -> Result<Execution> {
+    let top = plan.root.in_transactions().ok_or_else(|| ExecError::Plan {
+        message: "no subquery in transactions".to_owned(),
+    })?;
+    let cells = (plan.mode == graven_cypher::plan::PlanMode::Profile)
+        .then(|| ProfileCells::new(&plan.root));
+    let _metered = Metered::on(context.meter.as_ref());
+    let stage = Stage {
+        plan: &plan,
+        params: &params,
+        context: &context,
+        batches,
+        cells: cells.as_ref(),
+    };
+    let ends = matches!(&plan.root.op, P::EmptyResult { input } if input.id == top.id);
+    let ready = stage.run(top, !ends)?;
+    let rt = stage.reading();
+    let built = instantiate_above(&plan.root, &rt, cells.as_ref(), Some((top.id, ready)))?;
+    Execution::new(Arc::clone(&plan), rt, built, cells)
+}
+
+/// What all stages of a statement share.
+struct Stage<'a> {
+    plan: &'a Plan,
+    params: &'a Arc<Params>,
+    context: &'a ExecContext,
+    batches: &'a dyn Batches,
+    cells: Option<&'a ProfileCells>,
+}
+
+/// What became of a batch.
+enum Outcome {
+    Committed(u64),
+    Failed(String),
+    NotStarted,
+}
+
+impl Stage<'_> {
+    /// For operators that read the state committed last.
+    fn reading(&self) -> Runtime {
+        let (context, params) = (self.context.clone(), Arc::clone(self.params));
+        runtime(context, params, self.batches.snapshot(), None)
+    }
+
+    /// Runs all batches of one subquery in transactions; its rows, if anybody wants them.
+    fn run(&self, node: &PlanNode, wanted: bool) -> Result<Built> {
+        let P::InTransactions {
+            input,
+            inner,
+            batches,
+        } = &node.op
+        else {
+            unreachable!("only subqueries in transactions");
+        };
+        let below = match input.in_transactions() {
+            Some(lower) => Some((lower.id, self.run(lower, true)?)),
+            None => None,
+        };
+        let rt = self.reading();
+        let (mut source, layout) = instantiate_above(input, &rt, self.cells, below)?;
+        let size = rows_of_batch(batches, &layout, &rt)?;
+        let mut out_vars = layout.vars().to_vec();
+        out_vars.extend(batches.columns.iter().chain(&batches.status));
+        let mut kept = RowBuffer::new(&rt, "InTransactions", "return less from the subquery");
+        let mut memory = Memory::new(&rt.budget, "InTransactions", "make batches of fewer rows");
+        let mut cutter = Cutter::default();
+        let mut broken = false;
+        loop {
+            rt.check_cancelled()?;
+            let rows = cutter.next(&mut *source, size, &mut memory, &rt)?;
+            if rows.is_empty() {
+                break;
+            }
+            let (outcome, returned) = match broken {
+                true => (Outcome::NotStarted, Vec::new()),
+                false => self.batch(inner, &layout, batches, &rows, wanted)?,
+            };
+            broken |= batches.on_error == OnError::Break && matches!(outcome, Outcome::Failed(_));
+            if wanted {
+                let returned = match outcome {
+                    Outcome::Committed(_) => returned,
+                    _ => rows.into_iter().map(|b| with_nulls(b, batches)).collect(),
+                };
+                let status = batches.status.map(|_| outcome.status());
+                for batch in returned {
+                    let width = batch.columns().len();
+                    kept.push(match &status {
+                        Some(status) => {
+                            let column = Column::Constant(status.clone(), batch.len());
+                            batch.with_column(width, column)
+                        }
+                        None => batch,
+                    })?;
+                }
+            }
+            memory.set(cutter.bytes())?;
+        }
+        kept.finish()?;
+        Ok((Box::new(Replay(kept)), Layout::new(out_vars)))
+    }
+
+    /// Runs one batch in its transaction; what the subquery returned, joined to the rows.
+    ///
+    /// # Errors
+    /// A failure that ends the statement.
+    fn batch(
+        &self,
+        inner: &PlanNode,
+        layout: &Layout,
+        batches: &InTransactions,
+        rows: &[Batch],
+        wanted: bool,
+    ) -> Result<(Outcome, Vec<Batch>)> {
+        let mut returned = Vec::new();
+        let mut memory = Memory::new(
+            &self.context.budget,
+            "InTransactions",
+            "make batches of fewer rows, or return less from the subquery",
+        );
+        let done = self.batches.run(&mut |transaction| {
+            returned.clear();
+            memory.clear();
+            self.attempt(inner, layout, transaction, rows, &mut |row, more| {
+                if wanted {
+                    let joined = join(row, more, &batches.columns)?;
+                    memory.charge(joined.heap_bytes())?;
+                    returned.push(joined);
+                }
+                Ok(())
+            })
+        });
+        match done {
+            Ok(timestamp) => {
+                let joined = match returned.is_empty() {
+                    true => Vec::new(),
+                    false => vec![Batch::concat(&returned)],
+                };
+                Ok((Outcome::Committed(timestamp), joined))
+            }
+            Err(error) if batches.on_error == OnError::Fail => Err(error),
+            Err(ExecError::Cancelled) => Err(ExecError::Cancelled),
+            Err(error) => Ok((Outcome::Failed(error.to_string()), Vec::new())),
+        }
+    }
+
+    /// Runs the subquery for each row in the transaction.
+    fn attempt(
+        &self,
+        inner: &PlanNode,
+        layout: &Layout,
+        transaction: &Arc<Transaction>,
+        rows: &[Batch],
+        found: &mut dyn FnMut(&Batch, (&Batch, &Layout)) -> Result<()>,
+    ) -> Result<()> {
+        writing::intern(&inner.written_names(), transaction)?;
+        let writer = inner
+            .writes()
+            .then(|| Writer::new(Arc::clone(transaction), self.plan, &self.context.budget));
+        let mut context = self.context.clone();
+        context.transaction = Some(Arc::clone(transaction));
+        let params = Arc::clone(self.params);
+        let rt = runtime(context, params, transaction.snapshot(), writer);
+        let (slot, (mut root, inner_layout)) =
+            instantiate_inner(inner, &rt, self.cells, layout.clone())?;
+        for batch in rows {
+            for row in 0..batch.len() {
+                rt.check_cancelled()?;
+                let row = batch.slice(row, row + 1);
+                slot.set(row.clone());
+                root.rewind();
+                while let Some(more) = root.next(&rt)? {
+                    found(&row, (&more, &inner_layout))?;
+                }
+            }
+        }
+        transaction.check_statement()?;
+        Ok(())
+    }
+}
+
+fn rows_of_batch(batches: &InTransactions, layout: &Layout, rt: &Runtime) -> Result<usize> {
+    let Some(rows) = &batches.rows else {
+        return Ok(usize::try_from(InTransactions::ROWS).unwrap_or(usize::MAX));
+    };
+    let compiled = Compiler::new(layout, rt).compile(rows)?;
+    match row_count("OF ... ROWS", &compiled, rt)? {
+        0 => Err(ExecError::Named {
+            kind: "SyntaxError",
+            detail: "NegativeIntegerArgument",
+            message: "OF ... ROWS needs a number of rows from 1 on, got 0".to_owned(),
+        }),
+        rows => Ok(usize::try_from(rows).unwrap_or(usize::MAX)),
+    }
+}
+
+/// The row with what the subquery returned for it.
+fn join(
+    row: &Batch,
+    (more, layout): (&Batch, &Layout),
+    added: &[graven_cypher::plan::VarId],
+) -> Result<Batch> {
+    let same = vec![0; more.len()];
+    let mut columns = row.gather(&same).columns().to_vec();
+    for var in added {
+        let slot = layout.slot(*var).ok_or_else(|| ExecError::Plan {
+            message: format!("variable {} is not returned by its subquery (CY-1)", var.0),
+        })?;
+        columns.push(Arc::clone(more.column(slot)));
+    }
+    Ok(Batch::new(columns, more.len()))
+}
+
+/// Rows of a batch that failed, or was not run.
+fn with_nulls(batch: Batch, batches: &InTransactions) -> Batch {
+    let rows = batch.len();
+    batches.columns.iter().fold(batch, |batch, _| {
+        let width = batch.columns().len();
+        batch.with_column(width, Column::Constant(Value::Null, rows))
+    })
+}
+
+impl Outcome {
+    /// The value of `REPORT STATUS AS`.
+    fn status(&self) -> Value {
+        let (started, committed, id, message) = match self {
+            Outcome::Committed(at) => (
+                true,
+                true,
+                Value::text(&format!("commit-{at}")),
+                Value::Null,
+            ),
+            Outcome::Failed(message) => (true, false, Value::Null, Value::text(message)),
+            Outcome::NotStarted => (false, false, Value::Null, Value::Null),
+        };
+        Value::map(vec![
+            ("started".into(), Value::Boolean(started)),
+            ("committed".into(), Value::Boolean(committed)),
+            ("transactionId".into(), id),
+            ("errorMessage".into(), message),
+        ])
+    }
+}
+
+/// Cuts the rows of a source into batches of one size.
+#[derive(Default)]
+struct Cutter {
+    rest: Option<Batch>,
+    ended: bool,
+}
+
+impl Cutter {
+    /// The next rows; none at the end.
+    fn next(
+        &mut self,
+        source: &mut dyn Operator,
+        size: usize,
+        memory: &mut Memory,
+        rt: &Runtime,
+    ) -> Result<Vec<Batch>> {
+        let (mut rows, mut count) = (Vec::new(), 0);
+        while count < size {
+            let batch = match self.rest.take() {
+                Some(batch) => batch,
+                None if self.ended => break,
+                None => match source.next(rt)? {
+                    Some(batch) => {
+                        memory.charge(batch.heap_bytes())?;
+                        batch
+                    }
+                    None => {
+                        self.ended = true;
+                        break;
+                    }
+                },
+            };
+            let taken = batch.len().min(size - count);
+            if taken < batch.len() {
+                self.rest = Some(batch.slice(taken, batch.len()));
+            }
+            rows.push(batch.slice(0, taken));
+            count += taken;
+        }
+        Ok(rows)
+    }
+
+    /// Bytes of what is left over.
+    fn bytes(&self) -> usize {
+        self.rest.as_ref().map_or(0, Batch::heap_bytes)
+    }
+}
+
+/// Hands out rows that are there already.
+struct Replay(RowBuffer);
+
+impl Operator for Replay {
+    fn next(&mut self, rt: &Runtime) -> Result<Option<Batch>> {
+        rt.check_cancelled()?;
+        self.0.next()
+    }
+
+    /// Never asked for: the rows stand at the bottom of the statement's own pipeline.
+    fn rewind(&mut self) {}
+
+    fn spilled_bytes(&self) -> u64 {
+        self.0.spilled_bytes()
+    }
+}

@@ -1,0 +1,114 @@
+//! The transactions of `CALL { ... } IN TRANSACTIONS`: one for each batch of rows, each durable before the next.
+//!
+//! # How it works
+//! A batch that meets a conflict is run again, as a statement of its own would be. The statement as a whole is never
+//! run again: its batches have been committed.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+use graven_cypher::Plan;
+use graven_exec::{Batches, ExecError, execute_in_transactions};
+use graven_pagecache::Scope;
+use graven_storage::{Snapshot, Transaction, WriteCounters};
+
+use crate::connection::Connection;
+use crate::database::Inner;
+use crate::error::Error;
+use crate::result::{Running, add};
+use crate::statements::Seat;
+use crate::transaction::{Commit, Pauses};
+
+/// Makes the transactions of one statement and adds up what they did.
+struct OwnTransactions<'a> {
+    connection: &'a Connection,
+    database: &'a Inner,
+    /// A duplicate may come from a `MERGE` beside ours.
+    merges: bool,
+    done: Mutex<(WriteCounters, Option<Commit>)>,
+}
+
+impl Batches for OwnTransactions<'_> {
+    fn snapshot(&self) -> Snapshot {
+        self.database.store.snapshot()
+    }
+
+    fn run(
+        &self,
+        body: &mut dyn FnMut(&Arc<Transaction>) -> Result<(), ExecError>,
+    ) -> Result<u64, ExecError> {
+        let mut options = self.connection.options();
+        // A name is for one commit, and there are many.
+        options.client_id = None;
+        let mut pauses = Pauses::default();
+        loop {
+            let transaction = Arc::new(self.database.store.begin(options.clone())?);
+            let done = body(&transaction).and_then(|()| {
+                let counters = transaction.counters();
+                Ok((transaction.commit()?, counters))
+            });
+            let error = match done {
+                Ok((committed, counters)) => {
+                    let timestamp = committed.timestamp;
+                    self.note(committed.into(), &counters);
+                    return Ok(timestamp);
+                }
+                Err(error) => error,
+            };
+            transaction.rollback();
+            let again = match &error {
+                ExecError::Storage(graven_storage::Error::Conflict { .. }) => pauses.next(),
+                ExecError::Storage(graven_storage::Error::Duplicate { .. }) => {
+                    self.merges && pauses.next_merge()
+                }
+                _ => false,
+            };
+            if !again || self.connection.check_cancelled().is_err() {
+                return Err(error);
+            }
+        }
+    }
+}
+
+impl OwnTransactions<'_> {
+    fn note(&self, commit: Commit, counters: &WriteCounters) {
+        let mut done = self.done.lock().unwrap_or_else(PoisonError::into_inner);
+        add(&mut done.0, counters);
+        let before = done.1.unwrap_or_default();
+        done.1 = Some(Commit {
+            timestamp: commit.timestamp,
+            log_bytes: before.log_bytes + commit.log_bytes,
+            waited: before.waited + commit.waited,
+            group: commit.group,
+        });
+    }
+}
+
+impl Connection {
+    /// Runs a statement with a subquery in transactions: all batches, then what is left of it.
+    pub(crate) fn in_transactions(
+        &self,
+        database: &Arc<Inner>,
+        plan: Arc<Plan>,
+        params: Arc<graven_exec::Params>,
+        merges: bool,
+        seat: Seat,
+    ) -> Result<Running, Error> {
+        let (begun, scope) = (Instant::now(), Scope::start());
+        let batches = OwnTransactions {
+            connection: self,
+            database,
+            merges,
+            done: Mutex::default(),
+        };
+        let context = self.context(database, None, &seat);
+        let execution = execute_in_transactions(Arc::clone(&plan), params, context, &batches)?;
+        let done = batches.done.into_inner();
+        let (counters, commit) = done.unwrap_or_else(PoisonError::into_inner);
+        let snapshot = execution.snapshot().clone();
+        let mut running = Running::start(plan, snapshot, |_, _| Ok(execution))?;
+        running.batches_done(begun, &scope.finish(), counters, commit);
+        running.sits(seat);
+        Ok(running)
+    }
+}

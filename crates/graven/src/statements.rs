@@ -1,0 +1,155 @@
+//! Statements that run, and open transactions: listed by `SHOW TRANSACTIONS`, ended by `TERMINATE TRANSACTIONS`.
+//!
+//! # How it works
+//! Every statement and every explicit transaction has a [`Seat`] as long as it runs; its number is the id by which others
+//! name it. Seats lie in several tables, by number, so that threads do not wait for each other. To terminate one
+//! sets the flag that its operators look at between batches: all that runs on the same connection just then ends with
+//! it.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Instant, SystemTime};
+
+use crate::error::Error;
+
+/// Tables of seats.
+const TABLES: usize = 16;
+
+/// What every id begins with.
+const PREFIX: &str = "graven-transaction-";
+
+type Table = Mutex<BTreeMap<u64, Arc<Occupant>>>;
+
+/// All that runs on one database.
+#[derive(Default)]
+pub(crate) struct Statements {
+    next: AtomicU64,
+    tables: [Table; TABLES],
+}
+
+/// Who runs.
+pub(crate) struct Occupant {
+    number: u64,
+    /// The statement that runs now, if one does.
+    text: Mutex<Option<Arc<str>>>,
+    /// When it began, by both clocks.
+    pub(crate) begun: (SystemTime, Instant),
+    cancel: Arc<AtomicBool>,
+    terminated: AtomicBool,
+    /// Bytes that operators hold.
+    pub(crate) memory: Arc<AtomicU64>,
+}
+
+/// A place among those that run; given back on drop.
+pub(crate) struct Seat {
+    statements: Arc<Statements>,
+    occupant: Arc<Occupant>,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Statements {
+    /// A seat for a statement or, without text, for an explicit transaction.
+    pub(crate) fn enter(self: &Arc<Self>, text: Option<Arc<str>>, cancel: Arc<AtomicBool>) -> Seat {
+        let number = self.next.fetch_add(1, Ordering::Relaxed) + 1;
+        let occupant = Arc::new(Occupant {
+            number,
+            text: Mutex::new(text),
+            begun: (SystemTime::now(), Instant::now()),
+            cancel,
+            terminated: AtomicBool::new(false),
+            memory: Arc::default(),
+        });
+        lock(self.table(number)).insert(number, Arc::clone(&occupant));
+        Seat {
+            statements: Arc::clone(self),
+            occupant,
+        }
+    }
+
+    fn table(&self, number: u64) -> &Table {
+        &self.tables[(number % TABLES as u64) as usize]
+    }
+
+    /// All that run, in the order they began.
+    pub(crate) fn list(&self) -> Vec<Arc<Occupant>> {
+        let mut all: Vec<_> = self
+            .tables
+            .iter()
+            .flat_map(|table| lock(table).values().cloned().collect::<Vec<_>>())
+            .collect();
+        all.sort_by_key(|occupant| occupant.number);
+        all
+    }
+
+    /// Asks the one with this id to end; whether there is one.
+    pub(crate) fn terminate(&self, id: &str) -> bool {
+        let number = id.strip_prefix(PREFIX).and_then(|n| n.parse().ok());
+        let found = number.and_then(|n| lock(self.table(n)).get(&n).cloned());
+        if let Some(occupant) = &found {
+            occupant.terminated.store(true, Ordering::Relaxed);
+            occupant.cancel.store(true, Ordering::Relaxed);
+        }
+        found.is_some()
+    }
+}
+
+impl Occupant {
+    /// The id by which others name it.
+    pub(crate) fn id(&self) -> String {
+        format!("{PREFIX}{}", self.number)
+    }
+
+    /// The statement that runs, empty between two of a transaction.
+    pub(crate) fn text(&self) -> Arc<str> {
+        lock(&self.text).clone().unwrap_or_else(|| Arc::from(""))
+    }
+
+    /// In words.
+    pub(crate) fn status(&self) -> &'static str {
+        if self.terminated.load(Ordering::Relaxed) {
+            "Terminated"
+        } else if lock(&self.text).is_some() {
+            "Running"
+        } else {
+            "Idle"
+        }
+    }
+}
+
+impl Seat {
+    /// Where operators count what they hold.
+    pub(crate) fn meter(&self) -> Arc<AtomicU64> {
+        Arc::clone(&self.occupant.memory)
+    }
+
+    /// A statement of the transaction begins (or ends: no text).
+    ///
+    /// # Errors
+    /// `Transaction.Terminated` if somebody has terminated it.
+    pub(crate) fn runs(&self, text: Option<&str>) -> Result<(), Error> {
+        if self.occupant.terminated.load(Ordering::Relaxed) {
+            return Err(Error::new(
+                "Transaction.Terminated",
+                format!("{} was terminated: roll it back", self.occupant.id()),
+            ));
+        }
+        *lock(&self.occupant.text) = text.map(Arc::from);
+        Ok(())
+    }
+}
+
+impl std::fmt::Debug for Seat {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Seat").field(&self.occupant.number).finish()
+    }
+}
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        lock(self.statements.table(self.occupant.number)).remove(&self.occupant.number);
+    }
+}
