@@ -1,27 +1,34 @@
-//! Graven's own policy: a waiting ring of learnt size, a counting clock, and a distance test without a stack.
+//! Graven's own policy: newcomers wait for as long as a learnt share of the time that main's next victim went unused.
 //!
 //! # How it works
-//! Newcomers wait in a FIFO ring of a share of the cache. One that was used while it waited goes on to
-//! the main ring, a clock with counts up to 7; the others leave. Faults are numbered. Every resident page
-//! carries the fault number at which it was loaded, or last *confirmed*: found used by the main ring's arm.
-//! A page that leaves becomes a ghost with that number.
-//!
-//! When a ghost faults, the faults since its number estimate the distance between its uses; the main ring's
-//! *eviction age*, the running mean of the same measure over the pages that the arm evicts, tells how long
-//! main keeps an unused page. A shorter distance than that age is the test of LIRS: the page would have
-//! outlived the page that main evicts now, so it enters main at once. Any other page waits again.
+//! Newcomers wait in a FIFO ring. One that was used while it waited goes on to the main ring, a clock with usage counts.
+//! Faults are numbered, and that is the only time there is. Every resident page carries the fault number at which it was
+//! loaded, or last *confirmed*: moved to main, or found used by main's arm. A page that leaves becomes a ghost with that
+//! number.
 //!
 //! ```text
-//!   fault --no ghost, or too old--> waiting ring --used--> main ring --count 0--> ghost
-//!     \----ghost younger than the eviction age-----------/   |
-//!                                    waiting ring --unused--> ghost
+//!   fault --no ghost, or too old--> waiting ring --used--> main ring --unused--> ghost
+//!     \----ghost young enough-----------/        \--unused, and waited long enough--> ghost
 //! ```
 //!
-//! The waiting ring's share moves by what a few more frames would have gained. A page that faults as one of the last few
-//! (3 % of the frames) to have left a ring would have been a hit had that ring been so much longer: left the waiting
-//! ring, the share grows; left main, it shrinks. Besides it shrinks a little with every page that leaves the waiting
-//! ring unused, so that in loops and scans, where neither ring's last pages come back, main gets nearly everything; with
-//! strong recency the ring takes up to four fifths.
+//! *Who leaves.* The arm turns, lowering counts, until it stands at an unused page: main's candidate. The waiting ring's
+//! candidate is its oldest page. Both have an age in faults; the waiting one leaves when it is older than *patience* times
+//! main's. With patience 1 the two rings together are one clock; near 0 everything but a few newcomers belongs to main,
+//! as loops and scans want it. So no ring has a size, and a main ring full of pages of yesterday gives them up by itself,
+//! since nobody's age grows as theirs.
+//!
+//! *Patience* moves by what a few more frames would have gained. A page that faults as one of the last few (3 % of the
+//! frames) to have left a ring would have been a hit had that ring been so much longer: left the waiting ring, patience
+//! grows; left main, it shrinks, in both cases by as much as the recent returns of both kinds speak one language. Besides
+//! it shrinks a little with every page that leaves the waiting ring unused.
+//!
+//! *Who returns to main at once.* The faults since a ghost's number are the distance between its uses. If that is below a
+//! share of the age of main's candidate (the test of LIRS, without its stack), it would have outlived that candidate, and
+//! enters main. The share is learnt too: it grows with each such page that is used before the arm meets it and shrinks with
+//! each that is not, so about half of them are. Any other page waits again.
+//!
+//! *How much a count is worth.* While patience is near 0, the use of a page is no news about its next: one hit in the
+//! short waiting ring does not lead to main, and main remembers up to 7 hits. Otherwise one does, and 3 are remembered.
 //!
 //! # Invariants
 //! * GR-1 every resident page is on exactly one ring.
@@ -32,7 +39,7 @@
 //!
 //! # Source
 //! Our own; after S. Jiang, X. Zhang, LIRS, SIGMETRICS 2002 (the test); J. Yang et al., S3-FIFO, SOSP 2023
-//! (the waiting ring); N. Megiddo, D. Modha, ARC, FAST 2003 (a share that moves by ghosts).
+//! (the waiting ring); N. Megiddo, D. Modha, ARC, FAST 2003 (a balance that moves by ghosts).
 
 mod ghosts;
 mod rings;
@@ -47,18 +54,29 @@ const MAX_COUNT: u8 = 7;
 /// The page goes to main at once.
 const PROVEN: Admission = Admission(1);
 /// Weight of a new age in the running mean.
-const AGE_WEIGHT: f64 = 1.0 / 16.0;
-/// A page is proven below this share of the eviction age.
-const PROVEN_SHARE: f64 = 0.9;
-/// A return counts for the share if so many pages, as a share of the frames, left the same ring since.
+const AGE_WEIGHT: f64 = 1.0 / 8.0;
+/// Share of the candidate's age below which a returning page is proven: at first, its factor, its bounds.
+const PROVEN_SHARE: f64 = 0.7;
+const PROVEN_STEP: f64 = 1.02;
+const PROVEN_MIN: f64 = 0.2;
+const PROVEN_MAX: f64 = 0.95;
+/// A return counts for patience if so many pages, as a share of the frames, left the same ring since.
 const NEAR_SHARE: f64 = 0.03;
-/// Frames by which such a return moves the share.
-const STEP: f64 = 8.0;
-/// Frames by which a page that leaves the waiting ring unused lowers the share.
-const DRIFT: f64 = 0.005;
-/// Bounds of the share.
-const SHARE_MIN: f64 = 0.005;
-const SHARE_MAX: f64 = 0.8;
+/// Such returns remembered, as the factor by which each weakens the earlier ones.
+const EVIDENCE_KEPT: f64 = 0.98;
+/// Excess of one kind of return over the other, in standard deviations, that is taken for chance.
+const EVIDENCE_CHANCE: f64 = 0.5;
+/// A return moves the logarithm of patience by at most this, over the root of the number of frames.
+const STEP: f64 = 4.0;
+/// A page that leaves the waiting ring unused lowers it by this, over the number of frames.
+const DRIFT: f64 = 0.3;
+const PATIENCE_MIN: f64 = 0.002;
+/// Below this patience a hit in the waiting ring tells little.
+const IMPATIENT: f64 = 0.012;
+/// Largest count that main's arm remembers otherwise.
+const PATIENT_COUNT: u8 = 3;
+/// The waiting ring's share of the capacity while the cache fills, in percent.
+const FILLING_PERCENT: u64 = 5;
 
 /// The policy; see the head of this file.
 #[derive(Debug)]
@@ -66,72 +84,80 @@ pub struct Graven {
     rings: Rings,
     ghosts: Ghosts,
     capacity: u64,
-    /// Share of the waiting ring.
-    share: f64,
-    /// Whether the share moves.
+    patience: f64,
+    /// Whether patience moves.
     adapts: bool,
-    /// Hits that move a waiting page to main.
-    promote: u8,
+    /// Near returns from each ring, the older the less.
+    evidence: [f64; 2],
+    proven_share: f64,
     fault: u32,
     /// Pages that left each ring.
     left: [u32; 2],
-    /// Running mean of the ages of main's victims, in faults.
-    eviction_age: f64,
+    /// Running mean of the age of main's candidate, in faults.
+    age: f64,
     warm: bool,
 }
 
 impl Graven {
-    /// An empty cache of `capacity` whose waiting ring takes `percent` of it, at first or, unless it `adapts`, for good;
-    /// `promote` hits lead to main.
+    /// An empty cache of `capacity` whose patience is `percent` at first or, unless it `adapts`, for good.
     #[must_use]
-    pub fn new(percent: u64, adapts: bool, promote: u8, capacity: u64) -> Self {
+    pub fn new(percent: u64, adapts: bool, capacity: u64) -> Self {
         Self {
             rings: Rings::new(),
             ghosts: Ghosts::default(),
             capacity,
-            share: percent as f64 / 100.0,
+            patience: percent as f64 / 100.0,
             adapts,
-            promote,
+            evidence: [0.0; 2],
+            proven_share: PROVEN_SHARE,
             fault: 0,
             left: [0; 2],
-            eviction_age: 0.0,
+            age: 0.0,
             warm: false,
         }
     }
 
-    /// Weight of the waiting ring's share, in whole frames of the mean weight, so that frames of one size are counted
-    /// alike whatever they weigh.
-    fn waiting_share(&self) -> u64 {
-        let weight = self.rings.weight(WAITING) + self.rings.weight(MAIN);
-        let frame = (weight / self.frames_in_use().max(1) as u64).max(1);
-        let frames = self.capacity as f64 * self.share / frame as f64;
-        (frames as u64).max(1) * frame
+    fn frames_in_use(&self) -> f64 {
+        (self.rings.len(WAITING) + self.rings.len(MAIN)).max(1) as f64
     }
 
-    fn frames_in_use(&self) -> usize {
-        self.rings.len(WAITING) + self.rings.len(MAIN)
+    fn number(&self) -> u32 {
+        self.fault & ((1 << NUMBER_BITS) - 1)
     }
 
     /// Faults since `number`.
-    fn since(&self, number: u32) -> u32 {
-        self.fault.wrapping_sub(number) & ((1 << NUMBER_BITS) - 1)
+    fn since(&self, number: u32) -> f64 {
+        f64::from(self.fault.wrapping_sub(number) & ((1 << NUMBER_BITS) - 1))
     }
 
-    /// Moves the share by so many frames.
-    fn move_share(&mut self, frames: f64) {
+    fn scale_patience(&mut self, factor: f64) {
         if self.adapts {
-            let share = self.share + frames / self.frames_in_use().max(1) as f64;
-            self.share = share.clamp(SHARE_MIN, SHARE_MAX);
+            self.patience = (self.patience * factor).clamp(PATIENCE_MIN, 1.0);
         }
+    }
+
+    fn scale_proven_share(&mut self, factor: f64) {
+        self.proven_share = (self.proven_share * factor).clamp(PROVEN_MIN, PROVEN_MAX);
+    }
+
+    /// A page came back that would still be there if its ring had been a little longer.
+    fn learn(&mut self, ring: usize) {
+        self.evidence[ring] += 1.0;
+        let [waiting, main] = self.evidence;
+        let (excess, deviation) = (waiting - main, (waiting + main).sqrt());
+        let strength = (excess.abs() / deviation - EVIDENCE_CHANCE).max(0.0) / deviation;
+        let step = STEP / self.frames_in_use().sqrt();
+        self.scale_patience((excess.signum() * strength * step).exp());
+        self.evidence = [waiting * EVIDENCE_KEPT, main * EVIDENCE_KEPT];
     }
 
     /// A page that left comes back: learns from where, and says whether it goes to main at once.
     fn returns(&mut self, ghost: Ghost) -> Admission {
         let turns = self.left[ghost.ring].wrapping_sub(ghost.turn) & ((1 << TURN_BITS) - 1);
-        if f64::from(turns) <= 1.0 + NEAR_SHARE * self.frames_in_use() as f64 {
-            self.move_share(if ghost.ring == WAITING { STEP } else { -STEP });
+        if f64::from(turns) <= 1.0 + NEAR_SHARE * self.frames_in_use() {
+            self.learn(ghost.ring);
         }
-        if f64::from(self.since(ghost.number)) < PROVEN_SHARE * self.eviction_age {
+        if self.since(ghost.number) < self.proven_share * self.age {
             PROVEN
         } else {
             Admission::default()
@@ -145,55 +171,94 @@ impl Graven {
         frame: FrameIdx,
     ) -> Option<(FrameIdx, PageId)> {
         let number = self.rings.number(frame);
+        let on_trial = self.rings.mark(frame);
         let in_use = self.frames_in_use();
         let (ring, page) = self.rings.remove(frame, frames.weight(frame))?;
-        if ring == MAIN {
-            let age = f64::from(self.since(number));
-            self.eviction_age += AGE_WEIGHT * (age - self.eviction_age);
-        } else {
-            self.move_share(-DRIFT);
+        if ring == WAITING {
+            self.scale_patience(1.0 - (DRIFT / in_use).min(0.5));
+        } else if on_trial {
+            self.scale_proven_share(1.0 / PROVEN_STEP);
         }
         let turn = self.left[ring] & ((1 << TURN_BITS) - 1);
         self.left[ring] = self.left[ring].wrapping_add(1);
         let ghost = Ghost { number, ring, turn };
-        self.ghosts.put(page, ghost, self.fault, in_use);
+        self.ghosts.put(page, ghost, self.fault, in_use as usize);
         Some((frame, page))
     }
 
-    fn evict_waiting<F: Frames + ?Sized>(&mut self, frames: &mut F) -> Option<(FrameIdx, PageId)> {
-        for _ in 0..self.rings.len(WAITING) {
+    /// Moves used pages at the waiting ring's end to main; its oldest unused page that is not busy is the candidate.
+    fn waiting_candidate<F: Frames + ?Sized>(
+        &mut self,
+        frames: &F,
+        looks: &mut usize,
+    ) -> Option<FrameIdx> {
+        let enough = if self.patience < IMPATIENT { 2 } else { 1 };
+        for _ in 0..self.rings.len(WAITING).min(*looks) {
+            *looks -= 1;
             let frame = self.rings.back(WAITING)?;
-            if frames.usage(frame) >= self.promote && !frames.is_busy(frame) {
+            let ring = if frames.is_busy(frame) {
+                WAITING
+            } else if frames.usage(frame) >= enough {
                 frames.set_usage(frame, 0);
                 self.rings.set_number(frame, self.number());
-                self.rings.move_front(MAIN, frame, frames.weight(frame));
-                if self.rings.weight(WAITING) <= self.waiting_share() {
-                    return None;
-                }
-            } else if frames.try_claim(frame) == Claim::Claimed {
-                return self.leave(frames, frame);
+                MAIN
             } else {
-                self.rings.move_front(WAITING, frame, frames.weight(frame));
-            }
+                return Some(frame);
+            };
+            self.rings.move_front(ring, frame, frames.weight(frame));
         }
         None
     }
 
-    fn evict_main<F: Frames + ?Sized>(&mut self, frames: &mut F) -> Option<(FrameIdx, PageId)> {
-        for _ in 0..(usize::from(MAX_COUNT) + 1) * self.rings.len(MAIN) {
+    /// Turns main's arm to an unused page that is not busy.
+    fn main_candidate<F: Frames + ?Sized>(
+        &mut self,
+        frames: &F,
+        looks: &mut usize,
+    ) -> Option<FrameIdx> {
+        let remembered = if self.patience < IMPATIENT {
+            MAX_COUNT
+        } else {
+            PATIENT_COUNT
+        };
+        for _ in 0..((usize::from(remembered) + 1) * self.rings.len(MAIN)).min(*looks) {
+            *looks -= 1;
             let frame = self.rings.back(MAIN)?;
             let count = frames.usage(frame);
-            if count == 0 {
-                if frames.try_claim(frame) == Claim::Claimed {
-                    return self.leave(frames, frame);
+            if !frames.is_busy(frame) {
+                if count == 0 {
+                    return Some(frame);
                 }
-            } else if !frames.is_busy(frame) {
-                frames.set_usage(frame, count - 1);
+                frames.set_usage(frame, count.min(remembered) - 1);
                 self.rings.set_number(frame, self.number());
+                if self.rings.mark(frame) {
+                    self.rings.set_mark(frame, false);
+                    self.scale_proven_share(PROVEN_STEP);
+                }
             }
             self.rings.move_front(MAIN, frame, frames.weight(frame));
         }
         None
+    }
+
+    /// The candidate that is to leave.
+    fn candidate<F: Frames + ?Sized>(
+        &mut self,
+        frames: &F,
+        looks: &mut usize,
+    ) -> Option<(usize, FrameIdx)> {
+        let waiting = self.waiting_candidate(frames, looks);
+        let Some(main) = self.main_candidate(frames, looks) else {
+            return waiting.map(|frame| (WAITING, frame));
+        };
+        let age = self.since(self.rings.number(main));
+        self.age += AGE_WEIGHT * (age - self.age);
+        match waiting {
+            Some(frame) if self.since(self.rings.number(frame)) >= self.patience * age => {
+                Some((WAITING, frame))
+            }
+            _ => Some((MAIN, main)),
+        }
     }
 
     /// Evicts the oldest of a ring that can be claimed, whatever its count.
@@ -210,10 +275,6 @@ impl Graven {
             at = self.rings.newer(frame);
         }
         None
-    }
-
-    fn number(&self) -> u32 {
-        self.fault & ((1 << NUMBER_BITS) - 1)
     }
 }
 
@@ -241,36 +302,34 @@ impl<F: Frames + ?Sized> Policy<F> for Graven {
         admission: Admission,
     ) {
         let weight = frames.weight(frame);
-        let full = self.rings.weight(WAITING) + u64::from(weight) > self.waiting_share();
-        let to_main = admission == PROVEN || (!self.warm && full);
-        let ring = if to_main && hint == Hint::Normal {
-            MAIN
-        } else {
-            WAITING
-        };
+        let waiting = self.rings.weight(WAITING) + u64::from(weight);
+        let filling = !self.warm
+            && self.rings.len(WAITING) > 0
+            && waiting > self.capacity * FILLING_PERCENT / 100;
+        let proven = admission == PROVEN;
+        let to_main = (proven || filling) && hint == Hint::Normal;
+        let ring = if to_main { MAIN } else { WAITING };
         self.rings
             .push_front(ring, frame, page, self.number(), weight);
-        // A proven page is worth one turn of the arm more than one that was there while the cache filled.
-        let proven = ring == MAIN && admission == PROVEN;
-        frames.set_usage(frame, u8::from(proven));
+        self.rings.set_mark(frame, to_main && proven);
+        frames.set_usage(frame, 0);
     }
 
     #[inline]
     fn evict(&mut self, frames: &mut F, _: Admission) -> Option<(FrameIdx, PageId)> {
         self.warm = true;
-        let waiting =
-            self.rings.weight(WAITING) >= self.waiting_share() || self.rings.len(MAIN) == 0;
-        let first = if waiting {
-            self.evict_waiting(frames)
-        } else {
-            None
-        };
-        first.or_else(|| self.evict_main(frames)).or_else(|| {
-            // Everything that either ring would give up is busy.
-            [WAITING, MAIN]
-                .into_iter()
-                .find_map(|ring| self.evict_any(ring, frames))
-        })
+        let resident = self.rings.len(WAITING) + self.rings.len(MAIN);
+        let mut looks = 2 * usize::from(MAX_COUNT) * resident;
+        while let Some((ring, frame)) = self.candidate(frames, &mut looks) {
+            if frames.try_claim(frame) == Claim::Claimed {
+                return self.leave(frames, frame);
+            }
+            // It may not leave now, and is asked again after a turn.
+            self.rings.move_front(ring, frame, frames.weight(frame));
+        }
+        [WAITING, MAIN]
+            .into_iter()
+            .find_map(|ring| self.evict_any(ring, frames))
     }
 
     fn on_remove(&mut self, frames: &F, frame: FrameIdx, _: PageId) {
@@ -286,9 +345,12 @@ impl<F: Frames + ?Sized> Policy<F> for Graven {
     }
 
     fn figures(&self) -> Vec<(&'static str, f64)> {
+        let waiting = self.rings.len(WAITING) as f64 / self.frames_in_use();
         vec![
-            ("eviction_age_faults", self.eviction_age),
-            ("waiting_share", self.share),
+            ("candidate_age_faults", self.age),
+            ("patience", self.patience),
+            ("proven_share", self.proven_share),
+            ("waiting_share", waiting),
         ]
     }
 

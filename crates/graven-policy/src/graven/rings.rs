@@ -2,8 +2,8 @@
 //!
 //! # How it works
 //! Doubly linked rings as in [`crate::lists`], with everything packed into two words: page (49 bits) and the
-//! low bits of the number (15) in one; both links (26 bits each), the ring (1) and the high bits of the number (11) in
-//! the other. Sentinels come first: frame `f` is node `f + 2`. A node that is on no ring links to itself.
+//! low bits of the number (15) in one; both links (26 bits each), the ring (1), a mark (1) and the high bits of the
+//! number (10) in the other. Sentinels come first: frame `f` is node `f + 2`. A node that is on no ring links to itself.
 //!
 //! # Invariants
 //! * GR-2 `next` and `prev` of neighbours agree; every node of a ring says so; lengths and weights are recounted.
@@ -19,7 +19,8 @@ const PAGE_BITS: u32 = 49;
 const LINK_BITS: u32 = 26;
 const LINK_MASK: u64 = (1 << LINK_BITS) - 1;
 const RING_SHIFT: u32 = 2 * LINK_BITS;
-const HIGH_SHIFT: u32 = RING_SHIFT + 1;
+const MARK_SHIFT: u32 = RING_SHIFT + 1;
+const HIGH_SHIFT: u32 = MARK_SHIFT + 1;
 const LOW_NUMBER_BITS: u32 = 64 - PAGE_BITS;
 /// Fault numbers count modulo two to this power.
 pub(super) const NUMBER_BITS: u32 = LOW_NUMBER_BITS + 64 - HIGH_SHIFT;
@@ -58,6 +59,14 @@ impl Node {
 
     fn set_ring(&mut self, ring: usize) {
         self.links = self.links & !(1 << RING_SHIFT) | (ring as u64) << RING_SHIFT;
+    }
+
+    fn mark(self) -> bool {
+        self.links >> MARK_SHIFT & 1 == 1
+    }
+
+    fn set_mark(&mut self, mark: bool) {
+        self.links = self.links & !(1 << MARK_SHIFT) | u64::from(mark) << MARK_SHIFT;
     }
 
     fn number(self) -> u32 {
@@ -128,6 +137,15 @@ impl Rings {
         self.nodes[Self::at(frame)].set_number(number);
     }
 
+    #[inline]
+    pub(super) fn mark(&self, frame: FrameIdx) -> bool {
+        self.nodes[Self::at(frame)].mark()
+    }
+
+    pub(super) fn set_mark(&mut self, frame: FrameIdx, mark: bool) {
+        self.nodes[Self::at(frame)].set_mark(mark);
+    }
+
     /// The oldest frame of a ring.
     #[inline]
     pub(super) fn back(&self, ring: usize) -> Option<FrameIdx> {
@@ -159,7 +177,7 @@ impl Rings {
         self.nodes[node.next()].set_prev(node.prev());
     }
 
-    /// Puts a newly loaded frame at the newest end of a ring.
+    /// Puts a newly loaded frame, without mark, at the newest end of a ring.
     #[inline]
     pub(super) fn push_front(
         &mut self,
@@ -185,6 +203,7 @@ impl Rings {
         );
         self.nodes[at].page = page.0;
         self.nodes[at].set_number(number);
+        self.nodes[at].set_mark(false);
         self.link(ring, at);
         self.len[ring] += 1;
         self.weight[ring] += u64::from(weight);
@@ -260,7 +279,7 @@ impl Rings {
 mod tests {
     use super::*;
 
-    /// Goal: page, links, ring and number do not touch each other at their largest values.
+    /// Goal: page, links, ring, mark and number do not touch each other at their largest values.
     #[test]
     fn fields_are_apart() {
         let mut node = Node {
@@ -279,9 +298,10 @@ mod tests {
         node.set_number(1);
         node.set_next(LINK_MASK as usize);
         node.set_ring(0);
+        node.set_mark(true);
         assert_eq!(
-            (node.ring(), node.number(), node.prev()),
-            (0, 1, LINK_MASK as usize)
+            (node.ring(), node.mark(), node.number(), node.prev()),
+            (0, true, 1, LINK_MASK as usize)
         );
         assert_eq!(size_of::<Node>(), 16);
     }

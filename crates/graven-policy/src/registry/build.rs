@@ -73,7 +73,7 @@ pub fn visit<F: Frames + ?Sized, V: Visitor<F>>(
         "gclock" => visitor.visit(GClock::new(gclock_config(spec), seed)),
         "neo4j" => visitor.visit(neo4j(spec.number("count"), spec.arm(), seed)),
         "muninn" => visitor.visit(Muninn::new(mode(spec), seed)),
-        "graven" => visitor.visit(Graven::new(spec.number("waiting"), spec.value("adapt") == "yes", spec.number("promote"), capacity)),
+        "graven" => visitor.visit(Graven::new(spec.number("patience"), spec.value("adapt") == "yes", capacity)),
         "history" => visitor.visit(History::new(spec.number("max"), memory(spec), spec.arm(), capacity, seed)),
         name => return Err(PolicyError::Offline { name: name.to_string() }),
     })

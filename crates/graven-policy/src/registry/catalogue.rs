@@ -88,10 +88,9 @@ pub(super) const POLICIES: &[Entry] = &[
     entry("muninn", "Neo4j's page cache with its reserve of free frames", &[
         parameter("mode", "batch", "batch|coop", "who evicts: background arm, or every fault"),
     ]),
-    entry("graven", "our own: waiting ring, counting clock, distance test", &[
-        parameter("waiting", "5", "1..=80", "share of the waiting ring in percent, at first"),
-        parameter("adapt", "yes", "no|yes", "whether that share moves by what ghosts say"),
-        parameter("promote", "1", "1..=3", "hits that move a waiting page to the main ring"),
+    entry("graven", "our own: waiting ring of learnt patience, counting clock, distance test", &[
+        parameter("patience", "2", "1..=100", "how long newcomers wait, in percent of the time main's next victim went unused, at first"),
+        parameter("adapt", "yes", "no|yes", "whether that moves by what ghosts say"),
     ]),
     entry("history", "Neo4j's clock; recently evicted pages return with count 7", &[
         parameter("max", "4", "1..=7", "largest usage a hit may reach"),
