@@ -10,9 +10,13 @@ use crate::run;
 /// A promise was broken, a mutant was missed, or it does not build.
 pub(crate) fn torture(args: &[String]) -> Result<(), String> {
     let mut command = Command::new(env!("CARGO"));
-    command
-        .current_dir(run::root())
-        .args(["run", "--quiet", "-p", "graven-torture"]);
+    command.current_dir(run::root()).args([
+        "run",
+        "--quiet",
+        "-p",
+        "graven-torture",
+        "--no-default-features",
+    ]);
     if args.iter().any(|arg| arg == "--mutants") {
         command.args(["--features", "mutants"]);
     }

@@ -1,5 +1,5 @@
-//! Seeded faults of the log, to see that the crash torture finds them. Without the feature `mutants` none can be switched
-//! on and the code is as if they were not there.
+//! Seeded faults of the log and of what is built on it, to see that the crash torture finds them. Without the feature
+//! `mutants` none can be switched on and the code is as if they were not there.
 
 /// A fault.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -22,11 +22,15 @@ pub enum Mutant {
     OverwrittenEnd,
     /// More of the log is given up than asked for.
     LogCutTooSoon,
+    /// A checkpoint's pages are given out again while snapshots read them.
+    EarlyPageReuse,
+    /// Commits do not look at what was committed since they began.
+    UnvalidatedCommit,
 }
 
 impl Mutant {
     /// All of them.
-    pub const ALL: [Mutant; 9] = [
+    pub const ALL: [Mutant; 11] = [
         Mutant::SkippedSync,
         Mutant::RetriedSync,
         Mutant::EarlyAcknowledgement,
@@ -36,6 +40,8 @@ impl Mutant {
         Mutant::TailKept,
         Mutant::OverwrittenEnd,
         Mutant::LogCutTooSoon,
+        Mutant::EarlyPageReuse,
+        Mutant::UnvalidatedCommit,
     ];
 }
 
@@ -54,7 +60,11 @@ mod switch {
         *ACTIVE.lock().expect("nothing panics with it") = mutant;
     }
 
-    pub(crate) fn active(mutant: Mutant) -> bool {
+    /// Whether this one is switched on.
+    ///
+    /// # Panics
+    /// As [`activate`].
+    pub fn active(mutant: Mutant) -> bool {
         *ACTIVE.lock().expect("nothing panics with it") == Some(mutant)
     }
 }
@@ -63,11 +73,13 @@ mod switch {
 mod switch {
     use super::Mutant;
 
-    pub(crate) const fn active(_mutant: Mutant) -> bool {
+    /// Never: there are none.
+    #[must_use]
+    pub const fn active(_mutant: Mutant) -> bool {
         false
     }
 }
 
 #[cfg(feature = "mutants")]
 pub use switch::activate;
-pub(crate) use switch::active;
+pub use switch::active;

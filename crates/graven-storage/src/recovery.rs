@@ -49,6 +49,9 @@ pub struct OpenOptions {
     pub read_only: Option<String>,
     /// How a new log is made and an old one driven.
     pub log_options: LogOptions,
+    /// Whether a thread makes a checkpoint when changes or log have grown; without it only who asks makes one, and a
+    /// commit that finds no room.
+    pub own_checkpoints: bool,
 }
 
 impl OpenOptions {
@@ -59,6 +62,7 @@ impl OpenOptions {
             log,
             read_only: None,
             log_options: LogOptions::default(),
+            own_checkpoints: true,
         }
     }
 }
@@ -95,6 +99,7 @@ impl Store {
             log,
             read_only,
             log_options,
+            own_checkpoints,
         } = options;
         let reading_only = read_only.is_some();
         let setup = LogSetup {
@@ -102,6 +107,9 @@ impl Store {
             options: log_options,
         };
         let store = Store::open_base(file, cache, Some(setup), read_only)?;
+        if !own_checkpoints {
+            store.maintenance().stop();
+        }
         let LogPosition {
             generation,
             position,
@@ -373,6 +381,7 @@ impl<'a> Replay<'a> {
         commits.reservation.grow(layer.bytes())?;
         let (lsn, count) = (self.lsn, std::mem::take(&mut self.commits));
         store.replace(&mut commits, |version| {
+            version.settle();
             version.active.merge(&layer);
             version.schema = own.schema();
             drop_lost_indexes(&mut version.active, &version.schema);

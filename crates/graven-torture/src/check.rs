@@ -12,7 +12,7 @@ use crate::model::Graph;
 use crate::workload::History;
 
 /// Memory of a tortured database.
-const MEMORY_BYTES: u64 = 4 << 20;
+pub(crate) const MEMORY_BYTES: u64 = 4 << 20;
 
 /// How much a crash may take.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -28,16 +28,24 @@ pub enum Promise {
 /// # Errors
 /// What opening gives.
 pub fn open(disk: &Disk) -> graven_storage::Result<Arc<Store>> {
-    let mut config = Config::new(Budget::new(MEMORY_BYTES));
-    config.evictor = Evictor::Cooperative;
-    let cache = PageCache::new(config).map_err(Error::from)?;
     let mut options = OpenOptions::new(disk.log_place());
     options.log_options = LogOptions {
         region_bytes: REGION_BYTES,
         background: false,
+        // Given back early, so that cutting the file is tortured as well.
+        keep_free_regions: 1,
         ..LogOptions::default()
     };
-    Store::open_with(disk.data(), cache, options)
+    // Those of a thread would come at other moments each time.
+    options.own_checkpoints = false;
+    Store::open_with(disk.data(), cache()?, options)
+}
+
+/// A cache of its own for one file more.
+pub(crate) fn cache() -> graven_storage::Result<Arc<PageCache>> {
+    let mut config = Config::new(Budget::new(MEMORY_BYTES));
+    config.evictor = Evictor::Cooperative;
+    PageCache::new(config).map_err(Error::from)
 }
 
 /// What was found in an image.

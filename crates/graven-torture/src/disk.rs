@@ -1,9 +1,12 @@
-//! A disk in memory with two files, a data file and a log, that one power cut hits together.
+//! A disk in memory with a data file and a log, and beside them a spill file and a backup, that one power cut hits
+//! together.
 //!
 //! # How it works
-//! Both are faulty files of `graven-io`. In front of every operation that changes one of them the disk counts it, by
+//! All are faulty files of `graven-io`. In front of every operation that changes one of them the disk counts it, by
 //! its *site* (which file, which part of it, in which phase of the run), and calls the observer, which may
-//! compose [`Images`]: what the two files may hold after a power cut at this moment.
+//! compose [`Images`]: what the files may hold after a power cut at this moment. In front of writes of pages it
+//! first calls the *interlude*, which may work on the database meanwhile, as other threads would; what that does to the
+//! disk is observed as everything else.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -13,6 +16,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use graven_io::{
     Crash, FaultControl, FaultPlan, FaultyFile, File, IoMode, MemoryFile, ReadQueue, Survival,
 };
+use graven_pagecache::{PageKind, PageRef, UNIT_BYTES};
 use graven_storage::LogPlace;
 
 use crate::mutants::Sabotage;
@@ -23,11 +27,17 @@ const LOG_HEADER_BYTES: u64 = 4096;
 const SUPERBLOCK_OFFSETS: [u64; 2] = [0, 64 << 10];
 const SUPERBLOCK_BYTES: u64 = 4096;
 
+/// Bytes of a page's header that say what it is: its reference and its kind.
+const PAGE_REFERENCE: std::ops::Range<usize> = 16..24;
+const PAGE_KIND: usize = 28;
+
 /// Which file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Which {
     Data,
     Log,
+    Spill,
+    Backup,
 }
 
 /// What a crash left of both files.
@@ -42,6 +52,9 @@ pub struct Images {
 /// Called in front of an operation.
 pub type Observer = Box<dyn FnMut(&str) + Send>;
 
+/// Called in front of writes of pages, with the phase of the run; not while it runs already.
+pub type Interlude = Box<dyn FnMut(&'static str) + Send>;
+
 #[derive(Default)]
 struct State {
     phase: &'static str,
@@ -54,14 +67,17 @@ struct State {
 struct Shared {
     state: Mutex<State>,
     observer: Mutex<Option<Observer>>,
+    interlude: Mutex<Option<Interlude>>,
     sabotage: Option<Sabotage>,
 }
 
-/// A disk with a data file and a log.
+/// A disk with the files of one database.
 #[derive(Clone)]
 pub struct Disk {
     data: FaultyFile,
     log: FaultyFile,
+    spill: FaultyFile,
+    backup: FaultyFile,
     shared: Arc<Shared>,
 }
 
@@ -71,22 +87,26 @@ thread_local! {
 }
 
 impl Disk {
-    /// A disk that holds `images`, with the faults of `plan` on both files.
+    /// A disk that holds `images`, with the faults of `plan` on data file and log.
     #[must_use]
     pub fn new(images: &Images, plan: &FaultPlan, sabotage: Option<Sabotage>) -> Disk {
-        let file = |name: &str, bytes: &[u8]| {
+        let file = |name: &str, bytes: &[u8], plan: &FaultPlan| {
             let inner = Arc::new(MemoryFile::with_bytes(name, bytes));
             FaultyFile::new(inner, plan.clone())
         };
+        let sound = FaultPlan::default();
         Disk {
-            data: file("torture.graven", &images.data),
-            log: file("torture.graven-wal", &images.log),
+            data: file("torture.graven", &images.data, plan),
+            log: file("torture.graven-wal", &images.log, plan),
+            spill: file("torture.graven-tmp", &[], &sound),
+            backup: file("backup.graven", &[], &sound),
             shared: Arc::new(Shared {
                 state: Mutex::new(State {
                     phase: "work",
                     ..State::default()
                 }),
                 observer: Mutex::new(None),
+                interlude: Mutex::new(None),
                 sabotage,
             }),
         }
@@ -104,16 +124,36 @@ impl Disk {
         Box::new(SimulatedLog(self.clone()))
     }
 
+    /// The file that temporary pages are written to.
+    #[must_use]
+    pub fn spill(&self) -> Arc<dyn File> {
+        self.file(Which::Spill)
+    }
+
+    /// The file that a backup goes to.
+    #[must_use]
+    pub fn backup(&self) -> Arc<dyn File> {
+        self.file(Which::Backup)
+    }
+
     fn file(&self, which: Which) -> Arc<dyn File> {
         let file = match which {
             Which::Data => self.data.clone(),
             Which::Log => self.log.clone(),
+            Which::Spill => self.spill.clone(),
+            Which::Backup => self.backup.clone(),
         };
         Arc::new(SimulatedFile {
             file,
             which,
             shared: Arc::clone(&self.shared),
         })
+    }
+
+    /// Steers the faults of the spill file.
+    #[must_use]
+    pub fn spill_control(&self) -> FaultControl {
+        self.spill.control()
     }
 
     /// Steers the faults of data file and log.
@@ -125,6 +165,11 @@ impl Disk {
     /// Sets what is called in front of every operation that changes a file.
     pub fn observe(&self, observer: Option<Observer>) {
         *lock(&self.shared.observer) = observer;
+    }
+
+    /// Sets what happens beside the writing of pages.
+    pub fn beside(&self, interlude: Option<Interlude>) {
+        *lock(&self.shared.interlude) = interlude;
     }
 
     /// Names the phase of the run, for the sites.
@@ -157,6 +202,19 @@ impl Disk {
         Images {
             data: image(&self.data),
             log: image(&self.log),
+        }
+    }
+
+    /// What a power cut now may leave of a backup: a database without a log.
+    ///
+    /// # Panics
+    /// The memory below fails, which it never does.
+    #[must_use]
+    pub fn backup_image(&self, crash: Crash) -> Images {
+        let image = self.backup.control().crash_image(crash);
+        Images {
+            data: image.expect("files in memory can be read"),
+            log: Vec::new(),
         }
     }
 }
@@ -226,15 +284,30 @@ impl SimulatedFile {
         }
     }
 
+    /// Lets others work while a page is written.
+    fn meanwhile(&self) {
+        if OBSERVING.get() {
+            return;
+        }
+        let phase = lock(&self.shared.state).phase;
+        // Taken out, so that what it writes itself does not begin another.
+        let taken = lock(&self.shared.interlude).take();
+        if let Some(mut interlude) = taken {
+            interlude(phase);
+            lock(&self.shared.interlude).get_or_insert(interlude);
+        }
+    }
+
     fn write_site(&self, buf: &[u8], offset: u64) -> &'static str {
+        let in_superblock = |at: &u64| (*at..at + SUPERBLOCK_BYTES).contains(&offset);
+        let superblock = SUPERBLOCK_OFFSETS.iter().any(in_superblock);
         match self.which {
-            Which::Data => {
-                let in_superblock = |at: &u64| (*at..at + SUPERBLOCK_BYTES).contains(&offset);
-                match SUPERBLOCK_OFFSETS.iter().any(in_superblock) {
-                    true => "superblock",
-                    false => "segment write",
-                }
-            }
+            Which::Spill => "spill write",
+            Which::Backup if superblock => "backup superblock",
+            Which::Backup => "backup write",
+            Which::Data if superblock => "superblock",
+            Which::Data if holds(buf, offset, PageKind::IndexInner) => "index split",
+            Which::Data => "segment write",
             Which::Log if offset == 0 => "log header",
             Which::Log if buf.iter().take(8).all(|&byte| byte == 0) => "log growth",
             Which::Log if (offset - LOG_HEADER_BYTES).is_multiple_of(REGION_BYTES) => "log recycle",
@@ -260,6 +333,8 @@ impl File for SimulatedFile {
         let what = match self.which {
             Which::Data => "data length",
             Which::Log => "log length",
+            Which::Spill => "spill length",
+            Which::Backup => "backup length",
         };
         self.before(what, length, &[]);
         self.file.set_len(length)
@@ -271,6 +346,9 @@ impl File for SimulatedFile {
 
     fn write_all_at(&self, buf: &[u8], offset: u64) -> graven_io::Result<()> {
         let site = self.write_site(buf, offset);
+        if self.which == Which::Data && site != "superblock" {
+            self.meanwhile();
+        }
         self.before(site, offset, buf);
         if site == "superblock" && self.sabotaged(Sabotage::SuperblocksAtOnce) {
             // Both copies overwritten by one write that nobody waited for in between.
@@ -286,11 +364,13 @@ impl File for SimulatedFile {
 
     fn sync_data(&self) -> graven_io::Result<()> {
         let (what, skipped) = match self.which {
-            Which::Data => ("data sync", Sabotage::SkippedDataSync),
-            Which::Log => ("log sync", Sabotage::SkippedLogSync),
+            Which::Data => ("data sync", Some(Sabotage::SkippedDataSync)),
+            Which::Log => ("log sync", Some(Sabotage::SkippedLogSync)),
+            Which::Spill => ("spill sync", None),
+            Which::Backup => ("backup sync", Some(Sabotage::SkippedBackupSync)),
         };
         self.before(what, 0, &[]);
-        match self.sabotaged(skipped) {
+        match skipped.is_some_and(|skipped| self.sabotaged(skipped)) {
             true => Ok(()),
             false => self.file.sync_data(),
         }
@@ -300,6 +380,8 @@ impl File for SimulatedFile {
         let what = match self.which {
             Which::Data => "data growth",
             Which::Log => "log growth",
+            Which::Spill => "spill growth",
+            Which::Backup => "backup growth",
         };
         self.before(what, offset, &[]);
         self.file.allocate(offset, length)
@@ -316,6 +398,19 @@ impl File for SimulatedFile {
     fn read_queue(&self, depth: usize) -> graven_io::Result<Box<dyn ReadQueue>> {
         self.file.read_queue(depth)
     }
+}
+
+/// Whether one of the pages in `buf`, which goes to `offset`, is of this kind. An index has inner pages from its
+/// first split on.
+fn holds(buf: &[u8], offset: u64, kind: PageKind) -> bool {
+    (offset..)
+        .step_by(UNIT_BYTES)
+        .zip(buf.chunks_exact(UNIT_BYTES))
+        .any(|(at, unit)| {
+            let reference = <[u8; 8]>::try_from(&unit[PAGE_REFERENCE]).map(u64::from_le_bytes);
+            let page = reference.ok().and_then(PageRef::from_raw);
+            page.is_some_and(|page| page.offset_bytes() == at) && unit[PAGE_KIND] == kind as u8
+        })
 }
 
 /// The log of a simulated database: there as soon as it has bytes.

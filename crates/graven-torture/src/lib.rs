@@ -17,6 +17,7 @@ pub mod check;
 pub mod disk;
 pub mod model;
 pub mod mutants;
+#[cfg(feature = "process")]
 pub mod process;
 pub mod simulate;
 mod workload;

@@ -242,24 +242,25 @@ fn compare_counts_and_index(
     let Some(index) = snapshot.index(label, key) else {
         return Ok(Ok(()));
     };
-    let mut by_value: BTreeMap<i64, Vec<u64>> = BTreeMap::new();
+    // Numbers and texts, by how they are written: other values are not sought.
+    let mut by_value: BTreeMap<String, (PropertyValue, Vec<u64>)> = BTreeMap::new();
     for (&id, node) in &graph.nodes {
         if node.labels.contains(INDEXED.0)
-            && let Some(PropertyValue::Integer(value)) = node.properties.get(INDEXED.1)
+            && let Some(value) = node.properties.get(INDEXED.1)
+            && matches!(value, PropertyValue::Integer(_) | PropertyValue::String(_))
         {
-            by_value.entry(*value).or_default().push(id);
+            let same = by_value.entry(format!("{value:?}"));
+            same.or_insert_with(|| (value.clone(), Vec::new()))
+                .1
+                .push(id);
         }
     }
-    for (value, nodes) in by_value {
-        let mut found: Vec<u64> = index
-            .seek(&PropertyValue::Integer(value))?
-            .iter()
-            .map(|n| n.0)
-            .collect();
+    for (value, nodes) in by_value.into_values() {
+        let mut found: Vec<u64> = index.seek(&value)?.iter().map(|n| n.0).collect();
         found.sort_unstable();
         if found != nodes {
             return Ok(Err(format!(
-                "the index finds {found:?} for {value}, not {nodes:?}"
+                "the index finds {found:?} for {value:?}, not {nodes:?}"
             )));
         }
     }

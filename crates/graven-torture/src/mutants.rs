@@ -16,15 +16,18 @@ pub enum Sabotage {
     SuperblocksAtOnce,
     /// Headers of log regions are not written.
     LostRegionHeader,
+    /// Syncs of backups do nothing.
+    SkippedBackupSync,
 }
 
 impl Sabotage {
     /// All of them.
-    pub const ALL: [Sabotage; 4] = [
+    pub const ALL: [Sabotage; 5] = [
         Sabotage::SkippedDataSync,
         Sabotage::SkippedLogSync,
         Sabotage::SuperblocksAtOnce,
         Sabotage::LostRegionHeader,
+        Sabotage::SkippedBackupSync,
     ];
 }
 

@@ -15,12 +15,14 @@ use graven_storage::{
 };
 
 use crate::Random;
-use crate::model::{Change, Graph, Node, Relationship};
+use crate::model::{Change, Graph, INDEXED, Node, Relationship};
 
 const LABELS: [&str; 3] = ["A", "B", "C"];
 const TYPES: [&str; 2] = ["R", "S"];
 const KEYS: [&str; 3] = ["k", "name", "x"];
 const OPEN_MAX: usize = 3;
+/// Of a value that takes a good part of a region of the log.
+const LARGE_BYTES: usize = 100_000;
 
 /// The states that a crash may leave.
 #[derive(Clone, Debug)]
@@ -61,6 +63,8 @@ pub(crate) struct Workload {
     store: Arc<Store>,
     random: Random,
     open: Vec<Open>,
+    /// Of all transactions; else each has its own.
+    durability: Option<Durability>,
 }
 
 /// Why a workload stopped early.
@@ -78,27 +82,57 @@ impl Workload {
             store,
             random: Random(seed),
             open: Vec::new(),
+            durability: None,
         }
+    }
+
+    /// The same with transactions that are all as durable as this.
+    pub(crate) fn with_durability(mut self, durability: Durability) -> Workload {
+        self.durability = Some(durability);
+        self
+    }
+
+    /// A transaction that creates one large node with a key of its own in the index.
+    pub(crate) fn large_commit(&mut self, history: &Access<'_>) -> std::result::Result<(), Stop> {
+        let mut open = self.begin(history)?;
+        let number = self.random.next();
+        let mut node = Node::default();
+        node.labels.insert(INDEXED.0.to_owned());
+        let key = format!("{number:016x} {}", "of some length ".repeat(70));
+        let large = "large ".repeat(LARGE_BYTES / 6);
+        for (name, value) in [(INDEXED.1, &key), ("name", &large)] {
+            let value = PropertyValue::string(value);
+            node.properties.insert(name.to_owned(), value);
+        }
+        let created = create(&open.transaction, node).map_err(refused)?;
+        open.changes.push(created);
+        commit(&open, history)
+    }
+
+    fn begin(&mut self, history: &Access<'_>) -> std::result::Result<Open, Stop> {
+        let mut view = Graph::default();
+        history(&mut |h| view = h.states.last().cloned().unwrap_or_default());
+        let durability = match self.random.below(6) {
+            0 => Durability::Relaxed(Duration::from_secs(3600)),
+            1 => Durability::Off,
+            _ => Durability::Full,
+        };
+        let durability = self.durability.unwrap_or(durability);
+        let options = TransactionOptions::default().durability(durability);
+        let transaction = self.store.begin(options).map_err(refused)?;
+        Ok(Open {
+            transaction,
+            durability,
+            view,
+            changes: Vec::new(),
+        })
     }
 
     /// One step; `history` is told what must be known before and after it.
     pub(crate) fn step(&mut self, history: &Access<'_>) -> std::result::Result<(), Stop> {
         if self.open.is_empty() || (self.open.len() < OPEN_MAX && self.random.once_in(4)) {
-            let mut view = Graph::default();
-            history(&mut |h| view = h.states.last().cloned().unwrap_or_default());
-            let durability = match self.random.below(6) {
-                0 => Durability::Relaxed(Duration::from_secs(3600)),
-                1 => Durability::Off,
-                _ => Durability::Full,
-            };
-            let options = TransactionOptions::default().durability(durability);
-            let transaction = self.store.begin(options).map_err(refused)?;
-            self.open.push(Open {
-                transaction,
-                durability,
-                view,
-                changes: Vec::new(),
-            });
+            let open = self.begin(history)?;
+            self.open.push(open);
         }
         let at = self.random.below(self.open.len() as u64) as usize;
         match self.random.below(8) {
@@ -247,6 +281,10 @@ fn create_node(transaction: &Transaction, random: &mut Random) -> Result<Change>
             node.properties.insert(key.to_owned(), value);
         }
     }
+    create(transaction, node)
+}
+
+fn create(transaction: &Transaction, node: Node) -> Result<Change> {
     let labels = node.labels.iter().map(|label| transaction.label(label));
     let labels: Vec<_> = labels.collect::<Result<_>>()?;
     let properties = node.properties.iter();

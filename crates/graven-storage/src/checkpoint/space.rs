@@ -13,6 +13,7 @@ use crate::Result;
 use crate::free_space::{Extent, FreeSpace};
 use crate::pages::Pages;
 use crate::store::Root;
+use graven_log::mutant::{self, Mutant};
 use graven_pagecache::PageRef;
 use std::sync::Weak;
 
@@ -139,7 +140,8 @@ impl Space {
         let batches = std::mem::take(&mut self.batches);
         for mut batch in batches {
             // A root older than N reaches what N freed.
-            if batch.checkpoint >= durable || batch.checkpoint > oldest {
+            let reached = batch.checkpoint >= durable || batch.checkpoint > oldest;
+            if reached && !mutant::active(Mutant::EarlyPageReuse) {
                 self.batches.push(batch);
                 continue;
             }
