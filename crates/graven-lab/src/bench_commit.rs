@@ -8,11 +8,19 @@
 //! ([`floor`]). Sync speed swings from minute to minute, so only ratios within a round mean something: the median of
 //! them is reported.
 //!
+//! Three more questions, each beside its own baseline: what opening takes with a full log ([`recovery`]), what a
+//! writer leaves to a reader ([`reader`]), what a checkpoint costs those who commit ([`checkpoints`]).
+//!
 //! # Costs
 //! A round takes the time asked for, twice.
 
+pub mod checkpoints;
 pub mod floor;
+pub mod reader;
+pub mod recovery;
 mod report;
+#[cfg(test)]
+mod tests;
 
 pub use report::{Matrix, Measurement};
 
@@ -25,6 +33,7 @@ use std::time::{Duration, Instant};
 use graven::{Config, Connection, Database, Durability, Params, TransactionOptions};
 use graven_log::Histogram;
 use serde::Serialize;
+use tempfile::TempDir;
 
 use crate::LabError;
 use floor::Floor;
@@ -76,20 +85,10 @@ impl CommitBench {
             let text = "clients, rounds and operations are at least 1";
             return Err(LabError::Setting(text.to_owned()));
         }
-        let folder = tempfile::Builder::new()
-            .prefix("graven-bench-")
-            .tempdir_in(&self.directory)
-            .map_err(LabError::io(&self.directory, "writing to"))?;
-        let mut config = Config::default();
-        config.memory = self.memory;
-        config.create = true;
-        let database = Database::open(folder.path().join("commit.graven"), config)?;
-        let run = Run {
-            workload,
-            operations: self.operations,
-            options: TransactionOptions::default().durability(durability),
-            next_id: AtomicI64::new(1),
-        };
+        let folder = self.folder()?;
+        let database = self.database(folder.path())?;
+        let options = TransactionOptions::default().durability(durability);
+        let run = Run::new(workload, self.operations, options);
         // The first commit makes the log; its size tells what the floor has to write.
         let first = run.transaction(&run.connect(&database))?;
         let floor = Floor::create(folder.path(), first.log_bytes.max(1))?;
@@ -108,6 +107,25 @@ impl CommitBench {
         Ok(Measurement::new(
             workload, clients, durability, &run, rounds,
         ))
+    }
+
+    /// A folder of its own in the directory, removed when it is dropped.
+    fn folder(&self) -> Result<TempDir, LabError> {
+        tempfile::Builder::new()
+            .prefix("graven-bench-")
+            .tempdir_in(&self.directory)
+            .map_err(LabError::io(&self.directory, "writing to"))
+    }
+
+    fn database(&self, folder: &Path) -> Result<Database, LabError> {
+        self.open(&folder.join("commit.graven"))
+    }
+
+    fn open(&self, path: &Path) -> Result<Database, LabError> {
+        let mut config = Config::default();
+        config.memory = self.memory;
+        config.create = true;
+        Ok(Database::open(path, config)?)
     }
 }
 
@@ -132,6 +150,15 @@ struct Run {
 }
 
 impl Run {
+    fn new(workload: Workload, operations: u64, options: TransactionOptions) -> Run {
+        Run {
+            workload,
+            operations,
+            options,
+            next_id: AtomicI64::new(1),
+        }
+    }
+
     fn connect(&self, database: &Database) -> Connection {
         database.connect().with_options(self.options.clone())
     }

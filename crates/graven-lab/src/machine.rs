@@ -100,6 +100,18 @@ pub fn processor_seconds() -> f64 {
     ticks / TICKS_PER_SECOND
 }
 
+/// Processor time of the calling thread so far in seconds.
+#[must_use]
+pub fn thread_cpu_seconds() -> f64 {
+    let mut time = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    // SAFETY: the clock exists on every system we build for, and `time` outlives the call.
+    unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &raw mut time) };
+    time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

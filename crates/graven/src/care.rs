@@ -27,6 +27,18 @@ impl Database {
         Ok(self.inner()?.store.checkpoint(options)?)
     }
 
+    /// As [`Database::checkpoint`], with pauses between its writes that leave the disk to others: so the database does it by
+    /// itself.
+    ///
+    /// # Errors
+    /// As [`Database::checkpoint`].
+    pub fn checkpoint_paced(&self) -> Result<Option<CheckpointReport>, Error> {
+        Ok(self
+            .inner()?
+            .store
+            .checkpoint(CheckpointOptions::default())?)
+    }
+
     /// Copies everything committed so far to a new file while the database is used, and checks the copy. Restoring is
     /// opening it. Gives the length of the copy.
     ///

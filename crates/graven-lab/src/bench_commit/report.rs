@@ -183,7 +183,12 @@ fn name(durability: Durability) -> String {
     }
 }
 
-fn median(values: &[f64]) -> f64 {
+/// A percentile of the latency of the transactions, in microseconds.
+pub(super) fn percentile_us(slice: &Slice, share: f64) -> f64 {
+    slice.latency.view().percentile(share) as f64 / 1000.0
+}
+
+pub(super) fn median(values: &[f64]) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
     match sorted.len() {

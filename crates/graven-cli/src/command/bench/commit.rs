@@ -53,6 +53,16 @@ pub(crate) struct Commit {
     /// All durabilities against small and large transactions, as one table
     #[arg(long)]
     matrix: bool,
+    /// How long opening takes with so much log to recover, beside reading that log (60 MB at most)
+    #[arg(long, value_name = "SIZE", value_parser = argument::bytes, num_args = 0..=1,
+          default_missing_value = "40MiB", require_equals = true, conflicts_with_all = ["matrix", "reader", "checkpoints"])]
+    recovery: Option<u64>,
+    /// What a writer at full speed leaves to a reader beside it
+    #[arg(long, conflicts_with_all = ["matrix", "checkpoints"])]
+    reader: bool,
+    /// Latency of commits during checkpoints and without
+    #[arg(long, conflicts_with = "matrix")]
+    checkpoints: bool,
     /// Print JSON, one object a line
     #[arg(long)]
     json: bool,
@@ -63,6 +73,16 @@ enum Kind {
     Single,
     Large,
     Unwind,
+}
+
+impl Kind {
+    fn workload(self) -> Workload {
+        match self {
+            Kind::Single => Workload::Single,
+            Kind::Large => Workload::Large,
+            Kind::Unwind => Workload::Unwind,
+        }
+    }
 }
 
 impl Commit {
@@ -77,6 +97,23 @@ impl Commit {
             rounds: self.rounds,
             slice: Duration::from_secs_f64(self.seconds),
         };
+        if let Some(bytes) = self.recovery {
+            for kind in &self.workload {
+                let measured = bench.recovery(kind.workload(), bytes);
+                print(self.json, &measured.map_err(Failure::failed)?)?;
+            }
+            return Ok(());
+        }
+        if self.reader {
+            return print(self.json, &bench.reader().map_err(Failure::failed)?);
+        }
+        if self.checkpoints {
+            for &clients in &self.clients {
+                let measured = bench.checkpoints(usize::from(clients));
+                print(self.json, &measured.map_err(Failure::failed)?)?;
+            }
+            return Ok(());
+        }
         let durabilities = match self.matrix {
             true => vec![
                 Durability::Full,
@@ -89,13 +126,8 @@ impl Commit {
         for &durability in &durabilities {
             for &clients in &self.clients {
                 for kind in &self.workload {
-                    let workload = match kind {
-                        Kind::Single => Workload::Single,
-                        Kind::Large => Workload::Large,
-                        Kind::Unwind => Workload::Unwind,
-                    };
                     let measured = bench
-                        .run(workload, usize::from(clients), durability)
+                        .run(kind.workload(), usize::from(clients), durability)
                         .map_err(Failure::failed)?;
                     if self.json {
                         let text = serde_json::to_string(&measured).map_err(Failure::failed)?;
