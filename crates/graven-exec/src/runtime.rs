@@ -153,15 +153,15 @@ impl Runtime {
     }
 
     pub(crate) fn label_id(&self, name: &str) -> Option<LabelId> {
-        self.snapshot.catalog().label(name)
+        self.snapshot.label(name)
     }
 
     pub(crate) fn type_id(&self, name: &str) -> Option<TypeId> {
-        self.snapshot.catalog().rel_type(name)
+        self.snapshot.rel_type(name)
     }
 
     pub(crate) fn key_id(&self, name: &str) -> Option<KeyId> {
-        let known = self.snapshot.catalog().key(name);
+        let known = self.snapshot.key(name);
         known.or_else(|| self.writer.as_ref()?.known_key(name))
     }
 

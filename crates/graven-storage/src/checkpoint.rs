@@ -28,6 +28,7 @@
 //! 256 KiB of buffer, 24 bytes a segment of the store being folded and of those that changed, label runs,
 //! 8 bytes a freed page; charged to the budget as `checkpoint`.
 
+pub(crate) mod activity;
 pub mod changes;
 mod columns;
 mod fold;
@@ -53,6 +54,7 @@ use crate::ids::Direction;
 use crate::store::Root;
 use crate::superblock::{Found, LogPosition, Superblock};
 use crate::{Error, Result};
+use activity::Activity;
 use changes::Changes;
 use fold::{Fold, Ledger};
 use graven_pagecache::{PageKind, PageRef};
@@ -112,6 +114,7 @@ pub(crate) struct Checkpointer {
     state: Mutex<Option<Published>>,
     /// Held from the freezing of changes to the cut of the log.
     running: Mutex<()>,
+    activity: Activity,
 }
 
 impl Checkpointer {
@@ -120,7 +123,13 @@ impl Checkpointer {
             found,
             state: Mutex::default(),
             running: Mutex::default(),
+            activity: Activity::default(),
         }
+    }
+
+    /// When the newest checkpoint worked.
+    pub(crate) fn activity(&self) -> &Activity {
+        &self.activity
     }
 
     /// Waits for the checkpoint under way; none begins while the result lives.

@@ -18,6 +18,7 @@ use crate::index::Index;
 use crate::labels::NodeRanges;
 use crate::schema::SchemaEntity;
 use crate::store::Root;
+use crate::store::allocator::NameKind;
 use crate::transaction::own::{Own, OwnSide};
 use crate::version::Version;
 use crate::{Error, Result};
@@ -75,6 +76,31 @@ impl Snapshot {
         }
     }
 
+    /// The number of a label, without putting the whole catalogue together.
+    #[must_use]
+    pub fn label(&self, name: &str) -> Option<LabelId> {
+        self.number(NameKind::Label, name).map(LabelId)
+    }
+
+    /// The number of a relationship type, as [`Snapshot::label`].
+    #[must_use]
+    pub fn rel_type(&self, name: &str) -> Option<TypeId> {
+        self.number(NameKind::Type, name).map(TypeId)
+    }
+
+    /// The number of a property key, as [`Snapshot::label`].
+    #[must_use]
+    pub fn key(&self, name: &str) -> Option<KeyId> {
+        self.number(NameKind::Key, name).map(KeyId)
+    }
+
+    fn number(&self, kind: NameKind, name: &str) -> Option<u32> {
+        match self.own() {
+            None => self.version.names.list(kind).number(name),
+            Some(own) => own.allocator().number(kind, name),
+        }
+    }
+
     /// Place of the newest commit that is seen in the order of all commits.
     #[must_use]
     pub fn timestamp(&self) -> u64 {
@@ -110,7 +136,10 @@ impl Snapshot {
     #[must_use]
     pub fn has_changes(&self) -> bool {
         let version = &*self.version;
-        self.own.is_some() || version.frozen.is_some() || !version.active.is_empty()
+        self.own.is_some()
+            || version.frozen.is_some()
+            || !version.active.is_empty()
+            || !version.recent.is_empty()
     }
 
     /// Whether any node came, went or has other labels than in the file.
@@ -119,6 +148,7 @@ impl Snapshot {
         let version = &*self.version;
         self.own.is_some()
             || !version.active.nodes.is_empty()
+            || !version.recent.nodes.is_empty()
             || version
                 .frozen
                 .as_ref()

@@ -182,6 +182,7 @@ impl Store {
         assert!(before.frozen.is_none(), "one checkpoint at a time");
         let base = NamesLogged::of(&Version::of(before.root.clone(), 0, 0).names);
         let unchanged = before.active.is_empty()
+            && before.recent.is_empty()
             && *before.schema == Schema::of(&before.root.catalog)
             && NamesLogged::of(&before.names) == base;
         if unchanged {
@@ -192,13 +193,16 @@ impl Store {
             &mut commits.reservation,
             budget.empty_reservation("committed changes"),
         );
+        let mut layer = before.active.clone();
+        layer.merge(&before.recent);
         let frozen = Arc::new(FrozenLayer {
-            layer: before.active.clone(),
+            layer,
             _reservation: Some(reservation),
         });
         self.replace(&mut commits, |version| {
             version.frozen = Some(frozen.clone());
             version.active = Layer::default();
+            version.recent = Layer::default();
         });
         let log = LogPosition {
             position: before.lsn,
@@ -258,6 +262,7 @@ impl Store {
         commits.reservation.force_grow(bytes);
         self.replace(&mut commits, |version| {
             let mut active = frozen.frozen.layer.clone();
+            version.settle();
             active.merge(&version.active);
             version.active = active;
             version.frozen = None;
@@ -408,14 +413,16 @@ impl Store {
         if self.log().is_none() || version.frozen.is_some() {
             return false;
         }
-        let changes = version.active.bytes().max(bytes);
+        let changes = version.changed_bytes().max(bytes);
         let from = version.root.found.superblock.log.position;
         changes > self.budget().limit() / CHANGES_SHARE
             || version.lsn.saturating_sub(from) > LOG_BYTES
     }
 
     pub(crate) fn set_visible(&self, version: Arc<Version>) {
-        *self.visible.write() = version;
+        let old = std::mem::replace(&mut *self.visible.write(), version);
+        // With the last reader of it goes what it alone knew, and nobody waits for that.
+        drop(old);
     }
 
     /// The newest visible version, with a transaction running from there.

@@ -5,6 +5,10 @@
 //! share versions; one that nobody holds any more goes with all that only it knew. The catalogue of a version is
 //! put together when it is first asked for.
 //!
+//! A change of a map copies the path to a leaf, and a commit of a few entries changes a dozen maps. So commits go into
+//! a layer of the newest ones, whose maps are a node or two, and that goes into the large one when it has grown
+//! ([`Version::apply`]): then neighbouring entries share their copies.
+//!
 //! # Concurrency
 //! Immutable.
 
@@ -43,12 +47,17 @@ pub(crate) struct FrozenLayer {
     pub(crate) _reservation: Option<Reservation>,
 }
 
+/// Bytes from which the newest commits go into the active layer.
+const RECENT_BYTES: u64 = 32 << 10;
+
 /// See the file header.
 #[derive(Debug)]
 pub(crate) struct Version {
     pub(crate) root: Arc<Root>,
     pub(crate) frozen: Option<Arc<FrozenLayer>>,
     pub(crate) active: Layer,
+    /// The newest commits, on top of `active`.
+    pub(crate) recent: Layer,
     pub(crate) timestamp: u64,
     /// End of the newest commit in the log.
     pub(crate) lsn: u64,
@@ -66,6 +75,7 @@ impl Version {
         Version {
             frozen: None,
             active: Layer::default(),
+            recent: Layer::default(),
             timestamp,
             lsn,
             schema: Arc::new(Schema::of(catalog)),
@@ -87,6 +97,7 @@ impl Version {
             root: self.root.clone(),
             frozen: self.frozen.clone(),
             active: self.active.clone(),
+            recent: self.recent.clone(),
             timestamp: self.timestamp,
             lsn: self.lsn,
             schema: self.schema.clone(),
@@ -97,10 +108,37 @@ impl Version {
         }
     }
 
+    /// Puts a commit on top.
+    pub(crate) fn apply(&mut self, layer: &Layer) {
+        if layer.bytes() < RECENT_BYTES {
+            self.recent.merge(layer);
+            if self.recent.bytes() > RECENT_BYTES {
+                self.settle();
+            }
+        } else {
+            self.settle();
+            self.active.merge(layer);
+        }
+    }
+
+    /// Puts the newest commits into the active layer.
+    pub(crate) fn settle(&mut self) {
+        let recent = std::mem::take(&mut self.recent);
+        if !recent.is_empty() {
+            self.active.merge(&recent);
+        }
+    }
+
+    /// Estimated bytes of what is not frozen.
+    pub(crate) fn changed_bytes(&self) -> u64 {
+        self.active.bytes() + self.recent.bytes()
+    }
+
     pub(crate) fn stack<'a>(&'a self, own: Option<&'a Arc<Own>>) -> Stack<'a> {
         Stack {
             frozen: self.frozen.as_ref().map(|frozen| &frozen.layer),
             active: &self.active,
+            recent: &self.recent,
             own,
         }
     }

@@ -212,12 +212,19 @@ impl Running {
     pub(crate) fn committed(&mut self, commit: Commit) {
         if let Some(profile) = &mut self.profile {
             profile.push_str(&format!(
-                "\ncommit: {} bytes of log, {:.3} ms waited for the device, {} commit{} shared the wait",
+                "\ncommit: {} bytes of log, {:.3} ms waited for the device, {} commit{} shared the wait, ",
                 commit.log_bytes,
                 commit.waited.as_secs_f64() * 1e3,
                 commit.group,
                 if commit.group == 1 { "" } else { "s" },
             ));
+            profile.push_str(&match commit.checkpoint.is_zero() {
+                true => "no checkpoint beside it".to_owned(),
+                false => format!(
+                    "a checkpoint beside it for {:.3} ms",
+                    commit.checkpoint.as_secs_f64() * 1e3
+                ),
+            });
         }
         self.commit = Some(commit);
     }

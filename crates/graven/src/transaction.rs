@@ -49,6 +49,8 @@ pub struct Commit {
     pub waited: Duration,
     /// Commits that shared the wait, this one included; 0 if it waited for none.
     pub group: u32,
+    /// How long a checkpoint worked beside it, from the first look at conflicts to the acknowledgement.
+    pub checkpoint: Duration,
 }
 
 impl From<graven_storage::Committed> for Commit {
@@ -58,6 +60,7 @@ impl From<graven_storage::Committed> for Commit {
             log_bytes: committed.log_bytes,
             waited: committed.waited,
             group: committed.group,
+            checkpoint: committed.checkpoint,
         }
     }
 }

@@ -15,6 +15,7 @@ impl Store {
         self.check_writable()?;
         let checkpointer = self.checkpointer();
         let _running = checkpointer.pause();
+        let _working = checkpointer.activity().begin();
         let Some(frozen) = self.freeze()? else {
             return Ok(None);
         };

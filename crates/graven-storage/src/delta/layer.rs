@@ -217,9 +217,16 @@ impl Layer {
             self.put_node(NodeId(*node), change.clone());
         }
         for (of, values) in &newer.columns {
+            let map = slot(&mut self.columns, *of);
+            let mut bytes = self.bytes;
             for (id, value) in values {
-                self.put_value(*of, *id, value.clone());
+                bytes += value.heap_bytes();
+                match map.insert(*id, value.clone()) {
+                    None => bytes += VALUE_BYTES,
+                    Some(before) => bytes = bytes.saturating_sub(before.heap_bytes()),
+                }
             }
+            self.bytes = bytes;
         }
         for (id, change) in &newer.relationships {
             self.put_relationship(RelId(*id), *change);

@@ -23,6 +23,7 @@ use std::sync::Arc;
 pub(crate) struct Stack<'a> {
     pub(crate) frozen: Option<&'a Layer>,
     pub(crate) active: &'a Layer,
+    pub(crate) recent: &'a Layer,
     pub(crate) own: Option<&'a Arc<Own>>,
 }
 
@@ -34,7 +35,9 @@ impl Stack<'_> {
         {
             return Some(found);
         }
-        get(self.active).or_else(|| self.frozen.and_then(get))
+        get(self.recent)
+            .or_else(|| get(self.active))
+            .or_else(|| self.frozen.and_then(get))
     }
 
     /// Calls `visit` with every layer, oldest first.
@@ -43,6 +46,7 @@ impl Stack<'_> {
             visit(frozen);
         }
         visit(self.active);
+        visit(self.recent);
         if let Some(own) = self.own {
             visit(&own.layer());
         }
@@ -50,7 +54,7 @@ impl Stack<'_> {
 
     /// Committed maps that have entries, newest first.
     fn maps<M: Clone>(&self, get: impl Fn(&Layer) -> Option<&M>) -> Vec<M> {
-        [Some(self.active), self.frozen]
+        [Some(self.recent), Some(self.active), self.frozen]
             .into_iter()
             .flatten()
             .filter_map(get)

@@ -70,9 +70,14 @@ impl Allocator {
         self.names.read().clone()
     }
 
+    /// The number of `name`, if it has one.
+    pub(crate) fn number(&self, kind: NameKind, name: &str) -> Option<u32> {
+        self.names.read().list(kind).number(name)
+    }
+
     /// The number of `name`, a new one if need be.
     pub(crate) fn intern(&self, kind: NameKind, name: &str) -> u32 {
-        if let Some(number) = self.names.read().list(kind).number(name) {
+        if let Some(number) = self.number(kind, name) {
             return number;
         }
         self.names.write().list_mut(kind).intern(name)

@@ -4,7 +4,9 @@
 //! Every commit leaves *claims* with its timestamp: on nodes (written, deleted, connected), relationships, keys of unique
 //! indexes, and what serialisable readers ask for (lists, label scans, index keys). A transaction conflicts
 //! with claims younger than its start. Claims that no running transaction can be older than are forgotten.
-//! A commit with more than [`CLAIMS_MAX`] changes leaves a single claim on everything instead.
+//! A commit with more than [`CLAIMS_MAX`] changes leaves a single claim on everything instead. What a commit created
+//! nobody who began before can have written to, only looked for in vain: its ids are kept as runs, for serialisable
+//! readers.
 //!
 //! # Invariants
 //! * TX-6: a transaction that commits saw the newest state of everything it wrote; a serialisable one, of
@@ -42,11 +44,41 @@ enum Claim {
     Labels,
 }
 
+/// First and last of ids that follow each other.
+type Run = (u64, u64);
+
+/// The ids that a commit gave out for good.
+#[derive(Debug)]
+struct Created {
+    timestamp: u64,
+    nodes: Vec<Run>,
+    relationships: Vec<Run>,
+}
+
+/// Puts ascending ids together.
+fn runs(ids: impl Iterator<Item = u64>) -> Vec<Run> {
+    let mut runs: Vec<Run> = Vec::new();
+    for id in ids {
+        match runs.last_mut() {
+            Some((_, last)) if *last + 1 == id => *last = id,
+            _ => runs.push((id, id)),
+        }
+    }
+    runs
+}
+
+/// Whether one of ascending runs holds `id`.
+fn in_runs(runs: &[Run], id: u64) -> bool {
+    let at = runs.partition_point(|(_, last)| *last < id);
+    runs.get(at).is_some_and(|(first, _)| *first <= id)
+}
+
 /// The claims of the newest commits.
 #[derive(Debug, Default)]
 pub(crate) struct Conflicts {
     claims: HashMap<Claim, u64>,
     order: VecDeque<(u64, Claim)>,
+    created: VecDeque<Created>,
     /// Commits up to here may have been forgotten.
     floor: u64,
     /// The newest change of indexes or constraints.
@@ -143,6 +175,22 @@ impl Conflicts {
         if labels || reads.labels.iter().any(label) {
             return Err(conflict("the nodes of a label that were read"));
         }
+        for created in self.created.iter().rev() {
+            if created.timestamp <= start {
+                break;
+            }
+            if let Some(node) = created
+                .nodes
+                .iter()
+                .find_map(|run| reads.nodes.within(*run))
+            {
+                return Err(conflict(format!("node {node}, which was looked for")));
+            }
+            let mut runs = created.relationships.iter();
+            if let Some(id) = runs.find_map(|run| reads.relationships.within(*run)) {
+                return Err(conflict(format!("relationship {id}, which was looked for")));
+            }
+        }
         // Few claims are younger than the start, many things may have been read.
         for (at, claim) in self.order.iter().rev() {
             if *at <= start {
@@ -185,9 +233,23 @@ impl Conflicts {
         if changes > CLAIMS_MAX {
             self.claims.clear();
             self.order.clear();
+            self.created.clear();
             self.floor = timestamp;
             return;
         }
+        let nodes = (layer.nodes.iter())
+            .filter(|(_, change)| matches!(change, NodeChange::Created(_)))
+            .map(|(id, _)| *id);
+        let relationships = (layer.relationships.iter())
+            .filter(|(_, it)| it.change == Change::Added)
+            .map(|(id, _)| *id);
+        let created = Created {
+            timestamp,
+            nodes: runs(nodes),
+            relationships: runs(relationships),
+        };
+        let is_new = |node: u64| in_runs(&created.nodes, node);
+        let is_new_relationship = |id: u64| in_runs(&created.relationships, id);
         let mut claim = |claim: Claim| {
             if self.claims.insert(claim.clone(), timestamp) != Some(timestamp) {
                 self.order.push_back((timestamp, claim));
@@ -198,6 +260,7 @@ impl Conflicts {
                 NodeChange::Created(labels) => {
                     claim(Claim::Nodes);
                     labels.iter().for_each(|label| claim(Claim::Label(*label)));
+                    continue;
                 }
                 NodeChange::Labels(_) => claim(Claim::Labels),
                 NodeChange::Deleted => {
@@ -210,28 +273,46 @@ impl Conflicts {
         }
         for (of, values) in &layer.columns {
             for id in values.keys() {
-                claim(match of {
-                    ColumnOf::Node(_) => Claim::NodeWritten(*id),
-                    ColumnOf::Relationship(..) => Claim::Relationship(*id),
-                });
+                match of {
+                    ColumnOf::Node(_) if !is_new(*id) => claim(Claim::NodeWritten(*id)),
+                    ColumnOf::Relationship(..) if !is_new_relationship(*id) => {
+                        claim(Claim::Relationship(*id));
+                    }
+                    _ => {}
+                }
             }
         }
         for (id, it) in &layer.relationships {
-            claim(Claim::Relationship(*id));
-            claim(Claim::NodeConnected(it.start.0));
-            claim(Claim::NodeConnected(it.end.0));
-            claim(Claim::List(it.rel_type, Direction::Out, it.start.0));
-            claim(Claim::List(it.rel_type, Direction::In, it.end.0));
+            if it.change == Change::Removed {
+                claim(Claim::Relationship(*id));
+            }
+            for (direction, node) in [(Direction::Out, it.start.0), (Direction::In, it.end.0)] {
+                if !is_new(node) {
+                    claim(Claim::NodeConnected(node));
+                    claim(Claim::List(it.rel_type, direction, node));
+                }
+            }
         }
         for (number, entries) in &layer.indexes {
             for (key, _) in entries.keys() {
                 claim(Claim::IndexKey(*number, key.clone()));
             }
         }
+        if !created.nodes.is_empty() || !created.relationships.is_empty() {
+            self.created.push_back(created);
+        }
     }
 
     /// Forgets what commits up to `horizon` changed: nobody began before.
     pub(crate) fn forget(&mut self, horizon: u64) {
+        while let Some(oldest) = self.created.front()
+            && (oldest.timestamp <= horizon || self.created.len() > 4 * CLAIMS_MAX)
+        {
+            if oldest.timestamp > horizon {
+                self.floor = self.floor.max(oldest.timestamp);
+            }
+            self.created.pop_front();
+        }
         while self
             .order
             .front()

@@ -98,6 +98,8 @@ pub struct Committed {
     pub waited: Duration,
     /// Commits that shared the sync, this one included; 0 if it waited for none.
     pub group: u32,
+    /// How long a checkpoint worked while this commit was made.
+    pub checkpoint: Duration,
 }
 
 /// What a transaction has changed so far.

@@ -41,6 +41,19 @@ impl<T: std::hash::Hash + Eq> Widening<T> {
     }
 }
 
+impl Widening<u64> {
+    /// One of the set from the first to the last of `run`.
+    pub(crate) fn within(&self, (first, last): (u64, u64)) -> Option<u64> {
+        match self {
+            Widening::All => Some(first),
+            Widening::Some(set) if last - first < set.len() as u64 => {
+                (first..=last).find(|id| set.contains(id))
+            }
+            Widening::Some(set) => set.iter().copied().find(|id| (first..=last).contains(id)),
+        }
+    }
+}
+
 /// A range of cut keys of one index; without an end it goes to the last key.
 pub(crate) type KeyRange = (Vec<u8>, Option<Vec<u8>>);
 

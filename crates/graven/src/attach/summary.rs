@@ -129,6 +129,7 @@ pub(super) fn put_commit(w: &mut Writer, commit: &Commit) {
     w.u64(commit.log_bytes);
     put_duration(w, commit.waited);
     w.u32(commit.group);
+    put_duration(w, commit.checkpoint);
 }
 
 pub(super) fn read_commit(r: &mut Reader<'_>) -> Decoded<Commit> {
@@ -137,6 +138,7 @@ pub(super) fn read_commit(r: &mut Reader<'_>) -> Decoded<Commit> {
         log_bytes: r.u64()?,
         waited: read_duration(r)?,
         group: r.u32()?,
+        checkpoint: read_duration(r)?,
     })
 }
 

@@ -269,3 +269,52 @@ fn load_csv_reads_files_and_names_what_is_wrong() {
         error.message()
     );
 }
+
+#[test]
+fn a_profile_tells_what_the_commit_cost() {
+    let (_folder, db) = empty();
+    let connection = db.connect();
+    let create = "PROFILE UNWIND range(1, 2000) AS i CREATE (:Thing {i: i})";
+    let result = connection.query(create, &Params::new()).unwrap();
+    let commit = result.summary().commit.unwrap();
+    assert!(commit.log_bytes > 2000 && commit.group == 1 && commit.checkpoint.is_zero());
+    let plan = result.plan().unwrap();
+    let line = plan.lines().last().unwrap();
+    let bytes = format!("commit: {} bytes of log, ", commit.log_bytes);
+    assert!(line.starts_with(&bytes), "{line}");
+    assert!(line.contains("ms waited for the device, 1 commit shared the wait"));
+    assert!(line.ends_with("no checkpoint beside it"), "{line}");
+    // A checkpoint that works beside commits shows in one of them.
+    let seen = std::thread::scope(|scope| {
+        let stop = std::sync::atomic::AtomicBool::new(false);
+        let order = std::sync::atomic::Ordering::Relaxed;
+        let checkpoints = scope.spawn(|| {
+            // Not for ever, should the commits beside it fail.
+            for _ in 0..20_000 {
+                if stop.load(order) {
+                    break;
+                }
+                db.checkpoint().unwrap();
+            }
+        });
+        let mut seen = false;
+        for i in 0..2000 {
+            let change = format!("PROFILE MATCH (t:Thing {{i: {}}}) SET t.seen = {i}", i + 1);
+            let result = connection.query(&change, &Params::new()).unwrap();
+            let plan = result.plan().unwrap();
+            let told = plan.contains("a checkpoint beside it for ");
+            assert_eq!(told, !result.summary().commit.unwrap().checkpoint.is_zero());
+            seen |= told;
+            if seen {
+                break;
+            }
+        }
+        stop.store(true, order);
+        checkpoints.join().unwrap();
+        seen
+    });
+    assert!(
+        seen,
+        "two thousand commits beside checkpoints and none met one"
+    );
+}
