@@ -24,6 +24,7 @@
 //! # Source
 //! Contract and exact semantics: the founding documents and the papers named in each policy's file.
 
+mod adaptive_lists;
 pub mod arc;
 pub mod belady;
 pub mod car;
@@ -58,6 +59,7 @@ mod slots;
 pub mod slru;
 pub mod thesis_clockpro;
 pub mod twoq;
+pub mod watt;
 pub mod wtinylfu;
 
 pub use error::PolicyError;

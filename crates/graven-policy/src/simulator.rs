@@ -103,25 +103,23 @@ pub struct Simulator<P> {
     free: Vec<u32>,
     /// Frames below this were used at least once.
     used: u32,
-    /// Accesses until the coarse clock advances.
-    until_tick: u32,
-    tick: u32,
+    /// Pages loaded since the coarse clock advanced.
+    loads: u32,
     outcome: Outcome,
 }
 
 impl<P: Policy<ArrayFrames>> Simulator<P> {
-    /// An empty cache for pages `0..unique`; the coarse clock advances every 1/64 of `capacity` accesses.
+    /// An empty cache for pages `0..unique`. The coarse clock of stamping policies advances, as the page cache's does,
+    /// 64 times while as many pages are loaded as there are frames in use.
     #[must_use]
     pub fn new(policy: P, unique: usize, capacity: usize) -> Self {
-        let tick = (capacity / 64).max(1) as u32;
         Self {
             policy,
             frames: ArrayFrames::new(capacity),
             frame_of: vec![NONE; unique],
             free: Vec::new(),
             used: 0,
-            until_tick: tick,
-            tick,
+            loads: 0,
             outcome: Outcome::default(),
         }
     }
@@ -140,9 +138,6 @@ impl<P: Policy<ArrayFrames>> Simulator<P> {
                     self.hit(kind, FrameIdx(frame), page);
                 }
             }
-            if kind == HitKind::Stamp {
-                self.advance_clock();
-            }
             self.outcome.accesses += 1;
         }
     }
@@ -157,9 +152,6 @@ impl<P: Policy<ArrayFrames>> Simulator<P> {
             } else {
                 self.outcome.hits += 1;
                 self.hit(kind, FrameIdx(frame), page);
-            }
-            if kind == HitKind::Stamp {
-                self.advance_clock();
             }
         }
         self.outcome.accesses += pages.len() as u64;
@@ -192,9 +184,9 @@ impl<P: Policy<ArrayFrames>> Simulator<P> {
 
     #[inline]
     fn advance_clock(&mut self) {
-        self.until_tick -= 1;
-        if self.until_tick == 0 {
-            self.until_tick = self.tick;
+        self.loads += 1;
+        if self.loads > self.used / 64 {
+            self.loads = 0;
             self.frames.epoch.set(self.frames.epoch.get() + 1);
         }
     }
@@ -220,9 +212,9 @@ impl<P: Policy<ArrayFrames>> Simulator<P> {
             self.used - 1
         });
         self.frame_of[page as usize] = frame;
-        self.frames.stamps[frame as usize].set(self.frames.epoch.get());
         self.policy
             .on_load(&self.frames, FrameIdx(frame), id, hint, admission);
+        self.advance_clock();
     }
 
     #[inline]

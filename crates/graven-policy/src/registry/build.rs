@@ -24,6 +24,7 @@ use crate::sieve::Sieve;
 use crate::slru::Slru;
 use crate::thesis_clockpro::{Hot, ThesisClockPro};
 use crate::twoq::TwoQ;
+use crate::watt::Watt;
 use crate::wtinylfu::WTinyLfu;
 use crate::{Frames, Policy, PolicyError};
 
@@ -65,6 +66,7 @@ pub fn visit<F: Frames + ?Sized, V: Visitor<F>>(
         "clockpro" => visitor.visit(ClockPro::new(capacity)),
         "wtinylfu" => visitor.visit(WTinyLfu::new(capacity)),
         "thesis-clockpro" => visitor.visit(ThesisClockPro::new(hot(spec), capacity)),
+        "watt" => visitor.visit(Watt::new(spec.number("uses"), spec.number("sample"), seed)),
         "lruk" => visitor.visit(LruK::new(spec.number("k"), capacity)),
         "mglru" => visitor.visit(MgLru::new()),
         "sieve" => visitor.visit(Sieve::new()),

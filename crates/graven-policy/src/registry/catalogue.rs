@@ -70,6 +70,10 @@ pub(super) const POLICIES: &[Entry] = &[
     entry("lruk", "the K-th last use is the oldest", &[
         parameter("k", "2", "1..=4", "how many uses are remembered"),
     ]),
+    entry("watt", "of a sample, the page used least often by its timestamps", &[
+        parameter("uses", "8", "1..=8", "how many uses are remembered"),
+        parameter("sample", "8", "1..=32", "how many pages an eviction looks at"),
+    ]),
     entry("mglru", "multi-generational LRU with four generations", &[]),
     entry("wtinylfu", "LRU window; admission by a frequency sketch", &[]),
     entry("sieve", "a FIFO whose hand sifts out unvisited pages", &[]),
