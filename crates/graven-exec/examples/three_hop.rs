@@ -114,7 +114,7 @@ struct Run {
 impl Run {
     fn ask(&self, ids: &[i64], answers: &mut HashMap<i64, i64>) -> Result<(), Failure> {
         let ids = Value::list(ids.iter().map(|i| Value::Integer(*i)).collect());
-        let params: Params = [("ids".to_owned(), ids)].into_iter().collect();
+        let params: Params = [("ids".into(), ids)].into_iter().collect();
         let mut context = ExecContext::new(Arc::clone(&self.budget));
         context.tuning = self.tuning;
         let plan = Arc::clone(&self.plan);
@@ -148,6 +148,7 @@ fn main() -> Result<(), Failure> {
     match rest.first().map(String::as_str) {
         Some("top-down") => tuning.level_direction = LevelDirection::TopDown,
         Some("bottom-up") => tuning.level_direction = LevelDirection::BottomUp,
+        Some("switching") => tuning.level_direction = LevelDirection::Switching,
         _ => {}
     }
     let run = Run {

@@ -14,9 +14,10 @@
 //! The search goes level by level over a set of marks ([`marks`]): a byte per node, two bits per node or a hash table,
 //! by the size of the graph and what the budget allows. A level's frontier is in id order and is swept up and down in
 //! turn, the turn being remembered by the thread from statement to statement, because a cyclic sweep in one
-//! direction is the worst case of every recency policy. A level runs *top-down* (mark all neighbours of the frontier)
-//! or *bottom-up* (look from each unreached node for one reached neighbour), whichever [`Search::choose`] estimates
-//! cheaper.
+//! direction is the worst case of every recency policy. A level runs *top-down* (mark all neighbours of the frontier),
+//! *bottom-up* (look from each unreached node for one neighbour in the frontier), or first one and then the other
+//! ([`Search::free_level`]): where hubs have the smallest ids, the first hundreds of a frontier reach nearly everything,
+//! and asking the few nodes that are left is far less than the thousands of lists of the rest.
 //!
 //! Up to 64 starts of one batch share their sweeps, one bit lane each: [`lanes`].
 //!
@@ -40,6 +41,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use graven_cypher::plan::Direction as PlanDirection;
+use graven_storage::{NodeId, NodeSet};
 
 use crate::batch::Batch;
 use crate::error::Result;
@@ -181,12 +183,10 @@ impl Search {
             let frontier_len = self.frontier.len();
             let watch = self.watch(edges, length);
             let is_free = watch == Watch::Nothing;
-            let level = if is_free && length > 1 && self.choose(edges, mean_degree) {
-                self.bottom_up(edges)?
-            } else if is_free && last {
-                self.top_down(edges, start, Watch::Last)?
-            } else {
-                self.top_down(edges, start, watch)?
+            let level = match (is_free, last) {
+                (false, _) => self.top_down(edges, start, watch)?,
+                (true, true) => self.free_level(edges, start, Watch::Last, mean_degree)?,
+                (true, false) => self.free_level(edges, start, watch, mean_degree)?,
             };
             if let Some(node) = self.marks.stray() {
                 return Err(self.pattern.stray(node));
@@ -214,26 +214,83 @@ impl Search {
         Ok(())
     }
 
-    /// Whether the next level is estimated cheaper from the unreached side.
-    ///
-    /// Top-down costs about one unit per list entry of the frontier. The frontier's mean degree lies between that of
-    /// the level before (hubs are reached first) and that of the whole graph; their geometric mean is taken.
-    /// Bottom-up costs a visit to each unreached node and as many entries as it takes to meet a reached neighbour.
-    fn choose(&self, edges: &Edges<'_>, mean_degree: f64) -> bool {
-        /// Cost of visiting a node's lists from the unreached side, in list entries.
-        const VISIT: f64 = 64.0;
-        if !edges.is_plain() || !self.marks.is_dense() {
-            return false;
+    /// A level that watches for nothing: from the frontier as long as that reaches many nodes, then from whichever side
+    /// is cheaper.
+    fn free_level(
+        &mut self,
+        edges: &Edges<'_>,
+        start: u64,
+        watch: Watch,
+        mean_degree: f64,
+    ) -> Result<Level> {
+        let direction = edges.rt().tuning.level_direction;
+        let by_bitmap = edges.is_plain() && self.frontier.bitmap().is_some();
+        match direction {
+            _ if !by_bitmap => return self.top_down(edges, start, watch),
+            LevelDirection::TopDown => return self.top_down(edges, start, watch),
+            LevelDirection::BottomUp => return self.bottom_up(edges).map(|()| Level::default()),
+            LevelDirection::Cheaper | LevelDirection::Switching => {}
         }
-        match edges.rt().tuning.level_direction {
-            LevelDirection::Cheaper => {}
-            LevelDirection::TopDown => return false,
-            LevelDirection::BottomUp => return true,
+        let forced = direction == LevelDirection::Switching;
+        let nodes = self.marks.node_limit() as f64;
+        let graph_mean = self.pattern.mean_degree(nodes);
+        // The frontier's mean degree lies between that of the level before (hubs are reached first) and that of the
+        // whole graph.
+        let rest = |left: u64, mean: f64| left as f64 * (mean * graph_mean).sqrt();
+        let mut left = self.frontier.len();
+        if !forced && rest(left, mean_degree) < nodes {
+            // Less than it takes to look for unreached nodes.
+            return self.top_down(edges, start, watch);
         }
-        #[expect(clippy::cast_precision_loss, reason = "an estimate")]
-        let (frontier, nodes) = (self.frontier.len() as f64, self.marks.node_limit() as f64);
-        let entries = frontier * (mean_degree * self.pattern.mean_degree(nodes)).sqrt();
-        entries > (nodes - frontier).max(nodes / 64.0) * VISIT
+        let mut level = Level::default();
+        let mut unreached = self.count_unreached()?;
+        let mut portion = if forced {
+            1
+        } else {
+            FIRST_PORTION.max(left / 64)
+        };
+        let mut next = 0;
+        while left > 0 {
+            let before = level.entries;
+            let Some((set, taken, end)) = self.frontier.portion(next, portion) else {
+                break;
+            };
+            expand_free(
+                edges,
+                Nodes::Bits(set),
+                self.marks.form(),
+                watch,
+                &mut level,
+            )?;
+            (next, left) = (end, left - taken);
+            if left == 0 {
+                break;
+            }
+            let reached = unreached;
+            unreached = self.count_unreached()?;
+            let reached = (reached - unreached) as f64;
+            let entries = (level.entries - before) as f64;
+            if !forced && entries < reached * LOOK_BACK {
+                portion *= 2;
+            } else if forced || rest(left, entries / taken as f64) > unreached as f64 * LOOK_BACK {
+                self.bottom_up(edges)?;
+                break;
+            } else {
+                portion = left;
+            }
+        }
+        Ok(level)
+    }
+
+    /// Nodes that no level has reached yet; their bitmap is left behind.
+    fn count_unreached(&mut self) -> Result<u64> {
+        if self.unreached.capacity() == 0 {
+            let words = self.marks.node_limit().div_ceil(64) as usize;
+            self.memory.charge(8 * words)?;
+            self.unreached.reserve_exact(words);
+        }
+        let set = self.marks.unreached(&mut self.unreached);
+        Ok(set.map_or(0, |set| count(set.words())))
     }
 
     /// The first two levels of an undirected search see loops, parallel relationships and triangles.
@@ -291,20 +348,37 @@ impl Search {
         }
     }
 
-    /// Marks the unreached nodes that have a reached neighbour.
-    fn bottom_up(&mut self, edges: &Edges<'_>) -> Result<Level> {
-        if self.unreached.capacity() == 0 {
-            let bytes = self.marks.node_limit() / 8 + 8;
-            self.memory
-                .charge(usize::try_from(bytes).unwrap_or(usize::MAX))?;
+    /// Marks the unreached nodes that have a neighbour in the frontier. Neighbours of earlier levels are reached.
+    fn bottom_up(&mut self, edges: &Edges<'_>) -> Result<()> {
+        for part in &edges.pattern().parts {
+            if self.count_unreached()? == 0 {
+                break;
+            }
+            let (Some(targets), first) = (self.frontier.bitmap(), self.marks.first()) else {
+                unreachable!("chosen on dense marks only");
+            };
+            let nodes = NodeSet::new(NodeId(first), &self.unreached);
+            match self.marks.form() {
+                Form::Bytes(marks) => {
+                    edges.look_back(part, nodes, targets, |node| marks.mark_fresh(node))?;
+                }
+                Form::Bits(marks) => {
+                    edges.look_back(part, nodes, targets, |node| marks.mark_fresh(node))?;
+                }
+                Form::Sparse(_) => unreachable!("chosen on dense marks only"),
+            }
         }
-        match self.marks.form() {
-            Form::Bytes(bytes) => look_back(edges, bytes, &mut self.unreached)?,
-            Form::Bits(bits) => look_back(edges, bits, &mut self.unreached)?,
-            Form::Sparse(_) => unreachable!("chosen on dense marks only"),
-        }
-        Ok(Level::default())
+        Ok(())
     }
+}
+
+/// Nodes of the frontier after which a level first looks what it has reached.
+const FIRST_PORTION: u64 = 128;
+/// Cost of looking from an unreached node for a reached neighbour, in list entries of the frontier. Measured.
+const LOOK_BACK: f64 = 24.0;
+
+fn count(words: &[u64]) -> u64 {
+    words.iter().map(|word| u64::from(word.count_ones())).sum()
 }
 
 /// What a level watches for besides marking.
@@ -344,6 +418,22 @@ fn expand<D: Dense>(
     })
 }
 
+/// As [`expand`] for dense marks and a level that watches for nothing.
+fn expand_free(
+    edges: &Edges<'_>,
+    nodes: Nodes<'_>,
+    form: &mut Form,
+    watch: Watch,
+    level: &mut Level,
+) -> Result<()> {
+    // Nothing is compared with the start.
+    match form {
+        Form::Bytes(marks) => expand(edges, nodes, marks, watch, u64::MAX, level),
+        Form::Bits(marks) => expand(edges, nodes, marks, watch, u64::MAX, level),
+        Form::Sparse(_) => unreachable!("frontiers are bitmaps on dense marks only"),
+    }
+}
+
 /// Marks one list.
 #[inline]
 fn mark_list<D: Dense>(
@@ -375,36 +465,4 @@ fn mark_list<D: Dense>(
             *closed |= triangle;
         }
     }
-}
-
-/// Bottom-up level over dense marks.
-fn look_back<D: Dense>(edges: &Edges<'_>, marks: &mut D, unreached: &mut Vec<u64>) -> Result<()> {
-    let mut wide = Vec::new();
-    for part in &edges.pattern().parts {
-        let nodes = Nodes::Bits(marks.unreached(unreached));
-        let narrow = part.reversed.ids_fit_u32();
-        edges.visit_reversed(part, nodes, |node, list| {
-            let mut found = false;
-            if narrow {
-                let _stopped = list.for_each_block(|block| {
-                    found |= block.iter().any(|other| marks.is_old(u64::from(*other)));
-                    if found {
-                        ControlFlow::Break(())
-                    } else {
-                        ControlFlow::Continue(())
-                    }
-                })?;
-            } else {
-                found = list
-                    .decode_wide(&mut wide)?
-                    .iter()
-                    .any(|other| marks.is_old(*other));
-            }
-            if found {
-                marks.mark_fresh(node);
-            }
-            Ok(())
-        })?;
-    }
-    Ok(())
 }

@@ -4,7 +4,7 @@
 //! All single look-ups of names, labels, properties and indexes go through here; traversals go to the adjacency
 //! itself (see [`crate::pattern`]).
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -27,7 +27,7 @@ use crate::writing::{Entity, Writer, deleted};
 pub(crate) type Entries = Vec<(Arc<str>, Value)>;
 
 /// Parameters of a statement by name.
-pub type Params = HashMap<String, Value>;
+pub type Params = BTreeMap<Arc<str>, Value>;
 
 /// A moment of the system's clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -11,6 +11,8 @@ pub enum LevelDirection {
     TopDown,
     /// From the unreached nodes wherever that is possible.
     BottomUp,
+    /// From as little of the frontier as can be, then from the unreached nodes, wherever that is possible.
+    Switching,
 }
 
 /// See the file header. The defaults are measured; see `docs/internals/execution.md`.

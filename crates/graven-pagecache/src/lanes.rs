@@ -3,7 +3,8 @@
 //! # How it works
 //! A file has a few lanes, each a [`graven_io::ReadQueue`] behind a mutex. A batch of misses locks a lane that
 //! nobody is using, binds its pages to frames, and hands all reads over in one call, neighbouring pages in
-//! one read. The slot of a page names its lane. Whoever needs a page that is being read locks that lane and
+//! one read. A gap no longer than the page behind it is read too, into memory that nobody looks at: devices are
+//! limited by reads a second long before they are by bytes. The slot of a page names its lane. Whoever needs a page that is being read locks that lane and
 //! reaps: nobody depends on the thread that submitted ever coming back.
 //!
 //! # Invariants
@@ -20,7 +21,7 @@ use crate::error::{Error, Result};
 use crate::page_ref::{PageRef, SizeClass};
 use crate::slots::PageKey;
 use crate::word::{self, state};
-use graven_io::{Completion, PARTS_MAX, ReadQueue, ReadRequest, Wait};
+use graven_io::{AlignedBuffer, Completion, PARTS_MAX, ReadQueue, ReadRequest, Wait};
 use parking_lot::{Mutex, MutexGuard};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -31,6 +32,8 @@ pub(crate) const LANES: usize = 8;
 const DEPTH: usize = 64;
 /// Most bytes of one merged read.
 const MERGED_BYTES_MAX: usize = 256 << 10;
+/// Most bytes between two pages of one read.
+const GAP_MAX: usize = 16 << 10;
 
 /// One queue of reads.
 pub(crate) struct Lane {
@@ -42,6 +45,8 @@ pub(crate) struct Lane {
 #[derive(Default)]
 pub(crate) struct LaneState {
     queue: Option<Box<dyn ReadQueue>>,
+    /// Where gaps between pages are read to; behind `queue`, whose drop waits for all reads.
+    gap: Option<AlignedBuffer>,
     operations: Vec<Operation>,
     idle: Vec<u32>,
     requests: Vec<ReadRequest>,
@@ -51,6 +56,7 @@ pub(crate) struct LaneState {
 /// Pages of one read, in the order of the file.
 #[derive(Clone, Copy)]
 struct Operation {
+    offset: u64,
     slots: [u32; PARTS_MAX],
     count: usize,
 }
@@ -110,8 +116,32 @@ fn thread_number() -> usize {
 }
 
 impl LaneGuard<'_> {
-    fn operation(&mut self, slot: u32) -> u32 {
+    /// Lets the last request go on over `gap` bytes to the page of `slot`; `false` when it is full.
+    fn join(&mut self, slot: u32, gap: usize, start: *mut u8, bytes: usize) -> bool {
+        let state = &mut *self.state;
+        let Some(request) = state.requests.last_mut() else {
+            return false;
+        };
+        let parts = 1 + usize::from(gap > 0);
+        if request.parts().len() + parts > PARTS_MAX {
+            return false;
+        }
+        if gap > 0 {
+            let nowhere = state.gap.get_or_insert_with(|| AlignedBuffer::zeroed(GAP_MAX));
+            let pushed = request.push(nowhere.as_mut_ptr(), gap);
+            debug_assert!(pushed, "there is room for two parts");
+        }
+        let pushed = request.push(start, bytes);
+        debug_assert!(pushed, "there is room for another part");
+        let operation = &mut state.operations[request.token as usize];
+        operation.slots[operation.count] = slot;
+        operation.count += 1;
+        pushed
+    }
+
+    fn operation(&mut self, slot: u32, offset: u64) -> u32 {
         let operation = Operation {
+            offset,
             slots: [slot; PARTS_MAX],
             count: 1,
         };
@@ -146,19 +176,18 @@ impl PageCache {
             let bytes = crate::UNIT_BYTES << place.class();
             let start = self.frame_start(place.frame());
             let offset = key.unit() * crate::UNIT_BYTES as u64;
-            let joins =
-                last.is_some_and(|(end, sum)| end == offset && sum + bytes <= MERGED_BYTES_MAX);
-            if joins && let Some(request) = lane.state.requests.last_mut() {
-                let token = request.token as usize;
-                if request.push(start, bytes) {
-                    let operation = &mut lane.state.operations[token];
-                    operation.slots[operation.count] = slot;
-                    operation.count += 1;
-                    last = last.map(|(end, sum)| (end + bytes as u64, sum + bytes));
+            if let Some((end, sum)) = last
+                && offset >= end
+                && offset - end <= GAP_MAX.min(bytes) as u64
+                && sum + (offset - end) as usize + bytes <= MERGED_BYTES_MAX
+            {
+                let gap = (offset - end) as usize;
+                if lane.join(slot, gap, start, bytes) {
+                    last = Some((offset + bytes as u64, sum + gap + bytes));
                     continue;
                 }
             }
-            let token = lane.operation(slot);
+            let token = lane.operation(slot, offset);
             lane.state
                 .requests
                 .push(ReadRequest::new(u64::from(token), offset, start, bytes));
@@ -244,7 +273,7 @@ impl PageCache {
         result: std::io::Result<usize>,
         failed: &mut Vec<(u32, Option<Error>)>,
     ) {
-        let mut got = *result.as_ref().unwrap_or(&0);
+        let got = *result.as_ref().unwrap_or(&0) as u64;
         let slots = &operation.slots[..operation.count];
         for &slot in slots {
             let bound = self.slots().get(slot);
@@ -252,8 +281,8 @@ impl PageCache {
                 continue;
             };
             let class = SizeClass::new(bound.place().class()).expect("frames have a class");
-            if got >= class.bytes() {
-                got -= class.bytes();
+            let offset = key.unit() * crate::UNIT_BYTES as u64;
+            if operation.offset + got >= offset + class.bytes() as u64 {
                 debug_assert_eq!(
                     word::state_of(entry.word().load(Ordering::Relaxed)),
                     state::READING,
@@ -266,7 +295,6 @@ impl PageCache {
             // Of a merged read it is not known which page failed: each is read alone when it is wanted.
             let error = (slots.len() == 1).then(|| self.read_error(file, key, class, &result));
             failed.push((slot, error));
-            got = 0;
         }
     }
 

@@ -26,6 +26,7 @@ mod merged;
 mod node_set;
 pub(crate) mod segment;
 mod set_changes;
+mod set_probe;
 mod set_sweep;
 mod span;
 mod sweep;

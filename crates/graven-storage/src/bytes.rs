@@ -83,7 +83,18 @@ impl<'a> Reader<'a> {
     }
 
     /// An unsigned LEB128 number of at most 10 bytes.
+    #[inline]
     pub(crate) fn varint(&mut self) -> Decoded<u64> {
+        if let Some(&byte) = self.bytes.get(self.at)
+            && byte < 0x80
+        {
+            self.at += 1;
+            return Ok(u64::from(byte));
+        }
+        self.long_varint()
+    }
+
+    fn long_varint(&mut self) -> Decoded<u64> {
         let mut value = 0u64;
         for shift in (0..64).step_by(7) {
             let byte = self.u8()?;

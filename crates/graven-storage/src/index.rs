@@ -159,7 +159,7 @@ impl Index {
     ) -> Result<()> {
         visit_page(page);
         if level > 0 {
-            for child in self.children(page, level, &[])? {
+            for child in self.children(page, level, &[], None)? {
                 self.scan_below(child, level - 1, last, visit_page, visit)?;
             }
             return Ok(());
@@ -183,13 +183,21 @@ impl Index {
     }
 
     /// The children of an inner page from the last one whose key is below `from` on.
-    fn children(&self, page: PageRef, level: u32, from: &[u8]) -> Result<Vec<PageRef>> {
+    fn children(
+        &self,
+        page: PageRef,
+        level: u32,
+        from: &[u8],
+        to: Option<&[u8]>,
+    ) -> Result<Vec<PageRef>> {
         let pages = &self.inner.pages;
         let pin = pages.pin(page, PageKind::IndexInner)?;
         let mut children = Vec::new();
         let scanned = IndexPage::read(&pin, level).and_then(|inner| {
-            children.reserve(inner.len());
             inner.scan(from, |_, key, child| {
+                if to.is_some_and(|to| key > to) {
+                    return Ok(false);
+                }
                 if key < from {
                     children.clear();
                 }

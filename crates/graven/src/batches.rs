@@ -7,7 +7,6 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-use graven_cypher::Plan;
 use graven_exec::{Batches, ExecError, execute_in_transactions};
 use graven_pagecache::Scope;
 use graven_storage::{Snapshot, Transaction, WriteCounters};
@@ -15,6 +14,7 @@ use graven_storage::{Snapshot, Transaction, WriteCounters};
 use crate::connection::Connection;
 use crate::database::Inner;
 use crate::error::Error;
+use crate::plan_cache::Planned;
 use crate::result::{Running, add};
 use crate::statements::Seat;
 use crate::transaction::{Commit, Pauses};
@@ -80,6 +80,7 @@ impl OwnTransactions<'_> {
             log_bytes: before.log_bytes + commit.log_bytes,
             waited: before.waited + commit.waited,
             group: commit.group,
+            checkpoint: before.checkpoint + commit.checkpoint,
         });
     }
 }
@@ -89,7 +90,7 @@ impl Connection {
     pub(crate) fn in_transactions(
         &self,
         database: &Arc<Inner>,
-        plan: Arc<Plan>,
+        planned: Planned,
         params: Arc<graven_exec::Params>,
         merges: bool,
         seat: Seat,
@@ -102,11 +103,11 @@ impl Connection {
             done: Mutex::default(),
         };
         let context = self.context(database, None, &seat);
-        let execution = execute_in_transactions(Arc::clone(&plan), params, context, &batches)?;
+        let execution = execute_in_transactions(Arc::clone(&planned.plan), params, context, &batches)?;
         let done = batches.done.into_inner();
         let (counters, commit) = done.unwrap_or_else(PoisonError::into_inner);
         let snapshot = execution.snapshot().clone();
-        let mut running = Running::start(plan, snapshot, |_, _| Ok(execution))?;
+        let mut running = Running::start(planned, snapshot, |_, _| Ok(execution))?;
         running.batches_done(begun, &scope.finish(), counters, commit);
         running.sits(seat);
         Ok(running)

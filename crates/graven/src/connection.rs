@@ -1,7 +1,7 @@
 //! Where statements are run: parse, plan, execute, cancel.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
 use graven_cypher::plan::{Operator, PlanMode};
@@ -15,6 +15,7 @@ use crate::database::{Database, Inner, Place};
 use crate::error::Error;
 use crate::materialise::to_inner;
 use crate::params::Params;
+use crate::plan_cache::{Planned, Remembered};
 use crate::procedures::OnDatabase;
 use crate::query_result::QueryResult;
 use crate::result::Running;
@@ -39,8 +40,8 @@ struct Run {
 impl Run {
     fn new(params: &Params) -> Self {
         let values = params
-            .iter()
-            .map(|(name, value)| (name.to_owned(), to_inner(value)));
+            .shared()
+            .map(|(name, value)| (Arc::clone(name), to_inner(value)));
         Run {
             values: Arc::new(values.collect()),
         }
@@ -52,11 +53,20 @@ fn merges(plan: &Plan) -> bool {
     plan.root.any(&|op| matches!(op, Operator::Merge { .. }))
 }
 
-/// A statement that has been checked and planned.
-#[derive(Clone, Debug)]
+/// A statement that has been checked and planned. Threads that share one wait for each other for a moment at the beginning of each
+/// statement; clones do not.
+#[derive(Debug)]
 pub struct Prepared {
     text: Arc<str>,
     connection: Connection,
+    /// The plan used last.
+    remembered: Mutex<Option<Remembered>>,
+}
+
+impl Clone for Prepared {
+    fn clone(&self) -> Self {
+        Prepared::new(Arc::clone(&self.text), self.connection.clone())
+    }
 }
 
 impl Connection {
@@ -96,29 +106,41 @@ impl Connection {
             Place::There(attached) => return attach::query(self, attached, text, params),
         };
         let snapshot = inner.store.snapshot();
-        let (text, plan) = self.plan(&inner, text, params, &snapshot)?;
+        let planned = self.plan(&inner, text, params, &snapshot)?;
+        self.start(&inner, planned, params, snapshot)
+    }
+
+    /// Starts a planned statement; one that writes runs to its end.
+    fn start(
+        &self,
+        inner: &Arc<Inner>,
+        planned: Planned,
+        params: &Params,
+        snapshot: Snapshot,
+    ) -> Result<QueryResult, Error> {
         self.cancel.reset();
+        let text = Arc::clone(&planned.text);
         let seat = inner.statements.enter(Some(text), self.cancel.flag());
-        let explain = plan.mode == PlanMode::Explain;
-        if !explain && plan.root.in_transactions().is_some() {
+        let explain = planned.plan.mode == PlanMode::Explain;
+        if !explain && planned.plan.root.in_transactions().is_some() {
             drop(snapshot);
             let values = Run::new(params).values;
-            let merges = merges(&plan);
+            let merges = merges(&planned.plan);
             return Ok(self
-                .in_transactions(&inner, plan, values, merges, seat)?
+                .in_transactions(inner, planned, values, merges, seat)?
                 .into());
         }
-        if plan.writes() && !explain {
+        if planned.writes() {
             let run = Run::new(params);
-            let merges = merges(&plan);
-            let done = self.autocommit(&inner, merges, |transaction| {
-                self.run(&inner, &plan, transaction, &run, &seat)
+            let merges = merges(&planned.plan);
+            let done = self.autocommit(inner, merges, |transaction| {
+                self.run(inner, &planned, transaction, &run, &seat)
             });
             return Ok(done?.into());
         }
         let values = Run::new(params).values;
-        let context = self.context(&inner, None, &seat);
-        let mut running = Running::start(plan, snapshot, |plan, snapshot| {
+        let context = self.context(inner, None, &seat);
+        let mut running = Running::start(planned, snapshot, |plan, snapshot| {
             execute(plan, snapshot, values, context)
         })?;
         running.sits(seat);
@@ -133,16 +155,16 @@ impl Connection {
         (text, params): (&str, &Params),
         seat: &Seat,
     ) -> Result<QueryResult, Error> {
-        let (_, plan) = self.plan(inner, text, params, &transaction.snapshot())?;
-        if plan.root.in_transactions().is_some() && plan.mode != PlanMode::Explain {
+        let planned = self.plan(inner, text, params, &transaction.snapshot())?;
+        if planned.plan.root.in_transactions().is_some() && planned.plan.mode != PlanMode::Explain {
             return Err(Error::new(
                 "Transaction.ImplicitOnly",
                 "a statement with CALL { ... } IN TRANSACTIONS makes transactions of its own: run it outside of a transaction",
             ));
         }
         self.cancel.reset();
-        seat.runs(Some(text))?;
-        let running = self.run(inner, &plan, transaction, &Run::new(params), seat)?;
+        seat.runs(Some(&planned.text))?;
+        let running = self.run(inner, &planned, transaction, &Run::new(params), seat)?;
         seat.runs(None)?;
         Ok(running.into())
     }
@@ -150,7 +172,7 @@ impl Connection {
     fn run(
         &self,
         inner: &Arc<Inner>,
-        plan: &Arc<Plan>,
+        planned: &Planned,
         transaction: &Arc<graven_storage::Transaction>,
         run: &Run,
         seat: &Seat,
@@ -158,7 +180,7 @@ impl Connection {
         let context = self.context(inner, Some(Arc::clone(transaction)), seat);
         let snapshot = transaction.snapshot();
         let before = transaction.counters();
-        let result = Running::start(Arc::clone(plan), snapshot, |plan, snapshot| {
+        let result = Running::start(planned.clone(), snapshot, |plan, snapshot| {
             execute(plan, snapshot, Arc::clone(&run.values), context)
         })?;
         result.complete(&inner.budget, &before, transaction)
@@ -184,8 +206,8 @@ impl Connection {
     /// Whether the statement would write.
     pub(crate) fn writes(&self, text: &str, params: &Params) -> Result<bool, Error> {
         let inner = self.db.inner()?;
-        let (_, plan) = self.plan(inner, text, params, &inner.store.snapshot())?;
-        Ok(plan.writes() && plan.mode != PlanMode::Explain)
+        let planned = self.plan(inner, text, params, &inner.store.snapshot())?;
+        Ok(planned.writes())
     }
 
     /// Whether a commit of this name is known.
@@ -247,10 +269,7 @@ impl Connection {
             }
             Place::There(attached) => self.db.ask(attached, |attached| attached.check(text))?,
         }
-        Ok(Prepared {
-            text: Arc::from(text),
-            connection: self.clone(),
-        })
+        Ok(Prepared::new(Arc::from(text), self.clone()))
     }
 
     /// Something another thread can cancel this connection's statements with.
@@ -271,7 +290,7 @@ impl Connection {
         text: &str,
         params: &Params,
         snapshot: &Snapshot,
-    ) -> Result<(Arc<str>, Arc<Plan>), Error> {
+    ) -> Result<Planned, Error> {
         let nodes = snapshot.node_count();
         let plans = &inner.plans;
         let names = || params.iter().map(|(name, _)| name);
@@ -280,17 +299,13 @@ impl Connection {
         }
         let names: BTreeSet<String> = names().map(str::to_owned).collect();
         let known = ParameterNames::Known(names.clone());
-        let plan = Arc::new(parse_and_plan(
-            text,
-            &Schema(snapshot, &inner.registered),
-            &known,
-        )?);
-        let text = Arc::from(text);
+        let plan = parse_and_plan(text, &Schema(snapshot, &inner.registered), &known)?;
+        let planned = Planned::new(text, plan);
         // A notice may be out of date by the next time: an unknown label may have come to exist.
-        if plan.notices.is_empty() {
-            plans.put(&text, names, nodes, Arc::clone(&plan));
+        if planned.plan.notices.is_empty() {
+            plans.put(names, nodes, planned.clone());
         }
-        Ok((text, plan))
+        Ok(planned)
     }
 }
 
@@ -300,6 +315,40 @@ impl Prepared {
     /// # Errors
     /// As [`Connection::query`].
     pub fn query(&self, params: &Params) -> Result<QueryResult, Error> {
-        self.connection.query(&self.text, params)
+        let connection = &self.connection;
+        let inner = match connection.db.place()? {
+            Place::Here(inner) => inner,
+            Place::There(_) => return connection.query(&self.text, params),
+        };
+        let snapshot = inner.store.snapshot();
+        let planned = self.plan(&inner, params, &snapshot)?;
+        connection.start(&inner, planned, params, snapshot)
+    }
+
+    fn new(text: Arc<str>, connection: Connection) -> Self {
+        Prepared {
+            text,
+            connection,
+            remembered: Mutex::default(),
+        }
+    }
+
+    fn plan(&self, inner: &Inner, params: &Params, snapshot: &Snapshot) -> Result<Planned, Error> {
+        // Read before planning: a plan made meanwhile counts as older than it is.
+        let generation = inner.plans.generation();
+        let nodes = snapshot.node_count();
+        let mut remembered = self
+            .remembered
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        if let Some(planned) = remembered
+            .as_ref()
+            .and_then(|it| it.get(params, nodes, generation))
+        {
+            return Ok(planned);
+        }
+        let planned = self.connection.plan(inner, &self.text, params, snapshot)?;
+        *remembered = Remembered::new(&planned, params, nodes, generation);
+        Ok(planned)
     }
 }

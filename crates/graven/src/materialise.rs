@@ -48,6 +48,21 @@ impl Materialiser {
         self.relationships.clear();
     }
 
+    /// Whether nothing has to be read to make the value complete.
+    #[inline]
+    pub(crate) fn is_complete(value: &Inner) -> bool {
+        matches!(
+            value,
+            Inner::Null
+                | Inner::Boolean(_)
+                | Inner::Integer(_)
+                | Inner::Float(_)
+                | Inner::String(_)
+                | Inner::Bytes(_)
+                | Inner::Stored(_)
+        )
+    }
+
     /// The complete value.
     ///
     /// # Errors

@@ -44,6 +44,10 @@ impl Params {
         self.values.get(name)
     }
 
+    pub(crate) fn shared(&self) -> impl Iterator<Item = (&Arc<str>, &Value)> {
+        self.values.iter()
+    }
+
     /// Names and values by ascending name.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (&str, &Value)> {
         self.values.iter().map(|(name, value)| (&**name, value))

@@ -5,11 +5,77 @@
 //! holds up to [`PLANS_MAX`] texts; when it is full the one used longest ago goes. Names stay text in a plan, so it
 //! stays right while data changes; it is made anew when the number of nodes is no longer of the same size, for it
 //! was chosen by that, and all are dropped when indexes or constraints change.
+//!
+//! A prepared statement remembers its plan itself and asks only whether the cache has been emptied since: no lock that all
+//! threads take, no hashing of its text.
 
 use std::collections::{BTreeSet, HashMap};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use graven_cypher::Plan;
+use graven_cypher::plan::PlanMode;
+
+use crate::params::Params;
+
+/// A plan, the text it was made of and the headings of its result.
+#[derive(Clone, Debug)]
+pub(crate) struct Planned {
+    pub(crate) text: Arc<str>,
+    pub(crate) plan: Arc<Plan>,
+    pub(crate) columns: Arc<[String]>,
+}
+
+impl Planned {
+    pub(crate) fn new(text: &str, plan: Plan) -> Self {
+        let columns = plan.columns.iter().map(|(name, _)| name.to_string());
+        Planned {
+            text: Arc::from(text),
+            columns: columns.collect(),
+            plan: Arc::new(plan),
+        }
+    }
+
+    /// Whether running it changes something.
+    pub(crate) fn writes(&self) -> bool {
+        self.plan.writes() && self.plan.mode != PlanMode::Explain
+    }
+}
+
+/// What a prepared statement remembers of its plan, so that it need not look it up.
+#[derive(Debug)]
+pub(crate) struct Remembered {
+    planned: Planned,
+    params: Vec<Arc<str>>,
+    nodes: u64,
+    generation: u64,
+}
+
+impl Remembered {
+    /// A plan made while the cache was at `generation`; none if it may be out of date by the next time.
+    pub(crate) fn new(
+        planned: &Planned,
+        params: &Params,
+        nodes: u64,
+        generation: u64,
+    ) -> Option<Self> {
+        planned.plan.notices.is_empty().then(|| Remembered {
+            planned: planned.clone(),
+            params: params.iter().map(|(name, _)| Arc::from(name)).collect(),
+            nodes,
+            generation,
+        })
+    }
+
+    /// The plan, if the cache would still give it for these parameters.
+    pub(crate) fn get(&self, params: &Params, nodes: u64, generation: u64) -> Option<Planned> {
+        let names = params.iter().map(|(name, _)| name);
+        let same = self.generation == generation
+            && self.params.len() == names.len()
+            && self.params.iter().map(|name| &**name).eq(names);
+        (same && alike(self.nodes, nodes)).then(|| self.planned.clone())
+    }
+}
 
 /// Texts kept.
 const PLANS_MAX: usize = 256;
@@ -17,6 +83,8 @@ const PLANS_MAX: usize = 256;
 #[derive(Default)]
 pub(crate) struct PlanCache {
     inner: Mutex<Plans>,
+    /// How often all plans were forgotten.
+    generation: AtomicU64,
 }
 
 #[derive(Default)]
@@ -30,8 +98,7 @@ struct Entry {
     params: BTreeSet<String>,
     /// Nodes when it was made.
     nodes: u64,
-    text: Arc<str>,
-    plan: Arc<Plan>,
+    planned: Planned,
 }
 
 /// Whether two numbers of nodes are of the same size.
@@ -49,7 +116,7 @@ impl PlanCache {
         text: &str,
         params: impl ExactSizeIterator<Item = &'a str>,
         nodes: u64,
-    ) -> Option<(Arc<str>, Arc<Plan>)> {
+    ) -> Option<Planned> {
         let mut plans = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
         plans.clock += 1;
         let now = plans.clock;
@@ -60,25 +127,25 @@ impl PlanCache {
             return None;
         }
         entry.last_use = now;
-        Some((Arc::clone(&entry.text), Arc::clone(&entry.plan)))
+        Some(entry.planned.clone())
     }
 
     /// Forgets all plans: indexes or constraints have changed.
     pub(crate) fn clear(&self) {
+        self.generation.fetch_add(1, Ordering::AcqRel);
         let mut plans = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
         plans.by_text.clear();
     }
 
+    /// Changes whenever plans made before must not be used any more.
+    pub(crate) fn generation(&self) -> u64 {
+        self.generation.load(Ordering::Acquire)
+    }
+
     /// Keeps a plan; it replaces one for the same text and other parameters.
-    pub(crate) fn put(
-        &self,
-        text: &Arc<str>,
-        params: BTreeSet<String>,
-        nodes: u64,
-        plan: Arc<Plan>,
-    ) {
+    pub(crate) fn put(&self, params: BTreeSet<String>, nodes: u64, planned: Planned) {
         let mut plans = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
-        if plans.by_text.len() >= PLANS_MAX && !plans.by_text.contains_key(&**text) {
+        if plans.by_text.len() >= PLANS_MAX && !plans.by_text.contains_key(&planned.text) {
             let oldest = plans
                 .by_text
                 .iter()
@@ -89,13 +156,13 @@ impl PlanCache {
             }
         }
         plans.clock += 1;
+        let text = Arc::clone(&planned.text);
         let entry = Entry {
             last_use: plans.clock,
             params,
             nodes,
-            text: Arc::clone(text),
-            plan,
+            planned,
         };
-        plans.by_text.insert(Arc::clone(text), entry);
+        plans.by_text.insert(text, entry);
     }
 }

@@ -11,6 +11,7 @@ use graven_storage::{Snapshot, Transaction, WriteCounters};
 
 use crate::error::Error;
 use crate::materialise::Materialiser;
+use crate::plan_cache::Planned;
 use crate::plan_text;
 use crate::statements::Seat;
 use crate::transaction::Commit;
@@ -30,7 +31,8 @@ pub(crate) struct Running {
     commit: Option<Commit>,
     profile: Option<String>,
     rows: u64,
-    pages: PerKind,
+    /// Boxed: a result of a kilobyte and more makes the allocator clean up with every statement.
+    pages: Box<PerKind>,
     begun: Instant,
     elapsed: Option<Duration>,
     /// Its place among the statements that run.
@@ -106,25 +108,21 @@ pub struct Notice {
 
 impl Running {
     pub(crate) fn start(
-        plan: Arc<Plan>,
+        planned: Planned,
         snapshot: Snapshot,
         execute: impl FnOnce(Arc<Plan>, Snapshot) -> Result<Execution, ExecError>,
     ) -> Result<Self, Error> {
         let begun = Instant::now();
         let scope = Scope::start();
+        let Planned { plan, columns, .. } = planned;
         let execution = match plan.mode {
             PlanMode::Explain => None,
             PlanMode::Execute | PlanMode::Profile => {
                 Some(execute(Arc::clone(&plan), snapshot.clone())?)
             }
         };
-        let columns: Vec<String> = plan
-            .columns
-            .iter()
-            .map(|(name, _)| name.to_string())
-            .collect();
         Ok(Running {
-            columns: columns.into(),
+            columns,
             execution,
             values: Materialiser::new(snapshot),
             batch: None,
@@ -133,7 +131,7 @@ impl Running {
             commit: None,
             profile: None,
             rows: 0,
-            pages: scope.finish(),
+            pages: Box::new(scope.finish()),
             begun,
             elapsed: None,
             seat: None,
@@ -156,9 +154,12 @@ impl Running {
     /// # Errors
     /// What goes wrong while the statement runs. It has ended then; another call gives no row.
     pub(crate) fn next_row(&mut self) -> Result<Option<Row>, Error> {
+        if self.is_at_hand() {
+            return self.take_row().map(Some);
+        }
         let scope = Scope::start();
         let row = self.advance();
-        self.pages += &scope.finish();
+        *self.pages += &scope.finish();
         if !matches!(row, Ok(Some(_))) && self.elapsed.is_none() {
             self.elapsed = Some(self.begun.elapsed());
             self.seat = None;
@@ -204,7 +205,7 @@ impl Running {
         }
         self.kept = Some((rows.into_iter(), memory));
         self.execution = None;
-        self.pages += &scope.finish();
+        *self.pages += &scope.finish();
         Ok(self)
     }
 
@@ -238,7 +239,7 @@ impl Running {
         commit: Option<Commit>,
     ) {
         self.begun = begun;
-        self.pages += pages;
+        *self.pages += pages;
         self.counters = counters;
         self.commit = commit;
     }
@@ -269,18 +270,34 @@ impl Running {
             self.values.next_batch();
             self.batch = Some((batch, 0));
         }
-        let Some((batch, at)) = &mut self.batch else {
-            return Ok(None);
+        self.take_row().map(Some)
+    }
+
+    /// Whether the batch has another row and no page is read to complete it, so that nothing needs counting.
+    fn is_at_hand(&self) -> bool {
+        let Some((batch, at)) = &self.batch else {
+            return false;
         };
-        let row = batch.row(*at);
+        *at < batch.len()
+            && batch
+                .columns()
+                .iter()
+                .all(|column| Materialiser::is_complete(&column.get(*at)))
+    }
+
+    /// The next row of the batch, which has one.
+    fn take_row(&mut self) -> Result<Row, Error> {
+        let (batch, at) = self.batch.as_mut().expect("there is a row");
+        let mut values = Vec::with_capacity(batch.columns().len());
+        for column in batch.columns() {
+            values.push(self.values.value(column.value(*at))?);
+        }
         *at += 1;
-        let values = row.into_iter().map(|value| self.values.value(value));
-        let values = values.collect::<Result<Vec<Value>, Error>>()?;
         self.rows += 1;
-        Ok(Some(Row {
+        Ok(Row {
             columns: Arc::clone(&self.columns),
             values,
-        }))
+        })
     }
 
     /// What is known so far besides the rows.
@@ -294,7 +311,7 @@ impl Running {
             rows: self.rows,
             elapsed: self.elapsed.unwrap_or_else(|| self.begun.elapsed()),
             notices: notices.collect(),
-            pages: self.pages,
+            pages: *self.pages,
             counters: self.counters,
             commit: self.commit,
         }

@@ -2,6 +2,7 @@
 
 mod cache;
 mod commit;
+mod reads;
 pub(crate) mod three_hop;
 
 use clap::{Args, Subcommand};
@@ -20,6 +21,7 @@ enum What {
     ThreeHop(three_hop::ThreeHop),
     Cache(cache::Cache),
     Commit(commit::Commit),
+    Reads(reads::Reads),
 }
 
 impl Bench {
@@ -28,6 +30,7 @@ impl Bench {
             What::ThreeHop(command) => command.run(),
             What::Cache(command) => command.run(),
             What::Commit(command) => command.run(),
+            What::Reads(command) => command.run(),
         }
     }
 }

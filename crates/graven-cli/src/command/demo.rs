@@ -1,10 +1,11 @@
 //! `graven demo`: the whole of it in one command, from nothing to a report.
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use clap::Args;
+use graven_lab::LabError;
 use graven_lab::demo::{self, Demo as Work, Step};
 use indicatif::{ProgressBar, ProgressStyle};
 
@@ -38,7 +39,7 @@ pub(crate) struct Demo {
 
 impl Demo {
     pub(crate) fn run(self) -> Result<(), Failure> {
-        let folder = self.folder()?;
+        let (folder, is_new) = self.folder()?;
         let threads = if self.threads.is_empty() {
             default_threads()
         } else {
@@ -76,7 +77,10 @@ impl Demo {
         });
         phases.finish();
         bar.finish_and_clear();
-        let outcome = outcome?;
+        let outcome = outcome.map_err(|error| {
+            clean_up(&folder, is_new);
+            Failure::with_remedy(&error)
+        })?;
         let mut out = std::io::stdout().lock();
         for (index, run) in outcome.report.runs.iter().enumerate() {
             if index == 0 {
@@ -101,30 +105,54 @@ impl Demo {
         Ok(())
     }
 
-    /// The folder to work in; it must not hold a demo already.
-    fn folder(&self) -> Result<PathBuf, Failure> {
-        let cannot = |path: &std::path::Path, e: std::io::Error| {
-            Failure::failed(format!("{}: cannot be made: {e}", path.display()))
+    /// The folder to work in, and whether it was made for this demo; it must not hold a demo already.
+    fn folder(&self) -> Result<(PathBuf, bool), Failure> {
+        let cannot = |path: &Path, source: std::io::Error| {
+            Failure::with_remedy(&LabError::Io {
+                path: path.to_path_buf(),
+                action: "making the folder",
+                source,
+            })
         };
         if let Some(dir) = &self.dir {
-            if dir.join("social.graven").exists() {
+            if MADE.iter().any(|made| dir.join(made).exists()) {
                 return Err(Failure::failed(format!(
                     "{} holds a demo already; give another --dir or remove it",
                     dir.display()
                 )));
             }
+            let is_new = !dir.exists();
             std::fs::create_dir_all(dir).map_err(|e| cannot(dir, e))?;
-            return Ok(dir.clone());
+            return Ok((dir.clone(), is_new));
         }
         let base = std::env::temp_dir();
         (0..)
             .map(|n| base.join(format!("graven-demo-{}-{n}", std::process::id())))
             .find_map(|path| match std::fs::create_dir(&path) {
-                Ok(()) => Some(Ok(path)),
+                Ok(()) => Some(Ok((path, true))),
                 Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => None,
                 Err(e) => Some(Err(cannot(&path, e))),
             })
             .unwrap_or_else(|| Err(Failure::failed("no free name among the temporary files")))
+    }
+}
+
+/// What a demo leaves in its folder before it has a report.
+const MADE: [&str; 2] = ["social.graven", "tables"];
+
+/// Removes what a demo that failed has made.
+fn clean_up(folder: &Path, is_new: bool) {
+    // Whatever cannot be removed stays; the error that is told is the first one.
+    if is_new {
+        let _ = std::fs::remove_dir_all(folder);
+        return;
+    }
+    for made in MADE {
+        let path = folder.join(made);
+        let _ = match path.is_dir() {
+            true => std::fs::remove_dir_all(&path),
+            false => std::fs::remove_file(&path),
+        };
     }
 }
 

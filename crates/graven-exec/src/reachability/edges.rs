@@ -8,7 +8,7 @@
 use std::ops::ControlFlow;
 use std::sync::atomic::Ordering;
 
-use graven_storage::{Adjacency, List, Sweep};
+use graven_storage::{Adjacency, NodeId, NodeSet, Sweep};
 
 use super::node_order::Nodes;
 use super::turn;
@@ -218,18 +218,33 @@ impl<'a> Edges<'a> {
         Ok(kept.into_iter().map(|i| found[i as usize]).collect())
     }
 
-    /// Visits the lists of `nodes` as seen from the other end of `part`; only where [`Edges::is_plain`].
-    pub(crate) fn visit_reversed(
+    /// Calls `reached` with every node of `nodes` from which `part`, seen from its other end, leads into `targets`;
+    /// only where [`Edges::is_plain`].
+    pub(crate) fn look_back(
         &self,
         part: &Part,
-        nodes: Nodes<'_>,
-        mut visit: impl FnMut(u64, &List<'_>) -> graven_storage::Result<()>,
+        nodes: NodeSet<'_>,
+        targets: NodeSet<'_>,
+        mut reached: impl FnMut(u64),
     ) -> Result<()> {
         debug_assert!(self.is_plain(), "reversed lists are not filtered");
-        nodes.sweep(&part.reversed, turn::next(), |node, list| {
-            visit(node.0, list)?;
-            Ok(self.or_cancelled(ControlFlow::Continue(())))
-        })?;
+        let (order, adjacency) = (turn::next(), &part.reversed);
+        let mut visit = |node: NodeId, met: bool| {
+            if met {
+                reached(node.0);
+            }
+            self.or_cancelled(ControlFlow::Continue(()))
+        };
+        if adjacency.ids_fit_u32() {
+            adjacency.probe_set(nodes, targets, order, visit)?;
+        } else {
+            let mut wide = Vec::new();
+            Nodes::Bits(nodes).sweep(adjacency, order, |node, list| {
+                let neighbours = list.decode_wide(&mut wide)?;
+                let met = neighbours.iter().any(|id| targets.contains(NodeId(*id)));
+                Ok(visit(node, met))
+            })?;
+        }
         self.rt.check_cancelled()
     }
 

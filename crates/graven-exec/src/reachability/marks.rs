@@ -37,8 +37,6 @@ pub(crate) trait Dense {
     fn is_old(&self, node: u64) -> bool;
     /// Whether this level has marked it.
     fn is_fresh(&self, node: u64) -> bool;
-    /// The nodes that no level has reached yet, written to `words`.
-    fn unreached<'w>(&self, words: &'w mut Vec<u64>) -> NodeSet<'w>;
 }
 
 /// See the file header.
@@ -75,6 +73,13 @@ impl Bytes {
         let place = self.marks.get(at(node.wrapping_sub(self.base)));
         place.copied().unwrap_or(0)
     }
+
+    /// The nodes that no level has reached yet, written to `words`.
+    fn unreached<'w>(&self, words: &'w mut Vec<u64>) -> NodeSet<'w> {
+        words.clear();
+        words.extend(self.marks.chunks(64).map(unmarked));
+        NodeSet::new(NodeId(self.base), words)
+    }
 }
 
 impl Dense for Bytes {
@@ -103,18 +108,6 @@ impl Dense for Bytes {
     #[inline]
     fn is_fresh(&self, node: u64) -> bool {
         self.mark(node) & FRESH != 0
-    }
-
-    fn unreached<'w>(&self, words: &'w mut Vec<u64>) -> NodeSet<'w> {
-        words.clear();
-        words.extend(self.marks.chunks(64).map(|chunk| {
-            let mut word = 0;
-            for (i, mark) in chunk.iter().enumerate() {
-                word |= u64::from(*mark == 0) << i;
-            }
-            word
-        }));
-        NodeSet::new(NodeId(self.base), words)
     }
 }
 
@@ -147,6 +140,23 @@ impl Bits {
             .get(at(place / 64))
             .is_some_and(|word| word >> (place % 64) & 1 != 0)
     }
+
+    /// The nodes that no level has reached yet, written to `words`.
+    fn unreached<'w>(&self, words: &'w mut Vec<u64>) -> NodeSet<'w> {
+        words.clear();
+        words.extend(
+            self.old
+                .iter()
+                .zip(&self.fresh)
+                .map(|(old, fresh)| !(old | fresh)),
+        );
+        if let (Some(last), used) = (words.last_mut(), self.nodes % 64)
+            && used != 0
+        {
+            *last &= (1 << used) - 1;
+        }
+        NodeSet::new(NodeId(self.base), words)
+    }
 }
 
 impl Dense for Bits {
@@ -167,22 +177,6 @@ impl Dense for Bits {
     #[inline]
     fn is_fresh(&self, node: u64) -> bool {
         Self::bit(&self.fresh, node.wrapping_sub(self.base))
-    }
-
-    fn unreached<'w>(&self, words: &'w mut Vec<u64>) -> NodeSet<'w> {
-        words.clear();
-        words.extend(
-            self.old
-                .iter()
-                .zip(&self.fresh)
-                .map(|(old, fresh)| !(old | fresh)),
-        );
-        if let (Some(last), used) = (words.last_mut(), self.nodes % 64)
-            && used != 0
-        {
-            *last &= (1 << used) - 1;
-        }
-        NodeSet::new(NodeId(self.base), words)
     }
 }
 
@@ -213,10 +207,6 @@ impl Dense for Sparse {
     #[inline]
     fn is_fresh(&self, node: u64) -> bool {
         self.fresh.contains(&node)
-    }
-
-    fn unreached<'w>(&self, _: &'w mut Vec<u64>) -> NodeSet<'w> {
-        unreachable!("bottom-up levels run on dense marks")
     }
 }
 
@@ -270,6 +260,20 @@ impl Marks {
     /// Ids covered.
     pub(crate) fn node_limit(&self) -> u64 {
         self.span.end - self.span.start
+    }
+
+    /// The first id covered.
+    pub(super) fn first(&self) -> u64 {
+        self.span.start
+    }
+
+    /// Of dense marks the nodes that no level has reached yet, written to `words`.
+    pub(super) fn unreached<'w>(&self, words: &'w mut Vec<u64>) -> Option<NodeSet<'w>> {
+        match &self.form {
+            Form::Bytes(b) => Some(b.unreached(words)),
+            Form::Bits(b) => Some(b.unreached(words)),
+            Form::Sparse(_) => None,
+        }
     }
 
     /// How the marks are kept.
@@ -652,6 +656,25 @@ impl Frontier {
         self.len
     }
 
+    /// The bitmap of dense marks' frontiers.
+    pub(super) fn bitmap(&self) -> Option<NodeSet<'_>> {
+        let first = self.bitmap_from?;
+        Some(NodeSet::new(NodeId(first), &self.words))
+    }
+
+    /// The nodes in words of a bitmap from number `from` on: at least `wanted` if there are as many, how many, and where
+    /// the next portion begins.
+    pub(super) fn portion(&self, from: usize, wanted: u64) -> Option<(NodeSet<'_>, u64, usize)> {
+        let first = self.bitmap_from? + from as u64 * 64;
+        let (mut taken, mut end) = (0, from);
+        while taken < wanted && end < self.words.len() {
+            taken += u64::from(self.words[end].count_ones());
+            end += 1;
+        }
+        let set = NodeSet::new(NodeId(first), &self.words[from..end]);
+        Some((set, taken, end))
+    }
+
     /// The nodes.
     pub(super) fn nodes(&self) -> Nodes<'_> {
         match self.bitmap_from {
@@ -669,13 +692,53 @@ impl Frontier {
     }
 }
 
+/// Bit `i` is set where mark `i` (of up to 64) is neither old nor fresh.
+#[inline]
+fn unmarked(marks: &[u8]) -> u64 {
+    debug_assert!(marks.len() <= 64);
+    let (eights, rest) = marks.as_chunks::<8>();
+    let mut word = 0;
+    for (i, eight) in eights.iter().enumerate() {
+        let marks = u64::from_le_bytes(*eight);
+        word |= gather(!(marks | marks >> 1) & LOWEST) << (8 * i);
+    }
+    for (i, mark) in rest.iter().enumerate() {
+        word |= u64::from(*mark == 0) << (8 * eights.len() + i);
+    }
+    word
+}
+
+/// Bit `i` is set where mark `i` (of up to 64) is fresh and not old.
+#[inline]
+fn only_fresh(marks: &[u8]) -> u64 {
+    debug_assert!(marks.len() <= 64);
+    let (eights, rest) = marks.as_chunks::<8>();
+    let mut word = 0;
+    for (i, eight) in eights.iter().enumerate() {
+        let marks = u64::from_le_bytes(*eight);
+        word |= gather(marks >> 1 & !marks & LOWEST) << (8 * i);
+    }
+    for (i, mark) in rest.iter().enumerate() {
+        word |= u64::from(*mark == FRESH) << (8 * eights.len() + i);
+    }
+    word
+}
+
+/// The lowest bit of each of eight bytes.
+const LOWEST: u64 = 0x0101_0101_0101_0101;
+
+/// Eight bytes of 0 or 1 as eight bits: the product has byte `i`, and nothing else, at bit `56 + i`.
+#[inline]
+fn gather(bytes: u64) -> u64 {
+    bytes.wrapping_mul(0x0102_0408_1020_4080) >> 56
+}
+
 /// Fresh bytes that are not old become old; their bitmap goes to `frontier`, their number is returned.
 fn settle_bytes(marks: &mut [u8], frontier: &mut Vec<u64>) -> u64 {
     let mut len = 0;
     for chunk in marks.chunks_mut(64) {
-        let mut word = 0;
-        for (i, mark) in chunk.iter_mut().enumerate() {
-            word |= u64::from(*mark == FRESH) << i;
+        let word = only_fresh(chunk);
+        for mark in chunk {
             *mark = u8::from(*mark != 0);
         }
         frontier.push(word);
@@ -715,4 +778,33 @@ fn word_mask(word: usize, from: u64, to: u64) -> u64 {
 #[inline]
 fn at(node: u64) -> usize {
     node as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Goal: the bit tricks agree with looking at every mark, for every length and mixture of marks.
+    #[test]
+    fn bits_of_marks_agree_with_the_marks() {
+        let mut state = 7_u64;
+        for len in 0..=64 {
+            for _ in 0..20 {
+                let marks: Vec<u8> = (0..len)
+                    .map(|_| {
+                        state = state
+                            .wrapping_mul(6_364_136_223_846_793_005)
+                            .wrapping_add(1);
+                        (state >> 60) as u8 & (OLD | FRESH)
+                    })
+                    .collect();
+                let bits = |is: fn(u8) -> bool| -> u64 {
+                    let marks = marks.iter().enumerate();
+                    marks.map(|(i, mark)| u64::from(is(*mark)) << i).sum()
+                };
+                assert_eq!(unmarked(&marks), bits(|mark| mark == 0));
+                assert_eq!(only_fresh(&marks), bits(|mark| mark == FRESH));
+            }
+        }
+    }
 }

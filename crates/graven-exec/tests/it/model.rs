@@ -127,6 +127,25 @@ impl Model {
         found
     }
 
+    /// Every node with the number of nodes within `wanted.max` steps, itself included: a search from each.
+    pub(crate) fn distances(&self, wanted: &Wanted) -> impl Iterator<Item = (u64, usize)> {
+        let around: Vec<Vec<(u64, u64)>> = (0..self.nodes.len() as u64)
+            .map(|node| self.around(node, wanted))
+            .collect();
+        let max = wanted.max;
+        (0..self.nodes.len() as u64).map(move |start| {
+            let mut seen = BTreeSet::from([start]);
+            let mut frontier = vec![start];
+            for _ in 0..max {
+                let around = frontier.iter().flat_map(|node| &around[*node as usize]);
+                frontier = around
+                    .filter_map(|(end, _)| seen.insert(*end).then_some(*end))
+                    .collect();
+            }
+            (start, seen.len())
+        })
+    }
+
     /// Whether no node has more than `limit` trails, counted without regard to the lower bound.
     pub(crate) fn has_few_trails(&self, wanted: &Wanted, limit: usize) -> bool {
         (0..self.nodes.len() as u64).all(|start| {

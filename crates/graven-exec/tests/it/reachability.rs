@@ -122,6 +122,7 @@ fn tuning(random: &mut Random) -> Tuning {
         LevelDirection::Cheaper,
         LevelDirection::TopDown,
         LevelDirection::BottomUp,
+        LevelDirection::Switching,
     ]);
     tuning
 }
@@ -459,6 +460,86 @@ fn the_start_counts_exactly_on_closed_trails() {
             let rows = run_tuned(&store.snapshot(), plan, &[END], Tuning::default()).unwrap();
             let counted = rows.contains(&vec![node_value(0)]);
             assert_eq!(counted, max >= shortest, "{what}, at most {max}");
+        }
+    }
+}
+
+/// Goal: however levels are run, they reach the same nodes, also where frontiers and unreached nodes fill many words of a
+/// bitmap and a level changes sides in its middle. Method: graphs of hundreds of nodes with hubs, two types, both
+/// forms of dense marks, against a plain breadth-first search.
+#[test]
+fn levels_from_either_side_reach_the_same() {
+    for seed in 0..12 {
+        let mut random = Random(1000 + seed);
+        let mut model = Model::random(&mut random, 1, 0);
+        let nodes = 300 + random.below(600);
+        model.nodes = vec![(false, -1); usize::try_from(nodes).unwrap()];
+        for _ in 0..nodes * 3 {
+            // Small ids are hubs; some nodes stay alone.
+            let hub = random.below(nodes) * random.below(nodes) / nodes;
+            model.rels.push(crate::model::Rel {
+                start: hub,
+                kind: TYPES[usize::from(random.below(8) == 0)],
+                end: random.below(nodes),
+                weight: 0,
+            });
+        }
+        let store = model.store();
+        let snapshot = store.snapshot();
+        for direction in [Direction::Both, Direction::Out, Direction::In] {
+            for max in [3, 4, 9] {
+                let wanted = Wanted {
+                    types: vec![TYPES[0], TYPES[1]],
+                    direction,
+                    below: None,
+                    excluded: Vec::new(),
+                    min: 0,
+                    max,
+                };
+                let count = |level_direction, byte_nodes| {
+                    let mut tuning = Tuning::default();
+                    tuning.level_direction = level_direction;
+                    tuning.byte_nodes = byte_nodes;
+                    tuning.lanes_min = usize::MAX;
+                    let plan = node(Operator::ReachableCount {
+                        input: all_nodes(START),
+                        from: VarId(START),
+                        to: VarId(END),
+                        pattern: rel_pattern(&wanted),
+                        min: 0,
+                        max: Some(u32::try_from(max).unwrap()),
+                        end_labels: Vec::new(),
+                        end_filter: None,
+                        count: VarId(COUNT),
+                    });
+                    let mut rows = run_tuned(&snapshot, plan, &[START, COUNT], tuning).unwrap();
+                    in_order(&mut rows);
+                    rows
+                };
+                let expected: Vec<Vec<Value>> = model
+                    .distances(&wanted)
+                    .map(|(start, reached)| {
+                        vec![
+                            node_value(start),
+                            Value::Integer(i64::try_from(reached).unwrap()),
+                        ]
+                    })
+                    .collect();
+                for level_direction in [
+                    LevelDirection::Cheaper,
+                    LevelDirection::TopDown,
+                    LevelDirection::BottomUp,
+                    LevelDirection::Switching,
+                ] {
+                    for byte_nodes in [0, 1 << 20] {
+                        assert_eq!(
+                            count(level_direction, byte_nodes),
+                            expected,
+                            "{level_direction:?}, {byte_nodes}, {wanted:?}, seed {seed}"
+                        );
+                    }
+                }
+            }
         }
     }
 }

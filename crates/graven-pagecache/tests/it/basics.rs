@@ -51,6 +51,32 @@ fn classes_share_the_pool() {
     }
 }
 
+/// Goal: short gaps between wanted pages are read along, long ones are not, and every page gets its own bytes. Method:
+/// pages of four sizes with gaps of one to four pages, in memory and in a file that ends behind the last one.
+#[test]
+fn short_gaps_are_read_along() {
+    for class in [0, 1, 2, 4] {
+        let class = SizeClass::new(class).unwrap();
+        let (file, pages) = file_of(class, 64);
+        let (cache, id) = cache_over(16 << 20, file);
+        let wanted: Vec<PageRef> = [0, 1, 3, 5, 6, 9, 14, 63].map(|at: usize| pages[at]).into();
+        assert_eq!(cache.prefetch(id, &wanted, KIND), wanted.len());
+        for page in &wanted {
+            check(&cache.pin(id, *page, KIND).unwrap(), *page);
+        }
+        let stats = cache.stats();
+        assert_eq!(stats.per_kind[KIND].faults, wanted.len() as u64);
+        assert_eq!(stats.resident_pages, wanted.len() as u64);
+        let bridged = match class.bytes() <= 16 << 10 {
+            // 0 to 6 in one, then 9, 14 and 63.
+            true => 4,
+            // Gaps of 64 KiB are too long: 0 and 1, 3, 5 and 6, 9, 14, 63.
+            false => 6,
+        };
+        assert_eq!(stats.reads, bridged, "{class:?}");
+    }
+}
+
 /// Goal: hits, faults and bytes are counted per kind, prefetched pages count as faults once, scopes see it.
 #[test]
 fn counters_tell_what_happened() {

@@ -5,10 +5,10 @@
 //! memory are visited first, so that no page is thrown out just before it is wanted; the others follow in
 //! ascending or descending order, their reads submitted well ahead of the visit and merged where they are
 //! neighbours. In each page the set is intersected with the bitmaps of the groups, and the lists found are
-//! decoded in one run ([`crate::bitpack::run`]).
+//! decoded in one run ([`crate::bitpack::run`]), or only looked into ([`super::set_probe`]).
 //!
 //! ```text
-//! set -> tasks (adjacency, page) -> resident ones | absent ones, reading ahead -> pin -> items -> decode -> visit
+//! set -> tasks (adjacency, page) -> resident ones | absent ones, reading ahead -> pin -> items -> work: decode, visit
 //! ```
 //!
 //! # Costs
@@ -21,7 +21,7 @@ use super::node_set::NodeSet;
 use super::segment::Segment;
 use super::set_changes;
 use super::sweep::Sweep;
-use crate::bitpack::run::{Item, Stop, decode_run};
+use crate::bitpack::run::{Item, Source, Stop, decode_run};
 use crate::ids::NodeId;
 use crate::{Error, Result};
 use graven_pagecache::{PageKind, PagePin, PageRef};
@@ -37,7 +37,7 @@ const AHEAD_SHARE: u64 = 4;
 /// Pages read ahead at most.
 const AHEAD_MAX: u64 = 256;
 /// Reads are submitted in so many portions of what is read ahead.
-const PORTIONS: usize = 4;
+const PORTIONS: usize = 2;
 
 /// A segment to visit.
 #[derive(Clone, Copy)]
@@ -46,12 +46,63 @@ struct Task {
     page: PageRef,
 }
 
-/// Buffers kept between pages.
-#[derive(Default)]
-struct Scratch {
-    items: Vec<Item>,
-    list: Vec<u32>,
+/// What is done with the lists of a page.
+pub(super) trait PageWork {
+    /// Does it for `items` of adjacency number `adjacency` from number `from` on, as far as the kernels go.
+    /// Names are distances from node `first`.
+    fn run(
+        &mut self,
+        adjacency: usize,
+        first: u64,
+        source: Source<'_>,
+        items: &[Item],
+        from: usize,
+    ) -> Stop;
+
+    /// Does it for one list, with every check: long lists, wide blocks, damage.
+    fn list(&mut self, adjacency: usize, list: &List<'_>) -> Result<ControlFlow<()>>;
+}
+
+/// Hands lists out decoded.
+struct Visiting<'v, F> {
+    visit: &'v mut F,
+    scratch: Vec<u32>,
     careful: Vec<u32>,
+}
+
+impl<F> PageWork for Visiting<'_, F>
+where
+    F: FnMut(usize, NodeId, &[u32]) -> ControlFlow<()>,
+{
+    #[inline]
+    fn run(
+        &mut self,
+        adjacency: usize,
+        first: u64,
+        source: Source<'_>,
+        items: &[Item],
+        from: usize,
+    ) -> Stop {
+        let visit = &mut self.visit;
+        decode_run(
+            source,
+            items,
+            from,
+            &mut self.scratch,
+            &mut |name, list| {
+                visit(adjacency, NodeId(first + u64::from(name)), list).is_continue()
+            },
+        )
+    }
+
+    fn list(&mut self, adjacency: usize, list: &List<'_>) -> Result<ControlFlow<()>> {
+        let node = list.node();
+        Ok((self.visit)(
+            adjacency,
+            node,
+            list.decode(&mut self.careful)?,
+        ))
+    }
 }
 
 impl Adjacency {
@@ -90,19 +141,33 @@ impl Adjacency {
     where
         F: FnMut(usize, NodeId, &[u32]) -> ControlFlow<()>,
     {
-        let mut scratch = Scratch::default();
+        let mut work = Visiting {
+            visit,
+            scratch: Vec::new(),
+            careful: Vec::new(),
+        };
+        Adjacency::work_through(adjacencies, nodes, order, &mut work)
+    }
+
+    /// Does `work` with the lists of `nodes` in all `adjacencies`, as the file has them, until it breaks.
+    #[inline]
+    pub(super) fn work_through(
+        adjacencies: &[&Adjacency],
+        nodes: NodeSet<'_>,
+        order: Sweep,
+        work: &mut impl PageWork,
+    ) -> Result<()> {
+        let mut items = Vec::new();
         let mut plan = Plan::new(adjacencies, nodes, order)?;
         while plan.next_stretch()? {
             for at in 0..plan.tasks.len() {
                 plan.read_ahead(at)?;
                 let task = plan.tasks[at];
-                let flow = adjacencies[task.adjacency].visit_page(
-                    &task,
-                    nodes,
-                    &mut scratch,
-                    &mut |node, list| visit(task.adjacency, node, list),
-                )?;
-                if flow.is_break() {
+                let adjacency = adjacencies[task.adjacency];
+                if adjacency
+                    .work_on_page(&task, nodes, &mut items, work)?
+                    .is_break()
+                {
                     return Ok(());
                 }
             }
@@ -110,74 +175,64 @@ impl Adjacency {
         Ok(())
     }
 
-    /// Visits the lists of `nodes` in one page.
+    /// Does `work` with the lists of `nodes` in one page.
     #[inline]
-    fn visit_page(
+    fn work_on_page(
         &self,
         task: &Task,
         nodes: NodeSet<'_>,
-        scratch: &mut Scratch,
-        visit: &mut impl FnMut(NodeId, &[u32]) -> ControlFlow<()>,
+        items: &mut Vec<Item>,
+        work: &mut impl PageWork,
     ) -> Result<ControlFlow<()>> {
         let reach = self.reach();
         let pin = reach.pages.pin(task.page, PageKind::Adjacency)?;
         let segment = reach.checked(task.page, reach.segment(&pin))?;
-        let mut flow = ControlFlow::Continue(());
-        if segment.is_head() {
-            let first = segment.first_node();
-            if nodes.contains(NodeId(first)) {
-                flow =
-                    self.visit_carefully(task.page, &segment, first, &mut scratch.careful, visit)?;
-            }
-            return Ok(flow);
-        }
-        scratch.items.clear();
-        reach.checked(task.page, segment.gather(nodes, &mut scratch.items))?;
         let first = segment.first_node();
+        if segment.is_head() {
+            return if nodes.contains(NodeId(first)) {
+                self.work_carefully(task, &segment, first, work)
+            } else {
+                Ok(ControlFlow::Continue(()))
+            };
+        }
+        items.clear();
+        reach.checked(task.page, segment.gather(nodes, items))?;
         let mut from = 0;
-        loop {
+        while from < items.len() {
             let stop = if reach.limit <= NARROW_LIMIT {
                 let source = segment.source(reach.limit as u32);
-                decode_run(
-                    source,
-                    &scratch.items,
-                    from,
-                    &mut scratch.list,
-                    &mut |name, list| {
-                        flow = visit(NodeId(first + u64::from(name)), list);
-                        flow.is_continue()
-                    },
-                )
-            } else if from < scratch.items.len() {
-                Stop::Careful(from)
+                work.run(task.adjacency, first, source, items, from)
             } else {
-                Stop::Done
+                Stop::Careful(from)
             };
-            let Stop::Careful(at) = stop else {
-                return Ok(flow);
+            let at = match stop {
+                Stop::Done => break,
+                Stop::Enough => return Ok(ControlFlow::Break(())),
+                Stop::Careful(at) => at,
             };
-            let node = first + u64::from(scratch.items[at].name);
-            flow = self.visit_carefully(task.page, &segment, node, &mut scratch.careful, visit)?;
-            if flow.is_break() {
-                return Ok(flow);
+            let node = first + u64::from(items[at].name);
+            if self
+                .work_carefully(task, &segment, node, work)?
+                .is_break()
+            {
+                return Ok(ControlFlow::Break(()));
             }
             from = at + 1;
         }
+        Ok(ControlFlow::Continue(()))
     }
 
-    /// One list, with every check: long lists, wide blocks, damage.
     #[cold]
     #[inline(never)]
-    fn visit_carefully(
+    fn work_carefully(
         &self,
-        page: PageRef,
+        task: &Task,
         segment: &Segment<'_>,
         node: u64,
-        scratch: &mut Vec<u32>,
-        visit: &mut impl FnMut(NodeId, &[u32]) -> ControlFlow<()>,
+        work: &mut impl PageWork,
     ) -> Result<ControlFlow<()>> {
-        match List::find(self.reach(), page, segment, node)? {
-            Some(list) => Ok(visit(NodeId(node), list.decode(scratch)?)),
+        match List::find(self.reach(), task.page, segment, node)? {
+            Some(list) => work.list(task.adjacency, &list),
             None => Ok(ControlFlow::Continue(())),
         }
     }

@@ -14,6 +14,7 @@
 //! * ST-BP-6 Reads stay inside `bytes`.
 
 use super::{BLOCK, MAX_VECTOR_WIDTH, packed_len};
+use std::ops::Range;
 
 /// Bytes that a block kernel may read from the start of its block on.
 const REACH: usize = 128;
@@ -98,6 +99,48 @@ pub(crate) fn decode_run(
     )
 }
 
+/// Looks in `items` from number `from` on for neighbours that are `wanted`, and calls `visit` with the name of
+/// each and whether it has one, until `visit` returns `false`. A list is decoded block by block as far as needed, often
+/// not at all: its first neighbour stands by itself.
+#[inline]
+pub(crate) fn probe_run(
+    source: Source<'_>,
+    items: &[Item],
+    from: usize,
+    wanted: impl Fn(u32) -> bool + Copy,
+    visit: &mut impl FnMut(u32, bool) -> bool,
+) -> Stop {
+    assert!(
+        source.limit <= 1 << 31,
+        "ST-BP-5: sums of a block do not wrap"
+    );
+    #[cfg(target_arch = "x86_64")]
+    {
+        if std::arch::is_x86_feature_detected!("avx512vbmi")
+            && std::arch::is_x86_feature_detected!("avx512bw")
+        {
+            // SAFETY: the features were just detected.
+            return unsafe { x86::probe_avx512(source, items, from, wanted, visit) };
+        }
+        if std::arch::is_x86_feature_detected!("avx2") {
+            // SAFETY: the feature was just detected.
+            return unsafe { x86::probe_avx2(source, items, from, wanted, visit) };
+        }
+    }
+    probe(
+        source,
+        items,
+        from,
+        wanted,
+        visit,
+        |first| first,
+        |block, width, before, out| {
+            super::unpack_sums_scalar(block, BLOCK, width as u32, before, out);
+            out[BLOCK - 1]
+        },
+    )
+}
+
 /// Sum behind a block and the largest sum before one.
 #[inline(always)]
 fn advance((before, worst): (u32, u32), out: &[u32; BLOCK]) -> (u32, u32) {
@@ -119,50 +162,30 @@ fn walk<S: Copy>(
     reaches: impl Fn(S, u32) -> bool,
 ) -> Stop {
     let Source {
-        bytes,
-        end,
-        first_bytes,
-        base,
-        limit,
+        bytes, end, limit, ..
     } = source;
-    let first_mask = u64::MAX >> (64 - 8 * first_bytes);
+    let first_mask = source.first_mask();
     for (number, item) in items.iter().enumerate().skip(from) {
         if let Some(ahead) = items.get(number + AHEAD) {
             touch(bytes, ahead.at as usize);
         }
-        let mut at = item.at as usize;
-        let Some(fixed) = bytes.get(at..).and_then(|rest| rest.first_chunk::<FIXED>()) else {
+        let Some(opening) = open(&source, first_mask, item.at as usize) else {
             return Stop::Careful(number);
         };
-        let mut count = usize::from(fixed[0]);
-        let mut length_bytes = 1;
-        if count >= 0x80 {
-            if fixed[1] >= 0x80 {
-                return Stop::Careful(number);
-            }
-            count = count & 0x7f | usize::from(fixed[1]) << 7;
-            length_bytes = 2;
+        let Opening {
+            first,
+            count,
+            widths,
+        } = opening;
+        let mut block_at = widths.end;
+        if scratch.len() < 1 + widths.len() * BLOCK {
+            scratch.resize(1 + widths.len() * BLOCK, 0);
         }
-        let raw = if length_bytes == 1 {
-            load(fixed, 1)
-        } else {
-            load(fixed, 2)
-        };
-        let first = (raw & first_mask).wrapping_add(base);
-        at += length_bytes + first_bytes;
-        let blocks = count.wrapping_sub(1).div_ceil(BLOCK);
-        let mut block_at = at + blocks;
-        if count == 0 || first >= u64::from(limit) || block_at > end {
-            return Stop::Careful(number);
-        }
-        if scratch.len() < 1 + blocks * BLOCK {
-            scratch.resize(1 + blocks * BLOCK, 0);
-        }
-        scratch[0] = first as u32;
+        scratch[0] = first;
         let (places, _) = scratch[1..].as_chunks_mut::<BLOCK>();
-        let mut state = start(first as u32);
+        let mut state = start(first);
         let mut left = count - 1;
-        for (width, place) in bytes[at..block_at].iter().zip(places) {
+        for (width, place) in bytes[widths].iter().zip(places) {
             let width = usize::from(*width);
             let Some(source) = bytes
                 .get(block_at..)
@@ -182,6 +205,114 @@ fn walk<S: Copy>(
             return Stop::Careful(number);
         }
         if !visit(item.name, list) {
+            return Stop::Enough;
+        }
+    }
+    Stop::Done
+}
+
+/// What stands before the blocks of a list.
+struct Opening {
+    first: u32,
+    count: usize,
+    /// Where the widths of the blocks are; the blocks follow.
+    widths: Range<usize>,
+}
+
+impl Source<'_> {
+    /// The bits of eight bytes that belong to a first neighbour.
+    #[inline(always)]
+    fn first_mask(&self) -> u64 {
+        u64::MAX >> (64 - 8 * self.first_bytes)
+    }
+}
+
+/// Reads the beginning of the list at `at`; `None` if it needs the careful decoder.
+#[inline(always)]
+fn open(source: &Source<'_>, first_mask: u64, at: usize) -> Option<Opening> {
+    let fixed = source.bytes.get(at..)?.first_chunk::<FIXED>()?;
+    let mut count = usize::from(fixed[0]);
+    let mut length_bytes = 1;
+    if count >= 0x80 {
+        if fixed[1] >= 0x80 {
+            return None;
+        }
+        count = count & 0x7f | usize::from(fixed[1]) << 7;
+        length_bytes = 2;
+    }
+    let raw = if length_bytes == 1 {
+        load(fixed, 1)
+    } else {
+        load(fixed, 2)
+    };
+    let first = (raw & first_mask).wrapping_add(source.base);
+    let at = at + length_bytes + source.first_bytes;
+    let end = at + count.wrapping_sub(1).div_ceil(BLOCK);
+    if count == 0 || first >= u64::from(source.limit) || end > source.end {
+        return None;
+    }
+    Some(Opening {
+        first: first as u32,
+        count,
+        widths: at..end,
+    })
+}
+
+/// The loop of [`probe_run`]; kernels as for [`walk`].
+#[inline(always)]
+#[expect(clippy::too_many_arguments, reason = "a kernel is two closures")]
+fn probe<S: Copy>(
+    source: Source<'_>,
+    items: &[Item],
+    from: usize,
+    wanted: impl Fn(u32) -> bool + Copy,
+    visit: &mut impl FnMut(u32, bool) -> bool,
+    start: impl Fn(u32) -> S,
+    block: impl Fn(&[u8; REACH], usize, S, &mut [u32; BLOCK]) -> S,
+) -> Stop {
+    let (bytes, first_mask) = (source.bytes, source.first_mask());
+    let mut place = [0; BLOCK];
+    for (number, item) in items.iter().enumerate().skip(from) {
+        if let Some(ahead) = items.get(number + AHEAD) {
+            touch(bytes, ahead.at as usize);
+        }
+        let Some(opening) = open(&source, first_mask, item.at as usize) else {
+            return Stop::Careful(number);
+        };
+        let mut met = wanted(opening.first);
+        if !met {
+            let mut state = start(opening.first);
+            let mut left = opening.count - 1;
+            let mut block_at = opening.widths.end;
+            for width in &bytes[opening.widths] {
+                let width = usize::from(*width);
+                let Some(window) = bytes
+                    .get(block_at..)
+                    .and_then(|rest| rest.first_chunk::<REACH>())
+                else {
+                    return Stop::Careful(number);
+                };
+                if width > MAX_VECTOR_WIDTH as usize {
+                    return Stop::Careful(number);
+                }
+                state = block(window, width, state, &mut place);
+                let values = left.min(BLOCK);
+                block_at += packed_len(values, width as u32);
+                left -= values;
+                let values = &place[..values];
+                // The block before ended below the limit, so this one's sums do not wrap.
+                if block_at > source.end || values.last().is_none_or(|last| *last >= source.limit) {
+                    return Stop::Careful(number);
+                }
+                met = values
+                    .chunks(8)
+                    .any(|some| some.iter().fold(false, |met, value| met | wanted(*value)));
+                if met {
+                    break;
+                }
+            }
+        }
+        if !visit(item.name, met) {
             return Stop::Enough;
         }
     }
@@ -212,7 +343,7 @@ fn touch(bytes: &[u8], at: usize) {
 mod x86 {
     //! The vector kernels; see the parent's header.
     use super::super::list::x86::{SPREAD, running_sums};
-    use super::{BLOCK, Item, REACH, Source, Stop, advance, walk};
+    use super::{BLOCK, Item, REACH, Source, Stop, advance, probe, walk};
     use std::arch::x86_64::*;
 
     /// # Safety
@@ -244,6 +375,64 @@ mod x86 {
             #[inline(always)]
             |(_, worst), limit| {
                 _mm512_cmpge_epu32_mask(worst, _mm512_set1_epi32(limit as i32)) != 0
+            },
+        )
+    }
+
+    /// # Safety
+    /// AVX-512 F, BW and VBMI are available.
+    #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
+    pub(super) unsafe fn probe_avx512(
+        source: Source<'_>,
+        items: &[Item],
+        from: usize,
+        wanted: impl Fn(u32) -> bool + Copy,
+        visit: &mut impl FnMut(u32, bool) -> bool,
+    ) -> Stop {
+        probe(
+            source,
+            items,
+            from,
+            wanted,
+            visit,
+            #[inline(always)]
+            |first| {
+                let first = _mm512_set1_epi32(first as i32);
+                (first, first)
+            },
+            #[inline(always)]
+            |block, width, state, out| {
+                // SAFETY: the caller promises the features; `width` is at most 25 (checked by `probe`).
+                unsafe { block_avx512(block, width, state, out) }
+            },
+        )
+    }
+
+    /// # Safety
+    /// AVX2 is available.
+    #[target_feature(enable = "avx2")]
+    pub(super) unsafe fn probe_avx2(
+        source: Source<'_>,
+        items: &[Item],
+        from: usize,
+        wanted: impl Fn(u32) -> bool + Copy,
+        visit: &mut impl FnMut(u32, bool) -> bool,
+    ) -> Stop {
+        probe(
+            source,
+            items,
+            from,
+            wanted,
+            visit,
+            #[inline(always)]
+            |first| first,
+            #[inline(always)]
+            |block, width, before, out| {
+                // SAFETY: as in `run_avx2`; `width` is at most 25 (checked by `probe`).
+                unsafe {
+                    super::super::avx2::unpack_sums(block, BLOCK, width as u32, before, out);
+                }
+                out[BLOCK - 1]
             },
         )
     }
@@ -427,6 +616,43 @@ mod tests {
             }
             let stop = decode_run(source, &items, 0, &mut Vec::new(), &mut |_, _| false);
             prop_assert!(matches!(stop, Stop::Enough | Stop::Careful(0)));
+        }
+
+        /// Goal: probing says of every list whether it has a wanted neighbour, as looking at each neighbour does, and
+        /// leaves what it cannot say to the careful decoder.
+        #[test]
+        fn probing_finds_wanted_neighbours(lists in lists(), first_bytes in 4usize..=8, modulus in 2u32..300, rest in 0u32..300) {
+            let (mut bytes, items, end) = page(&lists, first_bytes, 1000);
+            bytes.resize(end + REACH, 0xEE);
+            let limit = lists.iter().map(|list| list[list.len() - 1]).max().unwrap() + 1;
+            let source = Source { bytes: &bytes, end, first_bytes, base: 1000, limit };
+            let wanted = |value: u32| value % modulus == rest;
+            let (mut met, mut from) = (Vec::new(), 0);
+            loop {
+                let mut note = |name, found| {
+                    met.push((name, found));
+                    true
+                };
+                match probe_run(source, &items, from, wanted, &mut note) {
+                    Stop::Careful(at) => {
+                        let is_wide = lists[at].windows(2).any(|pair| pair[1] - pair[0] >= 1 << 25);
+                        prop_assert!(is_wide);
+                        met.push((at as u32, lists[at].iter().any(|value| wanted(*value))));
+                        from = at + 1;
+                    }
+                    stop => {
+                        prop_assert_eq!(stop, Stop::Done);
+                        break;
+                    }
+                }
+            }
+            for (name, list) in lists.iter().enumerate() {
+                prop_assert_eq!(met[name], (name as u32, list.iter().any(|value| wanted(*value))));
+            }
+            for damaged in [Source { limit: 1000, ..source }, Source { end: items[0].at as usize, ..source }] {
+                let stop = probe_run(damaged, &items, 0, |_| false, &mut |_, _| true);
+                prop_assert_eq!(stop, Stop::Careful(0));
+            }
         }
     }
 }

@@ -21,6 +21,8 @@ pub(crate) const PAGE_BYTES: usize =
     SizeClass::MIN.bytes() * 2 - graven_pagecache::page::HEADER_BYTES;
 const HEAD_BYTES: usize = 8;
 const RESTART: usize = 16;
+/// Room for keys of numbers; longer ones grow.
+const KEY_ROOM: usize = 32;
 
 /// A page while it is filled.
 #[derive(Debug, Default)]
@@ -119,10 +121,6 @@ impl<'a> IndexPage<'a> {
         })
     }
 
-    pub(crate) fn len(&self) -> usize {
-        self.count
-    }
-
     /// Index of the last restart whose key is below `key`, or 0.
     fn restart_before(&self, key: &[u8]) -> Decoded<usize> {
         let (mut low, mut high) = (0, self.count.div_ceil(RESTART));
@@ -157,7 +155,7 @@ impl<'a> IndexPage<'a> {
         }
         let restart = self.restart_before(from)?;
         let mut reader = self.restart(restart)?;
-        let mut key = Vec::new();
+        let mut key = Vec::with_capacity(KEY_ROOM);
         for index in restart * RESTART..self.count {
             let shared = reader.varint()?;
             if shared > key.len() as u64 {

@@ -4,7 +4,7 @@
 //! Two streams in the order of (key, id): leaves of the tree, read one at a time, and changed entries, looked up one
 //! after the other. An entry of the tree of which a change is known is left to the changes.
 
-use super::{Index, bound_key, keys_bytes};
+use super::{Index, bound_key, cut, keys_bytes};
 use crate::Result;
 use crate::delta::layer::Change;
 use crate::delta::overlay::{IndexEntries, IndexKey};
@@ -75,7 +75,7 @@ impl IndexRange {
             .collect();
         let overlay = index.inner.overlay.as_ref().filter(|_| any);
         let changed = overlay.map(|overlay| {
-            let last = bound_key(&high).map(|key| &key[..key.len().min(KEY_BYTES_MAX)]);
+            let last = bound_key(&high).map(cut);
             Changed {
                 entries: overlay.entries(&start, last),
                 from: Some(Bound::Included((start.as_slice().into(), 0))),
@@ -151,7 +151,8 @@ impl IndexRange {
             if level == 0 {
                 self.read_leaf(page)?;
             } else {
-                let children = self.index.children(page, level, &self.start)?;
+                let to = bound_key(&self.high).map(cut);
+                let children = self.index.children(page, level, &self.start, to)?;
                 self.stack
                     .extend(children.into_iter().rev().map(|child| (child, level - 1)));
             }

@@ -327,7 +327,34 @@ fn check_sweeps(adjacency: &Adjacency, lists: &BTreeMap<u64, Vec<Neighbour>>, li
         .unwrap();
         swept.sort_unstable();
         assert_eq!(swept, expected);
+        check_probe(adjacency, set, order, &expected);
     }
     let span = adjacency.node_span().unwrap();
     assert!(expected.iter().all(|(node, _)| span.contains(node)));
+}
+
+/// Every list is asked for neighbours in a set of a few ids, and in none.
+fn check_probe(
+    adjacency: &Adjacency,
+    nodes: NodeSet<'_>,
+    order: Sweep,
+    expected: &[(u64, Vec<u64>)],
+) {
+    for targets in [vec![0x8000_0100_0000_0012_u64; 3], Vec::new()] {
+        let targets = NodeSet::new(NodeId(64), &targets);
+        let mut probed = Vec::new();
+        adjacency
+            .probe_set(nodes, targets, order, |NodeId(node), met| {
+                probed.push((node, met));
+                ControlFlow::Continue(())
+            })
+            .unwrap();
+        probed.sort_unstable();
+        let meets = |list: &[u64]| list.iter().any(|id| targets.contains(NodeId(*id)));
+        let wanted: Vec<(u64, bool)> = expected
+            .iter()
+            .map(|(node, list)| (*node, meets(list)))
+            .collect();
+        assert_eq!(probed, wanted);
+    }
 }
