@@ -22,7 +22,7 @@ mod clock;
 mod data;
 mod hit;
 mod hit_floor;
-mod huge_slab;
+pub(crate) mod huge_slab;
 mod miss;
 mod miss_floor;
 mod report;

@@ -45,6 +45,9 @@ pub enum LabError {
     /// The log refuses.
     #[error(transparent)]
     Log(#[from] graven_log::Error),
+    /// Whoever watched the progress ended the experiment.
+    #[error("the experiment was interrupted")]
+    Interrupted,
     /// A setting makes no sense.
     #[error("{0}")]
     Setting(String),

@@ -239,18 +239,21 @@ impl Panel {
         let drawn = |&(a, b): &(f64, f64)| a.is_finite() && b.is_finite();
         let points: Vec<(f64, f64)> = series.points.iter().copied().filter(drawn).collect();
         if self.shape != Shape::Points {
-            let path: Vec<String> = points
-                .iter()
-                .map(|(a, b)| format!("{:.1},{:.1}", x.at(*a), y.at(*b)))
-                .collect();
-            let _ = write!(
-                svg,
-                "<polyline points=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"1.8\" \
-                 stroke-linejoin=\"round\"{}/>",
-                path.join(" "),
-                style.colour,
-                style.dashes()
-            );
+            // What is missing leaves a gap.
+            for stretch in series.points.split(|point| !drawn(point)) {
+                let path: Vec<String> = stretch
+                    .iter()
+                    .map(|(a, b)| format!("{:.1},{:.1}", x.at(*a), y.at(*b)))
+                    .collect();
+                let _ = write!(
+                    svg,
+                    "<polyline points=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"1.8\" \
+                     stroke-linejoin=\"round\"{}/>",
+                    path.join(" "),
+                    style.colour,
+                    style.dashes()
+                );
+            }
         }
         for (at, (a, b)) in points.iter().enumerate() {
             if let Some(error) = series.errors.get(at).filter(|e| **e > 0.0) {

@@ -95,9 +95,7 @@ impl Livelock {
         let mut limits = Vec::new();
         for (done, policy) in self.policies.iter().enumerate() {
             if progress(policy, done as u64, total).is_break() {
-                return Err(LabError::Setting(
-                    "the experiment was interrupted".to_owned(),
-                ));
+                return Err(LabError::Interrupted);
             }
             limits.push(self.limit(policy)?);
         }

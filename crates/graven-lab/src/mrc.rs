@@ -19,6 +19,10 @@
 //! C. Waldspurger, T. Saemundsson, I. Ahmad, N. Park, "Cache modeling and optimization using miniature simulations",
 //! ATC 2017.
 
+mod exact;
+mod figure;
+mod kept;
+
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::time::Instant;
@@ -32,10 +36,10 @@ use graven_trace::dense::Numbering;
 use serde::Serialize;
 
 use crate::error::LabError;
-use crate::figure::{Axis, Figure, Panel, Series, Shape};
 use crate::parallel;
-use crate::random::mix;
-use crate::simulate::StackDistances;
+use exact::Exact;
+pub use figure::figure;
+use kept::Kept;
 
 /// Accesses that are kept at most.
 const KEPT_MAX: usize = 20_000_000;
@@ -114,72 +118,6 @@ pub struct Progress<'a> {
 #[must_use]
 pub fn keep_max() -> usize {
     KEPT_MAX
-}
-
-/// The trace as far as it is kept.
-struct Kept {
-    /// Dense page of every access kept.
-    pages: Vec<u32>,
-    /// Hash of every page that was ever kept.
-    hashes: Vec<u64>,
-    numbering: Numbering,
-    /// Pages with a hash below this are kept.
-    threshold: u64,
-    limit: usize,
-    salt: u64,
-}
-
-impl Kept {
-    fn push(&mut self, page: u64) {
-        let hash = mix(page ^ self.salt);
-        if hash > self.threshold {
-            return;
-        }
-        let index = self.numbering.index_of(page);
-        if index as usize == self.hashes.len() {
-            self.hashes.push(hash);
-        }
-        self.pages.push(index);
-        if self.pages.len() > self.limit {
-            self.threshold /= 2;
-            let (threshold, hashes) = (self.threshold, &self.hashes);
-            self.pages
-                .retain(|&page| hashes[page as usize] <= threshold);
-        }
-    }
-
-    fn rate(&self) -> f64 {
-        self.threshold as f64 / u64::MAX as f64
-    }
-
-    fn unique(&self) -> usize {
-        self.hashes
-            .iter()
-            .filter(|hash| **hash <= self.threshold)
-            .count()
-    }
-
-    /// The accesses to pages of a share of the hash space that begins at `from`, numbered anew.
-    fn sample(&self, from: f64, rate: f64) -> (Vec<u32>, usize) {
-        let bound = |share: f64| (share.min(1.0) * u64::MAX as f64) as u64;
-        let (low, high) = (bound(from), bound(from + rate));
-        let mut numbers = vec![u32::MAX; self.hashes.len()];
-        let mut unique = 0;
-        let mut pages = Vec::new();
-        for &page in &self.pages {
-            let hash = self.hashes[page as usize];
-            if hash < low || (hash >= high && high != u64::MAX) {
-                continue;
-            }
-            let number = &mut numbers[page as usize];
-            if *number == u32::MAX {
-                *number = unique;
-                unique += 1;
-            }
-            pages.push(*number);
-        }
-        (pages, unique as usize)
-    }
 }
 
 /// One simulation to do.
@@ -282,9 +220,7 @@ impl MissRatioCurves {
             }
         })?;
         if stopped {
-            return Err(LabError::Setting(
-                "the experiment was interrupted".to_owned(),
-            ));
+            return Err(LabError::Interrupted);
         }
         if accesses == 0 {
             let reason = format!("{}: the trace is empty", self.trace.display());
@@ -374,43 +310,6 @@ fn mean_and_error(values: &[f64]) -> (f64, f64) {
     (mean, STUDENT_T * (squares / (count - 1.0) / count).sqrt())
 }
 
-/// LRU by stack distances, while the trace is read.
-#[derive(Default)]
-struct Exact {
-    numbering: Numbering,
-    distances: StackDistances,
-    hits: Vec<u64>,
-}
-
-impl Exact {
-    fn push(&mut self, page: u64) {
-        let index = self.numbering.index_of(page);
-        if let Some(distance) = self.distances.access(index) {
-            if distance >= self.hits.len() {
-                self.hits.resize(distance + 1, 0);
-            }
-            self.hits[distance] += 1;
-        }
-    }
-
-    fn points(&self, sizes: &[u64], accesses: u64) -> Vec<Point> {
-        let (mut from, mut sum) = (0, 0);
-        let mut points = Vec::new();
-        for &capacity_pages in sizes {
-            let to = (capacity_pages as usize + 1).min(self.hits.len());
-            sum += self.hits[from..to.max(from)].iter().sum::<u64>();
-            from = to.max(from);
-            points.push(Point {
-                capacity_pages,
-                miss_ratio: 1.0 - sum as f64 / accesses as f64,
-                error: 0.0,
-                sampling_rate: 1.0,
-            });
-        }
-        points
-    }
-}
-
 /// About `points` sizes up to all pages, evenly spread over their logarithm.
 fn sizes(unique: u64, points: usize) -> Vec<u64> {
     let low = (unique as f64 / 1_000.0).max(1.0);
@@ -449,128 +348,5 @@ fn hits(
     )?)
 }
 
-/// The figure of some curves of one trace.
-#[must_use]
-pub fn figure(curves: &[Curve]) -> Figure {
-    let trace = curves.first().map_or("", |curve| curve.trace.as_str());
-    let series = curves.iter().map(|curve| Series {
-        name: curve.policy.clone(),
-        points: curve
-            .points
-            .iter()
-            .map(|p| (p.capacity_pages as f64, p.miss_ratio))
-            .collect(),
-        errors: curve.points.iter().map(|p| p.error).collect(),
-    });
-    Figure {
-        name: "mrc".to_owned(),
-        title: format!("Miss ratio by cache size: {trace}"),
-        columns: 1,
-        panels: vec![Panel {
-            x: Axis::log("pages"),
-            y: Axis::from_zero("miss ratio"),
-            shape: Shape::Curves,
-            series: series.collect(),
-            ..Panel::default()
-        }],
-    }
-}
-
 #[cfg(test)]
-mod tests {
-    use std::path::Path;
-
-    use super::*;
-    use crate::workload::Workload;
-
-    fn trace(folder: &Path, spec: &str, accesses: usize) -> PathBuf {
-        let workload: Workload = spec.parse().expect(spec);
-        let pages = workload
-            .accesses(3)
-            .take(accesses)
-            .map(|a| a.page)
-            .collect();
-        let path = folder.join("t.u64.zst");
-        let trace = graven_trace::Trace {
-            pages,
-            ..graven_trace::Trace::default()
-        };
-        graven_trace::raw::write(&path, &trace).expect("written");
-        path
-    }
-
-    fn curves(trace: PathBuf, policies: &[&str], keep: usize) -> Vec<Curve> {
-        let curves = MissRatioCurves {
-            trace,
-            read: ReadOptions::default(),
-            policies: policies.iter().map(|p| (*p).to_owned()).collect(),
-            points: 8,
-            keep,
-            seed: 1,
-            threads: 2,
-        };
-        curves
-            .run(&mut |_| ControlFlow::Continue(()))
-            .expect("curves")
-    }
-
-    /// Goal: LRU's curve is that of simulating every size, and small sizes of other policies are exact.
-    #[test]
-    fn exact_curves_are_exact() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let path = trace(folder.path(), "zipf:pages=900,alpha=0.8", 30_000);
-        let curves = curves(
-            path.clone(),
-            &["lru", "lru:protocol=locked", "min", "fifo"],
-            100_000,
-        );
-        let dense = graven_trace::dense::map(&graven_trace::read(&path).expect("read").pages);
-        for curve in &curves {
-            assert_eq!(
-                (curve.accesses, curve.unique),
-                (30_000, dense.unique as u64)
-            );
-            for point in &curve.points {
-                let spec = Spec::parse(&curve.policy).expect("known");
-                let capacity = point.capacity_pages as usize;
-                let hits = hits(&spec, &dense.pages, dense.unique, capacity, 1).expect("hits");
-                let exact = 1.0 - hits as f64 / 30_000.0;
-                assert!(
-                    (point.miss_ratio - exact).abs() < 1e-12 && point.error == 0.0,
-                    "{curve:?}"
-                );
-            }
-        }
-        assert!(
-            curves[2]
-                .points
-                .iter()
-                .zip(&curves[3].points)
-                .all(|(min, fifo)| min.miss_ratio <= fifo.miss_ratio)
-        );
-    }
-
-    /// Goal: sampled curves lie within a few times their stated error of the exact ones.
-    #[test]
-    fn sampled_curves_state_their_error() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let path = trace(folder.path(), "zipf:pages=60000,alpha=0.7", 400_000);
-        let exact = &curves(path.clone(), &["lru"], 1_000)[0];
-        let sampled = &curves(path.clone(), &["lru", "slru:segments=1"], 120_000)[1];
-        assert!(sampled.points.iter().any(|point| point.sampling_rate < 0.5));
-        for (point, truth) in sampled.points.iter().zip(&exact.points) {
-            let difference = (point.miss_ratio - truth.miss_ratio).abs();
-            assert!(
-                difference <= 3.0 * point.error + 0.02,
-                "{point:?} {truth:?}"
-            );
-        }
-        let dear = curves(path, &["clock"], 50_000);
-        assert!(
-            (dear[0].unique as f64 / exact.unique as f64 - 1.0).abs() < 0.05,
-            "{}",
-            dear[0].unique
-        );
-        assert!(figure(&dear).svg().contains("miss ratio"));
-    }
-}
+mod tests;

@@ -48,5 +48,5 @@ pub(crate) fn run<J: Sync, R: Send>(
     })?;
     let all: Option<Vec<R>> = results.into_iter().collect();
     all.filter(|_| !stop.load(Ordering::Relaxed))
-        .ok_or_else(|| LabError::Setting("the experiment was interrupted".to_owned()))
+        .ok_or(LabError::Interrupted)
 }

@@ -5,6 +5,7 @@
 //! take turns without and with recording. The overhead is the ratio of the processor times of the two, median over
 //! the rounds. The accesses of the last recorded round become the trace, each with the number of its question.
 
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
@@ -67,25 +68,32 @@ pub struct Recorded {
 }
 
 impl Record {
-    /// Asks, records, and writes the trace; `progress` is told which round begins.
+    /// Asks, records, and writes the trace; `progress` is told which round begins, and may end it.
     ///
     /// # Errors
     /// The database cannot be opened, a question fails, the trace cannot be written.
-    pub fn run(&self, progress: &mut dyn FnMut(usize, usize)) -> Result<Recorded, LabError> {
+    pub fn run(
+        &self,
+        progress: &mut dyn FnMut(usize, usize) -> ControlFlow<()>,
+    ) -> Result<Recorded, LabError> {
+        let mut progress = |done, total| match progress(done, total) {
+            ControlFlow::Continue(()) => Ok(()),
+            ControlFlow::Break(()) => Err(LabError::Interrupted),
+        };
         if self.questions.is_empty() || self.threads == 0 || self.rounds == 0 {
             let reason = "there must be a question, a thread and a round";
             return Err(LabError::Setting(reason.to_owned()));
         }
         let db = Database::open(&self.database, self.config.clone())?;
         let total = 2 * self.rounds + 1;
-        progress(0, total);
+        progress(0, total)?;
         self.ask(&db)?;
         let (mut plain, mut recorded) = (Vec::new(), Vec::new());
         let mut accesses = Vec::new();
         for round in 0..self.rounds {
-            progress(2 * round + 1, total);
+            progress(2 * round + 1, total)?;
             plain.push(self.ask(&db)?);
-            progress(2 * round + 2, total);
+            progress(2 * round + 2, total)?;
             let recording = Recording::start(db.cache()?, self.one_in, self.limit);
             recorded.push(self.ask(&db)?);
             accesses = recording.finish();

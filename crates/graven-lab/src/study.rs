@@ -14,20 +14,21 @@
 mod kuzu;
 mod layout;
 mod neo4j;
+mod page;
 mod thesis;
 
-use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
+use std::ops::ControlFlow;
+use std::path::PathBuf;
 use std::str::FromStr;
 
-use serde::Serialize;
-
 use crate::error::LabError;
-use crate::figure::Figure;
-use crate::machine::Machine;
-use crate::report::chart::escape;
+use crate::replay::{self, Replayed, Setting, Source, Stage};
 use crate::simulate::{Run, Simulation, Size};
 use graven_trace::ReadOptions;
+pub use page::{Outcome, Page, Section, Table, Verdict};
+
+/// Accesses of a trace that a quick look simulates.
+const QUICK_ACCESSES: usize = 400_000;
 
 /// Which report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,78 +89,8 @@ pub struct Study {
     pub command: String,
 }
 
-/// A finished page.
-#[derive(Clone, Debug, Default, Serialize)]
-pub struct Page {
-    /// Title.
-    pub title: String,
-    /// What it is about, in a sentence or two.
-    pub lead: String,
-    /// Sections.
-    pub sections: Vec<Section>,
-    /// Claims and what became of them.
-    pub verdicts: Vec<Verdict>,
-}
-
-/// A section of a page.
-#[derive(Clone, Debug, Default, Serialize)]
-pub struct Section {
-    /// Title.
-    pub title: String,
-    /// Paragraphs.
-    pub text: Vec<String>,
-    /// Figures.
-    #[serde(skip)]
-    pub figures: Vec<Figure>,
-    /// Tables.
-    pub tables: Vec<Table>,
-}
-
-/// A table: head and rows.
-#[derive(Clone, Debug, Default, Serialize)]
-pub struct Table {
-    /// What it shows.
-    pub caption: String,
-    /// Names of the columns.
-    pub head: Vec<String>,
-    /// Rows of cells.
-    pub rows: Vec<Vec<String>>,
-}
-
-impl Table {
-    pub(crate) fn new(caption: &str, head: &[&str]) -> Self {
-        Self {
-            caption: caption.to_owned(),
-            head: head.iter().map(|cell| (*cell).to_owned()).collect(),
-            rows: Vec::new(),
-        }
-    }
-}
-
-/// What became of a claim.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub enum Outcome {
-    /// It is so here, too.
-    Confirmed,
-    /// It is not so here.
-    Refuted,
-    /// This machine cannot tell.
-    NotTestable,
-}
-
-/// A claim of the original.
-#[derive(Clone, Debug, Serialize)]
-pub struct Verdict {
-    /// What the original says.
-    pub claim: String,
-    /// What became of it.
-    pub outcome: Outcome,
-    /// What was seen, with numbers.
-    pub why: String,
-}
-
-/// Told what is done at the moment.
-pub type Tell<'a> = &'a mut dyn FnMut(&str);
+/// Told what is done at the moment; an error ends the report.
+pub type Tell<'a> = &'a mut dyn FnMut(&str) -> Result<(), LabError>;
 
 impl Study {
     /// Makes the report.
@@ -178,15 +109,55 @@ impl Study {
         self.traces.join(format!("{name}.u64.zst"))
     }
 
-    /// Simulates policies on a trace at some sizes.
+    /// The first accesses of a trace with a file of their pages.
+    fn stage(&self, trace: &str, limit: usize) -> Result<Stage, LabError> {
+        let source = Source::Trace(self.trace(trace), ReadOptions::default());
+        Stage::new(&source, 8192, limit, &self.scratch)
+    }
+
+    /// Plays every setting.
+    fn replay(
+        &self,
+        stage: &Stage,
+        settings: &[Setting],
+        what: &str,
+        tell: Tell<'_>,
+    ) -> Result<Vec<Replayed>, LabError> {
+        replay::play_all(
+            stage,
+            settings,
+            &mut |policy, done, total| match tell(&format!(
+                "{what}: {} of {total}, {policy}",
+                done + 1
+            )) {
+                Ok(()) => ControlFlow::Continue(()),
+                Err(_) => ControlFlow::Break(()),
+            },
+        )
+    }
+
+    /// Simulates policies on a trace at some sizes; a quick look, on its first part.
     fn simulate(
         &self,
         trace: &str,
         policies: &[&str],
         sizes: &[u64],
     ) -> Result<Vec<Run>, LabError> {
+        let mut path = self.trace(trace);
+        let folder = tempfile::tempdir_in(&self.scratch)
+            .map_err(LabError::io(&self.scratch, "making a folder"))?;
+        if self.quick {
+            let mut whole = graven_trace::read_with(&path, &ReadOptions::default())?;
+            whole.pages.truncate(QUICK_ACCESSES);
+            path = folder.path().join(format!("{trace}.u64.zst"));
+            let part = graven_trace::Trace {
+                pages: whole.pages,
+                ..graven_trace::Trace::default()
+            };
+            graven_trace::raw::write(&path, &part)?;
+        }
         let simulation = Simulation {
-            traces: vec![self.trace(trace)],
+            traces: vec![path],
             policies: policies.iter().map(|policy| (*policy).to_owned()).collect(),
             sizes: sizes.iter().map(|&pages| Size::Pages(pages)).collect(),
             page_bytes: 8192,
@@ -206,135 +177,6 @@ fn find<'a>(runs: &'a [Run], policy: &str, pages: u64) -> Option<&'a Run> {
 
 fn percent(share: f64) -> String {
     format!("{:.2}", share * 100.0)
-}
-
-impl Page {
-    /// All figures.
-    #[must_use]
-    pub fn figures(&self) -> Vec<Figure> {
-        self.sections
-            .iter()
-            .flat_map(|section| section.figures.clone())
-            .collect()
-    }
-
-    /// The page as HTML with everything inside.
-    #[must_use]
-    pub fn html(&self, study: &Study) -> String {
-        let mut page = format!(
-            "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\">\
-             <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"><title>Graven: {title}</title><style>{}{}</style>\
-             </head><body><main><h1>{title}</h1><p class=\"lead\">{}</p>",
-            include_str!("report/style.css"),
-            include_str!("study/style.css"),
-            escape(&self.lead),
-            title = escape(&self.title),
-        );
-        self.verdict_table(&mut page);
-        for section in &self.sections {
-            let _ = write!(page, "<h2>{}</h2>", escape(&section.title));
-            for text in &section.text {
-                let _ = write!(page, "<p>{}</p>", escape(text));
-            }
-            for figure in &section.figures {
-                let _ = write!(page, "<div class=\"figure\">{}</div>", figure.svg());
-            }
-            section
-                .tables
-                .iter()
-                .for_each(|table| table.html(&mut page));
-        }
-        let machine = Machine::describe(&study.scratch);
-        let _ = writeln!(
-            page,
-            "<h2>How it was made</h2><p><code>{}</code></p><p class=\"note\">Graven {}, {}. {}, {} hardware threads, {} of memory, \
-             kernel {}, {}.{}</p></main></body></html>",
-            escape(&study.command),
-            env!("CARGO_PKG_VERSION"),
-            crate::demo::today(),
-            escape(&machine.processor),
-            machine.cores,
-            graven::format_bytes(machine.memory_bytes),
-            escape(&machine.kernel),
-            escape(&machine.storage),
-            if study.quick {
-                " A quick look: a tenth of the work; numbers are rough."
-            } else {
-                ""
-            }
-        );
-        page
-    }
-
-    fn verdict_table(&self, page: &mut String) {
-        page.push_str(
-            "<h2>Verdicts</h2><div class=\"wide\"><table><thead><tr><th>claim of the original</th><th>here</th>\
-             <th>what was seen</th></tr></thead><tbody>",
-        );
-        for verdict in &self.verdicts {
-            let (class, word) = match verdict.outcome {
-                Outcome::Confirmed => ("yes", "confirmed"),
-                Outcome::Refuted => ("no", "refuted"),
-                Outcome::NotTestable => ("open", "not testable here"),
-            };
-            let _ = write!(
-                page,
-                "<tr><td class=\"free\">{}</td><td><b class=\"{class}\">{word}</b></td><td class=\"free\">{}</td></tr>",
-                escape(&verdict.claim),
-                escape(&verdict.why)
-            );
-        }
-        page.push_str("</tbody></table></div>");
-    }
-
-    /// Writes the page, its figures and a run file into a folder; returns the page's path.
-    ///
-    /// # Errors
-    /// What the system refuses.
-    pub fn save(&self, study: &Study, folder: &Path) -> Result<PathBuf, LabError> {
-        std::fs::create_dir_all(folder).map_err(LabError::io(folder, "making the folder"))?;
-        let path = folder.join(format!("{}.html", study.which.name()));
-        std::fs::write(&path, self.html(study)).map_err(LabError::io(&path, "writing"))?;
-        Ok(path)
-    }
-}
-
-impl Table {
-    fn html(&self, page: &mut String) {
-        let _ = write!(
-            page,
-            "<h3>{}</h3><div class=\"wide\"><table><thead><tr>",
-            escape(&self.caption)
-        );
-        let is_number = |column: usize| {
-            let cells = || self.rows.iter().filter_map(|row| row.get(column));
-            let numeric = |cell: &String| {
-                cell.chars()
-                    .next()
-                    .is_some_and(|c| c.is_ascii_digit() || c == '-')
-            };
-            column > 0 && cells().all(numeric)
-        };
-        let class = |column| {
-            if is_number(column) {
-                " class=\"n\""
-            } else {
-                ""
-            }
-        };
-        for (column, name) in self.head.iter().enumerate() {
-            let _ = write!(page, "<th{}>{}</th>", class(column), escape(name));
-        }
-        page.push_str("</tr></thead><tbody>");
-        for row in &self.rows {
-            page.push_str("<tr>");
-            for (column, cell) in row.iter().enumerate() {
-                let _ = write!(page, "<td{}>{}</td>", class(column), escape(cell));
-            }
-            page.push_str("</tr>");
-        }
-        page.push_str("</tbody></table></div>");
-    }
 }
 
 #[cfg(test)]

@@ -102,7 +102,7 @@ impl PageCache {
     }
 
     /// Submits the absent ones of the first pages; returns how many pages were looked at.
-    fn read_ahead(
+    pub(crate) fn read_ahead(
         &self,
         id: FileId,
         pages: &[PageRef],
@@ -204,10 +204,14 @@ impl PageCache {
             .iter()
             .map(|wanted| wanted.page.len_bytes())
             .sum();
-        if self.hit_mode().is_recorded() {
-            for wanted in &wanted[..placed] {
-                let key = PageKey::new(file.id, wanted.page.unit());
+        let mode = self.hit_mode();
+        for wanted in &wanted[..placed] {
+            let key = PageKey::new(file.id, wanted.page.unit());
+            if mode.is_recorded() {
                 self.record(key, || Some(kind), true);
+            }
+            if mode.watches(key) {
+                self.note(key, wanted.page.class().index(), hint == Hint::Scan);
             }
         }
         self.counters().count(kind, Event::Fault, placed as u64);

@@ -35,8 +35,8 @@ use crate::word;
 use crate::write_back::WriteBack;
 use crossbeam_queue::ArrayQueue;
 use graven_io::File;
-use graven_policy::Policy;
 use graven_policy::registry::Spec;
+use graven_policy::{Hint, Policy};
 use parking_lot::{Mutex, RwLock};
 use std::collections::VecDeque;
 use std::fmt;
@@ -87,6 +87,7 @@ pub struct PageCache {
     published: ArrayQueue<Batch>,
     totals: Totals,
     log: RwLock<Option<Arc<crate::record::Log>>>,
+    watching: RwLock<Option<Arc<crate::watch::Watch>>>,
     dirty_bytes: AtomicU64,
     /// Threads that write dirty pages.
     writing: AtomicUsize,
@@ -201,6 +202,7 @@ impl PageCache {
             published: ArrayQueue::new(PUBLISHED_MAX),
             totals: Totals::default(),
             log: RwLock::default(),
+            watching: RwLock::default(),
             dirty_bytes: AtomicU64::new(0),
             writing: AtomicUsize::new(0),
         });
@@ -278,7 +280,7 @@ impl PageCache {
                 }
             }
         }
-        self.pin_slowly(file, page, kind)
+        self.pin_slowly(file, page, kind, Hint::Normal)
     }
 
     /// Runs `reader` over a page without pinning it; what it returns was read from one intact version of the
@@ -326,7 +328,7 @@ impl PageCache {
         kind: PageKind,
         reader: &mut impl FnMut(&View<'_>) -> T,
     ) -> Result<T> {
-        let pin = self.pin_slowly(file, page, kind)?;
+        let pin = self.pin_slowly(file, page, kind, Hint::Normal)?;
         let payload = &pin.page()[HEADER_BYTES..];
         // SAFETY: US-1: the pin keeps the payload in place for as long as the view lives.
         let view = unsafe { View::new(payload.as_ptr(), payload.len()) };
@@ -391,16 +393,31 @@ impl PageCache {
         HitMode(self.hit_mode.load(Ordering::Relaxed))
     }
 
+    /// Hits do as `mode` says from now on; who records or watches goes on.
     pub(crate) fn set_hit_mode(&self, mode: HitMode) {
-        let recorded = self.hit_mode().is_recorded();
-        self.hit_mode
-            .store(mode.recorded(recorded).0, Ordering::Relaxed);
+        self.change_hit_mode(|before| mode.with_observers_of(before));
     }
 
     /// Whether hits are recorded.
     pub(crate) fn set_recorded(&self, recorded: bool) {
-        let mode = self.hit_mode().recorded(recorded);
-        self.hit_mode.store(mode.0, Ordering::Relaxed);
+        self.change_hit_mode(|before| before.recorded(recorded));
+    }
+
+    /// Whether hits are watched, and which sample of the pages.
+    pub(crate) fn set_watched(&self, shift: Option<u32>) {
+        self.change_hit_mode(|before| before.watched(shift));
+    }
+
+    fn change_hit_mode(&self, change: impl Fn(HitMode) -> HitMode) {
+        let change = |before| Some(change(HitMode(before)).0);
+        let _ = self
+            .hit_mode
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, change);
+    }
+
+    /// The watch under way.
+    pub(crate) fn watching(&self) -> &RwLock<Option<Arc<crate::watch::Watch>>> {
+        &self.watching
     }
 
     /// The recording under way.
@@ -569,14 +586,26 @@ pub(crate) fn build_policy(
     seed: u64,
     is_synchronous: bool,
 ) -> Result<(Box<dyn Policy<SlotFrames>>, HitMode)> {
-    let refused = |error: graven_policy::PolicyError| Error::Policy {
-        spec: spec.to_owned(),
-        reason: error.to_string(),
-    };
-    let protocol = Spec::parse(spec).map_err(refused)?.protocol;
-    let policy = graven_policy::parse::<SlotFrames>(spec, capacity, seed).map_err(refused)?;
+    let protocol = Spec::parse(spec).map_err(|e| refused(spec, &e))?.protocol;
+    let policy = build_spec::<SlotFrames>(spec, capacity, seed)?;
     let mode = HitMode::new(policy.hit_kind(), protocol, is_synchronous);
     Ok((policy, mode))
+}
+
+/// The policy that `spec` names, over frames of any kind.
+pub(crate) fn build_spec<F: graven_policy::Frames + ?Sized>(
+    spec: &str,
+    capacity: u64,
+    seed: u64,
+) -> Result<Box<dyn Policy<F>>> {
+    graven_policy::parse::<F>(spec, capacity, seed).map_err(|e| refused(spec, &e))
+}
+
+fn refused(spec: &str, error: &graven_policy::PolicyError) -> Error {
+    Error::Policy {
+        spec: spec.to_owned(),
+        reason: error.to_string(),
+    }
 }
 
 fn file_len(file: &dyn File) -> Result<u64> {

@@ -120,6 +120,11 @@ pub enum Error {
         /// What is wrong with it.
         reason: String,
     },
+    /// Accesses cannot be watched.
+    #[error(
+        "accesses cannot be watched: {0}; give the budget more room or end a large query first"
+    )]
+    Watch(String),
     /// No such file in this cache.
     #[error("file number {} is not open in this page cache", .0.0)]
     UnknownFile(FileId),

@@ -69,12 +69,13 @@ impl PageCache {
         id: crate::FileId,
         page: PageRef,
         kind: PageKind,
+        hint: Hint,
     ) -> Result<PagePin> {
         let file = self.file(id)?;
         file.check_range(page)?;
         let entry = self.tables().entry(id.0, page.unit())?;
         let mut watch = Stopwatch::default();
-        let pin = self.pin_entry(&file, entry, page, kind, &mut watch);
+        let pin = self.pin_entry(&file, entry, (page, kind, hint), &mut watch);
         if watch.0.is_some() {
             self.counters().count(kind, Event::WaitNs, watch.ns());
         }
@@ -85,8 +86,7 @@ impl PageCache {
         &self,
         file: &FileState,
         entry: Entry,
-        page: PageRef,
-        kind: PageKind,
+        (page, kind, hint): (PageRef, PageKind, Hint),
         watch: &mut Stopwatch,
     ) -> Result<PagePin> {
         let word = entry.word();
@@ -97,13 +97,13 @@ impl PageCache {
             match word::state_of(seen) {
                 state::ABSENT => {
                     watch.start();
-                    if let Some(pin) = self.fault(file, entry, page, kind)? {
+                    if let Some(pin) = self.fault(file, entry, page, kind, hint)? {
                         return Ok(pin);
                     }
                 }
                 _ if word::is_pinnable(seen) => {
                     self.check_class(file, seen, page, kind)?;
-                    let mode = self.hit_mode();
+                    let mode = self.hit_mode().under(hint);
                     if word::try_pin(word, seen, mode.usage_max()) {
                         self.count_hit(mode, seen, key, kind);
                         // SAFETY: the pin was taken; the frame of a resident page is as its word says.
@@ -196,6 +196,7 @@ impl PageCache {
         entry: Entry,
         page: PageRef,
         kind: PageKind,
+        hint: Hint,
     ) -> Result<Option<PagePin>> {
         let version = self.next_version();
         self.tables().enter(entry);
@@ -209,7 +210,7 @@ impl PageCache {
             entry,
             class: page.class(),
             kind,
-            hint: Hint::Normal,
+            hint,
             flags: 0,
             lane: NO_LANE,
         };
@@ -222,8 +223,12 @@ impl PageCache {
             }
         };
         self.counters().count(kind, Event::Fault, 1);
-        if self.hit_mode().is_recorded() {
+        let mode = self.hit_mode();
+        if mode.is_recorded() {
             self.record(key, || Some(kind), true);
+        }
+        if mode.watches(key) {
+            self.note(key, page.class().index(), hint == Hint::Scan);
         }
         self.counters()
             .count(kind, Event::BytesRead, page.len_bytes() as u64);

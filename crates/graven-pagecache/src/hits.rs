@@ -19,9 +19,10 @@
 use crate::cache::PageCache;
 use crate::core::{By, Core};
 use crate::slots::{FLAG_ORDERED, PageKey};
+use crate::watch::samples;
 use crate::word::{USAGE_MASK, usage_bits};
 use graven_policy::registry::Protocol;
-use graven_policy::{Admission, FrameIdx, HitKind, PageId};
+use graven_policy::{Admission, FrameIdx, Hint, HitKind, PageId};
 use std::cell::{Cell, RefCell};
 use std::sync::atomic::Ordering;
 
@@ -42,6 +43,14 @@ const COMBINING: u64 = 4;
 const SAMPLED: u64 = 5;
 /// Bit beside those: somebody records (`record.rs`).
 const RECORDED: u64 = 0x80;
+/// Bit beside those: somebody watches (`watch.rs`), pages of a sample whose shift stands in the bits behind.
+const WATCHED: u64 = 0x40;
+const SHIFT_AT: u32 = 8;
+const SHIFT_MASK: u64 = 0xff << SHIFT_AT;
+/// Beside WATCHED: the access is a scan's.
+const SCANNED: u64 = 1 << 16;
+/// The protocols.
+const PROTOCOL: u64 = 0x3f;
 
 impl HitMode {
     pub(crate) fn new(kind: HitKind, protocol: Option<Protocol>, is_synchronous: bool) -> HitMode {
@@ -67,6 +76,16 @@ impl HitMode {
         self.0 & USAGE_MASK
     }
 
+    /// What a hit of an access with this hint must do: that of a scan counts as no use.
+    #[inline(always)]
+    pub(crate) fn under(self, hint: Hint) -> HitMode {
+        if hint == Hint::Scan {
+            HitMode(self.0 & (RECORDED | WATCHED | SHIFT_MASK) | SCANNED)
+        } else {
+            self
+        }
+    }
+
     /// The same, with or without recording.
     pub(crate) fn recorded(self, recorded: bool) -> HitMode {
         HitMode(if recorded {
@@ -74,6 +93,25 @@ impl HitMode {
         } else {
             self.0 & !RECORDED
         })
+    }
+
+    /// The same, with or without watching a sample of this shift.
+    pub(crate) fn watched(self, shift: Option<u32>) -> HitMode {
+        let plain = self.0 & !(WATCHED | SHIFT_MASK);
+        HitMode(shift.map_or(plain, |shift| {
+            plain | WATCHED | u64::from(shift) << SHIFT_AT
+        }))
+    }
+
+    /// What is left when the policy, and with it the protocol, changes.
+    pub(crate) fn with_observers_of(self, other: HitMode) -> HitMode {
+        HitMode(self.0 | other.0 & (RECORDED | WATCHED | SHIFT_MASK))
+    }
+
+    /// Whether somebody watches and the page is in the sample.
+    #[inline(always)]
+    pub(crate) fn watches(self, page: PageKey) -> bool {
+        self.0 & WATCHED != 0 && samples(page, ((self.0 & SHIFT_MASK) >> SHIFT_AT) as u32)
     }
 
     /// Whether somebody records.
@@ -113,6 +151,11 @@ impl PageCache {
     #[cold]
     #[inline(never)]
     pub(crate) fn more_than_usage(&self, mode: HitMode, frame: u32, page: PageKey) {
+        if mode.watches(page) {
+            let slot = self.slots().of_frame(frame);
+            let class = slot.map_or(0, |slot| self.slots().get(slot).place().class());
+            self.note(page, class, mode.0 & SCANNED != 0);
+        }
         if mode.is_recorded() {
             let kind = || self.slots().get(self.slots().of_frame(frame)?).kind();
             self.record(page, kind, false);
@@ -121,7 +164,7 @@ impl PageCache {
             frame,
             page: page.0,
         };
-        match mode.0 & 0x7f {
+        match mode.0 & PROTOCOL {
             0 => {}
             STAMP => self.stamps().stamp(frame),
             LOCKED => {

@@ -74,13 +74,17 @@ mod page_kind;
 mod page_ref;
 mod pin;
 pub mod record;
+pub mod residents;
 mod resize;
+mod scan;
+pub mod shadow;
 mod slots;
 pub mod stats;
 mod table;
 pub mod temporary;
 mod view;
 mod wait;
+mod watch;
 mod word;
 mod write_back;
 

@@ -3,7 +3,8 @@
 //! # How it works
 //! A column is a sequence of segments ([`segment`]) found through a [`SegmentMap`]. [`Column::gather`] takes ids in
 //! any order: it prefetches the pages of a window of ids, then reads value by value, keeping a page pinned while
-//! ids stay in it. What was changed since the segments were written comes from the column's overlay.
+//! ids stay in it. Ids that come closely one after the other, in a column larger than a quarter of the memory, are a scan: its pages
+//! do not displace what others come back to. What was changed since the segments were written comes from the column's overlay.
 
 mod bits;
 pub(crate) mod cutter;
@@ -26,6 +27,11 @@ use std::sync::Arc;
 
 /// Ids whose pages are prefetched together.
 const WINDOW: usize = 1024;
+/// A column is scanned if it is larger than this part of the memory limit,
+const SCAN_SHARE: u64 = 4;
+/// and so many ids in a row span at most [`SCAN_GAP`] times as many.
+const SCAN_IDS: usize = 256;
+const SCAN_GAP: u64 = 4;
 /// Pages prefetched together may take this part of the memory limit.
 const PREFETCH_SHARE: u64 = 8;
 
@@ -34,6 +40,8 @@ struct Inner {
     pages: Arc<Pages>,
     map: SegmentMap,
     kind: PageKind,
+    /// Bytes of all segments, about.
+    bytes: u64,
 }
 
 /// One property of nodes, or of the relationships of one type; cheap to clone.
@@ -45,13 +53,22 @@ pub struct Column {
     overlay: Option<Arc<ColumnOverlay>>,
 }
 
-/// The page that the last id was found in.
-type Current = Option<(Located, PagePin)>;
+/// Where a reader is: the page that the last id was found in, and whether it scans.
+#[derive(Default)]
+struct Current {
+    page: Option<(Located, PagePin)>,
+    is_scan: bool,
+}
 
 impl Column {
-    pub(crate) fn new(pages: Arc<Pages>, map: SegmentMap, kind: PageKind) -> Column {
+    pub(crate) fn new(pages: Arc<Pages>, map: SegmentMap, kind: PageKind, bytes: u64) -> Column {
         Column {
-            base: Some(Arc::new(Inner { pages, map, kind })),
+            base: Some(Arc::new(Inner {
+                pages,
+                map,
+                kind,
+                bytes,
+            })),
             overlay: None,
         }
     }
@@ -76,7 +93,7 @@ impl Column {
         }
         match &self.base {
             None => Ok(PropertyValue::Null),
-            Some(base) => base.value(id, &mut None),
+            Some(base) => base.value(id, &mut Current::default()),
         }
     }
 
@@ -92,7 +109,7 @@ impl Column {
         }
         match &self.base {
             None => Ok(false),
-            Some(base) => Ok(base.find(id, &mut None)?.is_some()),
+            Some(base) => Ok(base.find(id, &mut Current::default())?.is_some()),
         }
     }
 
@@ -130,9 +147,10 @@ impl Column {
             ids.iter().for_each(|_| take(PropertyValue::Null));
             return Ok(());
         };
-        let mut current = None;
+        let mut current = Current::default();
         for window in ids.chunks(WINDOW) {
-            base.prefetch(window)?;
+            current.is_scan = base.is_scan(window);
+            base.prefetch(window, current.is_scan)?;
             for id in window {
                 take(base.value(*id, &mut current)?);
             }
@@ -150,9 +168,10 @@ impl Column {
         let (Some(base), None) = (&self.base, &self.overlay) else {
             return self.gather_i64_layered(ids, out);
         };
-        let mut current = None;
+        let mut current = Current::default();
         for window in ids.chunks(WINDOW) {
-            base.prefetch(window)?;
+            current.is_scan = base.is_scan(window);
+            base.prefetch(window, current.is_scan)?;
             for id in window {
                 let Some((segment, rank, page)) = base.find(*id, &mut current)? else {
                     out.push(None);
@@ -191,9 +210,22 @@ impl Column {
 }
 
 impl Inner {
+    /// Whether `ids` are a part of a scan.
+    fn is_scan(&self, ids: &[u64]) -> bool {
+        let (Some(first), Some(last)) = (ids.first(), ids.last()) else {
+            return false;
+        };
+        ids.len() >= SCAN_IDS
+            && self.bytes > self.pages.budget().limit() / SCAN_SHARE
+            && *last > *first
+            && last - first < ids.len() as u64 * SCAN_GAP
+    }
+
     /// Starts reading the pages of `ids` if they are more than one.
-    fn prefetch(&self, ids: &[u64]) -> Result<()> {
-        let Inner { pages, map, kind } = self;
+    fn prefetch(&self, ids: &[u64], is_scan: bool) -> Result<()> {
+        let Inner {
+            pages, map, kind, ..
+        } = self;
         let mut wanted = Vec::new();
         let mut bytes = 0;
         let mut last: Option<Located> = None;
@@ -213,7 +245,11 @@ impl Inner {
         if wanted.len() > 1 {
             wanted.sort_unstable_by_key(|page| page.unit());
             wanted.dedup();
-            pages.prefetch(&wanted, *kind);
+            if is_scan {
+                pages.prefetch_scanned(&wanted, *kind);
+            } else {
+                pages.prefetch(&wanted, *kind);
+            }
         }
         Ok(())
     }
@@ -224,19 +260,27 @@ impl Inner {
         id: u64,
         current: &'c mut Current,
     ) -> Result<Option<(ColumnSegment<'c>, usize, PageRef)>> {
-        let Inner { pages, map, kind } = self;
+        let Inner {
+            pages, map, kind, ..
+        } = self;
         if !current
+            .page
             .as_ref()
             .is_some_and(|(located, _)| (located.first..located.end).contains(&id))
         {
             // The old page is let go before the next one is pinned.
-            *current = None;
+            current.page = None;
             let Ok(located) = map.floor(pages, id)? else {
                 return Ok(None);
             };
-            *current = Some((located, pages.pin(located.page, *kind)?));
+            let pin = if current.is_scan {
+                pages.pin_scanned(located.page, *kind)?
+            } else {
+                pages.pin(located.page, *kind)?
+            };
+            current.page = Some((located, pin));
         }
-        let (located, pin) = current.as_ref().expect("just set");
+        let (located, pin) = current.page.as_ref().expect("just set");
         let segment = pages.checked(located.page, *kind, ColumnSegment::read(pin))?;
         Ok(segment.rank(id).map(|rank| (segment, rank, located.page)))
     }

@@ -278,7 +278,11 @@ impl Directory {
         only: Option<u32>,
     ) -> Result<()> {
         visit_page(page);
-        let pin = pages.pin(page, KIND)?;
+        // Who wants all stores looks once: a scan.
+        let pin = match only {
+            Some(_) => pages.pin(page, KIND)?,
+            None => pages.pin_scanned(page, KIND)?,
+        };
         let node = pages.checked(page, KIND, Node::read(&pin, level))?;
         let from = only.map_or(0, |store| node.up_to((store, 0)).saturating_sub(1));
         for index in from..node.count {

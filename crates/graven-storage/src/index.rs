@@ -149,6 +149,31 @@ impl Index {
         }
     }
 
+    /// Calls `visit` with every page and its kind; of the pages, only inner ones are read.
+    pub(crate) fn pages(&self, visit: &mut impl FnMut(PageKind, PageRef)) -> Result<()> {
+        match self.inner.description.root {
+            None => Ok(()),
+            Some(root) => self.pages_below(root, self.inner.description.height, visit),
+        }
+    }
+
+    fn pages_below(
+        &self,
+        page: PageRef,
+        level: u32,
+        visit: &mut impl FnMut(PageKind, PageRef),
+    ) -> Result<()> {
+        if level == 0 {
+            visit(PageKind::IndexLeaf, page);
+            return Ok(());
+        }
+        visit(PageKind::IndexInner, page);
+        for child in self.children(page, level, &[])? {
+            self.pages_below(child, level - 1, visit)?;
+        }
+        Ok(())
+    }
+
     fn scan_below(
         &self,
         page: PageRef,

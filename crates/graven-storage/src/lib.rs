@@ -10,6 +10,7 @@ mod chain;
 mod check;
 pub mod checkpoint;
 mod column;
+pub mod contents;
 mod delta;
 mod directory;
 mod error;

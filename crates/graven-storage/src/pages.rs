@@ -43,6 +43,21 @@ impl Pages {
         Ok(self.cache.pin(self.id, page, kind)?)
     }
 
+    /// As [`Pages::pin`], for a page of a scan: others' pages stay.
+    pub(crate) fn pin_scanned(&self, page: PageRef, kind: PageKind) -> Result<PagePin> {
+        Ok(self.cache.pin_scanned(self.id, page, kind)?)
+    }
+
+    /// As [`Pages::prefetch`], for pages of a scan.
+    pub(crate) fn prefetch_scanned(&self, pages: &[PageRef], kind: PageKind) -> usize {
+        self.cache.prefetch_scanned(self.id, pages, kind)
+    }
+
+    /// Whether pages of `file` are these.
+    pub(crate) fn holds(&self, file: FileId) -> bool {
+        self.id == file
+    }
+
     /// Starts reading; how many of the first pages need no further call.
     pub(crate) fn prefetch(&self, pages: &[PageRef], kind: PageKind) -> usize {
         self.cache.prefetch(self.id, pages, kind)

@@ -49,7 +49,7 @@ impl Snapshot {
         }
     }
 
-    fn root(&self) -> &Root {
+    pub(crate) fn root(&self) -> &Root {
         &self.version.root
     }
 

@@ -598,7 +598,8 @@ impl Root {
             StoreKind::NodeLabels | StoreKind::Adjacency(..) | StoreKind::Index(_) => return None,
         };
         let (map, _) = self.map(kind)?;
-        let made = Column::new(self.pages.clone(), map, page_kind);
+        let bytes = self.catalog.store(kind).map_or(0, |store| store.bytes);
+        let made = Column::new(self.pages.clone(), map, page_kind, bytes);
         Some(self.columns.lock().entry(kind).or_insert(made).clone())
     }
 

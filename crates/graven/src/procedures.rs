@@ -4,6 +4,7 @@
 //! One table ([`table`]) says what each procedure takes, what it gives, and which function runs it; the binder checks
 //! calls against the same table that runs them. Procedures that the program adds are in [`registered`].
 
+mod cache;
 mod contents;
 pub(crate) mod registered;
 mod schema_list;

@@ -4,6 +4,7 @@ mod budget;
 mod generate;
 mod livelock;
 mod mrc;
+mod options;
 mod output;
 mod record;
 mod replay;

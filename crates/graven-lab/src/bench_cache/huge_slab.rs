@@ -6,7 +6,7 @@ use std::ptr::NonNull;
 const HUGE_PAGE_BYTES: usize = 2 << 20;
 
 /// Anonymous memory aligned to 2 MiB, in huge pages where the kernel grants them.
-pub(super) struct HugeSlab {
+pub(crate) struct HugeSlab {
     map: NonNull<libc::c_void>,
     mapped: usize,
     start: *mut u8,
@@ -21,7 +21,7 @@ unsafe impl Sync for HugeSlab {}
 
 impl HugeSlab {
     /// `bytes` zero bytes, resident.
-    pub(super) fn new(bytes: usize) -> io::Result<HugeSlab> {
+    pub(crate) fn new(bytes: usize) -> io::Result<HugeSlab> {
         let mapped = bytes.next_multiple_of(HUGE_PAGE_BYTES) + HUGE_PAGE_BYTES;
         // SAFETY: a fresh anonymous mapping at an address the kernel chooses.
         let map = unsafe {
@@ -56,18 +56,28 @@ impl HugeSlab {
 
     /// The address of byte `offset`.
     #[inline]
-    pub(super) fn address(&self, offset: usize) -> *mut u8 {
+    pub(crate) fn address(&self, offset: usize) -> *mut u8 {
         debug_assert!(offset < self.bytes);
         self.start.wrapping_add(offset)
     }
 
     /// The eight bytes at `offset`, which must be a multiple of 8 inside the slab.
     #[inline]
-    pub(super) fn read(&self, offset: usize) -> u64 {
+    pub(crate) fn read(&self, offset: usize) -> u64 {
         debug_assert!(offset + 8 <= self.bytes && offset.is_multiple_of(8));
         // SAFETY: inside the mapping (callers pass offsets of their own pages) and aligned; memory that a
         // device may write is only read after its read was reaped.
         unsafe { self.start.add(offset).cast::<u64>().read_volatile() }
+    }
+
+    /// Stores eight bytes at `offset`, which must be a multiple of 8 inside the slab.
+    pub(crate) fn write(&mut self, offset: usize, value: u64) {
+        assert!(
+            offset + 8 <= self.bytes && offset.is_multiple_of(8),
+            "{offset} lies outside"
+        );
+        // SAFETY: inside the mapping and aligned, and the slab is borrowed by nobody else.
+        unsafe { self.start.add(offset).cast::<u64>().write_volatile(value) };
     }
 }
 

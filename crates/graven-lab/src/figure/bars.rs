@@ -8,7 +8,10 @@ use super::{PANEL_WIDTH, Panel, RIGHT, TOP};
 use crate::report::chart::{escape, number};
 
 const ROW: f64 = 19.0;
-const NAMES: f64 = 138.0;
+/// Room for names, at least and at most.
+const NAMES: (f64, f64) = (70.0, 190.0);
+/// Width of a letter of a name, about.
+const LETTER: f64 = 6.2;
 const VALUES: f64 = 58.0;
 
 /// Height of a panel with so many bars.
@@ -16,11 +19,21 @@ pub(super) fn height(bars: usize) -> f64 {
     TOP + bars as f64 * ROW + 44.0
 }
 
+/// The fourth digit of a value.
+fn digit(value: f64) -> f64 {
+    if value == 0.0 {
+        return 1.0;
+    }
+    10f64.powf(value.abs().log10().floor() - 3.0)
+}
+
 pub(super) fn draw(svg: &mut String, panel: &Panel) {
     let value = |series: &super::Series| series.points.last().map_or(f64::NAN, |p| p.1);
+    let longest = panel.series.iter().map(|one| one.name.len()).max();
+    let names = (longest.unwrap_or(0) as f64 * LETTER + 14.0).clamp(NAMES.0, NAMES.1);
     let right = PANEL_WIDTH - RIGHT - VALUES;
     let values = panel.series.iter().map(value);
-    let scale = Mapping::new(&panel.x, values.chain([0.0]), NAMES, right);
+    let scale = Mapping::new(&panel.x, values.chain([0.0]), names, right);
     let zero = scale.at(0.0);
     let bottom = TOP + panel.series.len() as f64 * ROW;
     for (place, series) in panel.series.iter().enumerate() {
@@ -29,7 +42,7 @@ pub(super) fn draw(svg: &mut String, panel: &Panel) {
         let _ = write!(
             svg,
             "<text x=\"{:.1}\" y=\"{:.1}\" font-size=\"11\" fill=\"#1c1f23\" text-anchor=\"end\">{}</text>",
-            NAMES - 8.0,
+            names - 8.0,
             y + 13.0,
             escape(&series.name)
         );
@@ -49,14 +62,14 @@ pub(super) fn draw(svg: &mut String, panel: &Panel) {
             style.colour,
             to + 5.0,
             y + 13.0,
-            number(value, value.abs() / 1000.0)
+            number(value, digit(value))
         );
     }
     let _ = write!(
         svg,
         "<line x1=\"{zero:.1}\" x2=\"{zero:.1}\" y1=\"{TOP}\" y2=\"{bottom:.1}\" stroke=\"#9aa4b0\"/>\
          <text x=\"{:.1}\" y=\"{:.1}\" font-size=\"11.5\" fill=\"#1c1f23\" text-anchor=\"middle\">{}</text>",
-        f64::midpoint(NAMES, right),
+        f64::midpoint(names, right),
         bottom + 20.0,
         escape(&panel.x.title)
     );

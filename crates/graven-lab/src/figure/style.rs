@@ -47,23 +47,33 @@ const KNOWN: [&str; 40] = [
     "s4lru-blog",
     "eviction-queue",
     "neo4j-3", // dotted
-    "lru:protocol=combining",
+    "neo4j-7-rand",
     "lru:protocol=locked",
     "lru:protocol=batched",
     "slru:protocol=locked",
     "thesis-clockpro",
     "thesis-clockpro-adaptive",
     "thesis-clockpro-plus",
-    "neo4j-7-rand",
+    "lru:protocol=combining",
     "min-bypass",
     "slru4",
 ];
 
+/// Names that are no policies, with the place whose colour they take.
+const OTHERS: [(&str, usize); 4] = [
+    ("one arm", 0),
+    ("random start", 11),
+    ("size classes", 0),
+    ("two static pools", 11),
+];
+
 impl Style {
     pub(super) fn of(name: &str) -> Self {
+        let other = OTHERS.iter().find(|(other, _)| *other == name);
         let place = KNOWN
             .iter()
             .position(|known| *known == name)
+            .or(other.map(|(_, place)| *place))
             .unwrap_or_else(|| {
                 let hash = name.bytes().fold(2_166_136_261u32, |hash, byte| {
                     (hash ^ u32::from(byte)).wrapping_mul(16_777_619)

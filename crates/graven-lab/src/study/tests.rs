@@ -1,7 +1,9 @@
 //! Goal: a page holds its verdicts, sections, tables and figures, and nothing in it can break the markup.
 
+use std::path::Path;
+
 use super::*;
-use crate::figure::{Axis, Panel, Series};
+use crate::figure::{Axis, Figure, Panel, Series};
 
 fn study(folder: &Path) -> Study {
     Study {
@@ -21,7 +23,7 @@ fn a_page_is_whole_and_safe() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut table = Table::new("t", &["policy", "hits"]);
     table.rows.push(vec!["<b>".into(), "12".into()]);
-    let page = Page {
+    let mut page = Page {
         title: "a < b".into(),
         lead: "lead".into(),
         sections: vec![Section {
@@ -43,7 +45,9 @@ fn a_page_is_whole_and_safe() {
             outcome: Outcome::NotTestable,
             why: "w".into(),
         }],
+        ..Page::default()
     };
+    page.summarise(&["a finding".to_owned()]);
     let html = page.html(&study(folder.path()));
     for part in [
         "a &lt; b",
@@ -53,6 +57,8 @@ fn a_page_is_whole_and_safe() {
         "<svg",
         "class=\"n\"",
         "A quick look",
+        "Of 1 claims, 0 are confirmed here, 0 refuted, 1 not testable",
+        "a finding",
     ] {
         assert!(html.contains(part), "{part}");
     }

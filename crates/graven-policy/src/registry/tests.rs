@@ -53,6 +53,10 @@ fn mistakes_are_named() {
         "unknown policy \"clok\"; did you mean \"clock\"?"
     );
     assert_eq!(
+        message("lur"),
+        "unknown policy \"lur\"; did you mean \"lru\"?"
+    );
+    assert_eq!(
         message("belladonna"),
         "unknown policy \"belladonna\"; see the list of policies"
     );

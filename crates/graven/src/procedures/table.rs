@@ -5,7 +5,7 @@ use std::sync::Arc;
 use graven_cypher::TypeSet;
 use graven_exec::Value;
 
-use super::{Rows, contents, list, names, schema_list, show};
+use super::{Rows, cache, contents, list, names, schema_list, show};
 use crate::database::Inner;
 
 /// A name with its kind.
@@ -182,6 +182,34 @@ pub(super) const TABLE: &[Procedure] = &[
         run: schema_list::components,
     },
     Procedure {
+        name: "graven.cache.contents",
+        about: "what of the file is in memory, by kind, label, type and property",
+        arguments: &[],
+        optional: 0,
+        columns: &[
+            ("kind", TypeSet::STRING),
+            ("label", TypeSet::STRING),
+            ("type", TypeSet::STRING),
+            ("property", TypeSet::STRING),
+            ("residentPages", TypeSet::INTEGER),
+            ("residentBytes", TypeSet::INTEGER),
+            ("pages", TypeSet::INTEGER),
+            ("bytes", TypeSet::INTEGER),
+            ("pinnedPages", TypeSet::INTEGER),
+            ("dirtyPages", TypeSet::INTEGER),
+            ("aheadPages", TypeSet::INTEGER),
+        ],
+        run: cache::contents,
+    },
+    Procedure {
+        name: "graven.cache.endWhatIf",
+        about: "ends what the first graven.cache.whatIf began",
+        arguments: &[],
+        optional: 0,
+        columns: &[("watched", TypeSet::BOOLEAN)],
+        run: cache::end_what_if,
+    },
+    Procedure {
         name: "graven.cache.resize",
         about: "changes the memory budget",
         arguments: &[("size", TypeSet::ANY)],
@@ -213,6 +241,24 @@ pub(super) const TABLE: &[Procedure] = &[
             ("bytesRead", TypeSet::INTEGER),
         ],
         run: super::stats,
+    },
+    Procedure {
+        name: "graven.cache.whatIf",
+        about: "how other amounts of memory and other policies would have done",
+        arguments: &[],
+        optional: 0,
+        columns: &[
+            ("policy", TypeSet::STRING),
+            ("current", TypeSet::BOOLEAN),
+            ("factor", TypeSet::FLOAT),
+            ("memory", TypeSet::INTEGER),
+            ("hitRatio", TypeSet::FLOAT),
+            ("error", TypeSet::FLOAT),
+            ("faults", TypeSet::INTEGER),
+            ("accesses", TypeSet::INTEGER),
+            ("sampled", TypeSet::INTEGER),
+        ],
+        run: cache::what_if,
     },
     Procedure {
         name: "graven.procedures",

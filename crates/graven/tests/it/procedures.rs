@@ -242,3 +242,74 @@ fn schemas_are_read_with_the_statements_of_clients() {
     );
     assert_eq!(graph, ["3 true"]);
 }
+
+/// Goal: contents counts each resident page once, names labels, types and properties, and never more than there is.
+#[test]
+fn contents_tell_what_is_in_memory() {
+    let social = social();
+    social.rows("MATCH (p:Person)-[:KNOWS]-(f) RETURN p.name, f.name");
+    let rows = social.rows("CALL graven.cache.contents()");
+    let text = |row: &graven::Row, name: &str| {
+        let value = row.get_by_name(name).and_then(|v| v.as_str());
+        value.unwrap_or_default().to_owned()
+    };
+    let number = |row: &graven::Row, name: &str| {
+        row.get_by_name(name)
+            .and_then(Value::as_integer)
+            .unwrap_or(-1)
+    };
+    for row in &rows {
+        let all = number(row, "pages");
+        assert!(all == 0 || number(row, "residentPages") <= all, "{row:?}");
+        assert!(
+            number(row, "residentBytes") >= 4096 * number(row, "residentPages"),
+            "{row:?}"
+        );
+    }
+    let resident = |kind: &str, column: &str, name: &str| {
+        let of = rows
+            .iter()
+            .filter(|row| text(row, "kind") == kind && text(row, column) == name);
+        of.map(|row| number(row, "residentPages")).sum::<i64>()
+    };
+    assert!(resident("adjacency", "type", "KNOWS") > 0, "{rows:?}");
+    assert!(resident("node column", "property", "name") > 0, "{rows:?}");
+    assert!(resident("node column", "label", "Person") > 0, "{rows:?}");
+    let total: i64 = rows.iter().map(|row| number(row, "residentPages")).sum();
+    let cache = social.db.cache().expect("open here").stats();
+    // Looking reads the directory.
+    assert!(
+        total as u64 <= cache.resident_pages && total > 0,
+        "{total} of {}",
+        cache.resident_pages
+    );
+}
+
+/// Goal: the first call begins to watch, later ones predict, and the end frees the memory.
+#[test]
+fn what_if_predicts_after_it_was_asked_once() {
+    let social = social();
+    assert!(social.rows("CALL graven.cache.whatIf()").is_empty());
+    let before = social.db.cache().expect("open here").budget().used();
+    for _ in 0..2_000 {
+        social.rows("MATCH (p:Person)-[:KNOWS]-(f) RETURN count(f.name)");
+    }
+    let rows = social.rows(
+        "CALL graven.cache.whatIf() YIELD current, factor, hitRatio, error WHERE current RETURN *",
+    );
+    let ended = social.rows("CALL graven.cache.endWhatIf()");
+    assert_eq!(ended[0].get_by_name("watched"), Some(&Value::Boolean(true)));
+    assert!(social.db.cache().expect("open here").budget().used() < before);
+    // A graph of a few pages may have none in the sample; where it has, everything fits.
+    if let [_, now, ..] = &rows[..] {
+        let ratio = now
+            .get_by_name("hitRatio")
+            .and_then(Value::as_float)
+            .expect("a ratio");
+        assert!(ratio > 0.99, "{rows:?}");
+    }
+    assert_eq!(
+        social.rows("CALL graven.cache.endWhatIf()")[0].get_by_name("watched"),
+        Some(&Value::Boolean(false))
+    );
+}

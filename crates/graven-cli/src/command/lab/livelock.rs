@@ -4,13 +4,11 @@ use std::io::Write;
 use std::time::Duration;
 
 use clap::Args;
-use graven_import::{Progress, Unit};
 use graven_lab::livelock::{self, Limit};
 
+use super::options;
 use super::output::Output;
-use crate::argument;
 use crate::failure::Failure;
-use crate::progress::Phases;
 
 /// Find the smallest cache that works when threads keep pages pinned, and what a smaller one says.
 #[derive(Args, Debug)]
@@ -40,28 +38,14 @@ pub(crate) struct Livelock {
 impl Livelock {
     pub(crate) fn run(self) -> Result<(), Failure> {
         let request = livelock::Livelock {
-            policies: self
-                .policies
-                .iter()
-                .flat_map(|list| argument::policies(list))
-                .collect(),
+            policies: options::policies(&self.policies),
             threads: usize::from(self.threads),
             pins: usize::from(self.pins),
             accesses: self.accesses,
             wait: Duration::from_millis(self.wait),
             seed: self.seed,
         };
-        let mut phases = Phases::new();
-        let outcome = request.run(&mut |phase, done, total| {
-            phases.show(Progress {
-                phase,
-                done,
-                total,
-                unit: Unit::Values,
-            })
-        });
-        phases.finish();
-        let limits = outcome?;
+        let limits = options::with_bar(|report| request.run(report))?;
         let figures = || vec![livelock::figure(&limits)];
         self.output
             .deliver("livelock", &limits, figures, |out| table(out, &limits))?;
@@ -76,12 +60,7 @@ impl Livelock {
 }
 
 fn table(out: &mut dyn Write, limits: &[Limit]) -> std::io::Result<()> {
-    let width = limits
-        .iter()
-        .map(|limit| limit.policy.len())
-        .max()
-        .unwrap_or(0)
-        .max(6);
+    let width = options::width(limits.iter().map(|limit| limit.policy.as_str()));
     writeln!(
         out,
         "{:<width$} {:>7} {:>9} {:>9} {:>11} {:>9}  below",

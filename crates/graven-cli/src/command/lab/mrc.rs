@@ -4,14 +4,11 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use clap::Args;
-use graven_import::{Progress, Unit};
 use graven_lab::mrc::{self, Curve, MissRatioCurves};
-use graven_trace::{Format, ReadOptions};
 
+use super::options::{self, Reading};
 use super::output::Output;
-use crate::argument;
 use crate::failure::Failure;
-use crate::progress::Phases;
 
 /// Draw the whole curve of the miss ratio by cache size, in one reading of the trace.
 #[derive(Args, Debug)]
@@ -35,15 +32,8 @@ pub(crate) struct Mrc {
     /// Keep at most this many accesses for sampling
     #[arg(long, default_value_t = mrc::keep_max())]
     keep: usize,
-    /// Bytes of a page, for traces of byte ranges
-    #[arg(long, value_name = "SIZE", value_parser = argument::bytes, default_value = "8KiB")]
-    page_size: u64,
-    /// Format of the trace [default: by name]
-    #[arg(long)]
-    format: Option<Format>,
-    /// The column of page numbers, for text traces with several
-    #[arg(long)]
-    column: Option<String>,
+    #[command(flatten)]
+    reading: Reading,
     /// Seed of policies that draw, and of the samples
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -58,32 +48,16 @@ impl Mrc {
     pub(crate) fn run(self) -> Result<(), Failure> {
         let request = MissRatioCurves {
             trace: self.trace,
-            read: ReadOptions {
-                format: self.format,
-                page_bytes: self.page_size,
-                column: self.column,
-            },
-            policies: self
-                .policies
-                .iter()
-                .flat_map(|list| argument::policies(list))
-                .collect(),
+            read: self.reading.options(),
+            policies: options::policies(&self.policies),
             points: usize::from(self.points),
             keep: self.keep,
             seed: self.seed,
             threads: self.threads,
         };
-        let mut phases = Phases::new();
-        let outcome = request.run(&mut |progress| {
-            phases.show(Progress {
-                phase: progress.phase,
-                done: progress.done,
-                total: progress.total,
-                unit: Unit::Values,
-            })
-        });
-        phases.finish();
-        let curves = outcome?;
+        let curves = options::with_bar(|report| {
+            request.run(&mut |progress| report(progress.phase, progress.done, progress.total))
+        })?;
         let figures = || vec![mrc::figure(&curves)];
         self.output
             .deliver("mrc", &curves, figures, |out| table(out, &curves))

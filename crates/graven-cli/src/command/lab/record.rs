@@ -4,15 +4,14 @@ use std::path::PathBuf;
 
 use clap::Args;
 use graven::{Config, IoMode, Params};
-use graven_import::{Progress, Unit};
 use graven_lab::figure::{Axis, Figure, Panel, Series, Shape};
 use graven_lab::record::{self, Recorded};
 use graven_lab::three_hop::{QUESTION, Questions};
 
+use super::options;
 use super::output::Output;
 use crate::argument;
 use crate::failure::Failure;
-use crate::progress::Phases;
 
 /// Record the page accesses of a database while it answers questions, and say what recording costs.
 #[derive(Args, Debug)]
@@ -99,17 +98,9 @@ impl Record {
             trace: self.trace,
             limit: self.limit,
         };
-        let mut phases = Phases::new();
-        let outcome = request.run(&mut |done, total| {
-            let _ = phases.show(Progress {
-                phase: "rounds",
-                done: done as u64,
-                total: total as u64,
-                unit: Unit::Values,
-            });
-        });
-        phases.finish();
-        let recorded = outcome?;
+        let recorded = options::with_bar(|report| {
+            request.run(&mut |done, total| report("rounds", done as u64, total as u64))
+        })?;
         self.output.deliver("record", &recorded, || vec![figure(&recorded)], |out| {
             writeln!(
                 out,

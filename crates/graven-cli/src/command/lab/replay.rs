@@ -6,21 +6,18 @@ use std::time::Duration;
 
 use clap::Args;
 use graven::IoMode;
-use graven_import::{Progress, Unit};
 use graven_lab::replay::{self, EvictorChoice, Replayed, Setting, Source, Stage};
 use graven_lab::simulate::Size;
 use graven_lab::workload::Workload;
-use graven_trace::{Format, ReadOptions};
 
+use super::options::{self, Reading};
 use super::output::Output;
-use crate::argument;
 use crate::failure::Failure;
-use crate::progress::Phases;
 
 /// Play a trace or a synthetic workload on the real cache, with threads and real reads.
 #[derive(Args, Debug)]
 #[command(
-    after_help = "The pages are written to a file in --dir, which is removed afterwards. Every combination of policies, sizes, threads and \
+    after_help = "A cache has pages of 4 KiB to 4 MiB, in doublings. The pages are written to a file in --dir, which is removed afterwards. Every combination of policies, sizes, threads and \
 I/O modes is a run: a part of the accesses warms the cache, the rest is measured.
 
 Examples:
@@ -63,9 +60,8 @@ pub(crate) struct Replay {
     /// Who evicts: background, cooperative, synchronous (as the simulator)
     #[arg(long, default_value = "background")]
     evictor: EvictorChoice,
-    /// Bytes of a page: 4 KiB to 4 MiB, in doublings
-    #[arg(long, value_name = "SIZE", value_parser = argument::bytes, default_value = "8KiB")]
-    page_size: u64,
+    #[command(flatten)]
+    reading: Reading,
     /// Share of the accesses that warm the cache
     #[arg(long, value_name = "0..1", default_value_t = 0.2)]
     warm_up: f64,
@@ -83,9 +79,6 @@ pub(crate) struct Replay {
         hide_default_value = true
     )]
     dir: PathBuf,
-    /// Format of the trace [default: by name]
-    #[arg(long)]
-    format: Option<Format>,
     /// Seed of workload and policies
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -97,30 +90,13 @@ impl Replay {
     pub(crate) fn run(self) -> Result<(), Failure> {
         let limit = usize::try_from(self.accesses).map_err(Failure::failed)?;
         let source = match (&self.trace, &self.workload) {
-            (Some(trace), _) => {
-                let options = ReadOptions {
-                    format: self.format,
-                    page_bytes: self.page_size,
-                    ..ReadOptions::default()
-                };
-                Source::Trace(trace.clone(), options)
-            }
+            (Some(trace), _) => Source::Trace(trace.clone(), self.reading.options()),
             (None, Some(workload)) => Source::Workload(workload.clone(), limit, self.seed),
             (None, None) => return Err(Failure::usage("give --trace or --workload")),
         };
-        let stage = Stage::new(&source, self.page_size, limit, &self.dir)?;
+        let stage = Stage::new(&source, self.reading.page_size, limit, &self.dir)?;
         let settings = self.settings(&stage)?;
-        let mut phases = Phases::new();
-        let outcome = replay::play_all(&stage, &settings, &mut |phase, done, total| {
-            phases.show(Progress {
-                phase,
-                done,
-                total,
-                unit: Unit::Values,
-            })
-        });
-        phases.finish();
-        let runs = outcome?;
+        let runs = options::with_bar(|report| replay::play_all(&stage, &settings, report))?;
         let figures = || vec![replay::figure("replay", &runs)];
         self.output
             .deliver("replay", &runs, figures, |out| table(out, &runs))
@@ -131,11 +107,7 @@ impl Replay {
             Ok(time) => time,
             Err(error) => return Err(Failure::usage(format!("--seconds: {error}"))),
         };
-        let policies: Vec<String> = self
-            .policies
-            .iter()
-            .flat_map(|list| argument::policies(list))
-            .collect();
+        let policies = options::policies(&self.policies);
         let mut settings = Vec::new();
         for io in &self.io {
             for size in &self.sizes {
@@ -160,12 +132,7 @@ impl Replay {
 }
 
 fn table(out: &mut dyn Write, runs: &[Replayed]) -> std::io::Result<()> {
-    let width = runs
-        .iter()
-        .map(|run| run.policy.len())
-        .max()
-        .unwrap_or(0)
-        .max(6);
+    let width = options::width(runs.iter().map(|run| run.policy.as_str()));
     writeln!(
         out,
         "{:<width$} {:>8} {:>7} {:<8} {:>12} {:>9} {:>9} {:>9} {:>9} {:>10} {:>10} {:>11}",

@@ -1,11 +1,14 @@
 //! `graven lab report`: a founding document's figures, tables and claims, as one page.
 
+use std::ops::ControlFlow;
 use std::path::PathBuf;
 
 use clap::Args;
+use graven_lab::LabError;
 use graven_lab::run_file::RunFile;
 use graven_lab::study::{Study, Which};
 
+use super::options;
 use crate::failure::Failure;
 
 /// Reproduce the figures and tables of a founding document, with a verdict for each of its claims.
@@ -72,11 +75,12 @@ impl Report {
             quick: self.quick,
             command: format!("graven {}", arguments.join(" ")),
         };
-        let spinner = indicatif::ProgressBar::new_spinner();
-        spinner.enable_steady_tick(std::time::Duration::from_millis(200));
-        let outcome = study.run(&mut |what| spinner.set_message(what.to_owned()));
-        spinner.finish_and_clear();
-        let page = outcome?;
+        let page = options::with_bar(|report| {
+            study.run(&mut |what| match report(what, 0, 0) {
+                ControlFlow::Continue(()) => Ok(()),
+                ControlFlow::Break(()) => Err(LabError::Interrupted),
+            })
+        })?;
         let path = page.save(&study, &self.out)?;
         let name = study.which.name();
         RunFile::new(arguments, &page)?.save(&self.out, name, &page.figures())?;

@@ -4,14 +4,11 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use clap::Args;
-use graven_import::{Progress, Unit};
 use graven_lab::simulate::{self, Run, Simulation, Size, Summary};
-use graven_trace::{Format, ReadOptions};
 
+use super::options::{self, Reading};
 use super::output::Output;
-use crate::argument;
 use crate::failure::Failure;
-use crate::progress::Phases;
 
 /// Count the hits of policies on traces of page accesses.
 #[derive(Args, Debug)]
@@ -48,15 +45,8 @@ pub(crate) struct Simulate {
         value_delimiter = ','
     )]
     sizes: Vec<Size>,
-    /// Bytes of a page, for sizes in bytes and for traces of byte ranges
-    #[arg(long, value_name = "SIZE", value_parser = argument::bytes, default_value = "8KiB")]
-    page_size: u64,
-    /// Format of the traces: u64, gtrace, oracleGeneral, csv, blkparse, msr, rocksdb [default: by name]
-    #[arg(long)]
-    format: Option<Format>,
-    /// The column of page numbers, for text traces with several
-    #[arg(long)]
-    column: Option<String>,
+    #[command(flatten)]
+    reading: Reading,
     /// Seed of policies that draw
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -74,32 +64,16 @@ impl Simulate {
     pub(crate) fn run(self) -> Result<(), Failure> {
         let simulation = Simulation {
             traces: simulate::trace_files(&self.traces)?,
-            policies: self
-                .policies
-                .iter()
-                .flat_map(|list| argument::policies(list))
-                .collect(),
+            policies: options::policies(&self.policies),
             sizes: self.sizes,
-            page_bytes: self.page_size,
-            read: ReadOptions {
-                format: self.format,
-                column: self.column,
-                ..ReadOptions::default()
-            },
+            page_bytes: self.reading.page_size,
+            read: self.reading.options(),
             seed: self.seed,
             threads: self.threads,
         };
-        let mut phases = Phases::new();
-        let outcome = simulation.run(&mut |progress| {
-            phases.show(Progress {
-                phase: progress.trace,
-                done: progress.done,
-                total: progress.total,
-                unit: Unit::Values,
-            })
-        });
-        phases.finish();
-        let runs = outcome?;
+        let runs = options::with_bar(|report| {
+            simulation.run(&mut |progress| report(progress.trace, progress.done, progress.total))
+        })?;
         let figures = || simulate::figures(&runs);
         if self.summary {
             let summaries = simulate::summarize(&runs);
@@ -113,12 +87,7 @@ impl Simulate {
 
 /// One line a policy, best first.
 fn summary_table(out: &mut dyn Write, summaries: &[Summary]) -> std::io::Result<()> {
-    let width = summaries
-        .iter()
-        .map(|s| s.policy.len())
-        .max()
-        .unwrap_or(0)
-        .max(6);
+    let width = options::width(summaries.iter().map(|s| s.policy.as_str()));
     writeln!(
         out,
         "{:<width$} {:>5} {:>9} {:>9} {:>12} {:>13}  worst at",
@@ -159,12 +128,7 @@ fn table(out: &mut dyn Write, runs: &[Run]) -> std::io::Result<()> {
             "{trace}: {accesses} accesses to {unique} pages; read in {read_seconds:.3} s, numbered in \
              {map_seconds:.3} s"
         )?;
-        let width = of_trace
-            .iter()
-            .map(|run| run.policy.len())
-            .max()
-            .unwrap_or(0)
-            .max(6);
+        let width = options::width(of_trace.iter().map(|run| run.policy.as_str()));
         writeln!(
             out,
             "{:<width$} {:>9} {:>11} {:>11} {:>9} {:>12} {:>7} {:>12} {:>11}",

@@ -1,0 +1,144 @@
+//! CLOCK variants and history: figures 4.9 to 4.12, and table 4.3 of the best of each.
+
+use super::{SIZES, hit_rate, speed};
+use crate::figure::{Axis, Figure, Panel, Series, Shape};
+use crate::replay::Replayed;
+use crate::simulate::Run;
+use crate::study::{Section, Table, find, percent};
+
+/// Policies side by side: hit rate and throughput at both sizes.
+pub(super) fn variants_section(
+    title: &str,
+    name: &str,
+    text: &str,
+    policies: &[&str],
+    runs: &[Run],
+    replays: &[Replayed],
+) -> Section {
+    let mut panels = Vec::new();
+    let mut table = Table::new(
+        "Hit rate (%) and throughput (thousand accesses a second, two threads)",
+        &[
+            "policy",
+            "hit rate, 6144",
+            "hit rate, 2040",
+            "direct, 6144",
+            "direct, 2040",
+            "buffered, 6144",
+            "buffered, 2040",
+            "false returns, %",
+        ],
+    );
+    for pages in SIZES {
+        let bars = |value: &dyn Fn(&str) -> f64| -> Vec<Series> {
+            policies
+                .iter()
+                .map(|policy| Series::new(*policy, vec![(0.0, value(policy))]))
+                .collect()
+        };
+        panels.push(Panel {
+            title: format!(
+                "{pages} pages: hit rate less the clock's {:.2} %",
+                hit_rate(runs, "neo4j", pages) * 100.0
+            ),
+            x: Axis::from_zero("points"),
+            shape: Shape::Bars,
+            series: bars(&|policy| {
+                (hit_rate(runs, policy, pages) - hit_rate(runs, "neo4j", pages)) * 100.0
+            }),
+            ..Panel::default()
+        });
+        panels.push(Panel {
+            title: format!("{pages} pages: throughput, buffered"),
+            x: Axis::from_zero("thousand accesses a second"),
+            shape: Shape::Bars,
+            series: bars(&|policy| speed(replays, policy, pages, "buffered")),
+            ..Panel::default()
+        });
+    }
+    for policy in policies {
+        let throughput = |pages, io| {
+            let speed = speed(replays, policy, pages, io);
+            if speed.is_nan() {
+                "-".to_owned()
+            } else {
+                format!("{speed:.0}")
+            }
+        };
+        let collisions = find(runs, policy, SIZES[1])
+            .and_then(|run| {
+                run.figures
+                    .iter()
+                    .find(|figure| figure.name == "false_return_rate")
+            })
+            .map_or("-".to_owned(), |figure| percent(figure.value));
+        table.rows.push(vec![
+            (*policy).to_owned(),
+            percent(hit_rate(runs, policy, SIZES[0])),
+            percent(hit_rate(runs, policy, SIZES[1])),
+            throughput(SIZES[0], "direct"),
+            throughput(SIZES[1], "direct"),
+            throughput(SIZES[0], "buffered"),
+            throughput(SIZES[1], "buffered"),
+            collisions,
+        ]);
+    }
+    Section {
+        title: title.to_owned(),
+        text: vec![text.to_owned()],
+        figures: vec![Figure {
+            name: name.to_owned(),
+            title: title.to_owned(),
+            panels,
+            columns: 2,
+        }],
+        tables: vec![table],
+    }
+}
+
+/// Table 4.3.
+pub(super) fn summary_section(runs: &[Run]) -> Section {
+    let mut table = Table::new(
+        "Best hit rates (%)",
+        &[
+            "algorithm",
+            "6144 pages",
+            "2040 pages",
+            "thesis, 75,000 MiB",
+        ],
+    );
+    for (label, policy, thesis) in [
+        ("Belady", "min", "-"),
+        (
+            "Current (random start)",
+            "neo4j:count=4,arm=thread",
+            "97.15",
+        ),
+        ("Random", "random", "94.95"),
+        (
+            "Count to 7 (random start)",
+            "neo4j:count=7,arm=thread",
+            "97.22",
+        ),
+        (
+            "Count to 7 with global arm",
+            "neo4j:count=7,arm=global",
+            "97.22",
+        ),
+        ("CLOCK-Pro adaptive", "thesis-clockpro-adaptive", "96.98"),
+        ("History with exact set, count to 7", "hist-7-7", "97.11"),
+        ("Graven's own policy", "graven", "-"),
+    ] {
+        table.rows.push(vec![
+            label.to_owned(),
+            percent(hit_rate(runs, policy, SIZES[0])),
+            percent(hit_rate(runs, policy, SIZES[1])),
+            thesis.to_owned(),
+        ]);
+    }
+    Section {
+        title: "Summary (table 4.3)".to_owned(),
+        tables: vec![table],
+        ..Section::default()
+    }
+}

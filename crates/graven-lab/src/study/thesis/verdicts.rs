@@ -1,0 +1,172 @@
+//! What became of the thesis's claims.
+
+use super::{CLOCKS, PROTOTYPE_PAGES, SIZES, hit_rate, names_of_counts, speed};
+use crate::replay::Replayed;
+use crate::simulate::Run;
+use crate::study::{Verdict, find};
+
+pub(super) fn of(runs: &[Run], prototype: &[Run], replays: &[Replayed]) -> Vec<Verdict> {
+    let points = |a: f64, b: f64| (a - b) * 100.0;
+    let rate = |policy: &str, size: usize| hit_rate(runs, policy, SIZES[size]);
+    let both = |a: &str, b: &str| {
+        [
+            points(rate(a, 0), rate(b, 0)),
+            points(rate(a, 1), rate(b, 1)),
+        ]
+    };
+    let shown = |d: [f64; 2]| {
+        format!(
+            "{:+.2} points at {} pages, {:+.2} at {}.",
+            d[0], SIZES[0], d[1], SIZES[1]
+        )
+    };
+    let random = both("neo4j:count=4,arm=thread", "random");
+    let higher = both("neo4j:count=7,arm=global", "neo4j:count=4,arm=global");
+    let arm = both("neo4j:count=7,arm=global", "neo4j:count=7,arm=thread");
+    let clocks = CLOCKS[1..]
+        .iter()
+        .map(|policy| both(policy, "neo4j"))
+        .collect::<Vec<_>>();
+    let best_clock = clocks
+        .iter()
+        .map(|d| d[0].max(d[1]))
+        .fold(f64::NEG_INFINITY, f64::max);
+    let published = both("clockpro", "neo4j");
+    let history = both("history:ghost=exact", "neo4j");
+    let slow = |policy: &str| {
+        speed(replays, policy, SIZES[1], "buffered") / speed(replays, "neo4j", SIZES[1], "buffered")
+    };
+    let share = |policy: &str| {
+        find(prototype, policy, PROTOTYPE_PAGES).map_or(0.0, |run| run.share_of_min * 100.0)
+    };
+    let of_count = |count: u8| -> f64 {
+        let names = names_of_counts();
+        let of = names.iter().filter(|(known, _, _)| *known == count);
+        of.map(|(_, _, name)| {
+            SIZES
+                .iter()
+                .map(|&pages| speed(replays, name, pages, "buffered"))
+                .sum::<f64>()
+        })
+        .sum()
+    };
+    let by_count: Vec<f64> = (1..=7).map(of_count).collect();
+    let (low, high) = by_count
+        .iter()
+        .fold((f64::INFINITY, 0.0), |(low, high): (f64, f64), &x| {
+            (low.min(x), high.max(x))
+        });
+    let best_count = by_count
+        .iter()
+        .position(|&x| x >= high)
+        .map_or(0, |at| at + 1);
+    let spread = high / low.max(1.0) - 1.0;
+    let on_large = rate("min", 0) - rate("neo4j", 0);
+    vec![
+        Verdict::judged(
+            "Random replacement is clearly worse than the current policy",
+            random.iter().all(|d| *d > 0.2),
+            shown(random),
+        ),
+        Verdict::judged(
+            "The higher the count, the better the hit rate",
+            higher.iter().all(|d| *d > 0.0),
+            format!("Count to 7 against 4, one arm: {}", shown(higher)),
+        ),
+        Verdict::judged(
+            "One global arm raises the hit rate over a random start",
+            arm.iter().all(|d| *d > 0.0),
+            format!("Count to 7: {}", shown(arm)),
+        ),
+        Verdict::judged(
+            "A global arm helps more, the smaller the cache",
+            arm[1] > arm[0],
+            format!("Count to 7, one arm against random start: {}", shown(arm)),
+        ),
+        Verdict::judged(
+            "None of the CLOCK variants improves the hit rate",
+            best_clock <= 0.02,
+            format!(
+                "Best of the variants against the current clock: {best_clock:+.2} points; CLOCK-Pro as published, without the cap on hot pages: {}",
+                shown(published)
+            ),
+        ),
+        Verdict::judged(
+            "History does not raise the hit rate in the database, though it does in the prototype",
+            history.iter().all(|d| *d <= 0.0) && share("hist-4-7") > share("neo4j"),
+            format!(
+                "Here: {} Prototype: {:.2} % of the optimum against {:.2} %.",
+                shown(history),
+                share("hist-4-7"),
+                share("neo4j")
+            ),
+        ),
+        Verdict::judged(
+            "An exact set of ghosts costs almost 90 % of the throughput",
+            slow("history:ghost=exact") < 0.3,
+            format!(
+                "Throughput against the current clock, small cache, buffered reads: exact {:.2}, cleaned {:.2}, bitset {:.2}. Ghosts are touched on faults only, under the lock that a fault takes anyway.",
+                slow("history:ghost=exact"),
+                slow("history:ghost=cleaned"),
+                slow("history:ghost=bitset")
+            ),
+        ),
+        Verdict::judged(
+            "The current policy reaches 99.58 % of the optimum: there is little to gain",
+            share("neo4j") > 99.0 && on_large < 0.005,
+            format!(
+                "Prototype's kind of trace: {:.2} %. On recorded pins the optimum is {:.2} points above it at {} pages and {:.2} at {}.",
+                share("neo4j"),
+                on_large * 100.0,
+                SIZES[0],
+                points(rate("min", 1), rate("neo4j", 1)),
+                SIZES[1]
+            ),
+        ),
+        Verdict::judged(
+            "The best throughput is that of the largest count, 7",
+            by_count[6] > 0.97 * high,
+            format!(
+                "Buffered reads, two threads, both sizes and arms together: count to {best_count} is fastest. From the slowest to the fastest count throughput differs by {:.1} %.",
+                spread * 100.0
+            ),
+        ),
+        Verdict::judged(
+            "CLOCK has a much higher throughput than the other CLOCK variants",
+            [
+                "clockpro",
+                "thesis-clockpro",
+                "thesis-clockpro-adaptive",
+                "thesis-clockpro-plus",
+            ]
+            .iter()
+            .all(|other| slow("clock") > 1.25 * slow(other)),
+            format!(
+                "Against the current clock, small cache, buffered reads: CLOCK {:.2}, CLOCK-Pro {:.2}, adaptive {:.2}, CLOCK-Pro+ {:.2}, CLOCK-Pro as published {:.2}.",
+                slow("clock"),
+                slow("thesis-clockpro"),
+                slow("thesis-clockpro-adaptive"),
+                slow("thesis-clockpro-plus"),
+                slow("clockpro")
+            ),
+        ),
+        Verdict::judged(
+            "The exact set of ghosts has a higher hit rate than the approximations",
+            both("history:ghost=exact", "history:ghost=bitset")
+                .iter()
+                .all(|d| *d > 0.0)
+                && both("history:ghost=exact", "history:ghost=cleaned")
+                    .iter()
+                    .all(|d| *d > 0.0),
+            format!(
+                "Exact less cleaned: {} Exact less bitset: {}",
+                shown(both("history:ghost=exact", "history:ghost=cleaned")),
+                shown(both("history:ghost=exact", "history:ghost=bitset"))
+            ),
+        ),
+        Verdict::not_testable(
+            "Throughput gains of the database benchmark at scale factor 100 (figures 4.1 to 4.12)",
+            "That benchmark needs Neo4j, 75,000 MiB of cache and many cores; the figures here play recorded pins on two threads.",
+        ),
+    ]
+}
