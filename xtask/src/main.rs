@@ -10,6 +10,7 @@ mod test;
 mod three_hop;
 mod tidy;
 mod torture;
+mod updates;
 
 use std::process::ExitCode;
 
@@ -27,6 +28,8 @@ Usage: cargo xtask COMMAND
                thread count, policy and I/O mode (--quick for a slice, --out FILE)
   tck          the openCypher scenarios: passed and failed per feature
                (--features DIR, --filter TEXT, --failures, --reopen, --memory SIZE)
+  updates      LDBC update streams by four writers beside readers, then everything compared with a
+               bulk load of the end state (GRAPH, ldbc-snb-sf0.1 by default)
 ";
 
 fn main() -> ExitCode {
@@ -41,6 +44,7 @@ fn main() -> ExitCode {
         "flips" => flips::sweep(),
         "three-hop" => three_hop::matrix(&rest),
         "tck" => tck::scenarios(&rest),
+        "updates" => updates::updates(&rest),
         "help" | "--help" | "-h" => {
             print!("{HELP}");
             return ExitCode::SUCCESS;

@@ -228,6 +228,9 @@ pub(crate) struct RelationshipPattern {
     pub length: Option<Length>,
     pub properties: Option<Expr>,
     pub filter: Option<Box<Expr>>,
+    /// Of a quantified pattern that is more than one relationship: what is repeated. `filter` is about all of it, and
+    /// name, types, direction and properties say nothing.
+    pub repeated: Option<Box<PathPattern>>,
     pub span: Span,
 }
 
@@ -459,6 +462,9 @@ impl PathPattern {
         };
         node(&self.first, visit);
         for (relationship, end) in &self.steps {
+            if let Some(repeated) = &relationship.repeated {
+                repeated.expressions(visit);
+            }
             relationship
                 .properties
                 .iter()

@@ -15,6 +15,7 @@ pub(crate) mod graph;
 mod pattern;
 mod procedure;
 mod projection;
+mod repeated;
 mod scope;
 mod subquery;
 mod write;
@@ -63,6 +64,7 @@ pub(crate) fn bind(
         constant_only: None,
         clause_span: Span::default(),
         groups: 0,
+        before_pattern: 0,
         depth: 0,
     };
     let query = binder.query(&statement.query)?;
@@ -95,6 +97,8 @@ struct Binder<'a> {
     clause_span: Span,
     /// `MATCH` clauses seen so far.
     groups: u32,
+    /// Variables that were there before the pattern that is being bound.
+    before_pattern: usize,
     /// Subqueries around the place.
     depth: u32,
 }
@@ -290,6 +294,14 @@ impl Binder<'_> {
                 patterns,
                 filter,
             } => {
+                if let ([pattern], false) = (&patterns[..], *optional)
+                    && pattern.shortest.is_some_and(|shortest| shortest.closed)
+                    && pattern::is_selective(pattern)
+                {
+                    let step = self.selective_match(pattern, filter.as_ref())?;
+                    steps.push(step);
+                    return Ok(None);
+                }
                 let merged = match steps.last_mut() {
                     Some(Step::Match(graph)) if !*optional => std::mem::take(graph),
                     _ => QueryGraph::default(),

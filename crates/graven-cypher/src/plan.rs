@@ -15,8 +15,10 @@ pub(crate) mod builder;
 mod describe;
 pub mod expression;
 pub(crate) mod facts;
+mod index_access;
 pub(crate) mod order;
 mod patterns;
+mod repeat;
 pub(crate) mod rules;
 pub mod schema;
 mod subqueries;
@@ -227,6 +229,17 @@ pub enum Operator {
         low: Option<(Expr, Inclusion)>,
         high: Option<(Expr, Inclusion)>,
     },
+    /// Nodes with the label that are in the index over `keys`: the first values equal `equal`, the next one is as
+    /// `part` says. With `order` in the order of that value, and then, if nothing is demanded of it, also nodes without it.
+    IndexScan {
+        input: Box<PlanNode>,
+        var: VarId,
+        label: Arc<str>,
+        keys: Vec<Arc<str>>,
+        equal: Vec<Expr>,
+        part: IndexPart,
+        order: Option<IndexOrder>,
+    },
     /// Nodes by internal id (`WHERE id(n) = ...`); with `any` the expression is a list. Each node once per input
     /// row; what is not the id of a node selects nothing.
     NodeByIdSeek {
@@ -262,6 +275,23 @@ pub enum Operator {
         min: u32,
         max: Option<u32>,
         mode: VarExpandMode,
+    },
+    /// Repeats `inner`, whose leaf is an [`Operator::Argument`] with `entry` and what else it reads, `min..=max` times, each
+    /// time from where it ended: `entry` is `from` at first, then `exit` of the time before. All relationships
+    /// differ. Binds `to` (`into`: it is bound already), the relationships in order, and lists of the groups.
+    Repeat {
+        input: Box<PlanNode>,
+        inner: Box<PlanNode>,
+        repeat: Box<Repeat>,
+    },
+    /// Of the rows with the same ends only those with the shortest paths; `lengths` are the single relationships and
+    /// lists of them that a path consists of.
+    SelectPaths {
+        input: Box<PlanNode>,
+        from: VarId,
+        to: VarId,
+        lengths: Vec<VarId>,
+        count: PathCount,
     },
     /// Binds a path variable from the nodes and relationships of its pattern, in order.
     BuildPath {
@@ -466,6 +496,62 @@ pub enum OnError {
     Break,
     /// Its rows go on with nulls, and the next batch is run.
     Continue,
+}
+
+/// What is repeated, and what is kept of it.
+#[derive(Clone, Debug)]
+pub struct Repeat {
+    /// Where it begins, and where it ends.
+    pub from: VarId,
+    /// The other end.
+    pub to: VarId,
+    /// The other end is bound already.
+    pub into: bool,
+    /// Where one repetition begins.
+    pub entry: VarId,
+    /// Where one repetition ends.
+    pub exit: VarId,
+    /// Fewest repetitions.
+    pub min: u32,
+    /// Most repetitions.
+    pub max: Option<u32>,
+    /// Relationships of one repetition, in order from entry to exit.
+    pub rels: Vec<VarId>,
+    /// All relationships in the order of the pattern.
+    pub path: VarId,
+    /// Parts of one repetition and the lists of them, in the order of the pattern.
+    pub groups: Vec<(VarId, VarId)>,
+    /// It is followed from the end of the pattern: lists are turned round.
+    pub reversed: bool,
+    /// Single relationships of the same `MATCH` that all must differ from.
+    pub distinct_from: Vec<VarId>,
+    /// Lists of such relationships.
+    pub disjoint_from: Vec<VarId>,
+}
+
+/// What an index scan demands of a value.
+#[derive(Clone, Debug)]
+pub enum IndexPart {
+    /// Nothing but that it is there.
+    All,
+    /// That it lies between bounds, of which there is at least one.
+    Range {
+        /// The lower one.
+        low: Option<(Expr, Inclusion)>,
+        /// The upper one.
+        high: Option<(Expr, Inclusion)>,
+    },
+    /// That it is text that begins so.
+    StartsWith(Expr),
+}
+
+/// The order in which an index scan hands out nodes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IndexOrder {
+    /// Smallest or largest first, as `ORDER BY` sees it.
+    pub direction: SortOrder,
+    /// Whether nodes without the property are handed out too, where nothing is demanded of it.
+    pub nulls: bool,
 }
 
 /// Whether a bound belongs to the range.

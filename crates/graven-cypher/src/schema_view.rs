@@ -19,6 +19,11 @@ pub trait SchemaView {
     fn knows_key(&self, key: &str) -> bool;
     /// Whether (label, key) has an index; its distinct values if so.
     fn index(&self, label: &str, key: &str) -> Option<IndexView>;
+    /// All indexes over properties of nodes with the label.
+    fn indexes(&self, label: &str) -> Vec<LabelIndex> {
+        let _ = label;
+        Vec::new()
+    }
     /// All labels, types and keys, for hints on misspelt names.
     fn names(&self) -> Vec<String>;
     /// The procedure of that name, as it is called by `CALL`; names are compared exactly.
@@ -34,6 +39,17 @@ pub struct IndexView {
     /// At most one node per value.
     pub unique: bool,
     /// Distinct values, an estimate.
+    pub distinct: u64,
+}
+
+/// An index over one or several properties, as the planner sees it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LabelIndex {
+    /// The properties, in order.
+    pub keys: Vec<std::sync::Arc<str>>,
+    /// At most one node per combination of values.
+    pub unique: bool,
+    /// Distinct combinations, an estimate.
     pub distinct: u64,
 }
 

@@ -7,7 +7,8 @@
 //! and carries a hidden variable, the number of the input row (see [`crate::operators::apply`]).
 
 use graven_cypher::plan::{
-    AggregateCall, Expr, HangingPattern, Operator as P, PlanNode, SortOrder, VarId,
+    AggregateCall, Expr, HangingPattern, Inclusion, IndexPart, Operator as P, PlanNode, SortOrder,
+    VarId,
 };
 
 use crate::error::{ExecError, Result};
@@ -29,6 +30,7 @@ use crate::operators::expand_into::ExpandInto;
 use crate::operators::filter::Filter;
 use crate::operators::foreach::Foreach;
 use crate::operators::hash_join::{HashJoin, JoinColumns};
+use crate::operators::index_scan::{IndexScan, Part, Sought};
 use crate::operators::limit::{Limit, Skip};
 use crate::operators::load_csv::{LoadCsv, Source};
 use crate::operators::merge::{Merge, MergeParts};
@@ -37,9 +39,11 @@ use crate::operators::procedure::Procedure;
 use crate::operators::project::{Extend, Project};
 use crate::operators::reachable_count::{EndCondition, ReachableCount};
 use crate::operators::reachable_expand::ReachableExpand;
+use crate::operators::repeat::{Ends, Repeat, Repetition};
 use crate::operators::scan::{NodeScan, Nodes};
 use crate::operators::schema::Schema;
 use crate::operators::seek::{NodeSeek, SeekBy};
+use crate::operators::select_paths::{SelectPaths, Selection};
 use crate::operators::set::{Items, Set};
 use crate::operators::shortest_paths::ShortestPaths;
 use crate::operators::sort::Sort;
@@ -51,7 +55,7 @@ use crate::pattern::Pattern;
 use crate::profile::{ProfileCells, Profiled, inputs};
 use crate::reachability::Bounds;
 use crate::runtime::Runtime;
-use graven_cypher::plan::VarExpandMode;
+use graven_cypher::plan::{Repeat as PlanRepeat, VarExpandMode};
 
 /// The operator tree below `root` and the layout of its rows.
 ///
@@ -145,6 +149,12 @@ impl Instantiator<'_> {
             | P::IndexSeek { .. }
             | P::IndexRange { .. }
             | P::NodeByIdSeek { .. } => self.nodes(op),
+            P::IndexScan { .. } => self.index_scan(op),
+            P::Repeat {
+                input,
+                inner,
+                repeat,
+            } => self.repeat(input, inner, repeat),
             P::Expand { .. } | P::ExpandInto { .. } => self.expand(op),
             P::VarExpand { .. } | P::ReachableCount { .. } => self.var_expand(op),
             P::PatternCount {
@@ -254,6 +264,47 @@ impl Instantiator<'_> {
             _ => Box::new(NodeScan::new(input, slot, Nodes::All)),
         };
         Ok((operator, layout))
+    }
+
+    fn index_scan(&mut self, op: &P) -> Result<Built> {
+        let P::IndexScan {
+            input,
+            var,
+            label,
+            keys,
+            equal,
+            part,
+            order,
+        } = op
+        else {
+            unreachable!("only index scans")
+        };
+        let (input, mut layout) = self.node(input)?;
+        let bound = |side: &Option<(Expr, Inclusion)>| match side {
+            Some((e, inclusion)) => Ok(Some((self.compile(&layout, e)?, *inclusion))),
+            None => Ok::<_, ExecError>(None),
+        };
+        let part = match part {
+            IndexPart::All => Part::All,
+            IndexPart::StartsWith(text) => Part::StartsWith(self.compile(&layout, text)?),
+            IndexPart::Range { low, high } => Part::Range {
+                low: bound(low)?,
+                high: bound(high)?,
+            },
+        };
+        let equal = equal.iter().map(|e| self.compile(&layout, e));
+        let sought = Sought {
+            label: self.rt.label_id(label),
+            keys: keys.iter().map(|key| self.rt.key_id(key)).collect(),
+            equal: equal.collect::<Result<_>>()?,
+            part,
+            order: *order,
+        };
+        let slot = layout.slot_or_add(*var);
+        Ok((
+            Box::new(IndexScan::new(input, slot, sought, self.rt)),
+            layout,
+        ))
     }
 
     fn expand(&mut self, op: &P) -> Result<Built> {
@@ -426,6 +477,50 @@ impl Instantiator<'_> {
             added,
         };
         Ok((Box::new(Apply::new(input, inner, mode)), layout))
+    }
+
+    fn repeat(&mut self, input: &PlanNode, inner: &PlanNode, repeat: &PlanRepeat) -> Result<Built> {
+        let (input, mut layout) = self.node(input)?;
+        let place = ArgumentSlot::default();
+        let depth = u32::try_from(self.arguments.len()).unwrap_or(u32::MAX);
+        let hidden = is_row_wise(inner).then(|| VarId(u32::MAX - depth));
+        let mut handed = layout.vars().to_vec();
+        handed.push(repeat.entry);
+        handed.extend(hidden);
+        self.arguments.push((place.clone(), Layout::new(handed)));
+        let built = self.node(inner);
+        self.arguments.pop();
+        let (root, own) = built?;
+        let slots = |vars: &mut dyn Iterator<Item = VarId>, layout: &Layout| {
+            vars.map(|var| slot(layout, var))
+                .collect::<Result<Vec<usize>>>()
+        };
+        let repetition = Repetition {
+            root,
+            slot: place,
+            ordinal: hidden.map(|h| slot(&own, h)).transpose()?,
+            exit: slot(&own, repeat.exit)?,
+            rels: slots(&mut repeat.rels.iter().copied(), &own)?,
+            groups: slots(&mut repeat.groups.iter().map(|(inner, _)| *inner), &own)?,
+        };
+        let apart = repeat.distinct_from.iter().chain(&repeat.disjoint_from);
+        let lists = repeat.groups.iter().map(|(_, list)| *list);
+        let ends = Ends {
+            from: slot(&layout, repeat.from)?,
+            apart: slots(&mut apart.copied(), &layout)?,
+            to: match repeat.into {
+                true => slot(&layout, repeat.to)?,
+                false => layout.slot_or_add(repeat.to),
+            },
+            into: repeat.into,
+            min: repeat.min,
+            max: repeat.max,
+            path: layout.slot_or_add(repeat.path),
+            lists: lists.map(|list| layout.slot_or_add(list)).collect(),
+            reversed: repeat.reversed,
+        };
+        let operator = Repeat::new(input, repetition, ends, self.rt);
+        Ok((Box::new(operator), layout))
     }
 
     /// The tree of an operator that runs it once per row.
@@ -671,6 +766,24 @@ impl Instantiator<'_> {
                 let list = self.compile(&layout, list)?;
                 Box::new(Unwind::new(input, list, layout.slot_or_add(*var), self.rt))
             }
+            P::SelectPaths {
+                from,
+                to,
+                lengths,
+                count,
+                ..
+            } => {
+                let selection = Selection {
+                    from: slot(&layout, *from)?,
+                    to: slot(&layout, *to)?,
+                    lengths: lengths
+                        .iter()
+                        .map(|v| slot(&layout, *v))
+                        .collect::<Result<_>>()?,
+                    count: *count,
+                };
+                Box::new(SelectPaths::new(input, selection, self.rt))
+            }
             P::BuildPath { path, parts, .. } => {
                 let parts = parts
                     .iter()
@@ -768,6 +881,7 @@ fn is_row_wise(node: &PlanNode) -> bool {
         | P::Limit { .. }
         | P::HashJoin { .. }
         | P::CartesianProduct { .. }
+        | P::SelectPaths { .. }
         | P::Create { .. }
         | P::Merge { .. }
         | P::Set { .. }
@@ -779,7 +893,9 @@ fn is_row_wise(node: &PlanNode) -> bool {
         | P::Union { .. } => false,
         // Only the input side carries our hidden variable; the inner side has an argument of its own.
         P::Apply { input, inner } => is_row_wise(input) && !inner.writes(),
-        P::Optional { input, .. } | P::SemiApply { input, .. } => is_row_wise(input),
+        P::Optional { input, .. } | P::SemiApply { input, .. } | P::Repeat { input, .. } => {
+            is_row_wise(input)
+        }
         op => inputs(op).into_iter().all(is_row_wise),
     }
 }

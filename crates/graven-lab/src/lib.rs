@@ -22,6 +22,7 @@ pub mod simulate;
 pub mod study;
 mod table;
 pub mod three_hop;
+pub mod updates;
 pub mod workload;
 pub mod write_test;
 

@@ -131,6 +131,32 @@ impl Index {
         Ok(IndexRange::new(self.clone(), start, low, high, true))
     }
 
+    /// Nodes whose first values equal `equal` and whose next value lies in `next`, by value, then by node.
+    ///
+    /// # Errors
+    /// What pinning gives; [`crate::Error::Damaged`].
+    pub fn within(&self, equal: &[PropertyValue], next: &IndexPart<'_>) -> Result<IndexRange> {
+        let open = (Bound::Unbounded, Bound::Unbounded);
+        let bounds = keys_bytes(equal).and_then(|prefix| next.bounds(prefix));
+        let Some((low, high)) = bounds else {
+            return Ok(IndexRange::new(
+                self.clone(),
+                Vec::new(),
+                open.0,
+                open.1,
+                false,
+            ));
+        };
+        let start = bound_key(&low).map_or(&[][..], cut).to_vec();
+        Ok(IndexRange::new(self.clone(), start, low, high, true))
+    }
+
+    /// Whether exactly so many entities are in the index; false where that is not known without counting.
+    #[must_use]
+    pub fn holds(&self, entities: u64) -> bool {
+        self.inner.overlay.is_none() && self.inner.description.entries == entities
+    }
+
     /// Calls `visit` with every page, and every entry in order.
     pub(crate) fn scan_all(
         &self,
@@ -168,7 +194,7 @@ impl Index {
             return Ok(());
         }
         visit(PageKind::IndexInner, page);
-        for child in self.children(page, level, &[])? {
+        for child in self.children(page, level, &[], None)? {
             self.pages_below(child, level - 1, visit)?;
         }
         Ok(())
@@ -207,20 +233,21 @@ impl Index {
         pages.checked(page, PageKind::IndexLeaf, scanned)
     }
 
-    /// The children of an inner page from the last one whose key is below `from` on.
+    /// The children of an inner page from the last one whose key is below `from` on, up to those whose keys are not
+    /// above `last`.
     fn children(
         &self,
         page: PageRef,
         level: u32,
         from: &[u8],
-        to: Option<&[u8]>,
+        last: Option<&[u8]>,
     ) -> Result<Vec<PageRef>> {
         let pages = &self.inner.pages;
         let pin = pages.pin(page, PageKind::IndexInner)?;
         let mut children = Vec::new();
         let scanned = IndexPage::read(&pin, level).and_then(|inner| {
             inner.scan(from, |_, key, child| {
-                if to.is_some_and(|to| key > to) {
+                if last.is_some_and(|last| key > last) {
                     return Ok(false);
                 }
                 if key < from {
@@ -233,6 +260,97 @@ impl Index {
         pages.checked(page, PageKind::IndexInner, scanned)?;
         Ok(children)
     }
+}
+
+/// What a value must be, behind those that must equal others.
+#[derive(Clone, Copy, Debug)]
+pub enum IndexPart<'a> {
+    /// Anything.
+    All,
+    /// Between bounds, as [`Index::range`] sees them; not both are open.
+    Range(Bound<&'a PropertyValue>, Bound<&'a PropertyValue>),
+    /// Text that begins so.
+    StartsWith(&'a str),
+    /// Of a class of comparable values, see [`key`].
+    Class(u8),
+}
+
+impl IndexPart<'_> {
+    /// Classes of comparable values in the order that `ORDER BY` wants; of the ones marked the order within is another
+    /// than that of the index.
+    pub const CLASSES: [(u8, bool); 12] = [
+        (0x30, true),
+        (0x10, true),
+        (0x14, false),
+        (0x18, false),
+        (0x1c, false),
+        (0x20, false),
+        (0x24, false),
+        (0x28, true),
+        (0x44, false),
+        (0x40, false),
+        (0x50, false),
+        (0x60, false),
+    ];
+
+    /// The class of a value, if it has a key.
+    #[must_use]
+    pub fn class_of(value: &PropertyValue) -> Option<u8> {
+        key_bytes(value).map(|key| class_bounds(&key).0)
+    }
+
+    /// Bounds of the whole key; `None` if nothing can lie between them.
+    fn bounds(&self, prefix: Vec<u8>) -> Option<(Bound<Vec<u8>>, Bound<Vec<u8>>)> {
+        let with = |more: &[u8]| [&prefix[..], more].concat();
+        let below = |key: Vec<u8>| successor(key).map_or(Bound::Unbounded, Bound::Excluded);
+        Some(match self {
+            IndexPart::All => (Bound::Included(prefix.clone()), below(prefix)),
+            IndexPart::Class(class) => {
+                let (first, behind) = class_bounds(&[*class]);
+                (
+                    Bound::Included(with(&[first])),
+                    Bound::Excluded(with(&[behind])),
+                )
+            }
+            IndexPart::StartsWith(text) => {
+                let mut key = key_bytes(&PropertyValue::string(text))?;
+                key.truncate(key.len() - 2);
+                (Bound::Included(with(&key)), below(with(&key)))
+            }
+            IndexPart::Range(low, high) => {
+                let (low, high) = (key_bound(*low)?, key_bound(*high)?);
+                let class = bound_key(&low).or(bound_key(&high)).map(class_bounds)?;
+                let of_class =
+                    |bound| bound_key(bound).is_none_or(|key| class_bounds(key) == class);
+                if !of_class(&low) || !of_class(&high) {
+                    return None;
+                }
+                // No key is the beginning of another one, but more values may follow.
+                let low = match low {
+                    Bound::Included(key) => Bound::Included(with(&key)),
+                    Bound::Excluded(key) => Bound::Included(successor(with(&key))?),
+                    Bound::Unbounded => Bound::Included(with(&[class.0])),
+                };
+                let high = match high {
+                    Bound::Included(key) => below(with(&key)),
+                    Bound::Excluded(key) => Bound::Excluded(with(&key)),
+                    Bound::Unbounded => Bound::Excluded(with(&[class.1])),
+                };
+                (low, high)
+            }
+        })
+    }
+}
+
+/// The first key above all that begin with these bytes.
+fn successor(mut key: Vec<u8>) -> Option<Vec<u8>> {
+    while let Some(last) = key.pop() {
+        if last < u8::MAX {
+            key.push(last + 1);
+            return Some(key);
+        }
+    }
+    None
 }
 
 fn key_bound(bound: Bound<&PropertyValue>) -> Option<Bound<Vec<u8>>> {

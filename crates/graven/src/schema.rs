@@ -1,10 +1,13 @@
 //! The planner's view of a snapshot: names, indexes, counts from the catalogue, and the procedures.
 
-use graven_cypher::{IndexView, ProcedureView, SchemaView};
+use graven_cypher::{IndexView, LabelIndex, ProcedureView, SchemaView};
 use graven_storage::{Catalog, Snapshot};
 
 use crate::procedures;
 use crate::procedures::registered::Registry;
+
+/// Nodes reckoned for a value where nobody has counted the values yet.
+const NODES_PER_VALUE: u64 = 10;
 
 /// A snapshot as the planner sees it.
 pub(crate) struct Schema<'a>(pub(crate) &'a Snapshot, pub(crate) &'a Registry);
@@ -57,8 +60,6 @@ impl SchemaView for Schema<'_> {
     }
 
     fn index(&self, label: &str, key: &str) -> Option<IndexView> {
-        /// Nodes reckoned for a value where nobody has counted the values yet.
-        const NODES_PER_VALUE: u64 = 10;
         let catalog = self.catalog();
         let label = catalog.label(label)?;
         let index = catalog.index(label, catalog.key(key)?)?;
@@ -70,6 +71,30 @@ impl SchemaView for Schema<'_> {
             unique: index.unique,
             distinct,
         })
+    }
+
+    fn indexes(&self, label: &str) -> Vec<LabelIndex> {
+        let catalog = self.catalog();
+        let Some(label) = catalog.label(label) else {
+            return Vec::new();
+        };
+        let own = catalog
+            .indexes()
+            .iter()
+            .filter(|i| i.label() == Some(label));
+        own.map(|index| LabelIndex {
+            keys: index
+                .keys
+                .iter()
+                .filter_map(|key| catalog.key_name(*key).cloned())
+                .collect(),
+            unique: index.unique,
+            distinct: match index.distinct {
+                0 => catalog.label_count(label).div_ceil(NODES_PER_VALUE),
+                counted => counted,
+            },
+        })
+        .collect()
     }
 
     fn names(&self) -> Vec<String> {

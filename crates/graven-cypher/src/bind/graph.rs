@@ -6,7 +6,7 @@
 //! * CY-21 A subquery inside an expression is a variable of that expression; its definition is in
 //!   [`Bound::subqueries`], and the planner computes it before the expression is evaluated.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::plan::schema::SchemaCommand;
@@ -44,6 +44,15 @@ pub(crate) struct Branch {
 pub(crate) enum Step {
     Match(QueryGraph),
     OptionalMatch(QueryGraph),
+    /// Of the matches of a pattern only the shortest paths between each two ends; then the conditions.
+    Select {
+        graph: QueryGraph,
+        from: VarId,
+        to: VarId,
+        lengths: Vec<VarId>,
+        count: crate::plan::PathCount,
+        conditions: Vec<Expr>,
+    },
     Unwind {
         list: Expr,
         var: VarId,
@@ -97,7 +106,7 @@ pub(crate) struct Merge {
 }
 
 /// Patterns to be found together.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct QueryGraph {
     /// Node variables, also those bound before.
     pub nodes: Vec<VarId>,
@@ -106,6 +115,20 @@ pub(crate) struct QueryGraph {
     pub paths: Vec<(VarId, Vec<VarId>)>,
     /// Conditions, split at `AND`.
     pub predicates: Vec<Expr>,
+}
+
+impl QueryGraph {
+    /// What it binds, and what of it is bound before.
+    pub(crate) fn variables(&self) -> BTreeSet<VarId> {
+        let mut all: BTreeSet<VarId> = self.nodes.iter().copied().collect();
+        for edge in &self.edges {
+            all.insert(edge.rel);
+            let groups = edge.repeated.iter().flat_map(|repeated| &repeated.groups);
+            all.extend(groups.map(|(_, list)| *list));
+        }
+        all.extend(self.paths.iter().map(|(path, _)| *path));
+        all
+    }
 }
 
 /// A relationship pattern.
@@ -128,6 +151,22 @@ pub(crate) struct Edge {
     pub bound: bool,
     /// Of its trails only these are wanted; both ends are found first.
     pub shortest: Option<crate::plan::ShortestPaths>,
+    /// What is repeated, where that is more than one relationship; types are those of all of it, and nothing is said
+    /// by direction and filters.
+    pub repeated: Option<Box<Repeated>>,
+}
+
+/// A quantified pattern of several relationships, or with conditions on its nodes.
+#[derive(Clone)]
+pub(crate) struct Repeated {
+    /// One repetition, from [`Repeated::entry`] to [`Repeated::exit`].
+    pub graph: QueryGraph,
+    pub entry: VarId,
+    pub exit: VarId,
+    /// Its relationships in the order of the path.
+    pub rels: Vec<VarId>,
+    /// Its named parts, and the lists of them over all repetitions.
+    pub groups: Vec<(VarId, VarId)>,
 }
 
 /// `WITH` or `RETURN`.

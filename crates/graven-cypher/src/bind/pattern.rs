@@ -8,7 +8,7 @@
 use std::sync::Arc;
 
 use super::expression::{binary, label_condition};
-use super::graph::{Edge, QueryGraph};
+use super::graph::{Edge, QueryGraph, Step};
 use super::scope::Entry;
 use super::{Binder, Result};
 use crate::ast::{self, ExprKind, LabelExpr, Name, NodePattern, PathPattern, RelationshipPattern};
@@ -17,6 +17,14 @@ use crate::plan::expression::{BinaryOp, Expr};
 use crate::plan::variables::conjuncts;
 use crate::plan::{VarId, VarKind};
 use crate::types::{Type, TypeSet};
+
+/// Whether the shortest paths of a pattern are not those of one relationship alone.
+pub(super) fn is_selective(pattern: &PathPattern) -> bool {
+    let [(only, _)] = &pattern.steps[..] else {
+        return true;
+    };
+    only.repeated.is_some() || (only.length.is_none() && only.name.is_some())
+}
 
 /// Largest pattern that another `MATCH` is still added to; larger ones are ordered by themselves.
 const MERGED_PARTS_MAX: usize = 24;
@@ -54,6 +62,16 @@ impl Binder<'_> {
                     let read = p.variables();
                     before.paths.iter().any(|(path, _)| read.contains(path))
                 });
+        let known = before.variables();
+        let reads_inside = graph
+            .edges
+            .iter()
+            .filter_map(|e| e.repeated.as_ref())
+            .any(|r| {
+                let mut inside = r.graph.predicates.iter().flat_map(Expr::variables);
+                inside.any(|var| known.contains(&var))
+            });
+        let reads_relationship = reads_relationship || reads_inside;
         let parts = before.edges.len() + before.nodes.len();
         if reads_relationship || parts > MERGED_PARTS_MAX {
             return Ok((before, Some(graph)));
@@ -68,6 +86,28 @@ impl Binder<'_> {
         merged.paths.extend(graph.paths);
         merged.predicates.extend(graph.predicates);
         Ok((merged, None))
+    }
+
+    /// Binds a `MATCH` of one pattern along several relationships of which the shortest paths are wanted.
+    pub(super) fn selective_match(
+        &mut self,
+        pattern: &PathPattern,
+        filter: Option<&ast::Expr>,
+    ) -> Result<Step> {
+        let mut all = pattern.clone();
+        let shortest = all.shortest.take().expect("asked by the caller");
+        let mut graph = QueryGraph::default();
+        let declared = self.match_patterns(&mut graph, &[all], false)?;
+        let nodes = &declared[0].nodes;
+        let lengths = declared[0].edges.iter().map(|edge| graph.edges[*edge].rel);
+        Ok(Step::Select {
+            from: nodes[0],
+            to: nodes[nodes.len() - 1],
+            lengths: lengths.collect(),
+            count: shortest.count,
+            conditions: self.conditions(filter)?,
+            graph,
+        })
     }
 
     /// A pattern standing alone in an expression; with `predicate` it may not introduce variables.
@@ -90,6 +130,7 @@ impl Binder<'_> {
         predicate: bool,
     ) -> Result<Vec<Declared>> {
         self.groups += 1;
+        let before = std::mem::replace(&mut self.before_pattern, self.variables.len());
         let earlier = self.scope.row.len();
         let mut declared = Vec::with_capacity(patterns.len());
         for pattern in patterns {
@@ -102,35 +143,33 @@ impl Binder<'_> {
                 self.bind_node(graph, node, declared.nodes[step + 1])?;
             }
         }
+        self.before_pattern = before;
         Ok(declared)
     }
 
-    fn declare_path(
+    pub(super) fn declare_path(
         &mut self,
         graph: &mut QueryGraph,
         pattern: &PathPattern,
         predicate: bool,
         earlier: usize,
     ) -> Result<Declared> {
-        if pattern.shortest.is_some() {
-            let several = pattern.steps.len() != 1;
-            let named = |relationship: &RelationshipPattern| {
-                relationship.length.is_none() && relationship.name.is_some()
-            };
-            if several || pattern.steps.iter().any(|(r, _)| named(r)) {
-                let message =
-                    "shortest paths are looked for along one relationship of variable length";
-                return Err(self
-                    .error(pattern.span, Code::FeatureNotAvailable, message)
-                    .with_hint("write `(a)-[:TYPE]-+(b)` or `(a)-[:TYPE*]-(b)` and match the rest separately"));
-            }
+        if pattern.shortest.is_some() && is_selective(pattern) {
+            let message =
+                "shortest paths along several relationships are looked for by a MATCH of their own";
+            return Err(self
+                .error(pattern.span, Code::FeatureNotAvailable, message)
+                .with_hint("write `MATCH SHORTEST 1 (a)...(b)` with this one pattern, not in OPTIONAL MATCH or an expression"));
         }
         let mut nodes = vec![self.declare_node(graph, &pattern.first, predicate)?];
         let mut edges = Vec::with_capacity(pattern.steps.len());
         for (relationship, node) in &pattern.steps {
             let from = *nodes.last().expect("the first node");
             let edge = graph.edges.len();
-            self.declare_relationship(graph, relationship, from, predicate, earlier)?;
+            match &relationship.repeated {
+                Some(path) => self.declare_repeated(graph, relationship, path, from)?,
+                None => self.declare_relationship(graph, relationship, from, predicate, earlier)?,
+            }
             if edge >= EDGES_MAX {
                 let message =
                     format!("a pattern of more than {EDGES_MAX} relationships cannot be planned");
@@ -287,11 +326,17 @@ impl Binder<'_> {
             group: self.groups,
             bound,
             shortest: None,
+            repeated: None,
         });
         Ok(())
     }
 
-    fn bind_node(&mut self, graph: &mut QueryGraph, node: &NodePattern, var: VarId) -> Result<()> {
+    pub(super) fn bind_node(
+        &mut self,
+        graph: &mut QueryGraph,
+        node: &NodePattern,
+        var: VarId,
+    ) -> Result<()> {
         if let Some(labels) = &node.labels {
             self.notice_unknown_labels(labels);
             conjuncts(
@@ -306,12 +351,15 @@ impl Binder<'_> {
         Ok(())
     }
 
-    fn bind_relationship(
+    pub(super) fn bind_relationship(
         &mut self,
         graph: &mut QueryGraph,
         pattern: &RelationshipPattern,
         edge: usize,
     ) -> Result<()> {
+        if let Some(path) = &pattern.repeated {
+            return self.bind_repeated(graph, pattern, path, edge);
+        }
         let Edge {
             rel,
             each,

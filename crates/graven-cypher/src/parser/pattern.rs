@@ -202,8 +202,8 @@ impl Parser<'_> {
         })
     }
 
-    /// `((a)-[r]->(b) WHERE ...){1,3}` as a relationship of variable length: one relationship inside, whose
-    /// nodes have no conditions of their own.
+    /// `((a)-[r]->(b) WHERE ...){1,3}`: one relationship whose nodes are neither named for use elsewhere nor have
+    /// conditions is a relationship of variable length; anything else is repeated as a whole.
     fn quantified_pattern(&mut self) -> Result<RelationshipPattern> {
         let open = self.expect(TokenKind::OpenParen, "`(`")?;
         let path = self.nested(Self::anonymous_path)?;
@@ -211,23 +211,34 @@ impl Parser<'_> {
         self.expect(TokenKind::CloseParen, "`)`")?;
         let length = self.path_quantifier()?;
         let span = open.span.to(self.last_span());
+        if let Some((inner, _)) = path.steps.iter().find(|(r, _)| r.length.is_some()) {
+            let message = "a quantified pattern cannot hold another one, or a relationship of variable length";
+            return Err(self.error(inner.span, Code::InvalidRelationshipPattern, message));
+        }
+        if path.steps.is_empty() || path.shortest.is_some() {
+            let message =
+                "a quantified pattern holds at least one relationship, and no selection of paths";
+            return Err(self.error(path.span, Code::InvalidRelationshipPattern, message));
+        }
         let plain = |node: &NodePattern| {
-            node.labels.is_none() && node.properties.is_none() && node.filter.is_none()
+            let unused = node.name.as_ref().is_none_or(|name| self.is_unused(name));
+            unused && node.labels.is_none() && node.properties.is_none() && node.filter.is_none()
         };
+        let simple = path.steps.len() == 1 && plain(&path.first) && plain(&path.steps[0].1);
+        if !simple {
+            return Ok(RelationshipPattern {
+                name: None,
+                types: None,
+                direction: Direction::Both,
+                length: Some(length),
+                properties: None,
+                filter,
+                repeated: Some(Box::new(path)),
+                span,
+            });
+        }
         let mut steps = path.steps;
-        let relationship = match (steps.pop(), steps.is_empty()) {
-            (Some((relationship, last)), true)
-                if plain(&path.first) && plain(&last) && relationship.length.is_none() =>
-            {
-                relationship
-            }
-            _ => {
-                let message = "a quantified pattern of several relationships, or with conditions on its nodes, is not available in this build";
-                return Err(self
-                    .error(span, Code::FeatureNotAvailable, message)
-                    .with_hint("write one relationship, with conditions on it alone"));
-            }
-        };
+        let (relationship, _) = steps.pop().expect("one step");
         let filter = match (relationship.filter, filter) {
             (Some(inner), Some(outer)) => {
                 let span = inner.span.to(outer.span);
@@ -246,6 +257,22 @@ impl Parser<'_> {
             span,
             ..relationship
         })
+    }
+
+    /// Whether a name stands in the statement only once, and nothing takes all names.
+    fn is_unused(&self, name: &crate::ast::Name) -> bool {
+        let tokens = &self.tokens.list;
+        let same = |token: &&crate::token::Token| {
+            token.span.slice(self.text) == name.span.slice(self.text)
+        };
+        let takes_all = tokens.windows(2).any(|pair| {
+            let word = pair[0].span.slice(self.text);
+            pair[1].kind == TokenKind::Star
+                && ["RETURN", "WITH", "DISTINCT"]
+                    .iter()
+                    .any(|w| w.eq_ignore_ascii_case(word))
+        });
+        !takes_all && tokens.iter().filter(same).count() == 1
     }
 
     fn node(&mut self) -> Result<NodePattern> {
@@ -314,6 +341,7 @@ impl Parser<'_> {
             length: None,
             properties: None,
             filter: None,
+            repeated: None,
             span: start,
         };
         if self.eat(TokenKind::OpenBracket) {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::expression::{BinaryOp, Expr};
-use super::{Inclusion, VarId};
+use super::{Inclusion, IndexPart, VarId};
 use crate::cost::Cost;
 
 /// How a start node is found.
@@ -23,6 +23,13 @@ pub(crate) enum Access {
         key: Arc<str>,
         low: Option<(Expr, Inclusion)>,
         high: Option<(Expr, Inclusion)>,
+    },
+    /// By an index over several properties, or by the beginning of a text.
+    Scan {
+        label: Arc<str>,
+        keys: Vec<Arc<str>>,
+        equal: Vec<Expr>,
+        part: IndexPart,
     },
     Id {
         value: Expr,
@@ -90,6 +97,9 @@ pub(crate) fn candidates(
         }
     }
     merge_ranges(&mut found);
+    found.extend(super::index_access::candidates(
+        cost, node, conditions, labels, bound,
+    ));
     found
 }
 
@@ -220,13 +230,13 @@ fn list_length(value: &Expr) -> f64 {
     }
 }
 
-enum Subject {
+pub(super) enum Subject {
     Key(Arc<str>),
     Id,
 }
 
 /// A condition as `node.key op value` or `id(node) op value`, the value computable before the node is known.
-fn comparison(
+pub(super) fn comparison(
     condition: &Expr,
     node: VarId,
     bound: &BTreeSet<VarId>,

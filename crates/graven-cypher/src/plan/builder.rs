@@ -143,6 +143,35 @@ impl Builder<'_> {
         match step {
             Step::Match(graph) => self.pattern(partial, graph),
             Step::OptionalMatch(graph) => self.optional(partial, graph),
+            Step::Select {
+                graph,
+                from,
+                to,
+                lengths,
+                count,
+                conditions,
+            } => {
+                let mut inner = self.inner(partial, &graph);
+                let found = graph.variables();
+                self.pattern(&mut inner, graph);
+                let rows = inner.rows();
+                inner.push(rows, |input| Operator::SelectPaths {
+                    input,
+                    from,
+                    to,
+                    lengths,
+                    count,
+                });
+                let rows = partial.rows() * inner.rows();
+                partial.bound.extend(found);
+                partial.push(rows, |input| Operator::Apply {
+                    input,
+                    inner: Box::new(inner.root),
+                });
+                for condition in conditions {
+                    self.filter(partial, condition);
+                }
+            }
             Step::Unwind { mut list, var } => {
                 self.attach(partial, [&mut list]);
                 let length = match &list {
@@ -239,6 +268,14 @@ impl Builder<'_> {
                 read.extend(filter.variables());
                 read.extend(self.needs(filter));
             }
+            if let Some(repeated) = &edge.repeated {
+                let inside = repeated
+                    .graph
+                    .predicates
+                    .iter()
+                    .chain(repeated.graph.edges.iter().flat_map(|e| &e.filters));
+                read.extend(inside.flat_map(|p| self.needs(p)));
+            }
         }
         for predicate in &graph.predicates {
             read.extend(self.needs(predicate));
@@ -256,9 +293,7 @@ impl Builder<'_> {
 
     fn optional(&mut self, partial: &mut Partial, graph: QueryGraph) {
         let mut inner = self.inner(partial, &graph);
-        let mut named: BTreeSet<VarId> = graph.nodes.iter().copied().collect();
-        named.extend(graph.edges.iter().map(|e| e.rel));
-        named.extend(graph.paths.iter().map(|(path, _)| *path));
+        let named = graph.variables();
         self.pattern(&mut inner, graph);
         let nulls: Vec<VarId> = named.difference(&partial.bound).copied().collect();
         let rows = partial.rows() * inner.rows().max(1.0);

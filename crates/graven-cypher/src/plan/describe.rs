@@ -7,8 +7,8 @@ use super::expression::{
     AggregateCall, AggregateFunction, BinaryOp, Expr, Literal, Quantifier, UnaryOp,
 };
 use super::{
-    Creation, Direction, HangingPattern, Inclusion, OnError, Operator, PathCount, Plan, RelPattern,
-    SetItem, SortOrder, VarExpandMode, VarId,
+    Creation, Direction, HangingPattern, Inclusion, IndexPart, OnError, Operator, PathCount, Plan,
+    RelPattern, SetItem, SortOrder, VarExpandMode, VarId,
 };
 
 impl Operator {
@@ -22,11 +22,14 @@ impl Operator {
             Operator::LabelScan { .. } => "LabelScan",
             Operator::IndexSeek { .. } => "IndexSeek",
             Operator::IndexRange { .. } => "IndexRange",
+            Operator::IndexScan { .. } => "IndexScan",
             Operator::NodeByIdSeek { .. } => "NodeByIdSeek",
             Operator::Expand { .. } => "Expand",
             Operator::ExpandInto { .. } => "ExpandInto",
             Operator::VarExpand { into: true, .. } => "VarExpandInto",
             Operator::VarExpand { .. } => "VarExpand",
+            Operator::Repeat { .. } => "Repeat",
+            Operator::SelectPaths { .. } => "SelectPaths",
             Operator::BuildPath { .. } => "BuildPath",
             Operator::Filter { .. } => "Filter",
             Operator::Project { .. } => "Project",
@@ -119,17 +122,40 @@ impl Plan {
                 ..
             } => {
                 let mut text = format!("({}:{})", name(var), quoted(label));
-                let bound =
-                    |text: &mut String, sign: char, (value, inclusion): &(Expr, Inclusion)| {
-                        let equal = if *inclusion == Inclusion::Inclusive {
-                            "="
-                        } else {
-                            ""
-                        };
-                        let _ = write!(text, " {} {sign}{equal} {}", quoted(key), expr(value));
+                let part = IndexPart::Range {
+                    low: low.clone(),
+                    high: high.clone(),
+                };
+                text.push_str(&self.index_part(key, &part));
+                text
+            }
+            Operator::IndexScan {
+                var,
+                label,
+                keys,
+                equal,
+                part,
+                order,
+                ..
+            } => {
+                let mut text = format!("({}:{})", name(var), quoted(label));
+                for (key, value) in keys.iter().zip(equal) {
+                    let _ = write!(text, " {} = {}", quoted(key), expr(value));
+                }
+                let next = keys.get(equal.len());
+                if let Some(key) = next {
+                    text.push_str(&self.index_part(key, part));
+                }
+                let _ = write!(text, " by index on {}", keys.join(", "));
+                if let Some(order) = order {
+                    let descending = order.direction == super::SortOrder::Descending;
+                    let way = if descending {
+                        ", descending"
+                    } else {
+                        ", ascending"
                     };
-                low.iter().for_each(|low| bound(&mut text, '>', low));
-                high.iter().for_each(|high| bound(&mut text, '<', high));
+                    text.push_str(way);
+                }
                 text
             }
             Operator::NodeByIdSeek {
@@ -169,11 +195,7 @@ impl Plan {
                     VarExpandMode::Reachable { proven: false } => {
                         text.push_str(" reachable, by trails")
                     }
-                    VarExpandMode::Shortest(wanted) => match wanted.count {
-                        PathCount::Paths(n) => text.push_str(&format!(" shortest {n}")),
-                        PathCount::Lengths(1) => text.push_str(" all shortest"),
-                        PathCount::Lengths(n) => text.push_str(&format!(" shortest {n} groups")),
-                    },
+                    VarExpandMode::Shortest(wanted) => text.push_str(&selection(wanted.count)),
                 }
                 text
             }
@@ -209,6 +231,20 @@ impl Plan {
                     format!("({}){}", name(from), hanging(pattern))
                 });
                 format!("{patterns} as {}", name(count))
+            }
+            Operator::SelectPaths {
+                from, to, count, ..
+            } => format!("from {} to {}{}", name(from), name(to), selection(*count)),
+            Operator::Repeat { repeat, .. } => {
+                let lists = joined(&repeat.groups, |(_, list)| name(list));
+                let bounds = bounds(repeat.min, repeat.max);
+                let back = if repeat.reversed { " backwards" } else { "" };
+                let into = if repeat.into { " into" } else { " to" };
+                format!(
+                    "from {}{into} {} {bounds}{back} [{lists}]",
+                    name(&repeat.from),
+                    name(&repeat.to)
+                )
             }
             Operator::BuildPath { path, parts, .. } => {
                 format!("{} = {}", name(path), joined(parts, name))
@@ -286,6 +322,29 @@ impl Plan {
                     .as_ref()
                     .map_or(String::new(), |t| format!(" by {}", expr(t)));
                 format!("{} as {}{with}{by}", expr(url), name(var))
+            }
+        }
+    }
+
+    /// What an index demands of one property.
+    fn index_part(&self, key: &Arc<str>, part: &IndexPart) -> String {
+        match part {
+            IndexPart::All => String::new(),
+            IndexPart::StartsWith(text) => {
+                format!(" {} starts with {}", quoted(key), self.expression(text))
+            }
+            IndexPart::Range { low, high } => {
+                let mut text = String::new();
+                let sides = low.iter().map(|b| ('>', b));
+                for (sign, (value, inclusion)) in sides.chain(high.iter().map(|b| ('<', b))) {
+                    let equal = match inclusion {
+                        Inclusion::Inclusive => "=",
+                        Inclusion::Exclusive => "",
+                    };
+                    let value = self.expression(value);
+                    let _ = write!(text, " {} {sign}{equal} {value}", quoted(key));
+                }
+                text
             }
         }
     }
@@ -653,5 +712,14 @@ fn binary_sign(op: BinaryOp) -> &'static str {
         BinaryOp::EndsWith => "ends with",
         BinaryOp::Contains => "contains",
         BinaryOp::RegexMatch => "=~",
+    }
+}
+
+/// Which paths are wanted.
+fn selection(count: PathCount) -> String {
+    match count {
+        PathCount::Paths(n) => format!(" shortest {n}"),
+        PathCount::Lengths(1) => " all shortest".to_owned(),
+        PathCount::Lengths(n) => format!(" shortest {n} groups"),
     }
 }

@@ -114,6 +114,7 @@ impl Facts {
             | O::Skip { input, .. }
             | O::Limit { input, .. }
             | O::BuildPath { input, .. }
+            | O::SelectPaths { input, .. }
             | O::SemiApply { input, .. }
             | O::Create { input, .. }
             | O::Set { input, .. }
@@ -127,12 +128,14 @@ impl Facts {
             O::AllNodesScan { input, .. }
             | O::LabelScan { input, .. }
             | O::IndexRange { input, .. }
+            | O::IndexScan { input, .. }
             | O::Expand { input, .. }
             | O::ExpandInto { input, .. }
             | O::VarExpand { input, .. }
             | O::Unwind { input, .. }
             | O::Apply { input, .. }
             | O::InTransactions { input, .. }
+            | O::Repeat { input, .. }
             | O::Optional { input, .. }
             | O::HashJoin { input, .. }
             | O::CartesianProduct { input, .. }

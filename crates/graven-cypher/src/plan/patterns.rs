@@ -165,6 +165,10 @@ impl Builder<'_> {
         } else {
             (edge.to, edge.from)
         };
+        if let Some(repeated) = &edge.repeated {
+            let others = solved.iter().map(|other| &graph.edges[*other]);
+            return self.repeat(partial, edge, repeated, (forward, false), others, rows);
+        }
         let pattern = self.rel_pattern(partial, graph, idx, forward, solved, pending);
         let (rel, length) = (edge.rel, edge.length);
         let found = match length.is_some() && !forward {
@@ -210,6 +214,10 @@ impl Builder<'_> {
         pending: &mut Pending,
     ) {
         let edge = &graph.edges[idx];
+        if let Some(repeated) = &edge.repeated {
+            let others = solved.iter().map(|other| &graph.edges[*other]);
+            return self.repeat(partial, edge, repeated, (true, true), others, rows);
+        }
         let (from, to, rel) = (edge.from, edge.to, edge.rel);
         let pattern = self.rel_pattern(partial, graph, idx, true, solved, pending);
         match edge.length {
@@ -397,6 +405,20 @@ fn find(input: Box<super::PlanNode>, var: VarId, access: Access) -> Operator {
             low,
             high,
         },
+        Access::Scan {
+            label,
+            keys,
+            equal,
+            part,
+        } => Operator::IndexScan {
+            input,
+            var,
+            label,
+            keys,
+            equal,
+            part,
+            order: None,
+        },
         Access::Id { value, any } => Operator::NodeByIdSeek {
             input,
             var,
@@ -407,7 +429,7 @@ fn find(input: Box<super::PlanNode>, var: VarId, access: Access) -> Operator {
 }
 
 /// Whether a relationship may be of both type sets.
-fn overlap(a: &[Arc<str>], b: &[Arc<str>]) -> bool {
+pub(super) fn overlap(a: &[Arc<str>], b: &[Arc<str>]) -> bool {
     a.is_empty() || b.is_empty() || a.iter().any(|t| b.contains(t))
 }
 

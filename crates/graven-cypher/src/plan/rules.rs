@@ -2,6 +2,7 @@
 
 mod distinct_count;
 mod eager;
+mod index_order;
 mod pattern_count;
 mod reachability;
 mod reachable_count;
@@ -22,6 +23,7 @@ pub(crate) fn apply(plan: &mut Plan, schema: &dyn SchemaView) {
     eager::apply(plan);
     // Barriers lie between expansions and the writes that they meet; what is taken out lies above them.
     pattern_count::apply(plan);
+    index_order::apply(plan, schema);
     let mut next = 0;
     number(&mut plan.root, &mut next);
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Expr, Operator, Plan, PlanNode, RelPattern, VarId};
+use super::{Expr, IndexPart, Operator, Plan, PlanNode, RelPattern, VarId};
 
 impl Operator {
     /// Inputs in order: the outer one first.
@@ -16,6 +16,7 @@ impl Operator {
             | O::Optional { input, inner, .. }
             | O::SemiApply { input, inner, .. }
             | O::InTransactions { input, inner, .. }
+            | O::Repeat { input, inner, .. }
             | O::Merge { input, inner, .. }
             | O::Foreach { input, inner, .. }
             | O::CartesianProduct { input, inner }
@@ -28,11 +29,13 @@ impl Operator {
             | O::LabelScan { input, .. }
             | O::IndexSeek { input, .. }
             | O::IndexRange { input, .. }
+            | O::IndexScan { input, .. }
             | O::NodeByIdSeek { input, .. }
             | O::Expand { input, .. }
             | O::ExpandInto { input, .. }
             | O::VarExpand { input, .. }
             | O::BuildPath { input, .. }
+            | O::SelectPaths { input, .. }
             | O::Filter { input, .. }
             | O::Project { input, .. }
             | O::Extend { input, .. }
@@ -66,6 +69,7 @@ impl Operator {
             | O::Optional { input, inner, .. }
             | O::SemiApply { input, inner, .. }
             | O::InTransactions { input, inner, .. }
+            | O::Repeat { input, inner, .. }
             | O::Merge { input, inner, .. }
             | O::Foreach { input, inner, .. }
             | O::CartesianProduct { input, inner }
@@ -78,11 +82,13 @@ impl Operator {
             | O::LabelScan { input, .. }
             | O::IndexSeek { input, .. }
             | O::IndexRange { input, .. }
+            | O::IndexScan { input, .. }
             | O::NodeByIdSeek { input, .. }
             | O::Expand { input, .. }
             | O::ExpandInto { input, .. }
             | O::VarExpand { input, .. }
             | O::BuildPath { input, .. }
+            | O::SelectPaths { input, .. }
             | O::Filter { input, .. }
             | O::Project { input, .. }
             | O::Extend { input, .. }
@@ -111,6 +117,16 @@ impl Operator {
         use Operator as O;
         match self {
             O::IndexSeek { value, .. } | O::NodeByIdSeek { value, .. } => visit(value),
+            O::IndexScan { equal, part, .. } => {
+                equal.iter().for_each(&mut *visit);
+                match part {
+                    IndexPart::All => {}
+                    IndexPart::Range { low, high } => {
+                        low.iter().chain(high).for_each(|(e, _)| visit(e));
+                    }
+                    IndexPart::StartsWith(text) => visit(text),
+                }
+            }
             O::IndexRange { low, high, .. } => low.iter().chain(high).for_each(|(e, _)| visit(e)),
             O::Expand { pattern, .. }
             | O::ExpandInto { pattern, .. }
@@ -214,6 +230,14 @@ impl Operator {
             }
             O::PatternCount { patterns, .. } => read.extend(patterns.iter().map(|(var, _)| *var)),
             O::BuildPath { parts, .. } => read.extend(parts),
+            O::SelectPaths {
+                from, to, lengths, ..
+            } => read.extend([from, to].into_iter().chain(lengths)),
+            O::Repeat { repeat, .. } => {
+                read.insert(repeat.from);
+                read.extend(repeat.into.then_some(repeat.to));
+                read.extend(repeat.distinct_from.iter().chain(&repeat.disjoint_from));
+            }
             O::Distinct { vars, .. } => read.extend(vars),
             O::HashJoin { on, .. } => read.extend(on),
             O::Create { creation, .. } => read = creation.reads(),
@@ -253,6 +277,12 @@ impl Plan {
         let mut read: BTreeSet<VarId> = self.columns.iter().map(|(_, var)| *var).collect();
         self.root.visit(&mut |node| {
             read.extend(node.op.reads());
+            if let Operator::Repeat { repeat, .. } = &node.op {
+                // What it keeps of each repetition comes from its inner tree.
+                read.insert(repeat.exit);
+                read.extend(&repeat.rels);
+                read.extend(repeat.groups.iter().map(|(inner, _)| *inner));
+            }
             if matches!(node.op, Operator::Merge { .. }) {
                 // What its items read may come from its own pattern.
                 node.op.for_each_expr(&mut |e| read.extend(e.variables()));

@@ -60,6 +60,7 @@ fn produced(
         | O::LabelScan { var, .. }
         | O::IndexSeek { var, .. }
         | O::IndexRange { var, .. }
+        | O::IndexScan { var, .. }
         | O::NodeByIdSeek { var, .. }
         | O::Unwind { var, .. } => {
             below.insert(*var);
@@ -99,6 +100,30 @@ fn produced(
             }
             below.extend(inner);
         }
+        O::InTransactions { inner, batches, .. } => {
+            let inner = produced(plan, inner, &below)?;
+            if let Some(missing) = batches.columns.iter().find(|var| !inner.contains(var)) {
+                return Err(format!(
+                    "CY-1: InTransactions returns {:?}",
+                    plan.variable_name(*missing)
+                ));
+            }
+            below.extend(batches.columns.iter().chain(&batches.status));
+        }
+        O::Repeat { inner, repeat, .. } => {
+            let mut row = below.clone();
+            row.insert(repeat.entry);
+            let inner = produced(plan, inner, &row)?;
+            let kept = repeat.groups.iter().map(|(var, _)| var).chain(&repeat.rels);
+            if let Some(missing) = kept.chain([&repeat.exit]).find(|var| !inner.contains(var)) {
+                return Err(format!(
+                    "CY-1: Repeat keeps {:?}",
+                    plan.variable_name(*missing)
+                ));
+            }
+            below.extend([repeat.to, repeat.path]);
+            below.extend(repeat.groups.iter().map(|(_, list)| *list));
+        }
         O::SemiApply { inner, .. } => {
             produced(plan, inner, &below)?;
         }
@@ -116,6 +141,7 @@ fn produced(
         | O::Set { .. }
         | O::Delete { .. }
         | O::Eager { .. }
+        | O::SelectPaths { .. }
         | O::Limit { .. } => {}
         O::EmptyResult { .. } | O::Schema { .. } => below.clear(),
         O::Create { creation, .. } => below.extend(creation.variables()),

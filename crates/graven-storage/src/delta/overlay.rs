@@ -276,6 +276,20 @@ impl IndexEntries {
         }
         first.map(|(key, change)| (key.clone(), change))
     }
+
+    /// The last entry up to `to`, with what is known of it.
+    pub(crate) fn previous(&self, to: Bound<&IndexKey>) -> Option<(IndexKey, Change)> {
+        let mut last: Option<(&IndexKey, Change)> = None;
+        for map in &self.newest_first {
+            let mut below = map.range::<_, IndexKey>((Bound::Unbounded, to));
+            if let Some((key, change)) = below.next_back()
+                && last.is_none_or(|(known, _)| key > known)
+            {
+                last = Some((key, *change));
+            }
+        }
+        last.map(|(key, change)| (key.clone(), change))
+    }
 }
 
 /// A node whose list is changed, ahead of or at the node a sweep visits.

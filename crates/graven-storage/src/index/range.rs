@@ -2,7 +2,8 @@
 //!
 //! # How it works
 //! Two streams in the order of (key, id): leaves of the tree, read one at a time, and changed entries, looked up one
-//! after the other. An entry of the tree of which a change is known is left to the changes.
+//! after the other. An entry of the tree of which a change is known is left to the changes. A descending range goes
+//! the same way from the other end.
 
 use super::{Index, bound_key, cut, keys_bytes};
 use crate::Result;
@@ -31,6 +32,8 @@ struct Found {
     id: u64,
     /// Whether its value must be compared.
     compare: bool,
+    /// Whether its key was cut, so that neighbours with the same key may be out of order.
+    cut: bool,
     /// Only where changes are merged.
     key: Option<Arc<[u8]>>,
 }
@@ -56,6 +59,7 @@ pub struct IndexRange {
     /// Entries of the current leaf, the next one last.
     found: Vec<Found>,
     changed: Option<Changed>,
+    descending: bool,
 }
 
 impl IndexRange {
@@ -90,7 +94,39 @@ impl IndexRange {
             stack,
             found: Vec::new(),
             changed,
+            descending: false,
         }
+    }
+
+    /// The same entries from the last to the first; to be called before any of them is taken.
+    #[must_use]
+    pub fn descending(mut self) -> IndexRange {
+        self.descending = true;
+        if let Some(changed) = &mut self.changed {
+            changed.from = Some(match bound_key(&self.high) {
+                // No key is as long as one that was cut and has a byte added.
+                Some(high) => {
+                    let mut last = super::cut(high).to_vec();
+                    last.push(0xff);
+                    Bound::Included((last.into(), u64::MAX))
+                }
+                None => Bound::Unbounded,
+            });
+        }
+        self
+    }
+
+    /// The next node, and whether it may be out of order with neighbours of the same mark: their keys were cut.
+    ///
+    /// # Errors
+    /// What pinning gives; [`crate::Error::Damaged`].
+    pub fn next_marked(&mut self) -> Result<Option<(NodeId, bool)>> {
+        while let Some(found) = self.next_entry()? {
+            if !found.compare || self.value_matches(found.id)? {
+                return Ok(Some((NodeId(found.id), found.cut)));
+            }
+        }
+        Ok(None)
     }
 
     fn side(&self, key: &[u8]) -> Side {
@@ -119,23 +155,32 @@ impl IndexRange {
         let scanned = IndexPage::read(&pin, 0).and_then(|leaf| {
             leaf.scan(&self.start, |_, key, id| {
                 let side = self.side(key);
+                let is_cut = key.len() == KEY_BYTES_MAX;
                 match side {
-                    Side::Below => {}
+                    // What is left of a descending range lies below.
+                    Side::Below => done |= self.descending,
+                    Side::Above if self.descending => return Ok(false),
                     Side::Above => done = true,
                     Side::Inside | Side::Unknown => {
                         let key: Option<Arc<[u8]>> = entries.map(|_| key.into());
                         let known = entries.zip(key.as_ref());
                         if known.is_none_or(|(entries, key)| entries.get(key, id).is_none()) {
-                            let compare = side == Side::Unknown;
-                            found.push(Found { id, compare, key });
+                            found.push(Found {
+                                id,
+                                compare: side == Side::Unknown,
+                                cut: is_cut,
+                                key,
+                            });
                         }
                     }
                 }
-                Ok(!done)
+                Ok(self.descending || !done)
             })
         });
         pages.checked(page, PageKind::IndexLeaf, scanned)?;
-        found.reverse();
+        if !self.descending {
+            found.reverse();
+        }
         self.found = found;
         if done {
             self.stack.clear();
@@ -151,10 +196,13 @@ impl IndexRange {
             if level == 0 {
                 self.read_leaf(page)?;
             } else {
-                let to = bound_key(&self.high).map(cut);
-                let children = self.index.children(page, level, &self.start, to)?;
-                self.stack
-                    .extend(children.into_iter().rev().map(|child| (child, level - 1)));
+                let last = bound_key(&self.high).map(cut);
+                let children = self.index.children(page, level, &self.start, last)?;
+                let mut children: Vec<_> = children.into_iter().map(|c| (c, level - 1)).collect();
+                if !self.descending {
+                    children.reverse();
+                }
+                self.stack.extend(children);
             }
         }
         Ok(())
@@ -168,17 +216,26 @@ impl IndexRange {
         while changed.next.is_none()
             && let Some(from) = changed.from.take()
         {
-            let Some((key, change)) = changed.entries.next(from.as_ref()) else {
+            let next = match self.descending {
+                false => changed.entries.next(from.as_ref()),
+                true => changed.entries.previous(from.as_ref()),
+            };
+            let Some((key, change)) = next else {
                 break;
             };
             let side = self.side(&key.0);
-            if side == Side::Above {
+            let (before, behind) = match self.descending {
+                false => (Side::Below, Side::Above),
+                true => (Side::Above, Side::Below),
+            };
+            if side == behind {
                 break;
             }
-            if side != Side::Below && change == Change::Added {
+            if side != before && change == Change::Added {
                 changed.next = Some(Found {
                     id: key.1,
                     compare: side == Side::Unknown,
+                    cut: key.0.len() == KEY_BYTES_MAX,
                     key: Some(key.0.clone()),
                 });
             }
@@ -196,7 +253,10 @@ impl IndexRange {
         let change_first = match (&changed.next, self.found.last()) {
             (None, _) => false,
             (Some(_), None) => true,
-            (Some(added), Some(found)) => (&added.key, added.id) < (&found.key, found.id),
+            (Some(added), Some(found)) => {
+                let lower = (&added.key, added.id) < (&found.key, found.id);
+                lower != self.descending
+            }
         };
         Ok(if change_first {
             changed.next.take()
@@ -226,22 +286,13 @@ impl IndexRange {
         };
         Ok(above && below)
     }
-
-    fn advance(&mut self) -> Result<Option<NodeId>> {
-        while let Some(found) = self.next_entry()? {
-            if !found.compare || self.value_matches(found.id)? {
-                return Ok(Some(NodeId(found.id)));
-            }
-        }
-        Ok(None)
-    }
 }
 
 impl Iterator for IndexRange {
     type Item = Result<NodeId>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let next = self.advance();
+        let next = self.next_marked().map(|next| next.map(|(node, _)| node));
         if next.is_err() {
             self.stack.clear();
             self.found.clear();

@@ -6,6 +6,8 @@ mod database;
 mod errors;
 mod graph;
 mod in_transactions;
+mod index_order;
 mod procedures;
+mod quantified;
 mod results;
 mod writing;

@@ -180,6 +180,7 @@ impl Rule<'_> {
             | O::LabelScan { var, .. }
             | O::IndexSeek { var, .. }
             | O::IndexRange { var, .. }
+            | O::IndexScan { var, .. }
             | O::NodeByIdSeek { var, .. } => {
                 below.single_row = false;
                 below.unique.clear();
@@ -200,6 +201,7 @@ impl Rule<'_> {
             | O::HashJoin { .. }
             | O::CartesianProduct { .. }
             | O::Apply { .. }
+            | O::Repeat { .. }
             | O::Optional { .. } => {
                 below.single_row = false;
                 below.unique.clear();
@@ -242,6 +244,15 @@ impl Rule<'_> {
                 let kind = Some(VarKind::Node);
                 own.reads
                     .push(Access::Property(Some(key.clone()), kind, Some(*var)));
+            }
+            O::IndexScan {
+                var, label, keys, ..
+            } => {
+                own.finds(label);
+                let read = |key: &Arc<str>| {
+                    Access::Property(Some(key.clone()), Some(VarKind::Node), Some(*var))
+                };
+                own.reads.extend(keys.iter().map(read));
             }
             O::Expand { .. }
             | O::ExpandInto { .. }

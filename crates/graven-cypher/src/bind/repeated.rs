@@ -1,0 +1,169 @@
+//! Quantified patterns that are repeated as a whole: what is inside is a pattern of its own.
+//!
+//! # How it works
+//! Inside, the names are single nodes and relationships; outside they are lists over all repetitions. So they are declared
+//! twice: the inner variables are put in the place of the outer ones while the conditions inside are bound.
+//! The relationships inside belong to the same `MATCH` as those around and must all differ.
+
+use super::graph::{Edge, QueryGraph, Repeated};
+use super::scope::Entry;
+use super::{Binder, Result};
+use crate::ast::{Name, PathPattern, RelationshipPattern};
+use crate::diagnostic::Code;
+use crate::plan::{Direction, VarId, VarKind};
+use crate::types::{Type, TypeSet};
+
+/// Names inside a path.
+fn names(path: &PathPattern) -> impl Iterator<Item = &Name> {
+    let nodes = path
+        .steps
+        .iter()
+        .flat_map(|(relationship, node)| relationship.name.iter().chain(&node.name));
+    path.first.name.iter().chain(nodes)
+}
+
+impl Binder<'_> {
+    /// Declares what is inside, and the lists of it that are seen outside.
+    pub(super) fn declare_repeated(
+        &mut self,
+        graph: &mut QueryGraph,
+        pattern: &RelationshipPattern,
+        path: &PathPattern,
+        from: VarId,
+    ) -> Result<()> {
+        for name in names(path) {
+            self.check_free(name)?;
+            if self.scope.find(&name.text).is_some() {
+                let message = format!(
+                    "variable `{}` is bound outside of the quantified pattern",
+                    name.text
+                );
+                return Err(self
+                    .error(name.span, Code::VariableAlreadyBound, message)
+                    .with_hint("choose another name"));
+            }
+        }
+        let row = self.scope.row.len();
+        let mut inner = QueryGraph::default();
+        let declared = self.declare_path(&mut inner, path, false, row)?;
+        let own: Vec<Entry> = self.scope.row.drain(row..).collect();
+        let mut groups = Vec::with_capacity(own.len());
+        for entry in own {
+            let name = Name {
+                text: entry.name.clone(),
+                span: pattern.span,
+            };
+            let (kind, ty) = match entry.ty.set.is(TypeSet::NODE) {
+                true => (VarKind::Value, Type::list_of(TypeSet::NODE)),
+                false => (
+                    VarKind::RelationshipList,
+                    Type::list_of(TypeSet::RELATIONSHIP),
+                ),
+            };
+            groups.push((entry.var, self.declare(&name, kind, ty)));
+        }
+        let rels: Vec<VarId> = declared
+            .edges
+            .iter()
+            .map(|edge| inner.edges[*edge].rel)
+            .collect();
+        let length = pattern
+            .length
+            .map_or((1, Some(1)), |l| (l.min.unwrap_or(0), l.max));
+        let rel = self.new_variable("  repeated", VarKind::RelationshipList);
+        let each = self.new_variable("  each", VarKind::Relationship);
+        graph.edges.push(Edge {
+            rel,
+            from,
+            to: from,
+            types: Vec::new(),
+            direction: Direction::Both,
+            length: Some(length),
+            each,
+            filters: Vec::new(),
+            group: self.groups,
+            bound: false,
+            shortest: None,
+            repeated: Some(Box::new(Repeated {
+                entry: declared.nodes[0],
+                exit: *declared.nodes.last().expect("the first node"),
+                graph: inner,
+                rels,
+                groups,
+            })),
+        });
+        Ok(())
+    }
+
+    /// Binds the conditions inside.
+    pub(super) fn bind_repeated(
+        &mut self,
+        graph: &mut QueryGraph,
+        pattern: &RelationshipPattern,
+        path: &PathPattern,
+        edge: usize,
+    ) -> Result<()> {
+        let mut repeated = graph.edges[edge].repeated.take().expect("declared so");
+        let before = self.scope.row.clone();
+        for (inner, list) in &repeated.groups {
+            let kind = self.variables[inner.0 as usize].kind;
+            let set = match kind {
+                VarKind::Node => TypeSet::NODE,
+                _ => TypeSet::RELATIONSHIP,
+            };
+            for entry in self.scope.row.iter_mut().filter(|e| e.var == *list) {
+                entry.var = *inner;
+                entry.ty = Type::of(set);
+            }
+        }
+        let outcome = self.bind_inside(&mut repeated, pattern, path);
+        self.scope.row = before;
+        outcome?;
+        let inner = &repeated.graph;
+        let read = inner.predicates.iter().flat_map(|p| p.variables());
+        for var in read {
+            if self.subqueries.contains_key(&var) {
+                let message =
+                    "a condition inside a quantified pattern cannot use subqueries in this build";
+                return Err(self.error(pattern.span, Code::FeatureNotAvailable, message));
+            }
+            let own = inner.variables().contains(&var) || inner.edges.iter().any(|e| e.each == var);
+            if !own && var.0 as usize >= self.before_pattern {
+                let message = "a condition inside a quantified pattern cannot use what the same MATCH finds outside of it";
+                return Err(self
+                    .error(pattern.span, Code::UndefinedVariable, message)
+                    .with_hint(
+                        "move the condition to WHERE, or the outer part to a MATCH before",
+                    ));
+            }
+        }
+        let mut types = Vec::new();
+        let all = inner.edges.iter().all(|e| !e.types.is_empty());
+        if all {
+            types.extend(inner.edges.iter().flat_map(|e| e.types.iter().cloned()));
+        }
+        graph.edges[edge].types = types;
+        graph.edges[edge].repeated = Some(repeated);
+        Ok(())
+    }
+
+    fn bind_inside(
+        &mut self,
+        repeated: &mut Repeated,
+        pattern: &RelationshipPattern,
+        path: &PathPattern,
+    ) -> Result<()> {
+        // Nodes in the order of the path: the graph names each variable once.
+        let mut nodes = vec![repeated.entry];
+        let inner = &mut repeated.graph;
+        nodes.extend(inner.edges.iter().map(|e| e.to));
+        self.bind_node(inner, &path.first, nodes[0])?;
+        for (step, (relationship, node)) in path.steps.iter().enumerate() {
+            self.bind_relationship(inner, relationship, step)?;
+            self.bind_node(inner, node, nodes[step + 1])?;
+        }
+        let conditions = self.conditions(pattern.filter.as_deref())?;
+        inner.predicates.extend(conditions);
+        Ok(())
+    }
+}

@@ -1,0 +1,489 @@
+//! Nodes out of an index over one or several properties, in the order of a property where that is asked for.
+//!
+//! # How it works
+//! One range of the index gives the nodes, as they are handed out. In order, and where nothing is demanded of the value, the
+//! ranges of its classes are read one after the other in the order of `ORDER BY`; lists, points and durations, which an index
+//! orders in its own way, are collected and sorted, and so are neighbours whose keys the index has cut. Nodes
+//! without the property, or with NaN, are in no index: the label is read for them, at the end of an ascending order or
+//! before a descending one, unless the index is known to hold all nodes of the label.
+//! Without the index, which a plan may outlive, the label is scanned and sorted.
+
+use std::collections::VecDeque;
+use std::ops::Bound;
+use std::sync::Arc;
+
+use graven_cypher::plan::{Inclusion, IndexOrder, SortOrder};
+use graven_storage::{
+    self as storage, Index, IndexPart, KeyId, LabelId, PropertyValue, SchemaEntity,
+};
+
+use super::fan_out::{FanOut, widen};
+use crate::batch::{BATCH_ROWS, Batch};
+use crate::column::Column;
+use crate::error::Result;
+use crate::expression::{Compiled, Rows};
+use crate::memory::Memory;
+use crate::operator::{BoxedOperator, Operator};
+use crate::runtime::Runtime;
+use crate::value::Value;
+use crate::value::convert::to_stored;
+use crate::value::equality::equals;
+use crate::value::order::{Comparison, compare, total_order};
+
+/// What is demanded of the value behind those that equal others.
+pub(crate) enum Part {
+    All,
+    Range {
+        low: Option<(Compiled, Inclusion)>,
+        high: Option<(Compiled, Inclusion)>,
+    },
+    StartsWith(Compiled),
+}
+
+/// What is looked for.
+pub(crate) struct Sought {
+    pub(crate) label: Option<LabelId>,
+    pub(crate) keys: Vec<Option<KeyId>>,
+    pub(crate) equal: Vec<Compiled>,
+    pub(crate) part: Part,
+    pub(crate) order: Option<IndexOrder>,
+}
+
+/// See the file header.
+pub(crate) struct IndexScan {
+    input: FanOut,
+    slot: usize,
+    sought: Sought,
+    /// Values looked for, of the current batch: those that equal, then those of the part.
+    values: Vec<Arc<Column>>,
+    stream: Option<Stream>,
+    memory: Memory,
+}
+
+impl IndexScan {
+    /// Finds into column `slot`.
+    pub(crate) fn new(input: BoxedOperator, slot: usize, sought: Sought, rt: &Runtime) -> Self {
+        Self {
+            input: FanOut::new(input),
+            slot,
+            sought,
+            values: Vec::new(),
+            stream: None,
+            memory: Memory::new(&rt.budget, "IndexScan", "look for fewer values"),
+        }
+    }
+}
+
+impl Operator for IndexScan {
+    fn next(&mut self, rt: &Runtime) -> Result<Option<Batch>> {
+        let (mut rows, mut ids) = (Vec::new(), Vec::new());
+        loop {
+            let (sought, values) = (&self.sought, &mut self.values);
+            if !self.input.advance(rt, |batch| {
+                *values = sought.values(batch, rt)?;
+                Ok(())
+            })? {
+                return Ok(None);
+            }
+            let row = self.input.row();
+            if self.stream.is_none() {
+                let values: Vec<Value> = self.values.iter().map(|c| c.value(row)).collect();
+                self.stream = Some(Stream::start(&self.sought, values, rt)?);
+            }
+            let stream = self.stream.as_mut().expect("just started");
+            while ids.len() < BATCH_ROWS
+                && let Some(id) = stream.next(&self.sought, &mut self.memory, rt)?
+            {
+                ids.push(id);
+            }
+            rows.resize(ids.len(), u32::try_from(row).expect("a batch is small"));
+            if ids.len() < BATCH_ROWS {
+                self.stream = None;
+                self.input.step();
+            }
+            let batch_done = self.input.row() == self.input.batch().len();
+            if ids.len() == BATCH_ROWS || (batch_done && !ids.is_empty()) {
+                let out = widen(self.input.batch(), &rows, [(self.slot, Column::Nodes(ids))]);
+                return Ok(Some(out));
+            }
+        }
+    }
+
+    fn rewind(&mut self) {
+        self.input.rewind();
+        self.stream = None;
+        self.memory.clear();
+    }
+}
+
+impl Sought {
+    fn values(&self, batch: &Batch, rt: &Runtime) -> Result<Vec<Arc<Column>>> {
+        let part: Vec<&Compiled> = match &self.part {
+            Part::All => Vec::new(),
+            Part::Range { low, high } => low.iter().chain(high).map(|(e, _)| e).collect(),
+            Part::StartsWith(text) => vec![text],
+        };
+        let all = self.equal.iter().chain(part);
+        all.map(|e| e.column(Rows::all(batch), rt)).collect()
+    }
+
+    fn inclusions(&self) -> (Option<Inclusion>, Option<Inclusion>) {
+        match &self.part {
+            Part::Range { low, high } => {
+                let inclusion = |side: &Option<(Compiled, Inclusion)>| side.as_ref().map(|s| s.1);
+                (inclusion(low), inclusion(high))
+            }
+            _ => (None, None),
+        }
+    }
+
+    /// The property whose order is asked for.
+    fn ordered_key(&self) -> Option<KeyId> {
+        self.keys.get(self.equal.len()).copied().flatten()
+    }
+}
+
+/// What is still to be read.
+enum Section {
+    /// All that is sought, in the order of the index.
+    Whole,
+    /// A class of values; whether it must be sorted.
+    Class(u8, bool),
+    /// Nodes without the property (`true`), or with NaN.
+    Outside(bool),
+}
+
+/// Nodes of one input row.
+struct Stream {
+    index: Option<Index>,
+    equal: Vec<PropertyValue>,
+    low: Bound<PropertyValue>,
+    high: Bound<PropertyValue>,
+    text: Option<Arc<str>>,
+    sections: VecDeque<Section>,
+    range: Option<storage::IndexRange>,
+    /// Ids ready to be handed out, in order.
+    ready: VecDeque<u64>,
+    /// Ranges of the label still to be read for nodes that are in no index.
+    outside: Option<(bool, VecDeque<(u64, u64)>)>,
+}
+
+impl Stream {
+    fn start(sought: &Sought, values: Vec<Value>, rt: &Runtime) -> Result<Self> {
+        let mut stream = Self {
+            index: None,
+            equal: Vec::new(),
+            low: Bound::Unbounded,
+            high: Bound::Unbounded,
+            text: None,
+            sections: VecDeque::new(),
+            range: None,
+            ready: VecDeque::new(),
+            outside: None,
+        };
+        let (Some(label), false) = (sought.label, values.iter().any(Value::is_null)) else {
+            return Ok(stream);
+        };
+        let keys: Option<Vec<KeyId>> = sought.keys.iter().copied().collect();
+        let index = keys.and_then(|keys| {
+            let entity = SchemaEntity::Node(label);
+            rt.snapshot.index_on(entity, &keys)
+        });
+        if index.is_none() {
+            stream.without_index(sought, label, &values, rt)?;
+            return Ok(stream);
+        }
+        let (equal, part) = values.split_at(sought.equal.len());
+        // What cannot be stored equals no property, and compares with none.
+        let Some(equal) = equal.iter().map(to_stored).collect() else {
+            return Ok(stream);
+        };
+        stream.equal = equal;
+        let mut special = false;
+        match &sought.part {
+            Part::All => {}
+            Part::StartsWith(_) => match &part[0] {
+                Value::String(text) => stream.text = Some(Arc::clone(text)),
+                _ => return Ok(stream),
+            },
+            Part::Range { .. } => {
+                let Some(bounds) = part.iter().map(to_stored).collect::<Option<Vec<_>>>() else {
+                    return Ok(stream);
+                };
+                let class = bounds.first().and_then(IndexPart::class_of);
+                special = IndexPart::CLASSES.contains(&(class.unwrap_or(0), true));
+                let mut bounds = bounds.into_iter();
+                let mut bound = |inclusion| match inclusion {
+                    None => Bound::Unbounded,
+                    Some(Inclusion::Inclusive) => {
+                        Bound::Included(bounds.next().unwrap_or_default())
+                    }
+                    Some(Inclusion::Exclusive) => {
+                        Bound::Excluded(bounds.next().unwrap_or_default())
+                    }
+                };
+                let (low, high) = sought.inclusions();
+                stream.low = bound(low);
+                stream.high = bound(high);
+            }
+        }
+        stream.index = index;
+        stream.sections = sections(sought, special, stream.holds_all(label, rt));
+        Ok(stream)
+    }
+
+    /// Whether the index is known to hold every node of the label.
+    fn holds_all(&self, label: LabelId, rt: &Runtime) -> bool {
+        let nodes = rt.snapshot.catalog().label_count(label);
+        let clean = !rt.snapshot.has_changes();
+        clean && self.index.as_ref().is_some_and(|index| index.holds(nodes))
+    }
+
+    fn next(&mut self, sought: &Sought, memory: &mut Memory, rt: &Runtime) -> Result<Option<u64>> {
+        loop {
+            if let Some(id) = self.ready.pop_front() {
+                return Ok(Some(id));
+            }
+            if self.range.is_some() {
+                if let Some(id) = self.from_range(sought, memory, rt)? {
+                    return Ok(Some(id));
+                }
+            } else if self.outside.is_some() {
+                self.from_outside(sought, rt)?;
+            } else if let Some(section) = self.sections.pop_front() {
+                self.begin(&section, sought, memory, rt)?;
+            } else {
+                return Ok(None);
+            }
+        }
+    }
+
+    fn descending(sought: &Sought) -> bool {
+        sought
+            .order
+            .is_some_and(|order| order.direction == SortOrder::Descending)
+    }
+
+    fn begin(
+        &mut self,
+        section: &Section,
+        sought: &Sought,
+        memory: &mut Memory,
+        rt: &Runtime,
+    ) -> Result<()> {
+        let index = self.index.as_ref().expect("sections are of an index");
+        let (part, sorts) = match section {
+            Section::Outside(null) => {
+                let ranges = match sought.label {
+                    Some(label) => rt.label_ranges(label)?,
+                    None => Vec::new(),
+                };
+                self.outside = Some((*null, ranges.into()));
+                return Ok(());
+            }
+            Section::Class(class, sorts) if matches!(sought.part, Part::All) => {
+                (IndexPart::Class(*class), *sorts)
+            }
+            Section::Class(_, sorts) => (self.part(), *sorts),
+            Section::Whole => (self.part(), false),
+        };
+        let mut range = index.within(&self.equal, &part)?;
+        if sorts {
+            let ids: storage::Result<Vec<u64>> = range.map(|id| Ok(id?.0)).collect();
+            let ids = self.sorted(ids?, sought, memory, rt)?;
+            self.ready.extend(ids);
+            return Ok(());
+        }
+        if Self::descending(sought) {
+            range = range.descending();
+        }
+        self.range = Some(range);
+        Ok(())
+    }
+
+    fn part(&self) -> IndexPart<'_> {
+        match (&self.text, &self.low, &self.high) {
+            (Some(text), ..) => IndexPart::StartsWith(text),
+            (None, Bound::Unbounded, Bound::Unbounded) => IndexPart::All,
+            (None, low, high) => IndexPart::Range(low.as_ref(), high.as_ref()),
+        }
+    }
+
+    /// The next node of the range; neighbours that may be out of order are put in order first.
+    fn from_range(
+        &mut self,
+        sought: &Sought,
+        memory: &mut Memory,
+        rt: &Runtime,
+    ) -> Result<Option<u64>> {
+        let range = self.range.as_mut().expect("asked for by the caller");
+        let mut run = Vec::new();
+        loop {
+            match range.next_marked()? {
+                Some((id, true)) if sought.order.is_some() => run.push(id.0),
+                Some((id, _)) if run.is_empty() => return Ok(Some(id.0)),
+                Some((id, _)) => {
+                    let run = self.sorted(run, sought, memory, rt)?;
+                    self.ready.extend(run);
+                    self.ready.push_back(id.0);
+                    return Ok(None);
+                }
+                None => {
+                    self.range = None;
+                    let run = self.sorted(run, sought, memory, rt)?;
+                    self.ready.extend(run);
+                    return Ok(None);
+                }
+            }
+        }
+    }
+
+    /// Puts nodes into the order of the property.
+    fn sorted(
+        &self,
+        mut ids: Vec<u64>,
+        sought: &Sought,
+        memory: &mut Memory,
+        rt: &Runtime,
+    ) -> Result<Vec<u64>> {
+        if ids.len() < 2 || sought.order.is_none() {
+            return Ok(ids);
+        }
+        ids.sort_unstable();
+        let column = rt.node_properties(&ids, sought.ordered_key())?;
+        memory.set(column.heap_bytes() + ids.len() * 2 * size_of::<u64>())?;
+        let mut places: Vec<usize> = (0..ids.len()).collect();
+        let descending = Self::descending(sought);
+        places.sort_by(|a, b| {
+            let ordering = total_order(&column.get(*a), &column.get(*b));
+            if descending {
+                ordering.reverse()
+            } else {
+                ordering
+            }
+        });
+        Ok(places.into_iter().map(|place| ids[place]).collect())
+    }
+
+    /// Reads on for nodes that are in no index.
+    fn from_outside(&mut self, sought: &Sought, rt: &Runtime) -> Result<()> {
+        rt.check_cancelled()?;
+        let (null, ranges) = self.outside.as_mut().expect("asked for by the caller");
+        let Some((from, to)) = ranges.pop_front() else {
+            self.outside = None;
+            return Ok(());
+        };
+        let until = to.min(from + BATCH_ROWS as u64);
+        if until < to {
+            ranges.push_front((until, to));
+        }
+        let ids: Vec<u64> = (from..until).collect();
+        let column = rt.node_properties(&ids, sought.ordered_key())?;
+        let wanted = |row: usize| match &*column.get(row) {
+            Value::Null => *null,
+            Value::Float(f) => !*null && f.is_nan(),
+            // A list with a null or NaN in it has no key.
+            list @ Value::List(_) => {
+                !*null && to_stored(list).is_some_and(|v| IndexPart::class_of(&v).is_none())
+            }
+            _ => false,
+        };
+        let found = ids.iter().enumerate().filter(|(row, _)| wanted(*row));
+        self.ready.extend(found.map(|(_, id)| *id));
+        Ok(())
+    }
+
+    /// Scans the label instead.
+    fn without_index(
+        &mut self,
+        sought: &Sought,
+        label: LabelId,
+        values: &[Value],
+        rt: &Runtime,
+    ) -> Result<()> {
+        let mut found: Vec<(Value, u64)> = Vec::new();
+        let (equal, part) = values.split_at(sought.equal.len());
+        for (from, to) in rt.label_ranges(label)? {
+            for id in from..to {
+                let value = |key: &Option<KeyId>| Ok(rt.node_properties(&[id], *key)?.value(0));
+                let own: Vec<Value> = sought.keys.iter().map(value).collect::<Result<_>>()?;
+                let mut fits = own
+                    .iter()
+                    .zip(equal)
+                    .all(|(own, wanted)| equals(own, wanted) == Some(true));
+                let next = own.get(equal.len()).cloned().unwrap_or_default();
+                fits &= match &sought.part {
+                    Part::All => {
+                        let nulls = sought.order.is_some_and(|order| order.nulls);
+                        nulls || own.iter().all(|value| !value.is_null())
+                    }
+                    Part::StartsWith(_) => match (&next, &part[0]) {
+                        (Value::String(text), Value::String(start)) => text.starts_with(&**start),
+                        _ => false,
+                    },
+                    Part::Range { .. } => within(&next, sought.inclusions(), part),
+                };
+                if fits {
+                    found.push((next, id));
+                }
+            }
+        }
+        if let Some(order) = sought.order {
+            found.sort_by(|a, b| match order.direction {
+                SortOrder::Ascending => total_order(&a.0, &b.0),
+                SortOrder::Descending => total_order(&b.0, &a.0),
+            });
+        }
+        self.ready.extend(found.into_iter().map(|(_, id)| id));
+        Ok(())
+    }
+}
+
+/// Whether a value lies within the bounds that are there.
+fn within(
+    value: &Value,
+    (low, high): (Option<Inclusion>, Option<Inclusion>),
+    bounds: &[Value],
+) -> bool {
+    let sides = [
+        (low, std::cmp::Ordering::Greater),
+        (high, std::cmp::Ordering::Less),
+    ];
+    let there = sides
+        .iter()
+        .filter_map(|(inclusion, side)| Some(((*inclusion)?, *side)));
+    there
+        .zip(bounds)
+        .all(|((inclusion, side), bound)| match compare(value, bound) {
+            Comparison::Ordered(std::cmp::Ordering::Equal) => inclusion == Inclusion::Inclusive,
+            Comparison::Ordered(ordering) => ordering == side,
+            Comparison::Unordered | Comparison::Unknown => false,
+        })
+}
+
+/// What is read, in order.
+fn sections(sought: &Sought, special: bool, holds_all: bool) -> VecDeque<Section> {
+    let Some(order) = sought.order else {
+        return VecDeque::from([Section::Whole]);
+    };
+    match sought.part {
+        Part::Range { .. } => return VecDeque::from([Section::Class(0, special)]),
+        Part::StartsWith(_) => return VecDeque::from([Section::Class(0, false)]),
+        Part::All => {}
+    }
+    let classes = IndexPart::CLASSES.iter();
+    let mut all: Vec<Section> = classes
+        .map(|(class, sorts)| Section::Class(*class, *sorts))
+        .collect();
+    if !holds_all && sought.equal.is_empty() {
+        // A list without a key comes where no list with one is; it is rare enough to stand with NaN.
+        all.push(Section::Outside(false));
+        if order.nulls {
+            all.push(Section::Outside(true));
+        }
+    }
+    if order.direction == SortOrder::Descending {
+        all.reverse();
+    }
+    all.into()
+}
