@@ -19,6 +19,9 @@ pub(crate) struct Open {
     /// Replacement policy of the page cache, with parameters as in gclock:max=7
     #[arg(long, default_value = graven::DEFAULT_POLICY)]
     policy: String,
+    /// Threads that one statement may use where it reads many nodes [default: the cores there are]
+    #[arg(long, value_name = "N")]
+    threads: Option<std::num::NonZeroUsize>,
     /// How pages are read: direct or buffered
     #[arg(long, default_value = "direct")]
     io: IoMode,
@@ -51,6 +54,9 @@ impl Open {
         config.create = create;
         if let Some(memory) = self.memory {
             config.memory = memory;
+        }
+        if let Some(threads) = self.threads {
+            config.threads = threads.get();
         }
         config.policy.clone_from(&self.policy);
         config.io = self.io;

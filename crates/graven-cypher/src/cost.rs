@@ -40,11 +40,8 @@ impl Cost<'_> {
     }
 
     /// The label with the fewest nodes.
-    pub(crate) fn rarest<'l>(&self, labels: &'l [Arc<str>]) -> Option<&'l str> {
-        labels
-            .iter()
-            .map(|label| &**label)
-            .min_by(|a, b| self.nodes(Some(a)).total_cmp(&self.nodes(Some(b))))
+    pub(crate) fn rarest<'l>(&self, labels: impl Iterator<Item = &'l str>) -> Option<&'l str> {
+        labels.min_by(|a, b| self.nodes(Some(a)).total_cmp(&self.nodes(Some(b))))
     }
 
     /// Relationships of the pattern per node at the near end.
@@ -64,6 +61,30 @@ impl Cost<'_> {
             types => types.iter().map(|t| count(Some(t))).sum(),
         };
         (total / near).min(MOST)
+    }
+
+    /// As `fan`, what [`Cost::fanout`] gives, for nodes that were reached by another relationship: nodes that have some mostly
+    /// have more of other kinds as well, so the mean over all nodes is too small and that over nodes which have any is
+    /// the other extreme. The middle of the two counts, in orders of magnitude.
+    pub(crate) fn fanout_of_reached(&self, hop: Hop<'_>, fan: f64) -> f64 {
+        let any = |start: bool| -> Option<f64> {
+            let mut mean = 0.0;
+            for rel_type in hop.types {
+                let nodes = self.schema.nodes_with(rel_type, start)?.max(1) as f64;
+                mean += self.schema.type_count(rel_type)? as f64 / nodes;
+            }
+            Some(mean)
+        };
+        let mean = match hop.direction {
+            Direction::Out => any(true),
+            Direction::In => any(false),
+            Direction::Both => any(true).zip(any(false)).map(|(out, into)| out + into),
+        };
+        let of_any_end = self.fanout(Hop { far: None, ..hop });
+        match mean {
+            Some(mean) if of_any_end > 0.0 && mean > of_any_end => fan * (mean / of_any_end).sqrt(),
+            _ => fan,
+        }
     }
 
     /// Trails of `min..=max` relationships per start.

@@ -16,6 +16,7 @@ mod describe;
 pub mod expression;
 pub(crate) mod facts;
 mod index_access;
+mod join;
 pub(crate) mod order;
 mod patterns;
 mod repeat;
@@ -139,8 +140,55 @@ pub struct RelPattern {
     pub each: Option<VarId>,
     /// Single relationships bound earlier in the same `MATCH` that this one must differ from.
     pub distinct_from: Vec<VarId>,
+    /// Start and end of relationships bound earlier in the same `MATCH` that this one must differ from and that nobody
+    /// reads, like this one: of those found between the same two nodes one is left out for each.
+    pub distinct_ends: Vec<(VarId, VarId)>,
     /// Relationship lists bound earlier in the same `MATCH` that this one must not touch.
     pub disjoint_from: Vec<VarId>,
+    /// Conditions on the far end, decided while expanding; only [`Operator::Expand`] without a name has any.
+    pub ends: EndConditions,
+}
+
+/// Conditions on the far end of an expansion; all of them hold.
+#[derive(Clone, Debug, Default)]
+pub struct EndConditions {
+    /// Labels it has.
+    pub labels: Vec<Arc<str>>,
+    /// Nodes of the row that it is not; no end is unlike null.
+    pub unlike: Vec<VarId>,
+    /// Relationships between it and nodes of the row.
+    pub joined: Vec<EndJoin>,
+}
+
+impl EndConditions {
+    /// Whether they depend on the row.
+    #[must_use]
+    pub fn read_the_row(&self) -> bool {
+        !self.unlike.is_empty() || !self.joined.is_empty()
+    }
+}
+
+/// A relationship between the far end of an expansion and a node of the row.
+#[derive(Clone, Debug)]
+pub struct EndJoin {
+    /// The node of the row.
+    pub near: VarId,
+    /// The relationship, seen from `near`; it has no conditions of its own but `distinct_ends`, where the far end of the
+    /// expansion may be named.
+    pub pattern: RelPattern,
+    /// What it decides.
+    pub kind: JoinKind,
+}
+
+/// What relationships between two nodes decide.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum JoinKind {
+    /// A row for each.
+    Each,
+    /// There is one.
+    Any,
+    /// There is none.
+    None,
 }
 
 /// How a variable-length pattern is answered.
@@ -181,8 +229,11 @@ pub enum PathCount {
 /// A pattern that hangs on a node: of its matches only the number is wanted.
 #[derive(Clone, Debug)]
 pub struct HangingPattern {
-    /// The relationship from the node; without conditions of its own.
+    /// The relationship from the node; without conditions on the relationship. What depends on the row (`distinct_ends`,
+    /// `ends`) is there only in a pattern that hangs on a node of the row, never in a branch.
     pub pattern: RelPattern,
+    /// The other end, as `pattern` may name it; the row does not hold it.
+    pub end: VarId,
     /// Labels of the other end.
     pub labels: Vec<Arc<str>>,
     /// No match counts as one: `OPTIONAL MATCH`.
@@ -398,6 +449,8 @@ pub enum Operator {
         build: Box<PlanNode>,
         on: Vec<VarId>,
     },
+    /// The rows of `input`, a pipeline that begins with a scan, in its order, found by several threads.
+    Parallel { input: Box<PlanNode> },
     /// Every pair of rows.
     CartesianProduct {
         input: Box<PlanNode>,

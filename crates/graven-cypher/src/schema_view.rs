@@ -10,6 +10,11 @@ pub trait SchemaView {
     fn label_count(&self, label: &str) -> Option<u64>;
     /// Relationships of the type; `None` if the type is unknown.
     fn type_count(&self, rel_type: &str) -> Option<u64>;
+    /// Nodes at which relationships of the type start (else: end); `None` if nobody has counted them.
+    fn nodes_with(&self, rel_type: &str, start: bool) -> Option<u64> {
+        let _ = (rel_type, start);
+        None
+    }
     /// Relationships in all.
     fn relationship_count(&self) -> u64;
     /// Relationships of `rel_type` (`None`: any) that start at a node labelled `start` and end at one
@@ -26,6 +31,10 @@ pub trait SchemaView {
     }
     /// All labels, types and keys, for hints on misspelt names.
     fn names(&self) -> Vec<String>;
+    /// Threads that a statement may use.
+    fn threads(&self) -> usize {
+        1
+    }
     /// The procedure of that name, as it is called by `CALL`; names are compared exactly.
     fn procedure(&self, name: &str) -> Option<ProcedureView> {
         let _ = name;

@@ -1,9 +1,10 @@
 //! Runs a plan: instantiates its operators once, then hands out result batches.
 
 use std::sync::atomic::{AtomicBool, AtomicU64};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use graven_cypher::plan::{Plan, PlanMode};
+use graven_pagecache::stats::PerKind;
 use graven_pagecache::{Budget, SpillFile};
 use graven_storage::{Snapshot, Transaction};
 
@@ -120,6 +121,7 @@ pub(crate) fn runtime(
         tuning: context.tuning,
         meter: context.meter,
         clock: Clocks::start(context.transaction_began),
+        thread_pages: Arc::default(),
     }
 }
 
@@ -184,6 +186,13 @@ impl Execution {
                 Err(error)
             }
         }
+    }
+
+    /// What happened to pages on threads other than the caller's since this was last asked.
+    #[must_use]
+    pub fn take_thread_pages(&self) -> PerKind {
+        let pages = self.rt.thread_pages.lock();
+        std::mem::take(&mut *pages.unwrap_or_else(PoisonError::into_inner))
     }
 
     /// The plan being run.

@@ -25,6 +25,7 @@ use crate::operators::creation::Creation;
 use crate::operators::delete::Delete;
 use crate::operators::distinct::Distinct;
 use crate::operators::eager::{Eager, EmptyResult};
+use crate::operators::end_lists::EndLists;
 use crate::operators::expand::{Expand, ExpandColumns};
 use crate::operators::expand_into::ExpandInto;
 use crate::operators::filter::Filter;
@@ -34,7 +35,8 @@ use crate::operators::index_scan::{IndexScan, Part, Sought};
 use crate::operators::limit::{Limit, Skip};
 use crate::operators::load_csv::{LoadCsv, Source};
 use crate::operators::merge::{Merge, MergeParts};
-use crate::operators::pattern_count::{Branch, PatternCount};
+use crate::operators::parallel::{MorselSlot, Parallel, Worker};
+use crate::operators::pattern_count::{Branch, Hanging, PatternCount, RowBranch};
 use crate::operators::procedure::Procedure;
 use crate::operators::project::{Extend, Project};
 use crate::operators::reachable_count::{EndCondition, ReachableCount};
@@ -71,6 +73,7 @@ pub(crate) fn instantiate(
         cells,
         arguments: Vec::new(),
         ready: None,
+        morsel: None,
     }
     .node(root)
 }
@@ -87,6 +90,7 @@ pub(crate) fn instantiate_above(
         cells,
         arguments: Vec::new(),
         ready,
+        morsel: None,
     }
     .node(root)
 }
@@ -103,6 +107,7 @@ pub(crate) fn instantiate_inner(
         cells,
         arguments: Vec::new(),
         ready: None,
+        morsel: None,
     }
     .per_row(root, row)
 }
@@ -114,6 +119,8 @@ struct Instantiator<'a> {
     arguments: Vec<(ArgumentSlot, Layout)>,
     /// Rows of a subquery in transactions that has run, by the id of its node.
     ready: Option<(u32, Built)>,
+    /// Where the scan of a parallel pipeline is told its morsel.
+    morsel: Option<MorselSlot>,
 }
 
 /// Variables from here on are hidden row numbers.
@@ -168,6 +175,7 @@ impl Instantiator<'_> {
                 let mode = if *anti { Mode::Anti } else { Mode::Semi };
                 self.apply(input, inner, mode)
             }
+            P::Parallel { input } => self.parallel(input),
             P::HashJoin { input, build, on } => self.hash_join(input, build, on),
             P::CartesianProduct { input, inner } => self.cartesian_product(input, inner),
             P::Union { inputs } => self.union(inputs),
@@ -257,11 +265,11 @@ impl Instantiator<'_> {
         let slot = layout.slot_or_add(var);
         let operator: BoxedOperator = match (by, op) {
             (Some(by), _) => Box::new(NodeSeek::new(input, slot, by, rt)),
-            (None, P::LabelScan { label, .. }) => {
-                let nodes = Nodes::Labelled(rt.label_id(label));
-                Box::new(NodeScan::new(input, slot, nodes))
+            (None, _) => {
+                // Scans of inner trees are whole.
+                let morsel = self.morsel.clone().filter(|_| self.arguments.is_empty());
+                Box::new(NodeScan::new(input, slot, scanned(op, rt)).within(morsel))
             }
-            _ => Box::new(NodeScan::new(input, slot, Nodes::All)),
         };
         Ok((operator, layout))
     }
@@ -326,11 +334,11 @@ impl Instantiator<'_> {
             unreachable!("only expansions")
         };
         let (input, mut layout) = self.node(input)?;
-        let pattern = Pattern::new(pattern, &layout, self.rt)?;
         let from = slot(&layout, *from)?;
-        let relationship = rel.map(|r| layout.slot_or_add(r));
         let budget = &self.rt.budget;
         let operator: BoxedOperator = if matches!(op, P::ExpandInto { .. }) {
+            let pattern = Pattern::new(pattern, &layout, self.rt)?;
+            let relationship = rel.map(|r| layout.slot_or_add(r));
             let columns = ExpandColumns {
                 from,
                 relationship,
@@ -338,12 +346,14 @@ impl Instantiator<'_> {
             };
             Box::new(ExpandInto::new(input, pattern, columns, budget))
         } else {
+            let lists = EndLists::new(pattern, from, *to, &layout, self.rt)?;
+            let relationship = rel.map(|r| layout.slot_or_add(r));
             let columns = ExpandColumns {
                 from,
                 relationship,
                 to: layout.slot_or_add(*to),
             };
-            Box::new(Expand::new(input, pattern, columns, budget))
+            Box::new(Expand::new(input, lists, columns, budget))
         };
         Ok((operator, layout))
     }
@@ -424,6 +434,35 @@ impl Instantiator<'_> {
         }
     }
 
+    /// As many copies of a pipeline as there are threads.
+    fn parallel(&mut self, input: &PlanNode) -> Result<Built> {
+        let mut bottom = input;
+        while let Some(below) = inputs(&bottom.op).first()
+            && !matches!(below.op, P::Unit)
+        {
+            bottom = below;
+        }
+        let nodes = scanned(&bottom.op, self.rt);
+        let mut workers = Vec::new();
+        let mut built = None;
+        for _ in 0..self.rt.tuning.threads.max(1) {
+            let rt = self.rt.for_worker();
+            let slot = MorselSlot::default();
+            let mut copy = Instantiator {
+                rt: &rt,
+                cells: self.cells,
+                arguments: Vec::new(),
+                ready: None,
+                morsel: Some(slot.clone()),
+            };
+            let (root, layout) = copy.node(input)?;
+            workers.push(Worker::new(root, slot, rt));
+            built = Some(layout);
+        }
+        let layout = built.expect("at least one worker");
+        Ok((Box::new(Parallel::new(workers, nodes, self.rt)), layout))
+    }
+
     fn pattern_count(
         &mut self,
         input: &PlanNode,
@@ -431,12 +470,20 @@ impl Instantiator<'_> {
         count: VarId,
     ) -> Result<Built> {
         let (input, mut layout) = self.node(input)?;
-        let patterns = patterns
-            .iter()
-            .map(|(from, hanging)| Ok((slot(&layout, *from)?, Branch::new(hanging, self.rt)?)));
+        let patterns = patterns.iter().map(|(from, hanging)| {
+            let from = slot(&layout, *from)?;
+            let pattern = &hanging.pattern;
+            if pattern.distinct_ends.is_empty() && !pattern.ends.read_the_row() {
+                return Ok(Hanging::Node(from, Branch::new(hanging, self.rt)?));
+            }
+            let lists = EndLists::new(pattern, from, hanging.end, &layout, self.rt)?;
+            Ok(Hanging::Row(RowBranch::new(lists, hanging, self.rt)?))
+        });
         let patterns = patterns.collect::<Result<_>>()?;
         let count = layout.slot_or_add(count);
-        Ok((Box::new(PatternCount::new(input, patterns, count)), layout))
+        let keeps = self.morsel.is_some();
+        let count = PatternCount::new(input, patterns, count, keeps);
+        Ok((Box::new(count), layout))
     }
 
     fn end_condition(
@@ -855,6 +902,14 @@ fn slot(layout: &Layout, var: VarId) -> Result<usize> {
     layout.slot(var).ok_or_else(|| ExecError::Plan {
         message: format!("variable {} is not produced below its use (CY-1)", var.0),
     })
+}
+
+/// What a scan finds.
+fn scanned(op: &P, rt: &Runtime) -> Nodes {
+    match op {
+        P::LabelScan { label, .. } => Nodes::Labelled(rt.label_id(label)),
+        _ => Nodes::All,
+    }
 }
 
 /// Adds the variables of `other` that `layout` lacks; their columns in `other`.

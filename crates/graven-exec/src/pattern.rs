@@ -44,6 +44,8 @@ pub(crate) struct Pattern {
     captured: Vec<usize>,
     each: usize,
     distinct_from: Vec<usize>,
+    /// Columns of start and end of relationships of which each takes one of those between the same nodes.
+    distinct_ends: Vec<(usize, usize)>,
     disjoint_from: Vec<usize>,
 }
 
@@ -131,6 +133,17 @@ impl Pattern {
         }
         // A variable that the row lacks belongs to a pattern not matched yet: that one looks back at us.
         let slots = |vars: &[VarId]| vars.iter().filter_map(|v| layout.slot(*v)).collect();
+        let ends = |pairs: &[(VarId, VarId)]| -> Result<Vec<(usize, usize)>> {
+            let slot = |var: VarId| {
+                layout.slot(var).ok_or_else(|| ExecError::Plan {
+                    message: format!("variable {} is not produced below its use (CY-1)", var.0),
+                })
+            };
+            pairs
+                .iter()
+                .map(|(start, end)| Ok((slot(*start)?, slot(*end)?)))
+                .collect()
+        };
         Ok(Self {
             parts,
             direction: pattern.direction,
@@ -138,6 +151,7 @@ impl Pattern {
             captured,
             each,
             distinct_from: slots(&pattern.distinct_from),
+            distinct_ends: ends(&pattern.distinct_ends)?,
             disjoint_from: slots(&pattern.disjoint_from),
         })
     }
@@ -164,6 +178,7 @@ impl Pattern {
             captured: self.captured.clone(),
             each: self.each,
             distinct_from: self.distinct_from.clone(),
+            distinct_ends: self.distinct_ends.clone(),
             disjoint_from: self.disjoint_from.clone(),
         }
     }
@@ -171,6 +186,29 @@ impl Pattern {
     /// Whether relationships are tested one by one.
     pub(crate) fn needs_ids(&self) -> bool {
         self.filter.is_some() || !self.distinct_from.is_empty() || !self.disjoint_from.is_empty()
+    }
+
+    /// Whether relationships are told apart by their ends.
+    pub(crate) fn goes_by_ends(&self) -> bool {
+        !self.distinct_ends.is_empty()
+    }
+
+    /// The neighbours of `from` in this row to which one relationship less leads, once for each.
+    pub(crate) fn taken_ends(&self, batch: &Batch, row: usize, from: u64, taken: &mut Vec<u64>) {
+        taken.clear();
+        for (start, end) in &self.distinct_ends {
+            let (start, end) = (batch.column(*start).node(row), batch.column(*end).node(row));
+            let there = self.direction != PlanDirection::In && start == Some(from);
+            let back = self.direction != PlanDirection::Out && end == Some(from);
+            let other = if there {
+                end
+            } else if back {
+                start
+            } else {
+                None
+            };
+            taken.extend(other);
+        }
     }
 
     /// Whether relationships have a condition of their own.

@@ -75,6 +75,13 @@ impl ProfileTree {
 
 fn subtract_inputs(node: &PlanNode, inclusive: &[OperatorProfile], own: &mut [OperatorProfile]) {
     for input in inputs(&node.op) {
+        if matches!(node.op, PlanOperator::Parallel { .. }) {
+            // Below are the sums over all threads, here is one that mostly takes part in them.
+            own[node.id as usize].time = Duration::ZERO;
+            own[node.id as usize].pages = PerKind::default();
+            subtract_inputs(input, inclusive, own);
+            continue;
+        }
         let below = &inclusive[input.id as usize];
         let here = &mut own[node.id as usize];
         here.time = here.time.saturating_sub(below.time);
@@ -115,6 +122,8 @@ pub(crate) struct Profiled {
     inner: BoxedOperator,
     cells: ProfileCells,
     id: usize,
+    /// Bytes written that are counted already.
+    spilled: u64,
 }
 
 impl Profiled {
@@ -124,6 +133,7 @@ impl Profiled {
             inner,
             cells,
             id: id as usize,
+            spilled: 0,
         }
     }
 }
@@ -140,7 +150,9 @@ impl Operator for Profiled {
             .unwrap_or_else(PoisonError::into_inner);
         cell.time += time;
         cell.pages += &pages;
-        cell.spilled = self.inner.spilled_bytes();
+        let spilled = self.inner.spilled_bytes();
+        cell.spilled += spilled.saturating_sub(self.spilled);
+        self.spilled = spilled;
         if let Ok(Some(batch)) = &result {
             cell.rows += batch.len() as u64;
             cell.batches += 1;

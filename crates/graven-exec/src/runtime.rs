@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
 use graven_cypher::plan::Inclusion;
+use graven_pagecache::stats::PerKind;
 use graven_pagecache::{Budget, Reservation, SpillFile};
 use graven_storage::{
     IndexRange, KeyId, LabelId, NodeId, NodeRanges, PropertyValue, RelId, Snapshot, TypeId,
@@ -90,6 +91,8 @@ pub(crate) struct Runtime {
     pub(crate) clock: Clocks,
     /// What the operators hold, for those who ask.
     pub(crate) meter: Option<Arc<AtomicU64>>,
+    /// What other threads did to pages on behalf of the statement.
+    pub(crate) thread_pages: Arc<Mutex<PerKind>>,
     /// What the expressions being evaluated hold; see [`Runtime::hold`].
     pub(crate) held: Mutex<Reservation>,
 }
@@ -98,6 +101,29 @@ pub(crate) struct Runtime {
 const HELD_MIN: usize = 64 << 10;
 
 impl Runtime {
+    /// What another thread of the same statement, which does not write, runs with.
+    pub(crate) fn for_worker(&self) -> Self {
+        debug_assert!(
+            self.writer.is_none(),
+            "CY-50: statements that write run on one thread"
+        );
+        Self {
+            snapshot: self.snapshot.clone(),
+            writer: None,
+            params: Arc::clone(&self.params),
+            budget: Arc::clone(&self.budget),
+            spill: self.spill.clone(),
+            cancel: Arc::clone(&self.cancel),
+            procedures: Arc::clone(&self.procedures),
+            store_uuid: self.store_uuid,
+            tuning: self.tuning,
+            clock: self.clock,
+            meter: self.meter.clone(),
+            thread_pages: Arc::clone(&self.thread_pages),
+            held: Mutex::new(self.budget.empty_reservation("expressions")),
+        }
+    }
+
     /// # Errors
     /// [`ExecError::Cancelled`] if somebody has cancelled the statement.
     pub(crate) fn check_cancelled(&self) -> Result<()> {

@@ -33,6 +33,10 @@ pub struct Tuning {
     pub lanes_nodes: u64,
     /// Bytes from which an operator that can spill does so; without it, half of the budget.
     pub spill_at: Option<u64>,
+    /// Threads of a statement whose plan is for several.
+    pub threads: usize,
+    /// Fewest nodes that a thread scans at a time.
+    pub morsel_nodes: u64,
 }
 
 impl Default for Tuning {
@@ -45,6 +49,8 @@ impl Default for Tuning {
             lanes_min: 8,
             lanes_nodes: 16 << 20,
             spill_at: None,
+            threads: 1,
+            morsel_nodes: 4,
         }
     }
 }

@@ -12,6 +12,7 @@ mod contents;
 mod end_state;
 mod stream;
 
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -79,6 +80,6 @@ fn import(source: &Path, target: &Path) -> Result<PathBuf, String> {
         ..ImportOptions::default()
     };
     let source = ImportSource::Ldbc(source.to_path_buf());
-    graven_import::import(target, &source, &options, &mut |_| {}).map_err(|e| e.to_string())?;
+    graven_import::import(target, &source, &options, &mut |_| ControlFlow::Continue(())).map_err(|e| e.to_string())?;
     Ok(target.to_path_buf())
 }

@@ -127,7 +127,9 @@ impl LaneGuard<'_> {
             return false;
         }
         if gap > 0 {
-            let nowhere = state.gap.get_or_insert_with(|| AlignedBuffer::zeroed(GAP_MAX));
+            let nowhere = state
+                .gap
+                .get_or_insert_with(|| AlignedBuffer::zeroed(GAP_MAX));
             let pushed = request.push(nowhere.as_mut_ptr(), gap);
             debug_assert!(pushed, "there is room for two parts");
         }

@@ -103,7 +103,8 @@ impl Connection {
             done: Mutex::default(),
         };
         let context = self.context(database, None, &seat);
-        let execution = execute_in_transactions(Arc::clone(&planned.plan), params, context, &batches)?;
+        let execution =
+            execute_in_transactions(Arc::clone(&planned.plan), params, context, &batches)?;
         let done = batches.done.into_inner();
         let (counters, commit) = done.unwrap_or_else(PoisonError::into_inner);
         let snapshot = execution.snapshot().clone();

@@ -24,6 +24,8 @@ pub struct Config {
     pub budget: Option<Arc<Budget>>,
     /// Replacement policy of the page cache, a name with parameters such as `gclock:max=7,init=1`.
     pub policy: String,
+    /// Threads that one statement may use where it reads many nodes; at least 1.
+    pub threads: usize,
     /// How pages are read.
     pub io: IoMode,
     /// Never write, not even to create the file.
@@ -40,6 +42,7 @@ impl Default for Config {
             memory: default_memory(),
             budget: None,
             policy: DEFAULT_POLICY.to_owned(),
+            threads: std::thread::available_parallelism().map_or(1, usize::from),
             io: IoMode::Direct,
             read_only: false,
             create: false,

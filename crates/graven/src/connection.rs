@@ -200,6 +200,7 @@ impl Connection {
         context.transaction = transaction;
         context.transaction_began = self.began;
         context.meter = Some(seat.meter());
+        context.tuning.threads = inner.threads;
         context
     }
 
@@ -264,7 +265,7 @@ impl Connection {
         match self.db.place()? {
             Place::Here(inner) => {
                 let snapshot = inner.store.snapshot();
-                let schema = Schema(&snapshot, &inner.registered);
+                let schema = Schema(&snapshot, &inner.registered, inner.threads);
                 parse_and_plan(text, &schema, &ParameterNames::Any)?;
             }
             Place::There(attached) => self.db.ask(attached, |attached| attached.check(text))?,
@@ -299,7 +300,8 @@ impl Connection {
         }
         let names: BTreeSet<String> = names().map(str::to_owned).collect();
         let known = ParameterNames::Known(names.clone());
-        let plan = parse_and_plan(text, &Schema(snapshot, &inner.registered), &known)?;
+        let schema = Schema(snapshot, &inner.registered, inner.threads);
+        let plan = parse_and_plan(text, &schema, &known)?;
         let planned = Planned::new(text, plan);
         // A notice may be out of date by the next time: an unknown label may have come to exist.
         if planned.plan.notices.is_empty() {

@@ -81,6 +81,8 @@ pub(crate) struct Inner {
     pub(crate) plans: PlanCache,
     pub(crate) registered: Registry,
     pub(crate) statements: Arc<Statements>,
+    /// Threads of a statement.
+    pub(crate) threads: usize,
     /// Where others connect, until somebody serves them.
     listener: Mutex<Option<Listener>>,
     /// Given back last.
@@ -459,6 +461,7 @@ impl Inner {
             plans: PlanCache::default(),
             registered: Registry::default(),
             statements: Arc::default(),
+            threads: config.threads.max(1),
             listener: Mutex::new(listener),
             _lock: lock,
         })

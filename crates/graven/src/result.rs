@@ -264,7 +264,9 @@ impl Running {
             if self.elapsed.is_some() {
                 return Ok(None);
             }
-            let Some(batch) = execution.next_batch()? else {
+            let batch = execution.next_batch();
+            *self.pages += &execution.take_thread_pages();
+            let Some(batch) = batch? else {
                 return Ok(None);
             };
             self.values.next_batch();

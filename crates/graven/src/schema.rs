@@ -9,8 +9,12 @@ use crate::procedures::registered::Registry;
 /// Nodes reckoned for a value where nobody has counted the values yet.
 const NODES_PER_VALUE: u64 = 10;
 
-/// A snapshot as the planner sees it.
-pub(crate) struct Schema<'a>(pub(crate) &'a Snapshot, pub(crate) &'a Registry);
+/// A snapshot, the registered procedures and the threads of a statement as the planner sees them.
+pub(crate) struct Schema<'a>(
+    pub(crate) &'a Snapshot,
+    pub(crate) &'a Registry,
+    pub(crate) usize,
+);
 
 impl Schema<'_> {
     fn catalog(&self) -> &Catalog {
@@ -32,6 +36,17 @@ impl SchemaView for Schema<'_> {
     fn type_count(&self, rel_type: &str) -> Option<u64> {
         let id = self.catalog().rel_type(rel_type)?;
         Some(self.catalog().pattern_count(None, Some(id), None))
+    }
+
+    fn nodes_with(&self, rel_type: &str, start: bool) -> Option<u64> {
+        let id = self.catalog().rel_type(rel_type)?;
+        let types = &self.catalog().statistics().types;
+        let counted = types.get(usize::try_from(id.0).ok()?)?;
+        let nodes = match start {
+            true => counted.start_nodes,
+            false => counted.end_nodes,
+        };
+        (nodes > 0).then_some(nodes)
     }
 
     fn relationship_count(&self) -> u64 {
@@ -105,6 +120,10 @@ impl SchemaView for Schema<'_> {
             .flatten()
             .map(ToString::to_string)
             .collect()
+    }
+
+    fn threads(&self) -> usize {
+        self.2
     }
 
     fn procedure(&self, name: &str) -> Option<ProcedureView> {

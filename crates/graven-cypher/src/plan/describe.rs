@@ -7,8 +7,8 @@ use super::expression::{
     AggregateCall, AggregateFunction, BinaryOp, Expr, Literal, Quantifier, UnaryOp,
 };
 use super::{
-    Creation, Direction, HangingPattern, Inclusion, IndexPart, OnError, Operator, PathCount, Plan,
-    RelPattern, SetItem, SortOrder, VarExpandMode, VarId,
+    Creation, Direction, HangingPattern, Inclusion, IndexPart, JoinKind, OnError, Operator,
+    PathCount, Plan, RelPattern, SetItem, SortOrder, VarExpandMode, VarId,
 };
 
 impl Operator {
@@ -61,6 +61,7 @@ impl Operator {
             Operator::Foreach { .. } => "Foreach",
             Operator::Eager { .. } => "Eager",
             Operator::EmptyResult { .. } => "EmptyResult",
+            Operator::Parallel { .. } => "Parallel",
             Operator::LoadCsv { .. } => "LoadCsv",
             Operator::Schema { .. } => "Schema",
         }
@@ -91,6 +92,7 @@ impl Plan {
             | Operator::SemiApply { .. }
             | Operator::CartesianProduct { .. }
             | Operator::EmptyResult { .. }
+            | Operator::Parallel { .. }
             | Operator::Union { .. } => String::new(),
             Operator::Argument { vars } | Operator::Distinct { vars, .. } => joined(vars, name),
             Operator::HashJoin { on, .. } => joined(on, name),
@@ -228,7 +230,8 @@ impl Plan {
                 patterns, count, ..
             } => {
                 let patterns = joined(patterns, |(from, pattern)| {
-                    format!("({}){}", name(from), hanging(pattern))
+                    let others = self.end_conditions(&pattern.pattern);
+                    format!("({}){}{others}", name(from), hanging(pattern))
                 });
                 format!("{patterns} as {}", name(count))
             }
@@ -424,6 +427,36 @@ impl Plan {
         })
     }
 
+    /// What rules out ends of an expansion, as far as it goes beyond their labels.
+    fn end_conditions(&self, pattern: &RelPattern) -> String {
+        let name = |var: &VarId| self.variable_name(*var);
+        let mut text = String::new();
+        if !pattern.distinct_ends.is_empty() {
+            let pair =
+                |(start, end): &(VarId, VarId)| format!("({})--({})", name(start), name(end));
+            let _ = write!(text, " other than {}", joined(&pattern.distinct_ends, pair));
+        }
+        let ends = &pattern.ends;
+        if !ends.unlike.is_empty() {
+            let _ = write!(text, " not to {}", joined(&ends.unlike, name));
+        }
+        for join in &ends.joined {
+            let kind = match join.kind {
+                JoinKind::Each => "for each",
+                JoinKind::Any => "where",
+                JoinKind::None => "where not",
+            };
+            let (types, left, right) = typed_arrow(&join.pattern);
+            let others = self.end_conditions(&join.pattern);
+            let _ = write!(
+                text,
+                " {kind} ({}){left}{types}{right}(){others}",
+                name(&join.near)
+            );
+        }
+        text
+    }
+
     fn arrow(
         &self,
         from: VarId,
@@ -455,9 +488,10 @@ impl Plan {
             let _ = write!(inside, " where {}", self.expression(filter));
         }
         let mut text = format!(
-            "({}){left}[{inside}]{right}({})",
+            "({}){left}[{inside}]{right}({}{})",
             self.variable_name(from),
-            self.variable_name(to)
+            self.variable_name(to),
+            colons(&pattern.ends.labels)
         );
         let others: Vec<VarId> = pattern
             .distinct_from
@@ -472,6 +506,7 @@ impl Plan {
                 joined(&others, |v| self.variable_name(*v))
             );
         }
+        text.push_str(&self.end_conditions(pattern));
         text
     }
 
@@ -625,18 +660,24 @@ fn colons(labels: &[Arc<str>]) -> String {
     labels.iter().map(|l| format!(":{}", quoted(l))).collect()
 }
 
-/// A hanging pattern as it would be written, branches in brackets, optional ones with a question mark.
-fn hanging(pattern: &HangingPattern) -> String {
-    let types = joined_by(&pattern.pattern.types, "|", quoted);
+/// Types and direction of a relationship as they would be written.
+fn typed_arrow(pattern: &RelPattern) -> (String, &'static str, &'static str) {
+    let types = joined_by(&pattern.types, "|", quoted);
     let types = match types.is_empty() {
         true => String::new(),
         false => format!("[:{types}]"),
     };
-    let (left, right) = match pattern.pattern.direction {
+    let (left, right) = match pattern.direction {
         Direction::Out => ("-", "->"),
         Direction::In => ("<-", "-"),
         Direction::Both => ("-", "-"),
     };
+    (types, left, right)
+}
+
+/// A hanging pattern as it would be written, branches in brackets, optional ones with a question mark.
+fn hanging(pattern: &HangingPattern) -> String {
+    let (types, left, right) = typed_arrow(&pattern.pattern);
     let labels: String = (pattern.labels.iter())
         .map(|label| format!(":{}", quoted(label)))
         .collect();

@@ -122,6 +122,7 @@ impl Facts {
             | O::Foreach { input, .. }
             | O::Eager { input, .. }
             | O::EmptyResult { input }
+            | O::Parallel { input }
             | O::Schema { input, .. }
             | O::Distinct { input, .. } => below(input),
             O::Union { .. } => Facts::default(),

@@ -28,6 +28,9 @@ const SMALL: usize = 40;
 /// A seek that yields at most this many rows may start a second way into a connected pattern.
 const SEEK_ROWS_MAX: f64 = 16.0;
 
+/// What it takes to look for one relationship between two nodes, in rows.
+const CHECK_WORK: f64 = 0.3;
+
 /// One step of the chosen order.
 #[derive(Clone, Debug)]
 pub(crate) enum OrderStep {
@@ -46,11 +49,14 @@ pub(crate) enum OrderStep {
     },
 }
 
-/// A step and the rows after it, before the conditions that it makes decidable.
+/// A step and the rows after it.
 #[derive(Clone, Debug)]
 pub(crate) struct Ordered {
     pub step: OrderStep,
+    /// Before the conditions that it makes decidable.
     pub rows: f64,
+    /// After them.
+    pub left: f64,
 }
 
 /// What a condition waits for.
@@ -163,7 +169,7 @@ impl Problem<'_> {
         let labels = label_conditions(&self.graph.predicates, node);
         let mut names: Vec<Arc<str>> = labels.iter().map(|(_, label)| label.clone()).collect();
         names.extend(self.known_labels.get(&node).into_iter().flatten().cloned());
-        let label = match self.cost.rarest(&names) {
+        let label = match self.cost.rarest(names.iter().map(|name| &**name)) {
             Some(label) => Some(Arc::from(label)),
             None => self.likely_label(node),
         };
@@ -297,7 +303,15 @@ impl Search<'_> {
         } else {
             (edge.to, edge.from)
         };
-        let (fan, covered) = self.fan(edge, near, far, forward);
+        let (mut fan, covered) = self.fan(edge, near, far, forward);
+        let graph = self.problem.graph;
+        let reached = |idx: &usize| graph.edges[*idx].from == near || graph.edges[*idx].to == near;
+        if edge.length.is_none() && state.edges.iter().any(reached) {
+            fan = self
+                .problem
+                .cost
+                .fanout_of_reached(self.hop(edge, near, far, forward), fan);
+        }
         let rows = state.rows * fan.max(0.01);
         let mut next = state.clone();
         next.nodes.insert(far);
@@ -325,7 +339,7 @@ impl Search<'_> {
         let work = if edge.length.is_some() {
             state.rows * (1.0 + fan / 2.0)
         } else {
-            state.rows
+            state.rows * CHECK_WORK
         };
         let mut next = state.clone();
         next.edges.insert(idx);
@@ -348,7 +362,6 @@ impl Search<'_> {
         before: &BTreeSet<VarId>,
         covered: &[usize],
     ) -> State {
-        next.way.push(Ordered { step, rows });
         next.cost += work;
         let after = self.available(&next);
         let mut share = 1.0;
@@ -360,26 +373,35 @@ impl Search<'_> {
             }
         }
         next.rows = (rows * share).max(1e-3);
+        next.way.push(Ordered {
+            step,
+            rows,
+            left: next.rows,
+        });
         next
     }
 
-    /// Ends per near node, and the label condition of the far end that the number already contains.
-    fn fan(&self, edge: &Edge, near: VarId, far: VarId, forward: bool) -> (f64, Vec<usize>) {
-        let near_label = self.info[&near].label.clone();
-        let far_labels = &self.info[&far].labels;
-        let names: Vec<Arc<str>> = far_labels.iter().map(|(_, label)| label.clone()).collect();
-        let far_label = self.problem.cost.rarest(&names);
+    /// The edge as it is followed.
+    fn hop<'s>(&'s self, edge: &'s Edge, near: VarId, far: VarId, forward: bool) -> Hop<'s> {
         let direction = match (edge.direction, forward) {
             (Direction::Out, false) => Direction::In,
             (Direction::In, false) => Direction::Out,
             (direction, _) => direction,
         };
-        let hop = Hop {
+        let labels = self.info[&far].labels.iter().map(|(_, label)| &**label);
+        Hop {
             types: &edge.types,
             direction,
-            near: near_label.as_deref(),
-            far: far_label,
-        };
+            near: self.info[&near].label.as_deref(),
+            far: self.problem.cost.rarest(labels),
+        }
+    }
+
+    /// Ends per near node, and the label condition of the far end that the number already contains.
+    fn fan(&self, edge: &Edge, near: VarId, far: VarId, forward: bool) -> (f64, Vec<usize>) {
+        let far_labels = &self.info[&far].labels;
+        let hop = self.hop(edge, near, far, forward);
+        let far_label = hop.far;
         let fan = match edge.length {
             None => self.problem.cost.fanout(hop),
             Some((min, max)) => self.problem.cost.trails(hop, min, max),

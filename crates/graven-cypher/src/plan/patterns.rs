@@ -10,8 +10,9 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::access::Access;
-use super::builder::{Builder, Partial};
+use super::builder::{Builder, Partial, node};
 use super::expression::{BinaryOp, Expr, Literal, Quantifier, UnaryOp};
+use super::join::Split;
 use super::order::{self, OrderStep, Ordered, Problem, Waiting};
 use super::variables::{conjunction, substitute};
 use super::{Direction, Operator, RelPattern, VarExpandMode, VarId, VarKind};
@@ -21,8 +22,8 @@ use crate::diagnostic;
 use crate::token::Span;
 
 /// Conditions not applied yet, with the variables they wait for.
-struct Pending {
-    conditions: Vec<Option<Expr>>,
+pub(super) struct Pending {
+    pub(super) conditions: Vec<Option<Expr>>,
     needs: Vec<BTreeSet<VarId>>,
 }
 
@@ -42,26 +43,22 @@ impl Builder<'_> {
                 self.decidable(partial, &mut pending);
             }
         }
-        let way = self.order(partial, &graph, &pending, &solved);
-        for Ordered { step, rows } in way {
-            match step {
-                OrderStep::Find { node, by } => {
-                    for covered in by.covers {
-                        pending.conditions[covered] = None;
-                    }
-                    partial.push(rows, |input| find(input, node, by.access));
-                    partial.bound.insert(node);
-                }
-                OrderStep::Follow { edge, forward } => {
-                    self.follow(partial, &graph, edge, forward, &solved, rows, &mut pending);
-                    solved.push(edge);
-                }
-                OrderStep::Check { edge } => {
-                    self.check(partial, &graph, edge, &solved, rows, &mut pending);
-                    solved.push(edge);
-                }
+        let mut way = self.order(partial, &graph, &pending, &solved);
+        let split = self.join_split(partial, &graph, &pending, &way);
+        self.notice_product(partial, &graph, &way, split.as_ref());
+        match split {
+            None => self.steps(partial, &graph, way, &mut solved, &mut pending),
+            Some(split) => {
+                let second = way.split_off(split.at);
+                self.joined(
+                    partial,
+                    &graph,
+                    (way, second),
+                    split,
+                    &mut solved,
+                    &mut pending,
+                );
             }
-            self.decidable(partial, &mut pending);
         }
         for (path, parts) in graph.paths {
             let rows = partial.rows();
@@ -74,6 +71,87 @@ impl Builder<'_> {
                 .into_iter()
                 .map(|(_, label)| label);
             self.labels.entry(*node).or_default().extend(labels);
+        }
+    }
+
+    /// Two parts of the pattern, each by itself, and the hash join of their rows.
+    fn joined(
+        &mut self,
+        partial: &mut Partial,
+        graph: &QueryGraph,
+        (first, second): (Vec<Ordered>, Vec<Ordered>),
+        split: Split,
+        solved: &mut Vec<usize>,
+        pending: &mut Pending,
+    ) {
+        let rows_before = first.last().map_or(partial.rows(), |last| last.left);
+        let rows = second.last().map_or(rows_before, |last| last.rows);
+        let second = second.into_iter().map(|ordered| Ordered {
+            rows: ordered.rows / rows_before.max(1.0),
+            left: ordered.left / rows_before.max(1.0),
+            ..ordered
+        });
+        let mut build = Partial {
+            root: node(Operator::Unit, 1.0),
+            bound: BTreeSet::new(),
+        };
+        self.steps(partial, graph, first, solved, pending);
+        self.steps(&mut build, graph, second.collect(), solved, pending);
+        let (mut own, mut others, mut on) = (Vec::new(), Vec::new(), Vec::new());
+        for (left, right) in split.keys {
+            let key = self.new_variable("  joined on", VarKind::Value);
+            own.push((key, left));
+            others.push((key, right));
+            on.push(key);
+        }
+        for (side, items) in [(&mut *partial, own), (&mut build, others)] {
+            let rows = side.rows();
+            side.push(rows, |input| Operator::Extend { input, items });
+            side.bound.extend(&on);
+        }
+        if split.first_is_smaller {
+            std::mem::swap(partial, &mut build);
+        }
+        let Partial { root, bound } = build;
+        partial.push(rows, |input| Operator::HashJoin {
+            input,
+            build: Box::new(root),
+            on,
+        });
+        partial.bound.extend(bound);
+        self.decidable(partial, pending);
+    }
+
+    /// One operator for each step, and every condition as soon as it is decidable.
+    fn steps(
+        &mut self,
+        partial: &mut Partial,
+        graph: &QueryGraph,
+        way: Vec<Ordered>,
+        solved: &mut Vec<usize>,
+        pending: &mut Pending,
+    ) {
+        for Ordered { step, rows, left } in way {
+            match step {
+                OrderStep::Find { node, by } => {
+                    for covered in by.covers {
+                        pending.conditions[covered] = None;
+                    }
+                    partial.push(rows, |input| find(input, node, by.access));
+                    partial.bound.insert(node);
+                }
+                OrderStep::Follow { edge, forward } => {
+                    self.follow(partial, graph, edge, forward, solved, rows, pending);
+                    solved.push(edge);
+                }
+                OrderStep::Check { edge } => {
+                    self.check(partial, graph, edge, solved, rows, pending);
+                    solved.push(edge);
+                }
+            }
+            self.decidable(partial, pending);
+            // Conditions taken one by one do not know what the step has counted already.
+            partial.root.estimated_rows = left;
         }
     }
 
@@ -104,16 +182,26 @@ impl Builder<'_> {
             solved_edges: solved,
             rows: partial.rows(),
         };
-        let way = problem
+        problem
             .solve()
-            .expect("a way exists: edges whose conditions wait are checked by `bind`");
+            .expect("a way exists: edges whose conditions wait are checked by `bind`")
+    }
+
+    /// Tells the user where every row of one part meets every row of another.
+    fn notice_product(
+        &mut self,
+        partial: &Partial,
+        graph: &QueryGraph,
+        way: &[Ordered],
+        split: Option<&Split>,
+    ) {
         let unconnected = way
             .iter()
             .filter(|o| matches!(&o.step, OrderStep::Find { by, .. } if matches!(by.access, Access::All | Access::Label(_))))
             .count();
         let repeated = unconnected > 1
             || (unconnected == 1 && graph.nodes.iter().any(|n| partial.bound.contains(n)));
-        if repeated {
+        if repeated && split.is_none() {
             let message = "parts of the pattern are not connected: every row of one is combined with every row of the other";
             let notice =
                 diagnostic::notice("", Span::default(), "CartesianProduct", message.to_owned());
@@ -125,7 +213,6 @@ impl Builder<'_> {
                 self.notices.push(notice);
             }
         }
-        way
     }
 
     /// Puts every condition on top that can be decided now.
@@ -282,7 +369,9 @@ impl Builder<'_> {
             each: filter.as_ref().map(|_| edge.each),
             filter,
             distinct_from,
+            distinct_ends: Vec::new(),
             disjoint_from,
+            ends: super::EndConditions::default(),
         }
     }
 

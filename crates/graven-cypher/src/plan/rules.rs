@@ -1,8 +1,11 @@
 //! Rewrites of the whole plan, one a file, in a fixed order.
 
 mod distinct_count;
+mod distinct_ends;
 mod eager;
+mod end_conditions;
 mod index_order;
+mod parallel;
 mod pattern_count;
 mod reachability;
 mod reachable_count;
@@ -16,14 +19,18 @@ use crate::schema_view::SchemaView;
 pub(crate) fn apply(plan: &mut Plan, schema: &dyn SchemaView) {
     top_n::apply(plan);
     unused::apply(plan);
+    distinct_ends::apply(plan);
+    unused::apply(plan);
     reachability::apply(plan);
     distinct_count::apply(plan);
     reachable_count::apply(plan, schema);
     unused::apply(plan);
     eager::apply(plan);
     // Barriers lie between expansions and the writes that they meet; what is taken out lies above them.
+    end_conditions::apply(plan);
     pattern_count::apply(plan);
     index_order::apply(plan, schema);
+    parallel::apply(plan, schema);
     let mut next = 0;
     number(&mut plan.root, &mut next);
 }

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use super::{Expr, IndexPart, Operator, Plan, PlanNode, RelPattern, VarId};
+use super::{
+    EndConditions, Expr, HangingPattern, IndexPart, Operator, Plan, PlanNode, RelPattern, VarId,
+};
 
 impl Operator {
     /// Inputs in order: the outer one first.
@@ -54,6 +56,7 @@ impl Operator {
             | O::Delete { input, .. }
             | O::Eager { input, .. }
             | O::EmptyResult { input }
+            | O::Parallel { input }
             | O::Schema { input, .. }
             | O::LoadCsv { input, .. } => vec![input],
         }
@@ -107,6 +110,7 @@ impl Operator {
             | O::Delete { input, .. }
             | O::Eager { input, .. }
             | O::EmptyResult { input }
+            | O::Parallel { input }
             | O::Schema { input, .. }
             | O::LoadCsv { input, .. } => vec![input],
         }
@@ -206,13 +210,21 @@ impl Operator {
         self.for_each_expr(&mut |expr| read.extend(expr.variables()));
         if let Some(pattern) = self.rel_pattern() {
             read.extend(pattern.distinct_from.iter().chain(&pattern.disjoint_from));
+            read.extend(
+                pattern
+                    .distinct_ends
+                    .iter()
+                    .flat_map(|(start, end)| [*start, *end]),
+            );
+            pattern.ends.reads(&mut read);
             pattern.each.iter().for_each(|each| {
                 read.remove(each);
             });
         }
         match self {
-            O::Expand { from, .. } => {
+            O::Expand { from, to, .. } => {
                 read.insert(*from);
+                read.remove(to);
             }
             O::ReachableCount { from, to, .. } => {
                 read.insert(*from);
@@ -228,7 +240,12 @@ impl Operator {
             O::VarExpand { from, .. } => {
                 read.insert(*from);
             }
-            O::PatternCount { patterns, .. } => read.extend(patterns.iter().map(|(var, _)| *var)),
+            O::PatternCount { patterns, .. } => {
+                for (var, hanging) in patterns {
+                    read.insert(*var);
+                    read.extend(hanging.reads());
+                }
+            }
             O::BuildPath { parts, .. } => read.extend(parts),
             O::SelectPaths {
                 from, to, lengths, ..
@@ -249,6 +266,31 @@ impl Operator {
             }
             _ => {}
         }
+        read
+    }
+}
+
+impl EndConditions {
+    /// Adds the variables that the conditions look at; the far end may be among them.
+    fn reads(&self, read: &mut BTreeSet<VarId>) {
+        read.extend(&self.unlike);
+        for join in &self.joined {
+            read.insert(join.near);
+            let pairs = join.pattern.distinct_ends.iter();
+            read.extend(pairs.flat_map(|(start, end)| [*start, *end]));
+        }
+    }
+}
+
+impl HangingPattern {
+    /// Variables of the row that the pattern looks at besides the node it hangs on.
+    #[must_use]
+    pub fn reads(&self) -> BTreeSet<VarId> {
+        let mut read = BTreeSet::new();
+        self.pattern.ends.reads(&mut read);
+        let pairs = self.pattern.distinct_ends.iter();
+        read.extend(pairs.flat_map(|(start, end)| [*start, *end]));
+        read.remove(&self.end);
         read
     }
 }

@@ -142,6 +142,7 @@ fn produced(
         | O::Delete { .. }
         | O::Eager { .. }
         | O::SelectPaths { .. }
+        | O::Parallel { .. }
         | O::Limit { .. } => {}
         O::EmptyResult { .. } | O::Schema { .. } => below.clear(),
         O::Create { creation, .. } => below.extend(creation.variables()),

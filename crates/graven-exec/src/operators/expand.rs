@@ -1,24 +1,22 @@
 //! One row per relationship of a bound node.
 //!
 //! # How it works
-//! The input batch is worked on in *chunks* of rows. The distinct nodes of a chunk are visited in id order, part
-//! by part, and their lists laid out in memory; then the rows are written out in input order. A chunk has
-//! as many rows as recent degrees let expect about [`CHUNK_ENTRIES`] entries for, so memory follows the lists, not
-//! rows x degree; what it takes is charged to the budget.
+//! The input batch is worked on in *chunks* of rows. The lists of a chunk are laid out in memory (see
+//! [`super::lists`]), those of the conditions on the far end as well ([`super::end_lists`]); then the rows are written
+//! out in input order. A chunk has as many rows as recent degrees let expect about [`CHUNK_ENTRIES`] entries for, so
+//! memory follows the lists, not rows x degree; what it takes is charged to the budget.
 
-use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use graven_pagecache::Budget;
-use graven_storage::{Direction, Sweep};
 
+use super::end_lists::{EndLists, append_others};
 use super::fan_out::widen;
 use crate::batch::{BATCH_ROWS, Batch};
 use crate::column::Column;
 use crate::error::{ExecError, Result};
 use crate::memory::Memory;
 use crate::operator::{BoxedOperator, Operator};
-use crate::pattern::{Part, Pattern};
 use crate::runtime::Runtime;
 
 /// List entries that a chunk aims to lay out.
@@ -31,71 +29,33 @@ pub(crate) struct ExpandColumns {
     pub(crate) to: usize,
 }
 
-/// See the file header.
-pub(crate) struct Expand {
-    input: BoxedOperator,
-    pattern: Pattern,
-    columns: ExpandColumns,
-    memory: Memory,
-    batch: Batch,
-    /// Rows `row..chunk_end` of the batch have their lists in `chunk`.
-    row: usize,
-    chunk_end: usize,
-    chunk: Chunk,
-    /// Next entry of row `row`.
-    part: usize,
-    entry: usize,
-    /// Mean entries a row, for the size of the next chunk.
+/// How many rows have their lists laid out together.
+pub(super) struct ChunkSize {
+    /// Mean entries of a node so far.
     mean_entries: f64,
 }
 
-/// Lists of some nodes.
-#[derive(Default)]
-struct Chunk {
-    /// Ascending, distinct.
-    nodes: Vec<u64>,
-    parts: Vec<ChunkPart>,
+impl Default for ChunkSize {
+    fn default() -> Self {
+        Self { mean_entries: 64.0 }
+    }
 }
 
-#[derive(Default)]
-struct ChunkPart {
-    /// List of `nodes[i]`: `starts[i]..ends[i]`.
-    starts: Vec<usize>,
-    ends: Vec<usize>,
-    neighbours: Vec<u64>,
-    /// As many as neighbours, or none if nobody asks.
-    relationships: Vec<u64>,
-}
-
-impl Expand {
-    /// Expands `input` along `pattern`.
-    pub(crate) fn new(
-        input: BoxedOperator,
-        pattern: Pattern,
-        columns: ExpandColumns,
-        budget: &Arc<Budget>,
-    ) -> Self {
-        Self {
-            input,
-            pattern,
-            columns,
-            memory: Memory::new(budget, "Expand", "start from fewer nodes"),
-            batch: Batch::default(),
-            row: 0,
-            chunk_end: 0,
-            chunk: Chunk::default(),
-            part: 0,
-            entry: 0,
-            mean_entries: 64.0,
-        }
-    }
-
-    fn wants_ids(&self) -> bool {
-        self.columns.relationship.is_some() || self.pattern.needs_ids()
-    }
-
-    /// Lays out the lists of the next rows of the batch, fewer of them where the budget has no room for more.
-    fn load_chunk(&mut self) -> Result<()> {
+impl ChunkSize {
+    /// Loads the lists of rows of `batch` from `row` on, fewer of them where the budget has no room for more; the
+    /// first row not loaded.
+    ///
+    /// # Errors
+    /// As [`EndLists::load`], for a single row.
+    pub(super) fn load(
+        &mut self,
+        lists: &mut EndLists,
+        batch: &Batch,
+        row: usize,
+        wants_ids: bool,
+        memory: &mut Memory,
+        rt: &Runtime,
+    ) -> Result<usize> {
         #[expect(
             clippy::cast_possible_truncation,
             clippy::cast_sign_loss,
@@ -104,77 +64,159 @@ impl Expand {
         )]
         let mut rows =
             ((CHUNK_ENTRIES as f64 / self.mean_entries.max(1.0)) as usize).clamp(1, BATCH_ROWS);
-        self.chunk = Chunk::default();
-        let (chunk, end) = loop {
-            let end = self.batch.len().min(self.row + rows);
-            self.memory.clear();
-            match self.lay_out_rows(end) {
-                Ok(chunk) => break (chunk, end),
-                Err(ExecError::Memory { .. }) if end - self.row > 1 => {
-                    rows = (end - self.row) / 2;
-                }
+        let end = loop {
+            let end = batch.len().min(row + rows);
+            memory.clear();
+            match lists.load(batch, row..end, wants_ids, memory, rt) {
+                Ok(()) => break end,
+                Err(ExecError::Memory { .. }) if end - row > 1 => rows = (end - row) / 2,
                 Err(error) => return Err(error),
             }
         };
-        let entries: usize = chunk.parts.iter().map(|p| p.neighbours.len()).sum();
+        let distinct = lists.lists.distinct();
         #[expect(clippy::cast_precision_loss, reason = "an estimate")]
-        if !chunk.nodes.is_empty() {
-            let mean = entries as f64 / chunk.nodes.len() as f64;
+        if distinct > 0 {
+            let mean = lists.lists.entries() as f64 / distinct as f64;
             self.mean_entries = f64::midpoint(self.mean_entries, mean);
         }
-        self.chunk = chunk;
-        self.chunk_end = end;
+        Ok(end)
+    }
+}
+
+/// See the file header.
+pub(crate) struct Expand {
+    input: BoxedOperator,
+    lists: EndLists,
+    columns: ExpandColumns,
+    memory: Memory,
+    size: ChunkSize,
+    batch: Batch,
+    /// Rows `row..chunk_end` of the batch have their lists laid out.
+    row: usize,
+    chunk_end: usize,
+    /// Next entry of row `row`.
+    part: usize,
+    entry: usize,
+    /// Neighbours of row `row` that one entry less leads to, those left out already excepted.
+    taken: Vec<u64>,
+    /// The ends of row `row`, where conditions choose among them.
+    selected: Option<Vec<u64>>,
+}
+
+impl Expand {
+    /// Expands `input` along `lists`.
+    pub(crate) fn new(
+        input: BoxedOperator,
+        lists: EndLists,
+        columns: ExpandColumns,
+        budget: &Arc<Budget>,
+    ) -> Self {
+        Self {
+            input,
+            lists,
+            columns,
+            memory: Memory::new(budget, "Expand", "start from fewer nodes"),
+            size: ChunkSize::default(),
+            batch: Batch::default(),
+            row: 0,
+            chunk_end: 0,
+            part: 0,
+            entry: 0,
+            taken: Vec::new(),
+            selected: None,
+        }
+    }
+
+    fn wants_ids(&self) -> bool {
+        self.columns.relationship.is_some() || self.lists.pattern.needs_ids()
+    }
+
+    /// Lays out the lists of the next rows of the batch.
+    fn load_chunk(&mut self, rt: &Runtime) -> Result<()> {
+        let wants_ids = self.wants_ids();
+        self.chunk_end = self.size.load(
+            &mut self.lists,
+            &self.batch,
+            self.row,
+            wants_ids,
+            &mut self.memory,
+            rt,
+        )?;
         self.part = 0;
         self.entry = 0;
+        self.selected = None;
         Ok(())
     }
 
-    /// The lists of the rows from the current one up to `end`.
-    fn lay_out_rows(&mut self, end: usize) -> Result<Chunk> {
-        let column = self.batch.column(self.columns.from);
-        let mut nodes: Vec<u64> = (self.row..end).filter_map(|row| column.node(row)).collect();
-        nodes.sort_unstable();
-        nodes.dedup();
-        let wants_ids = self.wants_ids();
-        let mut parts = Vec::with_capacity(self.pattern.parts.len());
-        for part in &self.pattern.parts {
-            parts.push(lay_out(part, &nodes, wants_ids, &mut self.memory)?);
+    /// Writes out up to a batch of ends that conditions let through.
+    fn emit_selected(&mut self) -> Result<Option<Batch>> {
+        let (mut rows, mut to) = (Vec::new(), Vec::new());
+        let mut selected = self.selected.take();
+        let mut scratch = Vec::new();
+        while self.row < self.chunk_end && to.len() < BATCH_ROWS {
+            let ends = match selected.take() {
+                Some(ends) => ends,
+                None => {
+                    let mut ends = std::mem::take(&mut scratch);
+                    self.lists.select(&self.batch, self.row, &mut ends)?;
+                    self.entry = 0;
+                    ends
+                }
+            };
+            let take = (ends.len() - self.entry).min(BATCH_ROWS - to.len());
+            to.extend_from_slice(&ends[self.entry..self.entry + take]);
+            rows.resize(to.len(), u32::try_from(self.row).expect("a batch is small"));
+            self.entry += take;
+            if self.entry == ends.len() {
+                self.row += 1;
+                scratch = ends;
+            } else {
+                selected = Some(ends);
+            }
         }
-        Ok(Chunk { nodes, parts })
+        self.selected = selected;
+        let added = [(self.columns.to, Column::Nodes(to))];
+        Ok((!rows.is_empty()).then(|| widen(&self.batch, &rows, added)))
     }
 
     /// Writes out up to a batch of the chunk's entries.
     fn emit(&mut self, rt: &Runtime) -> Result<Option<Batch>> {
         let wants_ids = self.wants_ids();
+        let pattern = &self.lists.pattern;
+        let lists = &self.lists.lists;
         let (mut rows, mut to, mut relationships) = (Vec::new(), Vec::new(), Vec::new());
-        let from = Arc::clone(self.batch.column(self.columns.from));
         while self.row < self.chunk_end && to.len() < BATCH_ROWS {
-            let at = from
-                .node(self.row)
-                .and_then(|node| self.chunk.nodes.binary_search(&node).ok());
-            let (Some(at), Some(part)) = (at, self.chunk.parts.get(self.part)) else {
+            let place = lists.place(self.row);
+            let (Some(place), Some(part)) = (place, lists.parts.get(self.part)) else {
                 self.row += 1;
                 self.part = 0;
                 self.entry = 0;
                 continue;
             };
-            let next = part.starts[at] + self.entry;
-            let take = (part.ends[at] - next).min(BATCH_ROWS - to.len());
-            to.extend_from_slice(&part.neighbours[next..next + take]);
+            if self.part == 0 && self.entry == 0 && pattern.goes_by_ends() {
+                let node = lists.node(place);
+                pattern.taken_ends(&self.batch, self.row, node, &mut self.taken);
+            }
+            let list = part.range(place);
+            let next = list.start + self.entry;
+            let take = (list.end - next).min(BATCH_ROWS - to.len());
+            append_others(
+                &part.neighbours[next..next + take],
+                &mut self.taken,
+                &mut to,
+            );
             if wants_ids {
                 relationships.extend_from_slice(&part.relationships[next..next + take]);
             }
             rows.resize(to.len(), u32::try_from(self.row).expect("a batch is small"));
             self.entry += take;
-            if next + take == part.ends[at] {
+            if next + take == list.end {
                 self.part += 1;
                 self.entry = 0;
             }
         }
-        if self.pattern.needs_ids() {
-            let kept = self
-                .pattern
-                .admitted(&self.batch, &rows, &relationships, rt)?;
+        if pattern.needs_ids() {
+            let kept = pattern.admitted(&self.batch, &rows, &relationships, rt)?;
             let pick = |all: &[u64]| kept.iter().map(|i| all[*i as usize]).collect::<Vec<_>>();
             (to, relationships) = (pick(&to), pick(&relationships));
             rows = kept.iter().map(|i| rows[*i as usize]).collect();
@@ -192,111 +234,20 @@ impl Expand {
     }
 }
 
-/// Visits the lists of `nodes` in id order and lays them out.
-fn lay_out(part: &Part, nodes: &[u64], wants_ids: bool, memory: &mut Memory) -> Result<ChunkPart> {
-    let mut lists = ChunkPart {
-        starts: vec![0; nodes.len()],
-        ends: vec![0; nodes.len()],
-        ..ChunkPart::default()
-    };
-    let mut found = Vec::new();
-    if wants_ids && part.direction == Direction::In {
-        // Ids of reversed lists are found in the other end's list: a look-up per entry.
-        for (i, node) in nodes.iter().enumerate() {
-            found.clear();
-            part.adjacency
-                .neighbours(graven_storage::NodeId(*node), &mut found)?;
-            memory.charge(16 * found.len())?;
-            lists.starts[i] = lists.neighbours.len();
-            for neighbour in &found {
-                if !(part.skip_loops && neighbour.node.0 == *node) {
-                    lists.neighbours.push(neighbour.node.0);
-                    lists.relationships.push(neighbour.relationship.0);
-                }
-            }
-            lists.ends[i] = lists.neighbours.len();
-        }
-        return Ok(lists);
-    }
-    let mut ids = Ids::new(part);
-    let mut refused = None;
-    let mut relationships = Vec::new();
-    let mut at = 0;
-    part.sweep(nodes, Sweep::Up, |node, list| {
-        while nodes[at] != node.0 {
-            at += 1;
-        }
-        if let Err(error) = memory.charge(list.len() * if wants_ids { 16 } else { 8 }) {
-            refused = Some(error);
-            return Ok(ControlFlow::Break(()));
-        }
-        lists.starts[at] = lists.neighbours.len();
-        let mut rank = 0;
-        relationships.clear();
-        if wants_ids {
-            list.append_relationships(0..list.len(), &mut relationships)?;
-        }
-        ids.for_each(list, |neighbour| {
-            if !(part.skip_loops && neighbour == node.0) {
-                lists.neighbours.push(neighbour);
-                if wants_ids {
-                    lists.relationships.push(relationships[rank].0);
-                }
-            }
-            rank += 1;
-        })?;
-        lists.ends[at] = lists.neighbours.len();
-        Ok(ControlFlow::Continue(()))
-    })?;
-    refused.map_or(Ok(lists), Err)
-}
-
-/// Decodes lists of narrow or wide ids.
-pub(super) struct Ids {
-    narrow: bool,
-    scratch: Vec<u32>,
-    wide: Vec<u64>,
-}
-
-impl Ids {
-    /// For the lists of `part`.
-    pub(super) fn new(part: &Part) -> Self {
-        Self {
-            narrow: part.adjacency.ids_fit_u32(),
-            scratch: Vec::new(),
-            wide: Vec::new(),
-        }
-    }
-
-    /// Calls `visit` for each neighbour, ascending.
-    pub(super) fn for_each(
-        &mut self,
-        list: &graven_storage::List<'_>,
-        mut visit: impl FnMut(u64),
-    ) -> graven_storage::Result<()> {
-        if self.narrow {
-            for id in list.decode(&mut self.scratch)? {
-                visit(u64::from(*id));
-            }
-        } else {
-            for id in list.decode_wide(&mut self.wide)? {
-                visit(*id);
-            }
-        }
-        Ok(())
-    }
-}
-
 impl Operator for Expand {
     fn next(&mut self, rt: &Runtime) -> Result<Option<Batch>> {
         loop {
             rt.check_cancelled()?;
             if self.row < self.chunk_end {
-                if let Some(batch) = self.emit(rt)? {
+                let batch = match self.lists.looks_at_the_row() {
+                    true => self.emit_selected()?,
+                    false => self.emit(rt)?,
+                };
+                if let Some(batch) = batch {
                     return Ok(Some(batch));
                 }
             } else if self.row < self.batch.len() {
-                self.load_chunk()?;
+                self.load_chunk(rt)?;
             } else {
                 match self.input.next(rt)? {
                     Some(batch) => self.batch = batch,
@@ -320,7 +271,8 @@ impl Operator for Expand {
 impl Expand {
     fn rewind_state(&mut self) {
         self.batch = Batch::default();
-        self.chunk = Chunk::default();
+        self.lists.clear();
+        self.selected = None;
         self.row = 0;
         self.chunk_end = 0;
         self.memory.clear();

@@ -97,6 +97,9 @@ impl ExpandInto {
         }
         self.memory.set(16 * self.matches.len())?;
         self.matches.sort_by_key(|(row, _)| *row);
+        if self.pattern.goes_by_ends() {
+            leave_out_taken(&self.pattern, batch, &self.columns, &mut self.matches);
+        }
         Ok(())
     }
 
@@ -122,6 +125,31 @@ impl ExpandInto {
             .map(|slot| (slot, Column::Relationships(relationships)));
         Ok(Some(widen(&self.batch, &rows, added)))
     }
+}
+
+/// Of the matches of each row, one less for each earlier relationship between the same two nodes.
+fn leave_out_taken(
+    pattern: &Pattern,
+    batch: &Batch,
+    columns: &ExpandColumns,
+    matches: &mut Vec<(u32, u64)>,
+) {
+    let (from, to) = (batch.column(columns.from), batch.column(columns.to));
+    let mut taken = Vec::new();
+    let (mut current, mut left_out) = (None, 0);
+    matches.retain(|(row, _)| {
+        let at = *row as usize;
+        if current != Some(*row) {
+            current = Some(*row);
+            if let Some(node) = from.node(at) {
+                pattern.taken_ends(batch, at, node, &mut taken);
+            }
+            left_out = taken.iter().filter(|n| Some(**n) == to.node(at)).count();
+        }
+        let keep = left_out == 0;
+        left_out -= usize::from(!keep);
+        keep
+    });
 }
 
 fn distinct(nodes: impl Iterator<Item = u64>) -> usize {

@@ -6,6 +6,9 @@
 //! the distinct neighbours counted the same way one level deeper, and the sums formed. Numbers of inner nodes that are
 //! met again and again are kept, as long as the budget has room and keeping them pays.
 //!
+//! A pattern that hangs on the row itself may have ends that depend on it ([`super::end_lists`]): the ends are chosen row by row,
+//! what hangs behind them is counted once a node.
+//!
 //! # Invariants
 //! * EX-30 Numbers are exact or an error: additions and products that overflow 63 bits are refused.
 //!
@@ -20,8 +23,10 @@ use graven_cypher::plan::HangingPattern;
 use graven_pagecache::Budget;
 use graven_storage::Sweep;
 
-use super::expand::Ids;
+use super::end_lists::EndLists;
+use super::expand::ChunkSize;
 use super::fan_out::widen;
+use super::lists::Ids;
 use super::reachable_count::intersect;
 use crate::batch::Batch;
 use crate::column::Column;
@@ -280,19 +285,185 @@ fn overflow() -> ExecError {
     }
 }
 
+/// A pattern whose ends depend on the row: its branches are counted once a node, the ends chosen row by row.
+pub(crate) struct RowBranch {
+    lists: EndLists,
+    branches: Vec<Branch>,
+    weights: Weights,
+    size: ChunkSize,
+    memory: Memory,
+}
+
+/// What hangs on the ends, multiplied.
+struct Weights {
+    first: u64,
+    /// By node from `first` on; empty where that takes too much memory.
+    dense: Vec<u64>,
+    /// Nodes of the chunk, ascending, and their numbers, where there is no `dense`.
+    nodes: Vec<u64>,
+    numbers: Vec<u64>,
+    begun: bool,
+}
+
+/// No number yet.
+const UNKNOWN: u64 = u64::MAX;
+
+impl Weights {
+    fn new() -> Self {
+        Self {
+            first: 0,
+            dense: Vec::new(),
+            nodes: Vec::new(),
+            numbers: Vec::new(),
+            begun: false,
+        }
+    }
+
+    fn begin(&mut self, lists: &EndLists, memory: &Memory) -> Result<()> {
+        if !self.begun {
+            self.begun = true;
+            let span = lists.pattern.span()?;
+            let nodes = usize::try_from(span.end - span.start).unwrap_or(usize::MAX);
+            if memory.is_small(nodes.saturating_mul(8)) {
+                self.first = span.start;
+                self.dense = vec![UNKNOWN; nodes];
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes sure that all ends of the chunk have a number.
+    fn find(&mut self, lists: &EndLists, branches: &mut [Branch], rt: &Runtime) -> Result<()> {
+        let mut nodes = Vec::new();
+        for node in lists.lists.parts.iter().flat_map(|part| &part.neighbours) {
+            if self.dense.is_empty() {
+                nodes.push(*node);
+                continue;
+            }
+            let known = self.dense.get(self.place(*node));
+            if *known.ok_or_else(|| lists.pattern.stray(*node))? == UNKNOWN {
+                nodes.push(*node);
+            }
+        }
+        nodes.sort_unstable();
+        nodes.dedup();
+        let mut numbers = vec![1_u64; nodes.len()];
+        for branch in branches {
+            let factors = branch.numbers(&nodes, rt)?;
+            for (number, factor) in numbers.iter_mut().zip(factors) {
+                *number = number.checked_mul(factor).ok_or_else(overflow)?;
+            }
+        }
+        if self.dense.is_empty() {
+            (self.nodes, self.numbers) = (nodes, numbers);
+        } else {
+            for (node, number) in nodes.iter().zip(numbers) {
+                let place = self.place(*node);
+                self.dense[place] = number;
+            }
+        }
+        Ok(())
+    }
+
+    fn place(&self, node: u64) -> usize {
+        usize::try_from(node.wrapping_sub(self.first)).unwrap_or(usize::MAX)
+    }
+
+    fn sum(&self, ends: &[u64]) -> u128 {
+        let mut sum = 0;
+        if self.dense.is_empty() {
+            for end in ends {
+                let place = self.nodes.binary_search(end).expect("it is one of them");
+                sum += u128::from(self.numbers[place]);
+            }
+        } else {
+            ends.iter()
+                .for_each(|end| sum += u128::from(self.dense[self.place(*end)]));
+        }
+        sum
+    }
+}
+
+impl RowBranch {
+    /// Resolves the branches; `lists` finds the ends.
+    pub(crate) fn new(lists: EndLists, hanging: &HangingPattern, rt: &Runtime) -> Result<Self> {
+        let branches = hanging.branches.iter().map(|b| Branch::new(b, rt));
+        Ok(Self {
+            lists: lists.with_labels(&hanging.labels),
+            branches: branches.collect::<Result<_>>()?,
+            weights: Weights::new(),
+            size: ChunkSize::default(),
+            memory: memory(&rt.budget),
+        })
+    }
+
+    fn begin(&mut self, rt: &Runtime) -> Result<()> {
+        self.branches.iter_mut().try_for_each(|b| b.begin(rt))
+    }
+
+    fn clear(&mut self) {
+        self.lists.clear();
+        self.branches.iter_mut().for_each(Branch::clear);
+        self.weights = Weights::new();
+        self.memory.clear();
+    }
+
+    /// Multiplies the number of each row by its matches.
+    fn multiply(&mut self, batch: &Batch, counts: &mut [u64], rt: &Runtime) -> Result<()> {
+        let mut ends = Vec::new();
+        let mut row = 0;
+        while row < batch.len() {
+            rt.check_cancelled()?;
+            let (size, lists) = (&mut self.size, &mut self.lists);
+            let loaded = size.load(lists, batch, row, false, &mut self.memory, rt)?;
+            if !self.branches.is_empty() {
+                self.weights.begin(&self.lists, &self.memory)?;
+                self.memory.charge(8 * self.weights.dense.len())?;
+                self.weights.find(&self.lists, &mut self.branches, rt)?;
+            }
+            for (count, row) in counts[row..loaded].iter_mut().zip(row..) {
+                self.lists.select(batch, row, &mut ends)?;
+                let number = if self.branches.is_empty() {
+                    ends.len() as u64
+                } else {
+                    u64::try_from(self.weights.sum(&ends)).map_err(|_| overflow())?
+                };
+                *count = count.checked_mul(number).ok_or_else(overflow)?;
+            }
+            row = loaded;
+        }
+        Ok(())
+    }
+}
+
+/// What hangs on the rows.
+pub(crate) enum Hanging {
+    /// On the node in a column; the number depends on nothing else.
+    Node(usize, Branch),
+    /// On the row.
+    Row(RowBranch),
+}
+
 /// See the file header.
 pub(crate) struct PatternCount {
     input: BoxedOperator,
-    /// Column of the node, and what hangs on it.
-    patterns: Vec<(usize, Branch)>,
+    patterns: Vec<Hanging>,
     count: usize,
     begun: bool,
+    /// Whether numbers are kept when the input starts again, with other rows of the same statement.
+    keeps: bool,
 }
 
 impl PatternCount {
     /// Counts into column `count`.
-    pub(crate) fn new(input: BoxedOperator, patterns: Vec<(usize, Branch)>, count: usize) -> Self {
+    pub(crate) fn new(
+        input: BoxedOperator,
+        patterns: Vec<Hanging>,
+        count: usize,
+        keeps: bool,
+    ) -> Self {
         Self {
+            keeps,
             input,
             patterns,
             count,
@@ -303,8 +474,15 @@ impl PatternCount {
     /// The number of matches of each row.
     fn counts(&mut self, batch: &Batch, rt: &Runtime) -> Result<Vec<u64>> {
         let mut counts = vec![1_u64; batch.len()];
-        for (slot, branch) in &mut self.patterns {
-            let column = batch.column(*slot);
+        for pattern in &mut self.patterns {
+            let (slot, branch) = match pattern {
+                Hanging::Row(branch) => {
+                    branch.multiply(batch, &mut counts, rt)?;
+                    continue;
+                }
+                Hanging::Node(slot, branch) => (*slot, branch),
+            };
+            let column = batch.column(slot);
             let mut nodes: Vec<u64> = (0..batch.len())
                 .filter_map(|row| column.node(row))
                 .collect();
@@ -329,7 +507,10 @@ impl Operator for PatternCount {
             self.begun = true;
             self.patterns
                 .iter_mut()
-                .try_for_each(|(_, b)| b.begin(rt))?;
+                .try_for_each(|pattern| match pattern {
+                    Hanging::Node(_, branch) => branch.begin(rt),
+                    Hanging::Row(branch) => branch.begin(rt),
+                })?;
         }
         while let Some(batch) = self.input.next(rt)? {
             let counts = self.counts(&batch, rt)?;
@@ -350,7 +531,13 @@ impl Operator for PatternCount {
 
     fn rewind(&mut self) {
         self.input.rewind();
+        if self.keeps {
+            return;
+        }
         self.begun = false;
-        self.patterns.iter_mut().for_each(|(_, b)| b.clear());
+        self.patterns.iter_mut().for_each(|pattern| match pattern {
+            Hanging::Node(_, branch) => branch.clear(),
+            Hanging::Row(branch) => branch.clear(),
+        });
     }
 }

@@ -1,9 +1,10 @@
 //! Keys of hash tables: rows over some columns, equal when all values are equivalent.
 //!
 //! # How it works
-//! A single column of ids or integers without nulls is keyed by its 64-bit numbers; everything else by a boxed
+//! One or two columns of ids or integers without nulls are keyed by their 64-bit numbers; everything else by a boxed
 //! slice of values. A table that has started with numbers and meets another form moves its keys over once.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use foldhash::fast::RandomState;
@@ -28,16 +29,52 @@ impl Number {
             Self::Integer => Value::Integer(key.cast_signed()),
         }
     }
+
+    /// The number that stands for a value equal to this one.
+    fn key(self, value: &Value) -> Option<u64> {
+        match (self, value) {
+            (Self::Node, Value::Node(id)) => Some(id.0),
+            (Self::Relationship, Value::Relationship(id)) => Some(id.0),
+            (Self::Integer, Value::Integer(i)) => Some(i.cast_unsigned()),
+            (Self::Integer, Value::Float(f)) => {
+                #[expect(
+                    clippy::cast_possible_truncation,
+                    reason = "only used if equivalent to the float"
+                )]
+                let whole = *f as i64;
+                (Value::Integer(whole) == Value::Float(*f)).then_some(whole.cast_unsigned())
+            }
+            _ => None,
+        }
+    }
+
+    /// A column as numbers, if all of it can be one kind of them.
+    fn of(column: &Column) -> Option<(Self, Cow<'_, [u64]>)> {
+        Some(match column {
+            Column::Nodes(ids) if !ids.contains(&NULL_ID) => (Self::Node, ids.into()),
+            Column::Relationships(ids) if !ids.contains(&NULL_ID) => {
+                (Self::Relationship, ids.into())
+            }
+            Column::Integers(v) => {
+                let numbers: Vec<u64> = v.iter().map(|i| i.cast_unsigned()).collect();
+                (Self::Integer, numbers.into())
+            }
+            _ => return None,
+        })
+    }
 }
 
 /// Bytes of a place in a table of numbers or values.
 const NUMBER_BYTES: usize = 16 + 1;
+const PAIR_BYTES: usize = 24 + 1;
 const VALUES_BYTES: usize = 24 + 1;
 
 /// A hash table from rows of key columns to dense numbers in order of first appearance.
 pub(crate) struct KeyTable {
     numbers: HashMap<u64, u32, RandomState>,
     number: Option<Number>,
+    pairs: HashMap<(u64, u64), u32, RandomState>,
+    pair: Option<(Number, Number)>,
     values: HashMap<Box<[Value]>, u32, RandomState>,
     len: u32,
     /// Heap bytes of keys in `values`.
@@ -49,6 +86,8 @@ impl Default for KeyTable {
         Self {
             numbers: HashMap::with_hasher(RandomState::default()),
             number: None,
+            pairs: HashMap::with_hasher(RandomState::default()),
+            pair: None,
             values: HashMap::with_hasher(RandomState::default()),
             len: 0,
             heap: 0,
@@ -64,7 +103,10 @@ impl KeyTable {
 
     /// Bytes of the table and its keys.
     pub(crate) fn bytes(&self) -> usize {
-        self.heap + self.numbers.capacity() * NUMBER_BYTES + self.values.capacity() * VALUES_BYTES
+        self.heap
+            + self.numbers.capacity() * NUMBER_BYTES
+            + self.pairs.capacity() * PAIR_BYTES
+            + self.values.capacity() * VALUES_BYTES
     }
 
     /// Bytes of the table and its keys while and after `rows` more keys of `width` columns are added, the heap
@@ -80,6 +122,8 @@ impl KeyTable {
         };
         let more = if self.number.is_some() || self.len == 0 && width == 1 {
             grown(self.numbers.len(), self.numbers.capacity(), NUMBER_BYTES)
+        } else if self.pair.is_some() || self.len == 0 && width == 2 {
+            grown(self.pairs.len(), self.pairs.capacity(), PAIR_BYTES)
         } else {
             grown(self.values.len(), self.values.capacity(), VALUES_BYTES)
                 + rows * width * size_of::<Value>()
@@ -90,11 +134,30 @@ impl KeyTable {
     /// The number of each row's key, adding unknown keys.
     pub(crate) fn insert(&mut self, keys: &[Arc<Column>], rows: usize, out: &mut Vec<u32>) {
         out.clear();
-        if let Some((kind, numbers)) = self.as_numbers(keys) {
+        if let [column] = keys
+            && let Some((kind, numbers)) = Number::of(column)
+            && self.number.map_or(self.len == 0, |own| own == kind)
+        {
             self.number = Some(kind);
-            for key in numbers {
+            for key in numbers.iter() {
                 let next = self.len;
-                let index = *self.numbers.entry(key).or_insert(next);
+                let index = *self.numbers.entry(*key).or_insert(next);
+                self.len += u32::from(index == next);
+                out.push(index);
+            }
+            return;
+        }
+        if let [first, second] = keys
+            && let Some((kind, numbers)) = Number::of(first)
+            && let Some((other_kind, others)) = Number::of(second)
+            && self
+                .pair
+                .map_or(self.len == 0, |own| own == (kind, other_kind))
+        {
+            self.pair = Some((kind, other_kind));
+            for key in numbers.iter().copied().zip(others.iter().copied()) {
+                let next = self.len;
+                let index = *self.pairs.entry(key).or_insert(next);
                 self.len += u32::from(index == next);
                 out.push(index);
             }
@@ -144,47 +207,15 @@ impl KeyTable {
     }
 
     fn look_up(&self, key: &[Value]) -> Option<u32> {
-        match (self.number, key) {
-            (Some(Number::Node), [Value::Node(id)]) => self.numbers.get(&id.0).copied(),
-            (Some(Number::Relationship), [Value::Relationship(id)]) => {
-                self.numbers.get(&id.0).copied()
+        match (self.number, self.pair, key) {
+            (Some(kind), _, [value]) => self.numbers.get(&kind.key(value)?).copied(),
+            (_, Some((kind, other)), [value, second]) => {
+                let key = (kind.key(value)?, other.key(second)?);
+                self.pairs.get(&key).copied()
             }
-            (Some(Number::Integer), [Value::Integer(i)]) => {
-                self.numbers.get(&i.cast_unsigned()).copied()
-            }
-            (Some(Number::Integer), [Value::Float(f)]) => {
-                #[expect(
-                    clippy::cast_possible_truncation,
-                    reason = "only used if equivalent to the float"
-                )]
-                let whole = *f as i64;
-                let index = self.numbers.get(&whole.cast_unsigned())?;
-                (Value::Integer(whole) == Value::Float(*f)).then_some(*index)
-            }
-            (Some(_), _) => None,
-            (None, key) => self.values.get(key).copied(),
+            (None, None, key) => self.values.get(key).copied(),
+            _ => None,
         }
-    }
-
-    /// Key columns as numbers, if this table is or can be keyed by numbers.
-    fn as_numbers(&self, keys: &[Arc<Column>]) -> Option<(Number, Vec<u64>)> {
-        let [column] = keys else { return None };
-        let (kind, numbers) = match &**column {
-            Column::Nodes(ids) if !ids.contains(&NULL_ID) => (Number::Node, ids.clone()),
-            Column::Relationships(ids) if !ids.contains(&NULL_ID) => {
-                (Number::Relationship, ids.clone())
-            }
-            Column::Integers(v) => (
-                Number::Integer,
-                v.iter().map(|i| i.cast_unsigned()).collect(),
-            ),
-            _ => return None,
-        };
-        let fits = match self.number {
-            Some(own) => own == kind,
-            None => self.values.is_empty(),
-        };
-        fits.then_some((kind, numbers))
     }
 
     /// Moves numeric keys into the table of values.
@@ -196,6 +227,14 @@ impl KeyTable {
                     .insert(vec![number.value(key)].into_boxed_slice(), index);
             }
             self.numbers.shrink_to_fit();
+        }
+        if let Some((kind, other)) = self.pair.take() {
+            for ((key, second), index) in self.pairs.drain() {
+                self.heap += 2 * size_of::<Value>();
+                let key = vec![kind.value(key), other.value(second)];
+                self.values.insert(key.into_boxed_slice(), index);
+            }
+            self.pairs.shrink_to_fit();
         }
     }
 }

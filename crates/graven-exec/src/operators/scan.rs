@@ -7,6 +7,8 @@
 use graven_storage::LabelId;
 
 use super::fan_out::{FanOut, widen};
+use super::parallel::MorselSlot;
+use super::reachable_count::intersect;
 use crate::batch::{BATCH_ROWS, Batch};
 use crate::column::Column;
 use crate::error::Result;
@@ -22,11 +24,24 @@ pub(crate) enum Nodes {
     Labelled(Option<LabelId>),
 }
 
+impl Nodes {
+    /// Ascending disjoint ranges `from..to` of their ids.
+    pub(super) fn ranges(self, rt: &Runtime) -> Result<Vec<(u64, u64)>> {
+        Ok(match self {
+            Nodes::All => rt.all_node_ranges(),
+            Nodes::Labelled(Some(label)) => rt.label_ranges(label)?,
+            Nodes::Labelled(None) => Vec::new(),
+        })
+    }
+}
+
 /// See the file header.
 pub(crate) struct NodeScan {
     input: FanOut,
     slot: usize,
     which: Nodes,
+    /// Only nodes in this range, where there are several of these scans.
+    morsel: Option<MorselSlot>,
     /// Ascending disjoint ranges `from..to`; `None` until the first row.
     ranges: Option<Vec<(u64, u64)>>,
     /// Where the scan stands: range and next id.
@@ -41,10 +56,17 @@ impl NodeScan {
             input: FanOut::new(input),
             slot,
             which,
+            morsel: None,
             ranges: None,
             range: 0,
             next: 0,
         }
+    }
+
+    /// The scan, of the morsel in `slot`.
+    pub(crate) fn within(mut self, slot: Option<MorselSlot>) -> Self {
+        self.morsel = slot;
+        self
     }
 
     fn restart(&mut self) {
@@ -61,10 +83,10 @@ impl Operator for NodeScan {
             if !self.input.advance(rt, |_| Ok(()))? {
                 return Ok(None);
             }
-            self.ranges = Some(match self.which {
-                Nodes::All => rt.all_node_ranges(),
-                Nodes::Labelled(Some(label)) => rt.label_ranges(label)?,
-                Nodes::Labelled(None) => Vec::new(),
+            let ranges = self.which.ranges(rt)?;
+            self.ranges = Some(match &self.morsel {
+                None => ranges,
+                Some(slot) => intersect(&ranges, &[slot.get()]),
             });
             self.restart();
         }

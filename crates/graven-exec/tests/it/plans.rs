@@ -82,7 +82,9 @@ pub(crate) fn pattern(types: &[&str], direction: Direction) -> RelPattern {
         filter: None,
         each: None,
         distinct_from: Vec::new(),
+        distinct_ends: Vec::new(),
         disjoint_from: Vec::new(),
+        ends: graven_cypher::plan::EndConditions::default(),
     }
 }
 

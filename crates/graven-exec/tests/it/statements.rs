@@ -17,18 +17,21 @@ use crate::model::{Model, Random, Rel};
 /// Counts that differ between labels and types, so that orders differ; the answer must not.
 struct Schema {
     seed: u64,
+    /// What counts are multiplied by.
+    scale: u64,
+    threads: usize,
 }
 
 impl Schema {
     fn about(&self, name: &str) -> u64 {
         let salt: u64 = name.bytes().map(u64::from).sum();
-        1 + Random(self.seed ^ salt).below(50)
+        self.scale * (1 + Random(self.seed ^ salt).below(50))
     }
 }
 
 impl SchemaView for Schema {
     fn node_count(&self) -> u64 {
-        60
+        60 * self.scale
     }
     fn label_count(&self, label: &str) -> Option<u64> {
         Some(self.about(label))
@@ -37,7 +40,10 @@ impl SchemaView for Schema {
         Some(self.about(rel_type))
     }
     fn relationship_count(&self) -> u64 {
-        100
+        100 * self.scale
+    }
+    fn threads(&self) -> usize {
+        self.threads
     }
     fn pattern_count(&self, start: Option<&str>, rel_type: Option<&str>, end: Option<&str>) -> u64 {
         self.about(start.unwrap_or(""))
@@ -172,7 +178,117 @@ const PAIRS: &[(&str, &str, &str)] = &[
         "MATCH (a)-[r:R]->(b) MATCH (b)-[q:R]-(c:B) WHERE id(r) <> id(q) RETURN a.id, b.id, c.id",
     ),
     (
-        "ExpandInto",
+        "PatternCount",
+        "MATCH (a:A)-[:R]-(b)-[:R]-(c:B)-[:R]-(a) RETURN count(*)",
+        "MATCH (a:A)-[q:R]-(b) MATCH (b)-[r:R]-(c) MATCH (c)-[s:R]-(d) WHERE id(d) = id(a) AND id(q) <> id(r) AND id(r) <> id(s) AND id(q) <> id(s) AND c:B RETURN count(*)",
+    ),
+    (
+        "PatternCount",
+        "MATCH (a:A)-[:R]-(b)-[:R]-(c)-[:R]-(a), (c)-[:S]->(e:B) RETURN count(*)",
+        "MATCH (a:A)-[q:R]-(b) MATCH (b)-[r:R]-(c) MATCH (c)-[s:R]-(d) WHERE id(d) = id(a) AND id(q) <> id(r) AND id(r) <> id(s) AND id(q) <> id(s) MATCH (c)-[:S]->(e:B) RETURN count(*)",
+    ),
+    (
+        "PatternCount",
+        "MATCH (a:A)-[:R]-(b)-[:R]-(c)-[:S]->(d) WHERE a <> c RETURN count(*)",
+        "MATCH (a:A)-[q:R]-(b) MATCH (b)-[r:R]-(c) MATCH (c)-[:S]->(d) WHERE id(q) <> id(r) AND id(a) <> id(c) RETURN count(*)",
+    ),
+    (
+        "PatternCount",
+        "MATCH (a:A)-[:R]-(b)-[:R]-(c)-[:S]->(d) RETURN a.x AS x, count(*)",
+        "MATCH (a:A)-[q:R]-(b) MATCH (b)-[r:R]-(c) MATCH (c)-[:S]->(d) WHERE id(q) <> id(r) RETURN a.x AS x, count(d)",
+    ),
+    (
+        "PatternCount",
+        "MATCH (a:A)-[:R]-(b)-[:R]-(c)-[:S]->(d) WHERE a <> c AND NOT EXISTS { (a)-[:S]-(c) } RETURN count(*)",
+        "MATCH (a:A)-[q:R]-(b) MATCH (b)-[r:R]-(c) MATCH (c)-[:S]->(d) WHERE id(q) <> id(r) AND id(a) <> id(c) AND size([(a)-[:S]-(c) | 1]) = 0 RETURN count(*)",
+    ),
+    (
+        "PatternCount",
+        "MATCH (a:A)-[:R]-(b)-[:R]-(c:A) WHERE EXISTS { (c)-[:S]->(a) } RETURN count(*)",
+        "MATCH (a:A)-[q:R]-(b) MATCH (b)-[r:R]-(c) WHERE id(q) <> id(r) AND size([(c)-[:S]->(a) | 1]) > 0 RETURN count(*)",
+    ),
+    (
+        "PatternCount",
+        "MATCH (a)-[:R]-(b)-[:R]-(c)-[:R]-(d)-[:R]-(a) RETURN count(*)",
+        "MATCH (a)-[q:R]-(b)-[r:R]-(c)-[s:R]-(d)-[t:R]-(a) WHERE id(q) >= 0 AND id(r) >= 0 AND id(s) >= 0 AND id(t) >= 0 RETURN count(*)",
+    ),
+    (
+        "PatternCount",
+        "MATCH (a:A)-[:R]-(b), (a)-[:R]-(c) WHERE b <> c RETURN count(*)",
+        "MATCH (a:A)-[q:R]-(b) MATCH (a)-[r:R]-(c) WHERE id(q) <> id(r) AND id(b) <> id(c) RETURN count(*)",
+    ),
+    (
+        "Expand",
+        "MATCH (a)-[:R]->(b)-[:R]->(c)-[:R]->(a) RETURN a.id, b.id, c.id",
+        "MATCH (a)-[q:R]->(b) MATCH (b)-[r:R]->(c) MATCH (c)-[s:R]->(d) WHERE id(d) = id(a) AND id(q) <> id(r) AND id(r) <> id(s) AND id(q) <> id(s) RETURN a.id, b.id, c.id",
+    ),
+    (
+        "Expand",
+        "MATCH (a)-[:R]->(b)-[:R|S]-(c) RETURN a.id, b.id, c.id",
+        "MATCH (a)-[q:R]->(b) MATCH (b)-[r:R|S]-(c) WHERE id(q) <> id(r) RETURN a.id, b.id, c.id",
+    ),
+    (
+        "Expand",
+        "MATCH (a)-[:R]-(b)-[:R]->(c) RETURN a.id, b.id, c.id",
+        "MATCH (a)-[q:R]-(b) MATCH (b)-[r:R]->(c) WHERE id(q) <> id(r) RETURN a.id, b.id, c.id",
+    ),
+    (
+        "Expand",
+        "MATCH (a)-[:R {w: 1}]-(b)-[:R]-(c) RETURN a.id, b.id, c.id",
+        "MATCH (a)-[q:R]-(b) MATCH (b)-[r:R]-(c) WHERE id(q) <> id(r) AND q.w = 1 RETURN a.id, b.id, c.id",
+    ),
+    (
+        "Expand",
+        "MATCH (a)-[:R]-(b)-[:R]-(c)-[s:R]-(d) RETURN a.id, b.id, c.id, d.id, id(s)",
+        "MATCH (a)-[q:R]-(b) MATCH (b)-[r:R]-(c) MATCH (c)-[s:R]-(d) WHERE id(q) <> id(r) AND id(r) <> id(s) AND id(q) <> id(s) RETURN a.id, b.id, c.id, d.id, id(s)",
+    ),
+    (
+        "Expand",
+        "MATCH (a)-[:R]-(b)-[:R]-(c)-[:R]-(d) RETURN a.id, b.id, c.id, d.id",
+        "MATCH (a)-[q:R]-(b) MATCH (b)-[r:R]-(c) MATCH (c)-[s:R]-(d) WHERE id(q) <> id(r) AND id(r) <> id(s) AND id(q) <> id(s) RETURN a.id, b.id, c.id, d.id",
+    ),
+    (
+        "Expand",
+        "MATCH (a:A)-[:R]-(b)-[:S]-(c:B) WHERE c <> a AND NOT EXISTS { (a)-[:R]->(c) } RETURN a.id, b.id, c.id",
+        "MATCH (a:A)-[:R]-(b)-[:S]-(c) WHERE c:B AND id(c) <> id(a) AND size([(a)-[:R]->(c) | 1]) = 0 RETURN a.id, b.id, c.id",
+    ),
+    (
+        "Expand",
+        "MATCH (a:A) OPTIONAL MATCH (a)-[:S]->(x) MATCH (a)-[:R]-(b) WHERE b <> x RETURN a.id, b.id",
+        "MATCH (a:A) OPTIONAL MATCH (a)-[:S]->(x) MATCH (a)-[:R]-(b) WHERE id(b) <> id(x) RETURN a.id, b.id",
+    ),
+    (
+        "Expand",
+        "MATCH (a:A) OPTIONAL MATCH (a)-[:S]->(x) MATCH (a)-[:R]-(b) WHERE NOT EXISTS { (x)-[:R]-(b) } RETURN a.id, b.id",
+        "MATCH (a:A) OPTIONAL MATCH (a)-[:S]->(x) MATCH (a)-[:R]-(b) WHERE size([(x)-[:R]-(b) | 1]) = 0 RETURN a.id, b.id",
+    ),
+    (
+        "Expand",
+        "MATCH (a:A) OPTIONAL MATCH (a)-[:S]->(x) MATCH (a)-[:R]-(b), (x)-[:R]->(b) RETURN a.id, b.id",
+        "MATCH (a:A)-[:S]->(x) MATCH (a)-[q:R]-(b) MATCH (x)-[r:R]->(d) WHERE id(d) = id(b) AND id(q) <> id(r) RETURN a.id, b.id",
+    ),
+    (
+        "HashJoin",
+        "MATCH (a:A), (b:A) WHERE a.x + 0 = b.x + 0 RETURN a.id, b.id",
+        "MATCH (a:A), (b:A) WHERE NOT a.x <> b.x RETURN a.id, b.id",
+    ),
+    (
+        "HashJoin",
+        "MATCH (a:A)-[:R]->(b), (c:A)-[:S]->(d) WHERE b.x = d.x AND a.id < c.id RETURN a.id, b.id, c.id, d.id",
+        "MATCH (a:A)-[:R]->(b), (c:A)-[:S]->(d) WHERE NOT b.x <> d.x AND a.id < c.id RETURN a.id, b.id, c.id, d.id",
+    ),
+    (
+        "Expand",
+        "MATCH (a:A)-[:R]->(b), (c:A)-[:R]->(d) WHERE b.x = d.x RETURN a.id, b.id, c.id, d.id",
+        "MATCH (a:A)-[q:R]->(b) MATCH (c:A)-[r:R]->(d) WHERE NOT b.x <> d.x AND id(q) <> id(r) RETURN a.id, b.id, c.id, d.id",
+    ),
+    (
+        "HashJoin",
+        "MATCH (a:A)-[:R]->(b) WITH a, b.x + 1 AS y MATCH (c:A) WHERE c.x + 0 = y RETURN a.id, c.id, y",
+        "MATCH (a:A)-[:R]->(b) WITH a, b.x + 1 AS y MATCH (c:A) WHERE NOT c.x <> y RETURN a.id, c.id, y",
+    ),
+    (
+        "Expand",
         "MATCH (a:A)-[:R]-(b:A)-[:R]-(c:A)-[:R]-(a) RETURN a.id, b.id, c.id",
         "MATCH (a:A)-[q:R]-(b:A) MATCH (b)-[r:R]-(c:A) MATCH (c)-[s:R]-(d) WHERE id(d) = id(a) AND id(q) <> id(r) AND id(r) <> id(s) AND id(q) <> id(s) RETURN a.id, b.id, c.id",
     ),
@@ -330,8 +446,16 @@ fn answer(snapshot: &Snapshot, plan: Plan, params: &Params) -> Vec<String> {
 }
 
 fn answer_within(snapshot: &Snapshot, plan: Plan, params: &Params, budget: u64) -> Vec<String> {
+    let mut rows = rows_in_order(snapshot, plan, params, budget);
+    rows.sort();
+    rows
+}
+
+fn rows_in_order(snapshot: &Snapshot, plan: Plan, params: &Params, budget: u64) -> Vec<String> {
     let columns = plan.columns.len();
-    let context = ExecContext::new(Budget::new(budget));
+    let mut context = ExecContext::new(Budget::new(budget));
+    context.tuning.threads = 3;
+    context.tuning.morsel_nodes = 2;
     let mut execution = execute(
         Arc::new(plan),
         snapshot.clone(),
@@ -343,7 +467,6 @@ fn answer_within(snapshot: &Snapshot, plan: Plan, params: &Params, budget: u64) 
     while let Some(batch) = execution.next_batch().expect("runs") {
         rows.extend((0..batch.len()).map(|row| format!("{:?}", &batch.row(row)[..columns])));
     }
-    rows.sort();
     rows
 }
 
@@ -365,6 +488,8 @@ fn equal_statements_give_equal_answers() {
         params.insert("ids".into(), Value::list(ids));
         let schema = Schema {
             seed: random.below(u64::MAX),
+            scale: 1,
+            threads: 1,
         };
         for (pair, (operator, first, second)) in PAIRS.iter().enumerate() {
             let planned = |text: &str| {
@@ -402,7 +527,11 @@ fn many_starts_and_long_lists_run_in_little_memory() {
         end,
         weight: 0,
     };
-    let schema = Schema { seed: 1 };
+    let schema = Schema {
+        seed: 1,
+        scale: 1,
+        threads: 1,
+    };
     let plan = |text: &str| {
         parse_and_plan(text, &schema, &ParameterNames::Any)
             .unwrap_or_else(|e| panic!("{}", e.render()))
@@ -433,7 +562,11 @@ fn many_starts_and_long_lists_run_in_little_memory() {
 /// A short statement cannot make a value that breaks the stack, the memory limit or the patience of its user.
 #[test]
 fn accumulators_are_bounded() {
-    let schema = Schema { seed: 1 };
+    let schema = Schema {
+        seed: 1,
+        scale: 1,
+        threads: 1,
+    };
     let model = Model {
         nodes: vec![(false, 0)],
         rels: Vec::new(),
@@ -475,7 +608,11 @@ fn accumulators_are_bounded() {
 /// The rewrite is not tried where it would be wrong.
 #[test]
 fn trails_stay_where_rows_count() {
-    let schema = Schema { seed: 1 };
+    let schema = Schema {
+        seed: 1,
+        scale: 1,
+        threads: 1,
+    };
     for text in [
         "MATCH (p:A {id: 1})-[:R*1..3]-(f) RETURN count(f)",
         "MATCH (p:A {id: 1})-[:R*1..3]-(f) RETURN f LIMIT 3",
@@ -490,4 +627,51 @@ fn trails_stay_where_rows_count() {
             assert_ne!(node.op.name(), "ReachableCount", "{text}");
         });
     }
+}
+
+#[test]
+fn threads_change_no_row_and_no_order() {
+    const MORE: &[&str] = &[
+        "MATCH (a:A)-[:R]-(b) RETURN b.x AS k, count(*), count(b.id), min(a.id), max(b.x)",
+        "MATCH (a:A)-[:R]-(b) RETURN b.x AS k, sum(a.id), avg(b.id), collect(b.id)",
+        "MATCH (a)-[:R|S]-(b) RETURN count(*), min(b.x), max(a.x)",
+        "MATCH (a:B)-[:S]->(b)-[:R]-(c) RETURN count(*)",
+        "MATCH (a:A)-[:R]-(b) RETURN a.id, b.id, b.x ORDER BY b.x",
+        "MATCH (a:A)-[:R]-(b) RETURN a.id, b.id, b.x ORDER BY b.x LIMIT 5",
+        "MATCH (a:A)-[:R]-(b) RETURN DISTINCT b.x, a.x",
+        "MATCH (a:A)-[:R]-(b) RETURN a.id, b.id SKIP 1 LIMIT 3",
+        "MATCH (a) WHERE a.x > 100 RETURN count(*), min(a.x)",
+        "MATCH (a:A)-[:R]-(b) RETURN a.id UNION ALL MATCH (a:B)-[:S]-(b) RETURN b.id AS `a.id`",
+    ];
+    let mut random = Random(0x3a7e_11e1);
+    let mut parallel = 0;
+    for _ in 0..25 {
+        let model = Model::random(&mut random, 12, 30);
+        let snapshot = graph(&model);
+        let mut params = Params::new();
+        params.insert("s".into(), Value::Integer(1));
+        params.insert("t".into(), Value::Integer(2));
+        params.insert("ids".into(), Value::list(vec![Value::Integer(3)]));
+        let seed = random.below(u64::MAX);
+        let firsts = PAIRS.iter().map(|(_, first, _)| first);
+        for text in firsts.chain(MORE) {
+            let planned = |threads| {
+                let scale = 1_000_000;
+                let schema = Schema {
+                    seed,
+                    scale,
+                    threads,
+                };
+                parse_and_plan(text, &schema, &ParameterNames::Any)
+                    .unwrap_or_else(|e| panic!("{}", e.render()))
+            };
+            let plan = planned(3);
+            parallel += usize::from(contains(&plan, "Parallel"));
+            let shown = graven_cypher::explain::explain(&plan);
+            let several = rows_in_order(&snapshot, plan, &params, 64 << 20);
+            let one = rows_in_order(&snapshot, planned(1), &params, 64 << 20);
+            assert_eq!(several, one, "{model:?}\n{text}\n{shown}");
+        }
+    }
+    assert!(parallel > 200, "only {parallel} plans were parallel");
 }

@@ -84,15 +84,9 @@ where
         from: usize,
     ) -> Stop {
         let visit = &mut self.visit;
-        decode_run(
-            source,
-            items,
-            from,
-            &mut self.scratch,
-            &mut |name, list| {
-                visit(adjacency, NodeId(first + u64::from(name)), list).is_continue()
-            },
-        )
+        decode_run(source, items, from, &mut self.scratch, &mut |name, list| {
+            visit(adjacency, NodeId(first + u64::from(name)), list).is_continue()
+        })
     }
 
     fn list(&mut self, adjacency: usize, list: &List<'_>) -> Result<ControlFlow<()>> {
@@ -211,10 +205,7 @@ impl Adjacency {
                 Stop::Careful(at) => at,
             };
             let node = first + u64::from(items[at].name);
-            if self
-                .work_carefully(task, &segment, node, work)?
-                .is_break()
-            {
+            if self.work_carefully(task, &segment, node, work)?.is_break() {
                 return Ok(ControlFlow::Break(()));
             }
             from = at + 1;

@@ -8,8 +8,9 @@
 //! matches. `OPTIONAL MATCH` hangs with "at least one".
 //!
 //! # Invariants
-//! * CY-43 A relationship is taken out only if no other of its `MATCH` must differ from it and it has no condition; then
-//!   any combination of matches of the branches is a match.
+//! * CY-43 A relationship is taken out only if no other of its `MATCH` that is taken out too must differ from it and it has
+//!   no condition; then any combination of matches of the branches is a match.
+//! * CY-48 An expansion whose ends depend on other nodes of the row hangs on the row itself, and those nodes stay in it.
 //! * CY-44 Tests of labels are taken out together with the expansion that produces the node, never alone.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,6 +18,9 @@ use std::sync::Arc;
 
 use crate::plan::expression::{AggregateCall, AggregateFunction, BinaryOp, Expr};
 use crate::plan::{HangingPattern, Operator, Plan, PlanNode, RelPattern, VarId, VarKind, Variable};
+
+/// Name of the variables that hold numbers of matches.
+pub(super) const MATCHES: &str = "  matches";
 
 pub(crate) fn apply(plan: &mut Plan) {
     let variables = &mut plan.variables;
@@ -55,10 +59,17 @@ impl Forest {
                     self.labels.entry(var).or_default().extend(labels);
                 }
             }
-            Step::Expand { from, to, pattern } => {
+            Step::Expand {
+                from,
+                to,
+                mut pattern,
+            } => {
+                let mut labels = self.labels.remove(&to).unwrap_or_default();
+                labels.append(&mut pattern.ends.labels);
                 let pattern = HangingPattern {
                     pattern,
-                    labels: self.labels.remove(&to).unwrap_or_default(),
+                    end: to,
+                    labels,
                     optional: false,
                     branches: self.hanging.remove(&to).unwrap_or_default(),
                 };
@@ -102,7 +113,7 @@ fn rewrite(node: &mut PlanNode, variables: &mut Vec<Variable>) {
     }
     let count = VarId(u32::try_from(variables.len()).expect("a statement has few variables"));
     variables.push(Variable {
-        name: "  matches".into(),
+        name: MATCHES.into(),
         kind: VarKind::Value,
     });
     let hanging = std::mem::take(&mut forest.hanging);
@@ -149,7 +160,17 @@ fn depth_of_whole(top: &PlanNode, read: &BTreeSet<VarId>, counted: &BTreeSet<Var
     let mut forest = Forest::default();
     let (mut depth, mut whole) = (0, 0);
     let mut node = top;
-    while let Some((step, below)) = step(node, read) {
+    let mut read = read.clone();
+    while let Some((step, below)) = step(node, &read) {
+        // What looks at the row hangs on a node of the row, and what it looks at stays there (CY-48).
+        if let Step::Expand { from, to, pattern } = &step
+            && is_bound_to_row(pattern)
+        {
+            read.insert(*from);
+            let mut own = node.op.reads();
+            own.remove(to);
+            read.extend(own);
+        }
         forest.add(step);
         depth += 1;
         node = below;
@@ -215,6 +236,9 @@ fn whole_pattern(inner: &PlanNode) -> Option<(VarId, HangingPattern)> {
     let mut forest = Forest::default();
     let mut node = inner;
     while let Some((step, below)) = step(node, &nothing) {
+        if matches!(&step, Step::Expand { pattern, .. } if is_bound_to_row(pattern)) {
+            return None;
+        }
         forest.add(step);
         node = below;
     }
@@ -232,9 +256,14 @@ fn take_out(node: &mut PlanNode) -> (Step, PlanNode) {
     (step, below)
 }
 
-/// Whether the relationship has no condition and need not differ from others.
+/// Whether relationships are not looked at one by one.
 fn is_free(pattern: &RelPattern) -> bool {
     pattern.filter.is_none() && pattern.distinct_from.is_empty() && pattern.disjoint_from.is_empty()
+}
+
+/// Whether the ends that count depend on the row.
+fn is_bound_to_row(pattern: &RelPattern) -> bool {
+    !pattern.distinct_ends.is_empty() || pattern.ends.read_the_row()
 }
 
 /// The labels that the predicate asks for, if it asks for nothing else.

@@ -1,0 +1,164 @@
+//! Parts of a pattern that only an equality joins: each is matched by itself, and a hash join brings them together.
+//!
+//! # How it works
+//! An order of steps that begins anew in the middle, with a node found without anything known before, falls into two parts.
+//! If nothing after that place looks back, and conditions say `left = right` with one side computable from
+//! either part, both sides become variables to join on. The conditions stay and judge the joined rows, so that
+//! what a hash table takes for equal and the language does not (null, not a number) is told apart.
+//!
+//! # Invariants
+//! * CY-51 No relationship of one part must differ from one of the other.
+
+use std::collections::BTreeSet;
+
+use super::VarId;
+use super::access::Access;
+use super::builder::{Builder, Partial};
+use super::expression::{BinaryOp, Expr};
+use super::order::{OrderStep, Ordered};
+use super::patterns::{Pending, overlap};
+use super::variables::is_volatile;
+use crate::bind::graph::QueryGraph;
+
+/// Rows on both sides from which a hash table is worth more than trying all pairs.
+const ROWS_MIN: f64 = 2.0;
+const PAIRS_MIN: f64 = 1000.0;
+
+/// Where an order falls into two parts, and what must be equal.
+pub(super) struct Split {
+    /// First step of the second part.
+    pub at: usize,
+    /// Expressions over the first and the second part.
+    pub keys: Vec<(Expr, Expr)>,
+    /// Whether the first part is expected to be the smaller one.
+    pub first_is_smaller: bool,
+}
+
+impl Builder<'_> {
+    /// The place where the order is to be split, if there is one.
+    pub(super) fn join_split(
+        &self,
+        partial: &Partial,
+        graph: &QueryGraph,
+        pending: &Pending,
+        way: &[Ordered],
+    ) -> Option<Split> {
+        let mut before: BTreeSet<VarId> = partial.bound.clone();
+        let mut rows = partial.rows();
+        for at in 0..way.len() {
+            if at > 0 {
+                before.extend(found(graph, &way[at - 1].step));
+                rows = way[at - 1].left;
+            }
+            let begins_anew = matches!(
+                &way[at].step,
+                OrderStep::Find { by, .. } if matches!(by.access, Access::All | Access::Label(_))
+            );
+            if !begins_anew || rows < ROWS_MIN {
+                continue;
+            }
+            let after: BTreeSet<VarId> = way[at..]
+                .iter()
+                .flat_map(|ordered| found(graph, &ordered.step))
+                .collect();
+            let second_rows = way[at..].iter().map(|step| step.left).fold(0.0, f64::max) / rows;
+            if rows * second_rows < PAIRS_MIN {
+                continue;
+            }
+            let alone = way[at..]
+                .iter()
+                .all(|ordered| stands_alone(graph, &ordered.step, &after))
+                && after.is_disjoint(&before)
+                && !shares_relationships(graph, &way[..at], &way[at..]);
+            let keys = self.keys(pending, &before, &after);
+            if alone && !keys.is_empty() {
+                return Some(Split {
+                    at,
+                    keys,
+                    first_is_smaller: partial.bound.is_empty() && rows < second_rows,
+                });
+            }
+        }
+        None
+    }
+
+    /// Equalities between the two parts.
+    fn keys(
+        &self,
+        pending: &Pending,
+        before: &BTreeSet<VarId>,
+        after: &BTreeSet<VarId>,
+    ) -> Vec<(Expr, Expr)> {
+        let mut keys = Vec::new();
+        for condition in pending.conditions.iter().flatten() {
+            let Expr::Binary {
+                op: BinaryOp::Equal,
+                left,
+                right,
+            } = condition
+            else {
+                continue;
+            };
+            if self.has_subquery(condition) || is_volatile(condition) {
+                continue;
+            }
+            let (of_left, of_right) = (left.variables(), right.variables());
+            if of_left.is_empty() || of_right.is_empty() {
+                continue;
+            }
+            if of_left.is_subset(before) && of_right.is_subset(after) {
+                keys.push(((**left).clone(), (**right).clone()));
+            } else if of_right.is_subset(before) && of_left.is_subset(after) {
+                keys.push(((**right).clone(), (**left).clone()));
+            }
+        }
+        keys
+    }
+}
+
+/// Variables that a step binds.
+fn found(graph: &QueryGraph, step: &OrderStep) -> Vec<VarId> {
+    match step {
+        OrderStep::Find { node, .. } => vec![*node],
+        OrderStep::Follow { edge, .. } | OrderStep::Check { edge } => {
+            let edge = &graph.edges[*edge];
+            vec![edge.rel, edge.from, edge.to]
+        }
+    }
+}
+
+/// Whether a step of the second part needs nothing of the first.
+fn stands_alone(graph: &QueryGraph, step: &OrderStep, after: &BTreeSet<VarId>) -> bool {
+    match step {
+        OrderStep::Find { node, by } => {
+            after.contains(node) && matches!(by.access, Access::All | Access::Label(_))
+        }
+        OrderStep::Follow { edge, .. } | OrderStep::Check { edge } => {
+            let edge = &graph.edges[*edge];
+            let filters = edge.filters.iter();
+            let mut read = filters.flat_map(|filter| filter.variables());
+            read.all(|var| var == edge.each || after.contains(&var))
+        }
+    }
+}
+
+/// CY-51; relationships that are bound already belong to the first part.
+fn shares_relationships(graph: &QueryGraph, first: &[Ordered], second: &[Ordered]) -> bool {
+    let edges = |part: &[Ordered]| -> Vec<usize> {
+        let steps = part.iter().filter_map(|ordered| match ordered.step {
+            OrderStep::Follow { edge, .. } | OrderStep::Check { edge } => Some(edge),
+            OrderStep::Find { .. } => None,
+        });
+        steps.collect()
+    };
+    let mut one = edges(first);
+    one.extend((0..graph.edges.len()).filter(|idx| graph.edges[*idx].bound));
+    let other = edges(second);
+    one.iter().any(|a| {
+        let a = &graph.edges[*a];
+        other.iter().any(|b| {
+            let b = &graph.edges[*b];
+            a.group == b.group && overlap(&a.types, &b.types)
+        })
+    })
+}

@@ -1,0 +1,237 @@
+//! Pipelines that begin with a scan of many nodes run on all threads.
+//!
+//! # How it works
+//! From the scan upwards everything that treats rows one by one belongs to the pipeline; [`Operator::Parallel`] is put on
+//! top, and gives the rows in the order of the scan. Where an aggregation, a top-n or a `DISTINCT` follows, a copy of
+//! it goes into the pipeline, so that each morsel hands out little: counts are added up, extremes and first rows compared again.
+//!
+//! # Invariants
+//! * CY-49 The rows of a parallel pipeline are those of the sequential one in the same order: sums of floats, averages and
+//!   lists, which depend on the grouping of the rows, are computed above it.
+//! * CY-50 Statements that write and those below a limit without an order stay on one thread.
+
+use std::sync::Arc;
+
+use super::pattern_count::MATCHES;
+use crate::plan::expression::{AggregateCall, AggregateFunction, Expr};
+use crate::plan::{Operator, Plan, PlanNode, VarId, VarKind, Variable};
+use crate::schema_view::SchemaView;
+
+/// Rows, estimated over all operators of a pipeline, from which threads pay.
+const ROWS_MIN: f64 = 50_000.0;
+
+/// Rows that counting a list is worth.
+const LIST_ROWS: f64 = 4.0;
+
+pub(crate) fn apply(plan: &mut Plan, schema: &dyn SchemaView) {
+    if schema.threads() > 1 && !plan.writes() {
+        rewrite(&mut plan.root, &mut plan.variables);
+    }
+}
+
+/// Looks for the pipelines at the bottom of `node`.
+fn rewrite(node: &mut PlanNode, variables: &mut Vec<Variable>) {
+    use Operator as O;
+    if is_pipeline(node) {
+        if pays(node) {
+            wrap(node);
+        }
+        return;
+    }
+    match &mut node.op {
+        O::Aggregate {
+            input,
+            keys,
+            aggregates,
+        } if is_pipeline(input) => {
+            if pays(input) {
+                if aggregates.iter().all(|(_, call)| adds_up(call, variables)) {
+                    let rows = node.estimated_rows;
+                    let below = partial_aggregate(keys, aggregates, variables);
+                    put_into(input, rows, below);
+                }
+                wrap(input);
+            }
+        }
+        O::TopN { input, keys, limit } if is_pipeline(input) => {
+            if pays(input) {
+                let (keys, limit) = (keys.clone(), limit.clone());
+                let rows = node.estimated_rows;
+                put_into(input, rows, |input| O::TopN { input, keys, limit });
+                wrap(input);
+            }
+        }
+        O::Distinct { input, vars } if is_pipeline(input) => {
+            if pays(input) {
+                let vars = vars.clone();
+                let rows = node.estimated_rows;
+                put_into(input, rows, |input| O::Distinct { input, vars });
+                wrap(input);
+            }
+        }
+        O::Limit { .. } | O::Skip { .. } => {
+            // A sort or an aggregation below reads everything anyway.
+            let mut children = node.op.children_mut();
+            if let Some(below) = children.first_mut()
+                && !stops_early(below)
+            {
+                rewrite(below, variables);
+            }
+        }
+        O::Union { inputs } => inputs
+            .iter_mut()
+            .for_each(|input| rewrite(input, variables)),
+        O::Aggregate { input, .. }
+        | O::TopN { input, .. }
+        | O::Distinct { input, .. }
+        | O::Sort { input, .. }
+        | O::Filter { input, .. }
+        | O::Project { input, .. }
+        | O::Extend { input, .. }
+        | O::Expand { input, .. }
+        | O::ExpandInto { input, .. }
+        | O::VarExpand { input, .. }
+        | O::PatternCount { input, .. }
+        | O::Unwind { input, .. }
+        | O::Apply { input, .. }
+        | O::Optional { input, .. }
+        | O::SemiApply { input, .. } => rewrite(input, variables),
+        _ => {}
+    }
+}
+
+/// Whether the rows come out as they are found.
+fn stops_early(node: &PlanNode) -> bool {
+    use Operator as O;
+    match &node.op {
+        O::Aggregate { .. } | O::TopN { .. } | O::Sort { .. } => false,
+        O::Project { input, .. } | O::Extend { input, .. } | O::Filter { input, .. } => {
+            stops_early(input)
+        }
+        _ => true,
+    }
+}
+
+/// Whether the operator and all below it treat rows one by one, down to a scan of nodes.
+fn is_pipeline(node: &PlanNode) -> bool {
+    use Operator as O;
+    match &node.op {
+        O::LabelScan { input, .. } | O::AllNodesScan { input, .. } => {
+            matches!(input.op, O::Unit)
+        }
+        O::Filter { input, .. }
+        | O::Project { input, .. }
+        | O::Extend { input, .. }
+        | O::Expand { input, .. }
+        | O::ExpandInto { input, .. }
+        | O::VarExpand { input, .. }
+        | O::ReachableCount { input, .. }
+        | O::PatternCount { input, .. }
+        | O::BuildPath { input, .. }
+        | O::Unwind { input, .. } => is_pipeline(input),
+        O::Apply { input, inner }
+        | O::Optional { input, inner, .. }
+        | O::SemiApply { input, inner, .. } => is_pipeline(input) && !calls_procedures(inner),
+        _ => false,
+    }
+}
+
+fn calls_procedures(node: &PlanNode) -> bool {
+    let mut calls = false;
+    node.visit(&mut |node| {
+        calls |= matches!(
+            node.op,
+            Operator::Procedure { .. } | Operator::LoadCsv { .. }
+        );
+    });
+    calls
+}
+
+/// Whether the pipeline has enough to do.
+fn pays(node: &PlanNode) -> bool {
+    let mut rows = 0.0;
+    node.visit(&mut |node| {
+        let lists = match &node.op {
+            Operator::PatternCount { patterns, .. } => patterns.len() as f64,
+            _ => 0.0,
+        };
+        rows += node.estimated_rows * (1.0 + LIST_ROWS * lists);
+    });
+    rows >= ROWS_MIN
+}
+
+fn wrap(node: &mut PlanNode) {
+    let rows = node.estimated_rows;
+    put_into(node, rows, |input| Operator::Parallel { input });
+}
+
+/// Puts an operator on top of `node`, in its place.
+fn put_into(node: &mut PlanNode, rows: f64, op: impl FnOnce(Box<PlanNode>) -> Operator) {
+    let unit = PlanNode {
+        id: 0,
+        op: Operator::Unit,
+        estimated_rows: 0.0,
+    };
+    let below = std::mem::replace(node, unit);
+    *node = PlanNode {
+        id: 0,
+        op: op(Box::new(below)),
+        estimated_rows: rows,
+    };
+}
+
+/// Whether results over parts of the rows add up to the result over all of them (CY-49).
+fn adds_up(call: &AggregateCall, variables: &[Variable]) -> bool {
+    match call.function {
+        AggregateFunction::CountStar => true,
+        AggregateFunction::Count => !call.distinct,
+        AggregateFunction::Min | AggregateFunction::Max => true,
+        // Numbers of matches are integers.
+        AggregateFunction::Sum => matches!(
+            &call.argument,
+            Some(Expr::Variable(var)) if &*variables[var.0 as usize].name == MATCHES
+        ),
+        _ => false,
+    }
+}
+
+/// The aggregation over one morsel; the one above becomes that of the parts.
+fn partial_aggregate(
+    keys: &mut [(VarId, Expr)],
+    aggregates: &mut [(VarId, AggregateCall)],
+    variables: &mut Vec<Variable>,
+) -> impl FnOnce(Box<PlanNode>) -> Operator + use<> {
+    let mut part = |name: &str| {
+        let var = VarId(u32::try_from(variables.len()).expect("a statement has few variables"));
+        variables.push(Variable {
+            name: Arc::from(format!("  part of {name}")),
+            kind: VarKind::Value,
+        });
+        var
+    };
+    let mut own_keys = Vec::with_capacity(keys.len());
+    for (var, key) in keys {
+        let kept = std::mem::replace(key, Expr::Variable(*var));
+        own_keys.push((*var, kept));
+    }
+    let mut own = Vec::with_capacity(aggregates.len());
+    for (_, call) in aggregates {
+        let var = part("result");
+        let function = match call.function {
+            AggregateFunction::CountStar | AggregateFunction::Count => AggregateFunction::Sum,
+            same => same,
+        };
+        let whole = AggregateCall {
+            function,
+            argument: Some(Expr::Variable(var)),
+            parameter: None,
+            distinct: false,
+        };
+        own.push((var, std::mem::replace(call, whole)));
+    }
+    move |input| Operator::Aggregate {
+        input,
+        keys: own_keys,
+        aggregates: own,
+    }
+}

@@ -1,0 +1,460 @@
+//! The ends of an expansion row by row, as far as the conditions on them let them through.
+//!
+//! # How it works
+//! Labels leave entries out while lists are laid out. What depends on the row is decided on the sorted lists: a node
+//! that the end must not be, relationships that end between the same nodes, and *joins*, relationships between
+//! the end and another node of the row. For a join the list of that node is laid out as well; its entries are marked in a bitmap
+//! once as many ends have been looked for as pay for it (rows that follow each other mostly share the node), and searched
+//! until then.
+//!
+//! # Invariants
+//! * EX-31 The bitmap of a join holds the list of its current node, or nothing.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use graven_cypher::plan::{Direction, EndJoin, JoinKind, RelPattern, VarId};
+
+use super::lists::Lists;
+use super::reachable_count::intersect;
+use crate::batch::Batch;
+use crate::error::{ExecError, Result};
+use crate::layout::Layout;
+use crate::memory::Memory;
+use crate::pattern::Pattern;
+use crate::runtime::Runtime;
+
+/// Searching a list for an end costs as much as marking so many of its entries.
+const SEARCH_COST: usize = 4;
+
+/// See the file header.
+pub(crate) struct EndLists {
+    pub(super) pattern: Pattern,
+    from: usize,
+    labels: Vec<Arc<str>>,
+    /// Id ranges of nodes with the labels, once known.
+    ranges: Option<Vec<(u64, u64)>>,
+    unlike: Vec<usize>,
+    joins: Vec<Join>,
+    pub(super) lists: Lists,
+    /// Ends that one relationship less leads to, and those that are not wanted.
+    taken: Vec<u64>,
+    others: Vec<u64>,
+}
+
+/// A relationship between the end and the node in column `near`.
+struct Join {
+    near: usize,
+    pattern: Pattern,
+    kind: JoinKind,
+    /// Earlier relationships to differ from, by their ends; `None` is the end at hand.
+    distinct_ends: Vec<(Option<usize>, Option<usize>)>,
+    lists: Lists,
+    /// Place of the node whose list was looked at last.
+    current: Option<usize>,
+    searched: usize,
+    marks: Marks,
+    /// Ends of the earlier relationships in the row at hand.
+    taken: Vec<(End, End)>,
+}
+
+/// A set of nodes.
+#[derive(Default)]
+struct Marks {
+    first: u64,
+    words: Vec<u64>,
+    /// Whether the current list is marked.
+    marked: bool,
+    /// Whether a node stands in it more than once.
+    repeated: bool,
+}
+
+impl EndLists {
+    /// Resolves the pattern for rows of `layout`, which does not hold the end, `to`.
+    ///
+    /// # Errors
+    /// A plan that cannot be run.
+    pub(crate) fn new(
+        pattern: &RelPattern,
+        from: usize,
+        to: VarId,
+        layout: &Layout,
+        rt: &Runtime,
+    ) -> Result<Self> {
+        let slot = |var: VarId| {
+            layout.slot(var).ok_or_else(|| ExecError::Plan {
+                message: format!("variable {} is not produced below its use (CY-1)", var.0),
+            })
+        };
+        let joins = pattern.ends.joined.iter();
+        let unlike = pattern.ends.unlike.iter();
+        Ok(Self {
+            pattern: Pattern::new(pattern, layout, rt)?,
+            from,
+            labels: pattern.ends.labels.clone(),
+            ranges: None,
+            unlike: unlike.map(|var| slot(*var)).collect::<Result<_>>()?,
+            joins: joins
+                .map(|join| Join::new(join, to, layout, rt))
+                .collect::<Result<_>>()?,
+            lists: Lists::default(),
+            taken: Vec::new(),
+            others: Vec::new(),
+        })
+    }
+
+    /// Ends must have these labels as well.
+    pub(crate) fn with_labels(mut self, labels: &[Arc<str>]) -> Self {
+        self.labels.extend(labels.iter().cloned());
+        self
+    }
+
+    /// Whether anything besides labels is decided.
+    pub(super) fn looks_at_the_row(&self) -> bool {
+        !self.unlike.is_empty() || !self.joins.is_empty()
+    }
+
+    /// Lays out the lists of some rows of a batch.
+    ///
+    /// # Errors
+    /// What reading gives; [`ExecError::Memory`] where they do not fit.
+    pub(super) fn load(
+        &mut self,
+        batch: &Batch,
+        rows: Range<usize>,
+        wants_ids: bool,
+        memory: &mut Memory,
+        rt: &Runtime,
+    ) -> Result<()> {
+        if self.ranges.is_none() && !self.labels.is_empty() {
+            let mut ranges: Option<Vec<(u64, u64)>> = None;
+            for label in &self.labels {
+                let of_label = match rt.label_id(label) {
+                    Some(label) => rt.label_ranges(label)?,
+                    None => Vec::new(),
+                };
+                ranges = Some(match ranges {
+                    None => of_label,
+                    Some(others) => intersect(&others, &of_label),
+                });
+            }
+            self.ranges = ranges;
+        }
+        self.lists = Lists::of_rows(
+            &self.pattern.parts,
+            batch.column(self.from),
+            rows.clone(),
+            wants_ids,
+            self.ranges.as_deref(),
+            memory,
+        )?;
+        for join in &mut self.joins {
+            join.load(batch, rows.clone(), memory)?;
+        }
+        Ok(())
+    }
+
+    /// The ends of a row that was loaded, in the order of its lists.
+    ///
+    /// # Errors
+    /// A damaged list.
+    pub(super) fn select(&mut self, batch: &Batch, row: usize, ends: &mut Vec<u64>) -> Result<()> {
+        ends.clear();
+        let Some(place) = self.lists.place(row) else {
+            return Ok(());
+        };
+        let entries = self.lists.parts.iter().map(|part| part.list(place).len());
+        let entries = entries.sum();
+        for join in &mut self.joins {
+            let near = join.go_to(row, entries)?;
+            if near.is_none() && join.kind != JoinKind::None {
+                // Nothing is joined to null.
+                return Ok(());
+            }
+        }
+        // No end is unlike null.
+        self.others.clear();
+        for slot in &self.unlike {
+            match batch.column(*slot).node(row) {
+                Some(other) => self.others.push(other),
+                None => return Ok(()),
+            }
+        }
+        if self.pattern.goes_by_ends() {
+            let node = self.lists.node(place);
+            self.pattern.taken_ends(batch, row, node, &mut self.taken);
+        }
+        // One set of marks is asked while entries are copied.
+        let first = self.joins.iter().position(|join| join.marks.marked);
+        for part in &self.lists.parts {
+            let start = ends.len();
+            match first.map(|first| &self.joins[first]) {
+                None => ends.extend_from_slice(part.list(place)),
+                Some(join) => {
+                    let wanted = join.kind != JoinKind::None;
+                    append_marked(part.list(place), &join.marks, wanted, ends);
+                }
+            }
+            leave_out_taken(start, &mut self.taken, ends);
+            for other in &self.others {
+                let from = start + ends[start..].partition_point(|end| end < other);
+                let count = ends[from..].iter().take_while(|end| *end == other).count();
+                ends.drain(from..from + count);
+            }
+        }
+        for (number, join) in self.joins.iter().enumerate() {
+            if first != Some(number) {
+                join.filter(ends);
+            }
+        }
+        for join in &mut self.joins {
+            join.repeat(batch, row, ends);
+        }
+        Ok(())
+    }
+
+    /// Forgets the lists; which nodes have the labels does not change in a statement that only reads (CY-47).
+    pub(super) fn clear(&mut self) {
+        self.lists = Lists::default();
+        for join in &mut self.joins {
+            join.forget();
+            join.lists = Lists::default();
+            join.marks = Marks::default();
+        }
+    }
+}
+
+/// Appends the entries of a sorted list but one for each of `taken`, which is taken out there.
+pub(super) fn append_others(list: &[u64], taken: &mut Vec<u64>, to: &mut Vec<u64>) {
+    let start = to.len();
+    to.extend_from_slice(list);
+    leave_out_taken(start, taken, to);
+}
+
+/// Takes one entry for each of `taken` out of those from `start` on, which ascend.
+fn leave_out_taken(start: usize, taken: &mut Vec<u64>, ends: &mut Vec<u64>) {
+    taken.retain(|node| {
+        let at = start + ends[start..].partition_point(|other| other < node);
+        let found = ends.get(at) == Some(node);
+        if found {
+            ends.remove(at);
+        }
+        !found
+    });
+}
+
+/// Appends the entries that are marked, or are not.
+fn append_marked(list: &[u64], marks: &Marks, wanted: bool, to: &mut Vec<u64>) {
+    let start = to.len();
+    to.resize(start + list.len(), 0);
+    let mut kept = start;
+    for node in list {
+        to[kept] = *node;
+        kept += usize::from(marks.contains(*node) == wanted);
+    }
+    to.truncate(kept);
+}
+
+impl Marks {
+    #[inline]
+    fn contains(&self, node: u64) -> bool {
+        let at = node.wrapping_sub(self.first);
+        let word = usize::try_from(at / 64).ok();
+        let word = word.and_then(|word| self.words.get(word));
+        word.is_some_and(|word| word >> (at % 64) & 1 == 1)
+    }
+}
+
+impl Join {
+    fn new(join: &EndJoin, to: VarId, layout: &Layout, rt: &Runtime) -> Result<Self> {
+        let slot = |var: VarId| {
+            layout.slot(var).ok_or_else(|| ExecError::Plan {
+                message: format!("variable {} is not produced below its use (CY-1)", var.0),
+            })
+        };
+        let end = |var: VarId| match var == to {
+            true => Ok(None),
+            false => slot(var).map(Some),
+        };
+        let pairs = join.pattern.distinct_ends.iter();
+        let plain = RelPattern {
+            distinct_ends: Vec::new(),
+            ..join.pattern.clone()
+        };
+        Ok(Self {
+            near: slot(join.near)?,
+            pattern: Pattern::new(&plain, layout, rt)?,
+            kind: join.kind,
+            distinct_ends: pairs
+                .map(|(start, stop)| Ok((end(*start)?, end(*stop)?)))
+                .collect::<Result<_>>()?,
+            lists: Lists::default(),
+            current: None,
+            searched: 0,
+            marks: Marks::default(),
+            taken: Vec::new(),
+        })
+    }
+
+    fn load(&mut self, batch: &Batch, rows: Range<usize>, memory: &mut Memory) -> Result<()> {
+        self.forget();
+        let column = batch.column(self.near);
+        self.lists = Lists::of_rows(&self.pattern.parts, column, rows, false, None, memory)?;
+        if self.marks.words.is_empty() {
+            let span = self.pattern.span()?;
+            let words = usize::try_from((span.end - span.start).div_ceil(64)).unwrap_or(usize::MAX);
+            if memory.is_small(words.saturating_mul(8)) {
+                self.marks.first = span.start;
+                self.marks.words = vec![0; words];
+            }
+        }
+        memory.charge(8 * self.marks.words.len())
+    }
+
+    /// Takes the marks of the current list away.
+    fn forget(&mut self) {
+        let Some(place) = self.current.take() else {
+            return;
+        };
+        if std::mem::take(&mut self.marks.marked) {
+            for part in &self.lists.parts {
+                for node in part.list(place) {
+                    let at = (node - self.marks.first) / 64;
+                    self.marks.words[usize::try_from(at).expect("it was marked")] = 0;
+                }
+            }
+        }
+    }
+
+    /// Makes the node of the row the current one, for so many ends to be looked for; its place, none for null.
+    fn go_to(&mut self, row: usize, ends: usize) -> Result<Option<usize>> {
+        let Some(place) = self.lists.place(row) else {
+            self.forget();
+            return Ok(None);
+        };
+        if self.current != Some(place) {
+            self.forget();
+            self.current = Some(place);
+            self.searched = 0;
+        }
+        self.searched += ends;
+        if !self.marks.marked {
+            let entries: usize = self.lists.parts.iter().map(|p| p.list(place).len()).sum();
+            if self.searched * SEARCH_COST >= entries {
+                self.mark(place)?;
+            }
+        }
+        Ok(Some(place))
+    }
+
+    /// Keeps the ends that are joined to the current node, or are not.
+    fn filter(&self, ends: &mut Vec<u64>) {
+        let Some(place) = self.current else {
+            return;
+        };
+        let wanted = self.kind != JoinKind::None;
+        if self.marks.marked {
+            ends.retain(|end| self.marks.contains(*end) == wanted);
+        } else {
+            let parts = &self.lists.parts;
+            let found = |end: &u64| {
+                let mut lists = parts.iter().map(|part| part.list(place));
+                lists.any(|list| list.binary_search(end).is_ok())
+            };
+            ends.retain(|end| found(end) == wanted);
+        }
+    }
+
+    fn mark(&mut self, place: usize) -> Result<()> {
+        if self.marks.words.is_empty() {
+            return Ok(());
+        }
+        let Marks {
+            first,
+            words,
+            repeated,
+            ..
+        } = &mut self.marks;
+        *repeated = false;
+        for node in self.lists.parts.iter().flat_map(|part| part.list(place)) {
+            let at = node.wrapping_sub(*first);
+            let word = words.get_mut(usize::try_from(at / 64).unwrap_or(usize::MAX));
+            let word = word.ok_or_else(|| self.pattern.stray(*node))?;
+            *repeated |= *word >> (at % 64) & 1 == 1;
+            *word |= 1 << (at % 64);
+        }
+        self.marks.marked = true;
+        Ok(())
+    }
+
+    /// Each end as often as relationships join it that no earlier one is.
+    fn repeat(&mut self, batch: &Batch, row: usize, ends: &mut Vec<u64>) {
+        let Some(place) = self.current.filter(|_| self.kind == JoinKind::Each) else {
+            return;
+        };
+        let near = self.lists.node(place);
+        // Nodes of the row are looked up once.
+        let node = |slot: Option<usize>| match slot {
+            None => End::Any,
+            Some(slot) => batch.column(slot).node(row).map_or(End::Null, End::Node),
+        };
+        self.taken.clear();
+        let pairs = self.distinct_ends.iter();
+        self.taken
+            .extend(pairs.map(|(start, stop)| (node(*start), node(*stop))));
+        let once = self.marks.marked && !self.marks.repeated;
+        if once && self.taken.is_empty() {
+            return;
+        }
+        let there = self.pattern.direction != Direction::In;
+        let back = self.pattern.direction != Direction::Out;
+        let mut repeated: Option<Vec<u64>> = None;
+        for (at, end) in ends.iter().enumerate() {
+            let found = if once { 1 } else { self.count(place, *end) };
+            let earlier = self.taken.iter().filter(|(start, stop)| {
+                there && start.is(near, *end) && stop.is(*end, *end)
+                    || back && start.is(*end, *end) && stop.is(near, *end)
+            });
+            let times = found.saturating_sub(earlier.count());
+            if times != 1 || repeated.is_some() {
+                let out = repeated.get_or_insert_with(|| ends[..at].to_vec());
+                out.extend(std::iter::repeat_n(*end, times));
+            }
+        }
+        if let Some(repeated) = repeated {
+            *ends = repeated;
+        }
+    }
+
+    /// Relationships between the current node and an end.
+    fn count(&self, place: usize, end: u64) -> usize {
+        let lists = self.lists.parts.iter().map(|part| part.list(place));
+        let counts = lists.map(|list| {
+            let from = list.partition_point(|node| *node < end);
+            list[from..].iter().take_while(|node| **node == end).count()
+        });
+        counts.sum()
+    }
+}
+
+/// One end of an earlier relationship.
+#[derive(Clone, Copy)]
+enum End {
+    /// A node of the row.
+    Node(u64),
+    /// Null there.
+    Null,
+    /// The end at hand.
+    Any,
+}
+
+impl End {
+    /// Whether it is `node`, when `end` is at hand.
+    fn is(self, node: u64, end: u64) -> bool {
+        match self {
+            Self::Node(own) => own == node,
+            Self::Null => false,
+            Self::Any => node == end,
+        }
+    }
+}
