@@ -305,8 +305,8 @@ impl Runtime {
     }
 
     /// Ascending disjoint id ranges of all nodes.
-    pub(crate) fn all_node_ranges(&self) -> Vec<(u64, u64)> {
-        pairs(&self.snapshot.all_nodes())
+    pub(crate) fn all_node_ranges(&self) -> Result<Vec<(u64, u64)>> {
+        Ok(pairs(&self.snapshot.all_nodes()?))
     }
 
     /// Node ids are below this.

@@ -80,6 +80,12 @@ fn import(source: &Path, target: &Path) -> Result<PathBuf, String> {
         ..ImportOptions::default()
     };
     let source = ImportSource::Ldbc(source.to_path_buf());
-    graven_import::import(target, &source, &options, &mut |_| ControlFlow::Continue(())).map_err(|e| e.to_string())?;
+    graven_import::import(
+        target,
+        &source,
+        &options,
+        &mut |_| ControlFlow::Continue(()),
+    )
+    .map_err(|e| e.to_string())?;
     Ok(target.to_path_buf())
 }

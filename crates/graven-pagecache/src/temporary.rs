@@ -24,6 +24,7 @@
 mod lazy_file;
 mod space;
 
+use crate::budget::Reservation;
 use crate::cache::{FileState, PageCache};
 use crate::error::{Error, Result};
 use crate::exclusive::Locked;
@@ -43,6 +44,11 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 
+/// Memory of a page's entry among the owners: a hash table is up to half empty.
+const OWNER_BYTES: u64 = 40;
+/// It is charged in steps.
+const CHARGE_BYTES: u64 = 4096;
+
 /// How the spill file is opened, at the first write.
 pub type OpenSpill = dyn Fn() -> graven_io::Result<Arc<dyn File>> + Send + Sync;
 
@@ -55,6 +61,8 @@ struct Inner {
     file: Arc<LazyFile>,
     space: Mutex<Space>,
     owners: Mutex<HashMap<u64, Weak<Owner>>>,
+    /// Memory of `owners`. Never taken under their lock: making room writes pages, whose owners are told.
+    charged: Mutex<Reservation>,
     // Its lanes wait for reads under way, so it goes before the cache (US-8).
     state: Arc<FileState>,
     cache: Arc<PageCache>,
@@ -98,6 +106,7 @@ impl SpillFile {
             state: cache.file(id)?,
             space: Mutex::new(Space::new(limit)),
             owners: Mutex::default(),
+            charged: Mutex::new(cache.budget().empty_reservation("temporary pages")),
         });
         *watcher.inner.lock() = Arc::downgrade(&inner);
         Ok(SpillFile { inner })
@@ -197,6 +206,7 @@ impl TemporaryPages {
     pub fn allocate(&self, class: SizeClass) -> Result<TemporaryWriter> {
         self.check()?;
         let inner = &self.inner;
+        inner.charge()?;
         let (page, limit) = {
             let mut space = inner.space.lock();
             (space.take(class), space.limit())
@@ -272,9 +282,32 @@ impl fmt::Debug for TemporaryPages {
 }
 
 impl Inner {
+    /// Charges the memory for one more page.
+    fn charge(&self) -> Result<()> {
+        let pages = self.owners.lock().len() as u64 + 1;
+        let wanted = (pages * OWNER_BYTES).next_multiple_of(CHARGE_BYTES);
+        let mut charged = self.charged.lock();
+        match wanted > charged.bytes() {
+            true => Ok(charged.resize(wanted)?),
+            false => Ok(()),
+        }
+    }
+
     /// Gives the space of a page back that is not in the cache any more.
     fn release(&self, page: PageRef) {
-        self.owners.lock().remove(&page.unit());
+        let none_left = {
+            let mut owners = self.owners.lock();
+            owners.remove(&page.unit());
+            if owners.is_empty() {
+                owners.shrink_to_fit();
+            }
+            owners.is_empty()
+        };
+        if none_left {
+            let mut charged = self.charged.lock();
+            let bytes = charged.bytes();
+            charged.shrink(bytes);
+        }
         let mut space = self.space.lock();
         space.give(page);
         if space.used_bytes() == 0 {

@@ -3,7 +3,8 @@
 //! `cargo run --release -p graven-storage --example scattered [FOLDER] [UPDATES]` makes a database of 200,000 nodes and
 //! 1,000,000 relationships, updates random properties one by one (a relationship is added and one removed now and then),
 //! half of it between two checkpoints and half beside one, and prints lengths of the file and commit times. There is
-//! no log: commit times are those of the engine alone.
+//! no log: commit times are those of the engine alone. `snapshots` as a third argument: with eight checkpoints on the way
+//! and snapshots that come and go, then two more when all are gone.
 
 use graven_io::OpenOptions;
 use graven_pagecache::{Budget, Config, PageCache};
@@ -98,6 +99,42 @@ fn show(what: &str, bytes: u64, before: u64) {
     );
 }
 
+/// Eight checkpoints on the way, each with a snapshot taken before it that goes after the next one but one.
+fn with_snapshots(store: &Arc<Store>, updates: u64, chance: &mut Chance, before: u64) -> Outcome {
+    let mut open = std::collections::VecDeque::new();
+    let mut peak = 0;
+    for _ in 0..8 {
+        update(store, updates / 16, chance)?;
+        open.push_back(store.snapshot());
+        update(store, updates / 16, chance)?;
+        store.checkpoint(CheckpointOptions::default())?;
+        if open.len() > 2 {
+            open.pop_front();
+        }
+        peak = peak.max(store.file().len()?);
+        show(
+            "after a checkpoint, snapshots open",
+            store.file().len()?,
+            before,
+        );
+    }
+    drop(open);
+    for number in 1..=2 {
+        store.checkpoint(CheckpointOptions::default())?;
+        show(
+            "no snapshot open, one more checkpoint",
+            store.file().len()?,
+            before,
+        );
+        peak = peak.max(store.file().len()?);
+        println!("checkpoint {number} of 2");
+    }
+    show("peak", peak, before);
+    let problems = store.check()?.problems;
+    println!("check: {} problems {:?}", problems.len(), problems.first());
+    Ok(())
+}
+
 fn main() -> Outcome {
     let mut args = std::env::args().skip(1);
     let folder = args.next().unwrap_or_else(|| ".".to_owned());
@@ -115,6 +152,11 @@ fn main() -> Outcome {
     show("as loaded", before, before);
     let cache = PageCache::new(Config::new(Budget::new(1 << 30)))?;
     let store = Store::open(file.clone(), cache)?;
+    if args.next().is_some_and(|what| what == "snapshots") {
+        with_snapshots(&store, updates, &mut chance, before)?;
+        std::fs::remove_file(path)?;
+        return Ok(());
+    }
     let alone = update(&store, updates / 2, &mut chance)?;
     let begun = Instant::now();
     let report = store

@@ -7,18 +7,24 @@
 //! gets a free space of its own and both superblocks last, after a sync; then it is opened and checked. It has no log:
 //! restoring is opening it.
 //!
+//! A copy can be *brought up to date* instead ([`Store::backup_since`]), in a duplicate of an earlier backup: every page of
+//! the root is looked at in both files, and copied where the headers differ, which hold checksum, LSN and place. So one
+//! unit a page is read, and what was written since then is all that is written. A duplicate that differs for other
+//! reasons, say because it was opened and changed, is brought to the same state.
+//!
 //! # Invariants
 //! * CK-6: until its superblocks are there the copy cannot be opened.
 
 use crate::check::Report;
 use crate::checkpoint::CheckpointOptions;
 use crate::free_space::{Extent, FreeSpace};
-use crate::store::Store;
+use crate::store::{Root, Store};
 use crate::superblock::{self, LogPosition, Slot, Superblock};
 use crate::{Error, Result};
 use crate::{chain, sink};
 use graven_io::{AlignedBuffer, File};
-use graven_pagecache::{PageCache, PageKind, UNIT_BYTES};
+use graven_pagecache::page::HEADER_BYTES;
+use graven_pagecache::{PageCache, PageKind, PageRef, SizeClass, UNIT_BYTES};
 use std::sync::Arc;
 
 const CHUNK_BYTES: u64 = 1 << 20;
@@ -30,6 +36,8 @@ pub struct BackupReport {
     pub checkpoint: u64,
     /// Length of the copy.
     pub bytes: u64,
+    /// Bytes written to it.
+    pub written: u64,
     /// The check of the copy.
     pub check: Report,
 }
@@ -47,38 +55,108 @@ impl Store {
                 what: format!("the file has {length} bytes already; back up to a new one"),
             });
         }
+        let source = self.backup_source()?;
+        let bytes = source.free.end() * UNIT_BYTES as u64;
+        copy(&**self.file(), &*out, bytes)?;
+        source.finish(out, cache, bytes)
+    }
+
+    /// Brings `out`, a duplicate of an earlier backup of this database, up to date and checks it through `cache`. Until it
+    /// is done it cannot be opened.
+    ///
+    /// # Errors
+    /// [`Error::Incomplete`] if `out` is no backup of this database; as [`Store::backup`].
+    pub fn backup_since(&self, out: Arc<dyn File>, cache: Arc<PageCache>) -> Result<BackupReport> {
+        let earlier = superblock::read(&*out)?.superblock;
+        if earlier.uuid != self.uuid() {
+            return Err(Error::Incomplete {
+                store: out.path().display().to_string(),
+                what: "it is of another database; make a whole backup".to_owned(),
+            });
+        }
+        let source = self.backup_source()?;
+        let nothing = AlignedBuffer::zeroed(UNIT_BYTES);
+        for unit in [0, superblock::SECOND_UNIT] {
+            out.write_all_at(&nothing, unit * UNIT_BYTES as u64)?;
+        }
+        out.sync_data()?;
+        let mut update = Update {
+            from: &**self.file(),
+            to: &*out,
+            known: out.len()? / UNIT_BYTES as u64,
+            buffer: AlignedBuffer::zeroed(SizeClass::MAX.bytes()),
+            earlier: AlignedBuffer::zeroed(UNIT_BYTES),
+            written: 0,
+        };
+        let mut next = 0;
+        let end = source.free.end();
+        let free: Vec<Extent> = source.free.extents().collect();
+        for extent in free.into_iter().chain([Extent {
+            unit: end,
+            units: 0,
+        }]) {
+            while next < extent.unit {
+                next = update.page(next, extent.unit)?;
+            }
+            next = extent.end();
+        }
+        let written = update.written;
+        out.set_len(end * UNIT_BYTES as u64)?;
+        source.finish(out, cache, written)
+    }
+
+    /// Makes a checkpoint and holds what it wrote.
+    fn backup_source(&self) -> Result<Source> {
         if self.read_only().is_none() {
             self.checkpoint(CheckpointOptions::default())?;
         }
-        let (root, block, mut free) = {
-            let _no_checkpoint = self.checkpointer().pause();
-            let root = self.newest_root();
-            let block = self.superblock().superblock;
-            let head = block.free_space;
-            let bytes = chain::read(&root.pages, head, PageKind::FreeSpace, |_| ())?;
-            let decoded = FreeSpace::decode_both(&bytes, block.file_units);
-            let (mut free, later) = root.pages.checked(head, PageKind::FreeSpace, decoded)?;
-            later.into_iter().for_each(|extent| free.free(extent));
-            let own = chain::pages_of(&root.pages, head, PageKind::FreeSpace)?;
-            own.into_iter().for_each(|page| free.free(Extent::of(page)));
-            (root, block, free)
-        };
+        let _no_checkpoint = self.checkpointer().pause();
+        let root = self.newest_root();
+        let block = self.superblock().superblock;
+        let head = block.free_space;
+        let bytes = chain::read(&root.pages, head, PageKind::FreeSpace, |_| ())?;
+        let decoded = FreeSpace::decode_both(&bytes, block.file_units);
+        let (mut free, later) = root.pages.checked(head, PageKind::FreeSpace, decoded)?;
+        later.into_iter().for_each(|extent| free.free(extent));
+        let own = chain::pages_of(&root.pages, head, PageKind::FreeSpace)?;
+        own.into_iter().for_each(|page| free.free(Extent::of(page)));
         free.trim();
-        let end = free.end();
-        copy(&**self.file(), &*out, end * UNIT_BYTES as u64)?;
-        drop(root);
-        let free_space = sink::append_chain(&*out, &mut free, PageKind::FreeSpace)?;
+        Ok(Source {
+            _root: root,
+            block,
+            free,
+        })
+    }
+}
+
+/// A state of the database that stays while it is copied.
+struct Source {
+    _root: Arc<Root>,
+    block: Superblock,
+    /// What is free in the copy.
+    free: FreeSpace,
+}
+
+impl Source {
+    /// Writes free space and superblocks and checks the result.
+    fn finish(
+        mut self,
+        out: Arc<dyn File>,
+        cache: Arc<PageCache>,
+        written: u64,
+    ) -> Result<BackupReport> {
+        let free_space = sink::append_chain(&*out, &mut self.free, PageKind::FreeSpace)?;
         out.sync_data()?;
         let mut block = Superblock {
             // Timestamps go on above those of the original.
             log: LogPosition {
                 generation: 0,
                 clean_end: 0,
-                ..block.log
+                ..self.block.log
             },
-            file_units: free.end(),
+            file_units: self.free.end(),
             free_space,
-            ..block
+            ..self.block
         };
         superblock::write(&*out, Slot::First, &block)?;
         block.checkpoint += 1;
@@ -89,8 +167,56 @@ impl Store {
         Ok(BackupReport {
             checkpoint: block.checkpoint - 1,
             bytes,
+            written,
             check,
         })
+    }
+}
+
+/// A copy that is brought up to date.
+struct Update<'a> {
+    from: &'a dyn File,
+    to: &'a dyn File,
+    /// Units that the copy had before.
+    known: u64,
+    buffer: AlignedBuffer,
+    earlier: AlignedBuffer,
+    written: u64,
+}
+
+impl Update<'_> {
+    /// Copies the page at `unit` if it differs; where the next one begins. What is no page is copied up to `end`: the
+    /// check of the copy says what is wrong with it.
+    fn page(&mut self, unit: u64, end: u64) -> Result<u64> {
+        if superblock::is_superblock_unit(unit) {
+            return Ok(unit + 1);
+        }
+        let offset = unit * UNIT_BYTES as u64;
+        self.from
+            .read_exact_at(&mut self.buffer[..UNIT_BYTES], offset)?;
+        let place = u64::from_le_bytes(self.buffer[16..24].try_into().expect("8 bytes"));
+        let page = PageRef::from_raw(place).filter(|page| page.unit() == unit);
+        let Some(page) = page.filter(|page| unit + page.class().units() <= end) else {
+            return self.copy(unit, 1).map(|()| unit + 1);
+        };
+        let units = page.class().units();
+        let same = unit + units <= self.known && {
+            self.to.read_exact_at(&mut self.earlier, offset)?;
+            self.earlier[..HEADER_BYTES] == self.buffer[..HEADER_BYTES]
+        };
+        if !same {
+            self.copy(unit, units)?;
+        }
+        Ok(unit + units)
+    }
+
+    fn copy(&mut self, unit: u64, units: u64) -> Result<()> {
+        let bytes = units as usize * UNIT_BYTES;
+        let offset = unit * UNIT_BYTES as u64;
+        self.from.read_exact_at(&mut self.buffer[..bytes], offset)?;
+        self.to.write_all_at(&self.buffer[..bytes], offset)?;
+        self.written += bytes as u64;
+        Ok(())
     }
 }
 

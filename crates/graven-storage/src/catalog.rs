@@ -128,7 +128,12 @@ pub struct Catalog {
     pub(crate) next_node: u64,
     pub(crate) next_relationship: u64,
     pub(crate) statistics: Statistics,
+    /// Names that clients gave to the newest commits, oldest first.
+    pub(crate) clients: Arc<[ClientId]>,
 }
+
+/// A name that a client gave to a commit.
+pub(crate) type ClientId = [u8; 16];
 
 impl Catalog {
     /// The label called `name`.

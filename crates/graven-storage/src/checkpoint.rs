@@ -163,6 +163,12 @@ impl Checkpointer {
         published.release(root)
     }
 
+    /// Frees what nobody reaches any more.
+    pub(crate) fn release(&self, root: &Root) -> Result<()> {
+        let mut state = self.state.lock();
+        Published::load(&mut state, &self.found, root)?.release(root)
+    }
+
     /// Whether so much of the file is or becomes free that its tail should be moved down.
     pub(crate) fn is_sparse(&self, root: &Root) -> Result<bool> {
         let mut state = self.state.lock();
@@ -285,6 +291,11 @@ impl Fold<'_> {
     /// Everything but the indexes.
     fn stores(&mut self) -> Result<()> {
         let changes = self.changes;
+        let nodes = changes.nodes().next().is_some() || !changes.relationship_types().is_empty();
+        if nodes && let Some(lost) = self.root.labels.any_lost() {
+            // What cannot be read cannot be counted nor written anew.
+            return Err(lost);
+        }
         let new_labels = label_runs::fold(self)?;
         let relabelled = patterns::relabelled(self)?;
         let labels = new_labels.as_ref().unwrap_or(&self.root.labels);

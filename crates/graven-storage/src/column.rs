@@ -87,9 +87,9 @@ impl Column {
     /// What pinning gives; [`crate::Error::Damaged`].
     pub fn get(&self, id: u64) -> Result<PropertyValue> {
         if let Some(overlay) = &self.overlay
-            && let Some(value) = overlay.reader(&[id]).get(id)
+            && let Some(value) = overlay.reader(&[id]).get(id)?
         {
-            return Ok(value.clone());
+            return Ok(value);
         }
         match &self.base {
             None => Ok(PropertyValue::Null),
@@ -103,7 +103,7 @@ impl Column {
     /// As [`Column::get`].
     pub fn has(&self, id: u64) -> Result<bool> {
         if let Some(overlay) = &self.overlay
-            && let Some(value) = overlay.reader(&[id]).get(id)
+            && let Some(value) = overlay.reader(&[id]).get(id)?
         {
             return Ok(!value.is_null());
         }
@@ -122,24 +122,24 @@ impl Column {
         let Some(overlay) = &self.overlay else {
             return self.gather_base(ids, &mut |value| out.push(value));
         };
-        let reader = overlay.reader(ids);
-        let untouched: Vec<u64> = (ids.iter().copied())
-            .filter(|id| reader.get(*id).is_none())
-            .collect();
-        let mut at = 0;
-        let mut changed = |out: &mut Vec<PropertyValue>| {
-            while let Some(value) = ids.get(at).and_then(|id| reader.get(*id)) {
-                out.push(value.clone());
-                at += 1;
+        let mut reader = overlay.reader(ids);
+        let (mut untouched, mut places) = (Vec::new(), Vec::new());
+        for id in ids {
+            match reader.get(*id)? {
+                Some(value) => out.push(value),
+                None => {
+                    untouched.push(*id);
+                    places.push(out.len());
+                    out.push(PropertyValue::Null);
+                }
             }
-            at += 1;
-        };
+        }
+        let mut places = places.into_iter();
         self.gather_base(&untouched, &mut |value| {
-            changed(out);
-            out.push(value);
-        })?;
-        changed(out);
-        Ok(())
+            if let Some(place) = places.next() {
+                out[place] = value;
+            }
+        })
     }
 
     fn gather_base(&self, ids: &[u64], take: &mut impl FnMut(PropertyValue)) -> Result<()> {

@@ -8,10 +8,15 @@
 //! frozen   what a running checkpoint folds in           never changes
 //! base     the segments of the data file                never changes
 //! ```
-//! All but the base are a [`layer::Layer`]. [`overlay`] holds what columns, lists and indexes need of the stack.
+//! All but the base are a [`layer::Layer`] in memory, and below it, if there was much, layers that lie in temporary pages
+//! ([`lower`]). [`overlay`] holds what columns, lists and indexes need of the stack.
 
 pub(crate) mod counts;
 pub(crate) mod frozen;
 pub(crate) mod layer;
+pub(crate) mod lower;
+pub(crate) mod merge;
 pub(crate) mod overlay;
 pub(crate) mod redo;
+pub(crate) mod sealed_map;
+pub(crate) mod stored;

@@ -88,6 +88,29 @@ pub enum Error {
         /// What was found.
         what: String,
     },
+    /// Labels of nodes cannot be read.
+    #[error(
+        "the labels of nodes {first} to {} cannot be read: {why}; other nodes can be; `graven salvage` copies what is \
+         readable to a new file",
+        end - 1
+    )]
+    LabelsLost {
+        /// The first of the nodes.
+        first: u64,
+        /// The one behind the last.
+        end: u64,
+        /// What is wrong with the page.
+        why: String,
+    },
+    /// The catalogue cannot be read, and without it nothing can.
+    #[error(
+        "{why}; nothing can be read without the catalogue: restore a backup, or copy what an older state of the file \
+         has with `graven salvage`"
+    )]
+    CatalogueLost {
+        /// What is wrong with its pages.
+        why: String,
+    },
     /// The stored structures contradict each other.
     #[error("{}: inconsistent {store}: {what}", path.display())]
     Inconsistent {
@@ -300,6 +323,8 @@ impl Error {
             self,
             Error::Damaged { .. }
                 | Error::Inconsistent { .. }
+                | Error::LabelsLost { .. }
+                | Error::CatalogueLost { .. }
                 | Error::Cache(Cache::Damaged { .. } | Cache::Io { .. } | Cache::BeyondEnd { .. })
         )
     }

@@ -5,7 +5,8 @@
 //! to the budget; a look-up is a bisection. On disk they are segments of the label store.
 //!
 //! # Invariants
-//! * ST-8: runs ascend and do not overlap; an id outside all runs is no node.
+//! * ST-8: runs ascend and do not overlap; an id outside all runs is no node, unless it lies where a page could not be
+//!   read: then nobody is told that there is no such node, but that its labels are lost.
 //!
 //! # On disk
 //! Page of kind node column; payload: first id (8), number of runs (4), zero (4), then per run varint gap to the
@@ -14,7 +15,6 @@
 use crate::bytes::{Decoded, Malformed, Reader, put_varint};
 use crate::ids::{LabelId, NodeId};
 use crate::{Error, Result};
-use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -32,6 +32,14 @@ impl LabelRun {
     }
 }
 
+fn lost_error((nodes, why): &(Range<u64>, Arc<str>)) -> Error {
+    Error::LabelsLost {
+        first: nodes.start,
+        end: nodes.end,
+        why: why.to_string(),
+    }
+}
+
 /// Bytes of a run in memory.
 pub(crate) const RUN_MEMORY_BYTES: u64 = size_of::<LabelRun>() as u64;
 /// Target payload of a segment of runs.
@@ -43,6 +51,8 @@ const RUN_BYTES_MAX: usize = 25;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct LabelRuns {
     runs: Vec<LabelRun>,
+    /// Nodes whose labels cannot be read, and why; ascending.
+    lost: Vec<(Range<u64>, Arc<str>)>,
 }
 
 impl LabelRuns {
@@ -59,8 +69,52 @@ impl LabelRuns {
         }
     }
 
+    /// The labels of these nodes, which lie behind all others so far, cannot be read.
+    pub(crate) fn push_lost(&mut self, nodes: Range<u64>, why: &Error) {
+        self.lost.push((nodes, why.to_string().into()));
+    }
+
+    /// The error for asking for the labels of `node`, if they cannot be read.
+    pub(crate) fn lost_at(&self, node: NodeId) -> Option<Error> {
+        let mut lost = self.lost.iter();
+        lost.find(|(nodes, _)| nodes.contains(&node.0))
+            .map(lost_error)
+    }
+
+    /// What cannot be read, one error for every piece.
+    pub(crate) fn all_lost(&self) -> Vec<Error> {
+        self.lost.iter().map(lost_error).collect()
+    }
+
+    /// The error for asking for all labels, if some cannot be read.
+    pub(crate) fn any_lost(&self) -> Option<Error> {
+        self.lost.first().map(lost_error)
+    }
+
+    /// The error for asking for the nodes whose label set `wanted` accepts, if some of them cannot be read; `nodes` says
+    /// for each set how many there are.
+    pub(crate) fn lost_among(&self, wanted: impl Fn(u32) -> bool, nodes: &[u64]) -> Option<Error> {
+        let first = self.lost.first()?;
+        let known = self.runs.iter().filter(|run| wanted(run.set));
+        let known: u64 = known.map(|run| run.count).sum();
+        let sets = (0u32..).zip(nodes).filter(|(set, _)| wanted(*set));
+        (known < sets.map(|(_, nodes)| nodes).sum()).then(|| lost_error(first))
+    }
+
     pub(crate) fn runs(&self) -> &[LabelRun] {
         &self.runs
+    }
+
+    /// Appends the runs of a segment that was read on its own.
+    pub(crate) fn append(&mut self, segment: LabelRuns) -> Decoded<()> {
+        let behind = self.runs.last().map_or(0, LabelRun::end);
+        if segment.runs.first().is_some_and(|run| run.first < behind) {
+            return Err(Malformed::new(
+                "labels of nodes that the segment before has",
+            ));
+        }
+        segment.runs.into_iter().for_each(|run| self.push(run));
+        Ok(())
     }
 
     /// The label set of `node`, `None` if there is no such node.
@@ -183,8 +237,8 @@ impl NodeRanges {
         behind > 0 && node.0 < self.ranges[behind - 1].end
     }
 
-    /// These with the nodes of `changed` in (`true`) or out.
-    pub(crate) fn with_changes(&self, changed: &BTreeMap<u64, bool>) -> NodeRanges {
+    /// These with the nodes of `changed`, ascending runs, in (`true`) or out.
+    pub(crate) fn with_changes(&self, changed: &[(Range<u64>, bool)]) -> NodeRanges {
         let mut out: Vec<Range<u64>> = Vec::with_capacity(self.ranges.len());
         let mut push = |range: Range<u64>| match out.last_mut() {
             _ if range.is_empty() => {}
@@ -193,17 +247,17 @@ impl NodeRanges {
         };
         let mut ranges = self.ranges.iter().cloned();
         let mut current = ranges.next();
-        for (id, inside) in changed {
-            while let Some(range) = current.take_if(|range| range.end <= *id) {
-                push(range);
+        for (run, inside) in changed {
+            while let Some(range) = current.take_if(|range| range.end <= run.end) {
+                push(range.start..range.end.min(run.start));
                 current = ranges.next();
             }
-            if let Some(range) = current.as_mut().filter(|range| range.start <= *id) {
-                push(range.start..*id);
-                range.start = id + 1;
+            if let Some(range) = current.as_mut().filter(|range| range.start < run.end) {
+                push(range.start..run.start.max(range.start));
+                range.start = run.end;
             }
             if *inside {
-                push(*id..id + 1);
+                push(run.clone());
             }
         }
         current.into_iter().chain(ranges).for_each(push);

@@ -14,6 +14,7 @@ pub mod contents;
 mod delta;
 mod directory;
 mod error;
+mod expected;
 mod free_space;
 pub mod ids;
 mod index;

@@ -24,20 +24,24 @@ use crate::snapshot::Snapshot;
 use crate::store::maintenance::CHANGES_SHARE;
 use crate::store::{LogPlace, Store};
 use crate::superblock::LogPosition;
+use crate::transaction::commit::Changes;
 use crate::transaction::index_entries::key_in;
 use crate::transaction::options::Isolation;
 use crate::transaction::own::Own;
 use crate::transaction::schema_change::{drop_lost_indexes, for_each_key};
+use crate::transaction::spill::sealed_onto;
 use crate::{Error, Result};
 use foldhash::HashMap;
 use graven_io::File;
 use graven_log::{Identity, Kind, Log, LogOptions, Lsn, Record, Recovery, Start};
-use graven_pagecache::PageCache;
+use graven_pagecache::{PageCache, SizeClass, SpillFile, TemporaryPage};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// Commits are put together until their changes take this many bytes.
 const BATCH_BYTES: u64 = 1 << 20;
+/// Chunks of large transactions are kept in temporary pages of 64 KiB.
+const CHUNK_PAGE_BYTES: usize = (64 << 10) - 64;
 
 /// How a store with a log is opened.
 #[derive(Debug)]
@@ -52,6 +56,10 @@ pub struct OpenOptions {
     /// Whether a thread makes a checkpoint when changes or log have grown; without it only who asks makes one, and a
     /// commit that finds no room.
     pub own_checkpoints: bool,
+    /// Where transactions go that are larger than memory; without it they fail.
+    pub spill: Option<Arc<SpillFile>>,
+    /// Changes of more bytes than this go there; `None`: than an eighth of the memory limit.
+    pub seal_bytes: Option<u64>,
 }
 
 impl OpenOptions {
@@ -63,6 +71,8 @@ impl OpenOptions {
             read_only: None,
             log_options: LogOptions::default(),
             own_checkpoints: true,
+            spill: None,
+            seal_bytes: None,
         }
     }
 }
@@ -100,13 +110,17 @@ impl Store {
             read_only,
             log_options,
             own_checkpoints,
+            spill,
+            seal_bytes,
         } = options;
         let reading_only = read_only.is_some();
         let setup = LogSetup {
             place: log,
             options: log_options,
         };
-        let store = Store::open_base(file, cache, Some(setup), read_only)?;
+        let mut store = Store::open_base(file, cache, Some(setup), read_only)?;
+        store.spill = spill;
+        store.seal_bytes = seal_bytes.unwrap_or(store.seal_bytes);
         if !own_checkpoints {
             store.maintenance().stop();
         }
@@ -238,7 +252,7 @@ impl Store {
 struct Replay<'a> {
     store: &'a Store,
     /// Chunks of transactions whose commit has not come yet.
-    open: HashMap<u64, Layer>,
+    open: HashMap<u64, Vec<Chunk>>,
     batch: Layer,
     /// End of the newest commit in the batch.
     lsn: u64,
@@ -280,8 +294,9 @@ impl<'a> Replay<'a> {
         self.store.allocator().seen_transaction(record.transaction);
         match record.kind {
             Kind::Chunk => {
-                let layer = self.open.entry(record.transaction).or_default();
-                return Ok(redo::decode(&mut reader, layer));
+                let chunk = Chunk::keep(self.store, &record.payload)?;
+                self.open.entry(record.transaction).or_default().push(chunk);
+                return Ok(Ok(()));
             }
             Kind::Abort => {
                 self.open.remove(&record.transaction);
@@ -295,18 +310,26 @@ impl<'a> Replay<'a> {
             Ok(head) => head,
             Err(malformed) => return Ok(Err(malformed)),
         };
-        let mut layer = self.open.remove(&record.transaction).unwrap_or_default();
-        if let Err(malformed) = redo::decode(&mut reader, &mut layer) {
-            return Ok(Err(malformed));
-        }
         if let Err(malformed) = self.names(&head) {
             return Ok(Err(malformed));
         }
         if head.schema.is_some() {
             self.flush(None)?;
         }
-        self.store.clients().extend(head.client_id);
-        self.batch.merge(&layer);
+        // Chunks are parts of the net change: one after the other they come to the same.
+        for chunk in self.open.remove(&record.transaction).unwrap_or_default() {
+            let payload = chunk.read()?;
+            if let Err(malformed) = self.put(&mut Reader::new(&payload)) {
+                return Ok(Err(malformed));
+            }
+            if self.batch.bytes() > BATCH_BYTES {
+                self.flush(None)?;
+            }
+        }
+        if let Err(malformed) = self.put(&mut reader) {
+            return Ok(Err(malformed));
+        }
+        self.store.commits().clients.add(head.client_id);
         self.lsn = record.end.0;
         self.commits += 1;
         if head.schema.is_some() || self.batch.bytes() > BATCH_BYTES {
@@ -316,12 +339,22 @@ impl<'a> Replay<'a> {
         Ok(Ok(()))
     }
 
+    /// Puts sections on top of the batch.
+    fn put(&mut self, reader: &mut Reader<'_>) -> Result<(), Malformed> {
+        let mut layer = Layer::default();
+        redo::decode(reader, &mut layer)?;
+        self.batch.merge(&layer);
+        Ok(())
+    }
+
     /// Folds what was recovered into the file when it takes too much memory. Not while chunks are open: the log would
     /// be cut between them and their commit (TX-13).
     fn make_room(&self) -> Result<()> {
         let store = self.store;
-        let bytes = store.commits().applied.active.bytes();
-        let crowded = bytes > store.budget().limit() / CHANGES_SHARE;
+        let applied = store.commits().applied.clone();
+        let limit = store.budget().limit() / CHANGES_SHARE;
+        let crowded = applied.active.bytes() > limit || !applied.below.is_empty();
+        drop(applied);
         if crowded && self.open.is_empty() && store.read_only().is_none() {
             store.commits().logged = NamesLogged::of(&store.allocator().names());
             store.checkpoint(CheckpointOptions {
@@ -348,7 +381,7 @@ impl<'a> Replay<'a> {
 
     /// Puts the batch on top of the store, with the indexes and constraints of `schema` from there on.
     fn flush(&mut self, schema: Option<&[u8]>) -> Result<()> {
-        if self.commits == 0 {
+        if self.commits == 0 && self.batch.is_empty() {
             return Ok(());
         }
         let store = self.store;
@@ -371,18 +404,34 @@ impl<'a> Replay<'a> {
             before: Snapshot::new(before.clone()),
             after: Snapshot::of_transaction(before.clone(), own.clone()),
             own: &own,
+            store,
         };
         views.derive_counts()?;
         views.derive_entries()?;
         if let Some(bytes) = schema {
             views.change_schema(bytes)?;
         }
-        let layer = own.layer().clone();
-        commits.reservation.grow(layer.bytes())?;
+        let (layer, below) = own.look(Layer::clone);
+        let changes = Changes { below, layer };
+        commits.reservation.grow(changes.layer.bytes())?;
+        let mut version = before.copy();
+        changes.put_on(&mut version, &mut commits, store);
+        version.settle();
+        let (mut below, mut active) = (version.below, version.active);
+        if active.bytes() > store.seal_bytes()
+            && let Some(pages) = store.temporary_pages()
+        {
+            // No checkpoint may begin while part of a transaction is applied.
+            below = sealed_onto(store, &pages, &below, &active)?;
+            active = Layer::default();
+            let bytes = commits.reservation.bytes();
+            commits.reservation.shrink(bytes);
+        }
         let (lsn, count) = (self.lsn, std::mem::take(&mut self.commits));
         store.replace(&mut commits, |version| {
-            version.settle();
-            version.active.merge(&layer);
+            version.below = below;
+            version.active = active;
+            version.recent = Layer::default();
             version.schema = own.schema();
             drop_lost_indexes(&mut version.active, &version.schema);
             version.timestamp += count;
@@ -400,9 +449,57 @@ struct Views<'a> {
     before: Snapshot,
     after: Snapshot,
     own: &'a Arc<Own>,
+    store: &'a Store,
+}
+
+/// A chunk of a transaction, in temporary pages where the store has them.
+enum Chunk {
+    Memory(Vec<u8>),
+    Pages(Vec<TemporaryPage>),
+}
+
+impl Chunk {
+    fn keep(store: &Store, payload: &[u8]) -> Result<Chunk> {
+        let Some(out) = store.temporary_pages() else {
+            return Ok(Chunk::Memory(payload.to_vec()));
+        };
+        let mut pages = Vec::new();
+        for piece in payload.chunks(CHUNK_PAGE_BYTES) {
+            let class = SizeClass::for_payload_bytes(piece.len()).unwrap_or(SizeClass::MAX);
+            let mut page = out.allocate(class)?;
+            page[..piece.len()].copy_from_slice(piece);
+            pages.push(page.finish(piece.len()));
+        }
+        Ok(Chunk::Pages(pages))
+    }
+
+    fn read(self) -> Result<Vec<u8>> {
+        match self {
+            Chunk::Memory(payload) => Ok(payload),
+            Chunk::Pages(pages) => {
+                let mut payload = Vec::new();
+                for page in pages {
+                    payload.extend_from_slice(&page.pin()?);
+                }
+                Ok(payload)
+            }
+        }
+    }
 }
 
 impl Views<'_> {
+    /// Seals what was derived so far where it takes too much memory.
+    fn make_room(&self) -> Result<()> {
+        if self.own.layer().bytes() > self.store.seal_bytes()
+            && let Some(pages) = self.store.temporary_pages()
+        {
+            let (layer, below) = self.own.look(Layer::clone);
+            let below = sealed_onto(self.store, &pages, &below, &layer)?;
+            self.own.set_layers(below, Layer::default());
+        }
+        Ok(())
+    }
+
     fn labels(view: &Snapshot, node: NodeId) -> Arc<[LabelId]> {
         view.labels_of(node).unwrap_or_default().into()
     }
@@ -493,7 +590,7 @@ impl Views<'_> {
                     self.own.change(|layer| {
                         layer.put_index_entry(index.number, &key, id, Change::Added);
                     });
-                    Ok(())
+                    self.make_room()
                 })?;
             }
         }

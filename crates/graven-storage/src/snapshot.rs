@@ -12,6 +12,7 @@ use crate::adjacency::Adjacency;
 use crate::catalog::{Catalog, StoreKind};
 use crate::column::Column;
 use crate::delta::layer::{Change, ColumnOf, NodeChange};
+use crate::delta::lower::{Net, View};
 use crate::delta::overlay::{AdjacencyOverlay, ColumnOverlay, IndexOverlay, Stack};
 use crate::ids::{Direction, KeyId, LabelId, NodeId, RelId, TypeId};
 use crate::index::Index;
@@ -23,7 +24,7 @@ use crate::transaction::own::{Own, OwnSide};
 use crate::version::Version;
 use crate::{Error, Result};
 use graven_pagecache::PageCache;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::{Arc, OnceLock};
 
 /// One version of the graph; cheap to clone.
@@ -125,7 +126,7 @@ impl Snapshot {
     pub fn node_count(&self) -> u64 {
         let mut count = self.root().catalog.statistics.nodes;
         self.stack()
-            .for_each(|layer| count = count.saturating_add_signed(layer.counts.nodes));
+            .for_each(|layer| count = count.saturating_add_signed(layer.counts().nodes));
         if let Some(own) = self.own() {
             own.read_label(None);
         }
@@ -136,10 +137,9 @@ impl Snapshot {
     #[must_use]
     pub fn has_changes(&self) -> bool {
         let version = &*self.version;
-        self.own.is_some()
-            || version.frozen.is_some()
-            || !version.active.is_empty()
-            || !version.recent.is_empty()
+        let committed = version.frozen.is_some() || !version.below.is_empty();
+        let newest = !version.active.is_empty() || !version.recent.is_empty();
+        self.own.is_some() || committed || newest
     }
 
     /// Whether any node came, went or has other labels than in the file.
@@ -149,10 +149,11 @@ impl Snapshot {
         self.own.is_some()
             || !version.active.nodes.is_empty()
             || !version.recent.nodes.is_empty()
+            || version.below.iter().any(|lower| lower.view().has_nodes())
             || version
                 .frozen
                 .as_ref()
-                .is_some_and(|frozen| !frozen.layer.nodes.is_empty())
+                .is_some_and(|frozen| frozen.newest_first().any(|layer| layer.has_nodes()))
     }
 
     /// Calls `look` with the labels of `node`, `None` if there is no such node.
@@ -164,7 +165,7 @@ impl Snapshot {
             }
             let changed = self
                 .stack()
-                .find(|layer| layer.nodes.get(&node.0).map(|it| it.labels().cloned()));
+                .find(|layer| layer.node(node.0).map(|it| it.labels().cloned()));
             if let Some(labels) = changed {
                 return look(labels.as_deref());
             }
@@ -173,10 +174,20 @@ impl Snapshot {
         look(set.map(|set| self.root().catalog.label_sets[set as usize].as_slice()))
     }
 
-    /// Whether there is such a node.
+    /// The error for a node that no layer and no run has.
+    fn unknown(&self, node: NodeId) -> Error {
+        let lost = self.root().labels.lost_at(node);
+        lost.unwrap_or_else(|| Error::NoSuchNode {
+            node: node.0,
+            limit: self.node_id_limit(),
+        })
+    }
+
+    /// Whether there is such a node; also where only its labels would tell and cannot be read.
     #[must_use]
     pub fn node_exists(&self, node: NodeId) -> bool {
         self.with_labels(node, |labels| labels.is_some())
+            || self.root().labels.lost_at(node).is_some()
     }
 
     /// The labels of `node`, ascending.
@@ -185,52 +196,80 @@ impl Snapshot {
     /// [`Error::NoSuchNode`].
     pub fn labels_of(&self, node: NodeId) -> Result<Vec<LabelId>> {
         self.with_labels(node, |labels| labels.map(<[LabelId]>::to_vec))
-            .ok_or_else(|| Error::NoSuchNode {
-                node: node.0,
-                limit: self.node_id_limit(),
-            })
+            .ok_or_else(|| self.unknown(node))
     }
 
     /// Whether `node` exists and has `label`.
     ///
     /// # Errors
-    /// None at present.
+    /// [`Error::LabelsLost`].
     #[inline]
     pub fn has_label(&self, node: NodeId, label: LabelId) -> Result<bool> {
-        Ok(self.with_labels(node, |labels| {
-            labels.is_some_and(|labels| labels.contains(&label))
-        }))
+        let has = self.with_labels(node, |labels| labels.map(|labels| labels.contains(&label)));
+        match has {
+            Some(has) => Ok(has),
+            None => self.root().labels.lost_at(node).map_or(Ok(false), Err),
+        }
     }
 
     /// The nodes whose labels `wanted` accepts.
-    fn ranges(&self, wanted: impl Fn(&[LabelId]) -> bool) -> NodeRanges {
-        let sets = &self.root().catalog.label_sets;
-        let base = self.root().labels.ranges(|set| wanted(&sets[set as usize]));
-        if !self.nodes_changed() {
-            return base;
+    fn ranges(&self, wanted: impl Fn(&[LabelId]) -> bool) -> Result<NodeRanges> {
+        let catalog = &self.root().catalog;
+        let accepted = |set: u32| wanted(&catalog.label_sets[set as usize]);
+        let nodes = &catalog.statistics.label_set_nodes;
+        match self.root().labels.lost_among(accepted, nodes) {
+            Some(lost) => Err(lost),
+            None => Ok(self.known_ranges(wanted)),
         }
-        let mut changed = BTreeMap::new();
+    }
+
+    /// All nodes whose labels can be read.
+    pub(crate) fn known_nodes(&self) -> NodeRanges {
+        self.known_ranges(|_| true)
+    }
+
+    fn known_ranges(&self, wanted: impl Fn(&[LabelId]) -> bool) -> NodeRanges {
+        let sets = &self.root().catalog.label_sets;
+        let mut ranges = self.root().labels.ranges(|set| wanted(&sets[set as usize]));
+        if !self.nodes_changed() {
+            return ranges;
+        }
+        let accepts = |change: &NodeChange| change.labels().is_some_and(|it| wanted(it));
+        let mut changed: Vec<(std::ops::Range<u64>, bool)> = Vec::new();
         self.stack().for_each(|layer| {
-            let accepts = |change: &NodeChange| change.labels().is_some_and(|it| wanted(it));
-            changed.extend(layer.nodes.iter().map(|(id, it)| (*id, accepts(it))));
+            changed.clear();
+            layer.node_runs(|run, change| {
+                let inside = accepts(change);
+                match changed.last_mut() {
+                    Some((last, same)) if last.end == run.start && *same == inside => {
+                        last.end = run.end;
+                    }
+                    _ => changed.push((run, inside)),
+                }
+            });
+            if !changed.is_empty() {
+                ranges = ranges.with_changes(&changed);
+            }
         });
-        base.with_changes(&changed)
+        ranges
     }
 
     /// The nodes with `label`.
     ///
     /// # Errors
-    /// None at present.
+    /// [`Error::LabelsLost`] if some of them are not known.
     pub fn nodes_with_label(&self, label: LabelId) -> Result<NodeRanges> {
         if let Some(own) = self.own() {
             own.read_label(Some(label));
         }
-        Ok(self.ranges(|labels| labels.contains(&label)))
+        self.ranges(|labels| labels.contains(&label))
     }
 
     /// All nodes.
-    #[must_use]
-    pub fn all_nodes(&self) -> NodeRanges {
+    ///
+    /// # Errors
+    /// [`Error::LabelsLost`] if some of them are not known.
+    pub fn all_nodes(&self) -> Result<NodeRanges> {
         if let Some(own) = self.own() {
             own.read_label(None);
         }
@@ -248,7 +287,7 @@ impl Snapshot {
         };
         let mut more = 0;
         self.stack()
-            .for_each(|layer| more += layer.counts.relationships_of(rel_type));
+            .for_each(|layer| more += layer.counts().relationships_of(rel_type));
         let narrow = self.node_id_limit() <= u64::from(u32::MAX);
         Ok(base.with_overlay(overlay, more, narrow))
     }
@@ -328,7 +367,7 @@ impl Snapshot {
         });
         let mut keys: BTreeSet<KeyId> = stored.collect();
         self.stack()
-            .for_each(|layer| keys.extend(layer.columns.keys().filter_map(|of| key_of(*of))));
+            .for_each(|layer| keys.extend(layer.column_keys().into_iter().filter_map(&key_of)));
         keys
     }
 
@@ -377,6 +416,16 @@ impl Snapshot {
         ))
     }
 
+    /// What is committed and not in the file, as one set of changes.
+    pub(crate) fn net(&self) -> Net<'_> {
+        self.version.stack(None).net()
+    }
+
+    /// Changed entries of an index, which may be yet to be.
+    pub(crate) fn index_changes(&self, number: u32) -> Option<IndexOverlay> {
+        IndexOverlay::new(self.stack(), number)
+    }
+
     /// Type, start and end of a relationship.
     ///
     /// # Errors
@@ -390,7 +439,7 @@ impl Snapshot {
         }
         let changed = self
             .stack()
-            .find(|layer| layer.relationships.get(&relationship.0).copied());
+            .try_find(|layer: View<'_>| layer.relationship(relationship))?;
         match changed {
             Some(it) if it.change == Change::Added => Ok((it.rel_type, it.start, it.end)),
             Some(_) => Err(missing()),

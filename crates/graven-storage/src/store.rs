@@ -21,6 +21,7 @@ use crate::checkpoint::Checkpointer;
 use crate::column::Column;
 use crate::delta::frozen::Frozen;
 use crate::delta::layer::Layer;
+use crate::delta::lower::Lower;
 use crate::delta::redo::NamesLogged;
 use crate::directory::{Directory, SegmentEntry};
 use crate::ids::{Direction, KeyId, NodeId, RelId, TypeId};
@@ -30,15 +31,16 @@ use crate::recovery::LogSetup;
 use crate::segment_map::SegmentMap;
 use crate::snapshot::Snapshot;
 use crate::superblock::{self, Found, LogPosition, Superblock};
+use crate::transaction::clients::Clients;
 use crate::transaction::commit::{Commits, Queue};
 use crate::transaction::conflicts::Conflicts;
 use crate::value::PropertyValue;
 use crate::version::{FrozenLayer, Schema, Version};
 use allocator::Allocator;
-use foldhash::{HashMap, HashSet};
+use foldhash::HashMap;
 use graven_io::File;
 use graven_log::Log;
-use graven_pagecache::{Budget, PageCache, PageKind, Reservation};
+use graven_pagecache::{Budget, PageCache, PageKind, Reservation, SpillFile, TemporaryPages};
 use maintenance::{CHANGES_SHARE, LOG_BYTES, Maintenance};
 use parking_lot::{Condvar, Mutex, MutexGuard, RwLock};
 use std::collections::BTreeMap;
@@ -48,7 +50,10 @@ use std::sync::{Arc, OnceLock, Weak};
 /// Bytes of memory charged per byte of the stored catalogue: names are kept twice, in lists and tables.
 const CATALOG_FACTOR: u64 = 4;
 
-/// Decides whether an error ends the opening of a root.
+/// What passes this part of the memory limit goes to temporary pages.
+const SEAL_SHARE: u64 = 8;
+
+/// Is told of damage that keeps some nodes' labels from being read; they are no nodes then.
 pub(crate) type OnDamage<'a> = dyn FnMut(crate::Error) -> Result<()> + 'a;
 
 /// What a checkpoint made: everything that snapshots of it share.
@@ -100,9 +105,11 @@ pub struct Store {
     maintenance: Maintenance,
     /// How many transactions began at each timestamp and still run.
     running: Mutex<BTreeMap<u64, usize>>,
-    /// Names that clients gave to commits found in the log when it was opened.
-    clients: Mutex<HashSet<[u8; 16]>>,
     pub(crate) log: OnceLock<Log>,
+    /// For transactions that are too large for memory.
+    pub(crate) spill: Option<Arc<SpillFile>>,
+    /// Changes of more bytes than this go there.
+    pub(crate) seal_bytes: u64,
     pub(crate) log_setup: Option<LogSetup>,
     /// Why nothing may be written, if so.
     pub(crate) read_only: Option<String>,
@@ -147,8 +154,10 @@ impl Store {
             applied: version.clone(),
             conflicts: Conflicts::default(),
             logged: NamesLogged::of(&version.names),
+            clients: Clients::of(&version.root.catalog),
             reservation: pages.budget().empty_reservation("committed changes"),
         };
+        let seal_bytes = pages.budget().limit() / SEAL_SHARE;
         Store {
             uuid,
             pages,
@@ -162,8 +171,9 @@ impl Store {
             chunked: RwLock::new(()),
             maintenance: Maintenance::default(),
             running: Mutex::default(),
-            clients: Mutex::default(),
             log: OnceLock::new(),
+            spill: None,
+            seal_bytes,
             log_setup,
             read_only,
         }
@@ -183,6 +193,7 @@ impl Store {
         let base = NamesLogged::of(&Version::of(before.root.clone(), 0, 0).names);
         let unchanged = before.active.is_empty()
             && before.recent.is_empty()
+            && before.below.is_empty()
             && *before.schema == Schema::of(&before.root.catalog)
             && NamesLogged::of(&before.names) == base;
         if unchanged {
@@ -193,24 +204,32 @@ impl Store {
             &mut commits.reservation,
             budget.empty_reservation("committed changes"),
         );
+        let reservation = Arc::new(reservation);
+        // Snapshots of its versions keep parts of it, for longer than the checkpoint takes.
+        let _ = before.charged.set(reservation.clone());
         let mut layer = before.active.clone();
         layer.merge(&before.recent);
         let frozen = Arc::new(FrozenLayer {
+            below: before.below.clone(),
             layer,
-            _reservation: Some(reservation),
+            _reservation: reservation,
         });
         self.replace(&mut commits, |version| {
             version.frozen = Some(frozen.clone());
+            version.below = Arc::from([]);
             version.active = Layer::default();
             version.recent = Layer::default();
+            version.charged = Arc::default();
         });
         let log = LogPosition {
             position: before.lsn,
             ..self.found.lock().superblock.log
         };
+        let mut catalog = before.assemble(None);
+        catalog.clients = commits.clients.list();
         Ok(Some(Frozen {
             frozen,
-            catalog: before.assemble(None),
+            catalog,
             log,
         }))
     }
@@ -258,14 +277,29 @@ impl Store {
     /// Undoes [`Store::freeze`] after a checkpoint that failed.
     pub(crate) fn thaw(&self, frozen: &Frozen) {
         let mut commits = self.commits();
-        let bytes = frozen.frozen.layer.bytes();
-        commits.reservation.force_grow(bytes);
+        let frozen = &frozen.frozen;
+        let bytes = frozen.layer.bytes();
+        let alone = frozen.below.is_empty() && commits.applied.below.is_empty();
+        let mut held = self.budget().empty_reservation("committed changes");
+        held.force_grow(bytes);
+        if alone {
+            commits.reservation.force_grow(bytes);
+        }
         self.replace(&mut commits, |version| {
-            let mut active = frozen.frozen.layer.clone();
             version.settle();
-            active.merge(&version.active);
-            version.active = active;
             version.frozen = None;
+            if alone {
+                let mut active = frozen.layer.clone();
+                active.merge(&version.active);
+                version.active = active;
+                return;
+            }
+            let lower = Arc::new(Lower::Memory {
+                layer: frozen.layer.clone(),
+                _reservation: held,
+            });
+            let older = frozen.below.iter().cloned().chain([lower]);
+            version.below = older.chain(version.below.iter().cloned()).collect();
         });
     }
 
@@ -342,15 +376,11 @@ impl Store {
         self.log.get()
     }
 
-    /// Whether the log had a commit of this name when the store was opened: what a client asks whose owner
-    /// died before it answered.
+    /// Whether one of the newest 4,096 commits with a name has this one: what a client asks whose owner died before it
+    /// answered. The names outlive log and process: a checkpoint writes them into the catalogue.
     #[must_use]
     pub fn has_committed(&self, client_id: &[u8; 16]) -> bool {
-        self.clients.lock().contains(client_id)
-    }
-
-    pub(crate) fn clients(&self) -> MutexGuard<'_, HashSet<[u8; 16]>> {
-        self.clients.lock()
+        self.commits().clients.contain(client_id)
     }
 
     /// Why nothing may be written, if so.
@@ -371,6 +401,16 @@ impl Store {
 
     pub(crate) fn budget(&self) -> &Arc<Budget> {
         self.pages.budget()
+    }
+
+    /// Temporary pages for changes; `None` for a store without a spill file.
+    pub(crate) fn temporary_pages(&self) -> Option<TemporaryPages> {
+        self.spill.as_ref().map(|spill| spill.owner())
+    }
+
+    /// Changes of more bytes than this go to temporary pages.
+    pub(crate) fn seal_bytes(&self) -> u64 {
+        self.seal_bytes
     }
 
     pub(crate) fn allocator(&self) -> &Arc<Allocator> {
@@ -412,6 +452,9 @@ impl Store {
     pub(crate) fn wants_checkpoint(&self, version: &Version, bytes: u64) -> bool {
         if self.log().is_none() || version.frozen.is_some() {
             return false;
+        }
+        if !version.below.is_empty() {
+            return true;
         }
         let changes = version.changed_bytes().max(bytes);
         let from = version.root.found.superblock.log.position;
@@ -460,29 +503,70 @@ impl Drop for Store {
     }
 }
 
+/// Says what damage to the catalogue means.
+fn catalogue_lost(error: crate::Error) -> crate::Error {
+    match error.is_damage() {
+        false => error,
+        true => crate::Error::CatalogueLost {
+            why: error.to_string(),
+        },
+    }
+}
+
 fn read_labels(
     pages: &Pages,
     directory: Directory,
     catalog: &Catalog,
     reservation: &mut Reservation,
-    damage: &mut OnDamage<'_>,
+    mut damage: Option<&mut OnDamage<'_>>,
 ) -> Result<LabelRuns> {
     let mut labels = LabelRuns::default();
     let Some(store) = catalog.store(StoreKind::NodeLabels) else {
         return Ok(labels);
     };
-    let mut segment = |entry: SegmentEntry| {
-        let pin = pages.pin(entry.page, PageKind::NodeColumn)?;
+    // The newest damaged segment: its nodes end where the next segment begins.
+    let mut broken: Option<(u64, crate::Error)> = None;
+    let scanned = directory.scan(pages, store.id, &mut |entry: SegmentEntry| {
+        if let Some((first, error)) = broken.take() {
+            labels.push_lost(first..entry.first, &error);
+        }
         let before = labels.runs().len();
-        let decoded = labels.decode(&pin, catalog.label_sets.len());
-        pages.checked(entry.page, PageKind::NodeColumn, decoded)?;
-        reservation.grow((labels.runs().len() - before) as u64 * RUN_MEMORY_BYTES)?;
-        Ok(())
-    };
-    let scanned = directory.scan(pages, store.id, &mut |entry| {
-        segment(entry).or_else(&mut *damage)
+        let read = pages.pin(entry.page, PageKind::NodeColumn).map(|pin| {
+            let mut segment = LabelRuns::default();
+            let decoded = segment.decode(&pin, catalog.label_sets.len());
+            decoded.and_then(|()| labels.append(segment))
+        });
+        let read = match read {
+            Err(error) => Err(error),
+            Ok(decoded) => pages.checked(entry.page, PageKind::NodeColumn, decoded),
+        };
+        match (read, &mut damage) {
+            (Ok(()), _) => {
+                let more = (labels.runs().len() - before) as u64;
+                Ok(reservation.grow(more * RUN_MEMORY_BYTES)?)
+            }
+            (Err(error), _) if !error.is_damage() => Err(error),
+            (Err(error), Some(damage)) => damage(error),
+            (Err(error), None) => {
+                broken = Some((entry.first, error));
+                Ok(())
+            }
+        }
     });
-    scanned.or_else(damage)?;
+    match (scanned, damage) {
+        (Ok(()), _) => {}
+        (Err(error), _) if !error.is_damage() => return Err(error),
+        (Err(error), Some(damage)) => damage(error)?,
+        // The directory ends here: so does all that is known of labels.
+        (Err(error), None) => {
+            let behind = labels.runs().last().map_or(0, |run| run.end());
+            let first = broken.as_ref().map_or(behind, |(first, _)| *first);
+            broken = Some((first, error));
+        }
+    }
+    if let Some((first, error)) = broken {
+        labels.push_lost(first..catalog.next_node.max(first + 1), &error);
+    }
     Ok(labels)
 }
 
@@ -511,20 +595,22 @@ impl Root {
     }
 
     /// Reads what `found` points at; everything else when it is used.
+    /// Labels that cannot be read are remembered: asking for them is an error, nothing else.
     pub(crate) fn open(pages: Arc<Pages>, found: Found) -> Result<Root> {
-        Root::open_despite(pages, found, &mut Err)
+        Root::open_despite(pages, found, None)
     }
 
-    /// As [`Root::open`]; what cannot be read of the labels is told to `damage` and missing if that returns.
+    /// As [`Root::open`]; what cannot be read of the labels is told to `damage`, if given, and missing if that returns.
     pub(crate) fn open_despite(
         pages: Arc<Pages>,
         found: Found,
-        damage: &mut OnDamage<'_>,
+        damage: Option<&mut OnDamage<'_>>,
     ) -> Result<Root> {
         let mut reservation = pages.budget().reserve("catalogue", 0)?;
         let head = found.superblock.catalogue;
         let catalog = {
-            let bytes = chain::read(&pages, head, PageKind::Catalogue, |_| ())?;
+            let bytes = chain::read(&pages, head, PageKind::Catalogue, |_| ());
+            let bytes = bytes.map_err(catalogue_lost)?;
             reservation.grow(bytes.len() as u64 * CATALOG_FACTOR)?;
             let format = Catalog::format(&bytes);
             if let Some(found) = format.filter(|found| *found != Catalog::FORMAT) {
@@ -534,7 +620,8 @@ impl Root {
                     known: Catalog::FORMAT,
                 });
             }
-            pages.checked(head, PageKind::Catalogue, Catalog::decode(&bytes))?
+            let decoded = pages.checked(head, PageKind::Catalogue, Catalog::decode(&bytes));
+            decoded.map_err(catalogue_lost)?
         };
         let directory = Directory::new(found.superblock.directory);
         let labels = read_labels(&pages, directory, &catalog, &mut reservation, damage)?;

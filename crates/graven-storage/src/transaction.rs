@@ -13,8 +13,9 @@
 //!
 //! # Costs
 //! A write reads what the indexes of its property need, nothing else. Memory is charged to the budget as it is used;
-//! a transaction may hold a quarter of it.
+//! what is more than an eighth of it goes to temporary pages ([`spill`]).
 
+pub(crate) mod clients;
 pub(crate) mod commit;
 pub(crate) mod conflicts;
 mod constraints;
@@ -23,9 +24,9 @@ pub(crate) mod options;
 pub(crate) mod own;
 pub(crate) mod reads;
 pub(crate) mod schema_change;
+pub(crate) mod spill;
 mod write;
 
-use crate::delta::layer::Layer;
 use crate::ids::{KeyId, LabelId, TypeId};
 use crate::snapshot::Snapshot;
 use crate::store::Store;
@@ -39,7 +40,7 @@ use parking_lot::Mutex;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// A transaction may hold this part of the memory limit.
+/// A transaction of a store without temporary pages may hold this part of the memory limit.
 const LIMIT_SHARE: u64 = 4;
 /// Memory is charged in steps of this many bytes.
 const CHARGE_BYTES: u64 = 64 << 10;
@@ -152,26 +153,6 @@ impl Transaction {
         Ok(done)
     }
 
-    /// Charges the memory of the layer to the budget.
-    fn charge(&self, state: &mut State) -> Result<()> {
-        let bytes = self.own.layer().bytes();
-        if bytes <= state.reservation.bytes() {
-            return Ok(());
-        }
-        let budget = self.store.budget().limit();
-        let limit = budget / LIMIT_SHARE;
-        let too_large = Error::TransactionTooLarge {
-            bytes,
-            limit,
-            budget,
-        };
-        if bytes > limit {
-            return Err(too_large);
-        }
-        let wanted = bytes.next_multiple_of(CHARGE_BYTES).min(limit);
-        Ok(state.reservation.resize(wanted.max(bytes))?)
-    }
-
     /// What was changed so far.
     #[must_use]
     pub fn counters(&self) -> WriteCounters {
@@ -183,7 +164,7 @@ impl Transaction {
         let mut state = self.state.lock();
         if state.ended.is_none() {
             self.end(&mut state, "rolled back");
-            self.own.change(|layer| *layer = Layer::default());
+            self.own.clear();
         }
     }
 

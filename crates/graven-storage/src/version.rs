@@ -14,6 +14,7 @@
 
 use crate::catalog::{Catalog, IndexDescription};
 use crate::delta::layer::Layer;
+use crate::delta::lower::{Lower, Net, View};
 use crate::delta::overlay::Stack;
 use crate::schema::ConstraintDescription;
 use crate::store::Root;
@@ -40,11 +41,28 @@ impl Schema {
     }
 }
 
-/// A layer that a checkpoint folds into the file, with the memory it takes.
+/// What a checkpoint folds into the file, with the memory it takes.
 #[derive(Debug)]
 pub(crate) struct FrozenLayer {
+    /// Layers below, oldest first.
+    pub(crate) below: Arc<[Arc<Lower>]>,
     pub(crate) layer: Layer,
-    pub(crate) _reservation: Option<Reservation>,
+    pub(crate) _reservation: Arc<Reservation>,
+}
+
+impl FrozenLayer {
+    /// All layers, newest first.
+    pub(crate) fn newest_first(&self) -> impl Iterator<Item = View<'_>> {
+        let below = self.below.iter().rev().map(|lower| lower.view());
+        std::iter::once(View::Memory(&self.layer)).chain(below)
+    }
+
+    /// All layers as one set of changes.
+    pub(crate) fn net(&self) -> Net<'_> {
+        let mut views: Vec<View<'_>> = self.newest_first().collect();
+        views.reverse();
+        Net { views }
+    }
 }
 
 /// Bytes from which the newest commits go into the active layer.
@@ -55,9 +73,15 @@ const RECENT_BYTES: u64 = 32 << 10;
 pub(crate) struct Version {
     pub(crate) root: Arc<Root>,
     pub(crate) frozen: Option<Arc<FrozenLayer>>,
+    /// Committed after those and before the active layer, oldest first: what transactions brought that were too large
+    /// for it.
+    pub(crate) below: Arc<[Arc<Lower>]>,
     pub(crate) active: Layer,
     /// The newest commits, on top of `active`.
     pub(crate) recent: Layer,
+    /// Once the active layer was frozen: what all versions of it are charged, until the last one goes that a snapshot
+    /// holds.
+    pub(crate) charged: Arc<OnceLock<Arc<Reservation>>>,
     pub(crate) timestamp: u64,
     /// End of the newest commit in the log.
     pub(crate) lsn: u64,
@@ -74,8 +98,10 @@ impl Version {
         let catalog = &root.catalog;
         Version {
             frozen: None,
+            below: Arc::from([]),
             active: Layer::default(),
             recent: Layer::default(),
+            charged: Arc::default(),
             timestamp,
             lsn,
             schema: Arc::new(Schema::of(catalog)),
@@ -96,8 +122,10 @@ impl Version {
         Version {
             root: self.root.clone(),
             frozen: self.frozen.clone(),
+            below: self.below.clone(),
             active: self.active.clone(),
             recent: self.recent.clone(),
+            charged: self.charged.clone(),
             timestamp: self.timestamp,
             lsn: self.lsn,
             schema: self.schema.clone(),
@@ -136,7 +164,8 @@ impl Version {
 
     pub(crate) fn stack<'a>(&'a self, own: Option<&'a Arc<Own>>) -> Stack<'a> {
         Stack {
-            frozen: self.frozen.as_ref().map(|frozen| &frozen.layer),
+            frozen: self.frozen.as_deref(),
+            below: &self.below,
             active: &self.active,
             recent: &self.recent,
             own,
@@ -175,7 +204,7 @@ impl Version {
         catalog.constraints.clone_from(&schema.constraints);
         catalog.next_index = schema.next_index;
         self.stack(own)
-            .for_each(|layer| layer.counts.apply(&mut catalog));
+            .for_each(|layer| layer.counts().apply(&mut catalog));
         catalog
     }
 }

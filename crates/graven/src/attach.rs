@@ -27,6 +27,9 @@ mod result;
 mod summary;
 mod wire;
 
+#[cfg(test)]
+mod tests;
+
 use std::hash::{BuildHasher, Hasher, RandomState};
 
 use graven_storage::TransactionOptions;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use graven_io::{File, OpenOptions};
 use graven_pagecache::{Budget, PageCache};
-use graven_storage::{CheckpointOptions, CheckpointReport, SalvageReport, Store};
+use graven_storage::{BackupReport, CheckpointOptions, CheckpointReport, SalvageReport, Store};
 
 use crate::config::Config;
 use crate::database::Database;
@@ -53,18 +53,59 @@ impl Database {
             .inner()?
             .store
             .backup(file, PageCache::new(settings)?)?;
-        if let Some(problem) = report.check.problems.first() {
-            let message = format!(
-                "{}: the copy is damaged, as the original is: {}: {}; `graven check` lists everything, `graven salvage` \
-                 copies what can be read",
-                part.display(),
-                problem.place,
-                problem.what
-            );
-            return Err(Error::new("Database.Damaged", message));
-        }
+        sound(&part, &report)?;
         graven_io::durable_rename(&part, path)?;
         Ok(report.bytes)
+    }
+
+    /// As [`Database::backup`], from an earlier backup `since`, of which everything is taken that has not changed; `path`
+    /// may be the same file. At any moment the earlier backup is whole. Gives the length of the copy and how many bytes
+    /// of pages had changed.
+    ///
+    /// # Errors
+    /// `Database.NotFound` if there is no earlier backup; `Database.Exists` if there is another file at `path`;
+    /// `Database.Incomplete` if `since` is of another database; `Database.Damaged`; `Io.Failed`.
+    pub fn backup_since(
+        &self,
+        path: impl AsRef<Path>,
+        since: impl AsRef<Path>,
+    ) -> Result<(u64, u64), Error> {
+        let (path, since) = (path.as_ref(), since.as_ref());
+        let failed = |error: std::io::Error| {
+            let message = format!("{} cannot be read: {error}", since.display());
+            match error.kind() {
+                std::io::ErrorKind::NotFound => Error::new("Database.NotFound", message),
+                _ => Error::new("Io.Failed", message),
+            }
+        };
+        let earlier = since.canonicalize().map_err(failed)?;
+        if path.canonicalize().ok().is_none_or(|path| path != earlier) {
+            refuse_existing(path)?;
+        }
+        let part = beside(path, "-backup");
+        // File systems that can share blocks between files do so here.
+        let duplicated = std::fs::copy(&earlier, &part).map_err(failed);
+        let updated = duplicated.and_then(|_| self.update_backup(&part));
+        match updated {
+            Ok(done) => {
+                graven_io::durable_rename(&part, path)?;
+                Ok(done)
+            }
+            Err(error) => {
+                // The first error is the one to tell.
+                let _ = std::fs::remove_file(&part);
+                Err(error)
+            }
+        }
+    }
+
+    fn update_backup(&self, part: &Path) -> Result<(u64, u64), Error> {
+        let file = graven_io::open(part, &OpenOptions::default())?;
+        let settings = graven_pagecache::Config::new(Budget::new(CHECK_BYTES));
+        let store = &self.inner()?.store;
+        let report = store.backup_since(file, PageCache::new(settings)?)?;
+        sound(part, &report)?;
+        Ok((report.bytes, report.written))
     }
 
     /// Copies all that can be read of a damaged database to a new file. What is lost is in the report.
@@ -128,6 +169,29 @@ fn salvage(path: &Path, out: Arc<dyn File>, config: Config) -> Result<SalvageRep
     Ok(report)
 }
 
+/// Refuses a copy in which the check found anything.
+fn sound(part: &Path, report: &BackupReport) -> Result<(), Error> {
+    let Some(problem) = report.check.problems.first() else {
+        return Ok(());
+    };
+    let message = format!(
+        "{}: the copy is damaged, as the original is: {}: {}; `graven check` lists everything, `graven salvage` copies \
+         what can be read",
+        part.display(),
+        problem.place,
+        problem.what
+    );
+    Err(Error::new("Database.Damaged", message))
+}
+
+fn refuse_existing(path: &Path) -> Result<(), Error> {
+    if path.exists() {
+        let message = format!("{} exists already; name a new file", path.display());
+        return Err(Error::new("Database.Exists", message));
+    }
+    Ok(())
+}
+
 fn beside(path: &Path, suffix: &str) -> std::path::PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(suffix);
@@ -136,10 +200,7 @@ fn beside(path: &Path, suffix: &str) -> std::path::PathBuf {
 
 /// An empty file at `part`, for what will be at `path`.
 fn create(path: &Path, part: &Path) -> Result<Arc<dyn File>, Error> {
-    if path.exists() {
-        let message = format!("{} exists already; name a new file", path.display());
-        return Err(Error::new("Database.Exists", message));
-    }
+    refuse_existing(path)?;
     let options = OpenOptions {
         create: true,
         ..OpenOptions::default()

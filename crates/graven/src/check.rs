@@ -6,8 +6,8 @@
 //! * Adjacency: both directions of a type are swept from end to end. Lists must ascend and name nodes that
 //!   exist; the two directions must hold the same pairs, which is compared by a sum of hashes over all pairs, so
 //!   that no memory is needed for them.
-//! * Columns: every value is read; how many there are must be what the catalogue says. Where commits are not in the
-//!   data file yet the catalogue does not know: then the file's own entries are counted by [`Store::check`] alone.
+//! * Columns: every value is read; how many there are must be what the catalogue and the commits that are not in the
+//!   data file yet come to ([`Snapshot::expected_entries`]).
 //! * Indexes: every node with the label and the property must be found under its value, and the index must have
 //!   no more entries than those.
 //!
@@ -59,9 +59,9 @@ pub(crate) fn check(store: &Store, begins: &mut dyn FnMut(&str)) -> CheckReport 
     let catalog = snapshot.catalog();
     for store in catalog.stores() {
         match store.kind {
-            StoreKind::NodeColumn(key) => check.node_column(key, store.entries),
+            StoreKind::NodeColumn(key) => check.node_column(key),
             StoreKind::RelationshipColumn(rel_type, key) => {
-                check.relationship_column(rel_type, key, store.entries);
+                check.relationship_column(rel_type, key);
             }
             StoreKind::Index(number) => {
                 if let Some(index) = catalog.index_numbered(number) {
@@ -102,20 +102,19 @@ impl Check<'_> {
         }
     }
 
-    /// As [`same`], where the catalogue counts what the snapshot sees.
-    fn same_in_file(&self, seen: u64, said: u64) -> Result<u64, String> {
-        match self.snapshot.has_changes() {
-            true => Ok(seen),
-            false => same(seen, said),
+    /// As [`same`], with what the catalogue and later commits say of a store.
+    fn as_expected(&self, seen: u64, kind: StoreKind) -> Result<u64, String> {
+        match self.snapshot.expected_entries(kind).map_err(text)? {
+            Some(said) => same(seen, said),
+            None => Ok(seen),
         }
     }
 
     fn labels(&mut self) {
-        let (seen, said) = (
-            self.snapshot.all_nodes().count(),
-            self.catalog().statistics().nodes,
-        );
-        self.record("labels of nodes".to_owned(), same(seen, said));
+        let said = self.catalog().statistics().nodes;
+        let seen = self.snapshot.all_nodes().map_err(text);
+        let outcome = seen.and_then(|nodes| same(nodes.count(), said));
+        self.record("labels of nodes".to_owned(), outcome);
     }
 
     fn adjacency(&mut self, rel_type: TypeId) {
@@ -150,7 +149,7 @@ impl Check<'_> {
         let mut swept = Swept::default();
         let mut scratch = Vec::new();
         let mut wrong = None;
-        let nodes = self.snapshot.all_nodes();
+        let nodes = self.snapshot.all_nodes().map_err(text)?;
         let outcome = lists.sweep(nodes.iter(), Sweep::Up, |node, list| {
             let ends = list.decode_wide(&mut scratch)?;
             if !ends.is_sorted() {
@@ -183,21 +182,21 @@ impl Check<'_> {
         wrong.map_or(Ok(swept), Err)
     }
 
-    fn node_column(&mut self, key: KeyId, said: u64) {
+    fn node_column(&mut self, key: KeyId) {
         let name = format!("node property {}", self.key_name(key));
         (self.begins)(&name);
         let outcome = match self.snapshot.node_column(key) {
             Some(column) => {
-                let ids = self.snapshot.all_nodes();
-                present(&column, ids.iter().map(|n| n.0))
-                    .and_then(|seen| self.same_in_file(seen, said))
+                let ids = self.snapshot.all_nodes().map_err(text);
+                ids.and_then(|ids| present(&column, ids.iter().map(|n| n.0)))
+                    .and_then(|seen| self.as_expected(seen, StoreKind::NodeColumn(key)))
             }
             None => Err("the catalogue names it, the file has none".to_owned()),
         };
         self.record(name, outcome);
     }
 
-    fn relationship_column(&mut self, rel_type: TypeId, key: KeyId, said: u64) {
+    fn relationship_column(&mut self, rel_type: TypeId, key: KeyId) {
         let catalog = self.catalog();
         let type_name = catalog
             .type_name(rel_type)
@@ -213,7 +212,8 @@ impl Check<'_> {
                     let of = catalog.type_of(RelId(*id));
                     of.is_none_or(|of| of == rel_type)
                 });
-                present(&column, ids).and_then(|seen| self.same_in_file(seen, said))
+                let kind = StoreKind::RelationshipColumn(rel_type, key);
+                present(&column, ids).and_then(|seen| self.as_expected(seen, kind))
             }
             None => Err("the catalogue names it, the file has none".to_owned()),
         };
@@ -229,7 +229,7 @@ impl Check<'_> {
         (self.begins)(&name);
         let outcome = self
             .indexed(label, *key)
-            .and_then(|seen| self.same_in_file(seen, description.entries));
+            .and_then(|seen| self.as_expected(seen, StoreKind::Index(description.number)));
         self.record(name, outcome);
     }
 
@@ -292,7 +292,9 @@ fn same(seen: u64, said: u64) -> Result<u64, String> {
     if seen == said {
         Ok(seen)
     } else {
-        Err(format!("{seen} entries, the catalogue says {said}"))
+        Err(format!(
+            "{seen} entries, the catalogue and later commits say {said}"
+        ))
     }
 }
 

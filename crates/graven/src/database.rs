@@ -449,6 +449,7 @@ impl Inner {
         let log = LogBeside::new(beside(path, "-wal"), config, read_only.is_some());
         let mut options = graven_storage::OpenOptions::new(Box::new(log));
         options.read_only = read_only;
+        options.spill = Some(Arc::clone(&spill));
         let store = Store::open_with(file, Arc::clone(&cache), options)?;
         Ok(Inner {
             path: path.to_path_buf(),

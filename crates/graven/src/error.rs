@@ -295,7 +295,9 @@ impl From<graven_storage::Error> for Error {
             Storage::InvalidSchema { .. } => Error::new("Schema.Invalid", error.to_string()),
             Storage::ReadOnly { .. } => Error::new("Database.ReadOnly", error.to_string()),
             Storage::Locked { .. } => Error::with_retry(LOCKED, error.to_string(), Retry::MayHelp),
-            Storage::Log { .. } => Error::new("Database.Damaged", error.to_string()),
+            Storage::Log { .. } | Storage::LabelsLost { .. } | Storage::CatalogueLost { .. } => {
+                Error::new("Database.Damaged", error.to_string())
+            }
             Storage::TransactionEnded { .. } => Error::new("Transaction.Ended", error.to_string()),
             Storage::TransactionTooLarge { .. } => Error::new("Memory.Limit", error.to_string()),
             Storage::LogFailed { .. } => Error::new("Database.WritesRefused", error.to_string()),

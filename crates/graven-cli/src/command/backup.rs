@@ -16,13 +16,28 @@ pub(crate) struct Backup {
     open: Open,
     /// The new file
     out: PathBuf,
+    /// An earlier backup of the same database: only what changed since is copied; may be OUT itself, which is replaced
+    /// when the new one is complete
+    #[arg(long, value_name = "BACKUP")]
+    since: Option<PathBuf>,
 }
 
 impl Backup {
     pub(crate) fn run(self) -> Result<(), Failure> {
-        let bytes = self.open.database()?.backup(&self.out)?;
+        let db = self.open.database()?;
         let mut out = std::io::stdout().lock();
-        let (to, size) = (self.out.display(), format_bytes(bytes));
-        Ok(writeln!(out, "{to}: {size}, checked")?)
+        let to = self.out.display();
+        match &self.since {
+            None => {
+                let size = format_bytes(db.backup(&self.out)?);
+                writeln!(out, "{to}: {size}, checked")?;
+            }
+            Some(since) => {
+                let (bytes, changed) = db.backup_since(&self.out, since)?;
+                let (size, changed) = (format_bytes(bytes), format_bytes(changed));
+                writeln!(out, "{to}: {size}, of which {changed} changed, checked")?;
+            }
+        }
+        Ok(())
     }
 }

@@ -37,10 +37,12 @@ impl Salvage {
         }
         writeln!(
             out,
-            "copied   {} nodes, {} relationships, {} values to {}",
+            "copied   {} nodes, {} relationships, {} values, {} indexes, {} constraints to {}",
             report.nodes,
             report.relationships,
             report.values,
+            report.indexes,
+            report.constraints,
             self.out.display()
         )?;
         match report.lost.len() {

@@ -83,7 +83,7 @@ impl Branch {
 
     /// Looks up which nodes have the labels.
     fn begin(&mut self, rt: &Runtime) -> Result<()> {
-        self.ends = rt.all_node_ranges();
+        self.ends = rt.all_node_ranges()?;
         for label in &self.labels {
             let of_label = match rt.label_id(label) {
                 Some(label) => rt.label_ranges(label)?,

@@ -40,7 +40,7 @@ impl EndCondition {
         slot: usize,
         rt: &Runtime,
     ) -> Result<Self> {
-        let mut ranges = rt.all_node_ranges();
+        let mut ranges = rt.all_node_ranges()?;
         for label in labels {
             let of_label = match rt.label_id(label) {
                 Some(label) => rt.label_ranges(label)?,

@@ -28,7 +28,7 @@ impl Nodes {
     /// Ascending disjoint ranges `from..to` of their ids.
     pub(super) fn ranges(self, rt: &Runtime) -> Result<Vec<(u64, u64)>> {
         Ok(match self {
-            Nodes::All => rt.all_node_ranges(),
+            Nodes::All => rt.all_node_ranges()?,
             Nodes::Labelled(Some(label)) => rt.label_ranges(label)?,
             Nodes::Labelled(None) => Vec::new(),
         })

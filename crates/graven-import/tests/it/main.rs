@@ -106,7 +106,7 @@ fn strings(texts: &[&str]) -> PropertyValue {
 fn dump(graph: &Snapshot) -> Vec<String> {
     let catalog = graph.catalog();
     let mut lines = Vec::new();
-    for node in graph.all_nodes().iter() {
+    for node in graph.all_nodes().unwrap().iter() {
         let labels = graph.labels_of(node).unwrap();
         let mut line = format!("{} {labels:?}", node.0);
         for key in graph.node_keys(node).unwrap() {

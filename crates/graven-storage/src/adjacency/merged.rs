@@ -128,11 +128,13 @@ impl Merged {
 
 impl Adjacency {
     /// The changes of the list of `node`, if there are any.
-    fn changes_of(&self, node: NodeId) -> Option<Changes> {
-        let overlay = self.overlay.as_ref()?;
+    fn changes_of(&self, node: NodeId) -> Result<Option<Changes>> {
+        let Some(overlay) = &self.overlay else {
+            return Ok(None);
+        };
         overlay.note(node.0);
-        let changes = overlay.edges().list(node.0);
-        (!changes.is_empty()).then_some(changes)
+        let changes = overlay.edges().list(node.0)?;
+        Ok((!changes.is_empty()).then_some(changes))
     }
 
     /// Calls `visit` with the list of `node` if it has one.
@@ -144,7 +146,7 @@ impl Adjacency {
         node: NodeId,
         visit: impl FnOnce(&List<'_>) -> Result<T>,
     ) -> Result<Option<T>> {
-        let Some(changes) = self.changes_of(node) else {
+        let Some(changes) = self.changes_of(node)? else {
             return self.with_base_list(node, visit);
         };
         let mut merged = Merged::default();
@@ -183,7 +185,7 @@ impl Adjacency {
     pub fn degree(&self, node: NodeId) -> Result<u64> {
         let base = self.with_base_list(node, |list| Ok(list.len() as u64))?;
         let mut degree = base.unwrap_or(0);
-        for change in self.changes_of(node).unwrap_or_default().values() {
+        for change in self.changes_of(node)?.unwrap_or_default().values() {
             match change {
                 Change::Added => degree += 1,
                 Change::Removed => degree = degree.saturating_sub(1),
@@ -197,7 +199,7 @@ impl Adjacency {
     /// # Errors
     /// What pinning gives; [`crate::Error::Damaged`]; [`crate::Error::Inconsistent`] if the directions disagree.
     pub fn neighbours(&self, node: NodeId, out: &mut Vec<Neighbour>) -> Result<()> {
-        let Some(changes) = self.changes_of(node) else {
+        let Some(changes) = self.changes_of(node)? else {
             return self.base_neighbours(node, out);
         };
         let start = out.len();
@@ -262,7 +264,7 @@ impl<'e> Merging<'e> {
         base: Option<&List<'_>>,
         node: u64,
     ) -> Result<Option<List<'a>>> {
-        let changes = self.edges.list(node);
+        let changes = self.edges.list(node)?;
         self.merged.fill(reach, base, &changes)?;
         Ok((!self.merged.nodes.is_empty()).then(|| self.merged.list(reach, node)))
     }

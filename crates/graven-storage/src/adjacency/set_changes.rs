@@ -13,12 +13,12 @@ use crate::ids::NodeId;
 use std::ops::ControlFlow;
 
 /// Nodes of `set` with changes in one of `edges`, ascending.
-fn changed_nodes(edges: &[Edges], set: NodeSet<'_>) -> Vec<u64> {
+fn changed_nodes(edges: &[Edges], set: NodeSet<'_>) -> Result<Vec<u64>> {
     let mut changed = Vec::new();
     for edges in edges {
         let mut from = 0;
         while let Some(node) = set.next(from)
-            && let Some(touched) = edges.next(node)
+            && let Some(touched) = edges.next(node)?
         {
             if touched == node {
                 changed.push(node);
@@ -28,7 +28,7 @@ fn changed_nodes(edges: &[Edges], set: NodeSet<'_>) -> Vec<u64> {
     }
     changed.sort_unstable();
     changed.dedup();
-    changed
+    Ok(changed)
 }
 
 /// As [`Adjacency::sweep_set`] where some of `adjacencies` have changes.
@@ -50,7 +50,7 @@ where
         }
     }
     let edges: Vec<Edges> = overlays().map(|overlay| overlay.edges()).collect();
-    let mut changed = changed_nodes(&edges, nodes);
+    let mut changed = changed_nodes(&edges, nodes)?;
     if changed.is_empty() {
         return Adjacency::sweep_stored_set(adjacencies, nodes, order, visit);
     }

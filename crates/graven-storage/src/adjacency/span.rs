@@ -15,7 +15,11 @@ impl Adjacency {
     /// What pinning gives; [`Error::Damaged`].
     pub fn node_span(&self) -> Result<Range<u64>> {
         let stored = self.base_span()?;
-        let Some(changed) = self.overlay.as_ref().and_then(|it| it.span()) else {
+        let changed = match &self.overlay {
+            None => None,
+            Some(overlay) => overlay.span()?,
+        };
+        let Some(changed) = changed else {
             return Ok(stored);
         };
         if stored.is_empty() {

@@ -240,7 +240,7 @@ fn visit_changed(
 ) -> crate::Result<ControlFlow<()>> {
     for &node in run {
         let base = List::find(reach, page, segment, node)?;
-        let list = if cursor.at(NodeId(node)) {
+        let list = if cursor.at(NodeId(node))? {
             merging.list(reach, base.as_ref(), node)?
         } else {
             base

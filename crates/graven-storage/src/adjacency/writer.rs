@@ -67,6 +67,11 @@ impl AdjacencyWriter {
         }
     }
 
+    /// The id of the first relationship; the others follow in the order of their forward pairs.
+    pub(crate) fn first_relationship(&self) -> u64 {
+        self.first_relationship
+    }
+
     /// Adds the relationship from `start` to `end`; pairs ascend by (start, end), equal ones are parallel
     /// relationships. All forward pairs come before the first [`AdjacencyWriter::reverse`]. Gives the id.
     ///

@@ -15,6 +15,7 @@
 //! | next node id, next relationship id | |
 //! | types | per type: relationships, start nodes, end nodes, largest out degree, largest in degree |
 //! | patterns | count; each: label set of the start, type, label set of the end, relationships |
+//! | commits | only if there are any: count; each: the name that its client gave it (16 bytes), oldest first |
 //!
 //! Kinds of store: 1 node labels; 2 node column, key; 3 adjacency out, type; 4 adjacency in, type;
 //! 5 relationship column, type, key; 6 index, number; 7, 8, 9 type, start and end of relationships created after the load.
@@ -95,6 +96,10 @@ impl Catalog {
                 ],
             );
         }
+        if !self.clients.is_empty() {
+            put_varint(&mut out, self.clients.len() as u64);
+            self.clients.iter().for_each(|id| out.extend_from_slice(id));
+        }
         out
     }
 
@@ -156,6 +161,9 @@ impl Catalog {
         catalog.next_relationship = reader.varint()?;
         catalog.statistics = catalog.read_statistics(&mut reader)?;
         catalog.validate()?;
+        if reader.remaining() > 0 {
+            catalog.clients = list(&mut reader, |reader| reader.array())?.into();
+        }
         if reader.remaining() > 0 {
             return Err(Malformed(format!(
                 "{} bytes behind the catalogue",

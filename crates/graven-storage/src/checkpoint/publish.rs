@@ -38,9 +38,16 @@ impl Published {
             let newest = found.lock().clone();
             let block = &newest.superblock;
             let head = block.free_space;
-            let bytes = chain::read(&root.pages, head, PageKind::FreeSpace, |_| ())?;
-            let decoded = FreeSpace::decode_both(&bytes, block.file_units);
-            let (free, later) = root.pages.checked(head, PageKind::FreeSpace, decoded)?;
+            let read = chain::read(&root.pages, head, PageKind::FreeSpace, |_| ());
+            let read = read.and_then(|bytes| {
+                let decoded = FreeSpace::decode_both(&bytes, block.file_units);
+                root.pages.checked(head, PageKind::FreeSpace, decoded)
+            });
+            let (free, later) = match read {
+                // Nobody knows what is free, so nothing is: the file grows, and nothing in use is written over.
+                Err(error) if error.is_damage() => (FreeSpace::new(block.file_units), Vec::new()),
+                read => read?,
+            };
             let older = superblock::read_other(&**root.pages.file(), newest.slot)?;
             *state = Some(Published {
                 space: Space::new(free, later, block.checkpoint),
@@ -92,7 +99,11 @@ impl Published {
         mut freed: Vec<PageRef>,
     ) -> Result<()> {
         let head = self.superblock().free_space;
-        freed.extend(chain::pages_of(&root.pages, head, PageKind::FreeSpace)?);
+        match chain::pages_of(&root.pages, head, PageKind::FreeSpace) {
+            // What cannot be read is not given out again either.
+            Err(error) if error.is_damage() => {}
+            pages => freed.extend(pages?),
+        }
         let later = freed.iter().map(|page| Extent::of(*page));
         let later: Vec<Extent> = later.collect();
         let room = self.encoded(&mut output.space(), &later).1.len() + 64;

@@ -6,7 +6,7 @@ use crate::{Error, Result};
 
 impl Store {
     /// Folds what was committed since the last checkpoint into the file; commits and readers go on meanwhile. `None` if
-    /// nothing was committed.
+    /// nothing was committed and the file is as short as it can be.
     ///
     /// # Errors
     /// [`Error::ReadOnly`]; [`Error::CheckpointsStopped`]; [`Error::Budget`]; what reading and writing give. Nothing
@@ -17,7 +17,7 @@ impl Store {
         let _running = checkpointer.pause();
         let _working = checkpointer.activity().begin();
         let Some(frozen) = self.freeze()? else {
-            return Ok(None);
+            return self.reclaim(options);
         };
         let root = self.newest_root();
         let folded = checkpointer.fold(&root, &frozen, options);
@@ -33,6 +33,19 @@ impl Store {
             report.written_bytes += moved.written_bytes;
             report.freed_bytes += moved.freed_bytes;
         }
+        let units = self.superblock().superblock.file_units;
+        report.file_bytes = units * graven_pagecache::UNIT_BYTES as u64;
+        Ok(Some(report))
+    }
+
+    /// Without changes: gives back what snapshots held back that are gone now.
+    fn reclaim(&self, options: CheckpointOptions) -> Result<Option<CheckpointReport>> {
+        let checkpointer = self.checkpointer();
+        checkpointer.release(&self.newest_root())?;
+        if !options.compact || !checkpointer.is_sparse(&self.newest_root())? {
+            return Ok(None);
+        }
+        let mut report = self.move_down(options)?;
         let units = self.superblock().superblock.file_units;
         report.file_bytes = units * graven_pagecache::UNIT_BYTES as u64;
         Ok(Some(report))

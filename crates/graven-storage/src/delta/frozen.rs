@@ -1,6 +1,7 @@
 //! A frozen generation as a checkpoint reads it.
 
-use super::layer::{Change, ColumnOf, Layer, NodeChange as InLayer};
+use super::layer::{Change, ColumnOf, NodeChange as InLayer};
+use super::lower::Net;
 use crate::catalog::Catalog;
 use crate::checkpoint::changes::{
     AdjacencyChange, Changes, EntryChange, IndexChange, NodeChange, RelationshipChange, Stream,
@@ -21,13 +22,8 @@ pub(crate) struct Frozen {
 }
 
 impl Frozen {
-    fn layer(&self) -> &Layer {
-        &self.frozen.layer
-    }
-
-    fn values(&self, of: ColumnOf) -> Stream<'_, (u64, PropertyValue)> {
-        let values = self.layer().column(of).into_iter().flatten();
-        Box::new(values.map(|(id, value)| Ok((*id, value.clone()))))
+    fn net(&self) -> Net<'_> {
+        self.frozen.net()
     }
 }
 
@@ -37,45 +33,45 @@ impl Changes for Frozen {
     }
 
     fn nodes(&self) -> Stream<'_, (NodeId, NodeChange)> {
-        Box::new(self.layer().nodes.iter().map(|(id, change)| {
+        Box::new(self.net().nodes().map(|entry| {
+            let (id, change) = entry?;
             let change = match change {
                 InLayer::Created(labels) => NodeChange::Created(labels.to_vec()),
                 InLayer::Labels(labels) => NodeChange::Labels(labels.to_vec()),
                 InLayer::Deleted => NodeChange::Deleted,
             };
-            Ok((NodeId(*id), change))
+            Ok((NodeId(id), change))
         }))
     }
 
     fn node_keys(&self) -> Vec<KeyId> {
-        let keys = self.layer().columns.keys().filter_map(|of| match of {
-            ColumnOf::Node(key) => Some(*key),
+        let columns = self.net().column_keys();
+        let keys = columns.into_iter().filter_map(|of| match of {
+            ColumnOf::Node(key) => Some(key),
             ColumnOf::Relationship(..) => None,
         });
         keys.collect()
     }
 
     fn node_property(&self, key: KeyId) -> Stream<'_, (u64, PropertyValue)> {
-        self.values(ColumnOf::Node(key))
+        self.net().values(ColumnOf::Node(key))
     }
 
     fn relationship_types(&self) -> Vec<TypeId> {
-        let types: BTreeSet<TypeId> = self
-            .layer()
-            .adjacency
-            .iter()
-            .filter(|(_, edges)| !edges.is_empty())
-            .map(|((rel_type, _), _)| *rel_type)
-            .collect();
+        let lists = self.net().adjacency_keys().into_iter();
+        let types: BTreeSet<TypeId> = lists.map(|(rel_type, _)| rel_type).collect();
         types.into_iter().collect()
     }
 
     fn relationships(&self, rel_type: TypeId) -> Stream<'_, RelationshipChange> {
-        let all = self.layer().relationships.iter();
-        let of_type = all.filter(move |(_, it)| it.rel_type == rel_type);
-        Box::new(of_type.map(|(id, it)| {
+        let of_type = self.net().relationships().filter(move |entry| {
+            let other = matches!(entry, Ok((_, it)) if it.rel_type != rel_type);
+            !other
+        });
+        Box::new(of_type.map(|entry| {
+            let (id, it) = entry?;
             Ok(RelationshipChange {
-                id: RelId(*id),
+                id: RelId(id),
                 start: it.start,
                 end: it.end,
                 change: match it.change {
@@ -87,9 +83,10 @@ impl Changes for Frozen {
     }
 
     fn relationship_keys(&self) -> Vec<(TypeId, KeyId)> {
-        let keys = self.layer().columns.keys().filter_map(|of| match of {
+        let columns = self.net().column_keys();
+        let keys = columns.into_iter().filter_map(|of| match of {
             ColumnOf::Node(_) => None,
-            ColumnOf::Relationship(rel_type, key) => Some((*rel_type, *key)),
+            ColumnOf::Relationship(rel_type, key) => Some((rel_type, key)),
         });
         keys.collect()
     }
@@ -99,37 +96,32 @@ impl Changes for Frozen {
         rel_type: TypeId,
         key: KeyId,
     ) -> Stream<'_, (u64, PropertyValue)> {
-        self.values(ColumnOf::Relationship(rel_type, key))
+        self.net().values(ColumnOf::Relationship(rel_type, key))
     }
 
     fn adjacency(&self, rel_type: TypeId, direction: Direction) -> Stream<'_, AdjacencyChange> {
-        let edges = self.layer().edges(rel_type, direction);
-        Box::new(
-            edges
-                .into_iter()
-                .flatten()
-                .map(|((node, neighbour, id), change)| {
-                    Ok(AdjacencyChange {
-                        node: NodeId(*node),
-                        neighbour: NodeId(*neighbour),
-                        relationship: RelId(*id),
-                        added: *change == Change::Added,
-                    })
-                }),
-        )
+        Box::new(self.net().edges(rel_type, direction).map(|entry| {
+            let ((node, neighbour, id), change) = entry?;
+            Ok(AdjacencyChange {
+                node: NodeId(node),
+                neighbour: NodeId(neighbour),
+                relationship: RelId(id),
+                added: change == Change::Added,
+            })
+        }))
     }
 
     fn index_numbers(&self) -> Vec<u32> {
-        self.layer().indexes.keys().copied().collect()
+        self.net().index_numbers().into_iter().collect()
     }
 
     fn index(&self, number: u32) -> Stream<'_, IndexChange> {
-        let entries = self.layer().indexes.get(&number).into_iter().flatten();
-        Box::new(entries.map(|((key, id), change)| {
+        Box::new(self.net().index(number).map(|entry| {
+            let ((key, id), change) = entry?;
             Ok(IndexChange {
                 key: key.to_vec(),
-                id: *id,
-                added: *change == Change::Added,
+                id,
+                added: change == Change::Added,
             })
         }))
     }

@@ -9,11 +9,15 @@
 //! The lock of the own layer is held for single look-ups and for taking copies of maps (a few pointers), never
 //! while a page is pinned or a caller's code runs.
 
-use super::layer::{Change, ColumnOf, EdgeKey, EdgeMap, IndexMap, Layer, ValueMap};
+use super::layer::{Change, ColumnOf, EdgeKey, Layer, ValueMap};
+use super::lower::{Lower, Net, Part, View};
+use super::sealed_map::Block;
+use crate::Result;
 use crate::adjacency::Sweep;
 use crate::ids::{Direction, NodeId, RelId, TypeId};
 use crate::transaction::own::Own;
 use crate::value::PropertyValue;
+use crate::version::FrozenLayer;
 use std::collections::BTreeMap;
 use std::ops::{Bound, Range};
 use std::sync::Arc;
@@ -21,52 +25,87 @@ use std::sync::Arc;
 /// The committed layers and the own transaction of one reader.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Stack<'a> {
-    pub(crate) frozen: Option<&'a Layer>,
+    pub(crate) frozen: Option<&'a FrozenLayer>,
+    /// Between frozen and active, oldest first.
+    pub(crate) below: &'a [Arc<Lower>],
     pub(crate) active: &'a Layer,
     pub(crate) recent: &'a Layer,
     pub(crate) own: Option<&'a Arc<Own>>,
 }
 
-impl Stack<'_> {
+impl<'a> Stack<'a> {
+    /// Committed layers, newest first.
+    fn committed(&self) -> impl Iterator<Item = View<'a>> + use<'a> {
+        let frozen = self.frozen.into_iter().flat_map(FrozenLayer::newest_first);
+        let below = self.below.iter().rev().map(|lower| lower.view());
+        [self.recent, self.active]
+            .into_iter()
+            .map(View::Memory)
+            .chain(below)
+            .chain(frozen)
+    }
+
+    /// The committed layers as one set of changes.
+    pub(crate) fn net(&self) -> Net<'a> {
+        let mut views: Vec<View<'a>> = self.committed().collect();
+        views.reverse();
+        Net { views }
+    }
+
     /// What the newest layer that knows it says.
-    pub(crate) fn find<T>(&self, get: impl Fn(&Layer) -> Option<T>) -> Option<T> {
-        if let Some(own) = self.own
-            && let Some(found) = get(&own.layer())
-        {
-            return Some(found);
+    pub(crate) fn find<T>(&self, get: impl Fn(View<'_>) -> Option<T>) -> Option<T> {
+        if let Some(own) = self.own {
+            let (found, below) = own.look(|layer| get(View::Memory(layer)));
+            let older = || below.iter().rev().find_map(|lower| get(lower.view()));
+            if let Some(found) = found.or_else(older) {
+                return Some(found);
+            }
         }
-        get(self.recent)
-            .or_else(|| get(self.active))
-            .or_else(|| self.frozen.and_then(get))
+        self.committed().find_map(get)
+    }
+
+    /// As [`Stack::find`] where a look may fail.
+    pub(crate) fn try_find<T>(
+        &self,
+        get: impl Fn(View<'_>) -> Result<Option<T>>,
+    ) -> Result<Option<T>> {
+        self.find(|view| get(view).transpose()).transpose()
     }
 
     /// Calls `visit` with every layer, oldest first.
-    pub(crate) fn for_each(&self, mut visit: impl FnMut(&Layer)) {
-        if let Some(frozen) = self.frozen {
-            visit(frozen);
-        }
-        visit(self.active);
-        visit(self.recent);
+    pub(crate) fn for_each(&self, mut visit: impl FnMut(View<'_>)) {
+        let committed: Vec<View<'_>> = self.committed().collect();
+        committed.into_iter().rev().for_each(&mut visit);
         if let Some(own) = self.own {
-            visit(&own.layer());
+            let (layer, below) = own.look(Layer::clone);
+            below.iter().for_each(|lower| visit(lower.view()));
+            visit(View::Memory(&layer));
         }
     }
 
     /// Committed maps that have entries, newest first.
-    fn maps<M: Clone>(&self, get: impl Fn(&Layer) -> Option<&M>) -> Vec<M> {
-        [Some(self.recent), Some(self.active), self.frozen]
-            .into_iter()
-            .flatten()
-            .filter_map(get)
-            .cloned()
-            .collect()
+    fn maps<K: Ord, V>(&self, get: impl Fn(View<'_>) -> Option<Part<K, V>>) -> Vec<Part<K, V>> {
+        self.committed().filter_map(get).collect()
     }
+}
+
+/// The maps of a transaction that have entries, newest first.
+fn own_maps<K: Ord, V>(
+    own: Option<&Arc<Own>>,
+    get: impl Fn(View<'_>) -> Option<Part<K, V>>,
+) -> Vec<Part<K, V>> {
+    let Some(own) = own else {
+        return Vec::new();
+    };
+    let (newest, below) = own.look(|layer| get(View::Memory(layer)));
+    let older = below.iter().rev().filter_map(|lower| get(lower.view()));
+    newest.into_iter().chain(older).collect()
 }
 
 /// Changes of one property.
 #[derive(Clone, Debug)]
 pub(crate) struct ColumnOverlay {
-    committed: Vec<ValueMap>,
+    committed: Vec<Part<u64, PropertyValue>>,
     own: Option<Arc<Own>>,
     of: ColumnOf,
 }
@@ -80,13 +119,18 @@ impl ColumnOverlay {
 
     /// Fixed for a run of look-ups; tells a serialisable transaction what is read.
     pub(crate) fn reader(&self, ids: &[u64]) -> ColumnReader<'_> {
-        let own = self.own.as_ref().and_then(|own| {
-            own.read_column(self.of, ids);
-            own.layer().column(self.of).cloned()
-        });
+        let (mut own, mut sealed) = (None, Vec::new());
+        if let Some(writer) = &self.own {
+            writer.read_column(self.of, ids);
+            let (newest, below) = writer.look(|layer| layer.column(self.of).cloned());
+            own = newest;
+            sealed.extend((below.iter().rev()).filter_map(|lower| lower.view().column(self.of)));
+        }
         ColumnReader {
             own,
+            sealed,
             committed: &self.committed,
+            blocks: Vec::new(),
         }
     }
 }
@@ -94,22 +138,42 @@ impl ColumnOverlay {
 /// See [`ColumnOverlay::reader`].
 pub(crate) struct ColumnReader<'a> {
     own: Option<ValueMap>,
-    committed: &'a [ValueMap],
+    /// Older layers of the own transaction, newest first.
+    sealed: Vec<Part<u64, PropertyValue>>,
+    committed: &'a [Part<u64, PropertyValue>],
+    /// For every part, what was read of its pages last.
+    blocks: Vec<Option<Block<u64, PropertyValue>>>,
 }
 
 impl ColumnReader<'_> {
     /// The value of `id` if it was changed; Null if it was removed.
     #[inline]
-    pub(crate) fn get(&self, id: u64) -> Option<&PropertyValue> {
-        let own = self.own.as_ref().and_then(|map| map.get(&id));
-        own.or_else(|| self.committed.iter().find_map(|map| map.get(&id)))
+    pub(crate) fn get(&mut self, id: u64) -> Result<Option<PropertyValue>> {
+        if let Some(value) = self.own.as_ref().and_then(|map| map.get(&id)) {
+            return Ok(Some(value.clone()));
+        }
+        for (at, part) in self.sealed.iter().chain(self.committed).enumerate() {
+            let found = match part {
+                Part::Memory(map) => map.get(&id).cloned(),
+                Part::Sealed(map) => {
+                    if self.blocks.len() <= at {
+                        self.blocks.resize_with(at + 1, || None);
+                    }
+                    map.get(&id, &mut self.blocks[at])?.cloned()
+                }
+            };
+            if found.is_some() {
+                return Ok(found);
+            }
+        }
+        Ok(None)
     }
 }
 
 /// Changes of one direction of one type.
 #[derive(Clone, Debug)]
 pub(crate) struct AdjacencyOverlay {
-    committed: Vec<EdgeMap>,
+    committed: Vec<Part<EdgeKey, Change>>,
     own: Option<Arc<Own>>,
     of: (TypeId, Direction),
 }
@@ -135,19 +199,20 @@ impl AdjacencyOverlay {
 
     /// The maps as of now, oldest first.
     pub(crate) fn edges(&self) -> Edges {
-        let own = self
-            .own
-            .as_ref()
-            .and_then(|own| own.layer().edges(self.of.0, self.of.1).cloned());
-        Edges {
-            maps: self.committed.iter().rev().cloned().chain(own).collect(),
-        }
+        let own = own_maps(self.own.as_ref(), |layer| layer.edges(self.of.0, self.of.1));
+        let newest_first = own.into_iter().chain(self.committed.iter().cloned());
+        let mut maps: Vec<_> = newest_first.collect();
+        maps.reverse();
+        Edges { maps }
     }
 
     /// The nodes whose lists are changed lie in this range.
-    pub(crate) fn span(&self) -> Option<Range<u64>> {
+    pub(crate) fn span(&self) -> Result<Option<Range<u64>>> {
         let edges = self.edges();
-        Some(edges.next(0)?..edges.previous(u64::MAX)? + 1)
+        let Some(first) = edges.next(0)? else {
+            return Ok(None);
+        };
+        Ok(edges.previous(u64::MAX)?.map(|last| first..last + 1))
     }
 
     /// Whether a serialisable transaction wants to know what is read.
@@ -172,58 +237,61 @@ impl AdjacencyOverlay {
 /// Changed entries of lists, fixed for one sweep.
 #[derive(Clone, Debug)]
 pub(crate) struct Edges {
-    maps: Vec<EdgeMap>,
+    maps: Vec<Part<EdgeKey, Change>>,
 }
 
 impl Edges {
     /// The first node not below `node` whose list is changed.
-    pub(crate) fn next(&self, node: u64) -> Option<u64> {
-        let firsts = self.maps.iter().filter_map(|map| {
-            let range = map.range((Bound::Included((node, 0, 0)), Bound::Unbounded));
-            range.map(|(key, _)| key.0).next()
-        });
-        firsts.min()
+    pub(crate) fn next(&self, node: u64) -> Result<Option<u64>> {
+        let mut first: Option<u64> = None;
+        for map in &self.maps {
+            let found = map.next(Bound::Included(&list_of(node).0))?;
+            let found = found.map(|(key, _)| key.0);
+            first = first.into_iter().chain(found).min();
+        }
+        Ok(first)
     }
 
     /// The last node not above `node` whose list is changed.
-    pub(crate) fn previous(&self, node: u64) -> Option<u64> {
-        let lasts = self.maps.iter().filter_map(|map| {
-            let range = map.range((Bound::Unbounded, Bound::Included(list_of(node).1)));
-            range.map(|(key, _)| key.0).next_back()
-        });
-        lasts.max()
+    pub(crate) fn previous(&self, node: u64) -> Result<Option<u64>> {
+        let mut last: Option<u64> = None;
+        for map in &self.maps {
+            let found = map.previous(Bound::Included(&list_of(node).1))?;
+            let found = found.map(|(key, _)| key.0);
+            last = last.max(found);
+        }
+        Ok(last)
     }
 
     /// Changes of the list of `node`: (neighbour, relationship), ascending.
-    pub(crate) fn list(&self, node: u64) -> BTreeMap<(u64, RelId), Change> {
-        let (low, high) = list_of(node);
+    pub(crate) fn list(&self, node: u64) -> Result<BTreeMap<(u64, RelId), Change>> {
         let mut changes = BTreeMap::new();
         for map in &self.maps {
-            for ((_, other, id), change) in map.range((Bound::Included(low), Bound::Included(high)))
-            {
-                let key = (*other, RelId(*id));
+            map.visit(Bound::Included(&list_of(node).0), &mut |key, change| {
+                let (of, other, id) = *key;
+                let key = (other, RelId(id));
                 // What one layer adds and a newer one removes is not in the base (TX-4).
-                if *change == Change::Added || changes.remove(&key).is_none() {
+                if of == node && (*change == Change::Added || changes.remove(&key).is_none()) {
                     changes.insert(key, *change);
                 }
-            }
+                of == node
+            })?;
         }
-        changes
+        Ok(changes)
     }
 }
 
 /// Changes of one index.
 #[derive(Clone, Debug)]
 pub(crate) struct IndexOverlay {
-    committed: Vec<IndexMap>,
+    committed: Vec<Part<IndexKey, Change>>,
     own: Option<Arc<Own>>,
     number: u32,
 }
 
 impl IndexOverlay {
     pub(crate) fn new(stack: Stack<'_>, number: u32) -> Option<IndexOverlay> {
-        let committed =
-            stack.maps(|layer| layer.indexes.get(&number).filter(|map| !map.is_empty()));
+        let committed = stack.maps(|layer| layer.index(number));
         let own = stack.own.cloned();
         (!committed.is_empty() || own.is_some()).then_some(IndexOverlay {
             committed,
@@ -235,10 +303,10 @@ impl IndexOverlay {
     /// The maps as of now. Tells a serialisable transaction the range that is read: keys from `low` to `high`
     /// inclusive, cut; `None`: to the end.
     pub(crate) fn entries(&self, low: &[u8], high: Option<&[u8]>) -> IndexEntries {
-        let own = self.own.as_ref().and_then(|own| {
+        if let Some(own) = &self.own {
             own.read_index(self.number, low, high);
-            own.layer().indexes.get(&self.number).cloned()
-        });
+        }
+        let own = own_maps(self.own.as_ref(), |layer| layer.index(self.number));
         IndexEntries {
             newest_first: own
                 .into_iter()
@@ -251,7 +319,7 @@ impl IndexOverlay {
 /// Changed entries of an index, fixed for one range.
 #[derive(Clone, Debug)]
 pub(crate) struct IndexEntries {
-    newest_first: Vec<IndexMap>,
+    newest_first: Vec<Part<IndexKey, Change>>,
 }
 
 /// Key and id.
@@ -259,36 +327,41 @@ pub(crate) type IndexKey = (Arc<[u8]>, u64);
 
 impl IndexEntries {
     /// What is known of an entry.
-    pub(crate) fn get(&self, key: &Arc<[u8]>, id: u64) -> Option<Change> {
+    pub(crate) fn get(&self, key: &Arc<[u8]>, id: u64) -> Result<Option<Change>> {
         let wanted = (key.clone(), id);
-        (self.newest_first.iter()).find_map(|map| map.get(&wanted).copied())
+        for map in &self.newest_first {
+            let known = map.get(&wanted, &mut None)?;
+            if known.is_some() {
+                return Ok(known);
+            }
+        }
+        Ok(None)
     }
 
     /// The first entry from `from` on, with what is known of it.
-    pub(crate) fn next(&self, from: Bound<&IndexKey>) -> Option<(IndexKey, Change)> {
-        let mut first: Option<(&IndexKey, Change)> = None;
+    pub(crate) fn next(&self, from: Bound<&IndexKey>) -> Result<Option<(IndexKey, Change)>> {
+        let mut first: Option<(IndexKey, Change)> = None;
         for map in &self.newest_first {
-            if let Some((key, change)) = map.range::<_, IndexKey>((from, Bound::Unbounded)).next()
-                && first.is_none_or(|(known, _)| key < known)
+            if let Some((key, change)) = map.next(from)?
+                && first.as_ref().is_none_or(|(known, _)| key < *known)
             {
-                first = Some((key, *change));
+                first = Some((key, change));
             }
         }
-        first.map(|(key, change)| (key.clone(), change))
+        Ok(first)
     }
 
     /// The last entry up to `to`, with what is known of it.
-    pub(crate) fn previous(&self, to: Bound<&IndexKey>) -> Option<(IndexKey, Change)> {
-        let mut last: Option<(&IndexKey, Change)> = None;
+    pub(crate) fn previous(&self, to: Bound<&IndexKey>) -> Result<Option<(IndexKey, Change)>> {
+        let mut last: Option<(IndexKey, Change)> = None;
         for map in &self.newest_first {
-            let mut below = map.range::<_, IndexKey>((Bound::Unbounded, to));
-            if let Some((key, change)) = below.next_back()
-                && last.is_none_or(|(known, _)| key > known)
+            if let Some((key, change)) = map.previous(to)?
+                && last.as_ref().is_none_or(|(known, _)| key > *known)
             {
-                last = Some((key, *change));
+                last = Some((key, change));
             }
         }
-        last.map(|(key, change)| (key.clone(), change))
+        Ok(last)
     }
 }
 
@@ -315,7 +388,7 @@ impl<'a> Cursor<'a> {
 
     /// Whether the list of `node` is changed; cheap for nodes in the order of the sweep.
     #[inline]
-    pub(crate) fn at(&mut self, NodeId(node): NodeId) -> bool {
+    pub(crate) fn at(&mut self, NodeId(node): NodeId) -> Result<bool> {
         let up = self.order == Sweep::Up;
         let known = match (self.last, self.ahead) {
             (None, _) => false,
@@ -324,12 +397,12 @@ impl<'a> Cursor<'a> {
         };
         if !known {
             self.ahead = if up {
-                self.edges.next(node)
+                self.edges.next(node)?
             } else {
-                self.edges.previous(node)
+                self.edges.previous(node)?
             };
         }
         self.last = Some(node);
-        self.ahead == Some(node)
+        Ok(self.ahead == Some(node))
     }
 }

@@ -24,10 +24,12 @@
 //! | 4 relationships | count (4); each: varint difference to the id before, kind (1 byte: 0 deleted, 1 created), varint type, start, end |
 
 use super::layer::{Change, ColumnOf, Layer, NodeChange, RelationshipChange};
+use super::lower::Net;
 use crate::bytes::{Decoded, Malformed, Reader, put_text, put_varint};
 use crate::catalog::Catalog;
 use crate::ids::{KeyId, LabelId, NodeId, RelId, TypeId};
 use crate::store::allocator::{NameKind, NameLists};
+use crate::value::PropertyValue;
 use crate::value::encode::{put_value, read_value};
 use crate::version::Schema;
 use std::sync::Arc;
@@ -195,6 +197,49 @@ impl<E> Sections<'_, E> {
     }
 }
 
+impl<E> Sections<'_, E> {
+    fn node(&mut self, id: u64, change: &NodeChange) -> Result<(), E> {
+        let out = self.entry(id, |out| out.push(NODES))?;
+        out.push(match change {
+            NodeChange::Deleted => 0,
+            NodeChange::Created(_) => 1,
+            NodeChange::Labels(_) => 2,
+        });
+        if let Some(labels) = change.labels() {
+            put_varint(out, labels.len() as u64);
+            labels
+                .iter()
+                .for_each(|label| put_varint(out, u64::from(label.0)));
+        }
+        Ok(())
+    }
+
+    fn value(&mut self, of: &ColumnOf, id: u64, value: &PropertyValue) -> Result<(), E> {
+        let out = self.entry(id, |out| match of {
+            ColumnOf::Node(key) => {
+                out.push(NODE_PROPERTY);
+                put_varint(out, u64::from(key.0));
+            }
+            ColumnOf::Relationship(rel_type, key) => {
+                out.push(RELATIONSHIP_PROPERTY);
+                put_varint(out, u64::from(rel_type.0));
+                put_varint(out, u64::from(key.0));
+            }
+        })?;
+        put_value(out, value);
+        Ok(())
+    }
+
+    fn relationship(&mut self, id: u64, it: &RelationshipChange) -> Result<(), E> {
+        let out = self.entry(id, |out| out.push(RELATIONSHIPS))?;
+        out.push(u8::from(it.change == Change::Added));
+        put_varint(out, u64::from(it.rel_type.0));
+        put_varint(out, it.start.0);
+        put_varint(out, it.end.0);
+        Ok(())
+    }
+}
+
 /// Appends the sections of `layer` to `out`. Whenever it passes `limit` bytes it goes to `full` and is cleared.
 pub(crate) fn encode<E>(
     layer: &Layer,
@@ -210,43 +255,50 @@ pub(crate) fn encode<E>(
         last: 0,
     };
     for (id, change) in &layer.nodes {
-        let out = sections.entry(*id, |out| out.push(NODES))?;
-        out.push(match change {
-            NodeChange::Deleted => 0,
-            NodeChange::Created(_) => 1,
-            NodeChange::Labels(_) => 2,
-        });
-        if let Some(labels) = change.labels() {
-            put_varint(out, labels.len() as u64);
-            labels
-                .iter()
-                .for_each(|label| put_varint(out, u64::from(label.0)));
-        }
+        sections.node(*id, change)?;
     }
     sections.close();
     for (of, values) in &layer.columns {
         for (id, value) in values {
-            let out = sections.entry(*id, |out| match of {
-                ColumnOf::Node(key) => {
-                    out.push(NODE_PROPERTY);
-                    put_varint(out, u64::from(key.0));
-                }
-                ColumnOf::Relationship(rel_type, key) => {
-                    out.push(RELATIONSHIP_PROPERTY);
-                    put_varint(out, u64::from(rel_type.0));
-                    put_varint(out, u64::from(key.0));
-                }
-            })?;
-            put_value(out, value);
+            sections.value(of, *id, value)?;
         }
         sections.close();
     }
     for (id, it) in &layer.relationships {
-        let out = sections.entry(*id, |out| out.push(RELATIONSHIPS))?;
-        out.push(u8::from(it.change == Change::Added));
-        put_varint(out, u64::from(it.rel_type.0));
-        put_varint(out, it.start.0);
-        put_varint(out, it.end.0);
+        sections.relationship(*id, it)?;
+    }
+    sections.close();
+    Ok(sections.out)
+}
+
+/// As [`encode`] for layers that may be larger than memory.
+pub(crate) fn encode_net(
+    net: &Net<'_>,
+    limit: usize,
+    full: &mut dyn FnMut(&mut Vec<u8>) -> crate::Result<()>,
+) -> crate::Result<Vec<u8>> {
+    let mut sections = Sections {
+        out: Vec::new(),
+        limit,
+        full,
+        open: None,
+        last: 0,
+    };
+    for entry in net.nodes() {
+        let (id, change) = entry?;
+        sections.node(id, &change)?;
+    }
+    sections.close();
+    for of in net.column_keys() {
+        for entry in net.values(of) {
+            let (id, value) = entry?;
+            sections.value(&of, id, &value)?;
+        }
+        sections.close();
+    }
+    for entry in net.relationships() {
+        let (id, it) = entry?;
+        sections.relationship(id, &it)?;
     }
     sections.close();
     Ok(sections.out)

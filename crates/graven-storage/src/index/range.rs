@@ -152,6 +152,7 @@ impl IndexRange {
         let mut found = Vec::new();
         let mut done = false;
         let entries = self.changed.as_ref().map(|changed| &changed.entries);
+        let mut failed = None;
         let scanned = IndexPage::read(&pin, 0).and_then(|leaf| {
             leaf.scan(&self.start, |_, key, id| {
                 let side = self.side(key);
@@ -163,14 +164,19 @@ impl IndexRange {
                     Side::Above => done = true,
                     Side::Inside | Side::Unknown => {
                         let key: Option<Arc<[u8]>> = entries.map(|_| key.into());
-                        let known = entries.zip(key.as_ref());
-                        if known.is_none_or(|(entries, key)| entries.get(key, id).is_none()) {
-                            found.push(Found {
+                        let known = match entries.zip(key.as_ref()) {
+                            None => Ok(None),
+                            Some((entries, key)) => entries.get(key, id),
+                        };
+                        match known {
+                            Ok(None) => found.push(Found {
                                 id,
                                 compare: side == Side::Unknown,
                                 cut: is_cut,
                                 key,
-                            });
+                            }),
+                            Ok(Some(_)) => {}
+                            Err(error) => failed = failed.take().or(Some(error)),
                         }
                     }
                 }
@@ -178,6 +184,9 @@ impl IndexRange {
             })
         });
         pages.checked(page, PageKind::IndexLeaf, scanned)?;
+        if let Some(error) = failed {
+            return Err(error);
+        }
         if !self.descending {
             found.reverse();
         }
@@ -209,9 +218,9 @@ impl IndexRange {
     }
 
     /// Makes `next` of the changes hold the next added entry within the bounds, if there is one.
-    fn fill_changed(&mut self) {
+    fn fill_changed(&mut self) -> Result<()> {
         let Some(mut changed) = self.changed.take() else {
-            return;
+            return Ok(());
         };
         while changed.next.is_none()
             && let Some(from) = changed.from.take()
@@ -220,7 +229,7 @@ impl IndexRange {
                 false => changed.entries.next(from.as_ref()),
                 true => changed.entries.previous(from.as_ref()),
             };
-            let Some((key, change)) = next else {
+            let Some((key, change)) = next? else {
                 break;
             };
             let side = self.side(&key.0);
@@ -242,11 +251,12 @@ impl IndexRange {
             changed.from = Some(Bound::Excluded(key));
         }
         self.changed = Some(changed);
+        Ok(())
     }
 
     fn next_entry(&mut self) -> Result<Option<Found>> {
         self.fill_found()?;
-        self.fill_changed();
+        self.fill_changed()?;
         let Some(changed) = &mut self.changed else {
             return Ok(self.found.pop());
         };

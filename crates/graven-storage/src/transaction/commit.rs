@@ -17,12 +17,14 @@
 //! * TX-10: a commit that returned an error before its record was appended leaves nothing; one whose wait failed is
 //!   never visible to this process, and all later ones fail.
 
+use super::clients::Clients;
 use super::conflicts::Conflicts;
 use super::options::{Committed, Durability, Durable};
 use super::schema_change::drop_lost_indexes;
 use super::{State, Transaction};
 use crate::checkpoint::CheckpointOptions;
 use crate::delta::layer::Layer;
+use crate::delta::lower::{Lower, Net, View};
 use crate::delta::redo::{self, Head, NamesLogged};
 use crate::store::Store;
 use crate::version::Version;
@@ -46,6 +48,7 @@ pub(crate) struct Commits {
     pub(crate) applied: Arc<Version>,
     pub(crate) conflicts: Conflicts,
     pub(crate) logged: NamesLogged,
+    pub(crate) clients: Clients,
     /// Memory of the active layer.
     pub(crate) reservation: Reservation,
 }
@@ -87,6 +90,45 @@ fn log_error(error: &graven_log::Error, durable: Durable) -> Error {
     }
 }
 
+/// What a transaction wrote.
+pub(crate) struct Changes {
+    /// What was too much for memory, oldest first.
+    pub(crate) below: Arc<[Arc<Lower>]>,
+    pub(crate) layer: Layer,
+}
+
+impl Changes {
+    fn net(&self) -> Net<'_> {
+        let below = self.below.iter().map(|lower| lower.view());
+        Net {
+            views: below.chain([View::Memory(&self.layer)]).collect(),
+        }
+    }
+
+    /// Puts them on top of `version`; the memory of an active layer that becomes a lower one moves with it.
+    pub(crate) fn put_on(&self, version: &mut Version, commits: &mut Commits, store: &Store) {
+        if self.below.is_empty() {
+            version.apply(&self.layer);
+            return;
+        }
+        // Merging would take long and the memory that the layers below are to save.
+        version.settle();
+        let mut own = store.budget().empty_reservation("committed changes");
+        own.force_grow(self.layer.bytes());
+        commits.reservation.shrink(self.layer.bytes());
+        let before_own = std::mem::replace(&mut commits.reservation, own);
+        let active = std::mem::replace(&mut version.active, self.layer.clone());
+        let older = (!active.is_empty()).then(|| {
+            Arc::new(Lower::Memory {
+                layer: active,
+                _reservation: before_own,
+            })
+        });
+        let below = version.below.iter().cloned().chain(older);
+        version.below = below.chain(self.below.iter().cloned()).collect();
+    }
+}
+
 /// Redo records ready for the log.
 struct Records {
     /// Distinguishes the transaction in the log.
@@ -123,13 +165,14 @@ impl Transaction {
         };
         self.end(&mut state, how);
         if committed.is_err() {
-            self.own.change(|layer| *layer = Layer::default());
+            self.own.clear();
         }
         committed
     }
 
     fn try_commit(&self, state: &mut State) -> Result<Committed> {
-        if self.own.layer().is_empty() && !state.schema_changed {
+        let (layer, below) = self.own.look(Layer::clone);
+        if layer.is_empty() && below.is_empty() && !state.schema_changed {
             return Ok(Committed {
                 timestamp: self.start.timestamp,
                 ..Committed::default()
@@ -138,23 +181,23 @@ impl Transaction {
         self.check_deleted(state)?;
         self.check_existence()?;
         let store = &self.store;
-        let layer = self.own.layer().clone();
-        let (version, log_bytes) = match self.attempt(state, &layer) {
+        let own = Changes { below, layer };
+        let (version, log_bytes) = match self.attempt(state, &own) {
             Err(Error::Budget(_)) if store.log().is_some() => {
                 // What is committed already makes room by going into the file.
                 store.checkpoint(CheckpointOptions {
                     paced: false,
                     compact: false,
                 })?;
-                self.attempt(state, &layer)?
+                self.attempt(state, &own)?
             }
             other => other?,
         };
-        if store.wants_checkpoint(&version, layer.bytes()) {
+        if store.wants_checkpoint(&version, own.layer.bytes()) {
             store.maintenance().ask(store);
         }
         // The commit is in the order of all now; the own layer is not needed while the device works.
-        drop(layer);
+        drop(own);
         let mut committed = Committed {
             timestamp: version.timestamp,
             lsn: version.lsn,
@@ -174,15 +217,15 @@ impl Transaction {
     }
 
     /// Logs and applies the layer; the new version and the bytes in the log.
-    fn attempt(&self, state: &mut State, layer: &Layer) -> Result<(Arc<Version>, u64)> {
+    fn attempt(&self, state: &mut State, own: &Changes) -> Result<(Arc<Version>, u64)> {
         let store = &self.store;
         let Some(log) = store.log_for_writing()? else {
-            return self.append_and_apply(state, layer, None);
+            return self.append_and_apply(state, own, None);
         };
         // Between the first chunk and the commit record no checkpoint may begin: it would cut the log in between.
         let _whole = store.chunked().read();
-        let records = self.records(state, log, layer)?;
-        let applied = self.append_and_apply(state, layer, Some(&records));
+        let records = self.records(state, log, own)?;
+        let applied = self.append_and_apply(state, own, Some(&records));
         if applied.is_err() && records.chunks {
             abort(log, records.number);
         }
@@ -190,13 +233,13 @@ impl Transaction {
     }
 
     /// The redo records; those of a large transaction but for the last are in the log afterwards.
-    fn records(&self, state: &State, log: &Log, layer: &Layer) -> Result<Records> {
+    fn records(&self, state: &State, log: &Log, own: &Changes) -> Result<Records> {
         let number = self.store.allocator().transaction();
         let (mut chunks, mut bytes) = (false, 0);
-        let last = redo::encode(layer, Vec::new(), CHUNK_BYTES, &mut |payload| {
+        let mut full = |payload: &mut Vec<u8>| {
             if !chunks {
                 // Before anything large is logged in vain.
-                self.validate(state, layer, &self.store.commits())?;
+                self.validate(state, own, &self.store.commits())?;
                 chunks = true;
             }
             let record = RecordRef {
@@ -208,7 +251,11 @@ impl Transaction {
             log.append(&[record])
                 .map(|_| ())
                 .map_err(|error| log_error(&error, Durable::No))
-        });
+        };
+        let last = match own.below.is_empty() {
+            true => redo::encode(&own.layer, Vec::new(), CHUNK_BYTES, &mut full),
+            false => redo::encode_net(&own.net(), CHUNK_BYTES, &mut full),
+        };
         match last {
             Ok(last) => Ok(Records {
                 number,
@@ -225,7 +272,7 @@ impl Transaction {
         }
     }
 
-    fn validate(&self, state: &State, layer: &Layer, commits: &Commits) -> Result<()> {
+    fn validate(&self, state: &State, own: &Changes, commits: &Commits) -> Result<()> {
         let start = self.start.timestamp;
         if commits.applied.timestamp == start || mutant::active(Mutant::UnvalidatedCommit) {
             return Ok(());
@@ -236,23 +283,27 @@ impl Transaction {
             });
         }
         let schema = self.own.schema();
-        self.own
-            .with_reads(|reads| commits.conflicts.check(layer, &schema, reads, start))
+        let conflicts = &commits.conflicts;
+        (self.own).with_reads(|reads| conflicts.check(&own.layer, &schema, reads, start))?;
+        own.below
+            .iter()
+            .try_for_each(|lower| conflicts.check_lower(lower.view(), &schema, start))
     }
 
     /// The part under the commit lock; the new version and the bytes in the log.
     fn append_and_apply(
         &self,
         state: &mut State,
-        layer: &Layer,
+        own: &Changes,
         records: Option<&Records>,
     ) -> Result<(Arc<Version>, u64)> {
+        let layer = &own.layer;
         let store = &self.store;
         let mut commits = store.commits();
         if let Some(error) = store.log().and_then(Log::failed) {
             return Err(log_error(&error, Durable::No));
         }
-        self.validate(state, layer, &commits)?;
+        self.validate(state, own, &commits)?;
         commits.reservation.grow(layer.bytes())?;
         let timestamp = commits.applied.timestamp + 1;
         let names = self.own.allocator().names();
@@ -286,7 +337,7 @@ impl Transaction {
         }
         let before = commits.applied.clone();
         let mut version = before.copy();
-        version.apply(layer);
+        own.put_on(&mut version, &mut commits, store);
         if state.schema_changed {
             version.settle();
             version.schema = self.own.schema();
@@ -300,9 +351,13 @@ impl Transaction {
         let version = Arc::new(version);
         let horizon = store.horizon();
         commits.conflicts.forget(horizon);
-        commits
-            .conflicts
-            .record(layer, state.schema_changed, timestamp);
+        commits.conflicts.record(
+            layer,
+            !own.below.is_empty(),
+            state.schema_changed,
+            timestamp,
+        );
+        commits.clients.add(self.options.client_id);
         commits.applied = version.clone();
         let ready = store.log().is_none();
         store.queue().push_back(Pending {

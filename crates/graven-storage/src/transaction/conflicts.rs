@@ -16,11 +16,13 @@
 
 use super::reads::Reads;
 use crate::delta::layer::{Change, ColumnOf, Layer, NodeChange};
-use crate::ids::{Direction, LabelId, TypeId};
+use crate::delta::lower::View;
+use crate::ids::{Direction, LabelId, RelId, TypeId};
 use crate::version::Schema;
 use crate::{Error, Result};
 use foldhash::HashMap;
 use std::collections::VecDeque;
+use std::ops::Bound;
 use std::sync::Arc;
 
 /// Changes of one commit that are claimed one by one, and claims kept in all.
@@ -71,6 +73,49 @@ fn runs(ids: impl Iterator<Item = u64>) -> Vec<Run> {
 fn in_runs(runs: &[Run], id: u64) -> bool {
     let at = runs.partition_point(|(_, last)| *last < id);
     runs.get(at).is_some_and(|(first, _)| *first <= id)
+}
+
+/// Whether one of the columns that `wanted` accepts has a value of `id`.
+fn has_value(
+    layer: View<'_>,
+    columns: &[ColumnOf],
+    id: u64,
+    wanted: impl Fn(&ColumnOf) -> bool,
+) -> Result<bool> {
+    for of in columns.iter().filter(|of| wanted(of)) {
+        if let Some(column) = layer.column(*of)
+            && column.get(&id, &mut None)?.is_some()
+        {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Whether a relationship was created at `node`.
+fn has_list(layer: View<'_>, node: u64) -> Result<bool> {
+    let mut found = false;
+    for (rel_type, direction) in layer.adjacency_keys() {
+        if let Some(edges) = layer.edges(rel_type, direction) {
+            edges.visit(Bound::Included(&(node, 0, 0)), &mut |key, change| {
+                found |= key.0 == node && *change == Change::Added;
+                key.0 == node && !found
+            })?;
+        }
+    }
+    Ok(found)
+}
+
+/// Whether an entry with `key` was added to an index.
+fn adds_key(layer: View<'_>, number: u32, key: &Arc<[u8]>) -> Result<bool> {
+    let mut found = false;
+    if let Some(entries) = layer.index(number) {
+        entries.visit(Bound::Included(&(key.clone(), 0)), &mut |entry, change| {
+            found |= entry.0 == *key && *change == Change::Added;
+            entry.0 == *key && !found
+        })?;
+    }
+    Ok(found)
 }
 
 /// The claims of the newest commits.
@@ -151,6 +196,50 @@ impl Conflicts {
         reads.map_or(Ok(()), |reads| self.check_reads(reads, start))
     }
 
+    /// As [`Conflicts::check`] for a layer that may be larger than memory: goes by the claims since `start`, of which
+    /// there are fewer. What readers read is not looked at.
+    pub(crate) fn check_lower(&self, layer: View<'_>, schema: &Schema, start: u64) -> Result<()> {
+        let columns = layer.column_keys();
+        let newer = self.order.iter().rev().take_while(|(at, _)| *at > start);
+        for (_, claim) in newer {
+            let what = match claim {
+                Claim::NodeWritten(node) | Claim::NodeDeleted(node) => {
+                    let deleted = matches!(claim, Claim::NodeDeleted(_));
+                    let change = layer.node(*node);
+                    let written = change.is_some_and(|it| !matches!(it, NodeChange::Created(_)))
+                        || has_value(layer, &columns, *node, |of| matches!(of, ColumnOf::Node(_)))?
+                        || deleted && has_list(layer, *node)?;
+                    written.then(|| format!("node {node}"))
+                }
+                Claim::NodeConnected(node) => (layer.node(*node) == Some(&NodeChange::Deleted))
+                    .then(|| format!("node {node}")),
+                Claim::Relationship(id) => {
+                    let gone = layer.relationship(RelId(*id))?;
+                    let written = gone.is_some_and(|it| it.change == Change::Removed)
+                        || has_value(layer, &columns, *id, |of| {
+                            matches!(of, ColumnOf::Relationship(..))
+                        })?;
+                    written.then(|| format!("relationship {id}"))
+                }
+                Claim::IndexKey(number, key) => {
+                    let mut indexes = schema.indexes.iter();
+                    let unique = indexes.find(|it| it.unique && it.number == *number);
+                    match unique {
+                        Some(index) if adds_key(layer, *number, key)? => {
+                            Some(format!("a key of the unique index {}", index.name))
+                        }
+                        _ => None,
+                    }
+                }
+                _ => None,
+            };
+            if let Some(what) = what {
+                return Err(conflict(what));
+            }
+        }
+        Ok(())
+    }
+
     fn check_unique(&self, layer: &Layer, schema: &Schema, start: u64) -> Result<()> {
         for index in schema.indexes.iter().filter(|index| index.unique) {
             for ((key, _), change) in layer.indexes.get(&index.number).into_iter().flatten() {
@@ -222,7 +311,14 @@ impl Conflicts {
     }
 
     /// Notes what the commit at `timestamp` changed.
-    pub(crate) fn record(&mut self, layer: &Layer, schema_changed: bool, timestamp: u64) {
+    /// `large`: there was more than `layer` says.
+    pub(crate) fn record(
+        &mut self,
+        layer: &Layer,
+        large: bool,
+        schema_changed: bool,
+        timestamp: u64,
+    ) {
         if schema_changed {
             self.schema = timestamp;
         }
@@ -230,7 +326,7 @@ impl Conflicts {
             + layer.columns.values().map(imbl::OrdMap::len).sum::<usize>()
             + 3 * layer.relationships.len()
             + layer.indexes.values().map(imbl::OrdMap::len).sum::<usize>();
-        if changes > CLAIMS_MAX {
+        if large || changes > CLAIMS_MAX {
             self.claims.clear();
             self.order.clear();
             self.created.clear();

@@ -2,11 +2,11 @@
 
 use super::Transaction;
 use super::index_entries::holder_name;
-use crate::delta::layer::{Change, ColumnOf};
+use crate::delta::layer::{Change, ColumnOf, Layer};
+use crate::delta::lower::View;
 use crate::ids::{KeyId, NodeId, RelId};
 use crate::schema::{ConstraintDescription, ConstraintKind, SchemaEntity};
 use crate::{Error, Result};
-use std::collections::BTreeSet;
 
 impl Transaction {
     /// Checks existence constraints for everything that this transaction changed.
@@ -14,33 +14,46 @@ impl Transaction {
         let schema = self.own.schema();
         for constraint in &schema.constraints {
             if constraint.kind != ConstraintKind::Unique {
-                for id in self.touched(constraint) {
-                    self.check_present(constraint, id)?;
+                let (layer, below) = self.own.look(Layer::clone);
+                let below = below.iter().map(|lower| lower.view());
+                for view in below.chain([View::Memory(&layer)]) {
+                    self.check_touched(constraint, view)?;
                 }
             }
         }
         Ok(())
     }
 
-    /// What may miss a property of `constraint` since it was changed.
-    fn touched(&self, constraint: &ConstraintDescription) -> BTreeSet<u64> {
-        let layer = self.own.layer();
-        let mut ids: BTreeSet<u64> = match constraint.entity {
-            SchemaEntity::Node(_) => layer.nodes.keys().copied().collect(),
-            SchemaEntity::Relationship(rel_type) => (layer.relationships.iter())
-                .filter(|(_, it)| it.rel_type == rel_type && it.change == Change::Added)
-                .map(|(id, _)| *id)
-                .collect(),
-        };
+    /// Checks what may miss a property of `constraint` since it was changed in `layer`.
+    fn check_touched(&self, constraint: &ConstraintDescription, layer: View<'_>) -> Result<()> {
+        match constraint.entity {
+            SchemaEntity::Node(_) => {
+                for node in layer.nodes() {
+                    self.check_present(constraint, node?.0)?;
+                }
+            }
+            SchemaEntity::Relationship(rel_type) => {
+                for entry in layer.relationships() {
+                    let (id, it) = entry?;
+                    if it.rel_type == rel_type && it.change == Change::Added {
+                        self.check_present(constraint, id)?;
+                    }
+                }
+            }
+        }
         for key in &constraint.keys {
             let of = match constraint.entity {
                 SchemaEntity::Node(_) => ColumnOf::Node(*key),
                 SchemaEntity::Relationship(rel_type) => ColumnOf::Relationship(rel_type, *key),
             };
-            let removed = layer.column(of).into_iter().flatten();
-            ids.extend(removed.filter(|(_, it)| it.is_null()).map(|(id, _)| *id));
+            for entry in layer.values(of).into_iter().flatten() {
+                let (id, value) = entry?;
+                if value.is_null() {
+                    self.check_present(constraint, id)?;
+                }
+            }
         }
-        ids
+        Ok(())
     }
 
     /// Whether the constraint is about this node or relationship, which may be gone.

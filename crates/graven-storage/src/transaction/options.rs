@@ -23,7 +23,8 @@ pub enum Durability {
     /// When the log is with the kernel; it is on the device at most this long after that. A killed process
     /// loses nothing, a power failure what was committed in that time.
     Relaxed(Duration),
-    /// When the log is with the kernel; the device gets it whenever something else asks.
+    /// At once, when it is in the process's memory; the log is with the kernel at most a second later, and the device gets
+    /// it whenever something else asks. A killed process loses what was committed in that second.
     Off,
 }
 

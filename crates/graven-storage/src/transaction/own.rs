@@ -7,10 +7,11 @@ use super::options::Isolation;
 use super::reads::Reads;
 use crate::catalog::Catalog;
 use crate::delta::layer::{ColumnOf, Layer};
+use crate::delta::lower::Lower;
 use crate::ids::{Direction, LabelId, TypeId};
 use crate::store::allocator::Allocator;
 use crate::version::Schema;
-use parking_lot::{Mutex, RwLock, RwLockReadGuard};
+use parking_lot::{MappedRwLockReadGuard, Mutex, RwLock, RwLockReadGuard};
 use std::sync::{Arc, OnceLock};
 
 /// The changes of a running transaction.
@@ -21,9 +22,17 @@ pub(crate) struct Own {
     reads: Option<Arc<Mutex<Reads>>>,
 }
 
+/// The layer that is written to, and those below that took too much memory.
+#[derive(Debug)]
+struct Layers {
+    /// Oldest first.
+    below: Arc<[Arc<Lower>]>,
+    layer: Layer,
+}
+
 #[derive(Debug)]
 struct OwnShared {
-    layer: RwLock<Layer>,
+    layers: RwLock<Layers>,
     schema: RwLock<Arc<Schema>>,
     allocator: Arc<Allocator>,
 }
@@ -32,7 +41,10 @@ impl Own {
     pub(crate) fn new(schema: Arc<Schema>, isolation: Isolation, allocator: Arc<Allocator>) -> Own {
         Own {
             shared: Arc::new(OwnShared {
-                layer: RwLock::default(),
+                layers: RwLock::new(Layers {
+                    below: Arc::from([]),
+                    layer: Layer::default(),
+                }),
                 schema: RwLock::new(schema),
                 allocator,
             }),
@@ -48,13 +60,31 @@ impl Own {
         }
     }
 
-    pub(crate) fn layer(&self) -> RwLockReadGuard<'_, Layer> {
-        self.shared.layer.read()
+    /// The layer that is written to.
+    pub(crate) fn layer(&self) -> MappedRwLockReadGuard<'_, Layer> {
+        RwLockReadGuard::map(self.shared.layers.read(), |layers| &layers.layer)
+    }
+
+    /// What `look` says of the layer that is written to, and the layers below as of the same moment.
+    #[inline]
+    pub(crate) fn look<T>(&self, look: impl FnOnce(&Layer) -> T) -> (T, Arc<[Arc<Lower>]>) {
+        let layers = self.shared.layers.read();
+        (look(&layers.layer), layers.below.clone())
     }
 
     /// Changes the layer.
     pub(crate) fn change<T>(&self, change: impl FnOnce(&mut Layer) -> T) -> T {
-        change(&mut self.shared.layer.write())
+        change(&mut self.shared.layers.write().layer)
+    }
+
+    /// Has these layers from now on; only whoever writes may say so.
+    pub(crate) fn set_layers(&self, below: Arc<[Arc<Lower>]>, layer: Layer) {
+        *self.shared.layers.write() = Layers { below, layer };
+    }
+
+    /// Forgets all changes.
+    pub(crate) fn clear(&self) {
+        self.set_layers(Arc::from([]), Layer::default());
     }
 
     pub(crate) fn allocator(&self) -> &Allocator {

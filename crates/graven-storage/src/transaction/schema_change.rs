@@ -18,6 +18,7 @@ use crate::schema::{
 };
 use crate::version::Schema;
 use crate::{Error, Result, Snapshot};
+use std::ops::Bound;
 use std::sync::Arc;
 
 /// Entities whose entries are made between two looks at the memory limit.
@@ -47,7 +48,7 @@ pub(crate) fn for_each_entity(
         SchemaEntity::Relationship(rel_type) => {
             let adjacency = view.adjacency(rel_type, Direction::Out)?;
             let mut list = Vec::new();
-            for node in view.all_nodes().iter() {
+            for node in view.all_nodes()?.iter() {
                 list.clear();
                 adjacency.neighbours(node, &mut list)?;
                 for neighbour in &list {
@@ -76,19 +77,23 @@ pub(crate) fn for_each_key(
 }
 
 /// Somebody else with the same whole key, among the entries of a new index.
-fn holder(
-    view: &Snapshot,
-    layer: &Layer,
-    index: &IndexDescription,
-    key: &[u8],
-) -> Result<Option<u64>> {
+fn holder(view: &Snapshot, index: &IndexDescription, key: &[u8]) -> Result<Option<u64>> {
     let short: Arc<[u8]> = cut(key).into();
-    let bounds = (short.clone(), 0)..=(short, u64::MAX);
-    let entries = layer.indexes.get(&index.number).into_iter();
-    for ((_, id), _) in entries.flat_map(|entries| entries.range(bounds.clone())) {
-        if key.len() < KEY_BYTES_MAX || key_in(view, index, *id, None)?.as_deref() == Some(key) {
-            return Ok(Some(*id));
+    let Some(entries) = view.index_changes(index.number) else {
+        return Ok(None);
+    };
+    let entries = entries.entries(&short, Some(&short));
+    let mut from = Bound::Included((short.clone(), 0));
+    while let Some((entry, change)) = entries.next(from.as_ref())? {
+        if entry.0 != short {
+            break;
         }
+        let same = key.len() < KEY_BYTES_MAX
+            || key_in(view, index, entry.1, None)?.as_deref() == Some(key);
+        if same && change == Change::Added {
+            return Ok(Some(entry.1));
+        }
+        from = Bound::Excluded(entry);
     }
     Ok(None)
 }
@@ -147,8 +152,7 @@ impl Transaction {
         let mut made = 0;
         for_each_key(&self.view, index, &mut |id, key| {
             if index.unique {
-                let layer = self.own.layer().clone();
-                if let Some(other) = holder(&self.view, &layer, index, key)? {
+                if let Some(other) = holder(&self.view, index, key)? {
                     return Err(duplicate(&self.snapshot(), index, other)?);
                 }
             }

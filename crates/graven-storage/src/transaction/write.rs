@@ -9,7 +9,13 @@ use crate::labels::label_set;
 use crate::schema::SchemaEntity;
 use crate::value::PropertyValue;
 use crate::{Error, Result};
+use std::collections::BTreeSet;
 use std::sync::Arc;
+
+/// A write of many entries charges its memory every so often.
+const CHARGE_EVERY: u64 = 1024;
+/// Deleted nodes remembered until the end of the statement before they are looked at.
+const DELETED_MAX: usize = 1 << 16;
 
 type Properties<'a> = &'a [(KeyId, PropertyValue)];
 
@@ -283,9 +289,29 @@ impl Transaction {
             let deleted = self.delete_one_node(state, node)?;
             if deleted {
                 state.deleted.insert(node.0);
+                if state.deleted.len() > DELETED_MAX {
+                    self.forget_alone(state)?;
+                }
             }
             Ok(deleted)
         })
+    }
+
+    /// Leaves out the deleted nodes that have no relationships: they get none any more.
+    fn forget_alone(&self, state: &mut State) -> Result<()> {
+        let mut kept = BTreeSet::new();
+        for node in std::mem::take(&mut state.deleted) {
+            let mut count = 0;
+            self.for_each_adjacency(|adjacency| {
+                count += adjacency.degree(NodeId(node))?;
+                Ok(())
+            })?;
+            if count > 0 {
+                kept.insert(node);
+            }
+        }
+        state.deleted = kept;
+        Ok(())
     }
 
     fn delete_one_node(&self, state: &mut State, node: NodeId) -> Result<bool> {
@@ -326,6 +352,9 @@ impl Transaction {
             for Neighbour { relationship, .. } in relationships {
                 // Loops are in the lists of both directions.
                 count += u64::from(self.delete_one_relationship(state, relationship)?);
+                if count % CHARGE_EVERY == 0 {
+                    self.charge(state)?;
+                }
             }
             self.delete_one_node(state, node)?;
             state.deleted.remove(&node.0);

@@ -5,7 +5,8 @@ use crate::damage::{answers, open, sample};
 use graven_io::{File, MemoryFile};
 use graven_pagecache::{Budget, Config, PageCache};
 use graven_storage::{
-    CheckpointOptions, Direction, GraphBuilder, NodeId, PropertyValue, Store, TransactionOptions,
+    CheckpointOptions, ConstraintKind, ConstraintSpec, Direction, Error, GraphBuilder, IndexSpec,
+    NodeId, PropertyValue, SchemaEntity, Store, TransactionOptions,
 };
 use std::sync::Arc;
 
@@ -120,6 +121,59 @@ fn a_backup_is_the_database() {
     store.backup(Arc::new(out), cache()).unwrap_err();
 }
 
+/// Goal: a backup that is brought up to date is what a whole one would be, costs what changed, and is no database until it
+/// is complete; a backup of another database is refused.
+#[test]
+fn a_backup_can_be_brought_up_to_date() {
+    let mut builder = GraphBuilder::new();
+    for number in 0..20_000i64 {
+        let text = PropertyValue::string(&format!("text {number}"));
+        builder.node(
+            &["N"],
+            &[("i", PropertyValue::Integer(number)), ("t", text)],
+        );
+    }
+    let file = MemoryFile::new("original.graven");
+    builder.build(Arc::new(file.clone())).unwrap();
+    let store = Store::open(Arc::new(file), cache()).unwrap();
+    let copy = MemoryFile::new("backup.graven");
+    let whole = store.backup(Arc::new(copy.clone()), cache()).unwrap();
+    let unchanged = store.backup_since(Arc::new(copy.clone()), cache()).unwrap();
+    assert_eq!(unchanged.written, 0);
+    assert!(whole.written > 0);
+    for round in 0..3 {
+        write(&store, round, 30);
+        let before = copy.to_bytes();
+        let report = store.backup_since(Arc::new(copy.clone()), cache()).unwrap();
+        assert_eq!(report.check.problems, []);
+        assert!(
+            report.written > 0 && report.written < report.bytes / 2,
+            "{report:?}"
+        );
+        let restored = Store::open(Arc::new(copy.clone()), cache()).unwrap();
+        assert_eq!(answers(&restored).unwrap(), answers(&store).unwrap());
+        assert_eq!(
+            restored.snapshot().node_count(),
+            20_000 + (round as u64 + 1) * 30
+        );
+        drop(restored);
+        // From the state of the round before, changed by somebody else meanwhile.
+        let strayed = MemoryFile::with_bytes("strayed.graven", &before);
+        let other = Store::open(Arc::new(strayed.clone()), cache()).unwrap();
+        write(&other, 99, 10);
+        other.checkpoint(unpaced()).unwrap();
+        drop(other);
+        store
+            .backup_since(Arc::new(strayed.clone()), cache())
+            .unwrap();
+        let strayed = Store::open(Arc::new(strayed), cache()).unwrap();
+        assert_eq!(answers(&strayed).unwrap(), answers(&store).unwrap());
+    }
+    let foreign = MemoryFile::with_bytes("foreign.graven", &sample());
+    let error = store.backup_since(Arc::new(foreign), cache()).unwrap_err();
+    assert!(matches!(error, Error::Incomplete { .. }), "{error}");
+}
+
 /// What a salvage of `bytes` copied: nodes, relationships, values; and what was lost.
 fn salvage(bytes: &[u8]) -> Option<(u64, u64, u64, usize)> {
     let file: Arc<dyn File> = Arc::new(MemoryFile::with_bytes("damaged.graven", bytes));
@@ -158,4 +212,190 @@ fn a_salvage_copies_what_can_be_read() {
         whole > 3 && partly > 3,
         "{whole} pages without loss, {partly} with"
     );
+}
+
+/// Goal: a damaged page never keeps the database from opening unless it is the catalogue's, which is said. What is
+/// read then is right or an error, and the rest can be written to.
+#[test]
+fn a_database_with_a_damaged_page_opens() {
+    let mut bytes = sample();
+    let expected = answers(&open(&bytes, &cache()).unwrap()).unwrap();
+    let nodes = open(&bytes, &cache()).unwrap().snapshot().node_count();
+    let (mut closed, mut lost_labels, mut written) = (0, 0, 0);
+    for page in 0..bytes.len() / 4096 {
+        let at = page * 4096 + 100;
+        bytes[at] ^= 1;
+        let opened = open(&bytes, &cache());
+        bytes[at] ^= 1;
+        let store = match opened {
+            Ok(store) => store,
+            Err(error) => {
+                assert!(matches!(error, Error::CatalogueLost { .. }), "{error}");
+                assert!(error.to_string().contains("graven salvage"), "{error}");
+                closed += 1;
+                continue;
+            }
+        };
+        let snapshot = store.snapshot();
+        assert_eq!(snapshot.node_count(), nodes);
+        match snapshot.all_nodes() {
+            Ok(all) => assert_eq!(all.count(), nodes),
+            Err(error) => {
+                assert!(matches!(error, Error::LabelsLost { .. }), "{error}");
+                lost_labels += 1;
+                let labels = snapshot.labels_of(NodeId(3));
+                assert!(matches!(labels, Err(Error::LabelsLost { .. })));
+            }
+        }
+        match answers(&store) {
+            Ok(found) => assert_eq!(found, expected),
+            Err(error) => assert!(error.is_damage(), "{error}"),
+        }
+        // Nothing is lost by writing: either it works, or it says why not.
+        let transaction = store.begin(TransactionOptions::default()).unwrap();
+        let key = transaction.key("later").unwrap();
+        let set = transaction.set_node_property(NodeId(3), key, &PropertyValue::Integer(1));
+        let done = set.and_then(|()| transaction.commit().map(|_| ()));
+        let done = done.and_then(|()| store.checkpoint(unpaced()).map(|_| ()));
+        match done {
+            Ok(()) => {
+                let column = store.snapshot().node_column(key).unwrap();
+                assert_eq!(column.get(3).unwrap(), PropertyValue::Integer(1));
+                assert_eq!(store.snapshot().node_count(), nodes);
+                written += 1;
+            }
+            Err(error) => assert!(error.is_damage(), "{error}"),
+        }
+    }
+    assert!(closed <= 2, "{closed} pages keep it from opening");
+    assert!(lost_labels > 0 && written > 5, "{lost_labels} {written}");
+}
+
+/// Goal: a salvage has the indexes and constraints of the original under their names, as far as they hold on what could be
+/// copied; the others are told.
+#[test]
+fn a_salvage_has_the_schema_too() {
+    let file = MemoryFile::new("schema.graven");
+    GraphBuilder::new().build(Arc::new(file.clone())).unwrap();
+    let store = Store::open(Arc::new(file.clone()), cache()).unwrap();
+    let transaction = store.begin(TransactionOptions::default()).unwrap();
+    let label = transaction.label("N").unwrap();
+    let rel_type = transaction.rel_type("T").unwrap();
+    let (one, two) = (
+        transaction.key("one").unwrap(),
+        transaction.key("two").unwrap(),
+    );
+    let of_nodes = SchemaEntity::Node(label);
+    let constraint = |name: &str, kind, keys: &[_]| ConstraintSpec {
+        name: Some(name.to_owned()),
+        kind,
+        entity: of_nodes,
+        keys: keys.to_vec(),
+    };
+    let index = |name: &str, entity, keys: &[_]| IndexSpec {
+        name: Some(name.to_owned()),
+        entity,
+        keys: keys.to_vec(),
+        unique: false,
+    };
+    let constraints = [
+        constraint("only_one", ConstraintKind::Unique, &[one]),
+        constraint("has_two", ConstraintKind::Exists, &[two]),
+        constraint("both", ConstraintKind::NodeKey, &[one, two]),
+    ];
+    for spec in &constraints {
+        transaction.create_constraint(spec).unwrap();
+    }
+    let on_relationships = SchemaEntity::Relationship(rel_type);
+    for spec in [
+        index("composite", of_nodes, &[two, one]),
+        index("rels", on_relationships, &[one]),
+    ] {
+        transaction.create_index(&spec).unwrap();
+    }
+    for number in 0..1000i64 {
+        let properties = [
+            (one, PropertyValue::Integer(number)),
+            (two, PropertyValue::string(&format!("value {number}"))),
+        ];
+        let node = transaction.create_node(&[label], &properties).unwrap();
+        let end = NodeId(node.0 / 2);
+        transaction
+            .create_relationship(node, rel_type, end, &properties[..1])
+            .unwrap();
+    }
+    transaction.commit().unwrap();
+    store.checkpoint(unpaced()).unwrap();
+    drop(store);
+    let salvage = |bytes: &[u8]| {
+        let file: Arc<dyn File> = Arc::new(MemoryFile::with_bytes("damaged.graven", bytes));
+        let (store, _) = Store::open_damaged(file, cache()).unwrap();
+        let out = MemoryFile::new("salvaged.graven");
+        let report = store.salvage(Arc::new(out.clone())).unwrap();
+        (report, Store::open(Arc::new(out), cache()).unwrap())
+    };
+    let mut bytes = file.to_bytes();
+    let (report, copy) = salvage(&bytes);
+    assert_eq!(
+        (report.lost.len(), report.indexes, report.constraints),
+        (0, 2, 3)
+    );
+    assert_eq!(
+        (report.nodes, report.relationships, report.values),
+        (1000, 1000, 3000)
+    );
+    assert_eq!(copy.check().unwrap().problems, []);
+    let names = |store: &Store| {
+        let snapshot = store.snapshot();
+        let indexes = snapshot
+            .catalog()
+            .indexes()
+            .iter()
+            .map(|it| it.name.to_string());
+        let constraints = snapshot.catalog().constraints().iter();
+        let mut names: Vec<String> = constraints
+            .map(|it| it.name.to_string())
+            .chain(indexes)
+            .collect();
+        names.sort();
+        names
+    };
+    let expected = [
+        "both",
+        "both",
+        "composite",
+        "has_two",
+        "only_one",
+        "only_one",
+        "rels",
+    ];
+    assert_eq!(names(&copy), expected);
+    let duplicate = copy.begin(TransactionOptions::default()).unwrap();
+    let refused = duplicate.create_node(&[label], &[(one, PropertyValue::Integer(7))]);
+    assert!(matches!(refused, Err(Error::Duplicate { .. })));
+    drop(duplicate);
+    // A page with values of `two` is lost: it is no longer everywhere.
+    let mut partly = 0;
+    for page in 1..bytes.len() / 4096 {
+        let at = page * 4096 + 200;
+        let opened = |bytes: &[u8]| {
+            let file: Arc<dyn File> = Arc::new(MemoryFile::with_bytes("damaged.graven", bytes));
+            Store::open(file, cache())
+        };
+        bytes[at] ^= 1;
+        let lost = opened(&bytes).is_ok_and(|store| {
+            let column = store.snapshot().node_column(two).unwrap();
+            (0..1000).any(|id| column.get(id).is_err())
+        });
+        if lost {
+            let (report, copy) = salvage(&bytes);
+            let told: Vec<&str> = report.lost.iter().map(|lost| lost.place.as_str()).collect();
+            assert!(told.contains(&"constraint has_two"), "{told:?}");
+            assert!(told.contains(&"constraint both"), "{told:?}");
+            assert_eq!(names(&copy), ["composite", "only_one", "only_one", "rels"]);
+            partly += 1;
+        }
+        bytes[at] ^= 1;
+    }
+    assert!(partly > 0);
 }

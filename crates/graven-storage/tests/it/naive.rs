@@ -41,7 +41,7 @@ impl Naive {
     /// What a snapshot holds, by the simplest reading operations.
     pub(crate) fn of(snapshot: &Snapshot) -> Naive {
         let mut naive = Naive::default();
-        for node in snapshot.all_nodes().iter() {
+        for node in snapshot.all_nodes().unwrap().iter() {
             let labels = snapshot.labels_of(node).unwrap();
             let mut properties = Properties::new();
             for key in snapshot.node_keys(node).unwrap() {
@@ -119,7 +119,12 @@ impl Naive {
 
     fn check_nodes(&self, snapshot: &Snapshot, limit: u64) {
         assert_eq!(snapshot.node_count(), self.nodes.len() as u64);
-        let all: Vec<u64> = snapshot.all_nodes().iter().map(|node| node.0).collect();
+        let all: Vec<u64> = snapshot
+            .all_nodes()
+            .unwrap()
+            .iter()
+            .map(|node| node.0)
+            .collect();
         assert_eq!(all, self.nodes.keys().copied().collect::<Vec<_>>());
         for label in 0..LABELS {
             let found = snapshot.nodes_with_label(LabelId(label)).unwrap();

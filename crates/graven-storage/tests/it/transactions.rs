@@ -4,13 +4,14 @@
 
 use crate::naive::{self, Naive, Node, Relationship};
 use graven_io::{File, MemoryFile};
-use graven_pagecache::{Budget, Config, PageCache};
+use graven_pagecache::{Budget, Config, PageCache, SpillFile};
 use graven_storage::{
-    ConstraintKind, ConstraintSpec, Error, GraphBuilder, IndexSpec, KeyId, LabelId, LogPlace,
-    NodeId, OpenOptions, PropertyValue, RelId, SchemaEntity, Snapshot, Store, Transaction,
-    TransactionOptions, TypeId, Uniqueness,
+    CheckpointOptions, ConstraintKind, ConstraintSpec, Direction, Error, GraphBuilder, IndexSpec,
+    KeyId, LabelId, LogPlace, NodeId, OpenOptions, PropertyValue, RelId, SchemaEntity, Snapshot,
+    Store, Transaction, TransactionOptions, TypeId, Uniqueness,
 };
 use proptest::prelude::*;
+use std::ops::Bound;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -38,6 +39,23 @@ impl LogPlace for LogFile {
 pub(crate) fn open(data: Arc<dyn File>, log: Arc<dyn File>) -> graven_storage::Result<Arc<Store>> {
     let cache = PageCache::new(Config::new(Budget::new(CACHE_BYTES)))?;
     Store::open_with(data, cache, OpenOptions::new(Box::new(LogFile(log))))
+}
+
+/// As [`open`], with temporary pages for changes of more than `seal_bytes`.
+fn open_spilling(
+    data: Arc<dyn File>,
+    log: Arc<dyn File>,
+    memory: u64,
+    seal_bytes: Option<u64>,
+) -> graven_storage::Result<Arc<Store>> {
+    let cache = PageCache::new(Config::new(Budget::new(memory)))?;
+    let spilled: Arc<dyn File> = Arc::new(MemoryFile::new("temporary"));
+    let place = Box::new(move || Ok(spilled.clone()));
+    let spill = SpillFile::new(&cache, "temporary", u64::MAX, place)?;
+    let mut options = OpenOptions::new(Box::new(LogFile(log)));
+    options.spill = Some(Arc::new(spill));
+    options.seal_bytes = seal_bytes;
+    Store::open_with(data, cache, options)
 }
 
 /// A file of its own with the present content of `file`.
@@ -79,6 +97,7 @@ enum Step {
     DetachDelete(usize),
     CreateIndex(u32, u32),
     Check,
+    Checkpoint,
     Commit,
     Rollback,
 }
@@ -111,6 +130,7 @@ fn step() -> impl Strategy<Value = Step> {
         1 => at.prop_map(Step::DetachDelete),
         1 => (label, key).prop_map(|(label, key)| Step::CreateIndex(label, key)),
         1 => Just(Step::Check),
+        1 => Just(Step::Checkpoint),
         3 => Just(Step::Commit),
         1 => Just(Step::Rollback),
     ]
@@ -302,7 +322,9 @@ impl Running {
                 assert!(made.is_ok() || matches!(made, Err(Error::SchemaExists { .. })));
             }
             Step::Check => self.view.check(&it.snapshot()),
-            Step::Commit | Step::Rollback => unreachable!("handled by the caller"),
+            Step::Checkpoint | Step::Commit | Step::Rollback => {
+                unreachable!("handled by the caller")
+            }
         }
     }
 }
@@ -323,9 +345,13 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(150))]
 
     #[test]
-    fn snapshots_agree_with_a_model(steps in proptest::collection::vec((0usize..2, step()), 1..80)) {
+    fn snapshots_agree_with_a_model(
+        steps in proptest::collection::vec((0usize..2, step()), 1..80),
+        seal_bytes in proptest::option::of(0u64..2000),
+    ) {
         let (data, log) = (MemoryFile::new("data"), MemoryFile::new("log"));
         base().build(Arc::new(data.clone())).unwrap();
+        let open = |data, log| open_spilling(data, log, CACHE_BYTES, seal_bytes);
         let store = open(Arc::new(data.clone()), Arc::new(log.clone())).unwrap();
         let first = store.snapshot();
         let mut committed = vec![(Naive::of(&first), first)];
@@ -345,6 +371,10 @@ proptest! {
                     }
                 }
                 Step::Rollback => it.transaction.rollback(),
+                Step::Checkpoint => {
+                    store.checkpoint(CheckpointOptions::default()).unwrap();
+                    running[*slot] = Some(it);
+                }
                 _ => {
                     it.run(step);
                     running[*slot] = Some(it);
@@ -476,4 +506,132 @@ fn a_transaction_that_is_too_large_says_so() {
     );
     transaction.rollback();
     assert_eq!(store.snapshot().node_count(), 0);
+}
+
+/// Goal: a transaction several times the memory limit is right for its own readers, for later ones, after a checkpoint
+/// and after its log was read again; rolled back it leaves nothing. Peak memory stays within the limit.
+#[test]
+fn a_transaction_may_be_larger_than_memory() {
+    const NODES: u64 = 12_000;
+    const MEMORY: u64 = 2 << 20;
+    let (data, log) = (MemoryFile::new("data"), MemoryFile::new("log"));
+    GraphBuilder::new().build(Arc::new(data.clone())).unwrap();
+    let open =
+        |data: Arc<dyn File>, log: Arc<dyn File>| open_spilling(data, log, MEMORY, None).unwrap();
+    let store = open(Arc::new(data.clone()), Arc::new(log.clone()));
+    let fill = |transaction: &Transaction| {
+        let (label, other) = (
+            transaction.label("L").unwrap(),
+            transaction.label("M").unwrap(),
+        );
+        let (key, text) = (
+            transaction.key("x").unwrap(),
+            transaction.key("text").unwrap(),
+        );
+        let next = transaction.rel_type("NEXT").unwrap();
+        let spec = IndexSpec {
+            name: None,
+            entity: SchemaEntity::Node(label),
+            keys: vec![key],
+            unique: true,
+        };
+        transaction.create_index(&spec).unwrap();
+        let mut nodes = Vec::new();
+        for number in 0..NODES as i64 {
+            let properties = [
+                (key, PropertyValue::Integer(number)),
+                (
+                    text,
+                    PropertyValue::string(&format!("some text of {number}")),
+                ),
+            ];
+            nodes.push(transaction.create_node(&[label], &properties).unwrap());
+        }
+        for node in nodes.iter().step_by(1000) {
+            transaction
+                .create_relationship(*node, next, nodes[1], &[])
+                .unwrap();
+        }
+        for at in 0..NODES as usize {
+            // All over the place, so that layers overlap.
+            let spread = |step: usize| nodes[at * step % nodes.len() / 100 * 100 + 1 + at % 99];
+            let (from, to) = (spread(7919), spread(31));
+            transaction
+                .create_relationship(from, next, to, &[])
+                .unwrap();
+            if at % 3 == 0 {
+                transaction
+                    .set_node_property(from, key, &PropertyValue::Integer(-(at as i64) - 1))
+                    .unwrap();
+            }
+            if at % 100 == 0 {
+                transaction.add_label(to, other).unwrap();
+            }
+        }
+        for node in nodes.iter().step_by(100) {
+            transaction.detach_delete_node(*node).unwrap();
+        }
+        let duplicate = [(key, PropertyValue::Integer(-1))];
+        assert!(matches!(
+            transaction.create_node(&[label], &duplicate),
+            Err(Error::Duplicate { .. })
+        ));
+    };
+    let sum = |snapshot: &Snapshot| {
+        let catalog = snapshot.catalog();
+        let (label, key) = (catalog.label("L").unwrap(), catalog.key("x").unwrap());
+        let ids: Vec<u64> = snapshot
+            .nodes_with_label(label)
+            .unwrap()
+            .iter()
+            .map(|n| n.0)
+            .collect();
+        let mut values = Vec::new();
+        assert!(
+            snapshot
+                .node_column(key)
+                .unwrap()
+                .gather_i64(&ids, &mut values)
+                .unwrap()
+        );
+        let range = snapshot.index(label, key).unwrap();
+        let indexed = range.range(Bound::Unbounded, Bound::Unbounded).unwrap();
+        let out = snapshot.adjacency(TypeId(0), Direction::Out).unwrap();
+        let into = snapshot.adjacency(TypeId(0), Direction::In).unwrap();
+        let (mut starts, mut ends) = (0, 0);
+        for id in &ids {
+            starts += out.degree(NodeId(*id)).unwrap();
+            ends += into.degree(NodeId(*id)).unwrap();
+        }
+        assert_eq!(starts, ends);
+        let values: i64 = values.into_iter().flatten().sum();
+        (
+            ids.len(),
+            values,
+            indexed.count(),
+            starts,
+            snapshot.node_count(),
+        )
+    };
+    let rolled_back = store.begin(TransactionOptions::default()).unwrap();
+    fill(&rolled_back);
+    rolled_back.rollback();
+    assert_eq!(store.snapshot().node_count(), 0);
+    let transaction = store.begin(TransactionOptions::default()).unwrap();
+    fill(&transaction);
+    let inside = sum(&transaction.snapshot());
+    assert_eq!(inside.0, NODES as usize - NODES as usize / 100);
+    assert_eq!(inside.2, inside.0);
+    let committed = transaction.commit().unwrap();
+    assert!(committed.log_bytes > 256 << 10);
+    assert_eq!(sum(&store.snapshot()), inside);
+    let (crashed_data, crashed_log) = (copy(&data), copy(&log));
+    store.checkpoint(CheckpointOptions::default()).unwrap();
+    assert_eq!(sum(&store.snapshot()), inside);
+    drop(store);
+    let again = open(crashed_data, crashed_log);
+    assert_eq!(sum(&again.snapshot()), inside);
+    again.checkpoint(CheckpointOptions::default()).unwrap();
+    let report = again.check().unwrap();
+    assert!(report.problems.is_empty(), "{:?}", report.problems);
 }

@@ -285,9 +285,9 @@ fn a_profile_tells_what_the_commit_cost() {
     assert!(line.contains("ms waited for the device, 1 commit shared the wait"));
     assert!(line.ends_with("no checkpoint beside it"), "{line}");
     // A checkpoint that works beside commits shows in one of them.
+    let stop = std::sync::atomic::AtomicBool::new(false);
+    let order = std::sync::atomic::Ordering::Relaxed;
     let seen = std::thread::scope(|scope| {
-        let stop = std::sync::atomic::AtomicBool::new(false);
-        let order = std::sync::atomic::Ordering::Relaxed;
         let checkpoints = scope.spawn(|| {
             // Not for ever, should the commits beside it fail.
             for _ in 0..20_000 {
