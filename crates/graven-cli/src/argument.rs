@@ -81,17 +81,22 @@ pub(crate) fn params(json: Option<&str>, single: &[Param]) -> Result<Params, Fai
         };
         let object: serde_json::Value = serde_json::from_str(&text)
             .map_err(|e| Failure::usage(format!("--params is not JSON: {e}")))?;
-        let serde_json::Value::Object(entries) = object else {
-            return Err(Failure::usage(
-                "--params is not a JSON object such as {\"id\": 933}",
-            ));
-        };
-        for (name, value) in entries {
-            params.set(name, from_json(&value).map_err(Failure::usage)?);
-        }
+        params = params_of(&object).map_err(|e| Failure::usage(format!("--params: {e}")))?;
     }
     for param in single {
         params.set(param.name.as_str(), param.value.clone());
+    }
+    Ok(params)
+}
+
+/// The parameters in a JSON object.
+pub(crate) fn params_of(object: &serde_json::Value) -> Result<Params, String> {
+    let serde_json::Value::Object(entries) = object else {
+        return Err("not a JSON object such as {\"id\": 933}".to_owned());
+    };
+    let mut params = Params::new();
+    for (name, value) in entries {
+        params.set(name.as_str(), from_json(value)?);
     }
     Ok(params)
 }
@@ -102,9 +107,9 @@ fn from_json(json: &serde_json::Value) -> Result<Value, String> {
         serde_json::Value::Bool(b) => Value::Boolean(*b),
         serde_json::Value::Number(n) => match (n.as_i64(), n.as_f64()) {
             (Some(i), _) => Value::Integer(i),
-            _ if n.is_u64() => return Err(format!("--params: {n} does not fit a 64-bit integer")),
+            _ if n.is_u64() => return Err(format!("{n} does not fit a 64-bit integer")),
             (None, Some(f)) => Value::Float(f),
-            (None, None) => return Err(format!("--params: {n} is not a number Graven can hold")),
+            (None, None) => return Err(format!("{n} is not a number Graven can hold")),
         },
         serde_json::Value::String(s) => Value::from(s.as_str()),
         serde_json::Value::Array(items) => {

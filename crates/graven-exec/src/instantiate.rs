@@ -766,8 +766,14 @@ impl Instantiator<'_> {
                     .collect();
                 Box::new(Extend::new(input, items, self.rt))
             }
-            P::Sort { keys, .. } => self.sort(input, &layout, keys, None)?,
-            P::TopN { keys, limit, .. } => self.sort(input, &layout, keys, Some(limit))?,
+            P::Sort { keys, .. } => Box::new(self.sort(input, &layout, keys, None)?),
+            P::TopN { keys, limit, .. } => {
+                let top = self.sort(input, &layout, keys, Some(limit))?;
+                Box::new(match below[0].writes() {
+                    true => top.exhaustive(),
+                    false => top,
+                })
+            }
             P::Skip { count, .. } => Box::new(Skip::new(input, self.compile(&layout, count)?)),
             P::Limit { count, .. } => {
                 let count = self.compile(&layout, count)?;
@@ -866,14 +872,14 @@ impl Instantiator<'_> {
         layout: &Layout,
         keys: &[(Expr, SortOrder)],
         limit: Option<&Expr>,
-    ) -> Result<BoxedOperator> {
+    ) -> Result<Sort> {
         let keys = keys
             .iter()
             .map(|(e, order)| Ok((self.compile(layout, e)?, *order)))
             .collect::<Result<_>>()?;
         let limit = limit.map(|e| self.compile(layout, e)).transpose()?;
         let width = layout.width();
-        Ok(Box::new(Sort::new(input, keys, width, limit, self.rt)))
+        Ok(Sort::new(input, keys, width, limit, self.rt))
     }
 }
 

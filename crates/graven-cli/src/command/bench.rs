@@ -3,6 +3,7 @@
 mod cache;
 mod commit;
 mod reads;
+mod statements;
 pub(crate) mod three_hop;
 
 use clap::{Args, Subcommand};
@@ -22,6 +23,7 @@ enum What {
     Cache(cache::Cache),
     Commit(commit::Commit),
     Reads(reads::Reads),
+    Statements(statements::Statements),
 }
 
 impl Bench {
@@ -31,6 +33,7 @@ impl Bench {
             What::Cache(command) => command.run(),
             What::Commit(command) => command.run(),
             What::Reads(command) => command.run(),
+            What::Statements(command) => command.run(),
         }
     }
 }

@@ -35,6 +35,7 @@ impl Builder<'_> {
         let conditions = graph.predicates.iter().cloned().map(Some).collect();
         let mut pending = Pending { conditions, needs };
         let mut solved: Vec<usize> = Vec::new();
+        self.bound_alone(partial, &graph);
         self.decidable(partial, &mut pending);
         for idx in 0..graph.edges.len() {
             if graph.edges[idx].bound {
@@ -152,6 +153,17 @@ impl Builder<'_> {
             self.decidable(partial, pending);
             // Conditions taken one by one do not know what the step has counted already.
             partial.root.estimated_rows = left;
+        }
+    }
+
+    /// A node that is bound and stands alone in the pattern must be there: null is no match, and no relationship shows it.
+    fn bound_alone(&mut self, partial: &mut Partial, graph: &QueryGraph) {
+        for node in &graph.nodes {
+            let alone = !graph.edges.iter().any(|e| e.from == *node || e.to == *node);
+            if alone && partial.bound.contains(node) {
+                let there = unary(UnaryOp::IsNotNull, Expr::Variable(*node));
+                self.filter(partial, there);
+            }
         }
     }
 

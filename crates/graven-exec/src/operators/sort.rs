@@ -147,6 +147,8 @@ pub(crate) struct Sort {
     key_columns: KeyColumns,
     width: usize,
     limit: Option<Compiled>,
+    /// The input writes: it is run to its end even where no row of it is wanted.
+    exhaustive: bool,
     memory: Memory,
     spill: Option<Spill>,
     output: Option<Output>,
@@ -176,9 +178,18 @@ impl Sort {
             keys,
             width,
             limit,
+            exhaustive: false,
             memory: Memory::of_spilling(rt, name, "add a LIMIT or sort fewer rows or columns"),
             spill: Spill::new(rt, name),
             output: None,
+        }
+    }
+
+    /// The same over an input that writes.
+    pub(crate) fn exhaustive(self) -> Self {
+        Self {
+            exhaustive: true,
+            ..self
         }
     }
 
@@ -197,6 +208,9 @@ impl Sort {
             None => usize::MAX,
             Some(limit) => usize::try_from(wanted_rows(limit, rt)?).unwrap_or(usize::MAX),
         };
+        while limit == 0 && self.exhaustive && self.input.next(rt)?.is_some() {
+            rt.check_cancelled()?;
+        }
         let mut buffer = Buffer::default();
         let mut runs = Vec::new();
         while limit > 0

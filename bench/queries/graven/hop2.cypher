@@ -1,0 +1,1 @@
+MATCH (p:Person {id: $id})-[:KNOWS*1..2]-(f:Person) WHERE f <> p RETURN count(DISTINCT f)

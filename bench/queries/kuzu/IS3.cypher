@@ -1,0 +1,7 @@
+// Friends of a person and since when.
+MATCH (:Person {id: $personId})-[knows:KNOWS]-(friend:Person)
+RETURN friend.id AS personId,
+       friend.firstName AS firstName,
+       friend.lastName AS lastName,
+       knows.creationDate AS friendshipCreationDate
+ORDER BY friendshipCreationDate DESC, personId

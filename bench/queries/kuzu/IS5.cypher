@@ -1,0 +1,3 @@
+// Author of a message.
+MATCH (:Post:Comment {id: $messageId})-[:HAS_CREATOR]->(author:Person)
+RETURN author.id AS personId, author.firstName AS firstName, author.lastName AS lastName

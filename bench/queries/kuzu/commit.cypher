@@ -1,0 +1,1 @@
+CREATE (:Person {id: $id, firstName: 'w', lastName: 'x', birthday: 0})

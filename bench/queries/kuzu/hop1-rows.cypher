@@ -1,0 +1,1 @@
+MATCH (p:Person {id: $id})-[:KNOWS]-(f:Person) RETURN f.firstName

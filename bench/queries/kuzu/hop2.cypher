@@ -1,0 +1,1 @@
+MATCH (p:Person {id: $id})-[:KNOWS* SHORTEST 1..2]-(f:Person) RETURN count(f)

@@ -1,0 +1,1 @@
+MATCH (p:Person {id: $id}) RETURN p.birthday

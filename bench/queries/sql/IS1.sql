@@ -1,0 +1,1 @@
+SELECT firstName, lastName, birthday, locationIP, browserUsed, city, gender, creationDate FROM person WHERE id = $personId

@@ -1,0 +1,1 @@
+SELECT creationDate, coalesce(content, imageFile) FROM message WHERE id = $messageId

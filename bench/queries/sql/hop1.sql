@@ -1,0 +1,1 @@
+SELECT count(DISTINCT p2) FROM knows WHERE p1 = $id

@@ -1,0 +1,1 @@
+SELECT birthday FROM person WHERE id = $id

@@ -1,0 +1,1 @@
+SELECT count(*) FROM knows a JOIN knows b ON b.p1 = a.p2 JOIN interest i ON i.person = b.p2 WHERE a.p1 <> b.p2

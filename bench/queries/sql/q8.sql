@@ -1,0 +1,2 @@
+SELECT count(*) FROM message_tag t JOIN message c ON c.replyOf = t.message JOIN message_tag u ON u.message = c.id
+WHERE t.tag <> u.tag AND NOT EXISTS (SELECT 1 FROM message_tag v WHERE v.message = c.id AND v.tag = t.tag)

@@ -1,0 +1,429 @@
+//! Random queries that are right by their kinds, so that whatever the library refuses is a finding.
+//!
+//! # How it works
+//! The generator goes from left to right and knows the variables in scope with their kinds. Whatever would leave more
+//! than one right answer is avoided: a cut comes after an order by all columns, lists without an order are compared
+//! without one, changes do not depend on the order of rows, floats are sums of quarters.
+
+mod expression;
+mod pattern;
+mod projection;
+
+use crate::graph::{KEYS, LABELS, TYPES, property};
+use crate::query::{
+    Change, Clause, Direction, Expr, Labels, Length, NodePattern, Path, Query, RelPattern, Shape,
+};
+use crate::random::Random;
+use crate::value::V;
+
+/// Kind of a variable or expression.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Kind {
+    Bool,
+    Int,
+    Float,
+    Str,
+    /// Anything a property may hold.
+    Mixed,
+    Ints,
+    Node,
+    Rel,
+    Rels,
+    Path,
+    /// A path whose length alone is certain.
+    ShortPath,
+    /// Integers in no order.
+    Bag,
+}
+
+#[derive(Clone, Debug)]
+struct Variable {
+    name: String,
+    kind: Kind,
+    nullable: bool,
+}
+
+/// Makes one query.
+pub(crate) struct Generator<'a> {
+    random: &'a mut Random,
+    scope: Vec<Variable>,
+    names: usize,
+    /// Patterns may still have so many new nodes.
+    nodes_left: usize,
+    /// Something without `uid` may be in scope, so that no order is certain.
+    created: bool,
+}
+
+/// A statement of any kind.
+pub(crate) fn query(random: &mut Random, writing: bool) -> Query {
+    let mut generator = Generator {
+        random,
+        scope: Vec::new(),
+        names: 0,
+        nodes_left: 5,
+        created: false,
+    };
+    generator.statement(writing)
+}
+
+impl Generator<'_> {
+    fn statement(&mut self, writing: bool) -> Query {
+        let mut clauses = self.reading(3);
+        if writing {
+            let deletes = self.writing(&mut clauses);
+            if deletes {
+                if self.random.chance(50) {
+                    clauses.push(Clause::Return(projection::count_rows(self.name())));
+                }
+            } else if matches!(clauses.last(), Some(Clause::With(_))) || self.random.chance(60) {
+                clauses.push(Clause::Return(self.projection(true)));
+            }
+            return Query {
+                branches: vec![clauses],
+                all: true,
+            };
+        }
+        let last = self.projection(true);
+        let names: Vec<String> = last.items.iter().map(|i| i.name.clone()).collect();
+        let single = last.items.len() == 1 && last.items.iter().all(|i| !i.bag);
+        clauses.push(Clause::Return(last));
+        let mut branches = vec![clauses];
+        if single && self.random.chance(20) {
+            // Further branches give one column of the same name; any values do.
+            for _ in 0..=self.random.below(2) {
+                self.scope.clear();
+                self.nodes_left = 3;
+                let mut clauses = self.reading(2);
+                let mut last = self.projection(true);
+                last.items.truncate(1);
+                last.order.clear();
+                last.skip = None;
+                last.limit = None;
+                if last.items.iter().any(|i| i.bag) {
+                    continue;
+                }
+                last.items[0].name.clone_from(&names[0]);
+                clauses.push(Clause::Return(last));
+                branches.push(clauses);
+            }
+            if branches.len() > 1
+                && let Some(Clause::Return(first)) = branches[0].last_mut()
+            {
+                first.order.clear();
+                first.skip = None;
+                first.limit = None;
+            }
+        }
+        Query {
+            branches,
+            all: self.random.chance(50),
+        }
+    }
+
+    fn name(&mut self) -> String {
+        self.names += 1;
+        format!("v{}", self.names)
+    }
+
+    fn bind(&mut self, kind: Kind, nullable: bool) -> String {
+        let name = self.name();
+        self.scope.push(Variable {
+            name: name.clone(),
+            kind,
+            nullable,
+        });
+        name
+    }
+
+    /// A variable of one of the kinds.
+    fn variable(&mut self, wanted: impl Fn(&Variable) -> bool) -> Option<Variable> {
+        let fits: Vec<_> = self.scope.iter().filter(|v| wanted(v)).cloned().collect();
+        (!fits.is_empty()).then(|| self.random.pick(&fits).clone())
+    }
+
+    fn reading(&mut self, clauses_max: usize) -> Vec<Clause> {
+        let mut clauses = Vec::new();
+        for number in 0..=self.random.below(clauses_max) {
+            let clause = match self.random.below(12) {
+                0..=5 => self.matching(number > 0),
+                6 | 7 if number > 0 => Clause::With(self.projection(false)),
+                8 => self.unwind(),
+                9 if number > 0 => self.call(),
+                _ => self.matching(number > 0),
+            };
+            clauses.push(clause);
+            // An optional match may be the first too.
+        }
+        clauses
+    }
+
+    fn matching(&mut self, may_be_optional: bool) -> Clause {
+        let optional = self.random.chance(if may_be_optional { 35 } else { 8 });
+        let before = self.scope.len();
+        let mut paths = Vec::new();
+        if self.random.chance(8)
+            && let Some(path) = self.shortest()
+        {
+            paths.push(path);
+        } else {
+            for _ in 0..=usize::from(self.random.chance(20)) {
+                paths.push(self.path());
+            }
+        }
+        let filter = self.random.chance(50).then(|| self.condition(3));
+        if optional {
+            for variable in &mut self.scope[before..] {
+                variable.nullable = true;
+            }
+        }
+        Clause::Match {
+            optional,
+            paths,
+            filter,
+        }
+    }
+
+    fn unwind(&mut self) -> Clause {
+        if let Some(bag) = self.variable(|v| matches!(v.kind, Kind::Bag | Kind::Ints))
+            && self.random.chance(50)
+        {
+            let name = self.bind(Kind::Int, true);
+            return Clause::Unwind(Expr::Var(bag.name), name);
+        }
+        if let Some(rels) = self.variable(|v| v.kind == Kind::Rels)
+            && self.random.chance(50)
+        {
+            let name = self.bind(Kind::Rel, false);
+            return Clause::Unwind(Expr::Var(rels.name), name);
+        }
+        if self.random.chance(20) {
+            let items = (0..self.random.below(4)).map(|_| self.expression(Kind::Mixed, 1));
+            let list = Expr::List(items.collect());
+            let name = self.bind(Kind::Mixed, true);
+            return Clause::Unwind(list, name);
+        }
+        let list = self.expression(Kind::Ints, 2);
+        let name = self.bind(Kind::Int, true);
+        Clause::Unwind(list, name)
+    }
+
+    /// A subquery with some of the variables.
+    fn call(&mut self) -> Clause {
+        let outer = self.scope.clone();
+        let given: Vec<_> = outer
+            .iter()
+            .filter(|_| self.random.chance(60))
+            .cloned()
+            .collect();
+        self.scope.clone_from(&given);
+        let nodes = std::mem::replace(&mut self.nodes_left, 2);
+        let mut clauses = self.reading(2);
+        let last = self.projection(false);
+        let mut last = crate::query::Projection {
+            filter: None,
+            ..last
+        };
+        // Columns of a subquery are new names.
+        for item in &mut last.items {
+            let fresh = self.name();
+            let old = std::mem::replace(&mut item.name, fresh.clone());
+            for (by, _) in &mut last.order {
+                rename(by, &old, &fresh);
+            }
+            for variable in self.scope.iter_mut().filter(|v| v.name == old) {
+                variable.name.clone_from(&fresh);
+            }
+        }
+        clauses.push(Clause::Return(last));
+        self.nodes_left = nodes;
+        let new = std::mem::replace(&mut self.scope, outer);
+        self.scope.extend(new);
+        let given = given.into_iter().map(|v| v.name).collect();
+        let branches = vec![clauses];
+        Clause::Call(
+            given,
+            Query {
+                branches,
+                all: true,
+            },
+        )
+    }
+
+    /// Adds writing clauses; whether one of them deletes, after which nothing can be read.
+    fn writing(&mut self, clauses: &mut Vec<Clause>) -> bool {
+        for _ in 0..=self.random.below(2) {
+            match self.random.below(10) {
+                0..=2 => clauses.push(self.create()),
+                3..=5 => match self.changes() {
+                    Some(changes) => clauses.push(Clause::Change(changes)),
+                    None => clauses.push(self.create()),
+                },
+                6 | 7 => clauses.push(self.merge()),
+                8 => {
+                    let name = self.name();
+                    let item = Expr::Var(name.clone());
+                    let list = self.expression(Kind::Ints, 1);
+                    let mut node = new_node(self.random);
+                    node.properties = vec![("a", item)];
+                    let path = single(node);
+                    self.created = true;
+                    clauses.push(Clause::Foreach(name, list, vec![path]));
+                }
+                _ => {
+                    let Some(what) = self.variable(|v| matches!(v.kind, Kind::Node | Kind::Rel))
+                    else {
+                        continue;
+                    };
+                    clauses.push(Clause::Delete {
+                        detach: what.kind == Kind::Node && self.random.chance(70),
+                        vars: vec![what.name],
+                    });
+                    return true;
+                }
+            }
+            if self.random.chance(15) {
+                clauses.push(Clause::With(self.projection(false)));
+            }
+        }
+        false
+    }
+
+    fn create(&mut self) -> Clause {
+        self.created = true;
+        let mut start = new_node(self.random);
+        let bound = self.variable(|v| v.kind == Kind::Node && !v.nullable);
+        let mut path = match &bound {
+            Some(node) if self.random.chance(60) => {
+                start = bare(node.name.clone());
+                single(start)
+            }
+            _ => {
+                start.var = Some(self.bind(Kind::Node, false));
+                single(start)
+            }
+        };
+        let reuses = path.start.labels == Labels::Any && path.start.properties.is_empty();
+        for _ in 0..self.random.below(3).max(usize::from(reuses)) {
+            let end = match self.variable(|v| v.kind == Kind::Node && !v.nullable) {
+                Some(node) if self.random.chance(50) => bare(node.name),
+                _ => new_node(self.random),
+            };
+            path.steps.push((self.new_rel(false), end));
+        }
+        Clause::Create(vec![path])
+    }
+
+    fn new_rel(&mut self, undirected: bool) -> RelPattern {
+        let directions = [Direction::Out, Direction::In, Direction::Both];
+        let count = if undirected { 3 } else { 2 };
+        let value = self.random.between(0, 2);
+        RelPattern {
+            var: None,
+            types: vec![*self.random.pick(TYPES)],
+            direction: *self.random.pick(&directions[..count]),
+            length: Length::One,
+            properties: match self.random.chance(40) {
+                true => vec![("a", Expr::Literal(V::Int(value)))],
+                false => Vec::new(),
+            },
+        }
+    }
+
+    fn merge(&mut self) -> Clause {
+        self.created = true;
+        let bound = self.variable(|v| v.kind == Kind::Node && !v.nullable);
+        let other = self.variable(|v| v.kind == Kind::Node && !v.nullable);
+        let (path, var) = match (bound, other) {
+            (Some(left), Some(right)) if self.random.chance(60) => {
+                let mut rel = self.new_rel(true);
+                let var = self.bind(Kind::Rel, false);
+                rel.var = Some(var.clone());
+                let mut path = single(bare(left.name));
+                path.steps.push((rel, bare(right.name)));
+                (path, var)
+            }
+            _ => {
+                let mut node = new_node(self.random);
+                let value = self.random.between(0, 4);
+                node.properties = vec![("a", Expr::Literal(V::Int(value)))];
+                let var = self.bind(Kind::Node, false);
+                node.var = Some(var.clone());
+                (single(node), var)
+            }
+        };
+        let set = |random: &mut Random, key: &'static str, value: i64| match random.chance(40) {
+            true => vec![Change::Set(var.clone(), key, V::Int(value))],
+            false => Vec::new(),
+        };
+        Clause::Merge {
+            on_create: set(self.random, "m", 7),
+            on_match: set(self.random, "m", 8),
+            path,
+        }
+    }
+
+    /// Changes that come to the same in whatever order rows come.
+    fn changes(&mut self) -> Option<Vec<Change>> {
+        let of = |v: &Variable| matches!(v.kind, Kind::Node | Kind::Rel);
+        let removes = self.random.chance(30);
+        let mut keys: Vec<&'static str> = KEYS.to_vec();
+        let mut labels = LABELS.to_vec();
+        let mut changes = Vec::new();
+        for _ in 0..=self.random.below(2) {
+            let what = self.variable(of)?;
+            let key = keys.remove(self.random.below(keys.len()));
+            if what.kind == Kind::Node && self.random.chance(30) {
+                let label = labels.remove(self.random.below(labels.len()));
+                changes.push(match removes {
+                    true => Change::RemoveLabel(what.name, label),
+                    false => Change::Label(what.name, label),
+                });
+                continue;
+            }
+            let value = property(self.random, key).unwrap_or(V::Null);
+            changes.push(match (removes, self.random.below(4)) {
+                (true, _) => Change::RemoveProperty(what.name, key),
+                (false, 0) => Change::Add(what.name, key, value),
+                (false, 1) if key == "a" => Change::Increase(what.name, key, 1),
+                _ => Change::Set(what.name, key, value),
+            });
+        }
+        Some(changes)
+    }
+}
+
+fn rename(expr: &mut Expr, old: &str, new: &str) {
+    match expr {
+        Expr::Var(name) if name == old => new.clone_into(name),
+        Expr::Property(of, _) => rename(of, old, new),
+        _ => {}
+    }
+}
+
+fn bare(name: String) -> NodePattern {
+    NodePattern {
+        var: Some(name),
+        labels: Labels::Any,
+        properties: Vec::new(),
+    }
+}
+
+fn single(start: NodePattern) -> Path {
+    Path {
+        var: None,
+        shape: Shape::Plain,
+        start,
+        steps: Vec::new(),
+    }
+}
+
+/// A node to be made, with a label and perhaps a property.
+fn new_node(random: &mut Random) -> NodePattern {
+    let key = *random.pick(&["a", "f", "s"]);
+    let value = property(random, key);
+    NodePattern {
+        var: None,
+        labels: Labels::All(vec![*random.pick(LABELS)]),
+        properties: value.map(|v| (key, Expr::Literal(v))).into_iter().collect(),
+    }
+}

@@ -1,0 +1,153 @@
+//! Random patterns.
+
+use super::{Generator, Kind, bare};
+use crate::graph::{LABELS, TYPES, property};
+use crate::query::{Direction, Expr, Labels, Length, NodePattern, Path, RelPattern, Shape};
+
+impl Generator<'_> {
+    /// A path with what it brings put into scope.
+    pub(super) fn path(&mut self) -> Path {
+        let start = self.node(true);
+        let mut steps = Vec::new();
+        for _ in 0..self.random.below(3) {
+            if self.nodes_left == 0 {
+                break;
+            }
+            let rel = self.relationship(true);
+            steps.push((rel, self.node(true)));
+        }
+        let var =
+            (!steps.is_empty() && self.random.chance(15)).then(|| self.bind(Kind::Path, false));
+        Path {
+            var,
+            shape: Shape::Plain,
+            start,
+            steps,
+        }
+    }
+
+    /// A path from a bound node, if there is one, that binds nothing which stays.
+    pub(super) fn inner_path(&mut self, binds: bool) -> Path {
+        let start = match self.variable(|v| v.kind == Kind::Node) {
+            Some(node) => bare(node.name),
+            None => self.node(binds),
+        };
+        let mut steps = Vec::new();
+        for _ in 0..=usize::from(self.random.chance(30)) {
+            let rel = self.relationship(binds);
+            steps.push((rel, self.node(binds)));
+        }
+        Path {
+            var: None,
+            shape: Shape::Plain,
+            start,
+            steps,
+        }
+    }
+
+    /// A shortest path between two bound nodes.
+    pub(super) fn shortest(&mut self) -> Option<Path> {
+        let left = self.variable(|v| v.kind == Kind::Node)?;
+        let right = self.variable(|v| v.kind == Kind::Node && v.name != left.name)?;
+        let all = self.random.chance(50);
+        let low = self.random.below(2);
+        let rel = RelPattern {
+            var: None,
+            types: self.types(),
+            direction: self.direction(),
+            length: Length::Star(low, 1 + self.random.below(4)),
+            properties: Vec::new(),
+        };
+        let kind = if all { Kind::Path } else { Kind::ShortPath };
+        Some(Path {
+            var: Some(self.bind(kind, false)),
+            shape: if all {
+                Shape::AllShortest
+            } else {
+                Shape::Shortest
+            },
+            start: bare(left.name),
+            steps: vec![(rel, bare(right.name))],
+        })
+    }
+
+    fn node(&mut self, binds: bool) -> NodePattern {
+        if let Some(node) = self.variable(|v| v.kind == Kind::Node)
+            && self.random.chance(25)
+        {
+            return bare(node.name);
+        }
+        self.nodes_left = self.nodes_left.saturating_sub(1);
+        let label = *self.random.pick(LABELS);
+        let labels = match self.random.below(12) {
+            0..=4 => Labels::Any,
+            5..=7 => Labels::All(vec![label]),
+            8 => Labels::All(vec!["A", "B"]),
+            9 => Labels::OneOf(vec!["B", "C"]),
+            10 => Labels::Not(label),
+            _ => Labels::Some,
+        };
+        let properties = self.some_properties();
+        let var = (binds && self.random.chance(80)).then(|| self.bind(Kind::Node, false));
+        NodePattern {
+            var,
+            labels,
+            properties,
+        }
+    }
+
+    fn some_properties(&mut self) -> Vec<(&'static str, Expr)> {
+        if !self.random.chance(12) {
+            return Vec::new();
+        }
+        if self.random.chance(30) {
+            return vec![("a", self.expression(Kind::Int, 1))];
+        }
+        let key = *self.random.pick(&["a", "s", "m"]);
+        let value = property(self.random, key);
+        value.map(|v| (key, Expr::Literal(v))).into_iter().collect()
+    }
+
+    fn types(&mut self) -> Vec<&'static str> {
+        match self.random.below(6) {
+            0 | 1 => Vec::new(),
+            2 => vec!["R", "T"],
+            _ => vec![*self.random.pick(TYPES)],
+        }
+    }
+
+    fn direction(&mut self) -> Direction {
+        *self
+            .random
+            .pick(&[Direction::Out, Direction::In, Direction::Both])
+    }
+
+    fn relationship(&mut self, binds: bool) -> RelPattern {
+        let low = self.random.below(3);
+        let high = (low + self.random.below(3)).clamp(1, 3);
+        let length = match self.random.below(12) {
+            0 | 1 => Length::Star(low, high),
+            2 => Length::Braces(low, high),
+            _ => Length::One,
+        };
+        let (types, direction) = (self.types(), self.direction());
+        let properties = match length {
+            Length::Braces(..) => Vec::new(),
+            _ if self.random.chance(50) => Vec::new(),
+            _ => self.some_properties(),
+        };
+        let kind = match length {
+            Length::One => Kind::Rel,
+            _ => Kind::Rels,
+        };
+        let named = binds && self.random.chance(45);
+        let var = named.then(|| self.bind(kind, false));
+        RelPattern {
+            var,
+            types,
+            direction,
+            length,
+            properties,
+        }
+    }
+}

@@ -1,0 +1,195 @@
+//! Random projections: plain, distinct, grouped, ordered, cut.
+
+use super::{Generator, Kind, Variable};
+use crate::query::{Aggregate, Expr, Item, Op, Projection};
+use crate::value::V;
+
+/// `count(*)` alone.
+pub(super) fn count_rows(name: String) -> Projection {
+    Projection {
+        distinct: false,
+        items: vec![Item {
+            expr: Expr::Aggregate(Aggregate::Count, false, None),
+            name,
+            bag: false,
+        }],
+        order: Vec::new(),
+        skip: None,
+        limit: None,
+        filter: None,
+    }
+}
+
+impl Generator<'_> {
+    /// A projection, whose columns are the scope afterwards. The last one may have columns that nothing can be done
+    /// with.
+    pub(super) fn projection(&mut self, last: bool) -> Projection {
+        let grouped = self.random.chance(35);
+        let distinct = !grouped && self.random.chance(20);
+        let same = grouped || distinct;
+        let mut columns = self.plain_columns(same, if grouped { 2 } else { 4 });
+        if grouped {
+            for _ in 0..=self.random.below(2) {
+                columns.push(self.aggregate(last));
+            }
+        }
+        if columns.is_empty() {
+            let expr = self.expression(Kind::Int, 2);
+            let name = self.name();
+            columns.push((expr, name, Kind::Int, true));
+        }
+        let items = columns.iter().map(|(expr, name, kind, _)| Item {
+            expr: expr.clone(),
+            name: name.clone(),
+            bag: *kind == Kind::Bag,
+        });
+        let items: Vec<Item> = items.collect();
+        let scope = columns
+            .into_iter()
+            .map(|(_, name, kind, nullable)| Variable {
+                name,
+                kind,
+                nullable,
+            });
+        let before = std::mem::replace(&mut self.scope, scope.collect());
+        let mut projection = Projection {
+            distinct,
+            items,
+            order: Vec::new(),
+            skip: None,
+            limit: None,
+            filter: None,
+        };
+        self.order(&mut projection, &before, same);
+        if !last && self.random.chance(35) {
+            projection.filter = Some(self.condition(2));
+        }
+        projection
+    }
+
+    fn plain_columns(&mut self, same: bool, max: usize) -> Vec<(Expr, String, Kind, bool)> {
+        let mut columns: Vec<(Expr, String, Kind, bool)> = Vec::new();
+        for _ in 0..self.random.below(max + 1) {
+            let odd = |v: &Variable| matches!(v.kind, Kind::Bag | Kind::ShortPath);
+            if let Some(v) = self.variable(|v| !(same && odd(v)))
+                && self.random.chance(55)
+            {
+                if columns.iter().all(|(_, name, ..)| *name != v.name) {
+                    let name = match self.random.chance(20) {
+                        true => self.name(),
+                        false => v.name.clone(),
+                    };
+                    columns.push((Expr::Var(v.name), name, v.kind, v.nullable));
+                }
+                continue;
+            }
+            let kinds = [
+                Kind::Bool,
+                Kind::Int,
+                Kind::Int,
+                Kind::Float,
+                Kind::Str,
+                Kind::Mixed,
+                Kind::Ints,
+            ];
+            let kind = *self.random.pick(&kinds);
+            let expr = self.expression(kind, 3);
+            let name = self.name();
+            columns.push((expr, name, kind, true));
+        }
+        columns
+    }
+
+    fn aggregate(&mut self, last: bool) -> (Expr, String, Kind, bool) {
+        let name = self.name();
+        let unique = self.random.chance(25);
+        let make = |kind, of: Option<Expr>| Expr::Aggregate(kind, unique, of.map(Box::new));
+        let (expr, kind) = match self.random.below(9) {
+            0 => (Expr::Aggregate(Aggregate::Count, false, None), Kind::Int),
+            1 => match self.variable(|v| matches!(v.kind, Kind::Node | Kind::Rel)) {
+                Some(v) => (make(Aggregate::Count, Some(Expr::Var(v.name))), Kind::Int),
+                None => (Expr::Aggregate(Aggregate::Count, false, None), Kind::Int),
+            },
+            2 => (
+                make(Aggregate::Count, Some(self.expression(Kind::Mixed, 2))),
+                Kind::Int,
+            ),
+            3 => (
+                make(Aggregate::Sum, Some(self.expression(Kind::Int, 2))),
+                Kind::Int,
+            ),
+            4 => (
+                make(Aggregate::Min, Some(self.expression(Kind::Mixed, 2))),
+                Kind::Mixed,
+            ),
+            5 => (
+                make(Aggregate::Max, Some(self.expression(Kind::Int, 2))),
+                Kind::Int,
+            ),
+            6 if last => (
+                make(Aggregate::Avg, Some(self.expression(Kind::Int, 1))),
+                Kind::Float,
+            ),
+            7 => (
+                make(Aggregate::Max, Some(self.expression(Kind::Str, 2))),
+                Kind::Str,
+            ),
+            _ => (
+                make(Aggregate::Collect, Some(self.expression(Kind::Int, 2))),
+                Kind::Bag,
+            ),
+        };
+        match kind {
+            Kind::Int if self.random.chance(20) => {
+                let more = Expr::Literal(V::Int(self.random.between(1, 3)));
+                let expr = Expr::Binary(Op::Plus, Box::new(expr), Box::new(more));
+                (expr, name, kind, true)
+            }
+            Kind::Bag if self.random.chance(30) => {
+                (Expr::Call("size", vec![expr]), name, Kind::Int, true)
+            }
+            _ => (expr, name, kind, true),
+        }
+    }
+
+    fn order(&mut self, projection: &mut Projection, before: &[Variable], same: bool) {
+        if !self.random.chance(35) {
+            return;
+        }
+        let certain = self.scope.iter().all(|v| by(v).is_some()) && !self.created;
+        if certain && self.random.chance(60) {
+            let mut all: Vec<_> = self.scope.iter().filter_map(by).collect();
+            while !all.is_empty() {
+                let at = self.random.below(all.len());
+                projection
+                    .order
+                    .push((all.remove(at), self.random.chance(50)));
+            }
+            if self.random.chance(30) {
+                projection.skip = Some(self.random.below(4));
+            }
+            projection.limit = Some(self.random.below(6));
+            return;
+        }
+        // An order that need not decide everything; before a plain projection it sees what was there too.
+        let seen: Vec<Expr> = match same {
+            true => self.scope.iter().filter_map(by).collect(),
+            false => before.iter().chain(&self.scope).filter_map(by).collect(),
+        };
+        for expr in seen {
+            if self.random.chance(40) {
+                projection.order.push((expr, self.random.chance(50)));
+            }
+        }
+    }
+}
+
+/// What rows can be ordered by because of a variable.
+fn by(v: &Variable) -> Option<Expr> {
+    let var = Expr::Var(v.name.clone());
+    match v.kind {
+        Kind::Node | Kind::Rel => Some(Expr::Property(Box::new(var), "uid")),
+        Kind::Bool | Kind::Int | Kind::Float | Kind::Str | Kind::Mixed | Kind::Ints => Some(var),
+        Kind::Rels | Kind::Path | Kind::ShortPath | Kind::Bag => None,
+    }
+}

@@ -1,0 +1,159 @@
+//! Small random graphs, kept as plain vectors.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+
+use crate::random::Random;
+use crate::text;
+use crate::value::V;
+
+pub(crate) const LABELS: &[&str] = &["A", "B", "C"];
+pub(crate) const TYPES: &[&str] = &["R", "S", "T"];
+
+/// Properties: integer, float, text, anything, list of integers; `uid` is on every node and relationship that was
+/// there from the beginning, and unique.
+pub(crate) const KEYS: &[&str] = &["a", "f", "s", "m", "l"];
+
+pub(crate) type Properties = BTreeMap<&'static str, V>;
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Node {
+    pub(crate) labels: BTreeSet<&'static str>,
+    pub(crate) properties: Properties,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Rel {
+    pub(crate) kind: &'static str,
+    pub(crate) start: usize,
+    pub(crate) end: usize,
+    pub(crate) properties: Properties,
+}
+
+/// A graph; what is deleted leaves a hole, so that places stay.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Graph {
+    pub(crate) nodes: Vec<Option<Node>>,
+    pub(crate) rels: Vec<Option<Rel>>,
+    /// Statements that make indexes.
+    pub(crate) indexes: Vec<&'static str>,
+}
+
+/// A random value for a property, if it is to have one.
+pub(crate) fn property(random: &mut Random, key: &str) -> Option<V> {
+    const WORDS: &[&str] = &["", "a", "ab", "abc", "b", "Ba", "x y"];
+    if random.chance(25) {
+        return None;
+    }
+    let int = |random: &mut Random| V::Int(random.between(-2, 5));
+    Some(match key {
+        "a" | "uid" => int(random),
+        "f" => V::Float(random.between(-4, 8) as f64 + 0.25),
+        "s" => V::Str((*random.pick(WORDS)).to_owned()),
+        "l" => V::List((0..random.below(4)).map(|_| int(random)).collect()),
+        _ => match random.below(5) {
+            0 => V::Bool(random.chance(50)),
+            1 => V::Str((*random.pick(WORDS)).to_owned()),
+            2 => V::Float(random.between(-2, 3) as f64 + 0.5),
+            3 => V::List(vec![int(random)]),
+            _ => int(random),
+        },
+    })
+}
+
+fn properties(random: &mut Random, uid: usize) -> Properties {
+    let mut all: Properties = [("uid", V::Int(uid as i64))].into();
+    for key in KEYS {
+        if random.chance(60)
+            && let Some(value) = property(random, key)
+        {
+            all.insert(key, value);
+        }
+    }
+    all
+}
+
+impl Graph {
+    pub(crate) fn random(random: &mut Random) -> Graph {
+        const INDEXES: &[&str] = &[
+            "CREATE INDEX FOR (n:A) ON (n.a)",
+            "CREATE INDEX FOR (n:B) ON (n.s)",
+            "CREATE INDEX FOR (n:A) ON (n.m)",
+            "CREATE INDEX FOR (n:C) ON (n.uid)",
+            "CREATE INDEX FOR (n:B) ON (n.a, n.f)",
+        ];
+        let mut graph = Graph::default();
+        for uid in 0..random.below(9) {
+            let labels = LABELS.iter().filter(|_| random.chance(45)).copied();
+            let labels = labels.collect();
+            let properties = properties(random, uid);
+            graph.nodes.push(Some(Node { labels, properties }));
+        }
+        let nodes = graph.nodes.len();
+        let rels = random.below(2 * nodes + 1);
+        for uid in 0..rels {
+            graph.rels.push(Some(Rel {
+                kind: *random.pick(TYPES),
+                start: random.below(nodes),
+                end: random.below(nodes),
+                properties: properties(random, 100 + uid),
+            }));
+        }
+        graph.indexes = INDEXES
+            .iter()
+            .filter(|_| random.chance(30))
+            .copied()
+            .collect();
+        graph
+    }
+
+    pub(crate) fn node_places(&self) -> impl Iterator<Item = usize> {
+        (0..self.nodes.len()).filter(|at| self.nodes[*at].is_some())
+    }
+
+    pub(crate) fn rel_places(&self) -> impl Iterator<Item = usize> {
+        (0..self.rels.len()).filter(|at| self.rels[*at].is_some())
+    }
+
+    /// The statement that makes the graph; none where there is nothing to make.
+    pub(crate) fn creation(&self) -> Option<String> {
+        let mut parts = Vec::new();
+        for at in self.node_places() {
+            let node = self.nodes[at].as_ref().expect("a place that is taken");
+            let mut part = format!("(n{at}");
+            for label in &node.labels {
+                let _ = write!(part, ":{label}");
+            }
+            let _ = write!(part, " {})", text::properties(&node.properties));
+            parts.push(part);
+        }
+        for at in self.rel_places() {
+            let rel = self.rels[at].as_ref().expect("a place that is taken");
+            let map = text::properties(&rel.properties);
+            let (start, kind, end) = (rel.start, rel.kind, rel.end);
+            parts.push(format!("(n{start})-[:{kind} {map}]->(n{end})"));
+        }
+        (!parts.is_empty()).then(|| format!("CREATE {}", parts.join(", ")))
+    }
+
+    /// Removes a node with its relationships.
+    pub(crate) fn remove_node(&mut self, at: usize) {
+        self.nodes[at] = None;
+        for rel in &mut self.rels {
+            if rel.as_ref().is_some_and(|r| r.start == at || r.end == at) {
+                *rel = None;
+            }
+        }
+    }
+
+    /// Property of a node or relationship; null of null.
+    pub(crate) fn property(&self, of: &V, key: &str) -> V {
+        let properties = match of {
+            V::Node(at) => self.nodes[*at].as_ref().map(|n| &n.properties),
+            V::Rel(at) => self.rels[*at].as_ref().map(|r| &r.properties),
+            _ => None,
+        };
+        let value = properties.and_then(|p| p.get(key));
+        value.cloned().unwrap_or(V::Null)
+    }
+}

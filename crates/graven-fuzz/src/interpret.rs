@@ -1,0 +1,361 @@
+//! The naive interpreter: every clause turns a list of rows into a list of rows, by nested loops.
+//!
+//! # How it works
+//! Nothing is planned, indexed or remembered, and nothing is shared with the library: a pattern is matched by trying
+//! every node and every relationship, a group is found by comparing with the groups before it. Clauses are done one
+//! after the other on all rows, which is what the language says they mean.
+
+mod expression;
+mod pattern;
+mod projection;
+
+use std::collections::BTreeMap;
+
+use crate::graph::{Graph, Node, Rel};
+use crate::query::{Change, Clause, Direction, Labels, NodePattern, Path, Query, RelPattern};
+use crate::value::V;
+
+pub(crate) type Row = BTreeMap<String, V>;
+
+/// More rows than this are not worth waiting for.
+const ROWS_MAX: usize = 4000;
+
+/// Why there is no answer.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Stop {
+    /// More rows than are worth waiting for.
+    TooMany,
+    /// The query has no meaning, as shrinking may make them.
+    Senseless,
+    /// A node is deleted and its relationships are not.
+    Connected,
+}
+
+/// Answer of a query: columns and rows.
+pub(crate) struct Answer {
+    pub(crate) columns: Vec<String>,
+    pub(crate) rows: Vec<Vec<V>>,
+}
+
+/// The interpreter: a graph that statements read and change.
+pub(crate) struct Interpreter {
+    pub(crate) graph: Graph,
+    /// Nodes deleted without their relationships by the running statement.
+    deleted: Vec<usize>,
+}
+
+impl Interpreter {
+    pub(crate) fn new(graph: Graph) -> Self {
+        Interpreter {
+            graph,
+            deleted: Vec::new(),
+        }
+    }
+
+    /// Runs a statement; where it fails the graph is as before.
+    pub(crate) fn run(&mut self, query: &Query) -> Result<Answer, Stop> {
+        let before = self.graph.clone();
+        self.deleted.clear();
+        let answer = self.query(query, &Row::new()).and_then(|(columns, rows)| {
+            let connected =
+                self.graph.rels.iter().flatten().any(|rel| {
+                    self.deleted.contains(&rel.start) || self.deleted.contains(&rel.end)
+                });
+            if connected {
+                return Err(Stop::Connected);
+            }
+            let values = rows.into_iter().map(|mut row| {
+                let each = columns
+                    .iter()
+                    .map(|name| row.remove(name).unwrap_or(V::Null));
+                each.collect()
+            });
+            let mut rows: Vec<Vec<V>> = values.collect();
+            if columns.is_empty() {
+                rows.clear();
+            }
+            Ok(Answer { columns, rows })
+        });
+        if answer.is_err() {
+            self.graph = before;
+        }
+        answer
+    }
+
+    /// Columns and rows of a query in the scope of `outer`; no columns where it only writes.
+    fn query(&mut self, query: &Query, outer: &Row) -> Result<(Vec<String>, Vec<Row>), Stop> {
+        let (mut columns, mut all) = (Vec::new(), Vec::new());
+        for branch in &query.branches {
+            let rows = self.clauses(branch, vec![outer.clone()])?;
+            columns = match branch.last() {
+                Some(Clause::Return(p)) => p.items.iter().map(|i| i.name.clone()).collect(),
+                _ => Vec::new(),
+            };
+            all.extend(rows);
+        }
+        if query.branches.len() > 1 && !query.all {
+            projection::distinct(&mut all);
+        }
+        Ok((columns, all))
+    }
+
+    fn clauses(&mut self, clauses: &[Clause], mut rows: Vec<Row>) -> Result<Vec<Row>, Stop> {
+        for clause in clauses {
+            rows = self.clause(clause, rows)?;
+            if rows.len() > ROWS_MAX {
+                return Err(Stop::TooMany);
+            }
+        }
+        Ok(rows)
+    }
+
+    fn clause(&mut self, clause: &Clause, rows: Vec<Row>) -> Result<Vec<Row>, Stop> {
+        let mut out = Vec::new();
+        match clause {
+            Clause::Match {
+                optional,
+                paths,
+                filter,
+            } => {
+                for row in rows {
+                    let found = self.matches(paths, filter.as_ref(), &row)?;
+                    if found.is_empty() && *optional {
+                        let mut row = row;
+                        for name in paths.iter().flat_map(pattern::names) {
+                            row.entry(name).or_insert(V::Null);
+                        }
+                        out.push(row);
+                    } else {
+                        out.extend(found);
+                    }
+                    if out.len() > ROWS_MAX {
+                        return Err(Stop::TooMany);
+                    }
+                }
+            }
+            Clause::Unwind(list, name) => {
+                for row in rows {
+                    let items = match self.value(list, &row)? {
+                        V::List(items) => items,
+                        V::Null => Vec::new(),
+                        single => vec![single],
+                    };
+                    for item in items {
+                        let mut row = row.clone();
+                        row.insert(name.clone(), item);
+                        out.push(row);
+                    }
+                }
+            }
+            Clause::With(p) | Clause::Return(p) => out = self.project(p, rows)?,
+            Clause::Call(given, query) => {
+                for row in rows {
+                    let inner = row.iter().filter(|(name, _)| given.contains(name));
+                    let inner: Row = inner.map(|(n, v)| (n.clone(), v.clone())).collect();
+                    let (columns, found) = self.query(query, &inner)?;
+                    if columns.is_empty() {
+                        out.push(row);
+                        continue;
+                    }
+                    for result in found {
+                        let mut row = row.clone();
+                        row.extend(result);
+                        out.push(row);
+                    }
+                    if out.len() > ROWS_MAX {
+                        return Err(Stop::TooMany);
+                    }
+                }
+            }
+            Clause::Create(paths) => {
+                for mut row in rows {
+                    for path in paths {
+                        self.create(path, &mut row)?;
+                    }
+                    out.push(row);
+                }
+            }
+            Clause::Change(changes) => {
+                for row in rows {
+                    self.change(changes, &row)?;
+                    out.push(row);
+                }
+            }
+            Clause::Delete { detach, vars } => {
+                self.delete(*detach, vars, &rows)?;
+                out = rows;
+            }
+            Clause::Merge {
+                path,
+                on_create,
+                on_match,
+            } => {
+                for mut row in rows {
+                    let found = self.matches(std::slice::from_ref(path), None, &row)?;
+                    if found.is_empty() {
+                        self.create(path, &mut row)?;
+                        self.change(on_create, &row)?;
+                        out.push(row);
+                    } else {
+                        for row in found {
+                            self.change(on_match, &row)?;
+                            out.push(row);
+                        }
+                    }
+                }
+            }
+            Clause::Foreach(name, list, paths) => {
+                for row in rows {
+                    if let V::List(items) = self.value(list, &row)? {
+                        for item in items {
+                            let mut inner = row.clone();
+                            inner.insert(name.clone(), item);
+                            for path in paths {
+                                self.create(path, &mut inner)?;
+                            }
+                        }
+                    }
+                    out.push(row);
+                }
+            }
+        }
+        Ok(out)
+    }
+
+    /// Makes what of a pattern is not bound yet.
+    fn create(&mut self, path: &Path, row: &mut Row) -> Result<(), Stop> {
+        let mut at = self.create_node(&path.start, row)?;
+        for (rel, end) in &path.steps {
+            let next = self.create_node(end, row)?;
+            self.create_rel(rel, at, next, row)?;
+            at = next;
+        }
+        Ok(())
+    }
+
+    fn create_node(&mut self, pattern: &NodePattern, row: &mut Row) -> Result<usize, Stop> {
+        if let Some(bound) = pattern.var.as_ref().and_then(|var| row.get(var)) {
+            return match bound {
+                V::Node(at) => Ok(*at),
+                _ => Err(Stop::Senseless),
+            };
+        }
+        let labels = match &pattern.labels {
+            Labels::Any => Vec::new(),
+            Labels::All(all) => all.clone(),
+            _ => return Err(Stop::Senseless),
+        };
+        let properties = self.new_properties(&pattern.properties, row)?;
+        let at = self.graph.nodes.len();
+        self.graph.nodes.push(Some(Node {
+            labels: labels.into_iter().collect(),
+            properties,
+        }));
+        if let Some(var) = &pattern.var {
+            row.insert(var.clone(), V::Node(at));
+        }
+        Ok(at)
+    }
+
+    fn create_rel(
+        &mut self,
+        pattern: &RelPattern,
+        left: usize,
+        right: usize,
+        row: &mut Row,
+    ) -> Result<(), Stop> {
+        let [kind] = pattern.types[..] else {
+            return Err(Stop::Senseless);
+        };
+        let (start, end) = match pattern.direction {
+            Direction::In => (right, left),
+            Direction::Out | Direction::Both => (left, right),
+        };
+        let properties = self.new_properties(&pattern.properties, row)?;
+        let at = self.graph.rels.len();
+        self.graph.rels.push(Some(Rel {
+            kind,
+            start,
+            end,
+            properties,
+        }));
+        if let Some(var) = &pattern.var {
+            row.insert(var.clone(), V::Rel(at));
+        }
+        Ok(())
+    }
+
+    fn new_properties(
+        &mut self,
+        pattern: &[(&'static str, crate::query::Expr)],
+        row: &Row,
+    ) -> Result<crate::graph::Properties, Stop> {
+        let mut properties = crate::graph::Properties::new();
+        for (key, expr) in pattern {
+            match self.value(expr, row)? {
+                V::Null => {}
+                value => drop(properties.insert(key, value)),
+            }
+        }
+        Ok(properties)
+    }
+
+    fn change(&mut self, changes: &[Change], row: &Row) -> Result<(), Stop> {
+        for change in changes {
+            let (var, key, value) = match change {
+                Change::Set(var, key, value) | Change::Add(var, key, value) => {
+                    (var, *key, value.clone())
+                }
+                Change::Increase(var, key, by) => {
+                    let of = row.get(var).ok_or(Stop::Senseless)?;
+                    let value = match self.graph.property(of, key) {
+                        V::Int(i) => V::Int(i + by),
+                        _ => V::Null,
+                    };
+                    (var, *key, value)
+                }
+                Change::RemoveProperty(var, key) => (var, *key, V::Null),
+                Change::Label(var, label) | Change::RemoveLabel(var, label) => {
+                    if let V::Node(at) = row.get(var).ok_or(Stop::Senseless)? {
+                        let node = self.graph.nodes[*at].as_mut().ok_or(Stop::Senseless)?;
+                        match change {
+                            Change::Label(..) => drop(node.labels.insert(label)),
+                            _ => drop(node.labels.remove(label)),
+                        }
+                    }
+                    continue;
+                }
+            };
+            let properties = match row.get(var).ok_or(Stop::Senseless)? {
+                V::Node(at) => self.graph.nodes[*at].as_mut().map(|n| &mut n.properties),
+                V::Rel(at) => self.graph.rels[*at].as_mut().map(|r| &mut r.properties),
+                V::Null => continue,
+                _ => return Err(Stop::Senseless),
+            };
+            let properties = properties.ok_or(Stop::Senseless)?;
+            match value {
+                V::Null => drop(properties.remove(key)),
+                value => drop(properties.insert(key, value)),
+            }
+        }
+        Ok(())
+    }
+
+    fn delete(&mut self, detach: bool, vars: &[String], rows: &[Row]) -> Result<(), Stop> {
+        for row in rows {
+            for var in vars {
+                match row.get(var).ok_or(Stop::Senseless)? {
+                    V::Node(at) if detach => self.graph.remove_node(*at),
+                    V::Node(at) => {
+                        self.graph.nodes[*at] = None;
+                        self.deleted.push(*at);
+                    }
+                    V::Rel(at) => self.graph.rels[*at] = None,
+                    V::Null => {}
+                    _ => return Err(Stop::Senseless),
+                }
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,291 @@
+//! Expressions, with the three truth values.
+
+use std::cmp::Ordering;
+
+use crate::interpret::{Interpreter, Row, Stop};
+use crate::query::{Expr, Op, Quantifier};
+use crate::value::{V, compare, equal};
+
+impl Interpreter {
+    pub(super) fn value(&mut self, expr: &Expr, row: &Row) -> Result<V, Stop> {
+        Ok(match expr {
+            Expr::Literal(v) => v.clone(),
+            Expr::Var(name) => row.get(name).cloned().ok_or(Stop::Senseless)?,
+            Expr::Property(of, key) => {
+                let of = self.value(of, row)?;
+                self.graph.property(&of, key)
+            }
+            Expr::Binary(op, a, b) => {
+                let (a, b) = (self.value(a, row)?, self.value(b, row)?);
+                binary(*op, a, b)?
+            }
+            Expr::Not(a) => V::from_truth(self.value(a, row)?.truth().map(|t| !t)),
+            Expr::IsNull(a) => V::Bool(self.value(a, row)? == V::Null),
+            Expr::IsNotNull(a) => V::Bool(self.value(a, row)? != V::Null),
+            Expr::HasLabel(of, label) => match self.value(of, row)? {
+                V::Node(at) => {
+                    let node = self.graph.nodes[at].as_ref().ok_or(Stop::Senseless)?;
+                    V::Bool(node.labels.contains(label))
+                }
+                V::Null => V::Null,
+                _ => return Err(Stop::Senseless),
+            },
+            Expr::Call(name, items) => {
+                let values: Result<Vec<_>, _> = items.iter().map(|i| self.value(i, row)).collect();
+                self.call(name, &values?)?
+            }
+            Expr::List(items) => {
+                let values: Result<Vec<_>, _> = items.iter().map(|i| self.value(i, row)).collect();
+                V::List(values?)
+            }
+            Expr::Index(list, at) => match (self.value(list, row)?, self.value(at, row)?) {
+                (V::List(items), V::Int(at)) => {
+                    let at = if at < 0 { at + items.len() as i64 } else { at };
+                    let item = usize::try_from(at).ok().and_then(|at| items.get(at));
+                    item.cloned().unwrap_or(V::Null)
+                }
+                _ => V::Null,
+            },
+            Expr::Slice(list, from, to) => match self.value(list, row)? {
+                V::List(items) => {
+                    let count = items.len() as i64;
+                    let place = |at: i64| (if at < 0 { at + count } else { at }).clamp(0, count);
+                    let (from, to) = (place(*from) as usize, place(*to) as usize);
+                    V::List(items.get(from..to).unwrap_or_default().to_vec())
+                }
+                _ => V::Null,
+            },
+            Expr::Comprehension(var, list, filter, item) => {
+                let V::List(items) = self.value(list, row)? else {
+                    return Ok(V::Null);
+                };
+                let mut out = Vec::new();
+                for value in items {
+                    let mut inner = row.clone();
+                    inner.insert(var.clone(), value.clone());
+                    if let Some(filter) = filter
+                        && !self.value(filter, &inner)?.is_true()
+                    {
+                        continue;
+                    }
+                    out.push(match item {
+                        Some(item) => self.value(item, &inner)?,
+                        None => value,
+                    });
+                }
+                V::List(out)
+            }
+            Expr::Quantified(kind, var, list, condition) => {
+                let V::List(items) = self.value(list, row)? else {
+                    return Ok(V::Null);
+                };
+                let mut truths = Vec::new();
+                for value in items {
+                    let mut inner = row.clone();
+                    inner.insert(var.clone(), value);
+                    truths.push(self.value(condition, &inner)?.truth());
+                }
+                V::from_truth(quantified(*kind, &truths))
+            }
+            Expr::Reduce(sum, first, var, list, body) => {
+                let mut value = self.value(first, row)?;
+                let V::List(items) = self.value(list, row)? else {
+                    return Ok(V::Null);
+                };
+                for item in items {
+                    let mut inner = row.clone();
+                    inner.insert(sum.clone(), value);
+                    inner.insert(var.clone(), item);
+                    value = self.value(body, &inner)?;
+                }
+                value
+            }
+            Expr::Case(condition, then, other) => match self.value(condition, row)?.is_true() {
+                true => self.value(then, row)?,
+                false => self.value(other, row)?,
+            },
+            Expr::Exists(paths, filter) => {
+                V::Bool(!self.matches(paths, filter.as_deref(), row)?.is_empty())
+            }
+            Expr::CountOf(paths, filter) => {
+                V::Int(self.matches(paths, filter.as_deref(), row)?.len() as i64)
+            }
+            Expr::CollectOf(paths, filter, item) => {
+                let mut out = Vec::new();
+                for row in self.matches(paths, filter.as_deref(), row)? {
+                    out.push(self.value(item, &row)?);
+                }
+                V::List(out)
+            }
+            Expr::Pattern(path) => {
+                let paths = std::slice::from_ref(&**path);
+                V::Bool(!self.matches(paths, None, row)?.is_empty())
+            }
+            Expr::PatternComprehension(path, filter, item) => {
+                let paths = std::slice::from_ref(&**path);
+                let mut out = Vec::new();
+                for row in self.matches(paths, filter.as_deref(), row)? {
+                    out.push(self.value(item, &row)?);
+                }
+                V::List(out)
+            }
+            Expr::Aggregate(..) => return Err(Stop::Senseless),
+        })
+    }
+
+    fn call(&self, name: &str, values: &[V]) -> Result<V, Stop> {
+        if name == "coalesce" {
+            let first = values.iter().find(|v| **v != V::Null);
+            return Ok(first.cloned().unwrap_or(V::Null));
+        }
+        if values.contains(&V::Null) {
+            return Ok(V::Null);
+        }
+        let text = |s: String| Ok(V::Str(s));
+        match (name, values) {
+            ("size", [V::List(items)]) => Ok(V::Int(items.len() as i64)),
+            ("size", [V::Str(s)]) => Ok(V::Int(s.len() as i64)),
+            ("length", [V::Path(_, rels)]) => Ok(V::Int(rels.len() as i64)),
+            ("abs", [V::Int(i)]) => Ok(V::Int(i.abs())),
+            ("sign", [V::Int(i)]) => Ok(V::Int(i.signum())),
+            ("toFloat", [v]) => v.number().map(V::Float).ok_or(Stop::Senseless),
+            ("toInteger", [V::Float(f)]) => Ok(V::Int(f.trunc() as i64)),
+            ("toInteger", [V::Int(i)]) => Ok(V::Int(*i)),
+            ("floor", [V::Float(f)]) => Ok(V::Float(f.floor())),
+            ("toString", [V::Int(i)]) => text(i.to_string()),
+            ("toString", [V::Bool(b)]) => text(b.to_string()),
+            ("toUpper", [V::Str(s)]) => text(s.to_ascii_uppercase()),
+            ("toLower", [V::Str(s)]) => text(s.to_ascii_lowercase()),
+            ("reverse", [V::Str(s)]) => text(s.chars().rev().collect()),
+            ("trim", [V::Str(s)]) => text(s.trim().to_owned()),
+            ("left", [V::Str(s), V::Int(n)]) => text(s.chars().take(*n as usize).collect()),
+            ("substring", [V::Str(s), V::Int(from), V::Int(n)]) => {
+                let rest = s.chars().skip(*from as usize);
+                text(rest.take(*n as usize).collect())
+            }
+            ("replace", [V::Str(s), V::Str(from), V::Str(to)]) => text(s.replace(from, to)),
+            ("head", [V::List(items)]) => Ok(items.first().cloned().unwrap_or(V::Null)),
+            ("last", [V::List(items)]) => Ok(items.last().cloned().unwrap_or(V::Null)),
+            ("tail", [V::List(items)]) => Ok(V::List(items.iter().skip(1).cloned().collect())),
+            ("reverse", [V::List(items)]) => Ok(V::List(items.iter().rev().cloned().collect())),
+            ("range", [V::Int(a), V::Int(b)]) => Ok(V::List((*a..=*b).map(V::Int).collect())),
+            ("nodes", [V::Path(nodes, _)]) => {
+                Ok(V::List(nodes.iter().map(|n| V::Node(*n)).collect()))
+            }
+            ("relationships", [V::Path(_, rels)]) => {
+                Ok(V::List(rels.iter().map(|r| V::Rel(*r)).collect()))
+            }
+            ("labels", [V::Node(at)]) => {
+                let node = self.graph.nodes[*at].as_ref().ok_or(Stop::Senseless)?;
+                let labels = node.labels.iter().map(|l| V::Str((*l).to_owned()));
+                Ok(V::List(labels.collect()))
+            }
+            ("type", [V::Rel(at)]) => {
+                let rel = self.graph.rels[*at].as_ref().ok_or(Stop::Senseless)?;
+                text(rel.kind.to_owned())
+            }
+            ("startNode", [V::Rel(at)]) => {
+                let rel = self.graph.rels[*at].as_ref().ok_or(Stop::Senseless)?;
+                Ok(V::Node(rel.start))
+            }
+            ("endNode", [V::Rel(at)]) => {
+                let rel = self.graph.rels[*at].as_ref().ok_or(Stop::Senseless)?;
+                Ok(V::Node(rel.end))
+            }
+            _ => Err(Stop::Senseless),
+        }
+    }
+}
+
+fn binary(op: Op, a: V, b: V) -> Result<V, Stop> {
+    let comparison = |wanted: fn(Ordering) -> bool| V::from_truth(compare(&a, &b).map(wanted));
+    Ok(match op {
+        Op::And => match (a.truth(), b.truth()) {
+            (Some(false), _) | (_, Some(false)) => V::Bool(false),
+            (Some(true), Some(true)) => V::Bool(true),
+            _ => V::Null,
+        },
+        Op::Or => match (a.truth(), b.truth()) {
+            (Some(true), _) | (_, Some(true)) => V::Bool(true),
+            (Some(false), Some(false)) => V::Bool(false),
+            _ => V::Null,
+        },
+        Op::Xor => match (a.truth(), b.truth()) {
+            (Some(a), Some(b)) => V::Bool(a != b),
+            _ => V::Null,
+        },
+        Op::Equal => V::from_truth(equal(&a, &b)),
+        Op::Different => V::from_truth(equal(&a, &b).map(|t| !t)),
+        Op::Less => comparison(Ordering::is_lt),
+        Op::LessOrEqual => comparison(Ordering::is_le),
+        Op::Greater => comparison(Ordering::is_gt),
+        Op::GreaterOrEqual => comparison(Ordering::is_ge),
+        Op::In => match b {
+            V::List(items) => {
+                let each: Vec<_> = items.iter().map(|item| equal(&a, item)).collect();
+                V::from_truth(match each.contains(&Some(true)) {
+                    true => Some(true),
+                    false if each.contains(&None) => None,
+                    false => Some(false),
+                })
+            }
+            _ => V::Null,
+        },
+        Op::StartsWith | Op::EndsWith | Op::Contains => match (&a, &b) {
+            (V::Str(a), V::Str(b)) => V::Bool(match op {
+                Op::StartsWith => a.starts_with(b.as_str()),
+                Op::EndsWith => a.ends_with(b.as_str()),
+                _ => a.contains(b.as_str()),
+            }),
+            _ => V::Null,
+        },
+        Op::Plus | Op::Minus | Op::Times | Op::Divide | Op::Modulo => arithmetic(op, a, b)?,
+    })
+}
+
+fn arithmetic(op: Op, a: V, b: V) -> Result<V, Stop> {
+    Ok(match (a, b) {
+        (V::Null, _) | (_, V::Null) => V::Null,
+        (V::Int(a), V::Int(b)) => V::Int(match op {
+            Op::Plus => a.wrapping_add(b),
+            Op::Minus => a.wrapping_sub(b),
+            Op::Times => a.wrapping_mul(b),
+            Op::Divide => a.checked_div(b).ok_or(Stop::Senseless)?,
+            _ => a.checked_rem(b).ok_or(Stop::Senseless)?,
+        }),
+        (V::Str(a), V::Str(b)) if op == Op::Plus => V::Str(a + &b),
+        (V::List(mut a), V::List(b)) if op == Op::Plus => {
+            a.extend(b);
+            V::List(a)
+        }
+        (a, b) => {
+            let (Some(a), Some(b)) = (a.number(), b.number()) else {
+                return Err(Stop::Senseless);
+            };
+            V::Float(match op {
+                Op::Plus => a + b,
+                Op::Minus => a - b,
+                Op::Times => a * b,
+                Op::Divide => a / b,
+                _ => a % b,
+            })
+        }
+    })
+}
+
+fn quantified(kind: Quantifier, truths: &[Option<bool>]) -> Option<bool> {
+    let (yes, unknown) = (
+        truths.iter().filter(|t| **t == Some(true)).count(),
+        truths.contains(&None),
+    );
+    match kind {
+        Quantifier::Any if yes > 0 => Some(true),
+        Quantifier::None if yes > 0 => Some(false),
+        Quantifier::All if truths.contains(&Some(false)) => Some(false),
+        Quantifier::Single if yes > 1 => Some(false),
+        _ if unknown => None,
+        Quantifier::Any => Some(false),
+        Quantifier::None | Quantifier::All => Some(true),
+        Quantifier::Single => Some(yes == 1),
+    }
+}

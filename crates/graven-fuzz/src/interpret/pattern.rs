@@ -1,0 +1,218 @@
+//! Patterns: every node and every relationship is tried.
+
+use crate::interpret::{Interpreter, ROWS_MAX, Row, Stop};
+use crate::query::{Direction, Expr, Labels, Length, NodePattern, Path, RelPattern, Shape};
+use crate::value::{V, equal};
+
+/// A row under way, and what one path of it has come past.
+#[derive(Clone)]
+struct State {
+    row: Row,
+    /// Relationships that the clause has used.
+    used: Vec<usize>,
+    nodes: Vec<usize>,
+    rels: Vec<usize>,
+}
+
+/// Names that a path brings.
+pub(super) fn names(path: &Path) -> Vec<String> {
+    let mut names: Vec<String> = path.var.iter().chain(&path.start.var).cloned().collect();
+    for (rel, end) in &path.steps {
+        names.extend(rel.var.iter().chain(&end.var).cloned());
+    }
+    names
+}
+
+impl Interpreter {
+    /// Rows that a `MATCH` makes of one row.
+    pub(super) fn matches(
+        &mut self,
+        paths: &[Path],
+        filter: Option<&Expr>,
+        row: &Row,
+    ) -> Result<Vec<Row>, Stop> {
+        let mut states = vec![State {
+            row: row.clone(),
+            used: Vec::new(),
+            nodes: Vec::new(),
+            rels: Vec::new(),
+        }];
+        for path in paths {
+            let mut next = Vec::new();
+            for state in states {
+                next.extend(self.path(path, state)?);
+                if next.len() > ROWS_MAX {
+                    return Err(Stop::TooMany);
+                }
+            }
+            states = next;
+        }
+        let mut rows = Vec::new();
+        for state in states {
+            let holds = match filter {
+                Some(filter) => self.value(filter, &state.row)?.is_true(),
+                None => true,
+            };
+            if holds {
+                rows.push(state.row);
+            }
+        }
+        Ok(rows)
+    }
+
+    fn path(&mut self, path: &Path, mut state: State) -> Result<Vec<State>, Stop> {
+        state.nodes.clear();
+        state.rels.clear();
+        let mut states = Vec::new();
+        for at in 0..self.graph.nodes.len() {
+            states.extend(self.enter(&path.start, at, &state)?);
+        }
+        for (rel, end) in &path.steps {
+            let mut next = Vec::new();
+            for state in &states {
+                next.extend(self.step(rel, end, state)?);
+                if next.len() > ROWS_MAX {
+                    return Err(Stop::TooMany);
+                }
+            }
+            states = next;
+        }
+        if path.shape != Shape::Plain {
+            // No shortest path leads from a node to itself but the empty one.
+            states.retain(|s| s.rels.is_empty() || s.nodes.first() != s.nodes.last());
+            let shortest = states.iter().map(|s| s.rels.len()).min();
+            states.retain(|s| Some(s.rels.len()) == shortest);
+            if path.shape == Shape::Shortest {
+                states.truncate(1);
+            }
+        }
+        if let Some(var) = &path.var {
+            for state in &mut states {
+                let value = V::Path(state.nodes.clone(), state.rels.clone());
+                state.row.insert(var.clone(), value);
+            }
+        }
+        Ok(states)
+    }
+
+    /// The state with node `at` as the next of the path, if the pattern lets it in.
+    fn enter(
+        &mut self,
+        pattern: &NodePattern,
+        at: usize,
+        state: &State,
+    ) -> Result<Option<State>, Stop> {
+        let Some(node) = &self.graph.nodes[at] else {
+            return Ok(None);
+        };
+        let has = |label: &&'static str| node.labels.contains(label);
+        let labelled = match &pattern.labels {
+            Labels::Any => true,
+            Labels::All(all) => all.iter().all(has),
+            Labels::OneOf(all) => all.iter().any(has),
+            Labels::Not(label) => !has(label),
+            Labels::Some => !node.labels.is_empty(),
+        };
+        let mut state = state.clone();
+        if let Some(var) = &pattern.var {
+            if *state.row.entry(var.clone()).or_insert(V::Node(at)) != V::Node(at) {
+                return Ok(None);
+            }
+        }
+        state.nodes.push(at);
+        let fits = labelled && self.properties(&pattern.properties, &V::Node(at), &state.row)?;
+        Ok(fits.then_some(state))
+    }
+
+    fn properties(
+        &mut self,
+        wanted: &[(&'static str, Expr)],
+        of: &V,
+        row: &Row,
+    ) -> Result<bool, Stop> {
+        for (key, expr) in wanted {
+            let value = self.value(expr, row)?;
+            if equal(&self.graph.property(of, key), &value) != Some(true) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// States after one relationship pattern and the node behind it.
+    fn step(
+        &mut self,
+        rel: &RelPattern,
+        end: &NodePattern,
+        state: &State,
+    ) -> Result<Vec<State>, Stop> {
+        let (low, high) = match rel.length {
+            Length::One => (1, 1),
+            Length::Star(low, high) | Length::Braces(low, high) => (low, high),
+        };
+        let mut found = Vec::new();
+        // Ways of each length; the relationships of the way alone.
+        let mut ways = vec![(state.clone(), Vec::new())];
+        for length in 0..=high {
+            for (way, rels) in &ways {
+                if length < low {
+                    continue;
+                }
+                let mut way = way.clone();
+                if let Some(var) = &rel.var {
+                    let value = match rel.length {
+                        Length::One => V::Rel(rels[0]),
+                        _ => V::List(rels.iter().map(|at| V::Rel(*at)).collect()),
+                    };
+                    if *way.row.entry(var.clone()).or_insert(value.clone()) != value {
+                        continue;
+                    }
+                }
+                let at = way.nodes.pop().ok_or(Stop::Senseless)?;
+                found.extend(self.enter(end, at, &way)?);
+            }
+            let mut longer = Vec::new();
+            for (way, rels) in &ways {
+                for (at, next) in self.neighbours(rel, way)? {
+                    let (mut way, mut rels) = (way.clone(), rels.clone());
+                    way.used.push(at);
+                    way.rels.push(at);
+                    way.nodes.push(next);
+                    rels.push(at);
+                    longer.push((way, rels));
+                }
+            }
+            ways = longer;
+            if ways.len() > ROWS_MAX {
+                return Err(Stop::TooMany);
+            }
+        }
+        Ok(found)
+    }
+
+    /// Unused relationships that lead on from the end of `way`, with the node behind each.
+    fn neighbours(&mut self, rel: &RelPattern, way: &State) -> Result<Vec<(usize, usize)>, Stop> {
+        let from = *way.nodes.last().ok_or(Stop::Senseless)?;
+        let mut found = Vec::new();
+        for at in 0..self.graph.rels.len() {
+            let Some(edge) = &self.graph.rels[at] else {
+                continue;
+            };
+            if way.used.contains(&at) || !(rel.types.is_empty() || rel.types.contains(&edge.kind)) {
+                continue;
+            }
+            let out = (edge.start == from).then_some(edge.end);
+            let back = (edge.end == from).then_some(edge.start);
+            let next = match rel.direction {
+                Direction::Out => out,
+                Direction::In => back,
+                Direction::Both => out.or(back),
+            };
+            let Some(next) = next else { continue };
+            if self.properties(&rel.properties, &V::Rel(at), &way.row)? {
+                found.push((at, next));
+            }
+        }
+        Ok(found)
+    }
+}
