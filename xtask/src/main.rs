@@ -3,6 +3,7 @@
 
 mod answers;
 mod flips;
+mod fuzz;
 mod graphs;
 mod run;
 mod tck;
@@ -24,6 +25,8 @@ Usage: cargo xtask COMMAND
   torture      the crash simulation (--minutes N --seed S --points N), or with --mutants whether
                it finds faults put into the code
   flips        every byte of a small database flipped: found or harmless (minutes)
+  fuzz         100,000 generated queries against a naive interpreter, and damaged statements
+               (--queries N --statements N --seed S --threads N)
   three-hop    the long matrix: every expected three-hop answer at every cache size,
                thread count, policy and I/O mode (--quick for a slice, --out FILE)
   tck          the openCypher scenarios: passed and failed per feature
@@ -42,6 +45,7 @@ fn main() -> ExitCode {
         "answers" => answers::compare(&rest),
         "torture" => torture::torture(&rest),
         "flips" => flips::sweep(),
+        "fuzz" => fuzz::fuzz(&rest),
         "three-hop" => three_hop::matrix(&rest),
         "tck" => tck::scenarios(&rest),
         "updates" => updates::updates(&rest),

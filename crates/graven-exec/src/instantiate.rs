@@ -6,11 +6,6 @@
 //! are *row-wise* if every operator in them treats rows one by one in order; such a tree is given whole batches
 //! and carries a hidden variable, the number of the input row (see [`crate::operators::apply`]).
 
-use graven_cypher::plan::{
-    AggregateCall, Expr, HangingPattern, Inclusion, IndexPart, Operator as P, PlanNode, SortOrder,
-    VarId,
-};
-
 use crate::error::{ExecError, Result};
 use crate::expression::{Compiled, Compiler};
 use crate::layout::Layout;
@@ -25,39 +20,30 @@ use crate::operators::creation::Creation;
 use crate::operators::delete::Delete;
 use crate::operators::distinct::Distinct;
 use crate::operators::eager::{Eager, EmptyResult};
-use crate::operators::end_lists::EndLists;
-use crate::operators::expand::{Expand, ExpandColumns};
-use crate::operators::expand_into::ExpandInto;
 use crate::operators::filter::Filter;
 use crate::operators::foreach::Foreach;
 use crate::operators::hash_join::{HashJoin, JoinColumns};
-use crate::operators::index_scan::{IndexScan, Part, Sought};
 use crate::operators::limit::{Limit, Skip};
 use crate::operators::load_csv::{LoadCsv, Source};
 use crate::operators::merge::{Merge, MergeParts};
-use crate::operators::parallel::{MorselSlot, Parallel, Worker};
-use crate::operators::pattern_count::{Branch, Hanging, PatternCount, RowBranch};
+use crate::operators::parallel::MorselSlot;
 use crate::operators::procedure::Procedure;
 use crate::operators::project::{Extend, Project};
-use crate::operators::reachable_count::{EndCondition, ReachableCount};
-use crate::operators::reachable_expand::ReachableExpand;
 use crate::operators::repeat::{Ends, Repeat, Repetition};
-use crate::operators::scan::{NodeScan, Nodes};
 use crate::operators::schema::Schema;
-use crate::operators::seek::{NodeSeek, SeekBy};
 use crate::operators::select_paths::{SelectPaths, Selection};
 use crate::operators::set::{Items, Set};
-use crate::operators::shortest_paths::ShortestPaths;
 use crate::operators::sort::Sort;
-use crate::operators::trail_expand::{TrailColumns, TrailExpand};
 use crate::operators::union::Union;
 use crate::operators::unit::Unit;
 use crate::operators::unwind::Unwind;
-use crate::pattern::Pattern;
 use crate::profile::{ProfileCells, Profiled, inputs};
-use crate::reachability::Bounds;
 use crate::runtime::Runtime;
-use graven_cypher::plan::{Repeat as PlanRepeat, VarExpandMode};
+use graven_cypher::plan::{
+    AggregateCall, Expr, Operator as P, PlanNode, Repeat as PlanRepeat, SortOrder, VarId,
+};
+
+mod graph;
 
 /// The operator tree below `root` and the layout of its rows.
 ///
@@ -211,294 +197,6 @@ impl Instantiator<'_> {
 
     fn compile(&self, layout: &Layout, expr: &Expr) -> Result<Compiled> {
         Compiler::new(layout, self.rt).compile(expr)
-    }
-
-    /// Operators that find nodes by themselves.
-    fn nodes(&mut self, op: &P) -> Result<Built> {
-        let (input, var) = match op {
-            P::AllNodesScan { input, var }
-            | P::LabelScan { input, var, .. }
-            | P::IndexSeek { input, var, .. }
-            | P::IndexRange { input, var, .. }
-            | P::NodeByIdSeek { input, var, .. } => (input, *var),
-            _ => unreachable!("only operators that find nodes"),
-        };
-        let (input, mut layout) = self.node(input)?;
-        let rt = self.rt;
-        let by = match op {
-            P::IndexSeek {
-                label,
-                key,
-                value,
-                any,
-                ..
-            } => Some(SeekBy::Value {
-                label: rt.label_id(label),
-                key: rt.key_id(key),
-                value: self.compile(&layout, value)?,
-                any: *any,
-            }),
-            P::IndexRange {
-                label,
-                key,
-                low,
-                high,
-                ..
-            } => {
-                let bound = |side: &Option<(Expr, _)>| match side {
-                    Some((e, inclusion)) => Ok(Some((self.compile(&layout, e)?, *inclusion))),
-                    None => Ok::<_, ExecError>(None),
-                };
-                Some(SeekBy::Range {
-                    label: rt.label_id(label),
-                    key: rt.key_id(key),
-                    low: bound(low)?,
-                    high: bound(high)?,
-                })
-            }
-            P::NodeByIdSeek { value, any, .. } => Some(SeekBy::Id {
-                value: self.compile(&layout, value)?,
-                any: *any,
-            }),
-            _ => None,
-        };
-        let slot = layout.slot_or_add(var);
-        let operator: BoxedOperator = match (by, op) {
-            (Some(by), _) => Box::new(NodeSeek::new(input, slot, by, rt)),
-            (None, _) => {
-                // Scans of inner trees are whole.
-                let morsel = self.morsel.clone().filter(|_| self.arguments.is_empty());
-                Box::new(NodeScan::new(input, slot, scanned(op, rt)).within(morsel))
-            }
-        };
-        Ok((operator, layout))
-    }
-
-    fn index_scan(&mut self, op: &P) -> Result<Built> {
-        let P::IndexScan {
-            input,
-            var,
-            label,
-            keys,
-            equal,
-            part,
-            order,
-        } = op
-        else {
-            unreachable!("only index scans")
-        };
-        let (input, mut layout) = self.node(input)?;
-        let bound = |side: &Option<(Expr, Inclusion)>| match side {
-            Some((e, inclusion)) => Ok(Some((self.compile(&layout, e)?, *inclusion))),
-            None => Ok::<_, ExecError>(None),
-        };
-        let part = match part {
-            IndexPart::All => Part::All,
-            IndexPart::StartsWith(text) => Part::StartsWith(self.compile(&layout, text)?),
-            IndexPart::Range { low, high } => Part::Range {
-                low: bound(low)?,
-                high: bound(high)?,
-            },
-        };
-        let equal = equal.iter().map(|e| self.compile(&layout, e));
-        let sought = Sought {
-            label: self.rt.label_id(label),
-            keys: keys.iter().map(|key| self.rt.key_id(key)).collect(),
-            equal: equal.collect::<Result<_>>()?,
-            part,
-            order: *order,
-        };
-        let slot = layout.slot_or_add(*var);
-        Ok((
-            Box::new(IndexScan::new(input, slot, sought, self.rt)),
-            layout,
-        ))
-    }
-
-    fn expand(&mut self, op: &P) -> Result<Built> {
-        let (P::Expand {
-            input,
-            from,
-            rel,
-            to,
-            pattern,
-        }
-        | P::ExpandInto {
-            input,
-            from,
-            rel,
-            to,
-            pattern,
-        }) = op
-        else {
-            unreachable!("only expansions")
-        };
-        let (input, mut layout) = self.node(input)?;
-        let from = slot(&layout, *from)?;
-        let budget = &self.rt.budget;
-        let operator: BoxedOperator = if matches!(op, P::ExpandInto { .. }) {
-            let pattern = Pattern::new(pattern, &layout, self.rt)?;
-            let relationship = rel.map(|r| layout.slot_or_add(r));
-            let columns = ExpandColumns {
-                from,
-                relationship,
-                to: slot(&layout, *to)?,
-            };
-            Box::new(ExpandInto::new(input, pattern, columns, budget))
-        } else {
-            let lists = EndLists::new(pattern, from, *to, &layout, self.rt)?;
-            let relationship = rel.map(|r| layout.slot_or_add(r));
-            let columns = ExpandColumns {
-                from,
-                relationship,
-                to: layout.slot_or_add(*to),
-            };
-            Box::new(Expand::new(input, lists, columns, budget))
-        };
-        Ok((operator, layout))
-    }
-
-    fn var_expand(&mut self, op: &P) -> Result<Built> {
-        match op {
-            P::VarExpand {
-                input,
-                from,
-                rels,
-                to,
-                into,
-                pattern,
-                min,
-                max,
-                mode,
-            } => {
-                let (input, mut layout) = self.node(input)?;
-                let pattern = Pattern::new(pattern, &layout, self.rt)?;
-                let bounds = Bounds {
-                    min: *min,
-                    max: *max,
-                    proven: *mode == VarExpandMode::Reachable { proven: true },
-                };
-                let from = slot(&layout, *from)?;
-                let relationships = rels.map(|r| layout.slot_or_add(r));
-                let to = if *into {
-                    slot(&layout, *to)?
-                } else {
-                    layout.slot_or_add(*to)
-                };
-                let columns = TrailColumns {
-                    from,
-                    relationships,
-                    to,
-                    into: *into,
-                };
-                let budget = &self.rt.budget;
-                let operator: BoxedOperator = match mode {
-                    VarExpandMode::Trails => {
-                        Box::new(TrailExpand::new(input, pattern, columns, bounds, budget))
-                    }
-                    VarExpandMode::Shortest(wanted) => Box::new(ShortestPaths::new(
-                        input, pattern, columns, bounds, *wanted, self.rt,
-                    )),
-                    VarExpandMode::Reachable { .. } => Box::new(ReachableExpand::new(
-                        input, pattern, columns, bounds, self.rt,
-                    )),
-                };
-                Ok((operator, layout))
-            }
-            P::ReachableCount {
-                input,
-                from,
-                to,
-                pattern,
-                min,
-                max,
-                end_labels,
-                end_filter,
-                count,
-            } => {
-                let (input, mut layout) = self.node(input)?;
-                let pattern = Pattern::new(pattern, &layout, self.rt)?;
-                let bounds = Bounds {
-                    min: *min,
-                    max: *max,
-                    proven: *min <= 1,
-                };
-                let from = slot(&layout, *from)?;
-                let end = self.end_condition(&layout, *to, end_labels, end_filter.as_ref())?;
-                let count = layout.slot_or_add(*count);
-                let operator =
-                    ReachableCount::new(input, pattern, from, count, bounds, end, self.rt);
-                Ok((Box::new(operator), layout))
-            }
-            _ => unreachable!("only variable-length expansions"),
-        }
-    }
-
-    /// As many copies of a pipeline as there are threads.
-    fn parallel(&mut self, input: &PlanNode) -> Result<Built> {
-        let mut bottom = input;
-        while let Some(below) = inputs(&bottom.op).first()
-            && !matches!(below.op, P::Unit)
-        {
-            bottom = below;
-        }
-        let nodes = scanned(&bottom.op, self.rt);
-        let mut workers = Vec::new();
-        let mut built = None;
-        for _ in 0..self.rt.tuning.threads.max(1) {
-            let rt = self.rt.for_worker();
-            let slot = MorselSlot::default();
-            let mut copy = Instantiator {
-                rt: &rt,
-                cells: self.cells,
-                arguments: Vec::new(),
-                ready: None,
-                morsel: Some(slot.clone()),
-            };
-            let (root, layout) = copy.node(input)?;
-            workers.push(Worker::new(root, slot, rt));
-            built = Some(layout);
-        }
-        let layout = built.expect("at least one worker");
-        Ok((Box::new(Parallel::new(workers, nodes, self.rt)), layout))
-    }
-
-    fn pattern_count(
-        &mut self,
-        input: &PlanNode,
-        patterns: &[(VarId, HangingPattern)],
-        count: VarId,
-    ) -> Result<Built> {
-        let (input, mut layout) = self.node(input)?;
-        let patterns = patterns.iter().map(|(from, hanging)| {
-            let from = slot(&layout, *from)?;
-            let pattern = &hanging.pattern;
-            if pattern.distinct_ends.is_empty() && !pattern.ends.read_the_row() {
-                return Ok(Hanging::Node(from, Branch::new(hanging, self.rt)?));
-            }
-            let lists = EndLists::new(pattern, from, hanging.end, &layout, self.rt)?;
-            Ok(Hanging::Row(RowBranch::new(lists, hanging, self.rt)?))
-        });
-        let patterns = patterns.collect::<Result<_>>()?;
-        let count = layout.slot_or_add(count);
-        let keeps = self.morsel.is_some();
-        let count = PatternCount::new(input, patterns, count, keeps);
-        Ok((Box::new(count), layout))
-    }
-
-    fn end_condition(
-        &self,
-        layout: &Layout,
-        to: VarId,
-        labels: &[std::sync::Arc<str>],
-        filter: Option<&Expr>,
-    ) -> Result<EndCondition> {
-        let mut vars = layout.vars().to_vec();
-        vars.push(to);
-        let filter = filter
-            .map(|f| self.compile(&Layout::new(vars), f))
-            .transpose()?;
-        EndCondition::new(labels, filter, layout.width(), self.rt)
     }
 
     fn apply(&mut self, input: &PlanNode, inner: &PlanNode, mode: Mode) -> Result<Built> {
@@ -908,14 +606,6 @@ fn slot(layout: &Layout, var: VarId) -> Result<usize> {
     layout.slot(var).ok_or_else(|| ExecError::Plan {
         message: format!("variable {} is not produced below its use (CY-1)", var.0),
     })
-}
-
-/// What a scan finds.
-fn scanned(op: &P, rt: &Runtime) -> Nodes {
-    match op {
-        P::LabelScan { label, .. } => Nodes::Labelled(rt.label_id(label)),
-        _ => Nodes::All,
-    }
 }
 
 /// Adds the variables of `other` that `layout` lacks; their columns in `other`.

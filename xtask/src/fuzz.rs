@@ -1,0 +1,12 @@
+//! `cargo xtask fuzz`: generated queries against a naive interpreter, and damaged statements against the parser.
+
+use crate::run::{cargo, run};
+
+/// Passes everything on to `graven-fuzz`, built for speed: a hundred thousand queries take minutes.
+///
+/// # Errors
+/// A query gave other rows than the interpreter, a statement made the library panic, or it does not build.
+pub(crate) fn fuzz(args: &[String]) -> Result<(), String> {
+    let mut command = cargo(&["run", "--profile", "measure", "--quiet", "-p", "graven-fuzz", "--"]);
+    run(command.args(args))
+}
