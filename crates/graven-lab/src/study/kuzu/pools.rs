@@ -82,19 +82,20 @@ pub(super) enum Scale {
 }
 
 /// The demands of query `number` in a budget of `budget` bytes. Q25 to Q27 order a whole table, Q28 aggregates one; Q25 is
-/// the smallest of them.
+/// the smallest of them. Those that should not fit into a pool of three quarters pass it by more than a cache overdraws (1 MiB,
+/// or a 64th) when a thread has waited in vain.
 pub(super) fn demand(number: u64, budget: u64, scale: Scale) -> Demand {
     let (pages, large) = (budget / SMALL.bytes() as u64, budget / LARGE_BYTES);
     let percent = |of: u64, share: u64| of * share / 100;
     match number {
         25 => Demand {
             scanned: percent(pages, 90),
-            kept: percent(pages, if scale == Scale::Tight { 78 } else { 60 }),
+            kept: percent(pages, if scale == Scale::Tight { 85 } else { 60 }),
             intermediates: percent(large, 4),
         },
         26 | 27 => Demand {
             scanned: percent(pages, 110),
-            kept: percent(pages, 54 + number),
+            kept: percent(pages, 60 + number),
             intermediates: percent(large, 4),
         },
         28 => Demand {
