@@ -121,7 +121,7 @@ fn statement(random: &mut Random, texts: &[Vec<String>]) -> String {
     }
     let mut text = random.pick(texts).clone();
     let other = random.pick(texts);
-    for _ in 0..=random.below(4) {
+    for _ in 0..=random.below(3) {
         if text.is_empty() || other.is_empty() {
             break;
         }

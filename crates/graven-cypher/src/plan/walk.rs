@@ -270,6 +270,22 @@ impl Operator {
     }
 }
 
+impl Operator {
+    /// Adds the variables that this operator reads from the rows of its inner tree.
+    pub(crate) fn reads_inside(&self, read: &mut BTreeSet<VarId>) {
+        if let Operator::Repeat { repeat, .. } = self {
+            // What it keeps of each repetition comes from there.
+            read.insert(repeat.exit);
+            read.extend(&repeat.rels);
+            read.extend(repeat.groups.iter().map(|(inner, _)| *inner));
+        }
+        if matches!(self, Operator::Merge { .. }) {
+            // What its items read may come from its own pattern.
+            self.for_each_expr(&mut |e| read.extend(e.variables()));
+        }
+    }
+}
+
 impl EndConditions {
     /// Adds the variables that the conditions look at; the far end may be among them.
     fn reads(&self, read: &mut BTreeSet<VarId>) {
@@ -319,16 +335,7 @@ impl Plan {
         let mut read: BTreeSet<VarId> = self.columns.iter().map(|(_, var)| *var).collect();
         self.root.visit(&mut |node| {
             read.extend(node.op.reads());
-            if let Operator::Repeat { repeat, .. } = &node.op {
-                // What it keeps of each repetition comes from its inner tree.
-                read.insert(repeat.exit);
-                read.extend(&repeat.rels);
-                read.extend(repeat.groups.iter().map(|(inner, _)| *inner));
-            }
-            if matches!(node.op, Operator::Merge { .. }) {
-                // What its items read may come from its own pattern.
-                node.op.for_each_expr(&mut |e| read.extend(e.variables()));
-            }
+            node.op.reads_inside(&mut read);
         });
         read
     }

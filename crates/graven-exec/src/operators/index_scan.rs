@@ -6,7 +6,8 @@
 //! orders in its own way, are collected and sorted, and so are neighbours whose keys the index has cut. Nodes
 //! without the property, or with NaN, are in no index: the label is read for them, at the end of an ascending order or
 //! before a descending one, unless the index is known to hold all nodes of the label.
-//! Without the index, which a plan may outlive, the label is scanned and sorted.
+//! Without the index, which a plan may outlive, the label is scanned and sorted; and where the bounds are lists, which
+//! compare item by item as far as their items compare, while an index has an order over all lists.
 
 use std::collections::VecDeque;
 use std::ops::Bound;
@@ -184,22 +185,22 @@ impl Stream {
         let (Some(label), false) = (sought.label, values.iter().any(Value::is_null)) else {
             return Ok(stream);
         };
+        let (equal, part) = values.split_at(sought.equal.len());
         let keys: Option<Vec<KeyId>> = sought.keys.iter().copied().collect();
         let index = keys.and_then(|keys| {
             let entity = SchemaEntity::Node(label);
             rt.snapshot.index_on(entity, &keys)
         });
-        if index.is_none() {
+        let lists = || part.iter().any(|bound| matches!(bound, Value::List(_)));
+        if index.is_none() || lists() {
             stream.without_index(sought, label, &values, rt)?;
             return Ok(stream);
         }
-        let (equal, part) = values.split_at(sought.equal.len());
         // What cannot be stored equals no property, and compares with none.
         let Some(equal) = equal.iter().map(to_stored).collect() else {
             return Ok(stream);
         };
         stream.equal = equal;
-        let mut special = false;
         match &sought.part {
             Part::All => {}
             Part::StartsWith(_) => match &part[0] {
@@ -207,11 +208,12 @@ impl Stream {
                 _ => return Ok(stream),
             },
             Part::Range { .. } => {
-                let Some(bounds) = part.iter().map(to_stored).collect::<Option<Vec<_>>>() else {
+                // Points and durations have a place in the index, but no order that `<` knows.
+                let ordered = |v: &Value| matches!(compare(v, v), Comparison::Ordered(_));
+                let bounds = part.iter().map(to_stored).collect::<Option<Vec<_>>>();
+                let Some(bounds) = bounds.filter(|_| part.iter().all(ordered)) else {
                     return Ok(stream);
                 };
-                let class = bounds.first().and_then(IndexPart::class_of);
-                special = IndexPart::CLASSES.contains(&(class.unwrap_or(0), true));
                 let mut bounds = bounds.into_iter();
                 let mut bound = |inclusion| match inclusion {
                     None => Bound::Unbounded,
@@ -228,7 +230,7 @@ impl Stream {
             }
         }
         stream.index = index;
-        stream.sections = sections(sought, special, stream.holds_all(label, rt));
+        stream.sections = sections(sought, stream.holds_all(label, rt));
         Ok(stream)
     }
 
@@ -281,10 +283,7 @@ impl Stream {
                 self.outside = Some((*null, ranges.into()));
                 return Ok(());
             }
-            Section::Class(class, sorts) if matches!(sought.part, Part::All) => {
-                (IndexPart::Class(*class), *sorts)
-            }
-            Section::Class(_, sorts) => (self.part(), *sorts),
+            Section::Class(class, sorts) => (IndexPart::Class(*class), *sorts),
             Section::Whole => (self.part(), false),
         };
         let mut range = index.within(&self.equal, &part)?;
@@ -462,13 +461,12 @@ fn within(
 }
 
 /// What is read, in order.
-fn sections(sought: &Sought, special: bool, holds_all: bool) -> VecDeque<Section> {
+fn sections(sought: &Sought, holds_all: bool) -> VecDeque<Section> {
     let Some(order) = sought.order else {
         return VecDeque::from([Section::Whole]);
     };
     match sought.part {
-        Part::Range { .. } => return VecDeque::from([Section::Class(0, special)]),
-        Part::StartsWith(_) => return VecDeque::from([Section::Class(0, false)]),
+        Part::Range { .. } | Part::StartsWith(_) => return VecDeque::from([Section::Whole]),
         Part::All => {}
     }
     let classes = IndexPart::CLASSES.iter();

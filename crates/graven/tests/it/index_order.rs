@@ -62,6 +62,9 @@ fn compare(connection: &Connection) {
             "STARTS WITH 'yyy'",
             "> date('2003-05-01')",
             "< [2]",
+            ">= ['a', 3]",
+            "< duration('P30D')",
+            "> point({x: 1, y: 1})",
         ] {
             let ask = |key: &str| {
                 let condition = condition.replace("KEY", key);

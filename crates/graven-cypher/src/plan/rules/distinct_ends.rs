@@ -9,7 +9,8 @@
 //! # Invariants
 //! * CY-45 Every relationship that the earlier pattern admits between two nodes is admitted by the later one: its types
 //!   and directions include those of the earlier one, and it has no condition of its own.
-//! * CY-46 Neither of the two is read by anything else, directly or by a third pattern that goes by ids.
+//! * CY-46 Neither of the two is read by anything else, directly, as part of a repetition, or by a third pattern that
+//!   goes by ids.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -52,10 +53,7 @@ pub(crate) fn apply(plan: &mut Plan) {
                 pattern: pattern.clone(),
             });
         }
-        if matches!(node.op, Operator::Merge { .. }) {
-            node.op
-                .for_each_expr(&mut |expr| reads.extend(expr.variables()));
-        }
+        node.op.reads_inside(&mut reads);
         read.extend(reads);
     });
     if expansions
