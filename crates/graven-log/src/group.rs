@@ -9,6 +9,7 @@
 //! # Invariants
 //! * LG-2: `durable` is only set to a value of `written` read before a sync that succeeded.
 //! * LG-3: once `failed` is set it stays, and no role is given out any more.
+//! * LG-7: a thread that unwinds out of its role fails the log: nobody waits for it.
 //!
 //! # Concurrency
 //! One mutex, never held during a write or sync. At most one writer and one syncer at any time; writing may
@@ -49,6 +50,16 @@ struct State {
     failed: Option<Arc<str>>,
     waiters: Vec<Waiter>,
     tickets: u64,
+}
+
+/// Ends the waiting where the thread that all wait for unwinds.
+struct Unwinding<'a>(&'a Group);
+
+impl Drop for Unwinding<'_> {
+    fn drop(&mut self) {
+        self.0
+            .fail("a thread panicked while it wrote or synced the log".into());
+    }
 }
 
 /// The state that all committing threads share.
@@ -99,6 +110,14 @@ impl Group {
         self.changed.notify_all();
     }
 
+    /// What a role does with the device, no lock being held (LG-7).
+    fn call<T>(&self, device: impl FnOnce() -> T) -> T {
+        let unwinding = Unwinding(self);
+        let outcome = device();
+        std::mem::forget(unwinding);
+        outcome
+    }
+
     /// Waits until everything below `lsn` is durable, doing the work if nobody does; how many commits the sync
     /// served (0: it was durable already).
     pub(crate) fn wait_durable(&self, device: &impl Device, lsn: Lsn) -> Result<u32, Arc<str>> {
@@ -140,7 +159,7 @@ impl Group {
         let target = state.written;
         if state.failed.is_none() {
             drop(state);
-            let synced = device.sync();
+            let synced = self.call(|| device.sync());
             state = self.lock();
             match synced {
                 Ok(()) if state.failed.is_none() => {
@@ -170,7 +189,7 @@ impl Group {
         state.writing = true;
         let durable = state.durable;
         drop(state);
-        let written = device.write(durable, even_empty);
+        let written = self.call(|| device.write(durable, even_empty));
         let mut state = self.lock();
         state.writing = false;
         match written {

@@ -22,6 +22,7 @@
 //! * LG-5: no frame is dropped that some intact later frame calls durable: that is corruption, named by its offset.
 //! * LG-6: a record is appended only if there is room for it in regions that exist; one region is kept back for
 //!   records that end a checkpoint or a transaction.
+//! * LG-7: a thread that panics while it writes or syncs fails the log (LG-3); nobody waits for it.
 //!
 //! # Concurrency
 //! Every method takes `&self` from any thread. Lock order: buffer, then group; neither is held during a system call.

@@ -363,6 +363,16 @@ struct Writer {
     sector: AlignedBuffer,
 }
 
+/// Lets another thread add regions where the one that began to unwinds; what it wrote lies behind the log.
+struct GrowthUnwinds<'a>(&'a Inner);
+
+impl Drop for GrowthUnwinds<'_> {
+    fn drop(&mut self) {
+        self.0.lock_buffer().growing = false;
+        self.0.grown.notify_all();
+    }
+}
+
 /// The log without its thread.
 #[derive(Debug)]
 pub(crate) struct Inner {
@@ -503,6 +513,7 @@ impl Inner {
         let from = buffer.space.file_bytes(slots);
         let to = buffer.space.file_bytes(slots + count);
         drop(buffer);
+        let unwinding = GrowthUnwinds(self);
         let outcome = fill_with_zeros(&*self.file, from, to).and_then(|()| self.file.sync_data());
         if outcome
             .as_ref()
@@ -511,6 +522,7 @@ impl Inner {
             // Half a region is of no use; that it cannot be given back hurts nobody.
             let _ = self.file.set_len(from);
         }
+        std::mem::forget(unwinding);
         let mut buffer = self.lock_buffer();
         buffer.growing = false;
         if outcome.is_ok() {

@@ -25,6 +25,7 @@ use adjacency::Later;
 use extents::UsedExtents;
 use graven_pagecache::{PageKind, PageRef};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// Something wrong in a file.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -53,7 +54,7 @@ const PROBLEMS_MAX: usize = 1000;
 
 /// A check while it runs.
 struct Check<'s> {
-    root: &'s Root,
+    root: &'s Arc<Root>,
     found: Found,
     report: Report,
     used: UsedExtents,
@@ -83,7 +84,7 @@ impl Store {
     /// [`Error::Budget`], and what keeps the check itself from running; damage is reported, not returned.
     pub fn check(&self) -> Result<Report> {
         let _no_checkpoint = self.checkpointer().pause();
-        let root = &*self.newest_root();
+        let root = &self.newest_root();
         let mut check = Check {
             root,
             found: self.superblock(),

@@ -147,7 +147,7 @@ fn set(properties: &mut Properties, key: String, value: PropertyValue) {
 
 fn read_nodes(snapshot: &Snapshot, graph: &mut Graph) -> Result<()> {
     let catalog = snapshot.catalog();
-    for id in snapshot.all_nodes().unwrap().iter() {
+    for id in snapshot.all_nodes()?.iter() {
         let mut node = Node::default();
         for label in snapshot.labels_of(id)? {
             node.labels.insert(name(catalog.label_name(label)));

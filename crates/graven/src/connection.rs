@@ -221,12 +221,12 @@ impl Connection {
         Arc::clone(&self.cancel)
     }
 
-    /// Options of the transactions of single statements.
+    /// Options of its transactions.
     pub(crate) fn options(&self) -> TransactionOptions {
         self.options.clone()
     }
 
-    /// The same connection, whose single statements run with these options.
+    /// The same connection, whose single statements and transactions run with these options.
     #[must_use]
     pub fn with_options(mut self, options: TransactionOptions) -> Connection {
         self.options = options;

@@ -206,15 +206,16 @@ fn failed() -> Error {
 }
 
 impl Connection {
-    /// Begins a transaction with the default options: snapshot isolation, full durability.
+    /// Begins a transaction with the options of the connection: snapshot isolation and full durability, unless
+    /// [`Connection::with_options`] said otherwise.
     ///
     /// # Errors
     /// `Database.ReadOnly`, `Database.WritesRefused` where the database takes no writes.
     pub fn begin(&self) -> Result<Transaction, Error> {
-        self.begin_with(TransactionOptions::default())
+        self.begin_with(self.options())
     }
 
-    /// Begins a transaction.
+    /// Begins a transaction with options of its own.
     ///
     /// # Errors
     /// As [`Connection::begin`].

@@ -1,4 +1,4 @@
-//! Column segments, label segments, and indexes against their column.
+//! Column segments, label segments, and indexes against what they index.
 
 use super::Check;
 use crate::Result;
@@ -7,13 +7,13 @@ use crate::catalog::{IndexDescription, StoreKind};
 use crate::column::segment::{ColumnSegment, Stored};
 use crate::directory::SegmentEntry;
 use crate::ids::NodeId;
-use crate::index::Index;
-use crate::index::key::{KEY_BYTES_MAX, key_bytes};
+use crate::index::{Index, cut, keys_bytes};
 use crate::labels::LabelRuns;
+use crate::snapshot::Snapshot;
+use crate::transaction::schema_change::for_each_entity;
+use crate::version::Version;
 use graven_pagecache::{PageKind, PageRef};
-
-/// Index entries compared at once.
-const BATCH: usize = 1024;
+use std::sync::Arc;
 
 impl Check<'_> {
     /// Nodes that the segment gives labels.
@@ -73,27 +73,18 @@ impl Check<'_> {
         Ok(values as u64)
     }
 
-    /// Every entry of an index has its node's key, and every node that has a key is in the index.
+    /// Every entry of an index has the key of its node or relationship, and all that have a key are in the index.
     pub(super) fn index(&mut self, description: &IndexDescription) -> Result<()> {
         let root = self.root;
         let name = root
             .catalog
             .store_name(StoreKind::Index(description.number));
-        let column = description
-            .keys
-            .first()
-            .and_then(|key| root.node_column(*key));
-        let index = Index::new(
-            root.pages.clone(),
-            description.clone(),
-            column.iter().cloned().collect(),
-            None,
-        );
+        let index = Index::new(root.pages.clone(), description.clone(), Vec::new(), None);
         let mut tree_pages = Vec::new();
         let (mut entries, mut hash) = (0u64, 0u64);
-        let scanned = index.scan_all(&mut |page| tree_pages.push(page), &mut |key, node| {
+        let scanned = index.scan_all(&mut |page| tree_pages.push(page), &mut |key, of| {
             entries += 1;
-            hash = hash.wrapping_add(entry_hash(key, node));
+            hash = hash.wrapping_add(entry_hash(key, of));
         });
         let failed = scanned.is_err();
         self.note(&name, scanned)?;
@@ -104,49 +95,48 @@ impl Check<'_> {
             return Ok(());
         }
         self.report.entries += entries;
-        let sets = &root.catalog.label_sets;
-        let nodes = root.labels.ranges(|set| {
-            description
-                .label()
-                .is_some_and(|label| sets[set as usize].contains(&label))
-        });
-        let (mut expected, mut expected_hash) = (0u64, 0u64);
-        let mut add = |ids: &[u64]| -> Result<()> {
-            let mut values = Vec::new();
-            if let Some(column) = &column {
-                column.gather(ids, &mut values)?;
-            }
-            for (id, value) in ids.iter().zip(&values) {
-                if let Some(key) = key_bytes(value) {
-                    let key = &key[..key.len().min(KEY_BYTES_MAX)];
-                    expected += 1;
-                    expected_hash = expected_hash.wrapping_add(entry_hash(key, NodeId(*id)));
-                }
-            }
-            Ok(())
+        let (expected, expected_hash) = match self.keys(description) {
+            Ok(found) => found,
+            // Labels, lists or a column are damaged and reported with their store.
+            Err(error) if error.is_damage() => return Ok(()),
+            Err(error) => return Err(error),
         };
-        let mut batch = Vec::with_capacity(BATCH);
-        for node in nodes.iter() {
-            batch.push(node.0);
-            if batch.len() == BATCH {
-                if add(&batch).is_err() {
-                    // The column is damaged and reported with its store.
-                    return Ok(());
-                }
-                batch.clear();
-            }
-        }
-        if add(&batch).is_err() {
-            return Ok(());
-        }
         if (entries, hash) != (expected, expected_hash) || entries != description.entries {
             let what = format!(
-                "{entries} entries, the catalogue says {}; the column has {expected}, or other keys",
+                "{entries} entries, the catalogue says {}; the data has {expected}, or other keys",
                 description.entries
             );
             self.problem(name, what);
         }
         Ok(())
+    }
+
+    /// How many entries an index is to have, and the sum of their hashes.
+    fn keys(&self, description: &IndexDescription) -> Result<(u64, u64)> {
+        let view = Snapshot::new(Arc::new(Version::of(self.root.clone(), 0, 0)));
+        let columns = description.keys.iter();
+        let columns: Option<Vec<_>> = columns
+            .map(|key| view.column_of(description.entity, *key))
+            .collect();
+        let Some(columns) = columns else {
+            return Ok((0, 0));
+        };
+        let (mut count, mut hash) = (0u64, 0u64);
+        for_each_entity(&view, description.entity, &mut |ids| {
+            let mut values = vec![Vec::new(); columns.len()];
+            for (column, values) in columns.iter().zip(&mut values) {
+                column.gather(ids, values)?;
+            }
+            for (at, id) in ids.iter().enumerate() {
+                let key: Vec<_> = values.iter().map(|values| values[at].clone()).collect();
+                if let Some(key) = keys_bytes(&key) {
+                    count += 1;
+                    hash = hash.wrapping_add(entry_hash(cut(&key), NodeId(*id)));
+                }
+            }
+            Ok(())
+        })?;
+        Ok((count, hash))
     }
 }
 

@@ -238,8 +238,26 @@ impl Naive {
             let in_order = expected.clone();
             expected.sort_unstable();
             assert_eq!(found, expected, "index {}", description.name);
-            if indexed.iter().all(|(key, _)| key.len() < 1000) {
+            let short = indexed.iter().all(|(key, _)| key.len() < 1000);
+            if short {
                 assert_eq!(all, in_order);
+            }
+            let (from, to) = (PropertyValue::Integer(-1), PropertyValue::Integer(4));
+            for (low, high) in [
+                (Bound::Unbounded, Bound::Unbounded),
+                (Bound::Included(&from), Bound::Excluded(&to)),
+                (Bound::Excluded(&from), Bound::Included(&to)),
+            ] {
+                let range = || index.range(low, high).unwrap();
+                let mut up: Vec<u64> = range().map(|node| node.unwrap().0).collect();
+                let down = range().descending();
+                let mut down: Vec<u64> = down.map(|node| node.unwrap().0).collect();
+                down.reverse();
+                if !short {
+                    up.sort_unstable();
+                    down.sort_unstable();
+                }
+                assert_eq!(down, up, "{low:?} {high:?}");
             }
             for node in self.nodes.values() {
                 let Some(value) = node.properties.get(&key.0) else {

@@ -3,7 +3,7 @@
 //! Method: random operations of two transactions at a time over a loaded base.
 
 use crate::naive::{self, Naive, Node, Relationship};
-use graven_io::{File, MemoryFile};
+use graven_io::{FaultPlan, FaultyFile, File, MemoryFile};
 use graven_pagecache::{Budget, Config, PageCache, SpillFile};
 use graven_storage::{
     CheckpointOptions, ConstraintKind, ConstraintSpec, Direction, Error, GraphBuilder, IndexSpec,
@@ -47,6 +47,7 @@ fn open_spilling(
     log: Arc<dyn File>,
     memory: u64,
     seal_bytes: Option<u64>,
+    own_checkpoints: bool,
 ) -> graven_storage::Result<Arc<Store>> {
     let cache = PageCache::new(Config::new(Budget::new(memory)))?;
     let spilled: Arc<dyn File> = Arc::new(MemoryFile::new("temporary"));
@@ -55,6 +56,7 @@ fn open_spilling(
     let mut options = OpenOptions::new(Box::new(LogFile(log)));
     options.spill = Some(Arc::new(spill));
     options.seal_bytes = seal_bytes;
+    options.own_checkpoints = own_checkpoints;
     Store::open_with(data, cache, options)
 }
 
@@ -88,6 +90,8 @@ pub(crate) fn base() -> GraphBuilder {
 #[derive(Clone, Debug)]
 enum Step {
     CreateNode(u8, Vec<(u32, PropertyValue)>),
+    /// More than goes into the layer of the newest commits.
+    CreateMany(i64),
     CreateRelationship(u32, usize, usize, Vec<(u32, PropertyValue)>),
     SetNode(usize, u32, PropertyValue),
     SetRelationship(usize, u32, PropertyValue),
@@ -98,6 +102,8 @@ enum Step {
     CreateIndex(u32, u32),
     Check,
     Checkpoint,
+    /// One that cannot write.
+    FailingCheckpoint,
     Commit,
     Rollback,
 }
@@ -131,6 +137,8 @@ fn step() -> impl Strategy<Value = Step> {
         1 => (label, key).prop_map(|(label, key)| Step::CreateIndex(label, key)),
         1 => Just(Step::Check),
         1 => Just(Step::Checkpoint),
+        1 => Just(Step::FailingCheckpoint),
+        1 => (0i64..9).prop_map(Step::CreateMany),
         3 => Just(Step::Commit),
         1 => Just(Step::Rollback),
     ]
@@ -208,6 +216,13 @@ impl Running {
                 self.done(move |graph| {
                     graph.nodes.insert(id.0, node.clone());
                 });
+            }
+            Step::CreateMany(first) => {
+                for number in *first..first + 40 {
+                    let long = PropertyValue::string(&format!("{number}").repeat(600));
+                    let given = vec![(0, PropertyValue::Integer(number % 7)), (2, long)];
+                    self.run(&Step::CreateNode((number % 3) as u8, given));
+                }
             }
             Step::CreateRelationship(of, a, b, given) => {
                 let (Some(start), Some(end)) = (self.node(*a), self.node(*b)) else {
@@ -322,7 +337,7 @@ impl Running {
                 assert!(made.is_ok() || matches!(made, Err(Error::SchemaExists { .. })));
             }
             Step::Check => self.view.check(&it.snapshot()),
-            Step::Checkpoint | Step::Commit | Step::Rollback => {
+            Step::Checkpoint | Step::FailingCheckpoint | Step::Commit | Step::Rollback => {
                 unreachable!("handled by the caller")
             }
         }
@@ -348,11 +363,14 @@ proptest! {
     fn snapshots_agree_with_a_model(
         steps in proptest::collection::vec((0usize..2, step()), 1..80),
         seal_bytes in proptest::option::of(0u64..2000),
+        own_checkpoints in any::<bool>(),
     ) {
         let (data, log) = (MemoryFile::new("data"), MemoryFile::new("log"));
         base().build(Arc::new(data.clone())).unwrap();
-        let open = |data, log| open_spilling(data, log, CACHE_BYTES, seal_bytes);
-        let store = open(Arc::new(data.clone()), Arc::new(log.clone())).unwrap();
+        let open = |data, log| open_spilling(data, log, CACHE_BYTES, seal_bytes, own_checkpoints);
+        let faulty = FaultyFile::new(Arc::new(data.clone()), FaultPlan::default());
+        let disk = faulty.control();
+        let store = open(Arc::new(faulty), Arc::new(log.clone())).unwrap();
         let first = store.snapshot();
         let mut committed = vec![(Naive::of(&first), first)];
         let mut running: [Option<Running>; 2] = [None, None];
@@ -373,6 +391,13 @@ proptest! {
                 Step::Rollback => it.transaction.rollback(),
                 Step::Checkpoint => {
                     store.checkpoint(CheckpointOptions::default()).unwrap();
+                    running[*slot] = Some(it);
+                }
+                Step::FailingCheckpoint => {
+                    disk.set_plan(FaultPlan { write_error: 1.0, ..FaultPlan::default() });
+                    let done = store.checkpoint(CheckpointOptions::default());
+                    disk.set_plan(FaultPlan::default());
+                    prop_assert!(!matches!(done, Ok(Some(_))), "{done:?}");
                     running[*slot] = Some(it);
                 }
                 _ => {
@@ -516,8 +541,9 @@ fn a_transaction_may_be_larger_than_memory() {
     const MEMORY: u64 = 2 << 20;
     let (data, log) = (MemoryFile::new("data"), MemoryFile::new("log"));
     GraphBuilder::new().build(Arc::new(data.clone())).unwrap();
-    let open =
-        |data: Arc<dyn File>, log: Arc<dyn File>| open_spilling(data, log, MEMORY, None).unwrap();
+    let open = |data: Arc<dyn File>, log: Arc<dyn File>| {
+        open_spilling(data, log, MEMORY, None, true).unwrap()
+    };
     let store = open(Arc::new(data.clone()), Arc::new(log.clone()));
     let fill = |transaction: &Transaction| {
         let (label, other) = (
