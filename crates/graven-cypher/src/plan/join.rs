@@ -61,7 +61,8 @@ impl Builder<'_> {
                 .iter()
                 .flat_map(|ordered| found(graph, &ordered.step))
                 .collect();
-            let second_rows = way[at..].iter().map(|step| step.left).fold(0.0, f64::max) / rows;
+            // What conditions leave already contains the equality to be joined on: pairs are tried before it.
+            let second_rows = way[at..].iter().map(|step| step.rows).fold(0.0, f64::max) / rows;
             if rows * second_rows < PAIRS_MIN {
                 continue;
             }
