@@ -161,7 +161,12 @@ impl Store {
             recovery
         };
         Replay::new(&store).run(recovery, &path)?;
-        Ok(Arc::new(store))
+        let store = Arc::new(store);
+        let version = store.commits().applied.clone();
+        if store.wants_checkpoint(&version, 0) {
+            store.maintenance().ask(&store);
+        }
+        Ok(store)
     }
 
     /// The log, made if there is none yet; `None` for a store without one.
@@ -341,10 +346,7 @@ impl<'a> Replay<'a> {
 
     /// Puts sections on top of the batch.
     fn put(&mut self, reader: &mut Reader<'_>) -> Result<(), Malformed> {
-        let mut layer = Layer::default();
-        redo::decode(reader, &mut layer)?;
-        self.batch.merge(&layer);
-        Ok(())
+        redo::decode(reader, &mut self.batch)
     }
 
     /// Folds what was recovered into the file when it takes too much memory. Not while chunks are open: the log would

@@ -1,8 +1,9 @@
 //! Checkpoints by themselves: when changes in memory or the log have grown.
 //!
 //! # How it works
-//! Commits look at both and ask; a thread, begun by the first that asks, runs the checkpoint. After a failure it tries
-//! again by itself, later each time. A commit that finds no room for its changes runs a checkpoint of its own.
+//! Commits look at both and ask, so does opening; a thread, begun by the first that asks, runs the checkpoint. After a
+//! failure it tries again by itself, later each time. Closing waits for a checkpoint that was asked for: otherwise every
+//! opening would read the same long log again. A commit that finds no room for its changes runs a checkpoint of its own.
 //!
 //! # Concurrency
 //! The thread holds the store only while a checkpoint runs, so that it never keeps it open.
@@ -69,7 +70,7 @@ impl Maintenance {
         self.shared.state.lock().failure.clone()
     }
 
-    /// Ends the thread after the checkpoint under way; none begins any more.
+    /// Ends the thread after the checkpoint that was asked for, if any; none begins any more.
     pub(crate) fn stop(&self) {
         self.shared.state.lock().stop = true;
         self.shared.wake.notify_all();
@@ -89,7 +90,7 @@ fn run(shared: &Shared, store: &Weak<Store>) {
         while !state.wanted && !state.stop {
             shared.wake.wait(&mut state);
         }
-        if state.stop {
+        if state.stop && (!state.wanted || state.failure.is_some()) {
             return;
         }
         drop(state);

@@ -661,3 +661,42 @@ fn a_transaction_may_be_larger_than_memory() {
     let report = again.check().unwrap();
     assert!(report.problems.is_empty(), "{:?}", report.problems);
 }
+
+/// Goal: a large commit is in the data file after the next clean close, whoever closes: the process that made it, or the
+/// one that recovered it. Nobody reads its log again and again.
+#[test]
+fn a_large_commit_is_folded_in_at_the_latest_by_a_close() {
+    for crashed in [false, true] {
+        let (data, log) = (MemoryFile::new("data"), MemoryFile::new("log"));
+        base().build(Arc::new(data.clone())).unwrap();
+        let open = |data: Arc<dyn File>, log: Arc<dyn File>, own_checkpoints| {
+            open_spilling(data, log, CACHE_BYTES, Some(2000), own_checkpoints).unwrap()
+        };
+        let store = open(Arc::new(data.clone()), Arc::new(log.clone()), !crashed);
+        let transaction = store.begin(TransactionOptions::default()).unwrap();
+        for number in 0..200 {
+            let properties = [(KeyId(0), PropertyValue::Integer(number))];
+            transaction.create_node(&[LabelId(0)], &properties).unwrap();
+        }
+        transaction.commit().unwrap();
+        let expected = Naive::of(&store.snapshot());
+        let (data, log) = match crashed {
+            false => {
+                store.close().unwrap();
+                (copy(&data), copy(&log))
+            }
+            true => {
+                let (data, log) = (copy(&data), copy(&log));
+                let again = open(data.clone(), log.clone(), true);
+                expected.check(&again.snapshot());
+                again.close().unwrap();
+                (data, log)
+            }
+        };
+        let found = open(data, log, false);
+        let position = found.superblock().superblock.log;
+        assert!(position.position > 0, "{position:?}");
+        assert_eq!(position.position, position.clean_end, "{position:?}");
+        expected.check(&found.snapshot());
+    }
+}
