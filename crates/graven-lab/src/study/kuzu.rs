@@ -129,7 +129,7 @@ fn findings(outcomes: &[Outcome], ways: &[Way]) -> String {
 fn panels(
     outcomes: &[Outcome],
     title: &str,
-    unit: &str,
+    axis: &Axis,
     value: &dyn Fn(&Ran) -> f64,
 ) -> Vec<Panel> {
     let queries: Vec<String> = (1..=QUERIES).map(|number| format!("Q{number}")).collect();
@@ -141,7 +141,7 @@ fn panels(
     let panel = |pair: &[Outcome]| Panel {
         title: format!("{title}, {}", graven::format_bytes(pair[0].budget)),
         x: Axis::categories("query", queries.clone()),
-        y: Axis::from_zero(unit),
+        y: axis.clone(),
         shape: Shape::Lines,
         series: pair.iter().map(line).collect(),
     };
@@ -199,7 +199,7 @@ fn completion(outcomes: &[Outcome]) -> Section {
         figures: vec![Figure {
             name: "completion".to_owned(),
             title: "Time of each query; a gap in a line is a query that does not complete".to_owned(),
-            panels: panels(outcomes, "time", "milliseconds", &time),
+            panels: panels(outcomes, "time", &Axis::log("milliseconds"), &time),
             columns: 2,
         }],
         tables: vec![table],
@@ -208,13 +208,14 @@ fn completion(outcomes: &[Outcome]) -> Section {
 
 /// Figures 6 and 7 of the original.
 fn memory_section(outcomes: &[Outcome]) -> Section {
-    let mut panels_of = panels(outcomes, "virtual memory after each query", "MiB", &|one| {
+    let mib = Axis::from_zero("MiB");
+    let mut panels_of = panels(outcomes, "virtual memory after each query", &mib, &|one| {
         one.virtual_mib
     });
     panels_of.extend(panels(
         outcomes,
         "physical memory after each query",
-        "MiB",
+        &mib,
         &|one| one.physical_mib,
     ));
     let mut table = Table::new(

@@ -16,19 +16,6 @@ pub(super) fn variants_section(
     replays: &[Replayed],
 ) -> Section {
     let mut panels = Vec::new();
-    let mut table = Table::new(
-        "Hit rate (%) and throughput (thousand accesses a second, two threads)",
-        &[
-            "policy",
-            "hit rate, 6144",
-            "hit rate, 2040",
-            "direct, 6144",
-            "direct, 2040",
-            "buffered, 6144",
-            "buffered, 2040",
-            "false returns, %",
-        ],
-    );
     for pages in SIZES {
         let bars = |value: &dyn Fn(&str) -> f64| -> Vec<Series> {
             policies
@@ -56,33 +43,6 @@ pub(super) fn variants_section(
             ..Panel::default()
         });
     }
-    for policy in policies {
-        let throughput = |pages, io| {
-            let speed = speed(replays, policy, pages, io);
-            if speed.is_nan() {
-                "-".to_owned()
-            } else {
-                format!("{speed:.0}")
-            }
-        };
-        let collisions = find(runs, policy, SIZES[1])
-            .and_then(|run| {
-                run.figures
-                    .iter()
-                    .find(|figure| figure.name == "false_return_rate")
-            })
-            .map_or("-".to_owned(), |figure| percent(figure.value));
-        table.rows.push(vec![
-            (*policy).to_owned(),
-            percent(hit_rate(runs, policy, SIZES[0])),
-            percent(hit_rate(runs, policy, SIZES[1])),
-            throughput(SIZES[0], "direct"),
-            throughput(SIZES[1], "direct"),
-            throughput(SIZES[0], "buffered"),
-            throughput(SIZES[1], "buffered"),
-            collisions,
-        ]);
-    }
     Section {
         title: title.to_owned(),
         text: vec![text.to_owned()],
@@ -92,8 +52,45 @@ pub(super) fn variants_section(
             panels,
             columns: 2,
         }],
-        tables: vec![table],
+        tables: vec![table_of(policies, runs, replays)],
     }
+}
+
+/// Their numbers, with the collisions of those that have ghosts.
+fn table_of(policies: &[&str], runs: &[Run], replays: &[Replayed]) -> Table {
+    let collisions = |policy: &str| {
+        let run = find(runs, policy, SIZES[1])?;
+        let rate = |figure: &&crate::simulate::Figure| figure.name == "false_return_rate";
+        run.figures.iter().find(rate).map(|figure| figure.value)
+    };
+    let with_collisions = policies.iter().any(|policy| collisions(policy).is_some());
+    let mut head = vec![
+        "policy",
+        "hit rate, 6144",
+        "2040",
+        "direct, 6144",
+        "2040",
+        "buffered, 6144",
+        "2040",
+    ];
+    head.extend(with_collisions.then_some("false returns, %"));
+    let mut table = Table::new(
+        "Hit rate (%) and throughput (thousand accesses a second, two threads)",
+        &head,
+    );
+    for policy in policies {
+        let mut row = vec![(*policy).to_owned()];
+        row.extend(SIZES.map(|pages| percent(hit_rate(runs, policy, pages))));
+        for io in ["direct", "buffered"] {
+            row.extend(SIZES.map(|pages| match speed(replays, policy, pages, io) {
+                speed if speed.is_nan() => "-".to_owned(),
+                speed => format!("{speed:.0}"),
+            }));
+        }
+        row.extend(with_collisions.then(|| collisions(policy).map_or("-".to_owned(), percent)));
+        table.rows.push(row);
+    }
+    table
 }
 
 /// Table 4.3.
