@@ -158,13 +158,15 @@ pub struct EndConditions {
     pub unlike: Vec<VarId>,
     /// Relationships between it and nodes of the row.
     pub joined: Vec<EndJoin>,
+    /// Groups of such relationships, all of kind [`JoinKind::Any`], of which one is enough.
+    pub any_of: Vec<Vec<EndJoin>>,
 }
 
 impl EndConditions {
     /// Whether they depend on the row.
     #[must_use]
     pub fn read_the_row(&self) -> bool {
-        !self.unlike.is_empty() || !self.joined.is_empty()
+        !(self.unlike.is_empty() && self.joined.is_empty() && self.any_of.is_empty())
     }
 }
 

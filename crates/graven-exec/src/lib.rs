@@ -5,6 +5,8 @@ pub mod column;
 pub mod error;
 mod execution;
 mod expression;
+mod gathered;
+mod id_order;
 mod in_transactions;
 mod instantiate;
 mod layout;

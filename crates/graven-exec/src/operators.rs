@@ -29,6 +29,7 @@ pub(crate) mod project;
 pub(crate) mod reachable_count;
 pub(crate) mod reachable_expand;
 pub(crate) mod repeat;
+pub(crate) mod row_branch;
 mod row_key;
 pub(crate) mod scan;
 pub(crate) mod schema;

@@ -19,6 +19,7 @@ use graven_storage::{
 
 use crate::column::{Column, NULL_ID};
 use crate::error::{ExecError, Result};
+use crate::gathered;
 use crate::procedures::Procedures;
 use crate::tuning::Tuning;
 use crate::value::Value;
@@ -323,7 +324,7 @@ impl Runtime {
         let Some(column) = key.and_then(|k| self.snapshot.node_column(k)) else {
             return Ok(Column::Constant(Value::Null, ids.len()));
         };
-        gather_in_order(ids, |sorted, out| Ok(column.gather(sorted, out)?))
+        gathered::in_order(ids, |sorted, found| found.append(&column, sorted))
     }
 
     /// A property of many relationships, as [`Runtime::node_properties`].
@@ -339,23 +340,35 @@ impl Runtime {
         let Some(key) = key else {
             return Ok(Column::Constant(Value::Null, ids.len()));
         };
-        gather_in_order(ids, |sorted, out| {
-            // Ids are assigned type by type, so the sorted ids of one type are one run.
+        gathered::in_order(ids, |sorted, found| {
+            // Ids are assigned type by type, so the sorted ids of one type are mostly one run.
             let mut from = 0;
             while from < sorted.len() {
-                let rel_type = self.relationship_type(sorted[from])?;
-                let mut to = from + 1;
-                while to < sorted.len() && self.relationship_type(sorted[to])? == rel_type {
-                    to += 1;
-                }
+                let (rel_type, to) = self.run_of_type(sorted, from)?;
                 match self.snapshot.relationship_column(rel_type, key) {
-                    Some(column) => column.gather(&sorted[from..to], out)?,
-                    None => out.resize(to, PropertyValue::Null),
+                    Some(column) => found.append(&column, &sorted[from..to])?,
+                    None => found.append_nulls(to - from),
                 }
                 from = to;
             }
             Ok(())
         })
+    }
+
+    /// The type of the relationship at `from` of ascending ids, and where ids of another type follow.
+    fn run_of_type(&self, sorted: &[u64], from: usize) -> Result<(TypeId, usize)> {
+        if !self.may_be_gone()
+            && let Some((rel_type, end)) = self.snapshot.catalog().extent_of(RelId(sorted[from]))
+        {
+            let len = sorted[from..].partition_point(|id| *id < end.0);
+            return Ok((rel_type, from + len));
+        }
+        let rel_type = self.relationship_type(sorted[from])?;
+        let mut to = from + 1;
+        while to < sorted.len() && self.relationship_type(sorted[to])? == rel_type {
+            to += 1;
+        }
+        Ok((rel_type, to))
     }
 
     /// All properties of a node, by key.
@@ -495,32 +508,4 @@ fn pairs(ranges: &NodeRanges) -> Vec<(u64, u64)> {
         .filter(|r| !r.is_empty())
         .map(|r| (r.start, r.end))
         .collect()
-}
-
-/// Reads values of `ids` through `gather`, which is given the ids in ascending order without nulls or repeats.
-fn gather_in_order(
-    ids: &[u64],
-    gather: impl FnOnce(&[u64], &mut Vec<PropertyValue>) -> Result<()>,
-) -> Result<Column> {
-    let mut found = Vec::new();
-    if ids.is_sorted_by(|a, b| a < b) && ids.last() != Some(&NULL_ID) {
-        gather(ids, &mut found)?;
-        return Ok(Column::from_values(
-            found.into_iter().map(Value::from).collect(),
-        ));
-    }
-    let mut sorted: Vec<u64> = ids.iter().copied().filter(|id| *id != NULL_ID).collect();
-    sorted.sort_unstable();
-    sorted.dedup();
-    gather(&sorted, &mut found)?;
-    let found: Vec<Value> = found.into_iter().map(Value::from).collect();
-    let values = ids
-        .iter()
-        .map(|id| {
-            sorted
-                .binary_search(id)
-                .map_or(Value::Null, |i| found[i].clone())
-        })
-        .collect();
-    Ok(Column::from_values(values))
 }

@@ -331,11 +331,18 @@ impl Catalog {
     /// [`crate::Snapshot::relationship_endpoints`].
     #[must_use]
     pub fn type_of(&self, relationship: RelId) -> Option<TypeId> {
+        self.extent_of(relationship).map(|(rel_type, _)| rel_type)
+    }
+
+    /// As [`Catalog::type_of`], with the end of the ids of that type that go on from there.
+    #[must_use]
+    pub fn extent_of(&self, relationship: RelId) -> Option<(TypeId, RelId)> {
         let behind = self
             .extents
             .partition_point(|extent| extent.first <= relationship.0);
         let extent = self.extents.get(behind.checked_sub(1)?)?;
-        (relationship.0 - extent.first < extent.count).then_some(extent.rel_type)
+        let there = relationship.0 - extent.first < extent.count;
+        there.then_some((extent.rel_type, RelId(extent.first + extent.count)))
     }
 
     /// Whether every node id fits 32 bits.

@@ -2,8 +2,8 @@
 //!
 //! # How it works
 //! A column is a sequence of segments ([`segment`]) found through a [`SegmentMap`]. [`Column::gather`] takes ids in
-//! any order: it prefetches the pages of a window of ids, then reads value by value, keeping a page pinned while
-//! ids stay in it. Ids that come closely one after the other, in a column larger than a quarter of the memory, are a scan: its pages
+//! any order: it prefetches the pages of a window of ids, then reads run by run, a run being ids that stay in one
+//! segment, whose page is pinned and checked once. Ids that come closely one after the other, in a column larger than a quarter of the memory, are a scan: its pages
 //! do not displace what others come back to. What was changed since the segments were written comes from the column's overlay.
 
 mod bits;
@@ -147,14 +147,19 @@ impl Column {
             ids.iter().for_each(|_| take(PropertyValue::Null));
             return Ok(());
         };
-        let mut current = Current::default();
-        for window in ids.chunks(WINDOW) {
-            current.is_scan = base.is_scan(window);
-            base.prefetch(window, current.is_scan)?;
-            for id in window {
-                take(base.value(*id, &mut current)?);
+        base.runs(ids, |run| {
+            let Run::Here { segment, page, ids } = run else {
+                run.ids().iter().for_each(|_| take(PropertyValue::Null));
+                return Ok(true);
+            };
+            for id in ids {
+                match segment.rank(*id) {
+                    Some(rank) => take(base.stored(segment, rank, page)?),
+                    None => take(PropertyValue::Null),
+                }
             }
-        }
+            Ok(true)
+        })?;
         Ok(())
     }
 
@@ -168,24 +173,26 @@ impl Column {
         let (Some(base), None) = (&self.base, &self.overlay) else {
             return self.gather_i64_layered(ids, out);
         };
-        let mut current = Current::default();
-        for window in ids.chunks(WINDOW) {
-            current.is_scan = base.is_scan(window);
-            base.prefetch(window, current.is_scan)?;
-            for id in window {
-                let Some((segment, rank, page)) = base.find(*id, &mut current)? else {
-                    out.push(None);
-                    continue;
-                };
-                if !segment.is_integer() {
-                    out.truncate(before);
-                    return Ok(false);
-                }
-                let value = segment.integer(rank);
-                out.push(Some(base.pages.checked(page, base.kind, value)?));
+        let whole = base.runs(ids, |run| {
+            let Run::Here { segment, page, ids } = run else {
+                out.resize(out.len() + run.ids().len(), None);
+                return Ok(true);
+            };
+            if !segment.is_integer() {
+                out.resize(out.len() + ids.len(), None);
+                return Ok(ids.iter().all(|id| segment.rank(*id).is_none()));
             }
+            let mut reader = segment.integers();
+            for id in ids {
+                let value = segment.rank(*id).map(|rank| reader.get(rank));
+                out.push(base.pages.checked(page, base.kind, value.transpose())?);
+            }
+            Ok(true)
+        })?;
+        if !whole {
+            out.truncate(before);
         }
-        Ok(true)
+        Ok(whole)
     }
 
     fn gather_i64_layered(&self, ids: &[u64], out: &mut Vec<Option<i64>>) -> Result<bool> {
@@ -209,7 +216,62 @@ impl Column {
     }
 }
 
+/// Ids one after the other whose values lie in one segment, if they have any.
+enum Run<'a> {
+    Here {
+        segment: &'a ColumnSegment<'a>,
+        page: PageRef,
+        ids: &'a [u64],
+    },
+    /// Before the first segment.
+    Nowhere { ids: &'a [u64] },
+}
+
+impl Run<'_> {
+    fn ids(&self) -> &[u64] {
+        match self {
+            Run::Here { ids, .. } | Run::Nowhere { ids } => ids,
+        }
+    }
+}
+
 impl Inner {
+    /// Hands `ids` in runs to `take` until it gives `false`; whether it never did. Each segment is pinned and checked once a run.
+    fn runs(&self, ids: &[u64], mut take: impl FnMut(Run<'_>) -> Result<bool>) -> Result<bool> {
+        let mut current = Current::default();
+        for window in ids.chunks(WINDOW) {
+            current.is_scan = self.is_scan(window);
+            self.prefetch(window, current.is_scan)?;
+            let mut from = 0;
+            while from < window.len() {
+                let goes_on = match self.locate(window[from], &mut current)? {
+                    None => {
+                        let ids = &window[from..=from];
+                        from += 1;
+                        take(Run::Nowhere { ids })?
+                    }
+                    Some((located, pin)) => {
+                        let covered = located.first..located.end;
+                        let rest = &window[from..];
+                        let len = rest.iter().take_while(|id| covered.contains(id)).count();
+                        from += len;
+                        let read = ColumnSegment::read(pin);
+                        let segment = self.pages.checked(located.page, self.kind, read)?;
+                        take(Run::Here {
+                            segment: &segment,
+                            page: located.page,
+                            ids: &rest[..len],
+                        })?
+                    }
+                };
+                if !goes_on {
+                    return Ok(false);
+                }
+            }
+        }
+        Ok(true)
+    }
+
     /// Whether `ids` are a part of a scan.
     fn is_scan(&self, ids: &[u64]) -> bool {
         let (Some(first), Some(last)) = (ids.first(), ids.last()) else {
@@ -254,12 +316,12 @@ impl Inner {
         Ok(())
     }
 
-    /// The segment and rank of the value of `id`; its page stays in `current`.
-    fn find<'c>(
+    /// The place of the segment that `id` belongs to, which stays pinned in `current`; none before the first one.
+    fn locate<'c>(
         &self,
         id: u64,
         current: &'c mut Current,
-    ) -> Result<Option<(ColumnSegment<'c>, usize, PageRef)>> {
+    ) -> Result<Option<&'c (Located, PagePin)>> {
         let Inner {
             pages, map, kind, ..
         } = self;
@@ -280,16 +342,38 @@ impl Inner {
             };
             current.page = Some((located, pin));
         }
-        let (located, pin) = current.page.as_ref().expect("just set");
-        let segment = pages.checked(located.page, *kind, ColumnSegment::read(pin))?;
+        Ok(current.page.as_ref())
+    }
+
+    /// The segment and rank of the value of `id`; its page stays in `current`.
+    fn find<'c>(
+        &self,
+        id: u64,
+        current: &'c mut Current,
+    ) -> Result<Option<(ColumnSegment<'c>, usize, PageRef)>> {
+        let Some((located, pin)) = self.locate(id, current)? else {
+            return Ok(None);
+        };
+        let segment = ColumnSegment::read(pin);
+        let segment = self.pages.checked(located.page, self.kind, segment)?;
         Ok(segment.rank(id).map(|rank| (segment, rank, located.page)))
     }
 
     fn value(&self, id: u64, current: &mut Current) -> Result<PropertyValue> {
+        match self.find(id, current)? {
+            Some((segment, rank, page)) => self.stored(&segment, rank, page),
+            None => Ok(PropertyValue::Null),
+        }
+    }
+
+    /// The value of `rank` in the segment on `page`.
+    fn stored(
+        &self,
+        segment: &ColumnSegment<'_>,
+        rank: usize,
+        page: PageRef,
+    ) -> Result<PropertyValue> {
         let Inner { pages, kind, .. } = self;
-        let Some((segment, rank, page)) = self.find(id, current)? else {
-            return Ok(PropertyValue::Null);
-        };
         match pages.checked(page, *kind, segment.value(rank))? {
             Stored::Value(value) => Ok(value),
             Stored::Overflow(head) => {

@@ -3,7 +3,8 @@
 //!
 //! # How it works
 //! Every statement is prepared, run once to warm up and then RUNS times; the fastest run counts. With cases (a JSON
-//! object a line: `query`, `params`) all cases of a query are one sample. `--profile NAME` prints the profile of that one.
+//! object a line: `query`, `params`) all cases of a query are one sample, and answers are compared with the `rows` of a case, if it has
+//! any. `--profile NAME` prints the profile of that one, run a second time.
 
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -11,6 +12,7 @@ use std::time::Instant;
 use graven::{Config, Connection, Database, Params, Value};
 
 type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
+type Rows = Vec<Vec<Value>>;
 
 fn main() -> Outcome<()> {
     let mut args = std::env::args().skip(1);
@@ -34,6 +36,7 @@ fn main() -> Outcome<()> {
     let db = Database::open(path, config)?;
     let connection = db.connect();
     let mut groups: BTreeMap<String, (String, Vec<Params>)> = BTreeMap::new();
+    let mut expected: BTreeMap<String, Vec<Rows>> = BTreeMap::new();
     match cases {
         None => {
             for file in files {
@@ -57,12 +60,22 @@ fn main() -> Outcome<()> {
                     params.set(&**key, json(value)?);
                 }
                 groups.get_mut(name).expect("inserted").1.push(params);
+                if let Some(rows) = case["rows"].as_array() {
+                    let of_row = |row: &serde_json::Value| match json(row)? {
+                        Value::List(row) => Ok(row),
+                        other => Err(format!("{other:?} is no row").into()),
+                    };
+                    let rows = rows.iter().map(of_row).collect::<Outcome<_>>()?;
+                    expected.entry(name.to_owned()).or_default().push(rows);
+                }
             }
         }
     }
     for (name, (text, params)) in groups {
         if profiled.as_ref() == Some(&name) {
             let text = format!("PROFILE {text}");
+            let mut first = connection.query(&text, params.first().unwrap_or(&Params::new()))?;
+            while first.next_row()?.is_some() {}
             let mut result = connection.query(&text, params.first().unwrap_or(&Params::new()))?;
             while result.next_row()?.is_some() {}
             println!("{}", result.plan().unwrap_or_default());
@@ -72,6 +85,45 @@ fn main() -> Outcome<()> {
             continue;
         }
         time(&connection, &name, &text, &params, runs)?;
+        if let Some(expected) = expected.get(&name) {
+            compare(&connection, &name, &text, &params, expected)?;
+        }
+    }
+    Ok(())
+}
+
+/// A list with its items in an order of their own: that in which they were collected says nothing.
+fn in_any_order(value: Value) -> Value {
+    match value {
+        Value::List(items) => {
+            let mut items: Vec<Value> = items.iter().cloned().map(in_any_order).collect();
+            items.sort_by_cached_key(|item| format!("{item:?}"));
+            Value::List(items)
+        }
+        other => other,
+    }
+}
+
+/// Tells which cases have other rows than they should.
+fn compare(
+    connection: &Connection,
+    name: &str,
+    text: &str,
+    params: &[Params],
+    expected: &[Rows],
+) -> Outcome<()> {
+    for (number, (params, expected)) in params.iter().zip(expected).enumerate() {
+        let mut result = connection.query(text, params)?;
+        let mut rows: Rows = Vec::new();
+        while let Some(row) = result.next_row()? {
+            rows.push(row.values().iter().cloned().map(in_any_order).collect());
+        }
+        let expected: Rows = (expected.iter())
+            .map(|row| row.iter().cloned().map(in_any_order).collect())
+            .collect();
+        if rows != expected {
+            println!("{name} case {number} differs: {rows:?}\nexpected {expected:?}");
+        }
     }
     Ok(())
 }

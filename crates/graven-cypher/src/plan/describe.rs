@@ -7,8 +7,8 @@ use super::expression::{
     AggregateCall, AggregateFunction, BinaryOp, Expr, Literal, Quantifier, UnaryOp,
 };
 use super::{
-    Creation, Direction, HangingPattern, Inclusion, IndexPart, JoinKind, OnError, Operator,
-    PathCount, Plan, RelPattern, SetItem, SortOrder, VarExpandMode, VarId,
+    Creation, Direction, EndJoin, HangingPattern, Inclusion, IndexPart, JoinKind, OnError,
+    Operator, PathCount, Plan, RelPattern, SetItem, SortOrder, VarExpandMode, VarId,
 };
 
 impl Operator {
@@ -453,6 +453,14 @@ impl Plan {
                 " {kind} ({}){left}{types}{right}(){others}",
                 name(&join.near)
             );
+        }
+        for group in &ends.any_of {
+            let one = |join: &EndJoin| {
+                let (types, left, right) = typed_arrow(&join.pattern);
+                format!("({}){left}{types}{right}()", name(&join.near))
+            };
+            let alternatives: Vec<String> = group.iter().map(one).collect();
+            let _ = write!(text, " where {}", alternatives.join(" or "));
         }
         text
     }

@@ -4,6 +4,7 @@ mod distinct_count;
 mod distinct_ends;
 mod eager;
 mod end_conditions;
+mod far_nodes;
 mod index_order;
 mod parallel;
 mod pattern_count;
@@ -28,6 +29,7 @@ pub(crate) fn apply(plan: &mut Plan, schema: &dyn SchemaView) {
     eager::apply(plan);
     // Barriers lie between expansions and the writes that they meet; what is taken out lies above them.
     end_conditions::apply(plan);
+    far_nodes::apply(plan, schema);
     pattern_count::apply(plan);
     index_order::apply(plan, schema);
     parallel::apply(plan, schema);

@@ -295,6 +295,7 @@ impl EndConditions {
             let pairs = join.pattern.distinct_ends.iter();
             read.extend(pairs.flat_map(|(start, end)| [*start, *end]));
         }
+        read.extend(self.any_of.iter().flatten().map(|join| join.near));
     }
 }
 

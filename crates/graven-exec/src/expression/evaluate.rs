@@ -119,6 +119,17 @@ pub(super) fn true_rows(expr: &Compiled, rows: Rows<'_>, rt: &Runtime) -> Result
     }
     let truths = column(expr, rows, rt)?;
     let mut kept = Vec::new();
+    if let Column::Booleans(truths) = &*truths {
+        // Every row is written down, and the next one goes over those that are not kept.
+        kept.resize(truths.len(), 0);
+        let mut next = 0;
+        for (row, truth) in (0..row_number(truths.len())).zip(truths) {
+            kept[next] = row;
+            next += usize::from(*truth);
+        }
+        kept.truncate(next);
+        return Ok(kept);
+    }
     for row in 0..truths.len() {
         if truth(&truths, row)? == Some(true) {
             kept.push(row_number(row));
@@ -133,6 +144,9 @@ pub(super) fn row_number(row: usize) -> u32 {
 }
 
 fn truth(column: &Column, row: usize) -> Result<Option<bool>> {
+    if let Column::Booleans(truths) = column {
+        return Ok(Some(truths[row]));
+    }
     match &*column.get(row) {
         Value::Boolean(b) => Ok(Some(*b)),
         Value::Null => Ok(None),
@@ -229,7 +243,7 @@ fn logical(
     let decided = Some(logic == Logic::Or);
     let left = column(left, rows, rt)?;
     let mut result = Vec::with_capacity(left.len());
-    let mut open = Vec::new();
+    let mut open = Vec::with_capacity(left.len());
     for row in 0..left.len() {
         let truth = truth(&left, row)?;
         result.push(truth);
@@ -260,24 +274,15 @@ fn binary(op: BinaryOp, a: &Column, b: &Column) -> Result<Arc<Column>> {
 
 /// Comparison of an integer or id column with another one or with a constant, as a plain loop.
 fn tight_comparison(op: BinaryOp, a: &Column, b: &Column) -> Option<Column> {
-    let test: fn(Ordering) -> bool = match op {
-        BinaryOp::Equal => Ordering::is_eq,
-        BinaryOp::NotEqual => Ordering::is_ne,
-        BinaryOp::Less => Ordering::is_lt,
-        BinaryOp::LessOrEqual => Ordering::is_le,
-        BinaryOp::Greater => Ordering::is_gt,
-        BinaryOp::GreaterOrEqual => Ordering::is_ge,
-        _ => return None,
-    };
     let truths = match (a, b) {
         (Column::Integers(a), Column::Integers(b)) => {
-            a.iter().zip(b).map(|(x, y)| test(x.cmp(y))).collect()
+            compared(op, a.iter().copied().zip(b.iter().copied()))?
         }
         (Column::Integers(a), Column::Constant(Value::Integer(y), _)) => {
-            a.iter().map(|x| test(x.cmp(y))).collect()
+            compared(op, a.iter().map(|x| (*x, *y)))?
         }
         (Column::Constant(Value::Integer(x), _), Column::Integers(b)) => {
-            b.iter().map(|y| test(x.cmp(y))).collect()
+            compared(op, b.iter().map(|y| (*x, *y)))?
         }
         (Column::Nodes(a), Column::Nodes(b))
         | (Column::Relationships(a), Column::Relationships(b))
@@ -285,11 +290,24 @@ fn tight_comparison(op: BinaryOp, a: &Column, b: &Column) -> Option<Column> {
                 && !a.contains(&crate::column::NULL_ID)
                 && !b.contains(&crate::column::NULL_ID) =>
         {
-            a.iter().zip(b).map(|(x, y)| test(x.cmp(y))).collect()
+            compared(op, a.iter().copied().zip(b.iter().copied()))?
         }
         _ => return None,
     };
     Some(Column::Booleans(truths))
+}
+
+/// The truths of a comparison, each operator a loop of its own; `None` if `op` is none.
+fn compared<T: Ord>(op: BinaryOp, pairs: impl Iterator<Item = (T, T)>) -> Option<Vec<bool>> {
+    Some(match op {
+        BinaryOp::Equal => pairs.map(|(x, y)| x == y).collect(),
+        BinaryOp::NotEqual => pairs.map(|(x, y)| x != y).collect(),
+        BinaryOp::Less => pairs.map(|(x, y)| x < y).collect(),
+        BinaryOp::LessOrEqual => pairs.map(|(x, y)| x <= y).collect(),
+        BinaryOp::Greater => pairs.map(|(x, y)| x > y).collect(),
+        BinaryOp::GreaterOrEqual => pairs.map(|(x, y)| x >= y).collect(),
+        _ => return None,
+    })
 }
 
 /// One binary operation on two values.

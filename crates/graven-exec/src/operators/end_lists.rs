@@ -5,7 +5,7 @@
 //! that the end must not be, relationships that end between the same nodes, and *joins*, relationships between
 //! the end and another node of the row. For a join the list of that node is laid out as well; its entries are marked in a bitmap
 //! once as many ends have been looked for as pay for it (rows that follow each other mostly share the node), and searched
-//! until then.
+//! until then. Groups of joins of which one is enough have marks each.
 //!
 //! # Invariants
 //! * EX-31 The bitmap of a join holds the list of its current node, or nothing.
@@ -36,6 +36,8 @@ pub(crate) struct EndLists {
     ranges: Option<Vec<(u64, u64)>>,
     unlike: Vec<usize>,
     joins: Vec<Join>,
+    /// Of each group one is enough.
+    any_of: Vec<Vec<Join>>,
     pub(super) lists: Lists,
     /// Ends that one relationship less leads to, and those that are not wanted.
     taken: Vec<u64>,
@@ -97,6 +99,12 @@ impl EndLists {
             joins: joins
                 .map(|join| Join::new(join, to, layout, rt))
                 .collect::<Result<_>>()?,
+            any_of: (pattern.ends.any_of.iter())
+                .map(|group| {
+                    let joins = group.iter();
+                    joins.map(|join| Join::new(join, to, layout, rt)).collect()
+                })
+                .collect::<Result<_>>()?,
             lists: Lists::default(),
             taken: Vec::new(),
             others: Vec::new(),
@@ -111,7 +119,7 @@ impl EndLists {
 
     /// Whether anything besides labels is decided.
     pub(super) fn looks_at_the_row(&self) -> bool {
-        !self.unlike.is_empty() || !self.joins.is_empty()
+        !(self.unlike.is_empty() && self.joins.is_empty() && self.any_of.is_empty())
     }
 
     /// Lays out the lists of some rows of a batch.
@@ -148,7 +156,7 @@ impl EndLists {
             self.ranges.as_deref(),
             memory,
         )?;
-        for join in &mut self.joins {
+        for join in self.all_joins() {
             join.load(batch, rows.clone(), memory)?;
         }
         Ok(())
@@ -207,20 +215,115 @@ impl EndLists {
                 join.filter(ends);
             }
         }
+        for group in &mut self.any_of {
+            for join in &mut *group {
+                join.go_to(row, ends.len())?;
+            }
+            ends.retain(|end| group.iter().any(|join| join.holds(*end)));
+        }
         for join in &mut self.joins {
             join.repeat(batch, row, ends);
         }
         Ok(())
     }
 
+    /// Whether the only join decides if an end counts at all, and if so whether those that are joined do.
+    pub(super) fn masks(&self) -> Option<bool> {
+        match &self.joins[..] {
+            _ if !self.any_of.is_empty() => None,
+            [only] if only.kind != JoinKind::Each => Some(only.kind == JoinKind::Any),
+            [only] if only.distinct_ends.is_empty() => Some(true),
+            _ => None,
+        }
+    }
+
+    /// Makes the node of the row the current one of the only join; its place, if its list is marked and has each node once or
+    /// need not.
+    ///
+    /// # Errors
+    /// A damaged list.
+    pub(super) fn go_to_marks(&mut self, row: usize, place: usize) -> Result<Option<usize>> {
+        let entries = self.lists.parts.iter().map(|part| part.list(place).len());
+        let entries = entries.sum();
+        let Some(join) = self.joins.first_mut() else {
+            return Ok(None);
+        };
+        let near = join.go_to(row, entries)?;
+        let Marks {
+            marked, repeated, ..
+        } = join.marks;
+        Ok(near.filter(|_| marked && !(repeated && join.kind == JoinKind::Each)))
+    }
+
+    /// The list of the only join's node at a place.
+    pub(super) fn joined_list(&self, place: usize) -> impl Iterator<Item = u64> {
+        let parts = self.joins.first().map(|join| &join.lists.parts);
+        let lists = parts.into_iter().flatten();
+        lists.flat_map(move |part| part.list(place).iter().copied())
+    }
+
+    /// Entries in the lists at `place` that are no ends of a row whatever the joins say, each node with how many; `false` if no entry
+    /// is an end.
+    pub(super) fn left_out(
+        &mut self,
+        batch: &Batch,
+        row: usize,
+        place: usize,
+        out: &mut Vec<(u64, u64)>,
+    ) -> bool {
+        out.clear();
+        for slot in &self.unlike {
+            // No end is unlike null.
+            let Some(other) = batch.column(*slot).node(row) else {
+                return false;
+            };
+            if !out.iter().any(|(node, _)| *node == other) {
+                out.push((other, self.occurrences(place, other)));
+            }
+        }
+        if self.pattern.goes_by_ends() {
+            let unlike = out.len();
+            let node = self.lists.node(place);
+            self.pattern.taken_ends(batch, row, node, &mut self.taken);
+            for node in &self.taken {
+                if out[..unlike].iter().any(|(other, _)| other == node) {
+                    continue;
+                }
+                let most = self.occurrences(place, *node);
+                match out[unlike..].iter_mut().find(|(other, _)| other == node) {
+                    Some((_, times)) => *times = most.min(*times + 1),
+                    None => out.push((*node, most.min(1))),
+                }
+            }
+        }
+        true
+    }
+
+    /// How often a node stands in the lists at a place.
+    fn occurrences(&self, place: usize, node: u64) -> u64 {
+        let lists = self.lists.parts.iter().map(|part| part.list(place));
+        let counts = lists.map(|list| {
+            let from = list.partition_point(|other| *other < node);
+            let equal = list[from..].iter().take_while(|other| **other == node);
+            equal.count() as u64
+        });
+        counts.sum()
+    }
+
     /// Forgets the lists; which nodes have the labels does not change in a statement that only reads (CY-47).
     pub(super) fn clear(&mut self) {
         self.lists = Lists::default();
-        for join in &mut self.joins {
+        for join in self.all_joins() {
             join.forget();
             join.lists = Lists::default();
             join.marks = Marks::default();
         }
+    }
+
+    fn all_joins(&mut self) -> impl Iterator<Item = &mut Join> {
+        self.joins
+            .iter_mut()
+            .chain(self.any_of.iter_mut().flatten())
     }
 }
 
@@ -349,20 +452,27 @@ impl Join {
 
     /// Keeps the ends that are joined to the current node, or are not.
     fn filter(&self, ends: &mut Vec<u64>) {
-        let Some(place) = self.current else {
+        if self.current.is_none() {
             return;
-        };
+        }
         let wanted = self.kind != JoinKind::None;
         if self.marks.marked {
             ends.retain(|end| self.marks.contains(*end) == wanted);
         } else {
-            let parts = &self.lists.parts;
-            let found = |end: &u64| {
-                let mut lists = parts.iter().map(|part| part.list(place));
-                lists.any(|list| list.binary_search(end).is_ok())
-            };
-            ends.retain(|end| found(end) == wanted);
+            ends.retain(|end| self.holds(*end) == wanted);
         }
+    }
+
+    /// Whether an end is joined to the current node.
+    fn holds(&self, end: u64) -> bool {
+        let Some(place) = self.current else {
+            return false;
+        };
+        if self.marks.marked {
+            return self.marks.contains(end);
+        }
+        let mut lists = self.lists.parts.iter().map(|part| part.list(place));
+        lists.any(|list| list.binary_search(&end).is_ok())
     }
 
     fn mark(&mut self, place: usize) -> Result<()> {

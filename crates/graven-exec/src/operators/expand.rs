@@ -9,6 +9,7 @@
 use std::sync::Arc;
 
 use graven_pagecache::Budget;
+use graven_storage::Direction;
 
 use super::end_lists::{EndLists, append_others};
 use super::fan_out::widen;
@@ -22,6 +23,12 @@ use crate::runtime::Runtime;
 /// List entries that a chunk aims to lay out.
 const CHUNK_ENTRIES: usize = 16 << 10;
 
+/// Lists whose ids stand at other ends are laid out together in larger numbers, as every chunk decodes the lists of all these ends:
+/// up to so many entries, if what they take is this part of the memory limit at most.
+const REVERSED_ENTRIES: usize = 128 << 10;
+const REVERSED_BYTES: u64 = 48;
+const REVERSED_SHARE: u64 = 32;
+
 /// Where the columns lie.
 pub(crate) struct ExpandColumns {
     pub(crate) from: usize,
@@ -31,7 +38,7 @@ pub(crate) struct ExpandColumns {
 
 /// How many rows have their lists laid out together.
 pub(super) struct ChunkSize {
-    /// Mean entries of a node so far.
+    /// Mean entries a row so far.
     mean_entries: f64,
 }
 
@@ -56,6 +63,14 @@ impl ChunkSize {
         memory: &mut Memory,
         rt: &Runtime,
     ) -> Result<usize> {
+        let mut parts = lists.pattern.parts.iter();
+        let entries = if wants_ids && parts.any(|part| part.direction == Direction::In) {
+            let room = rt.budget.limit() / REVERSED_SHARE / REVERSED_BYTES;
+            let room = usize::try_from(room).unwrap_or(usize::MAX);
+            room.clamp(CHUNK_ENTRIES, REVERSED_ENTRIES)
+        } else {
+            CHUNK_ENTRIES
+        };
         #[expect(
             clippy::cast_possible_truncation,
             clippy::cast_sign_loss,
@@ -63,7 +78,7 @@ impl ChunkSize {
             reason = "an estimate"
         )]
         let mut rows =
-            ((CHUNK_ENTRIES as f64 / self.mean_entries.max(1.0)) as usize).clamp(1, BATCH_ROWS);
+            ((entries as f64 / self.mean_entries.max(1.0)) as usize).clamp(1, BATCH_ROWS);
         let end = loop {
             let end = batch.len().min(row + rows);
             memory.clear();
@@ -73,10 +88,10 @@ impl ChunkSize {
                 Err(error) => return Err(error),
             }
         };
-        let distinct = lists.lists.distinct();
         #[expect(clippy::cast_precision_loss, reason = "an estimate")]
-        if distinct > 0 {
-            let mean = lists.lists.entries() as f64 / distinct as f64;
+        if end > row {
+            // Rows that share a node share its list.
+            let mean = lists.lists.entries() as f64 / (end - row) as f64;
             self.mean_entries = f64::midpoint(self.mean_entries, mean);
         }
         Ok(end)

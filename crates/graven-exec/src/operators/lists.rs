@@ -11,11 +11,9 @@ use graven_storage::{Direction, NodeId, Sweep};
 
 use crate::column::Column;
 use crate::error::Result;
+use crate::id_order::IdOrder;
 use crate::memory::Memory;
-use crate::pattern::Part;
-
-/// The place of a row without a node.
-const NOWHERE: u32 = u32::MAX;
+use crate::pattern::{Part, sweep};
 
 /// Which ends are laid out: ascending disjoint id ranges; all without them.
 pub(super) type EndRanges<'a> = Option<&'a [(u64, u64)]>;
@@ -23,11 +21,9 @@ pub(super) type EndRanges<'a> = Option<&'a [(u64, u64)]>;
 /// See the file header.
 #[derive(Default)]
 pub(super) struct Lists {
-    /// Place of the node of each row.
-    places: Vec<u32>,
+    /// The nodes of the rows, and their places.
+    nodes: IdOrder,
     first_row: usize,
-    /// Ascending, distinct; the node at each place.
-    nodes: Vec<u64>,
     pub(super) parts: Vec<PartLists>,
 }
 
@@ -68,80 +64,32 @@ impl Lists {
         memory: &mut Memory,
     ) -> Result<Self> {
         let first_row = rows.start;
-        let mut places = vec![NOWHERE; rows.len()];
-        let mut nodes: Vec<u64> = Vec::with_capacity(rows.len());
-        for (node, row) in by_node(column, rows) {
-            if nodes.last() != Some(&node) {
-                nodes.push(node);
-            }
-            places[row as usize] = u32::try_from(nodes.len() - 1).expect("a batch is small");
-        }
+        let nodes = IdOrder::new(rows.map(|row| column.node(row)));
         let parts = parts
             .iter()
-            .map(|part| lay_out(part, &nodes, wants_ids, ends, memory));
+            .map(|part| lay_out(part, &nodes.distinct, wants_ids, ends, memory));
         let parts = parts.collect::<Result<_>>()?;
         Ok(Self {
-            places,
-            first_row,
             nodes,
+            first_row,
             parts,
         })
     }
 
     /// Place of the node of a row; `None` where it is null.
     pub(super) fn place(&self, row: usize) -> Option<usize> {
-        let place = self.places[row - self.first_row];
-        (place != NOWHERE).then_some(place as usize)
+        self.nodes.place(row - self.first_row)
     }
 
     /// The node at a place.
     pub(super) fn node(&self, place: usize) -> u64 {
-        self.nodes[place]
+        self.nodes.distinct[place]
     }
 
     /// Entries of all lists.
     pub(super) fn entries(&self) -> usize {
         self.parts.iter().map(|p| p.neighbours.len()).sum()
     }
-
-    /// Distinct nodes.
-    pub(super) fn distinct(&self) -> usize {
-        self.nodes.len()
-    }
-}
-
-/// The nodes of the rows, ascending, each with its row counted from the first.
-fn by_node(column: &Column, rows: Range<usize>) -> Vec<(u64, u32)> {
-    let mut pairs: Vec<(u64, u32)> = Vec::with_capacity(rows.len());
-    let (mut ascending, mut highest) = (true, 0);
-    for (at, row) in (0..).zip(rows.clone()) {
-        if let Some(node) = column.node(row) {
-            ascending &= highest <= node;
-            highest = highest.max(node);
-            pairs.push((node, at));
-        }
-    }
-    if ascending {
-        return pairs;
-    }
-    // Node and row in one number are sorted in a third of the time.
-    let bits = usize::BITS - rows.len().leading_zeros();
-    if highest.leading_zeros() >= bits {
-        let mut packed: Vec<u64> = pairs
-            .iter()
-            .map(|(node, row)| node << bits | u64::from(*row))
-            .collect();
-        packed.sort_unstable();
-        let mask = (1 << bits) - 1;
-        pairs.clear();
-        pairs.extend(packed.into_iter().map(|both| {
-            let row = u32::try_from(both & mask).expect("a batch is small");
-            (both >> bits, row)
-        }));
-    } else {
-        pairs.sort_unstable();
-    }
-    pairs
 }
 
 /// Visits the lists of `nodes` in id order and lays them out.
@@ -175,7 +123,11 @@ fn lay_out(
         }
         lists.starts[at] = lists.neighbours.len();
         let skipped = part.skip_loops.then_some(node.0);
-        if wants_ids {
+        if let (false, Some(only)) = (wants_ids, list.only()?) {
+            if skipped != Some(only) && is_wanted(ends, only) {
+                lists.neighbours.push(only);
+            }
+        } else if wants_ids {
             relationships.clear();
             list.append_relationships(0..list.len(), &mut relationships)?;
             let mut wanted = Wanted::new(ends, skipped);
@@ -203,7 +155,7 @@ fn lay_out(
     refused.map_or(Ok(lists), Err)
 }
 
-/// Ids of reversed lists are found in the other end's list: a look-up per entry.
+/// Ids of reversed lists stand in the lists of the other ends, each of which is decoded once for all nodes.
 fn lay_out_reversed(
     part: &Part,
     nodes: &[u64],
@@ -211,22 +163,86 @@ fn lay_out_reversed(
     memory: &mut Memory,
     lists: &mut PartLists,
 ) -> Result<()> {
-    let mut found = Vec::new();
-    for (i, node) in nodes.iter().enumerate() {
-        found.clear();
-        part.adjacency.neighbours(NodeId(*node), &mut found)?;
-        memory.charge(16 * found.len())?;
-        lists.starts[i] = lists.neighbours.len();
-        let mut wanted = Wanted::new(ends, part.skip_loops.then_some(*node));
-        for neighbour in &found {
-            if wanted.admits(neighbour.node.0) {
-                lists.neighbours.push(neighbour.node.0);
-                lists.relationships.push(neighbour.relationship.0);
-            }
+    let mut ids = Ids::new(part);
+    let mut refused = None;
+    let mut at = 0;
+    part.sweep(nodes, Sweep::Up, |node, list| {
+        while nodes[at] != node.0 {
+            at += 1;
         }
-        lists.ends[i] = lists.neighbours.len();
+        // Entries with their relationships, and what these are found by.
+        if let Err(error) = memory.charge(48 * list.len()) {
+            refused = Some(error);
+            return Ok(ControlFlow::Break(()));
+        }
+        lists.starts[at] = lists.neighbours.len();
+        let mut wanted = Wanted::new(ends, part.skip_loops.then_some(node.0));
+        ids.for_each(list, |neighbour| {
+            if wanted.admits(neighbour) {
+                lists.neighbours.push(neighbour);
+            }
+        })?;
+        lists.ends[at] = lists.neighbours.len();
+        Ok(ControlFlow::Continue(()))
+    })?;
+    if let Some(error) = refused {
+        return Err(error);
+    }
+    lists.relationships = vec![0; lists.neighbours.len()];
+    // Other end, node, where the first of equal entries stands, how many are left; ascending.
+    let mut wanted: Vec<(u64, u64, usize, usize)> = Vec::with_capacity(lists.neighbours.len());
+    for (place, node) in nodes.iter().enumerate() {
+        let mut at = lists.starts[place];
+        for equal in lists.list(place).chunk_by(|a, b| a == b) {
+            wanted.push((equal[0], *node, at, equal.len()));
+            at += equal.len();
+        }
+    }
+    wanted.sort_unstable();
+    let mut others: Vec<u64> = wanted.iter().map(|(other, ..)| *other).collect();
+    others.dedup();
+    let mut relationships = Vec::new();
+    let mut next = 0;
+    let mut stray = None;
+    sweep(&part.reversed, &others, Sweep::Up, |other, list| {
+        relationships.clear();
+        list.append_relationships(0..list.len(), &mut relationships)?;
+        let mut rank = 0;
+        ids.for_each(list, |node| {
+            while next < wanted.len() && (wanted[next].0, wanted[next].1) < (other.0, node) {
+                stray.get_or_insert(wanted[next].1);
+                next += 1;
+            }
+            if let Some((of, end, at, left)) = wanted.get_mut(next)
+                && (*of, *end) == (other.0, node)
+            {
+                // Parallel relationships stand one behind the other in both lists, in the same order.
+                lists.relationships[*at] = relationships[rank].0;
+                (*at, *left) = (*at + 1, *left - 1);
+                next += usize::from(*left == 0);
+            }
+            rank += 1;
+        })?;
+        Ok(ControlFlow::Continue(()))
+    })?;
+    if let Some(node) = stray.or_else(|| wanted.get(next).map(|(_, node, ..)| *node)) {
+        // The directions disagree, which the look-up of one node's ids says in full.
+        part.adjacency.neighbours(NodeId(node), &mut Vec::new())?;
+        return Err(part.adjacency.stray_neighbour(node).into());
     }
     Ok(())
+}
+
+/// Whether a single entry is wanted.
+fn is_wanted(ranges: EndRanges<'_>, node: u64) -> bool {
+    let Some(ranges) = ranges else {
+        return true;
+    };
+    if let [only] = ranges {
+        return (only.0..only.1).contains(&node);
+    }
+    let at = ranges.partition_point(|range| range.1 <= node);
+    at < ranges.len() && ranges[at].0 <= node
 }
 
 /// Judges the ascending entries of a list.

@@ -6,8 +6,7 @@
 //! the distinct neighbours counted the same way one level deeper, and the sums formed. Numbers of inner nodes that are
 //! met again and again are kept, as long as the budget has room and keeping them pays.
 //!
-//! A pattern that hangs on the row itself may have ends that depend on it ([`super::end_lists`]): the ends are chosen row by row,
-//! what hangs behind them is counted once a node.
+//! A pattern that hangs on the row itself may have ends that depend on it: see [`super::row_branch`].
 //!
 //! # Invariants
 //! * EX-30 Numbers are exact or an error: additions and products that overflow 63 bits are refused.
@@ -23,14 +22,14 @@ use graven_cypher::plan::HangingPattern;
 use graven_pagecache::Budget;
 use graven_storage::Sweep;
 
-use super::end_lists::EndLists;
-use super::expand::ChunkSize;
 use super::fan_out::widen;
 use super::lists::Ids;
 use super::reachable_count::intersect;
+use super::row_branch::RowBranch;
 use crate::batch::Batch;
 use crate::column::Column;
 use crate::error::{ExecError, Result};
+use crate::id_order::IdOrder;
 use crate::layout::Layout;
 use crate::memory::Memory;
 use crate::operator::{BoxedOperator, Operator};
@@ -82,7 +81,7 @@ impl Branch {
     }
 
     /// Looks up which nodes have the labels.
-    fn begin(&mut self, rt: &Runtime) -> Result<()> {
+    pub(super) fn begin(&mut self, rt: &Runtime) -> Result<()> {
         self.ends = rt.all_node_ranges()?;
         for label in &self.labels {
             let of_label = match rt.label_id(label) {
@@ -94,13 +93,13 @@ impl Branch {
         self.branches.iter_mut().try_for_each(|b| b.begin(rt))
     }
 
-    fn clear(&mut self) {
+    pub(super) fn clear(&mut self) {
         self.known.clear();
         self.branches.iter_mut().for_each(Branch::clear);
     }
 
     /// The numbers of matches of `nodes`, which ascend and are distinct.
-    fn numbers(&mut self, nodes: &[u64], rt: &Runtime) -> Result<Vec<u64>> {
+    pub(super) fn numbers(&mut self, nodes: &[u64], rt: &Runtime) -> Result<Vec<u64>> {
         if self.branches.is_empty() && self.labels.is_empty() {
             return self.degrees(nodes);
         }
@@ -161,20 +160,18 @@ impl Branch {
         if self.branches.is_empty() {
             entries.iter().for_each(|(at, _)| sums[*at as usize] += 1);
         } else {
-            memory.charge(24 * entries.len())?;
-            let mut ends: Vec<u64> = entries.iter().map(|(_, end)| *end).collect();
-            ends.sort_unstable();
-            ends.dedup();
-            let mut products = vec![1_u64; ends.len()];
+            memory.charge(32 * entries.len())?;
+            let ends = IdOrder::new(entries.iter().map(|(_, end)| Some(*end)));
+            let mut products = vec![1_u64; ends.distinct.len()];
             for branch in &mut self.branches {
-                let numbers = branch.numbers(&ends, rt)?;
+                let numbers = branch.numbers(&ends.distinct, rt)?;
                 for (product, number) in products.iter_mut().zip(numbers) {
                     *product = product.checked_mul(number).ok_or_else(overflow)?;
                 }
             }
-            for (at, end) in entries {
-                let place = ends.binary_search(&end).expect("it is one of them");
-                let sum = &mut sums[at as usize];
+            for (number, (at, _)) in entries.iter().enumerate() {
+                let place = ends.place(number).expect("each entry has an end");
+                let sum = &mut sums[*at as usize];
                 *sum = sum.checked_add(products[place]).ok_or_else(overflow)?;
             }
         }
@@ -275,164 +272,13 @@ impl Known {
     }
 }
 
-fn memory(budget: &Arc<Budget>) -> Memory {
+pub(super) fn memory(budget: &Arc<Budget>) -> Memory {
     Memory::new(budget, "PatternCount", "count over fewer nodes at once")
 }
 
-fn overflow() -> ExecError {
+pub(super) fn overflow() -> ExecError {
     ExecError::Arithmetic {
         message: "the number of matches does not fit 63 bits".to_owned(),
-    }
-}
-
-/// A pattern whose ends depend on the row: its branches are counted once a node, the ends chosen row by row.
-pub(crate) struct RowBranch {
-    lists: EndLists,
-    branches: Vec<Branch>,
-    weights: Weights,
-    size: ChunkSize,
-    memory: Memory,
-}
-
-/// What hangs on the ends, multiplied.
-struct Weights {
-    first: u64,
-    /// By node from `first` on; empty where that takes too much memory.
-    dense: Vec<u64>,
-    /// Nodes of the chunk, ascending, and their numbers, where there is no `dense`.
-    nodes: Vec<u64>,
-    numbers: Vec<u64>,
-    begun: bool,
-}
-
-/// No number yet.
-const UNKNOWN: u64 = u64::MAX;
-
-impl Weights {
-    fn new() -> Self {
-        Self {
-            first: 0,
-            dense: Vec::new(),
-            nodes: Vec::new(),
-            numbers: Vec::new(),
-            begun: false,
-        }
-    }
-
-    fn begin(&mut self, lists: &EndLists, memory: &Memory) -> Result<()> {
-        if !self.begun {
-            self.begun = true;
-            let span = lists.pattern.span()?;
-            let nodes = usize::try_from(span.end - span.start).unwrap_or(usize::MAX);
-            if memory.is_small(nodes.saturating_mul(8)) {
-                self.first = span.start;
-                self.dense = vec![UNKNOWN; nodes];
-            }
-        }
-        Ok(())
-    }
-
-    /// Makes sure that all ends of the chunk have a number.
-    fn find(&mut self, lists: &EndLists, branches: &mut [Branch], rt: &Runtime) -> Result<()> {
-        let mut nodes = Vec::new();
-        for node in lists.lists.parts.iter().flat_map(|part| &part.neighbours) {
-            if self.dense.is_empty() {
-                nodes.push(*node);
-                continue;
-            }
-            let known = self.dense.get(self.place(*node));
-            if *known.ok_or_else(|| lists.pattern.stray(*node))? == UNKNOWN {
-                nodes.push(*node);
-            }
-        }
-        nodes.sort_unstable();
-        nodes.dedup();
-        let mut numbers = vec![1_u64; nodes.len()];
-        for branch in branches {
-            let factors = branch.numbers(&nodes, rt)?;
-            for (number, factor) in numbers.iter_mut().zip(factors) {
-                *number = number.checked_mul(factor).ok_or_else(overflow)?;
-            }
-        }
-        if self.dense.is_empty() {
-            (self.nodes, self.numbers) = (nodes, numbers);
-        } else {
-            for (node, number) in nodes.iter().zip(numbers) {
-                let place = self.place(*node);
-                self.dense[place] = number;
-            }
-        }
-        Ok(())
-    }
-
-    fn place(&self, node: u64) -> usize {
-        usize::try_from(node.wrapping_sub(self.first)).unwrap_or(usize::MAX)
-    }
-
-    fn sum(&self, ends: &[u64]) -> u128 {
-        let mut sum = 0;
-        if self.dense.is_empty() {
-            for end in ends {
-                let place = self.nodes.binary_search(end).expect("it is one of them");
-                sum += u128::from(self.numbers[place]);
-            }
-        } else {
-            ends.iter()
-                .for_each(|end| sum += u128::from(self.dense[self.place(*end)]));
-        }
-        sum
-    }
-}
-
-impl RowBranch {
-    /// Resolves the branches; `lists` finds the ends.
-    pub(crate) fn new(lists: EndLists, hanging: &HangingPattern, rt: &Runtime) -> Result<Self> {
-        let branches = hanging.branches.iter().map(|b| Branch::new(b, rt));
-        Ok(Self {
-            lists: lists.with_labels(&hanging.labels),
-            branches: branches.collect::<Result<_>>()?,
-            weights: Weights::new(),
-            size: ChunkSize::default(),
-            memory: memory(&rt.budget),
-        })
-    }
-
-    fn begin(&mut self, rt: &Runtime) -> Result<()> {
-        self.branches.iter_mut().try_for_each(|b| b.begin(rt))
-    }
-
-    fn clear(&mut self) {
-        self.lists.clear();
-        self.branches.iter_mut().for_each(Branch::clear);
-        self.weights = Weights::new();
-        self.memory.clear();
-    }
-
-    /// Multiplies the number of each row by its matches.
-    fn multiply(&mut self, batch: &Batch, counts: &mut [u64], rt: &Runtime) -> Result<()> {
-        let mut ends = Vec::new();
-        let mut row = 0;
-        while row < batch.len() {
-            rt.check_cancelled()?;
-            let (size, lists) = (&mut self.size, &mut self.lists);
-            let loaded = size.load(lists, batch, row, false, &mut self.memory, rt)?;
-            if !self.branches.is_empty() {
-                self.weights.begin(&self.lists, &self.memory)?;
-                self.memory.charge(8 * self.weights.dense.len())?;
-                self.weights.find(&self.lists, &mut self.branches, rt)?;
-            }
-            for (count, row) in counts[row..loaded].iter_mut().zip(row..) {
-                self.lists.select(batch, row, &mut ends)?;
-                let number = if self.branches.is_empty() {
-                    ends.len() as u64
-                } else {
-                    u64::try_from(self.weights.sum(&ends)).map_err(|_| overflow())?
-                };
-                *count = count.checked_mul(number).ok_or_else(overflow)?;
-            }
-            row = loaded;
-        }
-        Ok(())
     }
 }
 
@@ -483,15 +329,11 @@ impl PatternCount {
                 Hanging::Node(slot, branch) => (*slot, branch),
             };
             let column = batch.column(slot);
-            let mut nodes: Vec<u64> = (0..batch.len())
-                .filter_map(|row| column.node(row))
-                .collect();
-            nodes.sort_unstable();
-            nodes.dedup();
-            let numbers = branch.numbers(&nodes, rt)?;
+            let nodes = IdOrder::new((0..batch.len()).map(|row| column.node(row)));
+            let numbers = branch.numbers(&nodes.distinct, rt)?;
             for (row, count) in counts.iter_mut().enumerate() {
-                let number = match column.node(row) {
-                    Some(node) => numbers[nodes.binary_search(&node).expect("it is one of them")],
+                let number = match nodes.place(row) {
+                    Some(place) => numbers[place],
                     None => branch.least(),
                 };
                 *count = count.checked_mul(number).ok_or_else(overflow)?;

@@ -5,7 +5,8 @@
 //! once the input has ended, and rows are gathered as they are asked for. Where they do not, what is there is
 //! sorted and written out as a run, and the runs are merged at the end, several times if there are too many
 //! to be merged at once. With a limit the buffer is cut back to the best rows whenever it has grown to twice the
-//! limit, and a run holds no more than the limit.
+//! limit, and a run holds no more than the limit. From then on rows whose first key alone is worse than that of all the
+//! best ones are left out before their other keys are computed.
 //!
 //! # Invariants
 //! * EX-10 Equal keys keep the order of the input: runs are merged in the order they were written.
@@ -31,6 +32,9 @@ use merge::Merge;
 
 /// One sort key.
 pub(crate) type SortKey = (Compiled, SortOrder);
+
+/// A buffer of fewer rows is not cut back to the best ones.
+const CUT_FROM: usize = 256;
 
 /// Bytes that ordering a row takes.
 const ORDER_BYTES: usize = 8;
@@ -115,6 +119,22 @@ pub(super) fn order_rows(keys: &KeyColumns, a: (&Batch, usize), b: (&Batch, usiz
         }
     }
     Ordering::Equal
+}
+
+/// Whether a key is certain to have a value for each row, so that leaving out rows before it hides no error.
+fn cannot_fail(key: &Compiled, batch: &Batch, rt: &Runtime) -> bool {
+    match key {
+        Compiled::Slot(_) | Compiled::Constant(_) => true,
+        Compiled::Property { base, .. } => {
+            let entities = |slot: usize| {
+                let column = &**batch.column(slot);
+                matches!(column, Column::Nodes(_) | Column::Relationships(_))
+            };
+            // What a statement has deleted itself has no properties any more.
+            rt.writer.is_none() && matches!(**base, Compiled::Slot(slot) if entities(slot))
+        }
+        _ => false,
+    }
 }
 
 /// Rows that a limit lets through. The planner adds `SKIP` and `LIMIT`: their sum may be beyond all numbers.
@@ -203,6 +223,37 @@ impl Sort {
         Ok(Batch::new(columns, batch.len()))
     }
 
+    /// The rows of a batch, with their keys, whose first key is not worse than `worst`.
+    fn not_worse(&self, batch: Batch, worst: &Value, rt: &Runtime) -> Result<Batch> {
+        let (key, direction) = self.keys.first().expect("rows are sorted by something");
+        let first = key.column(Rows::all(&batch), rt)?;
+        let is_worse = |ordering: Ordering| match direction {
+            SortOrder::Ascending => ordering.is_gt(),
+            SortOrder::Descending => ordering.is_lt(),
+        };
+        let all = 0..u32::try_from(batch.len()).expect("a batch is small");
+        let kept: Vec<u32> = match (&*first, worst) {
+            (Column::Integers(keys), Value::Integer(worst)) => {
+                let kept = all
+                    .zip(keys)
+                    .filter(|(_, key)| !is_worse((*key).cmp(worst)));
+                kept.map(|(row, _)| row).collect()
+            }
+            _ => all
+                .filter(|row| !is_worse(total_order(&first.get(*row as usize), worst)))
+                .collect(),
+        };
+        if kept.len() == batch.len() {
+            return self.with_keys(batch, rt);
+        }
+        let others = &self.keys[1..];
+        if others.iter().all(|(key, _)| cannot_fail(key, &batch, rt)) {
+            self.with_keys(batch.gather(&kept), rt)
+        } else {
+            Ok(self.with_keys(batch, rt)?.gather(&kept))
+        }
+    }
+
     fn fill(&mut self, rt: &Runtime) -> Result<Output> {
         let limit = match &self.limit {
             None => usize::MAX,
@@ -213,11 +264,19 @@ impl Sort {
         }
         let mut buffer = Buffer::default();
         let mut runs = Vec::new();
+        // The first key of the worst of the best rows.
+        let mut worst: Option<Value> = None;
         while limit > 0
             && let Some(batch) = self.input.next(rt)?
         {
             rt.check_cancelled()?;
-            let batch = self.with_keys(batch, rt)?;
+            let batch = match &worst {
+                None => self.with_keys(batch, rt)?,
+                Some(worst) => self.not_worse(batch, worst, rt)?,
+            };
+            if batch.is_empty() {
+                continue;
+            }
             let bytes = buffer.bytes + needs(&batch);
             if !self.memory.keeps(bytes) {
                 match &self.spill {
@@ -232,8 +291,13 @@ impl Sort {
                 }
             }
             buffer.push(batch);
-            if buffer.rows > limit.saturating_mul(2).max(2 * BATCH_ROWS) {
+            if buffer.rows > limit.saturating_mul(2).max(CUT_FROM) {
                 buffer = self.best(&buffer, limit)?;
+                let last = buffer.batches.last().filter(|_| buffer.rows == limit);
+                worst = last.zip(self.key_columns.first()).map(|(last, (slot, _))| {
+                    let column = last.column(*slot);
+                    column.value(last.len() - 1)
+                });
             }
         }
         if runs.is_empty() {

@@ -39,6 +39,9 @@ impl SchemaView for Schema {
     fn type_count(&self, rel_type: &str) -> Option<u64> {
         Some(self.about(rel_type))
     }
+    fn nodes_with(&self, rel_type: &str, start: bool) -> Option<u64> {
+        Some(self.about(rel_type) / if start { 2 } else { 3 })
+    }
     fn relationship_count(&self) -> u64 {
         100 * self.scale
     }
@@ -268,14 +271,24 @@ const PAIRS: &[(&str, &str, &str)] = &[
         "MATCH (a:A)-[:S]->(x) MATCH (a)-[q:R]-(b) MATCH (x)-[r:R]->(d) WHERE id(d) = id(b) AND id(q) <> id(r) RETURN a.id, b.id",
     ),
     (
+        "Expand",
+        "MATCH (x:A {id: $s}), (y:A {id: $t}) MATCH (a:A)-[:R]-(b)-[:S]->(c) WHERE c = x OR y = c RETURN a.id, b.id, c.id",
+        "MATCH (x:A {id: $s}), (y:A {id: $t}) MATCH (a:A)-[:R]-(b)-[:S]->(c) WHERE id(c) = id(x) OR id(y) = id(c) RETURN a.id, b.id, c.id",
+    ),
+    (
+        "Expand",
+        "MATCH (x:A {id: $s}) OPTIONAL MATCH (x)-[:S]->(y) MATCH (a:A)<-[:R]-(b)-[:R|S]-(c) WHERE c = y AND b.x > 1 RETURN a.id, b.id, count(*) AS n",
+        "MATCH (x:A {id: $s}) OPTIONAL MATCH (x)-[:S]->(y) MATCH (a:A)<-[:R]-(b)-[:R|S]-(c) WHERE id(c) = id(y) AND b.x > 1 RETURN a.id, b.id, count(*) AS n",
+    ),
+    (
         "HashJoin",
         "MATCH (a:A), (b:A) WHERE a.x + 0 = b.x + 0 RETURN a.id, b.id",
         "MATCH (a:A), (b:A) WHERE NOT a.x <> b.x RETURN a.id, b.id",
     ),
     (
         "HashJoin",
-        "MATCH (a:A)-[:R]->(b), (c:A)-[:S]->(d) WHERE b.x = d.x AND a.id < c.id RETURN a.id, b.id, c.id, d.id",
-        "MATCH (a:A)-[:R]->(b), (c:A)-[:S]->(d) WHERE NOT b.x <> d.x AND a.id < c.id RETURN a.id, b.id, c.id, d.id",
+        "MATCH (a:A)-[:R]->(b), (c:A)-[:S]->(d) WHERE b.x = d.x AND a.id <> c.id RETURN a.id, b.id, c.id, d.id",
+        "MATCH (a:A)-[:R]->(b), (c:A)-[:S]->(d) WHERE NOT b.x <> d.x AND a.id <> c.id RETURN a.id, b.id, c.id, d.id",
     ),
     (
         "Expand",

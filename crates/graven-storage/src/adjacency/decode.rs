@@ -58,7 +58,7 @@ pub(crate) fn encoded_bytes(list: RawList<'_>) -> Decoded<usize> {
     Ok(blocks.at)
 }
 
-fn outside(neighbour: u64, limit: u64) -> Malformed {
+pub(super) fn outside(neighbour: u64, limit: u64) -> Malformed {
     Malformed(format!(
         "neighbour {neighbour} where node ids are below {limit}"
     ))

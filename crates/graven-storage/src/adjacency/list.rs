@@ -75,6 +75,24 @@ impl<'a> List<'a> {
         self.len() == 0
     }
 
+    /// The neighbour of a list that has just one; `None` for longer lists, and for changed ones.
+    ///
+    /// # Errors
+    /// [`Error::Damaged`].
+    #[inline]
+    pub fn only(&self) -> Result<Option<u64>> {
+        match self.body {
+            Body::Here(raw) if raw.count == 1 => {
+                let known = match raw.first < self.reach.limit {
+                    true => Ok(Some(raw.first)),
+                    false => Err(decode::outside(raw.first, self.reach.limit)),
+                };
+                self.reach.checked(self.page, known)
+            }
+            _ => Ok(None),
+        }
+    }
+
     /// Decodes the whole list into `scratch`, whose content is replaced; it only grows, so keep it between lists.
     ///
     /// # Errors

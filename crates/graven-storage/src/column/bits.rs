@@ -33,13 +33,21 @@ pub(crate) fn field(bytes: &[u8], index: usize, width: u8) -> u64 {
     if width == 0 {
         return 0;
     }
+    let mask = u64::MAX >> (64 - u32::from(width.min(64)));
     let at = index * usize::from(width);
     let from = (at / 8).min(bytes.len());
+    // With the bits before it a field of so many bits lies in eight bytes.
+    if width <= 57
+        && let Some(window) = bytes.get(from..from + 8)
+    {
+        let word = u64::from_le_bytes(window.try_into().expect("eight bytes"));
+        return word >> (at % 8) & mask;
+    }
     let mut window = [0; 16];
     let count = (bytes.len() - from).min(9);
     window[..count].copy_from_slice(&bytes[from..from + count]);
     let bits = u128::from_le_bytes(window) >> (at % 8);
-    bits as u64 & (u64::MAX >> (64 - u32::from(width.min(64))))
+    bits as u64 & mask
 }
 
 #[cfg(test)]

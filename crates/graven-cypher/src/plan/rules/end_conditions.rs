@@ -109,7 +109,7 @@ fn expansion(node: &mut PlanNode) -> Option<(VarId, VarId, &mut EndConditions)> 
 }
 
 /// Whether relationships are not looked at one by one.
-fn is_plain(pattern: &RelPattern) -> bool {
+pub(super) fn is_plain(pattern: &RelPattern) -> bool {
     pattern.filter.is_none() && pattern.distinct_from.is_empty() && pattern.disjoint_from.is_empty()
 }
 
@@ -163,11 +163,7 @@ fn join(
     let near = if to == end {
         from
     } else if from == end {
-        pattern.direction = match pattern.direction {
-            Direction::Out => Direction::In,
-            Direction::In => Direction::Out,
-            Direction::Both => Direction::Both,
-        };
+        pattern.direction = turned(pattern.direction);
         to
     } else {
         return None;
@@ -177,6 +173,15 @@ fn join(
         pattern,
         kind,
     })
+}
+
+/// The direction seen from the other end.
+pub(super) fn turned(direction: Direction) -> Direction {
+    match direction {
+        Direction::Out => Direction::In,
+        Direction::In => Direction::Out,
+        Direction::Both => Direction::Both,
+    }
 }
 
 fn unit() -> PlanNode {

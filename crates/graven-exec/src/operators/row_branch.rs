@@ -1,0 +1,333 @@
+//! A pattern that hangs on a row because its ends depend on it: what hangs behind them is counted once a node, the ends are
+//! chosen row by row.
+//!
+//! # How it works
+//! Each end has a *weight*, the number of matches that hang on it. The weights lie in a vector over the ids that the
+//! relationship reaches; once more entries than that were met, those of all ids are found at once. The number of a row is
+//! the sum of the weights of its ends.
+//!
+//! Where the only join decides whether an end counts at all, ends are not even chosen: a second vector is *masked* by the
+//! list of the join's node, so that it holds zero for every end which does not count, and is summed up over the whole list of the
+//! row. Rows that follow each other mostly share that node. Nodes that an end must not be, and relationships that are
+//! used already, are subtracted.
+//!
+//! # Invariants
+//! * EX-33 `masked` differs from what it is without a mask only at the entries of the list it is masked by, which is laid out.
+
+use graven_cypher::plan::HangingPattern;
+
+use super::end_lists::EndLists;
+use super::expand::ChunkSize;
+use super::pattern_count::{Branch, memory, overflow};
+use crate::batch::Batch;
+use crate::error::{ExecError, Result};
+use crate::memory::Memory;
+use crate::runtime::Runtime;
+
+/// No number yet.
+const UNKNOWN: u64 = u64::MAX;
+
+/// Sums of fewer than 2^32 weights up to this one fit a word.
+const PLAIN_MAX: u64 = 1 << 31;
+
+/// See the file header.
+pub(crate) struct RowBranch {
+    lists: EndLists,
+    branches: Vec<Branch>,
+    weights: Weights,
+    size: ChunkSize,
+    memory: Memory,
+    /// Entries of the lists of a row that are no ends for other reasons than the join, with their number.
+    left_out: Vec<(u64, u64)>,
+}
+
+/// What hangs on the ends, multiplied.
+struct Weights {
+    first: u64,
+    /// By node from `first` on; empty where that takes too much memory.
+    dense: Vec<u64>,
+    /// Nodes of the chunk, ascending, and their numbers, where there is no `dense`.
+    nodes: Vec<u64>,
+    numbers: Vec<u64>,
+    begun: bool,
+    /// Entries met so far.
+    met: usize,
+    /// Whether all of `dense` is known, or must be looked for node by node.
+    complete: bool,
+    piecemeal: bool,
+    largest: u64,
+    mask: Option<Mask>,
+}
+
+/// Weights of the ends that count for one node of a join.
+struct Mask {
+    masked: Vec<u64>,
+    /// Ends that are joined count; else those that are not.
+    wanted: bool,
+    /// Place of the node.
+    by: Option<usize>,
+}
+
+impl Weights {
+    fn new() -> Self {
+        Self {
+            first: 0,
+            dense: Vec::new(),
+            nodes: Vec::new(),
+            numbers: Vec::new(),
+            begun: false,
+            met: 0,
+            complete: false,
+            piecemeal: false,
+            largest: 0,
+            mask: None,
+        }
+    }
+
+    fn begin(&mut self, lists: &EndLists, memory: &Memory) -> Result<()> {
+        if !self.begun {
+            self.begun = true;
+            let span = lists.pattern.span()?;
+            let nodes = usize::try_from(span.end - span.start).unwrap_or(usize::MAX);
+            if memory.is_small(nodes.saturating_mul(16)) {
+                self.first = span.start;
+                self.dense = vec![UNKNOWN; nodes];
+                self.mask = lists.masks().map(|wanted| Mask {
+                    masked: vec![if wanted { 0 } else { UNKNOWN }; nodes],
+                    wanted,
+                    by: None,
+                });
+            }
+        }
+        Ok(())
+    }
+
+    fn bytes(&self) -> usize {
+        let masked = self.mask.as_ref().map_or(0, |mask| mask.masked.len());
+        8 * (self.dense.len() + masked)
+    }
+
+    /// Makes sure that all ends of the chunk have a number.
+    fn find(&mut self, lists: &EndLists, branches: &mut [Branch], rt: &Runtime) -> Result<()> {
+        if self.complete {
+            return Ok(());
+        }
+        self.met += lists.lists.entries();
+        if !self.dense.is_empty() && !self.piecemeal && self.met >= 2 * self.dense.len() {
+            match self.find_all(branches, rt) {
+                // A number that nobody asks for is no error.
+                Err(ExecError::Arithmetic { .. }) => self.piecemeal = true,
+                found => return found,
+            }
+        }
+        let mut nodes = Vec::new();
+        for node in lists.lists.parts.iter().flat_map(|part| &part.neighbours) {
+            if self.dense.is_empty() || self.weight(lists, *node)? == UNKNOWN {
+                nodes.push(*node);
+            }
+        }
+        nodes.sort_unstable();
+        nodes.dedup();
+        let numbers = products(&nodes, branches, rt)?;
+        if self.dense.is_empty() {
+            (self.nodes, self.numbers) = (nodes, numbers);
+        } else {
+            self.keep(&nodes, &numbers);
+        }
+        Ok(())
+    }
+
+    /// The numbers of all nodes that are not known yet.
+    fn find_all(&mut self, branches: &mut [Branch], rt: &Runtime) -> Result<()> {
+        let unknown = (self.first..).zip(&self.dense);
+        let unknown = unknown.filter(|(_, number)| **number == UNKNOWN);
+        let nodes: Vec<u64> = unknown.map(|(node, _)| node).collect();
+        let numbers = products(&nodes, branches, rt)?;
+        self.keep(&nodes, &numbers);
+        self.complete = true;
+        Ok(())
+    }
+
+    fn keep(&mut self, nodes: &[u64], numbers: &[u64]) {
+        for (node, number) in nodes.iter().zip(numbers) {
+            let place = self.place(*node);
+            self.dense[place] = *number;
+            self.largest = self.largest.max(*number);
+            if let Some(mask) = self.mask.as_mut().filter(|mask| !mask.wanted) {
+                mask.masked[place] = *number;
+            }
+        }
+    }
+
+    fn place(&self, node: u64) -> usize {
+        usize::try_from(node.wrapping_sub(self.first)).unwrap_or(usize::MAX)
+    }
+
+    /// The number of a node of the span.
+    fn weight(&self, lists: &EndLists, node: u64) -> Result<u64> {
+        let weight = self.dense.get(self.place(node)).copied();
+        weight.ok_or_else(|| lists.pattern.stray(node))
+    }
+
+    fn sum(&self, lists: &EndLists, ends: &[u64]) -> Result<u128> {
+        let mut sum = 0;
+        for end in ends {
+            sum += u128::from(if self.dense.is_empty() {
+                let place = self.nodes.binary_search(end).expect("it is one of them");
+                self.numbers[place]
+            } else {
+                self.weight(lists, *end)?
+            });
+        }
+        Ok(sum)
+    }
+
+    /// Masks the weights by the list of the join's node at place `by`; none: takes the mask off.
+    fn mask(&mut self, lists: &EndLists, by: Option<usize>) {
+        let before = self.mask.as_ref().and_then(|mask| mask.by);
+        if before == by {
+            return;
+        }
+        if let Some(before) = before {
+            self.cover(lists, before, false);
+        }
+        if let Some(by) = by {
+            self.cover(lists, by, true);
+        }
+        if let Some(mask) = &mut self.mask {
+            mask.by = by;
+        }
+    }
+
+    /// Puts the list at `place` over the weights or takes it off.
+    fn cover(&mut self, lists: &EndLists, place: usize, on: bool) {
+        let Some(Mask { masked, wanted, .. }) = &mut self.mask else {
+            return;
+        };
+        let shows = *wanted == on;
+        for node in lists.joined_list(place) {
+            let at = usize::try_from(node.wrapping_sub(self.first)).unwrap_or(usize::MAX);
+            if let (Some(masked), Some(weight)) = (masked.get_mut(at), self.dense.get(at)) {
+                *masked = if shows { *weight } else { 0 };
+            }
+        }
+    }
+}
+
+/// The product of the numbers of all branches for each of `nodes`, which ascend.
+fn products(nodes: &[u64], branches: &mut [Branch], rt: &Runtime) -> Result<Vec<u64>> {
+    let mut numbers = vec![1_u64; nodes.len()];
+    for branch in branches {
+        let factors = branch.numbers(nodes, rt)?;
+        for (number, factor) in numbers.iter_mut().zip(factors) {
+            *number = number.checked_mul(factor).ok_or_else(overflow)?;
+        }
+    }
+    Ok(numbers)
+}
+
+impl RowBranch {
+    /// Resolves the branches; `lists` finds the ends.
+    pub(crate) fn new(lists: EndLists, hanging: &HangingPattern, rt: &Runtime) -> Result<Self> {
+        let branches = hanging.branches.iter().map(|b| Branch::new(b, rt));
+        Ok(Self {
+            lists: lists.with_labels(&hanging.labels),
+            branches: branches.collect::<Result<_>>()?,
+            weights: Weights::new(),
+            size: ChunkSize::default(),
+            memory: memory(&rt.budget),
+            left_out: Vec::new(),
+        })
+    }
+
+    pub(super) fn begin(&mut self, rt: &Runtime) -> Result<()> {
+        self.branches.iter_mut().try_for_each(|b| b.begin(rt))
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.weights = Weights::new();
+        self.lists.clear();
+        self.branches.iter_mut().for_each(Branch::clear);
+        self.memory.clear();
+    }
+
+    /// Multiplies the number of each row by its matches.
+    pub(super) fn multiply(
+        &mut self,
+        batch: &Batch,
+        counts: &mut [u64],
+        rt: &Runtime,
+    ) -> Result<()> {
+        let weighs = !self.branches.is_empty() || self.lists.masks().is_some();
+        let mut ends = Vec::new();
+        let mut row = 0;
+        while row < batch.len() {
+            rt.check_cancelled()?;
+            // The list that it is masked by goes (EX-33).
+            self.weights.mask(&self.lists, None);
+            let (size, lists) = (&mut self.size, &mut self.lists);
+            let loaded = size.load(lists, batch, row, false, &mut self.memory, rt)?;
+            if weighs {
+                self.weights.begin(&self.lists, &self.memory)?;
+            }
+            if !(self.branches.is_empty() && self.weights.dense.is_empty()) {
+                self.memory.charge(self.weights.bytes())?;
+                self.weights.find(&self.lists, &mut self.branches, rt)?;
+            }
+            for (count, row) in counts[row..loaded].iter_mut().zip(row..) {
+                let number = match self.masked_sum(batch, row)? {
+                    Some(sum) => sum,
+                    None => {
+                        self.lists.select(batch, row, &mut ends)?;
+                        match self.branches.is_empty() {
+                            true => ends.len() as u64,
+                            false => {
+                                let sum = self.weights.sum(&self.lists, &ends)?;
+                                u64::try_from(sum).map_err(|_| overflow())?
+                            }
+                        }
+                    }
+                };
+                *count = count.checked_mul(number).ok_or_else(overflow)?;
+            }
+            row = loaded;
+        }
+        Ok(())
+    }
+
+    /// The number of a row by masked weights; `None` where ends must be chosen.
+    fn masked_sum(&mut self, batch: &Batch, row: usize) -> Result<Option<u64>> {
+        if self.weights.mask.is_none() || self.weights.largest >= PLAIN_MAX {
+            return Ok(None);
+        }
+        let Some(place) = self.lists.lists.place(row) else {
+            return Ok(Some(0));
+        };
+        let Some(by) = self.lists.go_to_marks(row, place)? else {
+            return Ok(None);
+        };
+        if !self.lists.left_out(batch, row, place, &mut self.left_out) {
+            return Ok(Some(0));
+        }
+        self.weights.mask(&self.lists, Some(by));
+        let Weights { first, mask, .. } = &self.weights;
+        let masked = mask.as_ref().map_or(&[][..], |mask| &mask.masked);
+        let weight = |node: u64| {
+            let at = usize::try_from(node.wrapping_sub(*first)).unwrap_or(usize::MAX);
+            masked.get(at).copied()
+        };
+        let mut sum = 0_u64;
+        for part in &self.lists.lists.parts {
+            for node in part.list(place) {
+                match weight(*node) {
+                    Some(weight) => sum += weight,
+                    None => return Err(self.lists.pattern.stray(*node)),
+                }
+            }
+        }
+        for (node, times) in &self.left_out {
+            sum -= times * weight(*node).unwrap_or(0);
+        }
+        Ok(Some(sum))
+    }
+}
