@@ -8,11 +8,25 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use graven_exec::{DeletedRelationships, Value as Inner};
+use graven_exec::{Column, DeletedRelationships, Value as Inner};
 use graven_storage::{NodeId, PropertyValue, RelId, Snapshot};
 
 use crate::error::Error;
 use crate::value::{Node, Path, Relationship, Value};
+
+/// Whether the value is complete as the executor has it.
+fn has_no_parts(value: &Inner) -> bool {
+    matches!(
+        value,
+        Inner::Null
+            | Inner::Boolean(_)
+            | Inner::Integer(_)
+            | Inner::Float(_)
+            | Inner::String(_)
+            | Inner::Bytes(_)
+            | Inner::Stored(_)
+    )
+}
 
 /// Makes values of one batch complete.
 pub(crate) struct Materialiser {
@@ -48,19 +62,14 @@ impl Materialiser {
         self.relationships.clear();
     }
 
-    /// Whether nothing has to be read to make the value complete.
-    #[inline]
-    pub(crate) fn is_complete(value: &Inner) -> bool {
-        matches!(
-            value,
-            Inner::Null
-                | Inner::Boolean(_)
-                | Inner::Integer(_)
-                | Inner::Float(_)
-                | Inner::String(_)
-                | Inner::Bytes(_)
-                | Inner::Stored(_)
-        )
+    /// Whether nothing has to be read to make the values of the column complete.
+    pub(crate) fn is_complete(column: &Column) -> bool {
+        match column {
+            Column::Integers(_) | Column::Floats(_) | Column::Booleans(_) => true,
+            Column::Values(values) => values.iter().all(has_no_parts),
+            Column::Constant(value, _) => has_no_parts(value),
+            _ => false,
+        }
     }
 
     /// The complete value.

@@ -25,6 +25,8 @@ pub(crate) struct Running {
     execution: Option<Execution>,
     values: Materialiser,
     batch: Option<(Batch, usize)>,
+    /// Whether no page is read to complete the rows of the batch, so that nothing needs counting.
+    is_complete: bool,
     /// Rows of a statement that has run to its end, with the memory they take.
     kept: Option<(std::vec::IntoIter<Row>, Reservation)>,
     counters: WriteCounters,
@@ -126,6 +128,7 @@ impl Running {
             execution,
             values: Materialiser::new(snapshot),
             batch: None,
+            is_complete: false,
             kept: None,
             counters: WriteCounters::default(),
             commit: None,
@@ -270,21 +273,18 @@ impl Running {
                 return Ok(None);
             };
             self.values.next_batch();
+            self.is_complete = batch
+                .columns()
+                .iter()
+                .all(|column| Materialiser::is_complete(column));
             self.batch = Some((batch, 0));
         }
         self.take_row().map(Some)
     }
 
-    /// Whether the batch has another row and no page is read to complete it, so that nothing needs counting.
+    /// Whether the batch has another row and it is complete.
     fn is_at_hand(&self) -> bool {
-        let Some((batch, at)) = &self.batch else {
-            return false;
-        };
-        *at < batch.len()
-            && batch
-                .columns()
-                .iter()
-                .all(|column| Materialiser::is_complete(&column.get(*at)))
+        self.is_complete && matches!(&self.batch, Some((batch, at)) if *at < batch.len())
     }
 
     /// The next row of the batch, which has one.

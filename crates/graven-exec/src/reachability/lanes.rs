@@ -2,7 +2,8 @@
 //!
 //! # How it works
 //! Three words per node hold, a bit per start: reached so far, reached by the level before, reached by this level.
-//! A level visits each node that some lane's frontier contains once and ors the node's lanes into its neighbours.
+//! A level visits each node that some lane's frontier contains once and ors the node's lanes into its neighbours; the
+//! union of the frontiers is a bitmap, so that all lists of a page are decoded in one run.
 //! Closed trails through the starts are seen in the first two levels as in a single search; lanes that are still
 //! open then and may have longer ones ask [`closed_trail`] one by one.
 //!
@@ -10,12 +11,13 @@
 //! have no relationships and reach at most themselves.
 //!
 //! # Costs
-//! 24 bytes a node of that range. A level costs the entries of the union of the frontiers, however many lanes share them, and a
+//! 24 bytes a node of that range, and a bit. A level costs the entries of the union of the frontiers, however many lanes share them, and a
 //! pass over all nodes.
 
 use std::ops::{ControlFlow, Range};
 
 use graven_cypher::plan::Direction as PlanDirection;
+use graven_storage::{NodeId, NodeSet};
 
 use super::edges::Edges;
 use super::node_order::Nodes;
@@ -34,6 +36,7 @@ pub(crate) struct Lanes {
     reached: Vec<u64>,
     front: Vec<u64>,
     next: Vec<u64>,
+    /// Bitmap of the nodes that some lane has in its frontier.
     frontier: Vec<u64>,
     /// Starts outside of the words with the lanes that reach them.
     outside: Vec<(u64, u64)>,
@@ -44,7 +47,7 @@ pub(crate) struct Lanes {
 impl Lanes {
     /// Bytes needed for a range of `nodes` ids.
     pub(crate) fn bytes(nodes: u64) -> usize {
-        usize::try_from(nodes).unwrap_or(usize::MAX / 64) * 32
+        usize::try_from(nodes).unwrap_or(usize::MAX / 64) * 25
     }
 
     /// Searches from `starts` (lane i from `starts[i]`; `None` reaches nothing) where lists name ids of `span` only.
@@ -79,11 +82,13 @@ impl Lanes {
         let mut closed = 0;
         let mut length = 0;
         self.frontier.clear();
-        self.frontier.extend(starts.iter().map(|(node, _)| *node));
+        self.frontier.resize(nodes.div_ceil(64), 0);
         for (node, lanes) in &starts {
-            self.front[at(*node - span.start)] = *lanes;
+            let place = at(*node - span.start);
+            self.front[place] = *lanes;
+            self.frontier[place / 64] |= 1 << (place % 64);
         }
-        while !self.frontier.is_empty() && bounds.allows(length + 1) {
+        while self.frontier.iter().any(|word| *word != 0) && bounds.allows(length + 1) {
             length += 1;
             edges.rt().check_cancelled()?;
             match (undirected, length) {
@@ -143,8 +148,19 @@ impl Lanes {
         Ok(closed)
     }
 
+    /// As [`Lanes::visit`], without looking at the level before: it is another cache miss for every neighbour.
     fn level(&mut self, edges: &Edges<'_>) -> Result<()> {
-        self.visit(edges, |lanes, _, _, _, word, _| *word |= lanes)
+        let (base, front, next) = (self.base, &self.front[..], &mut self.next[..]);
+        let nodes = Nodes::Bits(NodeSet::new(NodeId(base), &self.frontier));
+        let stray = &mut self.stray;
+        edges.visit(nodes, |node, _, ids| {
+            let lanes = front[at(node - base)];
+            ids.for_each(|other| match next.get_mut(at(other.wrapping_sub(base))) {
+                Some(word) => *word |= lanes,
+                None => *stray = Some(other),
+            });
+            ControlFlow::Continue(())
+        })
     }
 
     /// Visits the lists of the frontier: the node's lanes, the node, a neighbour, the neighbour's lanes of the level
@@ -156,9 +172,10 @@ impl Lanes {
         mut each: impl FnMut(u64, u64, u64, u64, &mut u64, bool),
     ) -> Result<()> {
         let (base, front, next) = (self.base, &self.front[..], &mut self.next[..]);
+        let nodes = Nodes::Bits(NodeSet::new(NodeId(base), &self.frontier));
         let stray = &mut self.stray;
-        // The frontier's nodes have lists, so they lie in the range; neighbours are looked at.
-        edges.visit(Nodes::List(&self.frontier), |node, skip_loops, ids| {
+        // The frontier's nodes lie in the range; neighbours are looked at.
+        edges.visit(nodes, |node, skip_loops, ids| {
             let lanes = front[at(node - base)];
             ids.for_each(|other| {
                 let place = at(other.wrapping_sub(base));
@@ -173,19 +190,20 @@ impl Lanes {
 
     /// What is new in this level becomes the next frontier.
     fn settle(&mut self) {
-        self.frontier.clear();
         let words = self
             .reached
-            .iter_mut()
-            .zip(&mut self.front)
-            .zip(&mut self.next);
-        for (node, ((reached, front), next)) in words.enumerate() {
-            let new = *next & !*reached;
-            *reached |= new;
-            *front = new;
-            *next = 0;
-            if new != 0 {
-                self.frontier.push(self.base + node as u64);
+            .chunks_mut(64)
+            .zip(self.front.chunks_mut(64))
+            .zip(self.next.chunks_mut(64));
+        for (bits, ((reached, front), next)) in self.frontier.iter_mut().zip(words) {
+            *bits = 0;
+            let nodes = reached.iter_mut().zip(front).zip(next);
+            for (place, ((reached, front), next)) in nodes.enumerate() {
+                let new = *next & !*reached;
+                *reached |= new;
+                *front = new;
+                *next = 0;
+                *bits |= u64::from(new != 0) << place;
             }
         }
     }
