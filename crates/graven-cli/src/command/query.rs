@@ -108,22 +108,36 @@ impl From<io::Error> for Stopped {
 }
 
 /// Runs one statement and prints its result: rows, then the plan of a profiled statement; the plan alone of
-/// an explained one. `BEGIN` and its kin have nothing to say.
+/// an explained one. Whatever has no rows says in a line what it did, so that a program at the other end of a pipe knows
+/// that it is done, and durable.
 pub(crate) fn run_one(
     session: &mut Session,
     text: &str,
     params: &Params,
     format: Format,
 ) -> Result<Option<Summary>, Stopped> {
-    let Answer::Result(mut result) = session.run(text, params)? else {
-        return Ok(None);
-    };
+    let answer = session.run(text, params)?;
     let mut out = BufWriter::new(io::stdout().lock());
+    let mut result = match answer {
+        Answer::Result(result) => result,
+        Answer::Begun | Answer::Committed(_) | Answer::RolledBack if format == Format::Json => {
+            return Ok(None);
+        }
+        Answer::Begun => return Ok(done(&mut out, "begun")?),
+        Answer::Committed(_) => return Ok(done(&mut out, "committed")?),
+        Answer::RolledBack => return Ok(done(&mut out, "rolled back")?),
+    };
     let silent = result.columns().is_empty() && format != Format::Json;
     if !result.is_explain() && !silent {
         print_rows(&mut result, &mut out, format)?;
     }
     let mut summary = result.summary();
+    if silent && !result.is_explain() {
+        match changes(&summary.counters) {
+            nothing if nothing.is_empty() => writeln!(out, "no changes")?,
+            changes => writeln!(out, "{}", changes.join(", "))?,
+        }
+    }
     if let Some(plan) = result.plan() {
         writeln!(out, "{plan}")?;
         // A plan is shown with its notices.
@@ -131,6 +145,13 @@ pub(crate) fn run_one(
     }
     out.flush()?;
     Ok(Some(summary))
+}
+
+/// A line for what has no summary.
+fn done(out: &mut dyn Write, what: &str) -> io::Result<Option<Summary>> {
+    writeln!(out, "{what}")?;
+    out.flush()?;
+    Ok(None)
 }
 
 fn print_rows(
@@ -160,7 +181,8 @@ pub(crate) fn tell(summary: Option<&Summary>, stats: bool) {
         }
     }
     let changes = changes(&summary.counters);
-    if !changes.is_empty() && (stats || io::stdout().is_terminal()) {
+    // Without rows they were the answer.
+    if summary.rows > 0 && !changes.is_empty() && (stats || io::stdout().is_terminal()) {
         eprintln!("{}", changes.join(", "));
     }
     if !stats {

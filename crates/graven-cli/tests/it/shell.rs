@@ -80,3 +80,44 @@ fn the_shells_own_commands_work_from_a_pipe() {
     assert_eq!(said.code, 1);
     assert!(said.err.contains(":help"), "{}", said.err);
 }
+
+/// A statement without rows answers as well, and only once it is durable: what was answered survives a kill.
+#[test]
+fn every_statement_is_acknowledged_in_a_line() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let db = folder.path().join("acknowledged.graven");
+    let db = db.to_str().expect("a name");
+    let mut child = Command::new(env!("CARGO_BIN_EXE_graven"))
+        .args(["shell", db])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("the program starts");
+    let mut input = child.stdin.take().expect("piped");
+    let mut output = BufReader::new(child.stdout.take().expect("piped"));
+    for (statement, expected) in [
+        (
+            "CREATE (:N {i: 1})-[:R]->(:N {i: 2});",
+            "2 nodes created, 1 relationship created, 2 properties set, 2 labels added",
+        ),
+        ("MATCH (n:N {i: 7}) SET n.i = 8;", "no changes"),
+        ("BEGIN;", "begun"),
+        ("MATCH (n:N {i: 2}) SET n.i = 3;", "1 property set"),
+        ("COMMIT;", "committed"),
+        ("BEGIN;", "begun"),
+        (
+            "MATCH (n:N) DETACH DELETE n;",
+            "2 nodes deleted, 1 relationship deleted",
+        ),
+        ("ROLLBACK;", "rolled back"),
+    ] {
+        writeln!(input, "{statement}").expect("written");
+        let mut line = String::new();
+        output.read_line(&mut line).expect("read");
+        assert_eq!(line.trim_end(), expected, "{statement}");
+    }
+    child.kill().expect("killed");
+    child.wait().expect("ended");
+    let said = graven_reading(["query", db, "MATCH (n:N) RETURN sum(n.i)"], "").ok();
+    assert_eq!(said.out, "sum(n.i)\n4\n");
+}
