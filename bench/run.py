@@ -207,6 +207,12 @@ def shown(rate):
     return f"{1 / rate:.2f} s"
 
 
+def losses(run):
+    """The questions that a peer answers faster, each with Graven's part of its rate."""
+    slower = [f"{m['name']} ({m['threads']} thread{'s' if m['threads'] > 1 else ''}): {advantage(m):.2f}" for m in run["measures"] if (advantage(m) or 1) < 1]
+    return "; ".join(slower) or "nothing"
+
+
 def table(run):
     """The Markdown page of a run."""
     out = io.StringIO()
@@ -218,6 +224,7 @@ def table(run):
           "(`graven bench statements`), without a binding.** Every row that is handed out is taken, except in the full-table questions: there Kuzu and Ladybug keep "
           "their result to themselves, DuckDB hands out NumPy columns, and Graven hands out every row.\n", file=out)
     print("`x` is Graven's rate over the best peer's. `-`: there is no form of the question for that system. An answer that differs from Graven's is marked with `!`.\n", file=out)
+    print(f"**Slower than the best peer:** {losses(run)}.\n", file=out)
     for threads in run["threads"]:
         for group in dict.fromkeys(m["group"] for m in run["measures"]):
             rows = [m for m in run["measures"] if m["group"] == group and m["threads"] == threads]
@@ -311,8 +318,7 @@ def main():
                 print(f"{threads} {measure.name}: {said}; x {ratio:.2f}" if ratio else f"{threads} {measure.name}: {said}", file=sys.stderr, flush=True)
             for child in children.values():
                 child.end()
-    losses = [f"{m['name']} ({m['threads']} thread{'s' if m['threads'] > 1 else ''}): {advantage(m):.2f}" for m in run["measures"] if (advantage(m) or 1) < 1]
-    print("slower than the best peer: " + ("; ".join(losses) or "nothing"), file=sys.stderr)
+    print(f"slower than the best peer: {losses(run)}", file=sys.stderr)
     if args.out:
         with open(args.out, "w") as f:
             json.dump(run, f, indent=1)

@@ -60,13 +60,18 @@ struct Tally {
 /// # Errors
 /// A wrong option, missing data, a wrong answer, a run that fails or takes more memory than it may.
 pub(crate) fn compare(args: &[String]) -> Result<(), String> {
-    let memory = match args {
-        [] => "16MiB",
-        [name, size] if name == "--memory" => size,
-        _ => return Err("the only option is --memory SIZE, as in --memory 16MiB".into()),
-    };
+    let (mut memory, mut program) = ("16MiB", None);
+    for option in args.chunks(2) {
+        match option {
+            [name, size] if name == "--memory" => memory = size,
+            [name, path] if name == "--program" => program = Some(PathBuf::from(path)),
+            _ => {
+                return Err("the options are --memory SIZE, as in 16MiB, and --program FILE".into());
+            }
+        }
+    }
     let budget = bytes(memory).ok_or_else(|| format!("{memory}: a size is a number and MiB"))?;
-    let program = released_program()?;
+    let program = program.map_or_else(released_program, Ok)?;
     let folder = target().join("answers");
     let mut failures = 0;
     for graph in INTERACTIVE {

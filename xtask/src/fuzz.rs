@@ -7,6 +7,14 @@ use crate::run::{cargo, run};
 /// # Errors
 /// A query gave other rows than the interpreter, a statement made the library panic, or it does not build.
 pub(crate) fn fuzz(args: &[String]) -> Result<(), String> {
-    let mut command = cargo(&["run", "--profile", "measure", "--quiet", "-p", "graven-fuzz", "--"]);
+    let mut command = cargo(&[
+        "run",
+        "--profile",
+        "measure",
+        "--quiet",
+        "-p",
+        "graven-fuzz",
+        "--",
+    ]);
     run(command.args(args))
 }

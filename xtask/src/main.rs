@@ -21,7 +21,7 @@ Usage: cargo xtask COMMAND
   test         formatting, lints, tidy rules, then every test (what .ci/run calls)
   tidy         the repository's own rules alone: headers, layers, links, sizes
   answers      every known answer to LDBC Interactive, LDBC BI and LSQB questions, and the memory
-               each takes (--memory SIZE, 16MiB by default)
+               each takes (--memory SIZE, 16MiB by default; --program FILE, built for release if not given)
   torture      the crash simulation (--minutes N --seed S --points N), or with --mutants whether
                it finds faults put into the code
   flips        every byte of a small database flipped: found or harmless (minutes)

@@ -54,12 +54,34 @@ pub(crate) struct Clause {
     pub span: Span,
 }
 
+/// A hint to the planner.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Hint {
+    pub variables: Vec<Name>,
+    pub kind: HintKind,
+}
+
+/// What is to be used.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum HintKind {
+    /// An index, by its first property.
+    Index {
+        label: Arc<str>,
+        key: Arc<str>,
+    },
+    Scan {
+        label: Arc<str>,
+    },
+    Join,
+}
+
 /// What a clause does.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum ClauseKind {
     Match {
         optional: bool,
         patterns: Vec<PathPattern>,
+        hints: Vec<Hint>,
         filter: Option<Expr>,
     },
     With {

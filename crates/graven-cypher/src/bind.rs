@@ -292,6 +292,7 @@ impl Binder<'_> {
             ClauseKind::Match {
                 optional,
                 patterns,
+                hints,
                 filter,
             } => {
                 if let ([pattern], false) = (&patterns[..], *optional)
@@ -307,7 +308,7 @@ impl Binder<'_> {
                     _ => QueryGraph::default(),
                 };
                 let merging = !merged.nodes.is_empty();
-                let graph = self.match_clause(merged, patterns, filter.as_ref())?;
+                let graph = self.match_clause(merged, patterns, hints, filter.as_ref())?;
                 let (graph, split) = graph;
                 match (merging, *optional) {
                     (true, _) => {

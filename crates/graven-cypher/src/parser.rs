@@ -12,6 +12,7 @@
 mod atom;
 mod clause;
 mod expression;
+mod hint;
 mod in_transactions;
 mod pattern;
 mod schema;

@@ -9,9 +9,10 @@ mod expression;
 mod pattern;
 mod projection;
 
-use crate::graph::{KEYS, LABELS, TYPES, property};
+use crate::graph::{Graph, KEYS, LABELS, TYPES, property};
 use crate::query::{
     Change, Clause, Direction, Expr, Labels, Length, NodePattern, Path, Query, RelPattern, Shape,
+    Sub,
 };
 use crate::random::Random;
 use crate::value::V;
@@ -29,6 +30,8 @@ pub(crate) enum Kind {
     Node,
     Rel,
     Rels,
+    Nodes,
+    Date,
     Path,
     /// A path whose length alone is certain.
     ShortPath,
@@ -52,16 +55,19 @@ pub(crate) struct Generator<'a> {
     nodes_left: usize,
     /// Something without `uid` may be in scope, so that no order is certain.
     created: bool,
+    /// Variables in scope when the running `MATCH` began.
+    before: Vec<Variable>,
 }
 
-/// A statement of any kind.
-pub(crate) fn query(random: &mut Random, writing: bool) -> Query {
+/// A statement of any kind for this graph.
+pub(crate) fn query(random: &mut Random, writing: bool, graph: &Graph) -> Query {
     let mut generator = Generator {
         random,
         scope: Vec::new(),
         names: 0,
         nodes_left: 5,
-        created: false,
+        created: !graph.all_have_uid(),
+        before: Vec::new(),
     };
     generator.statement(writing)
 }
@@ -97,6 +103,7 @@ impl Generator<'_> {
                 let mut last = self.projection(true);
                 last.items.truncate(1);
                 last.order.clear();
+                last.total = false;
                 last.skip = None;
                 last.limit = None;
                 if last.items.iter().any(|i| i.bag) {
@@ -110,6 +117,7 @@ impl Generator<'_> {
                 && let Some(Clause::Return(first)) = branches[0].last_mut()
             {
                 first.order.clear();
+                first.total = false;
                 first.skip = None;
                 first.limit = None;
             }
@@ -160,11 +168,14 @@ impl Generator<'_> {
     fn matching(&mut self, may_be_optional: bool) -> Clause {
         let optional = self.random.chance(if may_be_optional { 35 } else { 8 });
         let before = self.scope.len();
+        self.before.clone_from(&self.scope);
         let mut paths = Vec::new();
         if self.random.chance(8)
             && let Some(path) = self.shortest()
         {
             paths.push(path);
+        } else if !optional && self.random.chance(4) {
+            paths.push(self.shortest_of_ends());
         } else {
             for _ in 0..=usize::from(self.random.chance(20)) {
                 paths.push(self.path());
@@ -195,6 +206,12 @@ impl Generator<'_> {
         {
             let name = self.bind(Kind::Rel, false);
             return Clause::Unwind(Expr::Var(rels.name), name);
+        }
+        if let Some(nodes) = self.variable(|v| v.kind == Kind::Nodes)
+            && self.random.chance(50)
+        {
+            let name = self.bind(Kind::Node, false);
+            return Clause::Unwind(Expr::Var(nodes.name), name);
         }
         if self.random.chance(20) {
             let items = (0..self.random.below(4)).map(|_| self.expression(Kind::Mixed, 1));
@@ -235,24 +252,79 @@ impl Generator<'_> {
             }
         }
         clauses.push(Clause::Return(last));
+        let new = std::mem::take(&mut self.scope);
+        let mut branches = vec![clauses];
+        if let [only] = &new[..]
+            && self.random.chance(25)
+        {
+            branches.extend(self.another_branch(&given, only));
+        }
         self.nodes_left = nodes;
-        let new = std::mem::replace(&mut self.scope, outer);
+        self.scope = outer;
         self.scope.extend(new);
         let given = given.into_iter().map(|v| v.name).collect();
+        let all = branches.len() == 1 || self.random.chance(50);
+        Clause::Call(given, Query { branches, all })
+    }
+
+    /// A branch that gives a column like that of the first one.
+    fn another_branch(&mut self, given: &[Variable], first: &Variable) -> Option<Vec<Clause>> {
+        let mixed = [Kind::Int, Kind::Str, Kind::Bool, Kind::Mixed];
+        if first.kind != Kind::Mixed && !mixed.contains(&first.kind) {
+            return None;
+        }
+        self.scope = given.to_vec();
+        self.nodes_left = 2;
+        let mut clauses = self.reading(1);
+        let expr = self.expression(first.kind, 2);
+        clauses.push(Clause::Return(projection::of_one(expr, first.name.clone())));
+        Some(clauses)
+    }
+
+    /// A query in braces inside an expression; it sees all variables.
+    fn sub(&mut self, kind: Sub) -> Expr {
+        let outer = self.scope.clone();
+        let before = self.before.clone();
+        let left = std::mem::replace(&mut self.nodes_left, 2);
+        let mut clauses = vec![self.matching(false)];
+        if self.random.chance(30) {
+            let more = match self.random.chance(50) {
+                true => self.unwind(),
+                false => self.matching(true),
+            };
+            clauses.push(more);
+        }
+        let last = match kind {
+            Sub::Collect => {
+                let expr = self.expression(Kind::Int, 1);
+                projection::of_one(expr, self.name())
+            }
+            _ => {
+                let mut last = self.projection(true);
+                for item in &mut last.items {
+                    let fresh = self.name();
+                    let old = std::mem::replace(&mut item.name, fresh.clone());
+                    for (by, _) in &mut last.order {
+                        rename(by, &old, &fresh);
+                    }
+                }
+                last
+            }
+        };
+        clauses.push(Clause::Return(last));
+        self.nodes_left = left;
+        self.scope = outer;
+        self.before = before;
         let branches = vec![clauses];
-        Clause::Call(
-            given,
-            Query {
-                branches,
-                all: true,
-            },
-        )
+        let all = true;
+        Expr::Sub(kind, Box::new(Query { branches, all }))
     }
 
     /// Adds writing clauses; whether one of them deletes, after which nothing can be read.
     fn writing(&mut self, clauses: &mut Vec<Clause>) -> bool {
         for _ in 0..=self.random.below(2) {
-            match self.random.below(10) {
+            match self.random.below(12) {
+                10 | 11 => clauses.push(self.writing_call()),
                 0..=2 => clauses.push(self.create()),
                 3..=5 => match self.changes() {
                     Some(changes) => clauses.push(Clause::Change(changes)),
@@ -272,11 +344,19 @@ impl Generator<'_> {
                 _ => {
                     let Some(what) = self.variable(|v| matches!(v.kind, Kind::Node | Kind::Rel))
                     else {
+                        clauses.push(self.create());
                         continue;
                     };
+                    let mut vars = vec![what.name.clone()];
+                    if let Some(more) =
+                        self.variable(|v| v.kind == what.kind && v.name != what.name)
+                        && self.random.chance(30)
+                    {
+                        vars.push(more.name);
+                    }
                     clauses.push(Clause::Delete {
                         detach: what.kind == Kind::Node && self.random.chance(70),
-                        vars: vec![what.name],
+                        vars,
                     });
                     return true;
                 }
@@ -286,6 +366,33 @@ impl Generator<'_> {
             }
         }
         false
+    }
+
+    /// A subquery that only writes.
+    fn writing_call(&mut self) -> Clause {
+        let outer = self.scope.clone();
+        let given: Vec<_> = outer
+            .iter()
+            .filter(|v| !matches!(v.kind, Kind::Bag | Kind::ShortPath) && self.random.chance(70))
+            .cloned()
+            .collect();
+        self.scope.clone_from(&given);
+        let left = std::mem::replace(&mut self.nodes_left, 1);
+        let mut clauses = Vec::new();
+        if self.random.chance(30) {
+            clauses.push(self.matching(false));
+        }
+        match self.changes() {
+            Some(changes) if self.random.chance(50) => clauses.push(Clause::Change(changes)),
+            _ if self.random.chance(30) => clauses.push(self.merge()),
+            _ => clauses.push(self.create()),
+        }
+        self.nodes_left = left;
+        self.scope = outer;
+        let given = given.into_iter().map(|v| v.name).collect();
+        let branches = vec![clauses];
+        let all = true;
+        Clause::Call(given, Query { branches, all })
     }
 
     fn create(&mut self) -> Clause {
@@ -335,11 +442,23 @@ impl Generator<'_> {
         let other = self.variable(|v| v.kind == Kind::Node && !v.nullable);
         let (path, var) = match (bound, other) {
             (Some(left), Some(right)) if self.random.chance(60) => {
-                let mut rel = self.new_rel(true);
+                // Undirected, the first of two rows with the same nodes would decide the direction.
+                let mut rel = self.new_rel(false);
                 let var = self.bind(Kind::Rel, false);
                 rel.var = Some(var.clone());
                 let mut path = single(bare(left.name));
                 path.steps.push((rel, bare(right.name)));
+                (path, var)
+            }
+            (Some(left), _) if self.random.chance(50) => {
+                // The node behind the relationship is found or made with it.
+                let mut node = new_node(self.random);
+                let value = self.random.between(0, 3);
+                node.properties = vec![("a", Expr::Literal(V::Int(value)))];
+                let var = self.bind(Kind::Node, false);
+                node.var = Some(var.clone());
+                let mut path = single(bare(left.name));
+                path.steps.push((self.new_rel(true), node));
                 (path, var)
             }
             _ => {
@@ -379,6 +498,15 @@ impl Generator<'_> {
                     false => Change::Label(what.name, label),
                 });
                 continue;
+            }
+            if !removes && changes.is_empty() && self.random.chance(8) {
+                self.created = true;
+                let each = KEYS.iter().filter(|_| self.random.chance(40));
+                let keys: Vec<&'static str> = each.copied().collect();
+                let values = keys.into_iter();
+                let values = values.filter_map(|k| Some((k, property(self.random, k)?)));
+                let values = values.collect();
+                return Some(vec![Change::Replace(what.name, values)]);
             }
             let value = property(self.random, key).unwrap_or(V::Null);
             changes.push(match (removes, self.random.below(4)) {

@@ -10,9 +10,9 @@ use crate::value::V;
 pub(crate) const LABELS: &[&str] = &["A", "B", "C"];
 pub(crate) const TYPES: &[&str] = &["R", "S", "T"];
 
-/// Properties: integer, float, text, anything, list of integers; `uid` is on every node and relationship that was
+/// Properties: integer, float, text, anything, list of integers, date; `uid` is on every node and relationship that was
 /// there from the beginning, and unique.
-pub(crate) const KEYS: &[&str] = &["a", "f", "s", "m", "l"];
+pub(crate) const KEYS: &[&str] = &["a", "f", "s", "m", "l", "d"];
 
 pub(crate) type Properties = BTreeMap<&'static str, V>;
 
@@ -51,7 +51,9 @@ pub(crate) fn property(random: &mut Random, key: &str) -> Option<V> {
         "f" => V::Float(random.between(-4, 8) as f64 + 0.25),
         "s" => V::Str((*random.pick(WORDS)).to_owned()),
         "l" => V::List((0..random.below(4)).map(|_| int(random)).collect()),
-        _ => match random.below(5) {
+        "d" => date(random),
+        _ => match random.below(6) {
+            5 => date(random),
             0 => V::Bool(random.chance(50)),
             1 => V::Str((*random.pick(WORDS)).to_owned()),
             2 => V::Float(random.between(-2, 3) as f64 + 0.5),
@@ -59,6 +61,11 @@ pub(crate) fn property(random: &mut Random, key: &str) -> Option<V> {
             _ => int(random),
         },
     })
+}
+
+/// Around the end of a February with 29 days.
+fn date(random: &mut Random) -> V {
+    V::Date(18_290 + random.between(-40, 40))
 }
 
 fn properties(random: &mut Random, uid: usize) -> Properties {
@@ -81,6 +88,9 @@ impl Graph {
             "CREATE INDEX FOR (n:A) ON (n.m)",
             "CREATE INDEX FOR (n:C) ON (n.uid)",
             "CREATE INDEX FOR (n:B) ON (n.a, n.f)",
+            "CREATE INDEX FOR (n:A) ON (n.d)",
+            "CREATE INDEX FOR (n:C) ON (n.l)",
+            "CREATE INDEX FOR (n:B) ON (n.m)",
         ];
         let mut graph = Graph::default();
         for uid in 0..random.below(9) {
@@ -134,6 +144,13 @@ impl Graph {
             parts.push(format!("(n{start})-[:{kind} {map}]->(n{end})"));
         }
         (!parts.is_empty()).then(|| format!("CREATE {}", parts.join(", ")))
+    }
+
+    /// Whether `uid` tells all apart.
+    pub(crate) fn all_have_uid(&self) -> bool {
+        let nodes = self.nodes.iter().flatten().map(|n| &n.properties);
+        let rels = self.rels.iter().flatten().map(|r| &r.properties);
+        nodes.chain(rels).all(|p| p.contains_key("uid"))
     }
 
     /// Removes a node with its relationships.

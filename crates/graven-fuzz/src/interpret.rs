@@ -20,6 +20,9 @@ pub(crate) type Row = BTreeMap<String, V>;
 /// More rows than this are not worth waiting for.
 const ROWS_MAX: usize = 4000;
 
+/// Nor is looking at more relationships than this.
+const LOOKS_MAX: usize = 2_000_000;
+
 /// Why there is no answer.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Stop {
@@ -42,6 +45,8 @@ pub(crate) struct Interpreter {
     pub(crate) graph: Graph,
     /// Nodes deleted without their relationships by the running statement.
     deleted: Vec<usize>,
+    /// Relationships that the running statement has looked at.
+    looked_at: usize,
 }
 
 impl Interpreter {
@@ -49,6 +54,7 @@ impl Interpreter {
         Interpreter {
             graph,
             deleted: Vec::new(),
+            looked_at: 0,
         }
     }
 
@@ -56,6 +62,7 @@ impl Interpreter {
     pub(crate) fn run(&mut self, query: &Query) -> Result<Answer, Stop> {
         let before = self.graph.clone();
         self.deleted.clear();
+        self.looked_at = 0;
         let answer = self.query(query, &Row::new()).and_then(|(columns, rows)| {
             let connected =
                 self.graph.rels.iter().flatten().any(|rel| {
@@ -315,6 +322,16 @@ impl Interpreter {
                     (var, *key, value)
                 }
                 Change::RemoveProperty(var, key) => (var, *key, V::Null),
+                Change::Replace(var, all) => {
+                    let properties = match row.get(var).ok_or(Stop::Senseless)? {
+                        V::Node(at) => self.graph.nodes[*at].as_mut().map(|n| &mut n.properties),
+                        V::Rel(at) => self.graph.rels[*at].as_mut().map(|r| &mut r.properties),
+                        V::Null => continue,
+                        _ => return Err(Stop::Senseless),
+                    };
+                    *properties.ok_or(Stop::Senseless)? = all.iter().cloned().collect();
+                    continue;
+                }
                 Change::Label(var, label) | Change::RemoveLabel(var, label) => {
                     if let V::Node(at) = row.get(var).ok_or(Stop::Senseless)? {
                         let node = self.graph.nodes[*at].as_mut().ok_or(Stop::Senseless)?;

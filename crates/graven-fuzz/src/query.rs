@@ -35,6 +35,13 @@ pub(crate) enum Quantifier {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Sub {
+    Exists,
+    Count,
+    Collect,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Aggregate {
     Count,
     Sum,
@@ -69,6 +76,12 @@ pub(crate) enum Expr {
     CountOf(Vec<Path>, Option<Box<Expr>>),
     /// `COLLECT { MATCH ... RETURN item }`.
     CollectOf(Vec<Path>, Option<Box<Expr>>, Box<Expr>),
+    /// `EXISTS`, `COUNT` or `COLLECT` of a whole query.
+    Sub(Sub, Box<Query>),
+    /// A date and how many months and days later.
+    Later(Box<Expr>, i64, i64),
+    /// Days from one date to another.
+    DaysBetween(Box<Expr>, Box<Expr>),
     /// A pattern as a condition.
     Pattern(Box<Path>),
     /// `[pattern | item]`.
@@ -100,13 +113,25 @@ pub(crate) enum Direction {
     Both,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Length {
     One,
     /// `*low..high`.
     Star(usize, usize),
     /// `{low,high}` behind the relationship.
     Braces(usize, usize),
+    /// A pattern in brackets, repeated; it stands in the place of the relationship.
+    Group(Box<Group>),
+}
+
+/// `(start-steps WHERE filter){low,high}`.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Group {
+    pub(crate) start: NodePattern,
+    pub(crate) steps: Vec<(RelPattern, NodePattern)>,
+    pub(crate) filter: Option<Expr>,
+    pub(crate) low: usize,
+    pub(crate) high: usize,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -123,6 +148,8 @@ pub(crate) enum Shape {
     Plain,
     Shortest,
     AllShortest,
+    /// `ALL SHORTEST`, between each two ends.
+    AllOfEnds,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -147,6 +174,8 @@ pub(crate) struct Projection {
     pub(crate) items: Vec<Item>,
     /// By what, and whether descending.
     pub(crate) order: Vec<(Expr, bool)>,
+    /// The order leaves nothing open but rows that are the same.
+    pub(crate) total: bool,
     pub(crate) skip: Option<usize>,
     pub(crate) limit: Option<usize>,
     pub(crate) filter: Option<Expr>,
@@ -158,6 +187,8 @@ pub(crate) enum Change {
     Set(Name, &'static str, V),
     /// `var += {key: value}`.
     Add(Name, &'static str, V),
+    /// `var = {key: value, ...}`.
+    Replace(Name, Vec<(&'static str, V)>),
     /// `var.key = var.key + number`.
     Increase(Name, &'static str, i64),
     Label(Name, &'static str),

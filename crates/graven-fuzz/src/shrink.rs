@@ -237,7 +237,39 @@ fn smaller_paths(paths: &[Path]) -> Vec<Vec<Path>> {
                 rel.properties.clear();
                 simpler.push(rel);
             }
-            if rel.length != Length::One && plain {
+            if let Length::Group(group) = &rel.length {
+                let mut put = |group: crate::query::Group| {
+                    let mut rel = rel.clone();
+                    rel.length = Length::Group(Box::new(group));
+                    simpler.push(rel);
+                };
+                let mut less = (**group).clone();
+                if less.filter.take().is_some() {
+                    put(less);
+                }
+                let mut less = (**group).clone();
+                if less.steps.len() > 1 {
+                    less.steps.pop();
+                    put(less);
+                }
+                let mut less = (**group).clone();
+                if less.high > less.low {
+                    less.high -= 1;
+                    put(less);
+                }
+                let mut less = (**group).clone();
+                less.start.labels = Labels::Any;
+                less.start.properties.clear();
+                for (rel, node) in &mut less.steps {
+                    node.labels = Labels::Any;
+                    node.properties.clear();
+                    rel.properties.clear();
+                    rel.types.clear();
+                }
+                if less != **group {
+                    put(less);
+                }
+            } else if rel.length != Length::One && plain {
                 let mut rel = rel.clone();
                 rel.length = Length::One;
                 simpler.push(rel);
@@ -278,9 +310,15 @@ fn smaller_projections(p: &Projection) -> Vec<Projection> {
     put(&|p| p.skip = None);
     put(&|p| p.distinct = false);
     if p.limit.is_none() && p.skip.is_none() {
-        put(&|p| p.order.clear());
+        put(&|p| {
+            p.order.clear();
+            p.total = false;
+        });
         for at in 0..p.order.len() {
-            put(&|p| drop(p.order.remove(at)));
+            put(&|p| {
+                drop(p.order.remove(at));
+                p.total = false;
+            });
         }
     }
     if p.items.len() > 1 {
@@ -354,6 +392,10 @@ fn smaller_expressions(expr: &Expr) -> Vec<Expr> {
                     all.push(again(paths.clone(), Some(Box::new(smaller))));
                 }
             }
+        }
+        Expr::Sub(kind, query) => {
+            let smaller = smaller_queries(query).into_iter().filter(ends);
+            all.extend(smaller.map(|q| Expr::Sub(*kind, Box::new(q))));
         }
         Expr::Comprehension(var, list, filter, item) => {
             all.push((**list).clone());

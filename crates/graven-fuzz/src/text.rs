@@ -5,9 +5,9 @@ use std::fmt::Write as _;
 use crate::graph::Properties;
 use crate::query::{
     Aggregate, Change, Clause, Direction, Expr, Labels, Length, NodePattern, Op, Path, Projection,
-    Quantifier, Query, RelPattern, Shape,
+    Quantifier, Query, RelPattern, Shape, Sub,
 };
-use crate::value::V;
+use crate::value::{V, iso};
 
 pub(crate) fn properties(properties: &Properties) -> String {
     let each = properties.iter().map(|(k, v)| format!("{k}: {}", value(v)));
@@ -21,6 +21,7 @@ pub(crate) fn value(v: &V) -> String {
         V::Int(i) => i.to_string(),
         V::Float(f) => format!("{f:?}"),
         V::Str(s) => format!("'{s}'"),
+        V::Date(days) => format!("date('{}')", iso(*days)),
         V::List(items) => format!("[{}]", join(items, value)),
         other => format!("{other:?}"),
     }
@@ -90,6 +91,10 @@ fn changes(all: &[Change]) -> String {
     let one = |change: &Change| match change {
         Change::Set(var, key, v) => format!("{var}.{key} = {}", value(v)),
         Change::Add(var, key, v) => format!("{var} += {{{key}: {}}}", value(v)),
+        Change::Replace(var, all) => {
+            let each = join(all, |(key, v)| format!("{key}: {}", value(v)));
+            format!("{var} = {{{each}}}")
+        }
         Change::Increase(var, key, by) => format!("{var}.{key} = {var}.{key} + {by}"),
         Change::Label(var, label) | Change::RemoveLabel(var, label) => format!("{var}:{label}"),
         Change::RemoveProperty(var, key) => format!("{var}.{key}"),
@@ -134,6 +139,7 @@ fn path(p: &Path) -> String {
         Shape::Plain => {}
         Shape::Shortest => text = format!("shortestPath({text})"),
         Shape::AllShortest => text = format!("allShortestPaths({text})"),
+        Shape::AllOfEnds => text = format!("ALL SHORTEST {text}"),
     }
     match &p.var {
         Some(var) => format!("{var} = {text}"),
@@ -164,6 +170,15 @@ fn node(n: &NodePattern) -> String {
 }
 
 fn relationship(r: &RelPattern) -> String {
+    if let Length::Group(group) = &r.length {
+        let mut text = node(&group.start);
+        for (rel, end) in &group.steps {
+            text += &relationship(rel);
+            text += &node(end);
+        }
+        let (low, high) = (group.low, group.high);
+        return format!("({text}{}){{{low},{high}}}", wher(group.filter.as_ref()));
+    }
     let mut text = r.var.clone().unwrap_or_default();
     if !r.types.is_empty() {
         let _ = write!(text, ":{}", r.types.join("|"));
@@ -244,6 +259,23 @@ pub(crate) fn expr(e: &Expr) -> String {
         Expr::CollectOf(paths, filter, item) => {
             let (paths, filter) = (join(paths, path), wher(filter.as_deref()));
             format!("COLLECT {{ MATCH {paths}{filter} RETURN {} }}", expr(item))
+        }
+        Expr::Sub(kind, inner) => {
+            let word = match kind {
+                Sub::Exists => "EXISTS",
+                Sub::Count => "COUNT",
+                Sub::Collect => "COLLECT",
+            };
+            format!("{word} {{ {} }}", query(inner))
+        }
+        Expr::Later(date, months, days) => {
+            format!(
+                "({} + duration({{months: {months}, days: {days}}}))",
+                expr(date)
+            )
+        }
+        Expr::DaysBetween(a, b) => {
+            format!("duration.inDays({}, {}).days", expr(a), expr(b))
         }
         Expr::Pattern(p) => path(p),
         Expr::PatternComprehension(p, filter, item) => {

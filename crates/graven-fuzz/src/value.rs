@@ -3,13 +3,16 @@
 use std::cmp::Ordering;
 
 /// A value. Nodes and relationships are places in the [`Graph`](crate::graph::Graph).
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) enum V {
+    #[default]
     Null,
     Bool(bool),
     Int(i64),
     Float(f64),
     Str(String),
+    /// Days since 1970-01-01.
+    Date(i64),
     List(Vec<V>),
     Node(usize),
     Rel(usize),
@@ -68,6 +71,7 @@ pub(crate) fn compare(a: &V, b: &V) -> Option<Ordering> {
     match (a, b) {
         (V::Str(x), V::Str(y)) => Some(x.cmp(y)),
         (V::Bool(x), V::Bool(y)) => Some(x.cmp(y)),
+        (V::Date(x), V::Date(y)) => Some(x.cmp(y)),
         (V::List(x), V::List(y)) => {
             for (x, y) in x.iter().zip(y) {
                 if !equal(x, y)? {
@@ -87,10 +91,11 @@ pub(crate) fn order(a: &V, b: &V) -> Ordering {
         V::Rel(_) => 2,
         V::List(_) => 3,
         V::Path(..) => 4,
-        V::Str(_) => 5,
-        V::Bool(_) => 6,
-        V::Int(_) | V::Float(_) => 7,
-        V::Null => 8,
+        V::Date(_) => 5,
+        V::Str(_) => 6,
+        V::Bool(_) => 7,
+        V::Int(_) | V::Float(_) => 8,
+        V::Null => 9,
     };
     let within = || match (a, b) {
         (V::List(x), V::List(y)) => {
@@ -110,4 +115,41 @@ pub(crate) fn key(v: &V) -> String {
         V::List(items) => format!("{:?}", items.iter().map(key).collect::<Vec<_>>()),
         other => format!("{other:?}"),
     }
+}
+
+/// Days of the months of a year.
+fn months(year: i64) -> [i64; 12] {
+    let leap = year % 4 == 0 && year % 100 != 0 || year % 400 == 0;
+    let february = if leap { 29 } else { 28 };
+    [31, february, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
+}
+
+/// Year, month and day of a date after 1970, counted from there year by year and month by month.
+pub(crate) fn civil(mut days: i64) -> (i64, i64, i64) {
+    let mut year = 1970;
+    loop {
+        for (month, length) in (1..).zip(months(year)) {
+            if days < length {
+                return (year, month, days + 1);
+            }
+            days -= length;
+        }
+        year += 1;
+    }
+}
+
+/// The date after some months: the last day of a month that is too short.
+pub(crate) fn add_months(days: i64, count: i64) -> i64 {
+    let (year, month, day) = civil(days);
+    let whole = year * 12 + month - 1 + count;
+    let (year, month) = (whole.div_euclid(12), whole.rem_euclid(12) as usize);
+    let before: i64 = (1970..year).map(|y| months(y).iter().sum::<i64>()).sum();
+    let of_year: i64 = months(year)[..month].iter().sum();
+    before + of_year + day.min(months(year)[month]) - 1
+}
+
+/// `2020-02-29`.
+pub(crate) fn iso(days: i64) -> String {
+    let (year, month, day) = civil(days);
+    format!("{year:04}-{month:02}-{day:02}")
 }

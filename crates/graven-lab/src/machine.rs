@@ -62,16 +62,37 @@ fn storage(mounts: &str, path: &Path) -> String {
         .map_or(String::new(), |(_, text)| text)
 }
 
+/// Memory of this process.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ProcessMemory {
+    /// Addresses it has mapped.
+    pub virtual_bytes: u64,
+    /// What is resident.
+    pub physical_bytes: u64,
+}
+
+/// Memory of this process now.
+#[must_use]
+pub fn process_memory() -> ProcessMemory {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    ProcessMemory {
+        virtual_bytes: kibibytes(&status, "VmSize"),
+        physical_bytes: kibibytes(&status, "VmRSS"),
+    }
+}
+
+/// A field given in kB, in bytes.
+fn kibibytes(status: &str, name: &str) -> u64 {
+    let value = field(status, name);
+    let number = value.split_whitespace().next();
+    number.and_then(|k| k.parse::<u64>().ok()).unwrap_or(0) * 1024
+}
+
 /// Peak resident memory of this process in bytes since the last [`reset_peak_memory`].
 #[must_use]
 pub fn peak_memory() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    field(&status, "VmHWM")
-        .split_whitespace()
-        .next()
-        .and_then(|k| k.parse::<u64>().ok())
-        .unwrap_or(0)
-        * 1024
+    kibibytes(&status, "VmHWM")
 }
 
 /// Starts a new peak at what is resident now. Without effect on kernels that do not offer it; then a later

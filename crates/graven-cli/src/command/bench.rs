@@ -1,5 +1,6 @@
 //! `graven bench`: measurements, one file each.
 
+mod bi;
 mod cache;
 mod commit;
 mod reads;
@@ -20,6 +21,7 @@ pub(crate) struct Bench {
 #[derive(Subcommand, Debug)]
 enum What {
     ThreeHop(three_hop::ThreeHop),
+    Bi(bi::Bi),
     Cache(cache::Cache),
     Commit(commit::Commit),
     Reads(reads::Reads),
@@ -30,6 +32,7 @@ impl Bench {
     pub(crate) fn run(self) -> Result<(), Failure> {
         match self.what {
             What::ThreeHop(command) => command.run(),
+            What::Bi(command) => command.run(),
             What::Cache(command) => command.run(),
             What::Commit(command) => command.run(),
             What::Reads(command) => command.run(),

@@ -202,3 +202,52 @@ fn expected_answers_hold_under_every_policy() {
         }
     }
 }
+
+/// Goal: the thirty-one questions complete on a small network within 16 MiB and 40 MiB beside, and are drawn.
+#[test]
+fn thirty_one_questions_complete_in_small_memory() {
+    let folder = tempfile::tempdir().expect("folder");
+    let figure = folder.path().join("bi.svg").display().to_string();
+    let said = graven([
+        "bench",
+        "bi",
+        &network().db,
+        "--memory",
+        "16MiB,24MiB",
+        "--rounds",
+        "0",
+        "--json",
+        "--svg",
+        &figure,
+    ])
+    .ok();
+    let lines: Vec<serde_json::Value> = said
+        .out
+        .lines()
+        .map(|l| serde_json::from_str(l).expect("JSON"))
+        .collect();
+    assert_eq!(lines.len(), 62);
+    for line in &lines {
+        assert!(line["error"].is_null(), "{line}");
+        let bytes = |key: &str| {
+            line[key]
+                .as_u64()
+                .unwrap_or_else(|| panic!("{key}: {line}"))
+        };
+        assert!(
+            bytes("physical_bytes") <= bytes("physical_peak_bytes"),
+            "{line}"
+        );
+        assert!(
+            bytes("physical_peak_bytes") <= bytes("memory_bytes") + (40 << 20),
+            "{line}"
+        );
+    }
+    let figure = std::fs::read_to_string(&figure).expect("drawn");
+    assert!(
+        figure.starts_with("<svg") && figure.contains("Q31"),
+        "{figure}"
+    );
+    let absent = graven(["bench", "bi", "no-such.graven"]);
+    assert_eq!(absent.code, 1, "{}", absent.err);
+}

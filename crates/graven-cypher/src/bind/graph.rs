@@ -115,6 +115,16 @@ pub(crate) struct QueryGraph {
     pub paths: Vec<(VarId, Vec<VarId>)>,
     /// Conditions, split at `AND`.
     pub predicates: Vec<Expr>,
+    pub hints: Vec<AccessHint>,
+}
+
+/// How the statement wants a node to be found, where it is looked for.
+#[derive(Clone)]
+pub(crate) struct AccessHint {
+    pub node: VarId,
+    pub label: Arc<str>,
+    /// First property of an index; none: by reading the label.
+    pub key: Option<Arc<str>>,
 }
 
 impl QueryGraph {

@@ -8,12 +8,14 @@
 use std::sync::Arc;
 
 use super::expression::{binary, label_condition};
-use super::graph::{Edge, QueryGraph, Step};
+use super::graph::{AccessHint, Edge, QueryGraph, Step};
 use super::scope::Entry;
 use super::{Binder, Result};
-use crate::ast::{self, ExprKind, LabelExpr, Name, NodePattern, PathPattern, RelationshipPattern};
+use crate::ast::{
+    self, ExprKind, HintKind, LabelExpr, Name, NodePattern, PathPattern, RelationshipPattern,
+};
 use crate::diagnostic::Code;
-use crate::plan::expression::{BinaryOp, Expr};
+use crate::plan::expression::{BinaryOp, Expr, Quantifier};
 use crate::plan::variables::conjuncts;
 use crate::plan::{VarId, VarKind};
 use crate::types::{Type, TypeSet};
@@ -45,10 +47,14 @@ impl Binder<'_> {
         &mut self,
         before: QueryGraph,
         patterns: &[PathPattern],
+        hints: &[ast::Hint],
         filter: Option<&ast::Expr>,
     ) -> Result<(QueryGraph, Option<QueryGraph>)> {
         let mut graph = QueryGraph::default();
         self.match_patterns(&mut graph, patterns, false)?;
+        for hint in hints {
+            self.bind_hint(&mut graph, hint)?;
+        }
         graph.predicates.extend(self.conditions(filter)?);
         if before.nodes.is_empty() {
             return Ok((graph, None));
@@ -85,7 +91,33 @@ impl Binder<'_> {
         merged.edges.extend(graph.edges);
         merged.paths.extend(graph.paths);
         merged.predicates.extend(graph.predicates);
+        merged.hints.extend(graph.hints);
         Ok((merged, None))
+    }
+
+    /// A hint on nodes or relationships of this `MATCH`; only what it says of nodes is of use.
+    fn bind_hint(&mut self, graph: &mut QueryGraph, hint: &ast::Hint) -> Result<()> {
+        for name in &hint.variables {
+            let (var, _) = self.resolve(name)?;
+            let node = graph.nodes.contains(&var);
+            if !node && graph.edges.iter().all(|edge| edge.rel != var) {
+                let message = format!("`{}` is not of the MATCH that the hint is for", name.text);
+                return Err(self.error(name.span, Code::UndefinedVariable, message));
+            }
+            let (label, key) = match &hint.kind {
+                HintKind::Index { label, key } => (label.clone(), Some(key.clone())),
+                HintKind::Scan { label } => (label.clone(), None),
+                HintKind::Join => continue,
+            };
+            if node {
+                graph.hints.push(AccessHint {
+                    node: var,
+                    label,
+                    key,
+                });
+            }
+        }
+        Ok(())
     }
 
     /// Binds a `MATCH` of one pattern along several relationships of which the shortest paths are wanted.
@@ -281,7 +313,8 @@ impl Binder<'_> {
                         .iter()
                         .position(|e| e.var == entry.var)
                         .is_some_and(|idx| idx >= earlier);
-                    if own {
+                    let again = |edge: &Edge| edge.rel == entry.var && edge.group == self.groups;
+                    if own || graph.edges.iter().any(again) {
                         let message =
                             format!("relationship `{}` is used twice in one pattern", name.text);
                         return Err(self
@@ -393,23 +426,37 @@ impl Binder<'_> {
             conditions.extend(bound_filter);
         }
         if length.is_some() {
-            let own = |var: &VarId| *var == each;
-            let unready = conditions
-                .iter()
-                .flat_map(Expr::variables)
-                .filter(|var| !own(var))
-                .any(|var| {
-                    self.subqueries.contains_key(&var)
-                        || graph.edges.iter().any(|e| e.rel == var)
+            let unready = |condition: &Expr| {
+                let mut variables = condition.variables().into_iter();
+                variables.any(|var| {
+                    graph.edges.iter().any(|e| e.rel == var)
                         || graph.paths.iter().any(|(path, _)| *path == var)
-                });
-            if unready {
-                let message = "a condition inside a variable-length relationship cannot use subqueries, or relationships and paths of the same MATCH, in this build";
+                })
+            };
+            let (late, early): (Vec<_>, Vec<_>) = conditions.into_iter().partition(unready);
+            let asks = |condition: &Expr| {
+                let mut variables = condition.variables().into_iter();
+                variables.any(|var| self.is_open_subquery(var))
+            };
+            let searched = !late.is_empty() && graph.edges[edge].shortest.is_some();
+            if searched || early.iter().chain(&late).any(asks) {
+                let message = "a condition inside a variable-length relationship cannot use subqueries, nor in a shortest path relationships and paths of the same MATCH, in this build";
                 return Err(self
                     .error(pattern.span, Code::FeatureNotAvailable, message)
                     .with_hint("move the condition to WHERE"));
             }
-            graph.edges[edge].filters.extend(conditions);
+            graph.edges[edge].filters.extend(early);
+            // What looks at other relationships waits until they are there.
+            for mut condition in late {
+                let one = self.new_variable("  each", VarKind::Relationship);
+                crate::plan::variables::substitute(&mut condition, each, &Expr::Variable(one));
+                graph.predicates.push(Expr::Quantifier {
+                    kind: Quantifier::All,
+                    var: one,
+                    list: Box::new(Expr::Variable(rel)),
+                    predicate: Box::new(condition),
+                });
+            }
         } else {
             graph.predicates.extend(conditions);
         }

@@ -110,7 +110,7 @@ impl Binder<'_> {
                     .with_hint("rename one with AS"));
             }
             let var = match &expr {
-                Expr::Variable(var) => *var,
+                Expr::Variable(var) if !self.is_exists(*var) => *var,
                 _ => self.new_variable(&name, kind_of(ty)),
             };
             let calls = bound
@@ -227,7 +227,7 @@ impl Binder<'_> {
             }
             let (expr, ty) = self.expression(&item.expr)?;
             let var = match &expr {
-                Expr::Variable(var) => *var,
+                Expr::Variable(var) if !self.is_exists(*var) => *var,
                 _ => {
                     let name = item
                         .alias

@@ -122,7 +122,7 @@ impl Binder<'_> {
         let inner = &repeated.graph;
         let read = inner.predicates.iter().flat_map(|p| p.variables());
         for var in read {
-            if self.subqueries.contains_key(&var) {
+            if self.is_open_subquery(var) {
                 let message =
                     "a condition inside a quantified pattern cannot use subqueries in this build";
                 return Err(self.error(pattern.span, Code::FeatureNotAvailable, message));

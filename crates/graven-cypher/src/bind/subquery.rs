@@ -65,6 +65,20 @@ impl Binder<'_> {
         Ok((Expr::Variable(var), Type::list_of(ty.set)))
     }
 
+    /// Whether a variable stands for an `EXISTS`, which a condition turns into a semi-join: a column has a variable of
+    /// its own, since the semi-join computes none.
+    pub(super) fn is_exists(&self, var: VarId) -> bool {
+        let subquery = self.subqueries.get(&var);
+        subquery.is_some_and(|s| matches!(s.kind, SubqueryValue::Exists))
+    }
+
+    /// Whether a variable stands for a subquery of the running clause; one that a clause before made a column of is
+    /// a value of the row.
+    pub(super) fn is_open_subquery(&self, var: VarId) -> bool {
+        let column = || self.scope.row.iter().any(|entry| entry.var == var);
+        self.subqueries.contains_key(&var) && !column()
+    }
+
     pub(super) fn register(
         &mut self,
         kind: SubqueryValue,

@@ -401,10 +401,7 @@ impl Binder<'_> {
         let mut subquery = false;
         for item in &items {
             item.for_each_expr(&mut |e| {
-                subquery |= e
-                    .variables()
-                    .iter()
-                    .any(|var| self.subqueries.contains_key(var));
+                subquery |= e.variables().iter().any(|var| self.is_open_subquery(*var));
             });
         }
         if subquery {

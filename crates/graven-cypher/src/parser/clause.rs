@@ -213,6 +213,7 @@ impl Parser<'_> {
         Ok(ClauseKind::Match {
             optional,
             patterns,
+            hints: self.hints()?,
             filter: self.where_clause()?,
         })
     }
@@ -459,6 +460,7 @@ impl Parser<'_> {
             kind: ClauseKind::Match {
                 optional: false,
                 patterns,
+                hints: Vec::new(),
                 filter,
             },
             span,

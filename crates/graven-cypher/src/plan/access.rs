@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::expression::{BinaryOp, Expr};
 use super::{Inclusion, IndexPart, VarId};
+use crate::bind::graph::AccessHint;
 use crate::cost::Cost;
 
 /// How a start node is found.
@@ -48,6 +49,27 @@ pub(crate) struct Candidate {
 
 /// Values reckoned for a list of unknown length.
 const LIST_LENGTH: f64 = 10.0;
+
+/// The ways that hints on the node ask for; all of them where it has none that can be followed.
+pub(crate) fn hinted(found: Vec<Candidate>, node: VarId, hints: &[AccessHint]) -> Vec<Candidate> {
+    let follows = |candidate: &Candidate| {
+        hints.iter().any(|hint| {
+            let (label, key) = match &candidate.access {
+                Access::Label(label) => (label, None),
+                Access::Index { label, key, .. } | Access::Range { label, key, .. } => {
+                    (label, Some(key))
+                }
+                Access::Scan { label, keys, .. } => (label, keys.first()),
+                Access::All | Access::Id { .. } => return false,
+            };
+            hint.node == node && hint.label == *label && hint.key.as_ref() == key
+        })
+    };
+    if !found.iter().any(follows) {
+        return found;
+    }
+    found.into_iter().filter(follows).collect()
+}
 
 /// All ways to find `node`. `conditions` are those of the pattern, `labels` what it is known to have (by
 /// condition index), `bound` the variables available.

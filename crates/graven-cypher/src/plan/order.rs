@@ -272,13 +272,14 @@ impl Search<'_> {
 
     fn candidates(&self, node: VarId, available: &BTreeSet<VarId>) -> Vec<Candidate> {
         let labels = &self.info[&node].labels;
-        access::candidates(
+        let found = access::candidates(
             &self.problem.cost,
             node,
             &self.problem.graph.predicates,
             labels,
             available,
-        )
+        );
+        access::hinted(found, node, &self.problem.graph.hints)
     }
 
     fn find(&self, state: &State, node: VarId, by: Candidate, before: &BTreeSet<VarId>) -> State {

@@ -57,6 +57,7 @@ impl Builder<'_> {
             return false;
         }
         let Subquery { query, imports, .. } = self.subqueries.remove(&var).expect("just seen");
+        self.attach_imports(partial, &imports);
         let inner = self.query(query, &imports);
         let rows = partial.rows() * 0.5;
         partial.push(rows, |input| Operator::SemiApply {
@@ -82,12 +83,19 @@ impl Builder<'_> {
         }
     }
 
+    /// Computes the subqueries that a subquery reads.
+    fn attach_imports(&mut self, partial: &mut Partial, imports: &[VarId]) {
+        let mut read: Vec<Expr> = imports.iter().map(|var| Expr::Variable(*var)).collect();
+        self.attach(partial, read.iter_mut());
+    }
+
     fn compute(&mut self, partial: &mut Partial, var: VarId, subquery: Subquery) {
         let Subquery {
             kind,
             query,
             imports,
         } = subquery;
+        self.attach_imports(partial, &imports);
         let mut inner = self.query(query, &imports);
         let (call, result, value) = match kind {
             SubqueryValue::Count => (

@@ -2,7 +2,7 @@
 
 use super::{Generator, Kind, Variable};
 use crate::graph::{LABELS, property};
-use crate::query::{Expr, Length, Op, Path, Quantifier};
+use crate::query::{Expr, Length, Op, Path, Quantifier, Sub};
 use crate::value::V;
 
 fn boxed<T>(expr: T) -> Box<T> {
@@ -36,6 +36,7 @@ impl Generator<'_> {
             Kind::Int => self.int(depth),
             Kind::Float => self.float(depth),
             Kind::Str => self.string(depth),
+            Kind::Date => self.date(depth),
             Kind::Mixed => match self.random.below(5) {
                 0 => self.expression(Kind::Int, depth),
                 1 => self.expression(Kind::Str, depth),
@@ -82,7 +83,17 @@ impl Generator<'_> {
                 _ => self.property_or("a"),
             };
         }
-        match self.random.below(15) {
+        match self.random.below(18) {
+            15 => {
+                let part = *self.random.pick(&["year", "month", "day"]);
+                let date = self.expression(Kind::Date, depth);
+                Expr::Property(boxed(Expr::Call("coalesce", vec![date])), part)
+            }
+            16 => Expr::DaysBetween(
+                boxed(self.expression(Kind::Date, depth)),
+                boxed(self.expression(Kind::Date, depth)),
+            ),
+            17 => self.sub(Sub::Count),
             0 | 1 => {
                 let op = *self.random.pick(&[Op::Plus, Op::Minus, Op::Times]);
                 binary(
@@ -147,7 +158,10 @@ impl Generator<'_> {
 
     /// Size of a list whose order is open.
     fn bag_size(&mut self) -> Expr {
-        if let Some(v) = self.variable(|v| matches!(v.kind, Kind::Bag | Kind::Rels)) {
+        if self.random.chance(20) {
+            return Expr::Call("size", vec![self.sub(Sub::Collect)]);
+        }
+        if let Some(v) = self.variable(|v| matches!(v.kind, Kind::Bag | Kind::Rels | Kind::Nodes)) {
             return Expr::Call("size", vec![Expr::Var(v.name)]);
         }
         let scope = self.scope.len();
@@ -174,6 +188,28 @@ impl Generator<'_> {
         match exists {
             true => Expr::Exists(vec![path], filter),
             false => Expr::CountOf(vec![path], filter),
+        }
+    }
+
+    fn date(&mut self, depth: usize) -> Expr {
+        if depth == 0 || self.random.chance(40) {
+            return self.property_or("d");
+        }
+        match self.random.below(4) {
+            0 | 1 => {
+                let (months, days) = (self.random.between(-2, 2), self.random.between(-3, 3));
+                Expr::Later(boxed(self.expression(Kind::Date, depth)), months, days)
+            }
+            2 => {
+                let unit = *self.random.pick(&["month", "quarter", "year"]);
+                let unit = Expr::Literal(V::Str(unit.to_owned()));
+                let date = self.expression(Kind::Date, depth);
+                Expr::Call("date.truncate", vec![unit, date])
+            }
+            _ => {
+                let date = self.expression(Kind::Date, depth);
+                Expr::Call("coalesce", vec![self.property_or("d"), date])
+            }
         }
     }
 
@@ -218,7 +254,10 @@ impl Generator<'_> {
                 let [from, to] = words;
                 Expr::Call("replace", vec![text, from, to])
             }
-            5 => Expr::Call("toString", vec![self.expression(Kind::Int, depth)]),
+            5 => {
+                let kind = *self.random.pick(&[Kind::Int, Kind::Date]);
+                Expr::Call("toString", vec![self.expression(kind, depth)])
+            }
             6 => match self.variable(|v| v.kind == Kind::Rel) {
                 Some(v) => Expr::Call("type", vec![Expr::Var(v.name)]),
                 None => text,
@@ -271,7 +310,15 @@ impl Generator<'_> {
                     let parts = Expr::Call(part, vec![Expr::Var(path.name)]);
                     Expr::Comprehension(var, boxed(parts), None, Some(boxed(uid)))
                 }
-                None => self.property_or("l"),
+                None => match self.variable(|v| matches!(v.kind, Kind::Nodes | Kind::Rels)) {
+                    Some(list) => {
+                        let var = self.name();
+                        let uid = Expr::Property(boxed(Expr::Var(var.clone())), "uid");
+                        let list = boxed(Expr::Var(list.name));
+                        Expr::Comprehension(var, list, None, Some(boxed(uid)))
+                    }
+                    None => self.property_or("l"),
+                },
             },
             4 | 5 => {
                 let var = self.name();
@@ -293,6 +340,11 @@ impl Generator<'_> {
         }
     }
 
+    /// A comparison without subqueries.
+    pub(super) fn comparison(&mut self) -> Expr {
+        self.truth(0)
+    }
+
     fn truth(&mut self, depth: usize) -> Expr {
         if depth == 0 {
             let ops = [
@@ -304,7 +356,9 @@ impl Generator<'_> {
                 Op::GreaterOrEqual,
             ];
             let op = *self.random.pick(&ops);
-            return match self.random.below(5) {
+            return match self.random.below(7) {
+                5 => binary(op, self.property_or("d"), self.expression(Kind::Date, 0)),
+                6 => binary(op, self.property_or("l"), self.random_list(0)),
                 0 => binary(op, self.property_or("s"), self.property_or("s")),
                 1 => binary(op, self.property_or("m"), self.property_or("m")),
                 2 => binary(op, self.property_or("f"), self.property_or("a")),
@@ -347,6 +401,7 @@ impl Generator<'_> {
                 Some(v) => Expr::HasLabel(boxed(Expr::Var(v.name)), *self.random.pick(LABELS)),
                 None => self.truth(0),
             },
+            11 if self.random.chance(40) => self.sub(Sub::Exists),
             11 => self.subquery(true),
             12 => {
                 use Quantifier::{All, Any, None, Single};

@@ -1,8 +1,8 @@
 //! Random patterns.
 
-use super::{Generator, Kind, bare};
+use super::{Generator, Kind, Variable, bare};
 use crate::graph::{LABELS, TYPES, property};
-use crate::query::{Direction, Expr, Labels, Length, NodePattern, Path, RelPattern, Shape};
+use crate::query::{Direction, Expr, Group, Labels, Length, NodePattern, Path, RelPattern, Shape};
 
 impl Generator<'_> {
     /// A path with what it brings put into scope.
@@ -13,7 +13,10 @@ impl Generator<'_> {
             if self.nodes_left == 0 {
                 break;
             }
-            let rel = self.relationship(true);
+            let rel = match self.random.chance(6) {
+                true => self.group(),
+                false => self.relationship(true),
+            };
             steps.push((rel, self.node(true)));
         }
         let var =
@@ -71,6 +74,88 @@ impl Generator<'_> {
         })
     }
 
+    /// All shortest paths between each two ends, whatever they are.
+    pub(super) fn shortest_of_ends(&mut self) -> Path {
+        let start = self.node(true);
+        let low = self.random.below(2);
+        let rel = RelPattern {
+            var: None,
+            types: self.types(),
+            direction: self.direction(),
+            length: Length::Braces(low, 1 + self.random.below(3)),
+            properties: Vec::new(),
+        };
+        let end = self.node(true);
+        Path {
+            var: Some(self.bind(Kind::Path, false)),
+            shape: Shape::AllOfEnds,
+            start,
+            steps: vec![(rel, end)],
+        }
+    }
+
+    /// A repeated pattern of one or two relationships, whose names are lists outside. What it demands may look at
+    /// what was there before the clause, not at the rest of it.
+    fn group(&mut self) -> RelPattern {
+        let before = self.before.clone();
+        let mut outer = std::mem::replace(&mut self.scope, before);
+        let inner = self.scope.len();
+        let start = self.inner_node();
+        let mut steps = Vec::new();
+        for _ in 0..=usize::from(self.random.chance(70)) {
+            let var = self.random.chance(60).then(|| self.bind(Kind::Rel, false));
+            let rel = RelPattern {
+                var,
+                types: self.types(),
+                direction: self.direction(),
+                length: Length::One,
+                properties: self.some_properties(),
+            };
+            steps.push((rel, self.inner_node()));
+        }
+        let filter = self.random.chance(40).then(|| self.comparison());
+        let list = |v: Variable| Variable {
+            kind: if v.kind == Kind::Node {
+                Kind::Nodes
+            } else {
+                Kind::Rels
+            },
+            ..v
+        };
+        outer.extend(self.scope.split_off(inner).into_iter().map(list));
+        self.scope = outer;
+        let low = self.random.below(3);
+        let high = (low + self.random.below(3)).clamp(1, 3);
+        RelPattern {
+            var: None,
+            types: Vec::new(),
+            direction: Direction::Out,
+            length: Length::Group(Box::new(Group {
+                start,
+                steps,
+                filter,
+                low,
+                high,
+            })),
+            properties: Vec::new(),
+        }
+    }
+
+    fn inner_node(&mut self) -> NodePattern {
+        let labels = match self.random.below(6) {
+            0 => Labels::All(vec![*self.random.pick(LABELS)]),
+            1 => Labels::OneOf(vec!["B", "C"]),
+            _ => Labels::Any,
+        };
+        let properties = self.some_properties();
+        let var = self.random.chance(60).then(|| self.bind(Kind::Node, false));
+        NodePattern {
+            var,
+            labels,
+            properties,
+        }
+    }
+
     fn node(&mut self, binds: bool) -> NodePattern {
         if let Some(node) = self.variable(|v| v.kind == Kind::Node)
             && self.random.chance(25)
@@ -103,7 +188,7 @@ impl Generator<'_> {
         if self.random.chance(30) {
             return vec![("a", self.expression(Kind::Int, 1))];
         }
-        let key = *self.random.pick(&["a", "s", "m"]);
+        let key = *self.random.pick(&["a", "s", "m", "d"]);
         let value = property(self.random, key);
         value.map(|v| (key, Expr::Literal(v))).into_iter().collect()
     }
@@ -140,6 +225,24 @@ impl Generator<'_> {
             Length::One => Kind::Rel,
             _ => Kind::Rels,
         };
+        let earlier: Vec<String> = self
+            .before
+            .iter()
+            .filter(|v| v.kind == Kind::Rel && self.scope.iter().any(|own| own.name == v.name))
+            .map(|v| v.name.clone())
+            .collect();
+        if binds && length == Length::One && !earlier.is_empty() && self.random.chance(8) {
+            let name = self.random.pick(&earlier).clone();
+            // All relationships of a `MATCH` differ: it stands there once.
+            self.before.retain(|v| v.name != name);
+            return RelPattern {
+                var: Some(name),
+                types,
+                direction,
+                length,
+                properties,
+            };
+        }
         let named = binds && self.random.chance(45);
         let var = named.then(|| self.bind(kind, false));
         RelPattern {

@@ -4,6 +4,18 @@ use super::{Generator, Kind, Variable};
 use crate::query::{Aggregate, Expr, Item, Op, Projection};
 use crate::value::V;
 
+/// One column.
+pub(super) fn of_one(expr: Expr, name: String) -> Projection {
+    Projection {
+        items: vec![Item {
+            expr,
+            name,
+            bag: false,
+        }],
+        ..count_rows(String::new())
+    }
+}
+
 /// `count(*)` alone.
 pub(super) fn count_rows(name: String) -> Projection {
     Projection {
@@ -14,6 +26,7 @@ pub(super) fn count_rows(name: String) -> Projection {
             bag: false,
         }],
         order: Vec::new(),
+        total: false,
         skip: None,
         limit: None,
         filter: None,
@@ -56,6 +69,7 @@ impl Generator<'_> {
             distinct,
             items,
             order: Vec::new(),
+            total: false,
             skip: None,
             limit: None,
             filter: None,
@@ -91,6 +105,7 @@ impl Generator<'_> {
                 Kind::Str,
                 Kind::Mixed,
                 Kind::Ints,
+                Kind::Date,
             ];
             let kind = *self.random.pick(&kinds);
             let expr = self.expression(kind, 3);
@@ -104,7 +119,14 @@ impl Generator<'_> {
         let name = self.name();
         let unique = self.random.chance(25);
         let make = |kind, of: Option<Expr>| Expr::Aggregate(kind, unique, of.map(Box::new));
-        let (expr, kind) = match self.random.below(9) {
+        let (expr, kind) = match self.random.below(10) {
+            9 => {
+                let which = *self.random.pick(&[Aggregate::Min, Aggregate::Max]);
+                (
+                    make(which, Some(self.expression(Kind::Date, 2))),
+                    Kind::Date,
+                )
+            }
             0 => (Expr::Aggregate(Aggregate::Count, false, None), Kind::Int),
             1 => match self.variable(|v| matches!(v.kind, Kind::Node | Kind::Rel)) {
                 Some(v) => (make(Aggregate::Count, Some(Expr::Var(v.name))), Kind::Int),
@@ -158,6 +180,19 @@ impl Generator<'_> {
         }
         let certain = self.scope.iter().all(|v| by(v).is_some()) && !self.created;
         if certain && self.random.chance(60) {
+            projection.total = true;
+            // Properties of nodes first, which an index may hold in order.
+            let mut nodes: Vec<Variable> = self.scope.clone();
+            if !same {
+                nodes.extend(before.iter().cloned());
+            }
+            nodes.retain(|v| v.kind == Kind::Node);
+            if !nodes.is_empty() && self.random.chance(50) {
+                let node = Expr::Var(self.random.pick(&nodes).name.clone());
+                let key = *self.random.pick(&["a", "m", "s", "d", "l", "uid"]);
+                let key = Expr::Property(Box::new(node), key);
+                projection.order.push((key, self.random.chance(50)));
+            }
             let mut all: Vec<_> = self.scope.iter().filter_map(by).collect();
             while !all.is_empty() {
                 let at = self.random.below(all.len());
@@ -189,7 +224,13 @@ fn by(v: &Variable) -> Option<Expr> {
     let var = Expr::Var(v.name.clone());
     match v.kind {
         Kind::Node | Kind::Rel => Some(Expr::Property(Box::new(var), "uid")),
-        Kind::Bool | Kind::Int | Kind::Float | Kind::Str | Kind::Mixed | Kind::Ints => Some(var),
-        Kind::Rels | Kind::Path | Kind::ShortPath | Kind::Bag => None,
+        Kind::Bool
+        | Kind::Int
+        | Kind::Float
+        | Kind::Str
+        | Kind::Mixed
+        | Kind::Ints
+        | Kind::Date => Some(var),
+        Kind::Rels | Kind::Nodes | Kind::Path | Kind::ShortPath | Kind::Bag => None,
     }
 }

@@ -3,8 +3,8 @@
 use std::cmp::Ordering;
 
 use crate::interpret::{Interpreter, Row, Stop};
-use crate::query::{Expr, Op, Quantifier};
-use crate::value::{V, compare, equal};
+use crate::query::{Expr, Op, Quantifier, Sub};
+use crate::value::{V, add_months, civil, compare, equal, iso};
 
 impl Interpreter {
     pub(super) fn value(&mut self, expr: &Expr, row: &Row) -> Result<V, Stop> {
@@ -13,7 +13,12 @@ impl Interpreter {
             Expr::Var(name) => row.get(name).cloned().ok_or(Stop::Senseless)?,
             Expr::Property(of, key) => {
                 let of = self.value(of, row)?;
-                self.graph.property(&of, key)
+                match (&of, *key) {
+                    (V::Date(days), "year") => V::Int(civil(*days).0),
+                    (V::Date(days), "month") => V::Int(civil(*days).1),
+                    (V::Date(days), "day") => V::Int(civil(*days).2),
+                    _ => self.graph.property(&of, key),
+                }
             }
             Expr::Binary(op, a, b) => {
                 let (a, b) = (self.value(a, row)?, self.value(b, row)?);
@@ -117,6 +122,28 @@ impl Interpreter {
                 }
                 V::List(out)
             }
+            Expr::Sub(kind, query) => {
+                let (columns, rows) = self.query(query, row)?;
+                match kind {
+                    Sub::Exists => V::Bool(!rows.is_empty()),
+                    Sub::Count => V::Int(rows.len() as i64),
+                    Sub::Collect => {
+                        let [column] = &columns[..] else {
+                            return Err(Stop::Senseless);
+                        };
+                        let values = rows.into_iter().map(|mut row| row.remove(column));
+                        V::List(values.map(Option::unwrap_or_default).collect())
+                    }
+                }
+            }
+            Expr::Later(date, months, days) => match self.value(date, row)? {
+                V::Date(date) => V::Date(add_months(date, *months) + days),
+                _ => V::Null,
+            },
+            Expr::DaysBetween(a, b) => match (self.value(a, row)?, self.value(b, row)?) {
+                (V::Date(a), V::Date(b)) => V::Int(b - a),
+                _ => V::Null,
+            },
             Expr::Pattern(path) => {
                 let paths = std::slice::from_ref(&**path);
                 V::Bool(!self.matches(paths, None, row)?.is_empty())
@@ -154,6 +181,16 @@ impl Interpreter {
             ("floor", [V::Float(f)]) => Ok(V::Float(f.floor())),
             ("toString", [V::Int(i)]) => text(i.to_string()),
             ("toString", [V::Bool(b)]) => text(b.to_string()),
+            ("toString", [V::Date(days)]) => text(iso(*days)),
+            ("date.truncate", [V::Str(unit), V::Date(days)]) => {
+                let (_, month, day) = civil(*days);
+                let first = days - (day - 1);
+                Ok(V::Date(match unit.as_str() {
+                    "month" => first,
+                    "quarter" => add_months(first, -((month - 1) % 3)),
+                    _ => add_months(first, -(month - 1)),
+                }))
+            }
             ("toUpper", [V::Str(s)]) => text(s.to_ascii_uppercase()),
             ("toLower", [V::Str(s)]) => text(s.to_ascii_lowercase()),
             ("reverse", [V::Str(s)]) => text(s.chars().rev().collect()),

@@ -1,7 +1,7 @@
 //! Patterns: every node and every relationship is tried.
 
-use crate::interpret::{Interpreter, ROWS_MAX, Row, Stop};
-use crate::query::{Direction, Expr, Labels, Length, NodePattern, Path, RelPattern, Shape};
+use crate::interpret::{Interpreter, LOOKS_MAX, ROWS_MAX, Row, Stop};
+use crate::query::{Direction, Expr, Group, Labels, Length, NodePattern, Path, RelPattern, Shape};
 use crate::value::{V, equal};
 
 /// A row under way, and what one path of it has come past.
@@ -18,9 +18,19 @@ struct State {
 pub(super) fn names(path: &Path) -> Vec<String> {
     let mut names: Vec<String> = path.var.iter().chain(&path.start.var).cloned().collect();
     for (rel, end) in &path.steps {
+        if let Length::Group(group) = &rel.length {
+            names.extend(inner_names(group));
+        }
         names.extend(rel.var.iter().chain(&end.var).cloned());
     }
     names
+}
+
+/// Names in a group, which are those of lists outside.
+fn inner_names(group: &Group) -> Vec<String> {
+    let steps = group.steps.iter();
+    let steps = steps.flat_map(|(rel, node)| rel.var.iter().chain(&node.var));
+    group.start.var.iter().chain(steps).cloned().collect()
 }
 
 impl Interpreter {
@@ -61,6 +71,12 @@ impl Interpreter {
     }
 
     fn path(&mut self, path: &Path, mut state: State) -> Result<Vec<State>, Stop> {
+        let bound =
+            |node: &NodePattern| node.var.as_ref().is_some_and(|v| state.row.contains_key(v));
+        let mut ends = std::iter::once(&path.start).chain(path.steps.iter().map(|(_, node)| node));
+        if matches!(path.shape, Shape::Shortest | Shape::AllShortest) && !ends.all(bound) {
+            return Err(Stop::Senseless);
+        }
         state.nodes.clear();
         state.rels.clear();
         let mut states = Vec::new();
@@ -77,7 +93,14 @@ impl Interpreter {
             }
             states = next;
         }
-        if path.shape != Shape::Plain {
+        if path.shape == Shape::AllOfEnds {
+            let ends = |s: &State| (s.nodes.first().copied(), s.nodes.last().copied());
+            let all: Vec<_> = states.iter().map(|s| (ends(s), s.rels.len())).collect();
+            states.retain(|s| {
+                let own = all.iter().filter(|(other, _)| *other == ends(s));
+                own.map(|(_, length)| *length).min() == Some(s.rels.len())
+            });
+        } else if path.shape != Shape::Plain {
             // No shortest path leads from a node to itself but the empty one.
             states.retain(|s| s.rels.is_empty() || s.nodes.first() != s.nodes.last());
             let shortest = states.iter().map(|s| s.rels.len()).min();
@@ -146,9 +169,10 @@ impl Interpreter {
         end: &NodePattern,
         state: &State,
     ) -> Result<Vec<State>, Stop> {
-        let (low, high) = match rel.length {
+        let (low, high) = match &rel.length {
             Length::One => (1, 1),
-            Length::Star(low, high) | Length::Braces(low, high) => (low, high),
+            Length::Star(low, high) | Length::Braces(low, high) => (*low, *high),
+            Length::Group(group) => return self.repeated(group, end, state),
         };
         let mut found = Vec::new();
         // Ways of each length; the relationships of the way alone.
@@ -190,10 +214,71 @@ impl Interpreter {
         Ok(found)
     }
 
+    /// States after a group, repeated as often as it may be, and the node behind it.
+    fn repeated(
+        &mut self,
+        group: &Group,
+        end: &NodePattern,
+        state: &State,
+    ) -> Result<Vec<State>, Stop> {
+        let names = inner_names(group);
+        let mut found = Vec::new();
+        // Ways of each number of repetitions; what the names stood for in each.
+        let mut ways = vec![(state.clone(), vec![Vec::new(); names.len()])];
+        for count in 0..=group.high {
+            for (way, lists) in &ways {
+                if count < group.low {
+                    continue;
+                }
+                let mut way = way.clone();
+                for (name, list) in names.iter().zip(lists) {
+                    way.row.insert(name.clone(), V::List(list.clone()));
+                }
+                let at = way.nodes.pop().ok_or(Stop::Senseless)?;
+                found.extend(self.enter(end, at, &way)?);
+            }
+            let mut longer = Vec::new();
+            for (way, lists) in &ways {
+                let mut way = way.clone();
+                let at = way.nodes.pop().ok_or(Stop::Senseless)?;
+                let mut states: Vec<State> =
+                    self.enter(&group.start, at, &way)?.into_iter().collect();
+                for (rel, node) in &group.steps {
+                    let mut next = Vec::new();
+                    for state in &states {
+                        next.extend(self.step(rel, node, state)?);
+                    }
+                    states = next;
+                }
+                for mut state in states {
+                    if let Some(filter) = &group.filter
+                        && !self.value(filter, &state.row)?.is_true()
+                    {
+                        continue;
+                    }
+                    let mut lists = lists.clone();
+                    for (name, list) in names.iter().zip(&mut lists) {
+                        list.push(state.row.remove(name).ok_or(Stop::Senseless)?);
+                    }
+                    longer.push((state, lists));
+                }
+            }
+            ways = longer;
+            if ways.len() > ROWS_MAX {
+                return Err(Stop::TooMany);
+            }
+        }
+        Ok(found)
+    }
+
     /// Unused relationships that lead on from the end of `way`, with the node behind each.
     fn neighbours(&mut self, rel: &RelPattern, way: &State) -> Result<Vec<(usize, usize)>, Stop> {
         let from = *way.nodes.last().ok_or(Stop::Senseless)?;
         let mut found = Vec::new();
+        self.looked_at += self.graph.rels.len();
+        if self.looked_at > LOOKS_MAX {
+            return Err(Stop::TooMany);
+        }
         for at in 0..self.graph.rels.len() {
             let Some(edge) = &self.graph.rels[at] else {
                 continue;

@@ -10,4 +10,5 @@ mod index_order;
 mod procedures;
 mod quantified;
 mod results;
+mod rewrites;
 mod writing;

@@ -23,7 +23,7 @@
 //!   distance, so the mode says `proven: false` and the executor enumerates trails, deduplicating ends.
 //! * CY-54 What comes after may filter, expand, project or join: each is a function of the row, applied
 //!   to equal rows with equal results, so removing repeated rows before it removes only repeated rows
-//!   after it. `LIMIT`, `SKIP`, procedures and random values are not such functions; below them rows
+//!   after it. `LIMIT`, `SKIP`, procedures, random values and whatever writes are not such functions; below them rows
 //!   keep their number. A later pattern of the same `MATCH` that must not touch the list reads the list (`disjoint_from`), which keeps
 //!   the trails.
 
@@ -66,6 +66,16 @@ fn visit(node: &mut PlanNode, above: Duplicates, read: &BTreeSet<VarId>) {
         | Operator::TopN { .. }
         | Operator::Procedure { .. }
         | Operator::ReachableCount { .. } => Duplicates::Matter,
+        Operator::Apply { inner, .. }
+        | Operator::Optional { inner, .. }
+        | Operator::CartesianProduct { inner, .. }
+        | Operator::Foreach { inner, .. }
+        | Operator::InTransactions { inner, .. }
+            if inner.writes() =>
+        {
+            Duplicates::Matter
+        }
+        op if op.writes() => Duplicates::Matter,
         _ => above,
     };
     if let Operator::VarExpand {

@@ -225,19 +225,9 @@ impl Pools {
 
 /// Virtual and physical memory of the process in MiB.
 pub(super) fn memory() -> (f64, f64) {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let field = |name: &str| {
-        let line = status.lines().find_map(|line| line.strip_prefix(name));
-        let kib = line.and_then(|line| {
-            line.trim()
-                .trim_end_matches(" kB")
-                .trim()
-                .parse::<f64>()
-                .ok()
-        });
-        kib.unwrap_or(0.0) / 1024.0
-    };
-    (field("VmSize:"), field("VmRSS:"))
+    let process = crate::machine::process_memory();
+    let mib = |bytes: u64| bytes as f64 / f64::from(1 << 20);
+    (mib(process.virtual_bytes), mib(process.physical_bytes))
 }
 
 #[cfg(test)]

@@ -1,0 +1,120 @@
+//! Goal: what the planner makes of a statement answers as the statement reads; cases that generated queries found.
+
+use graven::{Config, Connection, Database, Params};
+
+fn rows(connection: &Connection, text: &str) -> Vec<String> {
+    let result = connection.query(text, &Params::new());
+    let result = result.unwrap_or_else(|e| panic!("{text}: {}", e.render()));
+    let shown = result.map(|row| {
+        let row = row.unwrap_or_else(|e| panic!("{text}: {e}"));
+        let cells = row.values().iter().map(ToString::to_string);
+        cells.collect::<Vec<_>>().join(" ")
+    });
+    shown.collect()
+}
+
+#[test]
+fn statements_answer_as_they_read() {
+    let folder = tempfile::tempdir().expect("folder");
+    let mut config = Config::default();
+    (config.memory, config.create) = (16 << 20, true);
+    let db = Database::open(folder.path().join("test.graven"), config).expect("opens");
+    let connection = db.connect();
+    // A loop, and two ways from 1 to 3.
+    rows(
+        &connection,
+        "CREATE (a:N {n: 1})-[:R {w: 1}]->(b:N {n: 2})-[:R {w: 1}]->(c:N {n: 3}), (a)-[:R {w: 2}]->(c), (a)-[:R {w: 1}]->(a)",
+    );
+    for (text, expected) in [
+        // What writes does so for every way, though min ignores repeated rows.
+        (
+            "MATCH (a {n: 1})-[:R*1..2]->(b:N) CREATE (:X) RETURN min(b.n)",
+            "1",
+        ),
+        ("MATCH (x:X) RETURN count(x)", "6"),
+        (
+            "MATCH (a {n: 1})-[:R*1..2]->(b:N) CALL (b) { CREATE (:Y) } RETURN max(b.n)",
+            "3",
+        ),
+        ("MATCH (y:Y) RETURN count(y)", "6"),
+        // A column that is a subquery, and a condition on it.
+        (
+            "WITH EXISTS { MATCH (n:N) } AS found WHERE found RETURN found",
+            "true",
+        ),
+        (
+            "MATCH (n:N) WITH EXISTS { (n)-->(:N {n: 2}) } AS e, n.n AS k WHERE NOT e RETURN collect(k), any(x IN collect(e) WHERE x)",
+            "[2, 3] false",
+        ),
+        (
+            "WITH COUNT { MATCH (n:N) } AS c WHERE EXISTS { RETURN c AS d } RETURN c",
+            "3",
+        ),
+        (
+            "WITH COUNT { MATCH (n:N) } AS c RETURN COUNT { UNWIND range(1, c) AS i RETURN i } AS d",
+            "3",
+        ),
+        // A condition inside a variable-length relationship that looks at another relationship.
+        (
+            "MATCH (a {n: 1})-[r:R {w: 1}]->(b)-[q:R*1..2 {w: r.w}]->(c) WHERE b <> a RETURN count(*), sum(size(q))",
+            "1 1",
+        ),
+        (
+            "MATCH (a {n: 1})<-[q:R*0..1 {w: r.w}]-(c), (a)-[r:R {w: 2}]->() RETURN count(*), sum(size(q))",
+            "1 0",
+        ),
+    ] {
+        assert_eq!(rows(&connection, text), [expected], "{text}");
+    }
+    let twice = "MATCH ()-[r:R]->() MATCH (a)-[r]->(b)<-[r]-(c) RETURN a";
+    let error = connection
+        .query(twice, &Params::new())
+        .err()
+        .expect("refused");
+    assert_eq!(error.code(), "SyntaxError.RelationshipUniquenessViolation");
+}
+
+#[test]
+fn hints_choose_among_ways_to_find_a_node() {
+    let folder = tempfile::tempdir().expect("folder");
+    let mut config = Config::default();
+    (config.memory, config.create) = (16 << 20, true);
+    let db = Database::open(folder.path().join("test.graven"), config).expect("opens");
+    let connection = db.connect();
+    rows(&connection, "CREATE INDEX FOR (n:A) ON (n.x)");
+    rows(&connection, "CREATE INDEX FOR (n:A) ON (n.y)");
+    rows(
+        &connection,
+        "UNWIND range(1, 500) AS i CREATE (:A {x: i, y: i % 5})",
+    );
+    for (hint, operator) in [
+        ("", "x"),
+        ("USING INDEX n:A(x)", "x"),
+        ("USING RANGE INDEX SEEK n:A(y)", "y"),
+        ("using index seek n:A(y)", "y"),
+        ("USING INDEX n:A(x) USING INDEX n:A(y)", "x"),
+        ("USING SCAN n:A", "LabelScan"),
+        ("USING INDEX n:A(z)", "x"),
+        ("USING JOIN ON n", "x"),
+    ] {
+        let text = format!("MATCH (n:A) {hint} WHERE n.x = 7 AND n.y = 2 RETURN n.x");
+        let explained = connection.query(&format!("EXPLAIN {text}"), &Params::new());
+        let plan = explained.map(|r| r.plan().expect("a plan"));
+        let plan = plan.unwrap_or_else(|e| panic!("{text}: {}", e.render()));
+        let used = match operator {
+            "LabelScan" => plan.contains("LabelScan"),
+            key => plan.contains("IndexSeek") && plan.contains(&format!("(n:A) {key} =")),
+        };
+        assert!(used, "{text}\n{plan}");
+        assert_eq!(rows(&connection, &text), ["7"], "{text}");
+    }
+    for (hint, code) in [
+        ("USING INDEX m:A(x)", "SyntaxError.UndefinedVariable"),
+        ("USING INDEX n:A", "SyntaxError.UnexpectedSyntax"),
+        ("USING LUCK n:A(x)", "SyntaxError.UnexpectedSyntax"),
+    ] {
+        let text = format!("MATCH (n:A) {hint} WHERE n.x = 7 RETURN n");
+        let error = connection.query(&text, &Params::new()).err();
+        assert_eq!(error.expect("refused").code(), code, "{text}");
+    }
+}
