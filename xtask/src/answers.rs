@@ -66,7 +66,9 @@ pub(crate) fn compare(args: &[String]) -> Result<(), String> {
             [name, size] if name == "--memory" => memory = size,
             [name, path] if name == "--program" => program = Some(PathBuf::from(path)),
             _ => {
-                return Err("the options are --memory SIZE, as in 16MiB, and --program FILE".into());
+                return Err(
+                    "the options are --memory SIZE, as in 16MiB, and --program FILE".into(),
+                );
             }
         }
     }

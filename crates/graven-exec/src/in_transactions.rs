@@ -75,6 +75,9 @@ pub fn execute_in_transactions(
     Execution::new(Arc::clone(&plan), rt, built, cells)
 }
 
+/// Takes what the subquery gave for a row: the row, then its rows and their layout.
+type Found<'a> = dyn FnMut(&Batch, (&Batch, &Layout)) -> Result<()> + 'a;
+
 /// What all stages of a statement share.
 struct Stage<'a> {
     plan: &'a Plan,
@@ -206,7 +209,7 @@ impl Stage<'_> {
         layout: &Layout,
         transaction: &Arc<Transaction>,
         rows: &[Batch],
-        found: &mut dyn FnMut(&Batch, (&Batch, &Layout)) -> Result<()>,
+        found: &mut Found<'_>,
     ) -> Result<()> {
         writing::intern(&inner.written_names(), transaction)?;
         let writer = inner

@@ -103,7 +103,7 @@ impl Graph {
         let rels = random.below(2 * nodes + 1);
         for uid in 0..rels {
             graph.rels.push(Some(Rel {
-                kind: *random.pick(TYPES),
+                kind: random.pick::<&str>(TYPES),
                 start: random.below(nodes),
                 end: random.below(nodes),
                 properties: properties(random, 100 + uid),

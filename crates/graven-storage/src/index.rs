@@ -262,6 +262,9 @@ impl Index {
     }
 }
 
+/// Where a range of whole keys begins or ends.
+type KeyBound = Bound<Vec<u8>>;
+
 /// What a value must be, behind those that must equal others.
 #[derive(Clone, Copy, Debug)]
 pub enum IndexPart<'a> {
@@ -300,7 +303,7 @@ impl IndexPart<'_> {
     }
 
     /// Bounds of the whole key; `None` if nothing can lie between them.
-    fn bounds(&self, prefix: Vec<u8>) -> Option<(Bound<Vec<u8>>, Bound<Vec<u8>>)> {
+    fn bounds(&self, prefix: Vec<u8>) -> Option<(KeyBound, KeyBound)> {
         let with = |more: &[u8]| [&prefix[..], more].concat();
         let below = |key: Vec<u8>| successor(key).map_or(Bound::Unbounded, Bound::Excluded);
         Some(match self {

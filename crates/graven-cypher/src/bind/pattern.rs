@@ -409,21 +409,16 @@ impl Binder<'_> {
                 None => conditions.push(label_condition(&Expr::Variable(subject), types)),
             }
         }
-        conditions.extend(self.property_conditions(pattern.properties.as_ref(), subject)?);
-        if let Some(filter) = &pattern.filter {
-            let mut bound_filter = Vec::new();
-            // Inside, the name of a list of relationships is each of them.
-            let single = Type::of(TypeSet::RELATIONSHIP);
-            let outside = length.and_then(|_| self.retype(rel, single));
-            let predicate = self.predicate(filter);
-            if let Some(list) = outside {
-                self.retype(rel, list);
-            }
-            conjuncts(predicate?, &mut bound_filter);
-            for condition in &mut bound_filter {
-                crate::plan::variables::substitute(condition, rel, &Expr::Variable(subject));
-            }
-            conditions.extend(bound_filter);
+        // Inside, the name of a list of relationships is each of them.
+        let single = Type::of(TypeSet::RELATIONSHIP);
+        let outside = length.and_then(|_| self.retype(rel, single));
+        let inside = self.inside_conditions(pattern, subject);
+        if let Some(list) = outside {
+            self.retype(rel, list);
+        }
+        for mut condition in inside? {
+            crate::plan::variables::substitute(&mut condition, rel, &Expr::Variable(subject));
+            conditions.push(condition);
         }
         if length.is_some() {
             let unready = |condition: &Expr| {
@@ -467,6 +462,19 @@ impl Binder<'_> {
     fn retype(&mut self, var: VarId, ty: Type) -> Option<Type> {
         let entry = self.scope.row.iter_mut().find(|e| e.var == var)?;
         Some(std::mem::replace(&mut entry.ty, ty))
+    }
+
+    /// What the properties and the `WHERE` within the brackets ask of one relationship.
+    fn inside_conditions(
+        &mut self,
+        pattern: &RelationshipPattern,
+        subject: VarId,
+    ) -> Result<Vec<Expr>> {
+        let mut conditions = self.property_conditions(pattern.properties.as_ref(), subject)?;
+        if let Some(filter) = &pattern.filter {
+            conjuncts(self.predicate(filter)?, &mut conditions);
+        }
+        Ok(conditions)
     }
 
     /// `{key: value}` as conditions on `var`.

@@ -129,14 +129,15 @@ impl Parser<'_> {
             shown: true,
         };
         let clause = |kind| Clause { kind, span };
-        if bounds.is_some() && call.filter.is_some() {
+        if call.filter.is_some()
+            && let Some(projection) = bounds
+        {
             // The bounds are for the rows that are yielded; the condition comes after them.
             let filter = call.filter.clone();
             let call = ProcedureCall {
                 filter: None,
                 ..call
             };
-            let projection = bounds.expect("just seen");
             let with = ClauseKind::With { projection, filter };
             let end = match self.is_word("RETURN") {
                 true => self.clause()?,

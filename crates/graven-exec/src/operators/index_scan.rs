@@ -247,11 +247,11 @@ impl Stream {
                 return Ok(Some(id));
             }
             if self.range.is_some() {
-                if let Some(id) = self.from_range(sought, memory, rt)? {
+                if let Some(id) = self.next_in_range(sought, memory, rt)? {
                     return Ok(Some(id));
                 }
             } else if self.outside.is_some() {
-                self.from_outside(sought, rt)?;
+                self.seek_outside(sought, rt)?;
             } else if let Some(section) = self.sections.pop_front() {
                 self.begin(&section, sought, memory, rt)?;
             } else {
@@ -309,7 +309,7 @@ impl Stream {
     }
 
     /// The next node of the range; neighbours that may be out of order are put in order first.
-    fn from_range(
+    fn next_in_range(
         &mut self,
         sought: &Sought,
         memory: &mut Memory,
@@ -365,7 +365,7 @@ impl Stream {
     }
 
     /// Reads on for nodes that are in no index.
-    fn from_outside(&mut self, sought: &Sought, rt: &Runtime) -> Result<()> {
+    fn seek_outside(&mut self, sought: &Sought, rt: &Runtime) -> Result<()> {
         rt.check_cancelled()?;
         let (null, ranges) = self.outside.as_mut().expect("asked for by the caller");
         let Some((from, to)) = ranges.pop_front() else {

@@ -283,6 +283,7 @@ pub(super) fn overflow() -> ExecError {
 }
 
 /// What hangs on the rows.
+#[expect(clippy::large_enum_variant, reason = "one for each pattern of a plan")]
 pub(crate) enum Hanging {
     /// On the node in a column; the number depends on nothing else.
     Node(usize, Branch),

@@ -398,7 +398,9 @@ impl Generator<'_> {
                 binary(op, self.expression(Kind::Str, depth), self.property_or("s"))
             }
             9 | 10 => match self.variable(|v| v.kind == Kind::Node) {
-                Some(v) => Expr::HasLabel(boxed(Expr::Var(v.name)), *self.random.pick(LABELS)),
+                Some(v) => {
+                    Expr::HasLabel(boxed(Expr::Var(v.name)), self.random.pick::<&str>(LABELS))
+                }
                 None => self.truth(0),
             },
             11 if self.random.chance(40) => self.sub(Sub::Exists),

@@ -137,10 +137,10 @@ impl Interpreter {
             Labels::Some => !node.labels.is_empty(),
         };
         let mut state = state.clone();
-        if let Some(var) = &pattern.var {
-            if *state.row.entry(var.clone()).or_insert(V::Node(at)) != V::Node(at) {
-                return Ok(None);
-            }
+        if let Some(var) = &pattern.var
+            && *state.row.entry(var.clone()).or_insert(V::Node(at)) != V::Node(at)
+        {
+            return Ok(None);
         }
         state.nodes.push(at);
         let fits = labelled && self.properties(&pattern.properties, &V::Node(at), &state.row)?;

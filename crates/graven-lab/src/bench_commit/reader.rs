@@ -26,6 +26,9 @@ const LOAD: &str =
     "UNWIND range(1, $count) AS i CREATE (:Person {id: i, firstName: 'Ada', born: i})";
 const INDEX: &str = "CREATE INDEX person_id FOR (p:Person) ON (p.id)";
 
+/// A round: reads alone; reads beside commits, and the commits a second.
+type Round = (Reads, (Reads, f64));
+
 /// What the reader kept.
 #[derive(Clone, Debug, Serialize)]
 pub struct ReaderMeasurement {
@@ -85,9 +88,8 @@ impl CommitBench {
                 (alone()?, beside)
             });
         }
-        let of = |value: &dyn Fn(&(Reads, (Reads, f64))) -> f64| {
-            median(&rounds.iter().map(value).collect::<Vec<_>>())
-        };
+        let of =
+            |value: &dyn Fn(&Round) -> f64| median(&rounds.iter().map(value).collect::<Vec<_>>());
         Ok(ReaderMeasurement {
             alone_per_second: of(&|(alone, _)| alone.per_second),
             beside_per_second: of(&|(_, (beside, _))| beside.per_second),

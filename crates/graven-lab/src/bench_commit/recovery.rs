@@ -104,7 +104,7 @@ impl CommitBench {
 }
 
 fn read(path: &Path) -> Result<(), LabError> {
-    let file = graven_io::open(path.to_path_buf(), &OpenOptions::default())?;
+    let file = graven_io::open(path, &OpenOptions::default())?;
     let mut buffer = AlignedBuffer::zeroed(READ_BYTES);
     let mut at = 0;
     loop {

@@ -260,7 +260,6 @@ fn open(source: &Source<'_>, first_mask: u64, at: usize) -> Option<Opening> {
 
 /// The loop of [`probe_run`]; kernels as for [`walk`].
 #[inline(always)]
-#[expect(clippy::too_many_arguments, reason = "a kernel is two closures")]
 fn probe<S: Copy>(
     source: Source<'_>,
     items: &[Item],

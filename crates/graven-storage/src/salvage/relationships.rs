@@ -20,6 +20,9 @@ use std::sync::Arc;
 /// Pairs sorted in memory before they go to temporary pages take this part of the memory limit.
 const SORT_SHARE: u64 = 16;
 
+/// New start, new end and old id, unless that is lost.
+type Copied = (u64, u64, Option<u64>);
+
 /// The forward lists of a type as they are copied.
 struct Forward {
     lists: Adjacency,
@@ -114,7 +117,7 @@ impl Salvage {
     fn for_each(
         &mut self,
         forward: &Forward,
-        visit: &mut dyn FnMut(&mut Salvage, (u64, u64, Option<u64>)) -> Result<()>,
+        visit: &mut dyn FnMut(&mut Salvage, Copied) -> Result<()>,
     ) -> Result<()> {
         let mut neighbours = Vec::new();
         let all = self.snapshot.known_nodes();

@@ -151,10 +151,10 @@ impl Transaction {
     fn populate(&self, state: &mut State, index: &IndexDescription) -> Result<()> {
         let mut made = 0;
         for_each_key(&self.view, index, &mut |id, key| {
-            if index.unique {
-                if let Some(other) = holder(&self.view, index, key)? {
-                    return Err(duplicate(&self.snapshot(), index, other)?);
-                }
+            if index.unique
+                && let Some(other) = holder(&self.view, index, key)?
+            {
+                return Err(duplicate(&self.snapshot(), index, other)?);
             }
             let key: Arc<[u8]> = cut(key).into();
             let added = Change::Added;

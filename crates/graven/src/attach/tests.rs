@@ -9,9 +9,11 @@ fn a_successor_knows_commits_from_before_a_checkpoint() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("shared.graven");
     let open = || {
-        let mut config = Config::default();
-        config.create = true;
-        config.memory = 32 << 20;
+        let config = Config {
+            create: true,
+            memory: 32 << 20,
+            ..Config::default()
+        };
         Database::open(&path, config).expect("opened or attached")
     };
     let (owner, other) = (open(), open());

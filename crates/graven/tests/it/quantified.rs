@@ -26,10 +26,13 @@ struct Graph {
 /// One step of a pattern: type, whether it goes forward (none: either way).
 type Step = (char, Option<bool>);
 
+/// A condition on the nodes and relationships of one repetition.
+type Fits<'a> = dyn Fn(&Graph, &[i64], &[usize]) -> bool + 'a;
+
 /// What is repeated: steps, and a condition on (nodes, relationships) of one repetition.
 struct Pattern<'a> {
     steps: &'a [Step],
-    fits: &'a dyn Fn(&Graph, &[i64], &[usize]) -> bool,
+    fits: &'a Fits<'a>,
 }
 
 /// A way: nodes and relationships of each repetition.

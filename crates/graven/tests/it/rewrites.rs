@@ -54,6 +54,11 @@ fn statements_answer_as_they_read() {
             "WITH COUNT { MATCH (n:N) } AS c RETURN COUNT { UNWIND range(1, c) AS i RETURN i } AS d",
             "3",
         ),
+        // Properties of a repeated relationship that name it mean each one.
+        (
+            "MATCH (a {n: 2}) ((x)-[r:R {w: r.w}]->(y)){1,2} (b) RETURN count(*)",
+            "1",
+        ),
         // A condition inside a variable-length relationship that looks at another relationship.
         (
             "MATCH (a {n: 1})-[r:R {w: 1}]->(b)-[q:R*1..2 {w: r.w}]->(c) WHERE b <> a RETURN count(*), sum(size(q))",
@@ -69,8 +74,7 @@ fn statements_answer_as_they_read() {
     let twice = "MATCH ()-[r:R]->() MATCH (a)-[r]->(b)<-[r]-(c) RETURN a";
     let error = connection
         .query(twice, &Params::new())
-        .err()
-        .expect("refused");
+        .expect_err("refused");
     assert_eq!(error.code(), "SyntaxError.RelationshipUniquenessViolation");
 }
 

@@ -44,30 +44,33 @@ fn rewrite(node: &mut PlanNode, variables: &mut Vec<Variable>) {
             keys,
             aggregates,
         } if is_pipeline(input) => {
-            if pays(input) {
-                if aggregates.iter().all(|(_, call)| adds_up(call, variables)) {
-                    let rows = node.estimated_rows;
-                    let below = partial_aggregate(keys, aggregates, variables);
-                    put_into(input, rows, below);
-                }
-                wrap(input);
+            if !pays(input) {
+                return;
             }
+            if aggregates.iter().all(|(_, call)| adds_up(call, variables)) {
+                let rows = node.estimated_rows;
+                let below = partial_aggregate(keys, aggregates, variables);
+                put_into(input, rows, below);
+            }
+            wrap(input);
         }
         O::TopN { input, keys, limit } if is_pipeline(input) => {
-            if pays(input) {
-                let (keys, limit) = (keys.clone(), limit.clone());
-                let rows = node.estimated_rows;
-                put_into(input, rows, |input| O::TopN { input, keys, limit });
-                wrap(input);
+            if !pays(input) {
+                return;
             }
+            let (keys, limit) = (keys.clone(), limit.clone());
+            let rows = node.estimated_rows;
+            put_into(input, rows, |input| O::TopN { input, keys, limit });
+            wrap(input);
         }
         O::Distinct { input, vars } if is_pipeline(input) => {
-            if pays(input) {
-                let vars = vars.clone();
-                let rows = node.estimated_rows;
-                put_into(input, rows, |input| O::Distinct { input, vars });
-                wrap(input);
+            if !pays(input) {
+                return;
             }
+            let vars = vars.clone();
+            let rows = node.estimated_rows;
+            put_into(input, rows, |input| O::Distinct { input, vars });
+            wrap(input);
         }
         O::Limit { .. } | O::Skip { .. } => {
             // A sort or an aggregation below reads everything anyway.
