@@ -228,6 +228,7 @@ impl Counters {
         );
     }
 
+    #[inline]
     fn read(&self) -> PerKind {
         PerKind(std::array::from_fn(|kind| {
             let get = |event: Event| self.events[kind][event as usize].load(Ordering::Relaxed);
@@ -359,7 +360,20 @@ impl Scope {
     /// What this thread did since [`Scope::start`]; to be called on the same thread.
     #[must_use]
     pub fn finish(self) -> PerKind {
-        this_thread().since(&self.before)
+        let mut seen = PerKind::default();
+        self.finish_into(&mut seen);
+        seen
+    }
+
+    /// Adds what this thread did since [`Scope::start`] to `total`; to be called on the same thread. Kinds without events
+    /// cost a comparison.
+    pub fn finish_into(self, total: &mut PerKind) {
+        let now = this_thread();
+        for (kind, (now, before)) in now.0.iter().zip(&self.before.0).enumerate() {
+            if now != before {
+                total.0[kind] += now.since(before);
+            }
+        }
     }
 }
 

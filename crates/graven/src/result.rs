@@ -123,6 +123,8 @@ impl Running {
                 Some(execute(Arc::clone(&plan), snapshot.clone())?)
             }
         };
+        let mut pages = Box::<PerKind>::default();
+        scope.finish_into(&mut pages);
         Ok(Running {
             columns,
             execution,
@@ -134,7 +136,7 @@ impl Running {
             commit: None,
             profile: None,
             rows: 0,
-            pages: Box::new(scope.finish()),
+            pages,
             begun,
             elapsed: None,
             seat: None,
@@ -162,7 +164,7 @@ impl Running {
         }
         let scope = Scope::start();
         let row = self.advance();
-        *self.pages += &scope.finish();
+        scope.finish_into(&mut self.pages);
         if !matches!(row, Ok(Some(_))) && self.elapsed.is_none() {
             self.elapsed = Some(self.begun.elapsed());
             self.seat = None;
@@ -208,7 +210,7 @@ impl Running {
         }
         self.kept = Some((rows.into_iter(), memory));
         self.execution = None;
-        *self.pages += &scope.finish();
+        scope.finish_into(&mut self.pages);
         Ok(self)
     }
 
