@@ -2,6 +2,7 @@
 import csv
 import json
 import os
+import time
 from dataclasses import dataclass, field
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -72,7 +73,8 @@ def measures(shared, graph):
         yield Measure(name, INTERACTIVE, cases[name], clients=name.startswith("IS"))
 
 
-WRITTEN = [10**16]
+# By the clock, as databases are kept from one run to the next.
+WRITTEN = [int(time.time()) << 20]
 
 
 def fresh(measure, number, threads):
