@@ -7,7 +7,7 @@
 //! what a hash table takes for equal and the language does not (null, not a number) is told apart.
 //!
 //! # Invariants
-//! * CY-51 No relationship of one part must differ from one of the other.
+//! * CY-55 No relationship of one part must differ from one of the other.
 
 use std::collections::BTreeSet;
 
@@ -143,7 +143,7 @@ fn stands_alone(graph: &QueryGraph, step: &OrderStep, after: &BTreeSet<VarId>) -
     }
 }
 
-/// CY-51; relationships that are bound already belong to the first part.
+/// CY-55; relationships that are bound already belong to the first part.
 fn shares_relationships(graph: &QueryGraph, first: &[Ordered], second: &[Ordered]) -> bool {
     let edges = |part: &[Ordered]| -> Vec<usize> {
         let steps = part.iter().filter_map(|ordered| match ordered.step {
