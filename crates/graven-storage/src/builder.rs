@@ -95,7 +95,6 @@ impl GraphBuilder {
     pub fn build(&self, file: Arc<dyn File>) -> Result<()> {
         let options = WriterOptions {
             uuid: Some(*b"graven test file"),
-            budget: None,
         };
         let mut writer = StoreWriter::create(file, options)?;
         for node in &self.nodes {

@@ -123,7 +123,6 @@ impl Store {
         let budget = self.cache().budget();
         let options = WriterOptions {
             uuid: Some(self.uuid()),
-            budget: Some(budget.clone()),
         };
         let mut beside = out.path().as_os_str().to_owned();
         beside.push("-tmp");

@@ -1,15 +1,17 @@
-//! Where bulk writing puts pages: one after the other, in large writes.
+//! Where bulk writing puts pages: every writer has its own runs of the file.
 //!
 //! # How it works
-//! [`PageSink::append`] gives a payload the smallest page that holds it, at the end of the file, seals it and
-//! copies it into a buffer of 1 MiB that is written when full. Two units are left out: the superblocks'.
-//! Units skipped before the second superblock are returned as free extents.
+//! A [`PageStream`] belongs to one store. It takes a run of free units from the [`PageSink`], as long as all its runs
+//! before together and 1 MiB at most, and fills it page by page; each page is the smallest that holds its payload, sealed
+//! and written at once. So the pages of a store lie behind each other although several stores are written at the same
+//! time, and a sweep over one of them reads long pieces. What a stream leaves of its runs is free for the next one.
 //!
 //! # Invariants
 //! * ST-2: no page overlaps a superblock or another page.
+//! * ST-11: a unit given to a stream is in one of its pages or free again when the stream is dropped.
 //!
 //! # Concurrency
-//! One mutex; several column writers may append from several threads.
+//! The free space is behind one mutex, taken once a run; streams write from several threads.
 
 use crate::chain::{self, Footprint};
 use crate::free_space::{Extent, FreeSpace};
@@ -17,23 +19,12 @@ use crate::superblock::{SECOND_UNIT, is_superblock_unit};
 use crate::{Error, Result};
 use graven_io::{AlignedBuffer, File};
 use graven_pagecache::page::{self, HEADER_BYTES};
-use graven_pagecache::{Budget, PageKind, PageRef, Reservation, SizeClass, UNIT_BYTES};
+use graven_pagecache::{PageKind, PageRef, SizeClass};
 use parking_lot::Mutex;
 use std::sync::Arc;
 
-const BUFFER_BYTES: usize = 1 << 20;
-
-#[derive(Debug)]
-struct State {
-    buffer: AlignedBuffer,
-    /// Bytes of the buffer in use.
-    used: usize,
-    /// Unit of the buffer's first byte.
-    buffer_unit: u64,
-    free: Vec<Extent>,
-    failed: bool,
-    _reservation: Option<Reservation>,
-}
+/// Units of a run at most, as a power of two: 1 MiB.
+const RUN_POWER_MAX: u32 = 8;
 
 /// Where new pages go: behind each other in bulk writing, into free space in a checkpoint.
 pub(crate) trait PageOutput {
@@ -41,70 +32,98 @@ pub(crate) trait PageOutput {
     fn append(&self, kind: PageKind, payload: &[u8]) -> Result<PageRef>;
 }
 
-/// Appends sealed pages to a file.
+/// A file that is filled by streams.
 #[derive(Debug)]
 pub(crate) struct PageSink {
     file: Arc<dyn File>,
-    state: Mutex<State>,
+    space: Mutex<FreeSpace>,
 }
 
 impl PageSink {
-    pub(crate) fn new(file: Arc<dyn File>, budget: Option<&Arc<Budget>>) -> Result<PageSink> {
-        let reservation = budget
-            .map(|budget| budget.reserve("write buffer", BUFFER_BYTES as u64))
-            .transpose()?;
-        Ok(PageSink {
+    pub(crate) fn new(file: Arc<dyn File>) -> PageSink {
+        let mut space = FreeSpace::new(SECOND_UNIT + 1);
+        space.free(Extent {
+            unit: 1,
+            units: SECOND_UNIT - 1,
+        });
+        PageSink {
             file,
-            state: Mutex::new(State {
-                buffer: AlignedBuffer::zeroed(BUFFER_BYTES),
-                used: 0,
-                buffer_unit: 1,
-                free: Vec::new(),
-                failed: false,
-                _reservation: reservation,
-            }),
-        })
+            space: Mutex::new(space),
+        }
     }
 
-    /// Writes what is buffered; the file's length in units and the units left free.
-    pub(crate) fn finish(&self) -> Result<(u64, Vec<Extent>)> {
-        let mut state = self.state.lock();
-        while state.next_unit() <= SECOND_UNIT {
-            let unit = state.next_unit();
-            if unit < SECOND_UNIT {
-                state.free.push(Extent {
-                    unit,
-                    units: SECOND_UNIT - unit,
-                });
-            }
-            let skipped = (SECOND_UNIT + 1 - unit) as usize * UNIT_BYTES;
-            state.room(&*self.file, skipped)?.fill(0);
+    /// For the pages of one store.
+    pub(crate) fn stream(self: &Arc<Self>) -> PageStream {
+        PageStream {
+            sink: self.clone(),
+            run: Mutex::new(Run {
+                unit: 0,
+                units: 0,
+                given: 0,
+                buffer: AlignedBuffer::zeroed(0),
+            }),
         }
-        state.flush(&*self.file)?;
-        Ok((state.next_unit(), std::mem::take(&mut state.free)))
+    }
+
+    /// What is free once all streams are gone.
+    pub(crate) fn free_space(&self) -> FreeSpace {
+        let mut space = self.space.lock().clone();
+        space.trim();
+        space
     }
 }
 
-impl PageOutput for PageSink {
-    fn append(&self, kind: PageKind, payload: &[u8]) -> Result<PageRef> {
-        let class = SizeClass::for_payload_bytes(payload.len()).ok_or(Error::Limit {
-            what: "payload of a page",
-            value: payload.len() as u64,
-            limit: SizeClass::MAX.payload_bytes() as u64,
-        })?;
-        let mut state = self.state.lock();
-        let unit = state.next_unit();
-        if unit <= SECOND_UNIT && unit + class.units() > SECOND_UNIT {
-            if unit < SECOND_UNIT {
-                state.free.push(Extent {
-                    unit,
-                    units: SECOND_UNIT - unit,
-                });
+/// The pages of one store.
+#[derive(Debug)]
+pub(crate) struct PageStream {
+    sink: Arc<PageSink>,
+    run: Mutex<Run>,
+}
+
+/// What a stream has left of the units it was given.
+#[derive(Debug)]
+struct Run {
+    unit: u64,
+    units: u64,
+    /// Units in all runs so far.
+    given: u64,
+    buffer: AlignedBuffer,
+}
+
+impl Run {
+    fn rest(&self) -> Option<Extent> {
+        (self.units > 0).then_some(Extent {
+            unit: self.unit,
+            units: self.units,
+        })
+    }
+
+    /// Room for a page of `class`, in a new run if this one is too short.
+    fn take(&mut self, class: SizeClass, space: &Mutex<FreeSpace>) -> u64 {
+        if self.units < class.units() {
+            let mut space = space.lock();
+            if let Some(rest) = self.rest() {
+                space.free(rest);
+                self.given -= rest.units;
             }
-            let skipped = (SECOND_UNIT + 1 - unit) as usize * UNIT_BYTES;
-            state.room(&*self.file, skipped)?.fill(0);
+            let power = self.given.checked_ilog2().unwrap_or(0).min(RUN_POWER_MAX);
+            let run = SizeClass::new(power as u8).map_or(class, |run| run.max(class));
+            self.unit = space.allocate(run);
+            self.units = run.units();
+            self.given += self.units;
         }
-        let unit = state.next_unit();
+        let unit = self.unit;
+        self.unit += class.units();
+        self.units -= class.units();
+        unit
+    }
+}
+
+impl PageOutput for PageStream {
+    fn append(&self, kind: PageKind, payload: &[u8]) -> Result<PageRef> {
+        let class = class_for(payload)?;
+        let mut run = self.run.lock();
+        let unit = run.take(class, &self.sink.space);
         if unit + class.units() > PageRef::MAX_UNIT {
             return Err(Error::Limit {
                 what: "length of the file in units of 4 KiB",
@@ -113,12 +132,44 @@ impl PageOutput for PageSink {
             });
         }
         debug_assert!(!is_superblock_unit(unit), "ST-2");
-        let reference = PageRef::new(class, unit);
-        let room = state.room(&*self.file, class.bytes())?;
-        room[HEADER_BYTES..HEADER_BYTES + payload.len()].copy_from_slice(payload);
-        page::seal(room, reference, kind, 0, payload.len());
-        Ok(reference)
+        let page = PageRef::new(class, unit);
+        write_page(&*self.sink.file, &mut run.buffer, page, kind, payload)?;
+        Ok(page)
     }
+}
+
+impl Drop for PageStream {
+    fn drop(&mut self) {
+        if let Some(rest) = self.run.get_mut().rest() {
+            self.sink.space.lock().free(rest);
+        }
+    }
+}
+
+fn class_for(payload: &[u8]) -> Result<SizeClass> {
+    SizeClass::for_payload_bytes(payload.len()).ok_or(Error::Limit {
+        what: "payload of a page",
+        value: payload.len() as u64,
+        limit: SizeClass::MAX.payload_bytes() as u64,
+    })
+}
+
+/// Seals `payload` as `page` in `buffer`, which grows as needed, and writes it.
+fn write_page(
+    file: &dyn File,
+    buffer: &mut AlignedBuffer,
+    page: PageRef,
+    kind: PageKind,
+    payload: &[u8],
+) -> Result<()> {
+    if buffer.len() < page.len_bytes() {
+        *buffer = AlignedBuffer::zeroed(page.len_bytes());
+    }
+    let bytes = &mut buffer[..page.len_bytes()];
+    bytes[HEADER_BYTES..HEADER_BYTES + payload.len()].copy_from_slice(payload);
+    page::seal(bytes, page, kind, 0, payload.len());
+    file.write_all_at(bytes, page.offset_bytes())?;
+    Ok(())
 }
 
 /// Stores the free space of a finished file as a chain of its own behind the end, which moves.
@@ -133,18 +184,11 @@ pub(crate) fn append_chain(
     }
     impl PageOutput for Behind<'_> {
         fn append(&self, kind: PageKind, payload: &[u8]) -> Result<PageRef> {
-            let class = SizeClass::for_payload_bytes(payload.len()).ok_or(Error::Limit {
-                what: "payload of a page",
-                value: payload.len() as u64,
-                limit: SizeClass::MAX.payload_bytes() as u64,
-            })?;
             let mut end = self.end.lock();
-            let page = PageRef::new(class, *end);
+            let page = PageRef::new(class_for(payload)?, *end);
             *end = page.end_unit();
-            let mut bytes = AlignedBuffer::zeroed(page.len_bytes());
-            bytes[HEADER_BYTES..HEADER_BYTES + payload.len()].copy_from_slice(payload);
-            page::seal(&mut bytes, page, kind, 0, payload.len());
-            self.file.write_all_at(&bytes, page.offset_bytes())?;
+            let mut buffer = AlignedBuffer::zeroed(page.len_bytes());
+            write_page(self.file, &mut buffer, page, kind, payload)?;
             Ok(page)
         }
     }
@@ -158,40 +202,52 @@ pub(crate) fn append_chain(
     Ok(head)
 }
 
-impl State {
-    fn next_unit(&self) -> u64 {
-        self.buffer_unit + (self.used / UNIT_BYTES) as u64
-    }
+#[cfg(test)]
+mod tests {
+    //! Pages of one store lie together, and nothing of the file is lost or given twice.
 
-    fn flush(&mut self, file: &dyn File) -> Result<()> {
-        if self.failed {
-            return Err(Error::Incomplete {
-                store: file.path().display().to_string(),
-                what: "an earlier write failed".to_owned(),
-            });
-        }
-        if self.used > 0 {
-            let offset = self.buffer_unit * UNIT_BYTES as u64;
-            if let Err(error) = file.write_all_at(&self.buffer[..self.used], offset) {
-                self.failed = true;
-                return Err(error.into());
-            }
-            self.buffer_unit = self.next_unit();
-            self.used = 0;
-        }
-        Ok(())
-    }
+    use super::*;
+    use graven_io::MemoryFile;
 
-    /// The next `bytes` bytes of the file, in the buffer.
-    fn room(&mut self, file: &dyn File, bytes: usize) -> Result<&mut [u8]> {
-        if self.used + bytes > self.buffer.len() {
-            self.flush(file)?;
-            if bytes > self.buffer.len() {
-                self.buffer = AlignedBuffer::zeroed(bytes);
+    #[test]
+    fn streams_in_turns_fill_long_runs_of_their_own() {
+        let sink = Arc::new(PageSink::new(Arc::new(MemoryFile::new("runs.graven"))));
+        let streams = [sink.stream(), sink.stream(), sink.stream()];
+        let mut pages: [Vec<PageRef>; 3] = Default::default();
+        for turn in 0..1000 {
+            for (stream, pages) in streams.iter().zip(&mut pages) {
+                // Now and then a page of another class.
+                let bytes = if turn % 97 == 0 { 40_000 } else { 9_000 };
+                pages.push(stream.append(PageKind::Adjacency, &vec![7; bytes]).unwrap());
             }
         }
-        let start = self.used;
-        self.used += bytes;
-        Ok(&mut self.buffer[start..start + bytes])
+        for own in &pages {
+            let breaks = own
+                .windows(2)
+                .filter(|pair| pair[0].end_unit() != pair[1].unit());
+            assert!(
+                breaks.count() < 60,
+                "runs grow to 1 MiB: 64 pages of 16 KiB"
+            );
+        }
+        drop(streams);
+        let free = sink.free_space();
+        let mut all: Vec<Extent> = pages
+            .iter()
+            .flatten()
+            .map(|page| Extent::of(*page))
+            .collect();
+        all.extend(free.extents());
+        all.push(Extent { unit: 0, units: 1 });
+        all.push(Extent {
+            unit: SECOND_UNIT,
+            units: 1,
+        });
+        all.sort_unstable();
+        assert_eq!(all.last().unwrap().end(), free.end());
+        assert!(
+            all.windows(2).all(|pair| pair[0].end() == pair[1].unit),
+            "ST-2, ST-11: every unit is free, a superblock or in one page"
+        );
     }
 }

@@ -4,7 +4,7 @@
 //! ```text
 //! create -> intern names, add_nodes -> columns, adjacencies, indexes in any order -> finish
 //! ```
-//! Everything arrives sorted and streams through small buffers into one [`PageSink`]; `finish` writes label
+//! Everything arrives sorted and goes, a page at a time, to the runs that a [`PageSink`] gives each store; `finish` writes label
 //! runs, directory, catalogue and free space, syncs, writes both superblocks and syncs again. Until the first
 //! superblock is there the file is none of ours and cannot be opened.
 //!
@@ -13,7 +13,7 @@
 //! relationship ids make it one adjacency at a time.
 //!
 //! # Costs
-//! 1 MiB of write buffer, about a segment per open writer, 24 bytes a segment until the end.
+//! About two segments per open writer, 24 bytes a segment until the end.
 
 pub(crate) mod shared;
 
@@ -22,16 +22,15 @@ use crate::catalog::{IndexDescription, StoreDescription, StoreKind};
 use crate::chain::{self, Footprint};
 use crate::column::writer::ColumnWriter;
 use crate::directory::{DirectoryBuilder, SegmentEntry};
-use crate::free_space::FreeSpace;
 use crate::ids::{KeyId, LabelId, TypeId};
 use crate::index::writer::IndexWriter;
 use crate::labels::{LabelRun, LabelRuns, label_set};
 use crate::schema::SchemaEntity;
-use crate::sink::{PageOutput, PageSink};
+use crate::sink::{self, PageOutput, PageSink};
 use crate::superblock::{self, Features, LogPosition, Slot, Superblock};
 use crate::{Error, Result};
 use graven_io::File;
-use graven_pagecache::{Budget, PageKind};
+use graven_pagecache::PageKind;
 use shared::{Finished, Shared, StoreBuild};
 use std::io::Read;
 use std::ops::Range;
@@ -42,8 +41,6 @@ use std::sync::Arc;
 pub struct WriterOptions {
     /// Identity of the store; random if none is given.
     pub uuid: Option<[u8; 16]>,
-    /// What the write buffer is charged to.
-    pub budget: Option<Arc<Budget>>,
 }
 
 /// Whether two nodes may have the same value in an index.
@@ -69,7 +66,7 @@ impl StoreWriter {
     /// Starts writing to `file`, which must be empty.
     ///
     /// # Errors
-    /// [`Error::Incomplete`] if the file has content; [`Error::Budget`].
+    /// [`Error::Incomplete`] if the file has content.
     pub fn create(file: Arc<dyn File>, options: WriterOptions) -> Result<StoreWriter> {
         let length = file.len()?;
         if length > 0 {
@@ -79,7 +76,7 @@ impl StoreWriter {
             });
         }
         let uuid = options.uuid.map_or_else(random_uuid, Ok)?;
-        let sink = PageSink::new(file.clone(), options.budget.as_ref())?;
+        let sink = PageSink::new(file.clone());
         Ok(StoreWriter {
             file,
             shared: Arc::new(Shared::new(sink)),
@@ -273,9 +270,6 @@ impl StoreWriter {
     ///
     /// # Errors
     /// [`Error::Incomplete`] if a writer was not finished; what writing gives.
-    ///
-    /// # Panics
-    /// ST-2: if the free space took more than the unit reserved for it.
     pub fn finish(self) -> Result<()> {
         self.write_labels()?;
         let finished = std::mem::take(&mut *self.shared.finished.lock());
@@ -293,23 +287,20 @@ impl StoreWriter {
         stores.sort_by_key(|store| store.id);
         catalog.stores = stores.iter().map(describe).collect();
         catalog.extents.sort_by_key(|extent| extent.first);
-        let sink = &self.shared.sink;
+        let pages = self.shared.stream();
         let mut own = Footprint::default();
-        let mut directory = DirectoryBuilder::new(sink);
+        let mut directory = DirectoryBuilder::new(&pages);
         for store in stores {
             for segment in store.segments {
                 directory.push(store.id, segment, &mut own)?;
             }
         }
         let directory = directory.finish(&mut own)?;
-        let catalogue = chain::write(sink, PageKind::Catalogue, &catalog.encode(), &mut own)?;
-        // Bulk writing leaves at most the units before the second superblock free, known once that is passed.
-        let (end, free) = sink.finish()?;
-        let mut space = FreeSpace::new(end + 1);
-        free.into_iter().for_each(|extent| space.free(extent));
-        let free_space = chain::write(sink, PageKind::FreeSpace, &space.encode(), &mut own)?;
-        let (file_units, _) = sink.finish()?;
-        assert_eq!(file_units, end + 1, "the free space takes one unit");
+        let catalogue = chain::write(&pages, PageKind::Catalogue, &catalog.encode(), &mut own)?;
+        drop(pages);
+        let mut space = self.shared.free_space();
+        let free_space = sink::append_chain(&*self.file, &mut space, PageKind::FreeSpace)?;
+        let file_units = space.end();
         self.file.sync_data()?;
         let mut block = Superblock {
             uuid: self.uuid,
@@ -330,8 +321,9 @@ impl StoreWriter {
 
     fn write_labels(&self) -> Result<()> {
         let mut store = self.shared.new_store(StoreKind::NodeLabels);
+        let pages = self.shared.stream();
         for (first, nodes, payload) in self.labels.encode() {
-            let page = self.shared.sink.append(PageKind::NodeColumn, &payload)?;
+            let page = pages.append(PageKind::NodeColumn, &payload)?;
             store.footprint.add(page);
             store.add_segment(
                 SegmentEntry {
@@ -342,6 +334,7 @@ impl StoreWriter {
                 nodes,
             );
         }
+        drop(pages);
         self.shared.finish_store(store);
         Ok(())
     }

@@ -15,7 +15,7 @@ use crate::catalog::{StoreKind, TypeStatistics};
 use crate::directory::SegmentEntry;
 use crate::ids::{Direction, NodeId, RelId, TypeId};
 use crate::labels::LabelRuns;
-use crate::sink::PageOutput;
+use crate::sink::{PageOutput, PageStream};
 use crate::writer::shared::{PatternCounts, Shared, StoreBuild};
 use crate::{Error, Result};
 use foldhash::HashMap;
@@ -129,6 +129,7 @@ impl AdjacencyWriter {
         self.statistics.relationships = self.forward_count;
         (self.statistics.start_nodes, self.statistics.out_degree_max) = self.out.degrees();
         (self.statistics.end_nodes, self.statistics.in_degree_max) = self.into.degrees();
+        drop((self.out.pages, self.into.pages));
         self.shared.finish_store(self.out.store);
         self.shared.finish_store(self.into.store);
         self.shared.finish_adjacency(
@@ -155,6 +156,7 @@ pub(crate) fn pair_hash(start: u64, end: u64) -> u64 {
 #[derive(Debug)]
 struct DirectionWriter {
     shared: Arc<Shared>,
+    pages: PageStream,
     store: StoreBuild,
     direction: Direction,
     /// The node whose neighbours are gathered, and those.
@@ -181,6 +183,7 @@ impl DirectionWriter {
         first_relationship: u64,
     ) -> DirectionWriter {
         DirectionWriter {
+            pages: shared.stream(),
             shared,
             store,
             direction,
@@ -294,7 +297,7 @@ impl DirectionWriter {
     }
 
     fn append(&mut self, payload: &[u8]) -> Result<PageRef> {
-        let page = self.shared.sink.append(PageKind::Adjacency, payload)?;
+        let page = self.pages.append(PageKind::Adjacency, payload)?;
         self.store.footprint.add(page);
         Ok(page)
     }

@@ -9,7 +9,7 @@
 use super::cutter::{Cutter, make_cell};
 use super::segment::Cell;
 use crate::directory::SegmentEntry;
-use crate::sink::PageOutput;
+use crate::sink::{PageOutput, PageStream};
 use crate::value::PropertyValue;
 use crate::value::encode::{MAX_DEPTH, depth_fits};
 use crate::writer::shared::{Shared, StoreBuild};
@@ -21,6 +21,7 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub struct ColumnWriter {
     shared: Arc<Shared>,
+    pages: PageStream,
     store: StoreBuild,
     kind: PageKind,
     id_limit: u64,
@@ -35,6 +36,7 @@ impl ColumnWriter {
         id_limit: u64,
     ) -> ColumnWriter {
         ColumnWriter {
+            pages: shared.stream(),
             shared,
             store,
             kind,
@@ -91,12 +93,13 @@ impl ColumnWriter {
     /// What writing gives.
     pub fn finish(mut self) -> Result<()> {
         self.write_all()?;
+        drop(self.pages);
         self.shared.finish_store(self.store);
         Ok(())
     }
 
     fn cell(&mut self, value: &PropertyValue) -> Result<Cell> {
-        make_cell(&self.shared.sink, value, &mut self.store.footprint)
+        make_cell(&self.pages, value, &mut self.store.footprint)
     }
 
     fn write_all(&mut self) -> Result<()> {
@@ -111,7 +114,7 @@ impl ColumnWriter {
         let Some(cut) = self.cutter.cut() else {
             return Ok(());
         };
-        let page = self.shared.sink.append(self.kind, &cut.payload)?;
+        let page = self.pages.append(self.kind, &cut.payload)?;
         self.store.footprint.add(page);
         let entry = SegmentEntry {
             first: cut.first,

@@ -6,6 +6,7 @@ use super::key::{KEY_BYTES_MAX, key_bytes};
 use super::tree::TreeBuilder;
 use crate::catalog::IndexDescription;
 use crate::ids::NodeId;
+use crate::sink::PageStream;
 use crate::value::PropertyValue;
 use crate::writer::shared::{Shared, StoreBuild};
 use crate::{Error, Result};
@@ -15,6 +16,7 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub struct IndexWriter {
     shared: Arc<Shared>,
+    pages: PageStream,
     store: StoreBuild,
     description: IndexDescription,
     id_limit: u64,
@@ -30,6 +32,7 @@ impl IndexWriter {
         id_limit: u64,
     ) -> IndexWriter {
         IndexWriter {
+            pages: shared.stream(),
             shared,
             store,
             description,
@@ -75,7 +78,7 @@ impl IndexWriter {
             u64::from(self.last.as_ref().is_none_or(|(last, _)| *last != key));
         self.description.entries += 1;
         let cut = &key[..key.len().min(KEY_BYTES_MAX)];
-        self.tree.push(&self.shared.sink, cut, node.0)?;
+        self.tree.push(&self.pages, cut, node.0)?;
         self.last = Some((key, node.0));
         Ok(())
     }
@@ -85,7 +88,8 @@ impl IndexWriter {
     /// # Errors
     /// What writing gives.
     pub fn finish(mut self) -> Result<()> {
-        let built = self.tree.finish(&self.shared.sink)?;
+        let built = self.tree.finish(&self.pages)?;
+        drop(self.pages);
         self.description.root = built.root;
         self.description.height = built.height;
         self.store.footprint = built.footprint;

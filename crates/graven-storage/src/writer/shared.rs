@@ -4,9 +4,11 @@ use crate::adjacency::writer::SetPairs;
 use crate::catalog::{Catalog, IndexDescription, RelationshipExtent, StoreKind, TypeStatistics};
 use crate::chain::Footprint;
 use crate::directory::SegmentEntry;
+use crate::free_space::FreeSpace;
 use crate::ids::{StoreId, TypeId};
-use crate::sink::PageSink;
+use crate::sink::{PageSink, PageStream};
 use parking_lot::Mutex;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// A store while it is written.
@@ -71,7 +73,7 @@ pub(crate) struct Finished {
 /// Shared by all writers of one bulk load.
 #[derive(Debug)]
 pub(crate) struct Shared {
-    pub(crate) sink: PageSink,
+    sink: Arc<PageSink>,
     pub(crate) finished: Mutex<Finished>,
     next_store: AtomicU32,
 }
@@ -79,10 +81,19 @@ pub(crate) struct Shared {
 impl Shared {
     pub(crate) fn new(sink: PageSink) -> Shared {
         Shared {
-            sink,
+            sink: Arc::new(sink),
             finished: Mutex::default(),
             next_store: AtomicU32::new(0),
         }
+    }
+
+    /// For the pages of one store; to be dropped before the store is finished.
+    pub(crate) fn stream(&self) -> PageStream {
+        self.sink.stream()
+    }
+
+    pub(crate) fn free_space(&self) -> FreeSpace {
+        self.sink.free_space()
     }
 
     pub(crate) fn new_store(&self, kind: StoreKind) -> StoreBuild {
