@@ -7,8 +7,8 @@ use graven_storage::value::{DateTime, Point};
 use graven_storage::{GraphBuilder, NodeId, PropertyValue, Uniqueness};
 use std::sync::Arc;
 
-const BYTES: usize = 286_720;
-const CHECKSUM: u64 = 11_377_459_969_967_176_337;
+const BYTES: usize = 245_760;
+const CHECKSUM: u64 = 9_071_833_894_962_818_541;
 
 #[test]
 fn format_0_is_what_it_was() {
