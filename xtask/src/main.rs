@@ -28,7 +28,7 @@ Usage: cargo xtask COMMAND
   fuzz         100,000 generated queries against a naive interpreter, and damaged statements
                (--queries N --statements N --seed S --threads N)
   three-hop    the long matrix: every expected three-hop answer at every cache size,
-               thread count, policy and I/O mode (--quick for a slice, --out FILE)
+               thread count, policy and I/O mode (--quick for a slice, --out FILE, --program FILE)
   tck          the openCypher scenarios: passed and failed per feature
                (--features DIR, --filter TEXT, --failures, --reopen, --memory SIZE)
   updates      LDBC update streams by four writers beside readers, then everything compared with a

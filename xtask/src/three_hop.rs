@@ -1,4 +1,4 @@
-//! `cargo xtask three-hop [--quick] [--out FILE]`: every expected three-hop answer under every cache size, thread
+//! `cargo xtask three-hop [--quick] [--out FILE] [--program FILE]`: every expected three-hop answer under every cache size, thread
 //! count, policy and I/O mode, through the released program as a user would run it.
 //!
 //! # How it works
@@ -94,15 +94,17 @@ impl Matrix {
 pub(crate) fn matrix(args: &[String]) -> Result<(), String> {
     let mut matrix = FULL;
     let mut out = Some(root().join("docs/runs/three-hop-matrix.json"));
+    let mut program = None;
     let mut rest = args.iter().map(String::as_str);
     while let Some(argument) = rest.next() {
         match (argument, rest.len()) {
             ("--quick", _) => (matrix, out) = (QUICK, None),
             ("--out", 1..) => out = rest.next().map(PathBuf::from),
-            _ => return Err("the options are --quick and --out FILE".into()),
+            ("--program", 1..) => program = rest.next().map(PathBuf::from),
+            _ => return Err("the options are --quick, --out FILE and --program FILE".into()),
         }
     }
-    let program = released_program()?;
+    let program = program.map_or_else(released_program, Ok)?;
     let folder = target().join("three-hop");
     let begun = Instant::now();
     let mut graphs = Vec::new();
