@@ -40,7 +40,7 @@ impl Generator<'_> {
         let grouped = self.random.chance(35);
         let distinct = !grouped && self.random.chance(20);
         let same = grouped || distinct;
-        let mut columns = self.plain_columns(same, if grouped { 2 } else { 4 });
+        let mut columns = self.plain_columns((same, last), if grouped { 2 } else { 4 });
         if grouped {
             for _ in 0..=self.random.below(2) {
                 columns.push(self.aggregate(last));
@@ -81,11 +81,22 @@ impl Generator<'_> {
         projection
     }
 
-    fn plain_columns(&mut self, same: bool, max: usize) -> Vec<(Expr, String, Kind, bool)> {
+    /// Columns that are no aggregates. Those that must be the `same` value for both sides are neither lists without an
+    /// order nor one of several shortest paths, of which each is right; the `last` ones are compared, so no such path is
+    /// among them.
+    fn plain_columns(
+        &mut self,
+        (same, last): (bool, bool),
+        max: usize,
+    ) -> Vec<(Expr, String, Kind, bool)> {
         let mut columns: Vec<(Expr, String, Kind, bool)> = Vec::new();
         for _ in 0..self.random.below(max + 1) {
-            let odd = |v: &Variable| matches!(v.kind, Kind::Bag | Kind::ShortPath);
-            if let Some(v) = self.variable(|v| !(same && odd(v)))
+            let fits = |v: &Variable| match v.kind {
+                Kind::ShortPath => !same && !last,
+                Kind::Bag => !same,
+                _ => true,
+            };
+            if let Some(v) = self.variable(fits)
                 && self.random.chance(55)
             {
                 if columns.iter().all(|(_, name, ..)| *name != v.name) {
