@@ -19,7 +19,8 @@ const HELP: &str = "\
 Usage: cargo xtask COMMAND
 
   test         formatting, lints, tidy rules, then every test (what .ci/run calls)
-  tidy         the repository's own rules alone: headers, layers, links, sizes
+  tidy         the repository's own rules alone: headers, layers, links, sizes, invariants
+  invariants   every numbered invariant and the file that states it
   answers      every known answer to LDBC Interactive, LDBC BI and LSQB questions, and the memory
                each takes (--memory SIZE, 16MiB by default; --program FILE, built for release if not given)
   torture      the crash simulation (--minutes N --seed S --points N), or with --mutants whether
@@ -42,6 +43,7 @@ fn main() -> ExitCode {
     let outcome = match command.as_str() {
         "test" => test::all(),
         "tidy" => tidy::check_and_print(),
+        "invariants" => tidy::print_invariants(),
         "answers" => answers::compare(&rest),
         "torture" => torture::torture(&rest),
         "flips" => flips::sweep(),

@@ -3,6 +3,7 @@
 //! A rule gets the list of files and returns what it found, one line per finding, as `path:line: text`.
 //! The rules run as a test too, so `cargo test` alone catches what they catch.
 
+mod invariants;
 mod layers;
 mod links;
 mod registered;
@@ -44,6 +45,15 @@ pub(crate) fn check_and_print() -> Result<(), String> {
     }
 }
 
+/// Prints every numbered invariant and where it is stated.
+///
+/// # Errors
+/// The files cannot be listed.
+pub(crate) fn print_invariants() -> Result<(), String> {
+    print!("{}", invariants::list(&text_files(&run::root())?));
+    Ok(())
+}
+
 fn check() -> Result<Vec<String>, String> {
     let root = run::root();
     let files = text_files(&root)?;
@@ -52,6 +62,7 @@ fn check() -> Result<Vec<String>, String> {
     links::check(&files, &mut findings);
     layers::check(&files, &mut findings)?;
     registered::check(&files, &mut findings);
+    invariants::check(&files, &mut findings);
     Ok(findings)
 }
 

@@ -6,6 +6,7 @@
 //! page written to the wrong place, an old version of it and a torn one are all found.
 //!
 //! # Invariants
+//! * PC-1: a page is as long as its class says, starts within 2^40 units, and its payload fits behind the header.
 //! * PC-2: only bytes that [`verify`] accepted reach a reader of the page cache (unless verification is off).
 //! * PC-3: bytes behind the payload are zero in a sealed page, so equal content gives equal pages.
 //!
