@@ -26,7 +26,7 @@ class Measure:
     group: str
     params: list = field(default_factory=list)
     ordered: bool = True
-    few: bool = False       # the result is large: peers need not turn each row into Python objects
+    few: bool = False       # the result is large: it may be taken in columns, and peers need not turn each row into Python objects
     clients: bool = False   # further threads are further clients, not parts of one statement
     write: bool = False
     compared: int = 20      # sets of parameters whose answers are compared

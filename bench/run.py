@@ -180,6 +180,8 @@ def measured(args, measure, children, threads):
             if system != "graven":
                 ask["few"] = measure.few
                 ask["write"] = measure.write
+            else:
+                ask["columns"] = measure.few
             if measure.write:
                 ask["params"] = measures.fresh(measure, number, threads)
             else:
@@ -222,7 +224,7 @@ def table(run):
           f"{run['seconds']} s in turns, the median of the rounds, everything warm. Statements a second, or seconds a statement. "
           "**Peers are called through their Python bindings, and their figures include them; Graven is called in its own process "
           "(`graven bench statements`), without a binding.** Every row that is handed out is taken, except in the full-table questions: there Kuzu and Ladybug keep "
-          "their result to themselves, DuckDB hands out NumPy columns, and Graven hands out every row.\n", file=out)
+          "their result to themselves, DuckDB hands out NumPy columns, and Graven columns of its own (`QueryResult::next_rows`).\n", file=out)
     print("`x` is Graven's rate over the best peer's. `-`: there is no form of the question for that system. An answer that differs from Graven's is marked with `!`.\n", file=out)
     print(f"**Slower than the best peer:** {losses(run)}.\n", file=out)
     for threads in run["threads"]:

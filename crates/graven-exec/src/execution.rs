@@ -110,6 +110,9 @@ pub(crate) fn runtime(
 ) -> Runtime {
     Runtime {
         snapshot,
+        settled: context.transaction.is_none() && writer.is_none(),
+        dense: Arc::default(),
+        extents: Arc::default(),
         writer,
         params,
         held: Mutex::new(context.budget.empty_reservation("expressions")),

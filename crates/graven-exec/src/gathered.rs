@@ -1,7 +1,8 @@
 //! A property of many nodes or relationships, read in id order and handed out in the order of the rows.
 //!
 //! # How it works
-//! Integers are asked for first: mostly all values of a property are of one type, and integers need no [`Value`] each.
+//! Integers are asked for first, at first such that every id has one: mostly all values of a property are of one type, and
+//! integers need no [`Value`] each.
 
 use graven_storage::PropertyValue;
 
@@ -15,6 +16,7 @@ const INTEGERS_FROM: usize = 8;
 
 /// A property of ascending ids.
 pub(crate) enum Gathered {
+    Whole(Vec<i64>),
     Integers(Vec<Option<i64>>),
     Values(Vec<PropertyValue>),
 }
@@ -22,25 +24,45 @@ pub(crate) enum Gathered {
 impl Gathered {
     /// Adds what `column` says of `ids`.
     pub(crate) fn append(&mut self, column: &graven_storage::Column, ids: &[u64]) -> Result<()> {
-        if let Self::Integers(numbers) = self
-            && ids.len() >= INTEGERS_FROM
-            && column.gather_i64(ids, numbers)?
-        {
-            return Ok(());
+        if ids.len() >= INTEGERS_FROM {
+            if let Self::Whole(numbers) = self
+                && column.gather_integers(ids, numbers)?
+            {
+                return Ok(());
+            }
+            if let Some(numbers) = self.integers()
+                && column.gather_i64(ids, numbers)?
+            {
+                return Ok(());
+            }
         }
         Ok(column.gather(ids, self.values())?)
     }
 
     pub(crate) fn append_nulls(&mut self, count: usize) {
+        match self.integers() {
+            Some(numbers) => numbers.resize(numbers.len() + count, None),
+            None => {
+                let values = self.values();
+                values.resize(values.len() + count, PropertyValue::Null);
+            }
+        }
+    }
+
+    /// Some may have none; `None` if not all are integers.
+    fn integers(&mut self) -> Option<&mut Vec<Option<i64>>> {
+        if let Self::Whole(numbers) = self {
+            *self = Self::Integers(numbers.iter().copied().map(Some).collect());
+        }
         match self {
-            Self::Integers(numbers) => numbers.resize(numbers.len() + count, None),
-            Self::Values(values) => values.resize(values.len() + count, PropertyValue::Null),
+            Self::Integers(numbers) => Some(numbers),
+            _ => None,
         }
     }
 
     /// Not all are integers.
     fn values(&mut self) -> &mut Vec<PropertyValue> {
-        if let Self::Integers(numbers) = self {
+        if let Some(numbers) = self.integers() {
             let values = numbers.iter().map(|number| match number {
                 Some(number) => PropertyValue::Integer(*number),
                 None => PropertyValue::Null,
@@ -49,23 +71,23 @@ impl Gathered {
         }
         match self {
             Self::Values(values) => values,
-            Self::Integers(_) => unreachable!("replaced above"),
+            _ => unreachable!("replaced above"),
         }
-    }
-
-    fn is_whole(&self) -> bool {
-        matches!(self, Self::Integers(numbers) if numbers.iter().all(Option::is_some))
     }
 
     /// The column of all.
     fn column(self) -> Column {
         match self {
-            Self::Integers(numbers) if numbers.iter().all(Option::is_some) => {
-                Column::Integers(numbers.into_iter().flatten().collect())
-            }
+            Self::Whole(numbers) => Column::Integers(numbers),
             Self::Integers(numbers) => {
-                let value = |number: Option<i64>| number.map_or(Value::Null, Value::Integer);
-                Column::from_values(numbers.into_iter().map(value).collect())
+                match numbers.iter().copied().collect::<Option<Vec<i64>>>() {
+                    Some(whole) => Column::Integers(whole),
+                    None => {
+                        let value =
+                            |number: Option<i64>| number.map_or(Value::Null, Value::Integer);
+                        Column::from_values(numbers.into_iter().map(value).collect())
+                    }
+                }
             }
             Self::Values(values) => {
                 Column::from_values(values.into_iter().map(Value::from).collect())
@@ -74,27 +96,42 @@ impl Gathered {
     }
 }
 
+/// Whether the ids ascend, if some are the same, and all are ids.
+pub(crate) fn ascend(ids: &[u64]) -> bool {
+    ids.last() != Some(&NULL_ID) && ids.is_sorted()
+}
+
 /// The property of `ids`, in any order and with nulls among them, from what `gather` adds for ascending ids.
 pub(crate) fn in_order(
     ids: &[u64],
     gather: impl FnOnce(&[u64], &mut Gathered) -> Result<()>,
 ) -> Result<Column> {
-    let mut found = Gathered::Integers(Vec::new());
+    let mut found = Gathered::Whole(Vec::new());
     if ids.is_sorted_by(|a, b| a < b) && ids.last() != Some(&NULL_ID) {
         gather(ids, &mut found)?;
         return Ok(found.column());
     }
+    if ascend(ids) {
+        let mut distinct: Vec<u64> = Vec::new();
+        let mut places: Vec<u32> = Vec::with_capacity(ids.len());
+        for same in ids.chunk_by(|a, b| a == b) {
+            let place = u32::try_from(distinct.len()).expect("a batch is small");
+            distinct.push(same[0]);
+            places.resize(places.len() + same.len(), place);
+        }
+        gather(&distinct, &mut found)?;
+        return Ok(found.column().gather(&places));
+    }
     let order = IdOrder::new(ids.iter().map(|id| Some(*id).filter(|id| *id != NULL_ID)));
     gather(&order.distinct, &mut found)?;
     let places = (0..ids.len()).map(|row| order.place(row));
-    if found.is_whole()
+    let found = found.column();
+    if let Column::Integers(numbers) = &found
         && let Some(places) = places.clone().collect::<Option<Vec<usize>>>()
-        && let Gathered::Integers(numbers) = &found
     {
-        let numbers = places.into_iter().filter_map(|place| numbers[place]);
+        let numbers = places.into_iter().map(|place| numbers[place]);
         return Ok(Column::Integers(numbers.collect()));
     }
-    let found = found.column();
     let values = places.map(|place| place.map_or(Value::Null, |place| found.value(place)));
     Ok(Column::from_values(values.collect()))
 }

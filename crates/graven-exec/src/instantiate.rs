@@ -33,7 +33,8 @@ use crate::operators::repeat::{Ends, Repeat, Repetition};
 use crate::operators::schema::Schema;
 use crate::operators::select_paths::{SelectPaths, Selection};
 use crate::operators::set::{Items, Set};
-use crate::operators::sort::Sort;
+use crate::operators::sort::threshold::Threshold;
+use crate::operators::sort::{Sort, SortedColumn};
 use crate::operators::union::Union;
 use crate::operators::unit::Unit;
 use crate::operators::unwind::Unwind;
@@ -60,6 +61,7 @@ pub(crate) fn instantiate(
         arguments: Vec::new(),
         ready: None,
         morsel: None,
+        threshold: None,
     }
     .node(root)
 }
@@ -77,6 +79,7 @@ pub(crate) fn instantiate_above(
         arguments: Vec::new(),
         ready,
         morsel: None,
+        threshold: None,
     }
     .node(root)
 }
@@ -94,6 +97,7 @@ pub(crate) fn instantiate_inner(
         arguments: Vec::new(),
         ready: None,
         morsel: None,
+        threshold: None,
     }
     .per_row(root, row)
 }
@@ -107,6 +111,8 @@ struct Instantiator<'a> {
     ready: Option<(u32, Built)>,
     /// Where the scan of a parallel pipeline is told its morsel.
     morsel: Option<MorselSlot>,
+    /// What a top-n above wants of the relationships in this variable.
+    threshold: Option<(VarId, Threshold)>,
 }
 
 /// Variables from here on are hidden row numbers.
@@ -124,13 +130,15 @@ impl Instantiator<'_> {
             return Ok(ready);
         }
         let (operator, layout) = self.operator(&node.op)?;
-        Ok(match self.cells {
-            Some(cells) => (
-                Box::new(Profiled::new(operator, cells.clone(), node.id)),
-                layout,
-            ),
-            None => (operator, layout),
-        })
+        Ok((self.profiled(operator, node.id), layout))
+    }
+
+    /// The operator of the node with this id, measured if the statement is.
+    fn profiled(&self, operator: BoxedOperator, id: u32) -> BoxedOperator {
+        match self.cells {
+            Some(cells) => Box::new(Profiled::new(operator, cells.clone(), id)),
+            None => operator,
+        }
     }
 
     fn operator(&mut self, op: &P) -> Result<Built> {
@@ -372,6 +380,9 @@ impl Instantiator<'_> {
     fn reshape(&mut self, op: &P) -> Result<Built> {
         match op {
             P::Project { input, items } => {
+                if let Some(built) = self.projected_sort(input, items)? {
+                    return Ok(built);
+                }
                 let (input, layout) = self.node(input)?;
                 let mut vars: Vec<VarId> = items.iter().map(|(v, _)| *v).collect();
                 let mut exprs = items
@@ -408,6 +419,9 @@ impl Instantiator<'_> {
                 keys,
                 aggregates,
             } => {
+                if let Some(built) = self.aggregate_of_lists(input, keys, aggregates)? {
+                    return Ok(built);
+                }
                 let (input, layout) = self.node(input)?;
                 let vars = keys
                     .iter()
@@ -448,6 +462,10 @@ impl Instantiator<'_> {
                 message: format!("no operator for {op:?}"),
             });
         };
+        let threshold = match op {
+            P::TopN { input, keys, .. } => self.tell(input, keys),
+            _ => None,
+        };
         let (input, mut layout) = self.node(input)?;
         let operator: BoxedOperator = match op {
             P::Filter { predicate, .. } => {
@@ -467,6 +485,7 @@ impl Instantiator<'_> {
             P::Sort { keys, .. } => Box::new(self.sort(input, &layout, keys, None)?),
             P::TopN { keys, limit, .. } => {
                 let top = self.sort(input, &layout, keys, Some(limit))?;
+                let top = top.telling(threshold);
                 Box::new(match below[0].writes() {
                     true => top.exhaustive(),
                     false => top,
@@ -571,13 +590,114 @@ impl Instantiator<'_> {
         keys: &[(Expr, SortOrder)],
         limit: Option<&Expr>,
     ) -> Result<Sort> {
+        let columns: Vec<SortedColumn> = (0..layout.width()).map(SortedColumn::Slot).collect();
+        self.sort_of(input, layout, (keys, limit), &columns)
+    }
+
+    /// A sort that hands out `columns`.
+    fn sort_of(
+        &self,
+        input: BoxedOperator,
+        layout: &Layout,
+        (keys, limit): (&[(Expr, SortOrder)], Option<&Expr>),
+        columns: &[SortedColumn],
+    ) -> Result<Sort> {
         let keys = keys
             .iter()
             .map(|(e, order)| Ok((self.compile(layout, e)?, *order)))
             .collect::<Result<_>>()?;
         let limit = limit.map(|e| self.compile(layout, e)).transpose()?;
-        let width = layout.width();
-        Ok(Sort::new(input, keys, width, limit, self.rt))
+        Ok(Sort::new(input, keys, columns, limit, self.rt))
+    }
+
+    /// Where a top-n over `input` tells the expansion below what it wants, if that makes the relationships of its first key.
+    fn tell(&mut self, input: &PlanNode, keys: &[(Expr, SortOrder)]) -> Option<Threshold> {
+        let (Expr::Property { base, key }, direction) = keys.first()? else {
+            return None;
+        };
+        let Expr::Variable(var) = **base else {
+            return None;
+        };
+        let mut below = input;
+        while let P::Filter { input, predicate } = &below.op
+            && matches!(predicate, Expr::HasLabels { base, .. } if matches!(**base, Expr::Variable(_)))
+        {
+            below = input;
+        }
+        match &below.op {
+            P::Expand { rel: Some(rel), .. } if *rel == var => {
+                let threshold = Threshold::new(self.rt.key_id(key), *direction);
+                self.threshold = Some((var, threshold.clone()));
+                Some(threshold)
+            }
+            _ => None,
+        }
+    }
+
+    /// A projection above a sort: what both compute is computed once, and only what the projection reads is kept.
+    fn projected_sort(
+        &mut self,
+        sort: &PlanNode,
+        items: &[(VarId, Expr)],
+    ) -> Result<Option<Built>> {
+        let (below, keys, limit) = match &sort.op {
+            P::Sort { input, keys } => (input, keys, None),
+            P::TopN { input, keys, limit } => (input, keys, Some(limit)),
+            _ => return Ok(None),
+        };
+        if self.ready.as_ref().is_some_and(|(id, _)| *id == sort.id) {
+            return Ok(None);
+        }
+        let threshold = limit.and_then(|_| self.tell(below, keys));
+        let (input, layout) = self.node(below)?;
+        let key_of = |item: &Expr| keys.iter().position(|(key, _)| key == item);
+        let mut read = Vec::new();
+        for (_, item) in items.iter().filter(|(_, item)| key_of(item).is_none()) {
+            self.compile(&layout, item)?.slots(&mut read);
+        }
+        let hidden = layout.vars().iter().enumerate();
+        let hidden = hidden.filter(|(_, var)| is_hidden(**var));
+        for (at, _) in hidden {
+            if !read.contains(&at) {
+                read.push(at);
+            }
+        }
+        let mut own: Vec<VarId> = read.iter().map(|slot| layout.vars()[*slot]).collect();
+        let mut columns: Vec<SortedColumn> = read.into_iter().map(SortedColumn::Slot).collect();
+        let keys_from = own.len();
+        for (var, item) in items {
+            if let Some(key) = key_of(item) {
+                own.push(*var);
+                columns.push(SortedColumn::Key(key));
+            }
+        }
+        let sorted = Layout::new(own);
+        let mut next_key = keys_from;
+        let mut exprs = Vec::with_capacity(items.len());
+        for (_, item) in items {
+            if key_of(item).is_some() {
+                exprs.push(Compiled::Slot(next_key));
+                next_key += 1;
+            } else {
+                exprs.push(self.compile(&sorted, item)?);
+            }
+        }
+        let mut vars: Vec<VarId> = items.iter().map(|(v, _)| *v).collect();
+        for (at, var) in sorted.vars()[..keys_from].iter().enumerate() {
+            if is_hidden(*var) {
+                vars.push(*var);
+                exprs.push(Compiled::Slot(at));
+            }
+        }
+        let by = (keys.as_slice(), limit);
+        let mut operator = self.sort_of(input, &layout, by, &columns)?;
+        operator = operator.telling(threshold);
+        if below.writes() && limit.is_some() {
+            operator = operator.exhaustive();
+        }
+        let operator = self.profiled(Box::new(operator), sort.id);
+        let project = Project::new(operator, exprs, self.rt);
+        Ok(Some((Box::new(project), Layout::new(vars))))
     }
 }
 

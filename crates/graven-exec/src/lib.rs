@@ -2,6 +2,7 @@
 
 pub mod batch;
 pub mod column;
+mod dense_columns;
 pub mod error;
 mod execution;
 mod expression;

@@ -19,6 +19,7 @@ pub(crate) mod foreach;
 pub(crate) mod hash_join;
 pub(crate) mod index_scan;
 pub(crate) mod limit;
+pub(crate) mod list_aggregate;
 mod lists;
 pub(crate) mod load_csv;
 pub(crate) mod merge;

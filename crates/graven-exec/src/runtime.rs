@@ -18,6 +18,7 @@ use graven_storage::{
 };
 
 use crate::column::{Column, NULL_ID};
+use crate::dense_columns::DenseColumns;
 use crate::error::{ExecError, Result};
 use crate::gathered;
 use crate::procedures::Procedures;
@@ -82,6 +83,8 @@ pub(crate) struct Runtime {
     pub(crate) snapshot: Snapshot,
     /// Present where the statement writes; the snapshot is then the live one of its transaction.
     pub(crate) writer: Option<Writer>,
+    /// Nothing that the statement sees changes while it runs, and nobody notes what it reads: it is in no transaction.
+    pub(crate) settled: bool,
     pub(crate) params: Arc<Params>,
     pub(crate) budget: Arc<Budget>,
     pub(crate) spill: Option<Arc<SpillFile>>,
@@ -92,6 +95,10 @@ pub(crate) struct Runtime {
     pub(crate) clock: Clocks,
     /// What the operators hold, for those who ask.
     pub(crate) meter: Option<Arc<AtomicU64>>,
+    /// Properties that were asked for often.
+    pub(crate) dense: Arc<DenseColumns>,
+    /// Where the nodes of a label lie, of the labels that were asked for.
+    pub(crate) extents: Arc<Mutex<Vec<(LabelId, Option<NodeRanges>)>>>,
     /// What other threads did to pages on behalf of the statement.
     pub(crate) thread_pages: Arc<Mutex<PerKind>>,
     /// What the expressions being evaluated hold; see [`Runtime::hold`].
@@ -110,6 +117,7 @@ impl Runtime {
         );
         Self {
             snapshot: self.snapshot.clone(),
+            settled: self.settled,
             writer: None,
             params: Arc::clone(&self.params),
             budget: Arc::clone(&self.budget),
@@ -120,6 +128,8 @@ impl Runtime {
             tuning: self.tuning,
             clock: self.clock,
             meter: self.meter.clone(),
+            dense: Arc::clone(&self.dense),
+            extents: Arc::clone(&self.extents),
             thread_pages: Arc::clone(&self.thread_pages),
             held: Mutex::new(self.budget.empty_reservation("expressions")),
         }
@@ -300,6 +310,21 @@ impl Runtime {
         Ok(true)
     }
 
+    /// Where the nodes with this label lie; `None` in a transaction, which may change it, and where only asking for each node
+    /// tells.
+    pub(crate) fn extents_of(&self, label: LabelId) -> Option<NodeRanges> {
+        if !self.settled {
+            return None;
+        }
+        let mut extents = self.extents.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, known)) = extents.iter().find(|(known, _)| *known == label) {
+            return known.clone();
+        }
+        let ranges = self.snapshot.nodes_with_label(label).ok();
+        extents.push((label, ranges.clone()));
+        ranges
+    }
+
     /// Ascending disjoint id ranges `from..to` of the nodes with this label.
     pub(crate) fn label_ranges(&self, label: LabelId) -> Result<Vec<(u64, u64)>> {
         Ok(pairs(&self.snapshot.nodes_with_label(label)?))
@@ -324,6 +349,13 @@ impl Runtime {
         let Some(column) = key.and_then(|k| self.snapshot.node_column(k)) else {
             return Ok(Column::Constant(Value::Null, ids.len()));
         };
+        if self.settled
+            && !gathered::ascend(ids)
+            && let Some(key) = key
+            && let Some(dense) = self.dense.read(key, &column, ids, &self.budget)?
+        {
+            return Ok(dense);
+        }
         gathered::in_order(ids, |sorted, found| found.append(&column, sorted))
     }
 

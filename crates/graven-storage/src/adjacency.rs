@@ -46,7 +46,7 @@ use segment::Segment;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
-pub use list::List;
+pub use list::{IdCursor, List};
 pub use node_set::NodeSet;
 pub use sweep::Sweep;
 

@@ -23,6 +23,7 @@ use crate::segment_map::{Located, SegmentMap};
 use crate::value::PropertyValue;
 use graven_pagecache::{PageKind, PagePin, PageRef};
 use segment::{ColumnSegment, Stored};
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Ids whose pages are prefetched together.
@@ -195,6 +196,35 @@ impl Column {
         Ok(whole)
     }
 
+    /// Appends the values of `ids`, in any order, if each of them has one and all are integers. If not: `false`, and `out` is as before.
+    ///
+    /// # Errors
+    /// As [`Column::get`].
+    pub fn gather_integers(&self, ids: &[u64], out: &mut Vec<i64>) -> Result<bool> {
+        let before = out.len();
+        let whole = match (&self.base, &self.overlay) {
+            (Some(base), None) => {
+                let quickly = is_consecutive(ids)
+                    && base.integers_in(ids[0]..ids[0] + ids.len() as u64, out)?;
+                if !quickly {
+                    out.truncate(before);
+                }
+                quickly || base.integers_of(ids, out)?
+            }
+            (None, None) => ids.is_empty(),
+            _ => {
+                let mut found = Vec::new();
+                let integers = self.gather_i64_layered(ids, &mut found)?;
+                out.extend(found.iter().map_while(|value| *value));
+                integers && out.len() == before + ids.len()
+            }
+        };
+        if !whole {
+            out.truncate(before);
+        }
+        Ok(whole)
+    }
+
     fn gather_i64_layered(&self, ids: &[u64], out: &mut Vec<Option<i64>>) -> Result<bool> {
         let before = out.len();
         let mut values = Vec::new();
@@ -214,6 +244,16 @@ impl Column {
         }
         Ok(true)
     }
+}
+
+/// Whether each id is the one before plus one.
+fn is_consecutive(ids: &[u64]) -> bool {
+    let (Some(first), Some(last)) = (ids.first(), ids.last()) else {
+        return false;
+    };
+    last.checked_sub(*first) == Some(ids.len() as u64 - 1)
+        && *last != u64::MAX
+        && ids.is_sorted_by(|a, b| a < b)
 }
 
 /// Ids one after the other whose values lie in one segment, if they have any.
@@ -268,6 +308,56 @@ impl Inner {
                     return Ok(false);
                 }
             }
+        }
+        Ok(true)
+    }
+
+    /// Appends the values of `ids`; `false` if some have none or none that is an integer.
+    fn integers_of(&self, ids: &[u64], out: &mut Vec<i64>) -> Result<bool> {
+        out.reserve(ids.len());
+        self.runs(ids, |run| {
+            let Run::Here { segment, page, ids } = run else {
+                return Ok(false);
+            };
+            if !segment.is_integer() {
+                return Ok(false);
+            }
+            let mut reader = segment.integers();
+            for id in ids {
+                let Some(rank) = segment.rank(*id) else {
+                    return Ok(false);
+                };
+                out.push(self.pages.checked(page, self.kind, reader.get(rank))?);
+            }
+            Ok(true)
+        })
+    }
+
+    /// As [`Inner::integers_of`] for ids one after the other; segments that have no value for some of their ids are given up.
+    fn integers_in(&self, ids: Range<u64>, out: &mut Vec<i64>) -> Result<bool> {
+        let ends = [ids.start, ids.end - 1];
+        let mut current = Current {
+            page: None,
+            is_scan: ids.end - ids.start >= SCAN_IDS as u64
+                && self.bytes > self.pages.budget().limit() / SCAN_SHARE,
+        };
+        self.prefetch(&ends, current.is_scan)?;
+        let mut from = ids.start;
+        while from < ids.end {
+            let Some((located, pin)) = self.locate(from, &mut current)? else {
+                return Ok(false);
+            };
+            let to = located.end.min(ids.end);
+            let read = ColumnSegment::read(pin);
+            let segment = self.pages.checked(located.page, self.kind, read)?;
+            if !segment.is_integer() {
+                return Ok(false);
+            }
+            let appended = segment.append_integers(from..to, out);
+            if !self.pages.checked(located.page, self.kind, appended)? {
+                return Ok(false);
+            }
+            from = to;
         }
         Ok(true)
     }

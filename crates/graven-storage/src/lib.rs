@@ -35,7 +35,7 @@ mod version;
 mod writer;
 
 pub use adjacency::writer::AdjacencyWriter;
-pub use adjacency::{Adjacency, List, Neighbour, NodeSet, Sweep};
+pub use adjacency::{Adjacency, IdCursor, List, Neighbour, NodeSet, Sweep};
 pub use backup::BackupReport;
 pub use builder::GraphBuilder;
 pub use catalog::{Catalog, IndexDescription, RelationshipPart, StoreDescription, StoreKind};

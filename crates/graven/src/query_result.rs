@@ -3,6 +3,7 @@
 use crate::attach::AttachedResult;
 use crate::error::Error;
 use crate::result::{Row, Running, Summary};
+use crate::rows::Rows;
 
 /// Rows of a statement. Owns its view of the data, keeps no page between batches; dropping it ends the
 /// statement.
@@ -44,6 +45,18 @@ impl QueryResult {
         match &mut self.0 {
             Source::Here(here) => here.next_row(),
             Source::There(there) => there.next_row(),
+        }
+    }
+
+    /// The next rows in columns, at least one, or none at the end: for programs that read many rows and want no object
+    /// for each. May be mixed with [`QueryResult::next_row`].
+    ///
+    /// # Errors
+    /// As [`QueryResult::next_row`].
+    pub fn next_rows(&mut self) -> Result<Option<Rows>, Error> {
+        match &mut self.0 {
+            Source::Here(here) => here.next_rows(),
+            Source::There(there) => there.next_rows(),
         }
     }
 

@@ -13,6 +13,7 @@ use crate::error::Error;
 use crate::materialise::Materialiser;
 use crate::plan_cache::Planned;
 use crate::plan_text;
+use crate::rows::Rows;
 use crate::statements::Seat;
 use crate::transaction::Commit;
 use crate::value::Value;
@@ -165,11 +166,32 @@ impl Running {
         let scope = Scope::start();
         let row = self.advance();
         scope.finish_into(&mut self.pages);
-        if !matches!(row, Ok(Some(_))) && self.elapsed.is_none() {
+        if !matches!(row, Ok(Some(_))) {
+            self.ended();
+        }
+        row
+    }
+
+    /// The next rows in columns, or none at the end.
+    ///
+    /// # Errors
+    /// As [`Running::next_row`].
+    pub(crate) fn next_rows(&mut self) -> Result<Option<Rows>, Error> {
+        let scope = Scope::start();
+        let rows = self.advance_rows();
+        scope.finish_into(&mut self.pages);
+        if !matches!(rows, Ok(Some(_))) {
+            self.ended();
+        }
+        rows
+    }
+
+    /// There are no more rows.
+    fn ended(&mut self) {
+        if self.elapsed.is_none() {
             self.elapsed = Some(self.begun.elapsed());
             self.seat = None;
         }
-        row
     }
 
     /// Runs the statement to its end and keeps its rows. Nodes and relationships are given as they are then.
@@ -258,21 +280,59 @@ impl Running {
             }
             return Ok(row);
         }
+        match self.load()? {
+            true => self.take_row().map(Some),
+            false => Ok(None),
+        }
+    }
+
+    fn advance_rows(&mut self) -> Result<Option<Rows>, Error> {
+        /// Of those that are kept.
+        const TOGETHER: usize = 1024;
+        if let Some((kept, _)) = &mut self.kept {
+            let rows: Vec<_> = kept.take(TOGETHER).map(Row::into_values).collect();
+            self.rows += rows.len() as u64;
+            if rows.is_empty() {
+                self.kept = None;
+                return Ok(None);
+            }
+            return Ok(Some(Rows::of_rows(Arc::clone(&self.columns), rows)));
+        }
+        if !self.load()? {
+            return Ok(None);
+        }
+        let (batch, at) = self.batch.take().expect("just loaded");
+        let range = at..batch.len();
+        let mut rows = Rows::new(Arc::clone(&self.columns), range.len());
+        for column in batch.columns() {
+            if !rows.share(column, range.clone()) {
+                let values = range
+                    .clone()
+                    .map(|row| self.values.value(column.value(row)));
+                rows.push(values.collect::<Result<_, _>>()?);
+            }
+        }
+        self.rows += rows.len() as u64;
+        Ok(Some(rows))
+    }
+
+    /// Makes sure that the batch has another row; false at the end.
+    fn load(&mut self) -> Result<bool, Error> {
         while self
             .batch
             .as_ref()
             .is_none_or(|(batch, at)| *at >= batch.len())
         {
             let Some(execution) = &mut self.execution else {
-                return Ok(None);
+                return Ok(false);
             };
             if self.elapsed.is_some() {
-                return Ok(None);
+                return Ok(false);
             }
             let batch = execution.next_batch();
             *self.pages += &execution.take_thread_pages();
             let Some(batch) = batch? else {
-                return Ok(None);
+                return Ok(false);
             };
             self.values.next_batch();
             self.is_complete = batch
@@ -281,7 +341,7 @@ impl Running {
                 .all(|column| Materialiser::is_complete(column));
             self.batch = Some((batch, 0));
         }
-        self.take_row().map(Some)
+        Ok(true)
     }
 
     /// Whether the batch has another row and it is complete.

@@ -130,6 +130,9 @@ pub(super) fn true_rows(expr: &Compiled, rows: Rows<'_>, rt: &Runtime) -> Result
         kept.truncate(next);
         return Ok(kept);
     }
+    if let Column::Constant(Value::Boolean(true), rows) = &*truths {
+        return Ok((0..row_number(*rows)).collect());
+    }
     for row in 0..truths.len() {
         if truth(&truths, row)? == Some(true) {
             kept.push(row_number(row));

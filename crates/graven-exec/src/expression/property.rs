@@ -7,7 +7,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use graven_storage::{KeyId, LabelId, PropertyValue, TypeId};
+use graven_storage::{KeyId, LabelId, NodeId, NodeRanges, PropertyValue, TypeId};
 use graven_temporal::component::{Component, component};
 
 use super::evaluate::values;
@@ -144,6 +144,34 @@ pub(super) fn slice(base: &Value, from: Option<Value>, to: Option<Value>) -> Res
     Ok(Value::List(part.into()))
 }
 
+/// Fewer nodes than these are asked for their labels one by one.
+const EXTENTS_FROM: usize = 16;
+
+/// Where the nodes of each of these labels lie, if that can be told.
+fn extents_of(labels: &[Option<LabelId>], rt: &Runtime) -> Option<Vec<NodeRanges>> {
+    let extents = labels.iter().map(|label| match label {
+        Some(label) => rt.extents_of(*label),
+        None => Some(NodeRanges::default()),
+    });
+    extents.collect()
+}
+
+/// Whether all nodes lie in the range that holds the first of them. None is null then, as no range holds that.
+fn lie_in_one(ids: &[u64], ranges: &NodeRanges) -> bool {
+    let ranges = ranges.ranges();
+    let Some(first) = ids.first() else {
+        return true;
+    };
+    let at = ranges.partition_point(|range| range.end <= *first);
+    ranges.get(at).is_some_and(|range| {
+        let length = range.end - range.start;
+        // Without a way out, so that many are compared at a time.
+        !ids.iter().fold(false, |out, id| {
+            out | (id.wrapping_sub(range.start) >= length)
+        })
+    })
+}
+
 /// `base:A:B` for a column of nodes (all labels) or relationships (the type).
 pub(super) fn has_labels(
     base: &Column,
@@ -151,6 +179,19 @@ pub(super) fn has_labels(
     types: &[Option<TypeId>],
     rt: &Runtime,
 ) -> Result<Column> {
+    if let Column::Nodes(ids) = base
+        && ids.len() >= EXTENTS_FROM
+        && let Some(extents) = extents_of(labels, rt)
+    {
+        if extents.iter().all(|ranges| lie_in_one(ids, ranges)) {
+            return Ok(Column::Constant(Value::Boolean(true), ids.len()));
+        }
+        let truth = |id: &u64| {
+            let node = NodeId(*id);
+            (*id != NULL_ID).then(|| extents.iter().all(|ranges| ranges.contains(node)))
+        };
+        return Ok(Column::from_truths(ids.iter().map(truth).collect()));
+    }
     if let Column::Nodes(ids) = base
         && !ids.contains(&NULL_ID)
     {

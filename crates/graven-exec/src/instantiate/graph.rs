@@ -1,12 +1,15 @@
 //! The operators that read the graph: finding nodes, following relationships, counting patterns.
 
 use crate::error::{ExecError, Result};
+use crate::expression::Compiled;
 use crate::layout::Layout;
 use crate::operator::BoxedOperator;
+use crate::operators::aggregate::{Aggregate, Call};
 use crate::operators::end_lists::EndLists;
 use crate::operators::expand::{Expand, ExpandColumns};
 use crate::operators::expand_into::ExpandInto;
 use crate::operators::index_scan::{IndexScan, Part, Sought};
+use crate::operators::list_aggregate::{ListAggregate, ListCall};
 use crate::operators::parallel::{MorselSlot, Parallel, Worker};
 use crate::operators::pattern_count::{Branch, Hanging, PatternCount};
 use crate::operators::reachable_count::{EndCondition, ReachableCount};
@@ -21,7 +24,8 @@ use crate::profile::inputs;
 use crate::reachability::Bounds;
 use crate::runtime::Runtime;
 use graven_cypher::plan::{
-    Expr, HangingPattern, Inclusion, IndexPart, Operator as P, PlanNode, VarExpandMode, VarId,
+    AggregateCall, AggregateFunction, Expr, HangingPattern, Inclusion, IndexPart, Operator as P,
+    PlanNode, VarExpandMode, VarId,
 };
 
 use super::{Built, Instantiator, slot};
@@ -147,6 +151,7 @@ impl Instantiator<'_> {
         else {
             unreachable!("only expansions")
         };
+        let threshold = self.threshold.take_if(|(var, _)| Some(*var) == *rel);
         let (input, mut layout) = self.node(input)?;
         let from = slot(&layout, *from)?;
         let budget = &self.rt.budget;
@@ -167,9 +172,113 @@ impl Instantiator<'_> {
                 relationship,
                 to: layout.slot_or_add(*to),
             };
-            Box::new(Expand::new(input, lists, columns, budget))
+            let threshold = threshold.map(|(_, threshold)| threshold);
+            Box::new(Expand::new(input, lists, columns, budget).told(threshold))
         };
         Ok((operator, layout))
+    }
+
+    /// An aggregation above an expansion that asks of each relationship only to be counted and compared.
+    pub(super) fn aggregate_of_lists(
+        &mut self,
+        input: &PlanNode,
+        keys: &[(VarId, Expr)],
+        aggregates: &[(VarId, AggregateCall)],
+    ) -> Result<Option<Built>> {
+        let mut labels = Vec::new();
+        let mut filters = Vec::new();
+        let mut below = input;
+        while let P::Filter { input, predicate } = &below.op
+            && let Expr::HasLabels { base, labels: own } = predicate
+            && let Expr::Variable(var) = **base
+        {
+            labels.push((var, own));
+            filters.push(below.id);
+            below = input;
+        }
+        let P::Expand {
+            input: source,
+            from,
+            rel,
+            to,
+            pattern,
+        } = &below.op
+        else {
+            return Ok(None);
+        };
+        let is_plain = pattern.filter.is_none()
+            && pattern.distinct_from.is_empty()
+            && pattern.distinct_ends.is_empty()
+            && pattern.disjoint_from.is_empty()
+            && !pattern.ends.read_the_row()
+            && self.rt.settled;
+        let of_the_row = |expr: &Expr| {
+            let read = expr.variables();
+            !read.contains(to) && rel.is_none_or(|rel| !read.contains(&rel))
+        };
+        if !is_plain
+            || labels.iter().any(|(var, _)| var != to)
+            || !keys.iter().all(|(_, key)| of_the_row(key))
+        {
+            return Ok(None);
+        }
+        let calls = aggregates
+            .iter()
+            .map(|(_, call)| self.list_call(call, *rel, *to));
+        let Some(own) = calls.collect::<Option<Vec<ListCall>>>() else {
+            return Ok(None);
+        };
+        let (source, layout) = self.node(source)?;
+        let from = slot(&layout, *from)?;
+        let lists = EndLists::new(pattern, from, *to, &layout, self.rt)?;
+        let labels: Vec<_> = labels
+            .iter()
+            .flat_map(|(_, own)| own.iter().cloned())
+            .collect();
+        let lists = lists.with_labels(&labels);
+        let whole = (layout.width()..).zip(&own).map(|(slot, call)| Call {
+            function: match call {
+                ListCall::Count => AggregateFunction::Sum,
+                ListCall::Least(_) => AggregateFunction::Min,
+                ListCall::Largest(_) => AggregateFunction::Max,
+            },
+            argument: Some(Compiled::Slot(slot)),
+            parameter: None,
+            distinct: false,
+        });
+        let whole = whole.collect();
+        let mut operator: BoxedOperator = Box::new(ListAggregate::new(source, lists, own, self.rt));
+        operator = self.profiled(operator, below.id);
+        for filter in filters.into_iter().rev() {
+            operator = self.profiled(operator, filter);
+        }
+        let vars = keys.iter().map(|(var, _)| *var);
+        let vars = vars.chain(aggregates.iter().map(|(var, _)| *var)).collect();
+        let keys = keys.iter().map(|(_, key)| self.compile(&layout, key));
+        let keys = keys.collect::<Result<_>>()?;
+        let operator = Aggregate::new(operator, keys, whole, self.rt);
+        Ok(Some((Box::new(operator), Layout::new(vars))))
+    }
+
+    /// An aggregate that whole lists give.
+    fn list_call(&self, call: &AggregateCall, rel: Option<VarId>, to: VarId) -> Option<ListCall> {
+        let property = || match call.argument.as_ref()? {
+            Expr::Property { base, key } => match **base {
+                Expr::Variable(var) if Some(var) == rel => Some(self.rt.key_id(key)),
+                _ => None,
+            },
+            _ => None,
+        };
+        match call.function {
+            AggregateFunction::CountStar => Some(ListCall::Count),
+            AggregateFunction::Count if !call.distinct => match call.argument.as_ref()? {
+                Expr::Variable(var) if *var == to || Some(*var) == rel => Some(ListCall::Count),
+                _ => None,
+            },
+            AggregateFunction::Min => property().map(ListCall::Least),
+            AggregateFunction::Max => property().map(ListCall::Largest),
+            _ => None,
+        }
     }
 
     pub(super) fn var_expand(&mut self, op: &P) -> Result<Built> {
@@ -268,6 +377,7 @@ impl Instantiator<'_> {
                 arguments: Vec::new(),
                 ready: None,
                 morsel: Some(slot.clone()),
+                threshold: None,
             };
             let (root, layout) = copy.node(input)?;
             workers.push(Worker::new(root, slot, rt));

@@ -32,6 +32,9 @@ use accumulator::Accumulator;
 const READ_ROWS: usize = 512;
 const READ_BYTES: usize = 64 << 10;
 
+/// Keys of groups are put together up to so many.
+const TOGETHER: usize = 512;
+
 /// One aggregate to compute.
 pub(crate) struct Call {
     pub(crate) function: AggregateFunction,
@@ -57,7 +60,7 @@ pub(crate) struct Aggregate {
 /// The groups in memory.
 struct Groups {
     table: KeyTable,
-    /// Keys of all groups in order, in parts of up to one batch.
+    /// Keys of all groups in order, in parts of up to one batch; none as long as the table has them as numbers.
     keys: Vec<Batch>,
     accumulators: Vec<Accumulator>,
     count: usize,
@@ -68,6 +71,9 @@ struct Groups {
 /// Groups being handed out.
 struct Output {
     keys: std::vec::IntoIter<Batch>,
+    /// Has the keys where they are numbers.
+    table: KeyTable,
+    next: usize,
     accumulators: Vec<accumulator::Results>,
     left: usize,
 }
@@ -104,13 +110,33 @@ impl Groups {
 
     /// The group of each row, new groups added.
     fn numbers(&mut self, keys: Vec<Arc<Column>>, rows: usize, numbers: &mut Vec<u32>) {
+        let keeps_numbers = self.table.keeps_numbers(&keys);
+        if !keeps_numbers && self.keys.is_empty() {
+            self.keys = key_parts(&self.table, self.count);
+            self.bytes += self.keys.iter().map(Batch::heap_bytes).sum::<usize>();
+        }
         self.table.insert(&keys, rows, numbers);
+        if keeps_numbers {
+            self.count = self.table.len();
+            self.grow();
+            return;
+        }
         let fresh = fresh_rows(numbers, self.count);
         self.count += fresh.len();
         if !fresh.is_empty() {
-            let kept = Batch::new(keys, rows).gather(&fresh);
+            let mut kept = Batch::new(keys, rows);
+            if fresh.len() < rows {
+                kept = kept.gather(&fresh);
+            }
             self.bytes += kept.heap_bytes();
-            self.keys.push(kept);
+            // Few new groups at a time are put together.
+            if let Some(last) = self.keys.last_mut()
+                && last.len() + kept.len() <= TOGETHER
+            {
+                *last = Batch::concat(&[std::mem::take(last), kept]);
+            } else {
+                self.keys.push(kept);
+            }
         }
         self.grow();
     }
@@ -124,7 +150,11 @@ impl Groups {
     fn flush(&mut self, partitions: &mut Partitions) -> Result<()> {
         let mut group = 0;
         let mut hashes = Vec::new();
-        for part in std::mem::take(&mut self.keys) {
+        let mut parts = std::mem::take(&mut self.keys);
+        if parts.is_empty() {
+            parts = key_parts(&self.table, self.count);
+        }
+        for part in parts {
             row_hashes(part.columns(), part.len(), &mut hashes);
             for (row, hash) in hashes.iter().enumerate() {
                 let writer = partitions.of(*hash);
@@ -149,6 +179,17 @@ impl Groups {
         self.bytes = 0;
         Ok(())
     }
+}
+
+/// The keys of the first `count` groups of a table that has them as numbers.
+fn key_parts(table: &KeyTable, count: usize) -> Vec<Batch> {
+    let starts = (0..table.len().min(count)).step_by(BATCH_ROWS);
+    let parts = starts.map(|from| {
+        let to = count.min(from + BATCH_ROWS);
+        let columns = table.columns(from..to).into_iter().map(Arc::new);
+        Batch::new(columns.collect(), to - from)
+    });
+    parts.collect()
 }
 
 /// The value of an expression in the first row; without rows any value will do, if it depends on them.
@@ -313,6 +354,8 @@ impl Aggregate {
         }
         Ok(Output {
             keys: groups.keys.into_iter(),
+            table: groups.table,
+            next: 0,
             left: groups.count,
             accumulators: groups
                 .accumulators
@@ -330,11 +373,18 @@ impl Output {
         }
         let (mut columns, rows) = match self.keys.next() {
             Some(part) if width > 0 => (part.columns().to_vec(), part.len()),
-            _ => (Vec::new(), self.left.min(BATCH_ROWS)),
+            _ => {
+                let rows = self.left.min(BATCH_ROWS);
+                let keys = match width {
+                    0 => Vec::new(),
+                    _ => self.table.columns(self.next..self.next + rows),
+                };
+                (keys.into_iter().map(Arc::new).collect(), rows)
+            }
         };
+        self.next += rows;
         for results in &mut self.accumulators {
-            let values = results.by_ref().take(rows).collect::<Result<_>>()?;
-            columns.push(Arc::new(Column::from_values(values)));
+            columns.push(Arc::new(results.next(rows)?));
         }
         self.left -= rows;
         Ok(Some(Batch::new(columns, rows)))

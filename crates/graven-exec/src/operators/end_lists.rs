@@ -15,13 +15,15 @@ use std::sync::Arc;
 
 use graven_cypher::plan::{Direction, EndJoin, JoinKind, RelPattern, VarId};
 
-use super::lists::Lists;
+use graven_storage::Direction as Stored;
+
+use super::lists::{Entries, Lists};
 use super::reachable_count::intersect;
 use crate::batch::Batch;
 use crate::error::{ExecError, Result};
 use crate::layout::Layout;
 use crate::memory::Memory;
-use crate::pattern::Pattern;
+use crate::pattern::{Part, Pattern};
 use crate::runtime::Runtime;
 
 /// Searching a list for an end costs as much as marking so many of its entries.
@@ -117,6 +119,43 @@ impl EndLists {
         self
     }
 
+    /// Forgets labels that all ends of the pattern's relationships have anyway: those of a range of nodes that holds all ends.
+    ///
+    /// # Errors
+    /// What reading gives.
+    pub(super) fn leave_out_certain_labels(&mut self, rt: &Runtime) -> Result<()> {
+        for label in std::mem::take(&mut self.labels) {
+            if !self.is_certain(&label, rt)? {
+                self.labels.push(label);
+            }
+        }
+        Ok(())
+    }
+
+    fn is_certain(&self, label: &str, rt: &Runtime) -> Result<bool> {
+        let Some(extents) = rt.label_id(label).and_then(|label| rt.extents_of(label)) else {
+            return Ok(false);
+        };
+        for part in &self.pattern.parts {
+            let ends = part.reversed.node_span()?;
+            let holds = |range: &Range<u64>| range.start <= ends.start && ends.end <= range.end;
+            if !ends.is_empty() && !extents.ranges().iter().any(holds) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Whether all entries of a list are ends, and its relationships can be had without them.
+    pub(super) fn lets_all_through(&self) -> bool {
+        let plain = |part: &Part| part.direction == Stored::Out && !part.skip_loops;
+        self.labels.is_empty()
+            && !self.looks_at_the_row()
+            && !self.pattern.needs_ids()
+            && !self.pattern.goes_by_ends()
+            && matches!(self.pattern.parts.as_slice(), [part] if plain(part))
+    }
+
     /// Whether anything besides labels is decided.
     pub(super) fn looks_at_the_row(&self) -> bool {
         !(self.unlike.is_empty() && self.joins.is_empty() && self.any_of.is_empty())
@@ -130,7 +169,7 @@ impl EndLists {
         &mut self,
         batch: &Batch,
         rows: Range<usize>,
-        wants_ids: bool,
+        wanted: Entries,
         memory: &mut Memory,
         rt: &Runtime,
     ) -> Result<()> {
@@ -152,7 +191,7 @@ impl EndLists {
             &self.pattern.parts,
             batch.column(self.from),
             rows.clone(),
-            wants_ids,
+            wanted,
             self.ranges.as_deref(),
             memory,
         )?;
@@ -402,7 +441,14 @@ impl Join {
     fn load(&mut self, batch: &Batch, rows: Range<usize>, memory: &mut Memory) -> Result<()> {
         self.forget();
         let column = batch.column(self.near);
-        self.lists = Lists::of_rows(&self.pattern.parts, column, rows, false, None, memory)?;
+        self.lists = Lists::of_rows(
+            &self.pattern.parts,
+            column,
+            rows,
+            Entries::Ends,
+            None,
+            memory,
+        )?;
         if self.marks.words.is_empty() {
             let span = self.pattern.span()?;
             let words = usize::try_from((span.end - span.start).div_ceil(64)).unwrap_or(usize::MAX);

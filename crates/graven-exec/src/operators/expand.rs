@@ -13,9 +13,12 @@ use graven_storage::Direction;
 
 use super::end_lists::{EndLists, append_others};
 use super::fan_out::widen;
+use super::lists::{Entries, lay_out};
+use super::sort::threshold::Threshold;
 use crate::batch::{BATCH_ROWS, Batch};
 use crate::column::Column;
 use crate::error::{ExecError, Result};
+use crate::id_order::IdOrder;
 use crate::memory::Memory;
 use crate::operator::{BoxedOperator, Operator};
 use crate::runtime::Runtime;
@@ -59,18 +62,19 @@ impl ChunkSize {
         lists: &mut EndLists,
         batch: &Batch,
         row: usize,
-        wants_ids: bool,
+        wanted: Entries,
         memory: &mut Memory,
         rt: &Runtime,
     ) -> Result<usize> {
         let mut parts = lists.pattern.parts.iter();
-        let entries = if wants_ids && parts.any(|part| part.direction == Direction::In) {
-            let room = rt.budget.limit() / REVERSED_SHARE / REVERSED_BYTES;
-            let room = usize::try_from(room).unwrap_or(usize::MAX);
-            room.clamp(CHUNK_ENTRIES, REVERSED_ENTRIES)
-        } else {
-            CHUNK_ENTRIES
-        };
+        let entries =
+            if wanted != Entries::Ends && parts.any(|part| part.direction == Direction::In) {
+                let room = rt.budget.limit() / REVERSED_SHARE / REVERSED_BYTES;
+                let room = usize::try_from(room).unwrap_or(usize::MAX);
+                room.clamp(CHUNK_ENTRIES, REVERSED_ENTRIES)
+            } else {
+                CHUNK_ENTRIES
+            };
         #[expect(
             clippy::cast_possible_truncation,
             clippy::cast_sign_loss,
@@ -82,7 +86,7 @@ impl ChunkSize {
         let end = loop {
             let end = batch.len().min(row + rows);
             memory.clear();
-            match lists.load(batch, row..end, wants_ids, memory, rt) {
+            match lists.load(batch, row..end, wanted, memory, rt) {
                 Ok(()) => break end,
                 Err(ExecError::Memory { .. }) if end - row > 1 => rows = (end - row) / 2,
                 Err(error) => return Err(error),
@@ -116,6 +120,10 @@ pub(crate) struct Expand {
     taken: Vec<u64>,
     /// The ends of row `row`, where conditions choose among them.
     selected: Option<Vec<u64>>,
+    /// What is wanted of the relationships.
+    threshold: Option<Threshold>,
+    /// Whether the lists of the chunk are without ends, which are looked up for what is wanted.
+    only_relationships: bool,
 }
 
 impl Expand {
@@ -139,7 +147,14 @@ impl Expand {
             entry: 0,
             taken: Vec::new(),
             selected: None,
+            threshold: None,
+            only_relationships: false,
         }
+    }
+
+    /// The same, which makes only rows that a top-n above wants.
+    pub(crate) fn told(self, threshold: Option<Threshold>) -> Self {
+        Self { threshold, ..self }
     }
 
     fn wants_ids(&self) -> bool {
@@ -148,12 +163,23 @@ impl Expand {
 
     /// Lays out the lists of the next rows of the batch.
     fn load_chunk(&mut self, rt: &Runtime) -> Result<()> {
-        let wants_ids = self.wants_ids();
+        let wanted = match &self.threshold {
+            Some(threshold)
+                if threshold.wanted().is_some()
+                    && self.lists.lets_all_through()
+                    && rt.writer.is_none() =>
+            {
+                Entries::Relationships
+            }
+            _ if self.wants_ids() => Entries::Both,
+            _ => Entries::Ends,
+        };
+        self.only_relationships = wanted == Entries::Relationships;
         self.chunk_end = self.size.load(
             &mut self.lists,
             &self.batch,
             self.row,
-            wants_ids,
+            wanted,
             &mut self.memory,
             rt,
         )?;
@@ -194,12 +220,84 @@ impl Expand {
         Ok((!rows.is_empty()).then(|| widen(&self.batch, &rows, added)))
     }
 
+    /// Writes out all entries of the rest of a chunk whose relationships a top-n above wants. Where that cannot be told, nobody is
+    /// asked again, and the lists are laid out anew with their ends.
+    fn emit_wanted(&mut self, rt: &Runtime) -> Result<Option<Batch>> {
+        let threshold = self.threshold.as_ref();
+        let wanted = threshold.and_then(|threshold| Some((threshold.key, threshold.wanted()?)));
+        let part = &self.lists.lists.parts[0];
+        let (mut rows, mut places) = (Vec::new(), Vec::new());
+        if let Some((key, wanted)) = wanted {
+            match rt.relationship_properties(&part.relationships, key)? {
+                Column::Integers(keys) => places = wanted.places(&keys),
+                _ => self.threshold = None,
+            }
+        }
+        if wanted.is_none() || self.threshold.is_none() {
+            self.threshold = None;
+            self.load_chunk(rt)?;
+            return Ok(None);
+        }
+        let lists = &self.lists.lists;
+        // Wanted entries by row, and the nodes whose ends they need.
+        let (mut nodes, mut entries): (Vec<u64>, Vec<(usize, usize)>) = (Vec::new(), Vec::new());
+        if !places.is_empty() {
+            for row in self.row..self.chunk_end {
+                let Some(place) = lists.place(row) else {
+                    continue;
+                };
+                let list = part.range(place);
+                let from = places.partition_point(|at| (*at as usize) < list.start);
+                let own = places[from..].iter().map(|at| *at as usize);
+                for at in own.take_while(|at| *at < list.end) {
+                    rows.push(u32::try_from(row).expect("a batch is small"));
+                    nodes.push(lists.node(place));
+                    entries.push((at, at - list.start));
+                }
+            }
+        }
+        self.row = self.chunk_end;
+        if rows.is_empty() {
+            return Ok(None);
+        }
+        let order = IdOrder::new(nodes.iter().map(|node| Some(*node)));
+        let pattern = &self.lists.pattern.parts[0];
+        let ends = lay_out(
+            pattern,
+            &order.distinct,
+            Entries::Ends,
+            None,
+            &mut self.memory,
+        )?;
+        let found = entries.iter().enumerate().map(|(at, (_, within))| {
+            let place = order.place(at).expect("each has a node");
+            ends.list(place)[*within]
+        });
+        let to = found.collect();
+        let relationships = entries.iter().map(|(at, _)| part.relationships[*at]);
+        let relationships = relationships.collect();
+        Ok(Some(self.widened(&rows, to, relationships)))
+    }
+
+    /// The rows with these ends.
+    fn widened(&self, rows: &[u32], to: Vec<u64>, relationships: Vec<u64>) -> Batch {
+        let mut added = Vec::with_capacity(2);
+        if let Some(slot) = self.columns.relationship {
+            added.push((slot, Column::Relationships(relationships)));
+        }
+        added.push((self.columns.to, Column::Nodes(to)));
+        added.sort_by_key(|(slot, _)| *slot);
+        widen(&self.batch, rows, added)
+    }
+
     /// Writes out up to a batch of the chunk's entries.
     fn emit(&mut self, rt: &Runtime) -> Result<Option<Batch>> {
         let wants_ids = self.wants_ids();
         let pattern = &self.lists.pattern;
         let lists = &self.lists.lists;
-        let (mut rows, mut to, mut relationships) = (Vec::new(), Vec::new(), Vec::new());
+        let room = lists.entries().min(BATCH_ROWS);
+        let (mut rows, mut to) = (Vec::with_capacity(room), Vec::with_capacity(room));
+        let mut relationships = Vec::with_capacity(if wants_ids { room } else { 0 });
         while self.row < self.chunk_end && to.len() < BATCH_ROWS {
             let place = lists.place(self.row);
             let (Some(place), Some(part)) = (place, lists.parts.get(self.part)) else {
@@ -239,13 +337,7 @@ impl Expand {
         if rows.is_empty() {
             return Ok(None);
         }
-        let mut added = Vec::with_capacity(2);
-        if let Some(slot) = self.columns.relationship {
-            added.push((slot, Column::Relationships(relationships)));
-        }
-        added.push((self.columns.to, Column::Nodes(to)));
-        added.sort_by_key(|(slot, _)| *slot);
-        Ok(Some(widen(&self.batch, &rows, added)))
+        Ok(Some(self.widened(&rows, to, relationships)))
     }
 }
 
@@ -254,9 +346,12 @@ impl Operator for Expand {
         loop {
             rt.check_cancelled()?;
             if self.row < self.chunk_end {
-                let batch = match self.lists.looks_at_the_row() {
-                    true => self.emit_selected()?,
-                    false => self.emit(rt)?,
+                let batch = if self.lists.looks_at_the_row() {
+                    self.emit_selected()?
+                } else if self.only_relationships {
+                    self.emit_wanted(rt)?
+                } else {
+                    self.emit(rt)?
                 };
                 if let Some(batch) = batch {
                     return Ok(Some(batch));

@@ -7,7 +7,7 @@
 
 use std::ops::{ControlFlow, Range};
 
-use graven_storage::{Direction, NodeId, Sweep};
+use graven_storage::{Direction, IdCursor, NodeId, Sweep};
 
 use crate::column::Column;
 use crate::error::Result;
@@ -17,6 +17,17 @@ use crate::pattern::{Part, sweep};
 
 /// Which ends are laid out: ascending disjoint id ranges; all without them.
 pub(super) type EndRanges<'a> = Option<&'a [(u64, u64)]>;
+
+/// What of each entry is laid out.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Entries {
+    /// The neighbour.
+    Ends,
+    /// The neighbour and the relationship.
+    Both,
+    /// The relationship, whatever the end: for lists that know their ids, and parts that leave nothing out.
+    Relationships,
+}
 
 /// See the file header.
 #[derive(Default)]
@@ -33,8 +44,9 @@ pub(super) struct PartLists {
     /// List of the node at place `i`: `starts[i]..ends[i]`.
     starts: Vec<usize>,
     ends: Vec<usize>,
+    /// None if nobody asks.
     pub(super) neighbours: Vec<u64>,
-    /// As many as neighbours, or none if nobody asks.
+    /// None if nobody asks.
     pub(super) relationships: Vec<u64>,
 }
 
@@ -59,7 +71,7 @@ impl Lists {
         parts: &[Part],
         column: &Column,
         rows: Range<usize>,
-        wants_ids: bool,
+        wanted: Entries,
         ends: EndRanges<'_>,
         memory: &mut Memory,
     ) -> Result<Self> {
@@ -67,7 +79,7 @@ impl Lists {
         let nodes = IdOrder::new(rows.map(|row| column.node(row)));
         let parts = parts
             .iter()
-            .map(|part| lay_out(part, &nodes.distinct, wants_ids, ends, memory));
+            .map(|part| lay_out(part, &nodes.distinct, wanted, ends, memory));
         let parts = parts.collect::<Result<_>>()?;
         Ok(Self {
             nodes,
@@ -88,15 +100,16 @@ impl Lists {
 
     /// Entries of all lists.
     pub(super) fn entries(&self) -> usize {
-        self.parts.iter().map(|p| p.neighbours.len()).sum()
+        let entries = |part: &PartLists| part.neighbours.len().max(part.relationships.len());
+        self.parts.iter().map(entries).sum()
     }
 }
 
 /// Visits the lists of `nodes` in id order and lays them out.
-fn lay_out(
+pub(super) fn lay_out(
     part: &Part,
     nodes: &[u64],
-    wants_ids: bool,
+    wanted: Entries,
     ends: EndRanges<'_>,
     memory: &mut Memory,
 ) -> Result<PartLists> {
@@ -105,6 +118,7 @@ fn lay_out(
         ends: vec![0; nodes.len()],
         ..PartLists::default()
     };
+    let wants_ids = wanted != Entries::Ends;
     if wants_ids && part.direction == Direction::In {
         lay_out_reversed(part, nodes, ends, memory, &mut lists)?;
         return Ok(lists);
@@ -112,6 +126,7 @@ fn lay_out(
     let mut ids = Ids::new(part);
     let mut refused = None;
     let mut relationships = Vec::new();
+    let mut cursor = IdCursor::default();
     let mut at = 0;
     part.sweep(nodes, Sweep::Up, |node, list| {
         while nodes[at] != node.0 {
@@ -123,13 +138,30 @@ fn lay_out(
         }
         lists.starts[at] = lists.neighbours.len();
         let skipped = part.skip_loops.then_some(node.0);
+        if wanted == Entries::Relationships {
+            relationships.clear();
+            list.append_relationships_at(&mut cursor, 0..list.len(), &mut relationships)?;
+            lists.starts[at] = lists.relationships.len();
+            lists
+                .relationships
+                .extend(relationships.iter().map(|id| id.0));
+            lists.ends[at] = lists.relationships.len();
+            return Ok(ControlFlow::Continue(()));
+        }
         if let (false, Some(only)) = (wants_ids, list.only()?) {
             if skipped != Some(only) && is_wanted(ends, only) {
                 lists.neighbours.push(only);
             }
+        } else if wants_ids && ends.is_none() && skipped.is_none() {
+            relationships.clear();
+            list.append_relationships_at(&mut cursor, 0..list.len(), &mut relationships)?;
+            ids.append(list, &mut lists.neighbours)?;
+            lists
+                .relationships
+                .extend(relationships.iter().map(|id| id.0));
         } else if wants_ids {
             relationships.clear();
-            list.append_relationships(0..list.len(), &mut relationships)?;
+            list.append_relationships_at(&mut cursor, 0..list.len(), &mut relationships)?;
             let mut wanted = Wanted::new(ends, skipped);
             let mut rank = 0;
             ids.for_each(list, |neighbour| {

@@ -18,6 +18,7 @@ use graven_cypher::plan::HangingPattern;
 
 use super::end_lists::EndLists;
 use super::expand::ChunkSize;
+use super::lists::Entries;
 use super::pattern_count::{Branch, memory, overflow};
 use crate::batch::Batch;
 use crate::error::{ExecError, Result};
@@ -266,7 +267,7 @@ impl RowBranch {
             // The list that it is masked by goes (EX-33).
             self.weights.mask(&self.lists, None);
             let (size, lists) = (&mut self.size, &mut self.lists);
-            let loaded = size.load(lists, batch, row, false, &mut self.memory, rt)?;
+            let loaded = size.load(lists, batch, row, Entries::Ends, &mut self.memory, rt)?;
             if weighs {
                 self.weights.begin(&self.lists, &self.memory)?;
             }

@@ -1,10 +1,13 @@
 //! Keys of hash tables: rows over some columns, equal when all values are equivalent.
 //!
 //! # How it works
-//! One or two columns of ids or integers without nulls are keyed by their 64-bit numbers; everything else by a boxed
-//! slice of values. A table that has started with numbers and meets another form moves its keys over once.
+//! One or two columns of ids or integers without nulls are keyed by their 64-bit numbers ([`number_table`]); everything else by
+//! a boxed slice of values. A table that has started with numbers and meets another form moves its keys over once.
+
+mod number_table;
 
 use std::borrow::Cow;
+use std::ops::Range;
 use std::sync::Arc;
 
 use foldhash::fast::RandomState;
@@ -12,6 +15,7 @@ use std::collections::HashMap;
 
 use crate::column::{Column, NULL_ID};
 use crate::value::Value;
+use number_table::NumberTable;
 
 /// What kind of 64-bit number a numeric table is keyed by.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -48,120 +52,172 @@ impl Number {
         }
     }
 
+    /// A column of these numbers.
+    fn column(self, keys: impl Iterator<Item = u64>) -> Column {
+        match self {
+            Self::Node => Column::Nodes(keys.collect()),
+            Self::Relationship => Column::Relationships(keys.collect()),
+            Self::Integer => Column::Integers(keys.map(u64::cast_signed).collect()),
+        }
+    }
+
+    /// What a column can be as numbers.
+    fn kind(column: &Column) -> Option<Self> {
+        match column {
+            Column::Nodes(ids) if !ids.contains(&NULL_ID) => Some(Self::Node),
+            Column::Relationships(ids) if !ids.contains(&NULL_ID) => Some(Self::Relationship),
+            Column::Integers(_) => Some(Self::Integer),
+            _ => None,
+        }
+    }
+
     /// A column as numbers, if all of it can be one kind of them.
     fn of(column: &Column) -> Option<(Self, Cow<'_, [u64]>)> {
-        Some(match column {
-            Column::Nodes(ids) if !ids.contains(&NULL_ID) => (Self::Node, ids.into()),
-            Column::Relationships(ids) if !ids.contains(&NULL_ID) => {
-                (Self::Relationship, ids.into())
-            }
-            Column::Integers(v) => {
-                let numbers: Vec<u64> = v.iter().map(|i| i.cast_unsigned()).collect();
-                (Self::Integer, numbers.into())
-            }
+        let numbers = match column {
+            Column::Nodes(ids) | Column::Relationships(ids) => ids.into(),
+            Column::Integers(v) => v.iter().map(|i| i.cast_unsigned()).collect(),
             _ => return None,
-        })
+        };
+        Some((Self::kind(column)?, numbers))
     }
 }
 
-/// Bytes of a place in a table of numbers or values.
-const NUMBER_BYTES: usize = 16 + 1;
-const PAIR_BYTES: usize = 24 + 1;
+/// Bytes of a place in a table of values.
 const VALUES_BYTES: usize = 24 + 1;
 
 /// A hash table from rows of key columns to dense numbers in order of first appearance.
+#[derive(Default)]
 pub(crate) struct KeyTable {
-    numbers: HashMap<u64, u32, RandomState>,
-    number: Option<Number>,
-    pairs: HashMap<(u64, u64), u32, RandomState>,
-    pair: Option<(Number, Number)>,
+    keys: Keys,
     values: HashMap<Box<[Value]>, u32, RandomState>,
-    len: u32,
     /// Heap bytes of keys in `values`.
     heap: usize,
 }
 
-impl Default for KeyTable {
-    fn default() -> Self {
-        Self {
-            numbers: HashMap::with_hasher(RandomState::default()),
-            number: None,
-            pairs: HashMap::with_hasher(RandomState::default()),
-            pair: None,
-            values: HashMap::with_hasher(RandomState::default()),
-            len: 0,
-            heap: 0,
+/// What rows are keyed by.
+#[derive(Default)]
+enum Keys {
+    /// There are no rows yet.
+    #[default]
+    None,
+    One(Number, NumberTable<1>),
+    Two([Number; 2], NumberTable<2>),
+    /// Anything, in `values`.
+    Values,
+}
+
+/// Columns as rows of numbers, if they can be.
+fn numbers<const N: usize>(columns: &[Arc<Column>]) -> Option<([Number; N], Vec<[u64; N]>)> {
+    let columns: &[Arc<Column>; N] = columns.try_into().ok()?;
+    let mut kinds = [Number::Integer; N];
+    let mut rows = vec![[0; N]; columns[0].len()];
+    for (at, column) in columns.iter().enumerate() {
+        let (kind, numbers) = Number::of(column)?;
+        kinds[at] = kind;
+        for (row, number) in rows.iter_mut().zip(numbers.iter()) {
+            row[at] = *number;
         }
     }
+    Some((kinds, rows))
 }
 
 impl KeyTable {
     /// Distinct keys so far.
     pub(crate) fn len(&self) -> usize {
-        self.len as usize
+        match &self.keys {
+            Keys::None => 0,
+            Keys::One(_, table) => table.len(),
+            Keys::Two(_, table) => table.len(),
+            Keys::Values => self.values.len(),
+        }
     }
 
     /// Bytes of the table and its keys.
     pub(crate) fn bytes(&self) -> usize {
-        self.heap
-            + self.numbers.capacity() * NUMBER_BYTES
-            + self.pairs.capacity() * PAIR_BYTES
-            + self.values.capacity() * VALUES_BYTES
+        let numbers = match &self.keys {
+            Keys::None | Keys::Values => 0,
+            Keys::One(_, table) => table.bytes(),
+            Keys::Two(_, table) => table.bytes(),
+        };
+        numbers + self.heap + self.values.capacity() * VALUES_BYTES
     }
 
     /// Bytes of the table and its keys while and after `rows` more keys of `width` columns are added, the heap
     /// bytes of the new keys' values left out.
     pub(crate) fn bytes_with(&self, rows: usize, width: usize) -> usize {
-        let grown = |len: usize, capacity: usize, bytes: usize| {
-            // While a table grows the old one stays.
-            if len + rows > capacity {
-                ((len + rows) * 8 / 7).next_power_of_two() * bytes
-            } else {
-                0
+        match (&self.keys, width) {
+            (Keys::One(_, table), _) => table.bytes_with(rows),
+            (Keys::Two(_, table), _) => table.bytes_with(rows),
+            (Keys::None, 1) => NumberTable::<1>::default().bytes_with(rows),
+            (Keys::None, 2) => NumberTable::<2>::default().bytes_with(rows),
+            _ => {
+                let places = self.values.len() + rows;
+                // While a table grows the old one stays.
+                let grown = if places > self.values.capacity() {
+                    (places * 8 / 7).next_power_of_two() * VALUES_BYTES
+                } else {
+                    0
+                };
+                self.bytes() + grown + rows * width * size_of::<Value>()
             }
-        };
-        let more = if self.number.is_some() || self.len == 0 && width == 1 {
-            grown(self.numbers.len(), self.numbers.capacity(), NUMBER_BYTES)
-        } else if self.pair.is_some() || self.len == 0 && width == 2 {
-            grown(self.pairs.len(), self.pairs.capacity(), PAIR_BYTES)
-        } else {
-            grown(self.values.len(), self.values.capacity(), VALUES_BYTES)
-                + rows * width * size_of::<Value>()
-        };
-        self.bytes() + more
+        }
+    }
+
+    /// Whether all keys so far are numbers, and those of these columns can be numbers beside them.
+    pub(crate) fn keeps_numbers(&self, columns: &[Arc<Column>]) -> bool {
+        let mut kinds = columns.iter().map(|column| Number::kind(column));
+        let mut is = |number: &Number| kinds.next() == Some(Some(*number));
+        match &self.keys {
+            Keys::Values => false,
+            Keys::None => columns.len() <= 2 && kinds.all(|kind| kind.is_some()),
+            Keys::One(number, _) => is(number),
+            Keys::Two(numbers, _) => numbers.iter().all(is),
+        }
+    }
+
+    /// The keys with these numbers, in columns; none if they are not all numbers.
+    pub(crate) fn columns(&self, numbers: Range<usize>) -> Vec<Column> {
+        match &self.keys {
+            Keys::None | Keys::Values => Vec::new(),
+            Keys::One(kind, table) => {
+                let keys = &table.keys()[numbers];
+                vec![kind.column(keys.iter().map(|[key]| *key))]
+            }
+            Keys::Two([kind, other], table) => {
+                let keys = &table.keys()[numbers];
+                vec![
+                    kind.column(keys.iter().map(|[key, _]| *key)),
+                    other.column(keys.iter().map(|[_, key]| *key)),
+                ]
+            }
+        }
     }
 
     /// The number of each row's key, adding unknown keys.
     pub(crate) fn insert(&mut self, keys: &[Arc<Column>], rows: usize, out: &mut Vec<u32>) {
         out.clear();
-        if let [column] = keys
-            && let Some((kind, numbers)) = Number::of(column)
-            && self.number.map_or(self.len == 0, |own| own == kind)
-        {
-            self.number = Some(kind);
-            for key in numbers.iter() {
-                let next = self.len;
-                let index = *self.numbers.entry(*key).or_insert(next);
-                self.len += u32::from(index == next);
-                out.push(index);
-            }
+        if rows == 0 {
             return;
         }
-        if let [first, second] = keys
-            && let Some((kind, numbers)) = Number::of(first)
-            && let Some((other_kind, others)) = Number::of(second)
-            && self
-                .pair
-                .map_or(self.len == 0, |own| own == (kind, other_kind))
-        {
-            self.pair = Some((kind, other_kind));
-            for key in numbers.iter().copied().zip(others.iter().copied()) {
-                let next = self.len;
-                let index = *self.pairs.entry(key).or_insert(next);
-                self.len += u32::from(index == next);
-                out.push(index);
+        if let Some((kinds, keys)) = numbers::<1>(keys) {
+            if let Keys::None = self.keys {
+                self.keys = Keys::One(kinds[0], NumberTable::default());
             }
-            return;
+            if let Keys::One(own, table) = &mut self.keys
+                && *own == kinds[0]
+            {
+                return table.insert(&keys, out);
+            }
+        }
+        if let Some((kinds, keys)) = numbers::<2>(keys) {
+            if let Keys::None = self.keys {
+                self.keys = Keys::Two(kinds, NumberTable::default());
+            }
+            if let Keys::Two(own, table) = &mut self.keys
+                && *own == kinds
+            {
+                return table.insert(&keys, out);
+            }
         }
         self.leave_numbers();
         let mut scratch = Vec::with_capacity(keys.len());
@@ -173,9 +229,9 @@ impl KeyTable {
                 continue;
             }
             self.heap += key_bytes(&scratch);
-            self.values.insert(scratch.as_slice().into(), self.len);
-            out.push(self.len);
-            self.len += 1;
+            let next = u32::try_from(self.values.len()).expect("fewer than 2^32 keys");
+            self.values.insert(scratch.as_slice().into(), next);
+            out.push(next);
         }
     }
 
@@ -207,34 +263,36 @@ impl KeyTable {
     }
 
     fn look_up(&self, key: &[Value]) -> Option<u32> {
-        match (self.number, self.pair, key) {
-            (Some(kind), _, [value]) => self.numbers.get(&kind.key(value)?).copied(),
-            (_, Some((kind, other)), [value, second]) => {
-                let key = (kind.key(value)?, other.key(second)?);
-                self.pairs.get(&key).copied()
+        match (&self.keys, key) {
+            (Keys::One(kind, table), [value]) => table.find(&[kind.key(value)?]),
+            (Keys::Two([kind, other], table), [value, second]) => {
+                table.find(&[kind.key(value)?, other.key(second)?])
             }
-            (None, None, key) => self.values.get(key).copied(),
+            (Keys::Values, key) => self.values.get(key).copied(),
             _ => None,
         }
     }
 
     /// Moves numeric keys into the table of values.
     fn leave_numbers(&mut self) {
-        if let Some(number) = self.number.take() {
-            for (key, index) in self.numbers.drain() {
-                self.heap += size_of::<Value>();
-                self.values
-                    .insert(vec![number.value(key)].into_boxed_slice(), index);
-            }
-            self.numbers.shrink_to_fit();
+        match std::mem::replace(&mut self.keys, Keys::Values) {
+            Keys::None | Keys::Values => {}
+            Keys::One(kind, table) => self.take_over(table.keys(), |[key]| vec![kind.value(*key)]),
+            Keys::Two([kind, other], table) => self.take_over(table.keys(), |[key, second]| {
+                vec![kind.value(*key), other.value(*second)]
+            }),
         }
-        if let Some((kind, other)) = self.pair.take() {
-            for ((key, second), index) in self.pairs.drain() {
-                self.heap += 2 * size_of::<Value>();
-                let key = vec![kind.value(key), other.value(second)];
-                self.values.insert(key.into_boxed_slice(), index);
-            }
-            self.pairs.shrink_to_fit();
+    }
+
+    fn take_over<const N: usize>(
+        &mut self,
+        keys: &[[u64; N]],
+        values: impl Fn(&[u64; N]) -> Vec<Value>,
+    ) {
+        for (number, key) in (0..).zip(keys) {
+            let key = values(key);
+            self.heap += key_bytes(&key);
+            self.values.insert(key.into_boxed_slice(), number);
         }
     }
 }

@@ -1,19 +1,24 @@
 //! Sorted rows: all of them, or the first few.
 //!
 //! # How it works
-//! Batches are kept with their key columns, charged to the budget. Where they all fit, row numbers are ordered
-//! once the input has ended, and rows are gathered as they are asked for. Where they do not, what is there is
+//! Batches are kept, charged to the budget: the columns that somebody above reads, and those of the keys. Where they all fit, row
+//! numbers are ordered once the input has ended ([`normal_keys`]), and rows are gathered as they are asked for. Where they do not, what is there is
 //! sorted and written out as a run, and the runs are merged at the end, several times if there are too many
 //! to be merged at once. With a limit the buffer is cut back to the best rows whenever it has grown to twice the
 //! limit, and a run holds no more than the limit. From then on rows whose first key alone is worse than that of all the
-//! best ones are left out before their other keys are computed.
+//! best ones are left out before their other keys are computed, and where the first key is a property of a relationship that the input finds, before
+//! these rows are made ([`threshold`]).
 //!
 //! # Invariants
 //! * EX-10 Equal keys keep the order of the input: runs are merged in the order they were written.
 
 mod merge;
+mod normal_keys;
+pub(crate) mod threshold;
 
 use std::cmp::Ordering;
+use std::ops::Range;
+use std::sync::Arc;
 
 use graven_cypher::plan::{BinaryOp, SortOrder};
 
@@ -29,15 +34,28 @@ use crate::spill::{RowRun, Spill};
 use crate::value::Value;
 use crate::value::order::total_order;
 use merge::Merge;
+use normal_keys::{Order, Places};
+use threshold::Threshold;
 
 /// One sort key.
 pub(crate) type SortKey = (Compiled, SortOrder);
 
+/// A column that a sort hands out.
+pub(crate) enum SortedColumn {
+    /// This one of the input.
+    Slot(usize),
+    /// The key of this number.
+    Key(usize),
+}
+
 /// A buffer of fewer rows is not cut back to the best ones.
 const CUT_FROM: usize = 256;
 
-/// Bytes that ordering a row takes.
-const ORDER_BYTES: usize = 8;
+/// Bytes that ordering a row takes: its word, and the place where that is sorted to.
+const ORDER_BYTES: usize = 16;
+
+/// Rows gathered at a time.
+const GATHERED_ROWS: usize = 4 * BATCH_ROWS;
 
 /// Where the keys of a row lie and which way they go.
 pub(super) type KeyColumns = Vec<(usize, SortOrder)>;
@@ -53,6 +71,18 @@ struct Buffer {
 /// A row of a buffer: batch and row within it.
 type At = (u32, u32);
 
+/// Rows of a buffer in their order.
+struct Sorted {
+    words: Vec<u64>,
+    places: Places,
+}
+
+impl Sorted {
+    fn at(&self, range: Range<usize>) -> impl Iterator<Item = At> + '_ {
+        self.words[range].iter().map(|word| self.places.of(*word))
+    }
+}
+
 impl Buffer {
     fn push(&mut self, batch: Batch) {
         self.bytes += needs(&batch);
@@ -61,30 +91,27 @@ impl Buffer {
     }
 
     /// The rows in key order, at most `limit` of them.
-    fn order(&self, keys: &KeyColumns, limit: usize) -> Vec<At> {
-        let number = |n: usize| u32::try_from(n).expect("fewer than 2^32 batches and rows");
-        let mut order: Vec<At> = self
-            .batches
-            .iter()
-            .enumerate()
-            .flat_map(|(batch, rows)| (0..rows.len()).map(move |row| (number(batch), number(row))))
-            .collect();
-        let by_keys = |a: &At, b: &At| {
-            let (left, right) = (&self.batches[a.0 as usize], &self.batches[b.0 as usize]);
-            order_rows(keys, (left, a.1 as usize), (right, b.1 as usize)).then_with(|| a.cmp(b))
-        };
-        if limit < order.len() {
-            if limit > 0 {
-                order.select_nth_unstable_by(limit - 1, by_keys);
-            }
-            order.truncate(limit);
+    fn order(&self, keys: &KeyColumns, limit: usize) -> Sorted {
+        let mut order = Order::new(&self.batches, keys);
+        let places = order.places();
+        if !order.is_exact {
+            let row = |word: u64| {
+                let (batch, row) = places.of(word);
+                (&self.batches[batch as usize], row as usize)
+            };
+            // Words of the same keys are in the order of the rows.
+            order.for_each_tie(|tied| tied.sort_by(|a, b| order_rows(keys, row(*a), row(*b))));
         }
-        order.sort_unstable_by(by_keys);
-        order
+        order.words.truncate(limit);
+        Sorted {
+            words: order.words,
+            places,
+        }
     }
 
-    /// The rows at these places, in this order.
-    fn gather(&self, at: &[At]) -> Batch {
+    /// The rows at these places of their order.
+    fn gather(&self, sorted: &Sorted, range: Range<usize>) -> Batch {
+        let at: Vec<At> = sorted.at(range).collect();
         let width = self.batches.first().map_or(0, |b| b.columns().len());
         let columns = (0..width).map(|slot| {
             let parts: Vec<&Column> = self
@@ -92,7 +119,7 @@ impl Buffer {
                 .iter()
                 .map(|batch| batch.column(slot).as_ref())
                 .collect();
-            std::sync::Arc::new(Column::gather_across(&parts, at))
+            Arc::new(Column::gather_across(&parts, &at))
         });
         Batch::new(columns.collect(), at.len())
     }
@@ -108,6 +135,9 @@ pub(super) fn order_rows(keys: &KeyColumns, a: (&Batch, usize), b: (&Batch, usiz
     for (slot, direction) in keys {
         let ordering = match (&**a.0.column(*slot), &**b.0.column(*slot)) {
             (Column::Integers(x), Column::Integers(y)) => x[a.1].cmp(&y[b.1]),
+            // Null, the largest id, comes last.
+            (Column::Nodes(x), Column::Nodes(y))
+            | (Column::Relationships(x), Column::Relationships(y)) => x[a.1].cmp(&y[b.1]),
             (x, y) => total_order(&x.get(a.1), &y.get(b.1)),
         };
         let ordering = match direction {
@@ -152,7 +182,7 @@ fn wanted_rows(limit: &Compiled, rt: &Runtime) -> Result<u64> {
 enum Output {
     Memory {
         buffer: Buffer,
-        order: Vec<At>,
+        order: Sorted,
         next: usize,
     },
     Runs(Merge),
@@ -163,10 +193,15 @@ enum Output {
 pub(crate) struct Sort {
     input: BoxedOperator,
     keys: Vec<SortKey>,
-    /// Where the keys lie: columns of the row itself, or behind it.
+    /// Columns of the input that are kept.
+    kept: Vec<usize>,
+    /// Where the keys lie among the kept columns and those computed behind them.
     key_columns: KeyColumns,
-    width: usize,
+    /// The columns handed out, of those.
+    output_columns: Vec<usize>,
     limit: Option<Compiled>,
+    /// Where the expansion below looks for what is wanted.
+    threshold: Option<Threshold>,
     /// The input writes: it is run to its end even where no row of it is wanted.
     exhaustive: bool,
     memory: Memory,
@@ -175,34 +210,64 @@ pub(crate) struct Sort {
 }
 
 impl Sort {
-    /// Sorts `input`, whose rows have `width` columns; with `limit` only the first rows are kept.
+    /// Sorts `input` and hands out `columns`; with `limit` only the first rows are kept.
     pub(crate) fn new(
         input: BoxedOperator,
         keys: Vec<SortKey>,
-        width: usize,
+        columns: &[SortedColumn],
         limit: Option<Compiled>,
         rt: &Runtime,
     ) -> Self {
         let name = if limit.is_some() { "TopN" } else { "Sort" };
-        let mut next = width;
-        let place = |(key, order): &SortKey| match key {
-            Compiled::Slot(slot) => (*slot, *order),
+        let mut kept = Vec::new();
+        let slots = columns.iter().filter_map(|column| match column {
+            SortedColumn::Slot(slot) => Some(*slot),
+            SortedColumn::Key(_) => None,
+        });
+        let key_slots = keys.iter().filter_map(|(key, _)| match key {
+            Compiled::Slot(slot) => Some(*slot),
+            _ => None,
+        });
+        for slot in slots.chain(key_slots) {
+            if !kept.contains(&slot) {
+                kept.push(slot);
+            }
+        }
+        let place = |slot: usize| {
+            let mut kept = kept.iter();
+            kept.position(|own| *own == slot).expect("added above")
+        };
+        let mut next = kept.len();
+        let key_column = |(key, order): &SortKey| match key {
+            Compiled::Slot(slot) => (place(*slot), *order),
             _ => {
                 next += 1;
                 (next - 1, *order)
             }
         };
+        let key_columns: KeyColumns = keys.iter().map(key_column).collect();
+        let output = columns.iter().map(|column| match column {
+            SortedColumn::Slot(slot) => place(*slot),
+            SortedColumn::Key(key) => key_columns[*key].0,
+        });
         Self {
+            output_columns: output.collect(),
             input,
-            key_columns: keys.iter().map(place).collect(),
+            key_columns,
             keys,
-            width,
+            kept,
             limit,
+            threshold: None,
             exhaustive: false,
             memory: Memory::of_spilling(rt, name, "add a LIMIT or sort fewer rows or columns"),
             spill: Spill::new(rt, name),
             output: None,
         }
+    }
+
+    /// The same, which tells the input what is wanted.
+    pub(crate) fn telling(self, threshold: Option<Threshold>) -> Self {
+        Self { threshold, ..self }
     }
 
     /// The same over an input that writes.
@@ -213,20 +278,27 @@ impl Sort {
         }
     }
 
-    fn with_keys(&self, batch: Batch, rt: &Runtime) -> Result<Batch> {
-        let mut columns = batch.columns().to_vec();
+    /// The kept columns of a batch, and those of the keys; `first` is the first key where it is known already.
+    fn with_keys(&self, batch: &Batch, first: Option<Arc<Column>>, rt: &Runtime) -> Result<Batch> {
+        let mut columns: Vec<Arc<Column>> = Vec::with_capacity(self.kept.len() + self.keys.len());
+        columns.extend(self.kept.iter().map(|slot| Arc::clone(batch.column(*slot))));
+        let mut first = first;
         for (key, _) in &self.keys {
             if !matches!(key, Compiled::Slot(_)) {
-                columns.push(key.column(Rows::all(&batch), rt)?);
+                columns.push(match first.take() {
+                    Some(first) => first,
+                    None => key.column(Rows::all(batch), rt)?,
+                });
             }
+            first = None;
         }
         Ok(Batch::new(columns, batch.len()))
     }
 
     /// The rows of a batch, with their keys, whose first key is not worse than `worst`.
-    fn not_worse(&self, batch: Batch, worst: &Value, rt: &Runtime) -> Result<Batch> {
+    fn not_worse(&self, batch: &Batch, worst: &Value, rt: &Runtime) -> Result<Batch> {
         let (key, direction) = self.keys.first().expect("rows are sorted by something");
-        let first = key.column(Rows::all(&batch), rt)?;
+        let first = key.column(Rows::all(batch), rt)?;
         let is_worse = |ordering: Ordering| match direction {
             SortOrder::Ascending => ordering.is_gt(),
             SortOrder::Descending => ordering.is_lt(),
@@ -244,13 +316,16 @@ impl Sort {
                 .collect(),
         };
         if kept.len() == batch.len() {
-            return self.with_keys(batch, rt);
+            return self.with_keys(batch, Some(first), rt);
         }
         let others = &self.keys[1..];
-        if others.iter().all(|(key, _)| cannot_fail(key, &batch, rt)) {
-            self.with_keys(batch.gather(&kept), rt)
+        if kept.is_empty() && others.iter().all(|(key, _)| cannot_fail(key, batch, rt)) {
+            Ok(Batch::default())
+        } else if others.iter().all(|(key, _)| cannot_fail(key, batch, rt)) {
+            let first = first.gather(&kept);
+            self.with_keys(&batch.gather(&kept), Some(Arc::new(first)), rt)
         } else {
-            Ok(self.with_keys(batch, rt)?.gather(&kept))
+            Ok(self.with_keys(batch, Some(first), rt)?.gather(&kept))
         }
     }
 
@@ -271,8 +346,8 @@ impl Sort {
         {
             rt.check_cancelled()?;
             let batch = match &worst {
-                None => self.with_keys(batch, rt)?,
-                Some(worst) => self.not_worse(batch, worst, rt)?,
+                None => self.with_keys(&batch, None, rt)?,
+                Some(worst) => self.not_worse(&batch, worst, rt)?,
             };
             if batch.is_empty() {
                 continue;
@@ -298,6 +373,9 @@ impl Sort {
                     let column = last.column(*slot);
                     column.value(last.len() - 1)
                 });
+                if let Some(threshold) = &self.threshold {
+                    threshold.set(worst.as_ref());
+                }
             }
         }
         if runs.is_empty() {
@@ -322,8 +400,9 @@ impl Sort {
     fn best(&mut self, buffer: &Buffer, limit: usize) -> Result<Buffer> {
         let mut best = Buffer::default();
         let order = buffer.order(&self.key_columns, limit);
-        for part in order.chunks(BATCH_ROWS) {
-            best.push(buffer.gather(part));
+        let rows = order.words.len();
+        for from in (0..rows).step_by(BATCH_ROWS) {
+            best.push(buffer.gather(&order, from..rows.min(from + BATCH_ROWS)));
         }
         self.memory.set(best.bytes)?;
         Ok(best)
@@ -331,7 +410,8 @@ impl Sort {
 
     fn write_run(&self, spill: &Spill, buffer: &Buffer, limit: usize) -> Result<RowRun> {
         let mut writer = spill.writer();
-        for (batch, row) in buffer.order(&self.key_columns, limit) {
+        let order = buffer.order(&self.key_columns, limit);
+        for (batch, row) in order.at(0..order.words.len()) {
             writer.push(&buffer.batches[batch as usize], row as usize)?;
         }
         writer.finish()
@@ -348,10 +428,10 @@ impl Operator for Sort {
                 buffer,
                 order,
                 next,
-            }) if *next < order.len() => {
-                let part = &order[*next..order.len().min(*next + BATCH_ROWS)];
-                *next += part.len();
-                Some(buffer.gather(part))
+            }) if *next < order.words.len() => {
+                let range = *next..order.words.len().min(*next + GATHERED_ROWS);
+                *next = range.end;
+                Some(buffer.gather(order, range))
             }
             Some(Output::Runs(merge)) => merge.next(rt)?,
             _ => None,
@@ -361,11 +441,15 @@ impl Operator for Sort {
             self.memory.clear();
             return Ok(None);
         };
-        let columns = batch.columns()[..self.width].to_vec();
-        Ok(Some(Batch::new(columns, batch.len())))
+        let columns = self.output_columns.iter();
+        let columns = columns.map(|column| Arc::clone(batch.column(*column)));
+        Ok(Some(Batch::new(columns.collect(), batch.len())))
     }
 
     fn rewind(&mut self) {
+        if let Some(threshold) = &self.threshold {
+            threshold.set(None);
+        }
         self.input.rewind();
         self.memory.clear();
         self.output = None;

@@ -97,7 +97,7 @@ fn compare_integer_float(a: i64, b: f64) -> Ordering {
 }
 
 /// Rank of the value's type in the order over all values.
-fn type_rank(value: &Value) -> u8 {
+pub(crate) fn type_rank(value: &Value) -> u8 {
     match value {
         Value::Map(_) => 0,
         Value::Node(_) => 1,

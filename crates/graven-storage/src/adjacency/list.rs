@@ -21,6 +21,14 @@ pub struct List<'a> {
     pub(super) body: Body<'a>,
 }
 
+/// Where a reader of relationship ids stands, so that lists that follow each other need not be counted from the start of their
+/// segment each time.
+#[derive(Clone, Debug, Default)]
+pub struct IdCursor {
+    /// The page read last, a node of it and its rank.
+    last: Option<(PageRef, u64, u64)>,
+}
+
 /// Where the neighbours are.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Body<'a> {
@@ -267,6 +275,22 @@ impl<'a> List<'a> {
         positions: Range<usize>,
         out: &mut Vec<RelId>,
     ) -> Result<()> {
+        self.append_relationships_at(&mut IdCursor::default(), positions, out)
+    }
+
+    /// As [`List::append_relationships`], quicker where `cursor` comes from the lists just before.
+    ///
+    /// # Errors
+    /// As [`List::relationship`].
+    ///
+    /// # Panics
+    /// As [`List::relationship`].
+    pub fn append_relationships_at(
+        &self,
+        cursor: &mut IdCursor,
+        positions: Range<usize>,
+        out: &mut Vec<RelId>,
+    ) -> Result<()> {
         assert!(
             self.reach.direction == Direction::Out,
             "reverse lists hold no relationship ids"
@@ -279,7 +303,15 @@ impl<'a> List<'a> {
         );
         match self.body {
             Body::Here(_) => {
-                let decoded = append_ids(self.segment, self.node, positions, out);
+                let rank = match cursor.last {
+                    Some((page, node, rank)) if page == self.page => {
+                        self.segment.rank_after(self.node, (node, rank))
+                    }
+                    _ => self.segment.rank_of(self.node),
+                };
+                let rank = self.reach.checked(self.page, rank)?;
+                cursor.last = Some((self.page, self.node, rank));
+                let decoded = append_ids(self.segment, rank, positions, out);
                 self.reach.checked(self.page, decoded)
             }
             Body::Parts => {
@@ -295,7 +327,8 @@ impl<'a> List<'a> {
                         return Ok(ControlFlow::Break(()));
                     }
                     let range = from as usize..to as usize;
-                    let decoded = append_ids(segment, self.node, range, out);
+                    let rank = segment.rank_of(self.node);
+                    let decoded = rank.and_then(|rank| append_ids(segment, rank, range, out));
                     self.reach
                         .checked(page, decoded)
                         .map(|()| ControlFlow::Continue(()))
@@ -382,13 +415,16 @@ impl<'a> List<'a> {
 
 fn append_ids(
     segment: &Segment<'_>,
-    node: u64,
+    rank: u64,
     positions: Range<usize>,
     out: &mut Vec<RelId>,
 ) -> Decoded<()> {
-    let rank = segment.rank_of(node)?;
-    for position in positions {
-        out.push(RelId(segment.relationship_id(rank + position as u64)?));
+    let (mut at, end) = (rank + positions.start as u64, rank + positions.end as u64);
+    while at < end {
+        let (start, behind, first) = segment.run_at(at)?;
+        let to = behind.min(end);
+        out.extend((first + (at - start)..first + (to - start)).map(RelId));
+        at = to;
     }
     Ok(())
 }

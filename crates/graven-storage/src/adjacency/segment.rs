@@ -367,6 +367,25 @@ impl<'a> Segment<'a> {
         )))
     }
 
+    /// As [`Segment::rank_of`], counted from a node whose rank is known, if that lies in the same group before this one.
+    pub(crate) fn rank_after(&self, node: u64, (known, rank): (u64, u64)) -> Decoded<u64> {
+        let index = node.wrapping_sub(self.first_node);
+        let from = known.wrapping_sub(self.first_node);
+        if index >= self.node_count || from > index || from / GROUP_NODES != index / GROUP_NODES {
+            return self.rank_of(node);
+        }
+        let group = HEADER_BYTES + (index / GROUP_NODES) as usize * GROUP_BYTES;
+        let bitmap = u64_at(self.bytes, group);
+        let before =
+            |index: u64| (bitmap & ((1u64 << (index % GROUP_NODES)) - 1)).count_ones() as usize;
+        let first_slot = u32_at(self.bytes, group + 12) as usize;
+        let mut rank = rank;
+        for slot in first_slot + before(from)..first_slot + before(index) {
+            rank += self.list_in_slot(slot)?.count as u64;
+        }
+        Ok(rank)
+    }
+
     /// Relationships in the segment before the list of `node`.
     pub(crate) fn rank_of(&self, node: u64) -> Decoded<u64> {
         let index = node.wrapping_sub(self.first_node);

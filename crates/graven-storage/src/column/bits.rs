@@ -1,5 +1,7 @@
 //! Runs of equally wide bit fields of up to 64 bits.
 
+use std::ops::Range;
+
 /// Bits needed for `value`.
 pub(crate) fn width_of(value: u64) -> u8 {
     (64 - value.leading_zeros()) as u8
@@ -50,6 +52,36 @@ pub(crate) fn field(bytes: &[u8], index: usize, width: u8) -> u64 {
     bits as u64 & mask
 }
 
+/// Appends `low` plus each of the fields `fields` of those at the start of `bytes`.
+pub(crate) fn append_sums(
+    bytes: &[u8],
+    fields: Range<usize>,
+    width: u8,
+    low: i64,
+    out: &mut Vec<i64>,
+) {
+    if width == 0 || fields.is_empty() {
+        out.resize(out.len() + fields.len(), low);
+        return;
+    }
+    let step = usize::from(width);
+    let end = (fields.end - 1) * step / 8 + 8;
+    if width <= 57
+        && let Some(bytes) = bytes.get(..end)
+    {
+        let mask = u64::MAX >> (64 - u32::from(width));
+        out.extend(fields.map(|index| {
+            let at = index * step;
+            let window = bytes[at / 8..at / 8 + 8].try_into().expect("eight bytes");
+            let field = u64::from_le_bytes(window) >> (at % 8) & mask;
+            low.wrapping_add(field.cast_signed())
+        }));
+    } else {
+        let sum = |index| low.wrapping_add(field(bytes, index, width).cast_signed());
+        out.extend(fields.map(sum));
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -65,6 +97,12 @@ mod tests {
             prop_assert_eq!(out.len(), packed_bytes(values.len(), width));
             for (index, value) in values.iter().enumerate() {
                 prop_assert_eq!(field(&out, index, width), value & mask);
+            }
+            for from in 0..=values.len() {
+                let mut sums = vec![7];
+                append_sums(&out, from..values.len(), width, -3, &mut sums);
+                let wanted = values[from..].iter().map(|value| (-3_i64).wrapping_add((value & mask) as i64));
+                prop_assert!(sums[1..].iter().copied().eq(wanted));
             }
         }
     }

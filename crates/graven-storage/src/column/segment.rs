@@ -43,6 +43,7 @@ use crate::value::PropertyValue;
 use crate::value::encode::{put_value, read_value};
 use graven_pagecache::PageRef;
 use std::borrow::Cow;
+use std::ops::Range;
 use std::sync::Arc;
 
 pub(crate) const SPAN_MAX: u64 = 1 << 16;
@@ -510,6 +511,26 @@ impl<'a> ColumnSegment<'a> {
             width: 0,
             packed: &[],
         }
+    }
+
+    /// Appends the values of `ids` of a segment of integers, dates or local times that has a value for each of its ids;
+    /// `false` without appending any if it does not, or if it does not cover `ids`.
+    pub(crate) fn append_integers(&self, ids: Range<u64>, out: &mut Vec<i64>) -> Decoded<bool> {
+        if self.presence != PRESENCE_ALL || ids.start < self.first || ids.end > self.end() {
+            return Ok(false);
+        }
+        let mut rank = (ids.start - self.first) as usize;
+        let end = (ids.end - self.first) as usize;
+        let mut integers = self.integers();
+        out.reserve(end - rank);
+        while rank < end {
+            integers.enter(rank)?;
+            let to = end.min((rank / BLOCK + 1) * BLOCK);
+            let fields = rank % BLOCK..rank % BLOCK + (to - rank);
+            bits::append_sums(integers.packed, fields, integers.width, integers.low, out);
+            rank = to;
+        }
+        Ok(true)
     }
 
     /// The value of `rank`.

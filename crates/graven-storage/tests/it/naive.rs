@@ -181,6 +181,16 @@ impl Naive {
             } else {
                 assert!(integers.is_empty());
             }
+            let mut whole = vec![7];
+            if column.gather_integers(&ids, &mut whole).unwrap() {
+                let values = whole[1..].iter().copied().map(PropertyValue::Integer);
+                assert_eq!(values.collect::<Vec<_>>(), expected);
+            } else {
+                let integers = expected
+                    .iter()
+                    .all(|value| matches!(value, PropertyValue::Integer(_)));
+                assert!(whole == [7] && !integers);
+            }
             for (id, value) in ids.iter().zip(&expected) {
                 assert_eq!(column.get(*id).unwrap(), *value);
                 assert_eq!(column.has(*id).unwrap(), !value.is_null());

@@ -13,6 +13,7 @@ use crate::cancel::{Cancelling, Registration};
 use crate::error::{Error, Retry};
 use crate::params::Params;
 use crate::result::{Notice, Row, Summary};
+use crate::rows::Rows;
 use crate::value::Value;
 
 /// Rows on their way from the owner.
@@ -116,6 +117,20 @@ impl AttachedResult {
 
     pub(crate) fn columns(&self) -> &[String] {
         &self.columns
+    }
+
+    /// The next rows in columns, or none at the end.
+    pub(crate) fn next_rows(&mut self) -> Result<Option<Rows>, Error> {
+        let mut rows = Vec::new();
+        while let Some(row) = self.next_row()? {
+            rows.push(row.into_values());
+            // What has come already; more is fetched with the next call.
+            if self.rows.is_empty() {
+                break;
+            }
+        }
+        let columns = Arc::clone(&self.columns);
+        Ok((!rows.is_empty()).then(|| Rows::of_rows(columns, rows)))
     }
 
     pub(crate) fn next_row(&mut self) -> Result<Option<Row>, Error> {

@@ -4,8 +4,8 @@
 //! # How it works
 //! A line names a statement, its sets of parameters, how many clients ask and for how long. Each client prepares the
 //! statement once and asks all sets, beginning at another one than its neighbours, until the time is over and every
-//! set has been asked at least once. Every row is taken and dropped. With `"answer": true` each set is asked once and
-//! its rows come back instead.
+//! set has been asked at least once. Every row is taken and dropped, with `"columns": true` as columns of many rows at a
+//! time. With `"answer": true` each set is asked once and its rows come back instead.
 
 use std::io::{BufRead, Write};
 use std::time::{Duration, Instant};
@@ -23,7 +23,7 @@ use crate::open::Open;
 #[derive(Args, Debug)]
 #[command(after_help = "A line of input:
   {\"text\": \"MATCH (p:Person {id: $id}) RETURN p.birthday\", \"params\": [{\"id\": 933}], \"clients\": 1, \"seconds\": 0.5}
-\"passes\": N asks every set of parameters N times instead; with \"answer\": true the rows come back (at most \"rows\": 1000
+\"passes\": N asks every set of parameters N times instead; \"columns\": true takes the rows as columns; with \"answer\": true the rows come back (at most \"rows\": 1000
 of each set, and their number) and nothing is measured.")]
 pub(crate) struct Statements {
     #[command(flatten)]
@@ -43,6 +43,8 @@ struct Ask {
     seconds: f64,
     #[serde(default)]
     passes: u64,
+    #[serde(default)]
+    columns: bool,
     #[serde(default)]
     answer: bool,
     #[serde(default = "thousand")]
@@ -200,8 +202,14 @@ fn client(
     for pass in 0_u64.. {
         for params in order().filter_map(|at| sets.get(at)) {
             let mut result = statement.query(params)?;
-            while result.next_row()?.is_some() {
-                rows += 1;
+            if ask.columns {
+                while let Some(taken) = result.next_rows()? {
+                    rows += taken.len() as u64;
+                }
+            } else {
+                while result.next_row()?.is_some() {
+                    rows += 1;
+                }
             }
             drop(result);
             let now = start.elapsed();

@@ -9,8 +9,13 @@
 //! sums add up, moments combine, lists follow each other. With `DISTINCT` the set is what is written, and
 //! the state is computed again from the sets' union.
 //!
+//! Counts, and sums and extremes as long as they are all of integers, are plain arrays ([`numbers`]); everything else is a
+//! [`State`] for each group.
+//!
 //! # Source
 //! Chan, Golub and LeVeque, "Updating formulae and a pairwise algorithm for computing sample variances", 1979.
+
+mod numbers;
 
 use std::cmp::Ordering;
 
@@ -24,6 +29,7 @@ use crate::spill::{put_list, put_value};
 use crate::value::arithmetic::{add, as_float};
 use crate::value::order::total_order;
 use crate::value::{Value, arithmetic};
+use numbers::Numbers;
 
 /// One aggregate over all groups.
 pub(crate) struct Accumulator {
@@ -31,7 +37,7 @@ pub(crate) struct Accumulator {
     distinct: bool,
     /// The fraction of a percentile.
     fraction: f64,
-    states: Vec<State>,
+    states: States,
     seen: Vec<ValueSet>,
     /// The list being written, and how much of it has been.
     writing: (Vec<Value>, usize),
@@ -39,6 +45,33 @@ pub(crate) struct Accumulator {
 
 /// Elements of a list that one written row takes.
 const CHUNK: usize = 1024;
+
+/// What all groups keep.
+#[derive(Debug)]
+enum States {
+    Numbers(Numbers),
+    Each(Vec<State>),
+}
+
+impl States {
+    fn new(function: F, distinct: bool) -> Self {
+        match Numbers::of(function) {
+            Some(numbers) if !distinct => Self::Numbers(numbers),
+            _ => Self::Each(Vec::new()),
+        }
+    }
+
+    /// The states one by one.
+    fn each(&mut self) -> &mut Vec<State> {
+        if let Self::Numbers(numbers) = self {
+            *self = Self::Each(numbers.states());
+        }
+        match self {
+            Self::Each(states) => states,
+            Self::Numbers(_) => unreachable!("replaced above"),
+        }
+    }
+}
 
 /// What one group keeps.
 #[derive(Clone, Debug)]
@@ -77,7 +110,7 @@ impl Accumulator {
             function,
             distinct,
             fraction,
-            states: Vec::new(),
+            states: States::new(function, distinct),
             seen: Vec::new(),
             writing: (Vec::new(), 0),
         })
@@ -85,17 +118,24 @@ impl Accumulator {
 
     /// Bytes of one state before it keeps anything.
     pub(crate) fn state_bytes(&self) -> usize {
-        size_of::<State>()
-            + if self.distinct {
-                size_of::<ValueSet>()
-            } else {
-                0
-            }
+        let state = match &self.states {
+            States::Numbers(numbers) => numbers.state_bytes(),
+            States::Each(_) => size_of::<State>(),
+        };
+        let set = if self.distinct {
+            size_of::<ValueSet>()
+        } else {
+            0
+        };
+        state + set
     }
 
     /// Makes room for so many groups.
     pub(crate) fn grow(&mut self, groups: usize) {
-        self.states.resize(groups, fresh(self.function));
+        match &mut self.states {
+            States::Numbers(numbers) => numbers.grow(groups),
+            States::Each(states) => states.resize(groups, fresh(self.function)),
+        }
         if self.distinct {
             self.seen.resize_with(groups, ValueSet::default);
         }
@@ -103,18 +143,25 @@ impl Accumulator {
 
     /// Forgets all groups.
     pub(crate) fn clear(&mut self) {
-        self.states = Vec::new();
+        self.states = States::new(self.function, self.distinct);
         self.seen = Vec::new();
     }
 
     /// Writes a group's state as a value; whether there is more of it, to be written into another row.
     pub(crate) fn put(&mut self, group: usize, out: &mut Vec<u8>) -> bool {
+        let states = match &mut self.states {
+            States::Numbers(numbers) => {
+                put_state(&numbers.state(group), out);
+                return false;
+            }
+            States::Each(states) => states,
+        };
         let (values, done) = &mut self.writing;
         if *done == 0 {
             *values = if self.distinct {
                 self.seen[group].take()
             } else {
-                match std::mem::replace(&mut self.states[group], fresh(self.function)) {
+                match std::mem::replace(&mut states[group], fresh(self.function)) {
                     State::Values(values) => values,
                     state => {
                         put_state(&state, out);
@@ -138,12 +185,18 @@ impl Accumulator {
     /// # Errors
     /// As [`Accumulator::add`].
     pub(crate) fn merge(&mut self, groups: &[u32], written: &Column) -> Result<usize> {
+        if let States::Numbers(numbers) = &mut self.states
+            && numbers.merge(groups, written)
+        {
+            return Ok(0);
+        }
+        let states = self.states.each();
         let mut bytes = 0;
         for (row, group) in groups.iter().enumerate() {
             let group = *group as usize;
             let written = written.get(row);
             if !self.distinct {
-                bytes += merge(self.function, &mut self.states[group], &written)?;
+                bytes += merge(self.function, &mut states[group], &written)?;
                 continue;
             }
             let Value::List(values) = &*written else {
@@ -151,7 +204,7 @@ impl Accumulator {
             };
             for value in values.iter() {
                 if let Some(kept) = self.seen[group].insert(value) {
-                    bytes += kept + update(self.function, &mut self.states[group], value)?;
+                    bytes += kept + update(self.function, &mut states[group], value)?;
                 }
             }
         }
@@ -163,9 +216,15 @@ impl Accumulator {
     /// # Errors
     /// Arguments of a type the function does not take; overflow of an integer sum.
     pub(crate) fn add(&mut self, groups: &[u32], argument: Option<&Column>) -> Result<usize> {
+        if let States::Numbers(numbers) = &mut self.states
+            && numbers.add(groups, argument)
+        {
+            return Ok(0);
+        }
+        let states = self.states.each();
         let Some(argument) = argument else {
             for group in groups {
-                if let State::Count(n) = &mut self.states[*group as usize] {
+                if let State::Count(n) = &mut states[*group as usize] {
                     *n += 1;
                 }
             }
@@ -177,12 +236,6 @@ impl Accumulator {
             if argument.is_null(row) {
                 continue;
             }
-            if self.function == F::Count && !self.distinct {
-                if let State::Count(n) = &mut self.states[group] {
-                    *n += 1;
-                }
-                continue;
-            }
             let value = argument.get(row);
             if self.distinct {
                 match self.seen[group].insert(&value) {
@@ -190,7 +243,7 @@ impl Accumulator {
                     None => continue,
                 }
             }
-            bytes += update(self.function, &mut self.states[group], &value)?;
+            bytes += update(self.function, &mut states[group], &value)?;
         }
         Ok(bytes)
     }
@@ -200,7 +253,8 @@ impl Accumulator {
         Results {
             function: self.function,
             fraction: self.fraction,
-            states: self.states.into_iter(),
+            states: self.states,
+            next: 0,
         }
     }
 }
@@ -209,15 +263,26 @@ impl Accumulator {
 pub(crate) struct Results {
     function: F,
     fraction: f64,
-    states: std::vec::IntoIter<State>,
+    states: States,
+    next: usize,
 }
 
-impl Iterator for Results {
-    type Item = Result<Value>;
-
-    fn next(&mut self) -> Option<Result<Value>> {
-        let state = self.states.next()?;
-        Some(finish(self.function, self.fraction, state))
+impl Results {
+    /// The values of the next `groups` groups.
+    pub(crate) fn next(&mut self, groups: usize) -> Result<Column> {
+        let range = self.next..self.next + groups;
+        self.next = range.end;
+        match &mut self.states {
+            States::Numbers(numbers) => Ok(numbers.column(range)),
+            States::Each(states) => {
+                let states = states[range].iter_mut();
+                let values = states.map(|state| {
+                    let state = std::mem::replace(state, State::Count(0));
+                    finish(self.function, self.fraction, state)
+                });
+                Ok(Column::from_values(values.collect::<Result<_>>()?))
+            }
+        }
     }
 }
 

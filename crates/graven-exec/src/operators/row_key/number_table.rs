@@ -1,0 +1,267 @@
+//! A hash table from rows of `N` 64-bit numbers to dense numbers in order of first appearance.
+//!
+//! # How it works
+//! ```text
+//! slots: [hash, number + 1] by the upper bits of the hash, linear probing    keys: by number
+//! ```
+//! A batch of keys is looked up in passes over all of it, each of them free of dependences between rows, so that the memory
+//! that many rows need is asked for at once: hashes; the first slot of each; the key that this slot names. Only what is not
+//! found by then (new keys, keys that were displaced) goes through the slots one row after the other. Rows that repeat the key
+//! before them, as sorted input does, are looked up once.
+//!
+//! Slots hold 32 bits of the hash, and a slot's place comes from the same bits: a larger table is filled from the slots alone, in order.
+//!
+//! # Invariants
+//! * EX-35 At most five of eight slots are taken, so that every search ends.
+
+use std::hash::{BuildHasher, Hasher};
+
+use foldhash::fast::RandomState;
+
+/// Slots of the smallest table, as a power of two.
+const BITS_MIN: u32 = 8;
+/// Not known yet.
+const OPEN: u32 = u32::MAX;
+
+/// See the file header.
+pub(super) struct NumberTable<const N: usize> {
+    slots: Vec<u64>,
+    bits: u32,
+    keys: Vec<[u64; N]>,
+    seed: u64,
+    /// Of the batch at hand.
+    tags: Vec<u32>,
+    firsts: Vec<u64>,
+}
+
+impl<const N: usize> Default for NumberTable<N> {
+    fn default() -> Self {
+        Self {
+            slots: Vec::new(),
+            bits: 0,
+            keys: Vec::new(),
+            seed: RandomState::default().build_hasher().finish(),
+            tags: Vec::new(),
+            firsts: Vec::new(),
+        }
+    }
+}
+
+/// Both halves of a product.
+#[expect(clippy::cast_possible_truncation, reason = "each half is 64 bits")]
+fn fold(a: u64, b: u64) -> u64 {
+    let product = u128::from(a) * u128::from(b);
+    (product >> 64) as u64 ^ product as u64
+}
+
+fn number(n: usize) -> u32 {
+    u32::try_from(n).expect("fewer than 2^32 keys")
+}
+
+impl<const N: usize> NumberTable<N> {
+    /// Distinct keys.
+    pub(super) fn len(&self) -> usize {
+        self.keys.len()
+    }
+
+    /// All keys by their numbers.
+    pub(super) fn keys(&self) -> &[[u64; N]] {
+        &self.keys
+    }
+
+    /// Bytes of the table.
+    pub(super) fn bytes(&self) -> usize {
+        self.slots.len() * 8 + self.keys.capacity() * size_of::<[u64; N]>()
+    }
+
+    /// Bytes of the table while and after `rows` more keys are added.
+    pub(super) fn bytes_with(&self, rows: usize) -> usize {
+        let keys = self.keys.len() + rows;
+        let mut bytes = self.bytes();
+        // What grows stays until its larger copy is filled.
+        if keys > self.room() {
+            bytes += 8 << bits_for(keys);
+        }
+        if keys > self.keys.capacity() {
+            bytes += keys.max(2 * self.keys.capacity()).max(4) * size_of::<[u64; N]>();
+        }
+        bytes
+    }
+
+    /// Keys that the slots have room for (EX-35).
+    fn room(&self) -> usize {
+        self.slots.len() / 8 * 5
+    }
+
+    /// The number of each key, unknown keys added.
+    pub(super) fn insert(&mut self, keys: &[[u64; N]], out: &mut Vec<u32>) {
+        out.clear();
+        let runs = 1 + keys.windows(2).filter(|pair| pair[0] != pair[1]).count();
+        if runs * 2 > keys.len() {
+            self.insert_all(keys, out);
+            return;
+        }
+        let firsts: Vec<[u64; N]> = keys.chunk_by(|a, b| a == b).map(|run| run[0]).collect();
+        let mut numbers = Vec::with_capacity(firsts.len());
+        self.insert_all(&firsts, &mut numbers);
+        for (run, number) in keys.chunk_by(|a, b| a == b).zip(numbers) {
+            out.resize(out.len() + run.len(), number);
+        }
+    }
+
+    fn insert_all(&mut self, keys: &[[u64; N]], out: &mut Vec<u32>) {
+        self.make_room(keys.len());
+        let (shift, mask) = (32 - self.bits, self.slots.len() - 1);
+        let (mut tags, mut firsts) = (
+            std::mem::take(&mut self.tags),
+            std::mem::take(&mut self.firsts),
+        );
+        tags.clear();
+        tags.extend(keys.iter().map(|key| self.tag(key)));
+        firsts.clear();
+        let slots = &self.slots[..];
+        firsts.extend(tags.iter().map(|tag| slots[(tag >> shift) as usize & mask]));
+        let known = firsts.iter().zip(&tags).zip(keys);
+        out.extend(known.map(|((slot, tag), key)| {
+            let number = (*slot as u32).wrapping_sub(1);
+            let found = (slot >> 32) as u32 == *tag
+                && self
+                    .keys
+                    .get(number as usize)
+                    .is_some_and(|known| known == key);
+            if found { number } else { OPEN }
+        }));
+        for (row, number) in out.iter_mut().enumerate() {
+            if *number == OPEN {
+                *number = self.find_or_add(tags[row], &keys[row]);
+            }
+        }
+        (self.tags, self.firsts) = (tags, firsts);
+    }
+
+    /// The number of a key; `None` if it is unknown.
+    pub(super) fn find(&self, key: &[u64; N]) -> Option<u32> {
+        if self.slots.is_empty() {
+            return None;
+        }
+        self.search(self.tag(key), key).ok()
+    }
+
+    /// The number of a key, or the free slot where its search has ended.
+    fn search(&self, tag: u32, key: &[u64; N]) -> Result<u32, usize> {
+        let mask = self.slots.len() - 1;
+        let mut at = (tag >> (32 - self.bits)) as usize;
+        loop {
+            let slot = self.slots[at];
+            if slot == 0 {
+                return Err(at);
+            }
+            let number = (slot as u32).wrapping_sub(1);
+            if (slot >> 32) as u32 == tag && self.keys[number as usize] == *key {
+                return Ok(number);
+            }
+            at = (at + 1) & mask;
+        }
+    }
+
+    fn find_or_add(&mut self, tag: u32, key: &[u64; N]) -> u32 {
+        match self.search(tag, key) {
+            Ok(number) => number,
+            Err(at) => {
+                let next = number(self.keys.len());
+                self.slots[at] = u64::from(tag) << 32 | u64::from(next + 1);
+                self.keys.push(*key);
+                next
+            }
+        }
+    }
+
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "the upper half of the hash"
+    )]
+    fn tag(&self, key: &[u64; N]) -> u32 {
+        const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
+        const LAST: u64 = 0xd6e8_feb8_6659_fd93;
+        let mixed = key
+            .iter()
+            .fold(self.seed, |hash, part| fold(hash ^ part, FACTOR));
+        (fold(mixed ^ FACTOR, LAST) >> 32) as u32
+    }
+
+    /// Makes sure that so many keys more fit.
+    fn make_room(&mut self, rows: usize) {
+        let keys = self.keys.len() + rows;
+        self.keys.reserve(rows);
+        if keys <= self.room() {
+            return;
+        }
+        self.bits = bits_for(keys);
+        let old = std::mem::replace(&mut self.slots, vec![0; 1 << self.bits]);
+        let mask = self.slots.len() - 1;
+        for slot in old.into_iter().filter(|slot| *slot != 0) {
+            let mut at = (slot >> (64 - self.bits)) as usize;
+            while self.slots[at] != 0 {
+                at = (at + 1) & mask;
+            }
+            self.slots[at] = slot;
+        }
+    }
+}
+
+/// The size of a table, as a power of two, that has room for so many keys, and for some more.
+fn bits_for(keys: usize) -> u32 {
+    let slots = (keys * 2).next_power_of_two();
+    let bits = slots.ilog2().max(BITS_MIN);
+    assert!(bits <= 32, "EX-35: a table of {keys} keys");
+    bits
+}
+
+#[cfg(test)]
+mod tests {
+    //! Numbers of keys against a map, over many batches: repeated keys, runs, growth.
+
+    use std::collections::HashMap;
+
+    use super::*;
+
+    fn check<const N: usize>(distinct: u64, run: usize) {
+        let mut table = NumberTable::<N>::default();
+        let mut model: HashMap<[u64; N], u32> = HashMap::new();
+        let mut state = 0x1234_5678_u64;
+        let mut out = Vec::new();
+        for rows in [1, 2, 100, 2048, 2048, 2048, 7, 2048] {
+            let mut keys = Vec::new();
+            while keys.len() < rows {
+                state = state
+                    .wrapping_mul(6_364_136_223_846_793_005)
+                    .wrapping_add(1);
+                let drawn = (state >> 33) % distinct;
+                let key = std::array::from_fn(|part| drawn << (32 * (part % 2)));
+                keys.resize((keys.len() + run).min(rows), key);
+            }
+            let bound = table.bytes_with(rows);
+            table.insert(&keys, &mut out);
+            assert!(table.bytes() <= bound, "{} of {bound}", table.bytes());
+            for (key, number) in keys.iter().zip(&out) {
+                let next = u32::try_from(model.len()).unwrap();
+                assert_eq!(*model.entry(*key).or_insert(next), *number);
+                assert_eq!(table.find(key), Some(*number));
+                assert_eq!(table.keys()[*number as usize], *key);
+            }
+            assert_eq!(table.len(), model.len());
+        }
+        assert_eq!(table.find(&[u64::MAX; N]), None);
+    }
+
+    #[test]
+    fn numbers_are_dense() {
+        for distinct in [1, 5, 1000, 1 << 30] {
+            for run in [1, 3, 50] {
+                check::<1>(distinct, run);
+                check::<2>(distinct, run);
+            }
+        }
+        assert_eq!(NumberTable::<1>::default().find(&[1]), None);
+    }
+}

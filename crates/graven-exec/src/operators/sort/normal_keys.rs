@@ -1,0 +1,402 @@
+//! Sort keys as numbers: for each row as many leading bits of its keys as fit one word beside the number of the row.
+//!
+//! # How it works
+//! ```text
+//! word: [ 1st key | 2nd key | first bits of the 3rd ... | row ]    keys minus the smallest of all, no wider than the widest needs
+//! ```
+//! A key becomes a number whose order is that of the values: integers with the sign turned round, floats by their bits, ids as they
+//! are; of texts and of columns of several types the kind of value and its first bytes. The words are sorted as numbers, by radix
+//! where they are many. Rows whose bits are equal lie side by side then, and only these are compared value by value, unless the
+//! word holds everything that the keys have.
+//!
+//! # Invariants
+//! * EX-36 Of two rows the one with the smaller word comes first; with equal bits of keys the values decide, then the order of
+//!   the input.
+//!
+//! # Costs
+//! Two passes over the keys, one pass over the words for each byte of key bits, two words a row.
+
+use graven_cypher::plan::SortOrder;
+
+use super::KeyColumns;
+use crate::batch::Batch;
+use crate::column::{Column, NULL_ID};
+use crate::value::Value;
+use crate::value::order::type_rank;
+
+/// What all parts of a key are made of, and so how its numbers are.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Form {
+    Nodes,
+    Relationships,
+    Integers,
+    Floats,
+    Booleans,
+    /// Anything: four bits of kind, then what the value begins with.
+    Mixed,
+}
+
+impl Form {
+    fn of(column: &Column) -> Self {
+        match column {
+            Column::Nodes(_) => Self::Nodes,
+            Column::Relationships(_) => Self::Relationships,
+            Column::Integers(_) | Column::Constant(Value::Integer(_), _) => Self::Integers,
+            Column::Floats(_) | Column::Constant(Value::Float(_), _) => Self::Floats,
+            Column::Booleans(_) | Column::Constant(Value::Boolean(_), _) => Self::Booleans,
+            _ => Self::Mixed,
+        }
+    }
+
+    /// Whether equal numbers mean equal values.
+    fn is_exact(self) -> bool {
+        self != Self::Mixed
+    }
+
+    /// Hands the number of each row to `take`.
+    fn numbers(self, column: &Column, mut take: impl FnMut(u64)) {
+        match (self, column) {
+            (Self::Mixed, column) => {
+                (0..column.len()).for_each(|row| take(mixed(&column.get(row))));
+            }
+            // Null, the largest id, comes last.
+            (_, Column::Nodes(ids) | Column::Relationships(ids)) => {
+                ids.iter().for_each(|id| take(*id));
+            }
+            (_, Column::Integers(v)) => v.iter().for_each(|i| take(integer(*i))),
+            (_, Column::Floats(v)) => v.iter().for_each(|f| take(float(*f))),
+            (_, Column::Booleans(v)) => v.iter().for_each(|b| take(u64::from(*b))),
+            (_, Column::Constant(value, rows)) => {
+                let number = match value {
+                    Value::Integer(i) => integer(*i),
+                    Value::Float(f) => float(*f),
+                    Value::Boolean(b) => u64::from(*b),
+                    _ => unreachable!("of another form"),
+                };
+                (0..*rows).for_each(|_| take(number));
+            }
+            (_, Column::Values(_)) => unreachable!("of another form"),
+        }
+    }
+}
+
+const SIGN: u64 = 1 << 63;
+
+fn integer(value: i64) -> u64 {
+    value.cast_unsigned() ^ SIGN
+}
+
+/// NaN is the largest number, and both zeros are one.
+fn float(value: f64) -> u64 {
+    if value.is_nan() {
+        return u64::MAX;
+    }
+    let bits = if value == 0.0 { 0 } else { value.to_bits() };
+    if bits & SIGN == 0 { bits | SIGN } else { !bits }
+}
+
+/// Kind and beginning of a value.
+fn mixed(value: &Value) -> u64 {
+    const KIND_BITS: u32 = 4;
+    let beginning = match value {
+        Value::Null => 0,
+        Value::Node(id) => id.0,
+        Value::Relationship(id) => id.0,
+        Value::Boolean(b) => u64::from(*b) << 63,
+        // Integers and floats compare with each other.
+        #[expect(
+            clippy::cast_precision_loss,
+            reason = "rounded, it never falls behind a smaller one"
+        )]
+        Value::Integer(i) => float(*i as f64),
+        Value::Float(f) => float(*f),
+        Value::String(text) => first_bytes(text.as_bytes()),
+        Value::Bytes(bytes) => first_bytes(bytes),
+        // Only compared.
+        _ => 0,
+    };
+    u64::from(type_rank(value)) << (64 - KIND_BITS) | beginning >> KIND_BITS
+}
+
+fn first_bytes(bytes: &[u8]) -> u64 {
+    let mut first = [0; 8];
+    let length = bytes.len().min(8);
+    first[..length].copy_from_slice(&bytes[..length]);
+    u64::from_be_bytes(first)
+}
+
+/// One key over all batches.
+struct Key {
+    slot: usize,
+    form: Form,
+    /// All bits set where the order is descending.
+    turned: u64,
+    low: u64,
+    /// Bits that the largest number above `low` needs.
+    bits: u32,
+}
+
+impl Key {
+    fn new(slot: usize, direction: SortOrder, batches: &[Batch]) -> Self {
+        let forms = batches.iter().map(|batch| Form::of(batch.column(slot)));
+        let form = forms.reduce(|all, own| if all == own { all } else { Form::Mixed });
+        let form = form.unwrap_or(Form::Mixed);
+        let turned = match direction {
+            SortOrder::Ascending => 0,
+            SortOrder::Descending => u64::MAX,
+        };
+        let (mut low, mut high) = (u64::MAX, 0);
+        for batch in batches {
+            form.numbers(batch.column(slot), |number| {
+                let number = number ^ turned;
+                low = low.min(number);
+                high = high.max(number);
+            });
+        }
+        low = low.min(high);
+        Self {
+            slot,
+            form,
+            turned,
+            low,
+            bits: 64 - (high - low).leading_zeros(),
+        }
+    }
+}
+
+/// Rows of some batches in the order of their keys.
+pub(super) struct Order {
+    /// The row of each word, in its lower bits.
+    pub(super) words: Vec<u64>,
+    places: Places,
+    /// Bits of keys in a word.
+    key_bits: u32,
+    /// Whether rows with equal bits have equal keys.
+    pub(super) is_exact: bool,
+}
+
+/// How a word names a row: its batch, then its row within it.
+#[derive(Clone, Copy)]
+pub(super) struct Places {
+    row_bits: u32,
+    /// Bits of batch and row together.
+    bits: u32,
+}
+
+fn bits_for(numbers: usize) -> u32 {
+    usize::BITS - numbers.saturating_sub(1).leading_zeros()
+}
+
+impl Places {
+    fn new(batches: &[Batch]) -> Self {
+        let longest = batches.iter().map(Batch::len).max().unwrap_or(0);
+        let row_bits = bits_for(longest);
+        let bits = row_bits + bits_for(batches.len());
+        assert!(bits < 64, "EX-36: {} batches", batches.len());
+        Self { row_bits, bits }
+    }
+
+    /// Batch and row of a word.
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "fewer than 2^32 batches, and rows of each"
+    )]
+    pub(super) fn of(self, word: u64) -> (u32, u32) {
+        let row = word & ((1 << self.row_bits) - 1);
+        let batch = (word & ((1 << self.bits) - 1)) >> self.row_bits;
+        (batch as u32, row as u32)
+    }
+}
+
+impl Order {
+    /// The rows of `batches` by the leading bits of their keys.
+    pub(super) fn new(batches: &[Batch], keys: &KeyColumns) -> Self {
+        let places = Places::new(batches);
+        let rows = batches.iter().map(Batch::len).sum();
+        let mut words: Vec<u64> = Vec::with_capacity(rows);
+        for (batch, rows) in (0_u64..).zip(batches) {
+            let first = batch << places.row_bits;
+            words.extend(first..first + rows.len() as u64);
+        }
+        let mut left = 64 - places.bits;
+        let mut is_exact = true;
+        for (slot, direction) in keys {
+            let key = Key::new(*slot, *direction, batches);
+            let taken = key.bits.min(left);
+            is_exact &= key.form.is_exact() && taken == key.bits;
+            if taken > 0 {
+                left -= taken;
+                let mut at = words.iter_mut();
+                for batch in batches {
+                    key.form.numbers(batch.column(key.slot), |number| {
+                        let above = (number ^ key.turned) - key.low;
+                        let bits = above >> (key.bits - taken);
+                        if let Some(word) = at.next() {
+                            *word |= bits << (left + places.bits);
+                        }
+                    });
+                }
+            }
+            if left == 0 && !is_exact {
+                break;
+            }
+        }
+        let key_bits = 64 - places.bits - left;
+        // Key bits that are not used lie between row and keys.
+        sort_words(&mut words, places.bits + left, key_bits);
+        Self {
+            words,
+            places,
+            key_bits,
+            is_exact,
+        }
+    }
+
+    /// How the words name rows.
+    pub(super) fn places(&self) -> Places {
+        self.places
+    }
+
+    /// Hands out the words of rows whose bits of keys are equal, where there are several.
+    pub(super) fn for_each_tie(&mut self, mut take: impl FnMut(&mut [u64])) {
+        let shift = 64 - self.key_bits;
+        let same = |a: &u64, b: &u64| self.key_bits == 0 || a >> shift == b >> shift;
+        for tied in self.words.chunk_by_mut(same) {
+            if tied.len() > 1 {
+                take(tied);
+            }
+        }
+    }
+}
+
+/// Fewer words than these are compared.
+const RADIX_FROM: usize = 2048;
+const DIGIT_BITS: u32 = 8;
+const DIGITS: usize = 1 << DIGIT_BITS;
+
+/// Sorts words by `bits` bits from bit `from` on; they come in the order of the bits below.
+fn sort_words(words: &mut Vec<u64>, from: u32, bits: u32) {
+    if words.len() < RADIX_FROM {
+        words.sort_unstable();
+        return;
+    }
+    let passes = bits.div_ceil(DIGIT_BITS);
+    // The digits end at the top bit, so that the lowest one may reach into bits that are not asked for, which does no harm: there the
+    // order is kept.
+    let shift_of = |pass: u32| (from + bits).saturating_sub((passes - pass) * DIGIT_BITS);
+    let mut counts = vec![[0_usize; DIGITS]; passes as usize];
+    for word in words.iter() {
+        for (pass, counts) in (0..passes).zip(&mut counts) {
+            counts[digit(*word, shift_of(pass))] += 1;
+        }
+    }
+    let mut sorted = vec![0; words.len()];
+    for (pass, counts) in (0..passes).zip(&mut counts) {
+        if counts.contains(&words.len()) {
+            continue;
+        }
+        let mut next = 0;
+        for count in counts.iter_mut() {
+            (*count, next) = (next, next + *count);
+        }
+        let shift = shift_of(pass);
+        for word in words.iter() {
+            let place = &mut counts[digit(*word, shift)];
+            sorted[*place] = *word;
+            *place += 1;
+        }
+        std::mem::swap(words, &mut sorted);
+    }
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "eight bits")]
+fn digit(word: u64, shift: u32) -> usize {
+    (word >> shift) as usize & (DIGITS - 1)
+}
+
+const _: () = assert!(NULL_ID == u64::MAX, "null comes last as the largest id");
+
+#[cfg(test)]
+mod tests {
+    //! Numbers of values are ordered as the values are; words come out sorted and in the order of the input.
+
+    use std::cmp::Ordering;
+
+    use super::*;
+    use crate::value::order::total_order;
+    use graven_storage::NodeId;
+
+    #[test]
+    fn numbers_are_ordered_as_values() {
+        let values = [
+            Value::Null,
+            Value::Boolean(false),
+            Value::Boolean(true),
+            Value::Integer(i64::MIN),
+            Value::Integer(-1),
+            Value::Integer(0),
+            Value::Integer(1),
+            Value::Integer((1 << 53) + 1),
+            Value::Integer(i64::MAX - 1),
+            Value::Integer(i64::MAX),
+            Value::Float(f64::NEG_INFINITY),
+            Value::Float(-1.5),
+            Value::Float(-0.0),
+            Value::Float(0.0),
+            Value::Float(1e-300),
+            Value::Float(9_007_199_254_740_992.0),
+            Value::Float(9.3e18),
+            Value::Float(f64::INFINITY),
+            Value::Float(f64::NAN),
+            Value::text(""),
+            Value::text("a"),
+            Value::text("a\0"),
+            Value::text("abcdefgh"),
+            Value::text("abcdefghi"),
+            Value::text("caf\u{e9}"),
+            Value::Node(NodeId(0)),
+            Value::Node(NodeId(1 << 40)),
+            Value::list(vec![Value::Integer(1)]),
+            Value::list(vec![]),
+            Value::map(vec![]),
+        ];
+        for a in &values {
+            for b in &values {
+                let order = total_order(a, b);
+                if mixed(a) < mixed(b) {
+                    assert_eq!(order, Ordering::Less, "{a} {b}");
+                }
+                match (a, b) {
+                    (Value::Integer(x), Value::Integer(y)) => {
+                        assert_eq!(integer(*x).cmp(&integer(*y)), order);
+                    }
+                    (Value::Float(x), Value::Float(y)) => {
+                        assert_eq!(float(*x).cmp(&float(*y)), order, "{a} {b}");
+                    }
+                    _ => {}
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn words_are_sorted() {
+        let mut state = 1_u64;
+        for rows in [0, 1, 100, 2047, 2048, 20_000] {
+            for (from, bits) in [(16, 48), (20, 3), (20, 44), (15, 13), (16, 0), (30, 8)] {
+                let words = (0..rows as u64).map(|row| {
+                    state = state
+                        .wrapping_mul(6_364_136_223_846_793_005)
+                        .wrapping_add(1);
+                    let keys = if bits == 0 { 0 } else { state >> (64 - bits) };
+                    keys << from | row
+                });
+                let mut words: Vec<u64> = words.collect();
+                let mut wanted = words.clone();
+                wanted.sort_by_key(|word| word >> from);
+                sort_words(&mut words, from, bits);
+                assert_eq!(words, wanted, "{rows} {from} {bits}");
+            }
+        }
+    }
+}
