@@ -1,26 +1,31 @@
 //! Group commit: who writes, who syncs, who waits.
 //!
 //! # How it works
-//! A thread that needs the stream durable up to an LSN and finds nobody at work becomes the leader: it writes all
-//! that was appended so far, by whomever, and syncs. Threads that come meanwhile wait; when the sync is done those
-//! it covers go on, and one of the others leads the next round, for all that gathered. So the size of a group follows
-//! the load by itself: one with a single client, all of them with many, without any delay that somebody chose.
+//! There are two roles, and each has at most one thread at a time: the writer writes all that was appended so far, by
+//! whomever; the syncer makes durable what is written. A thread that needs the stream durable takes the role that
+//! brings it further if nobody has it, and sleeps otherwise. A lone client writes, then syncs. With several, the next group is
+//! written while the one before is synced, and the next sync begins as soon as the last one ends, for all that is written
+//! by then. So the size of a group follows the load by itself, without any delay that somebody chose.
+//!
+//! Who ends a role wakes those it has served, and at most one thread for each role that is free and wanted
+//! ([`dispatch`]); nobody else is woken. The one who is to sync next is woken first.
 //!
 //! # Invariants
 //! * LG-2: `durable` is only set to a value of `written` read before a sync that succeeded.
 //! * LG-3: once `failed` is set it stays, and no role is given out any more.
 //! * LG-7: a thread that unwinds out of its role fails the log: nobody waits for it.
+//! * LG-8: where a role is free and a sleeping thread needs it, a thread that needs it is on its way.
 //!
 //! # Concurrency
-//! One mutex, never held during a write or sync. At most one writer and one syncer at any time; writing may
-//! overlap a sync (commits that need no sync do that).
+//! One mutex, never held during a write or sync, nor while threads are woken. At most one writer and one syncer at any
+//! time, which overlap.
 //! This file is compiled a second time by its tests, with the scheduler of `shuttle` below the mutex
 //! (B. Norris, B. Demsky, "CDSChecker", OOPSLA 2013, for why; randomised after S. Burckhardt et al., "A Randomized
 //! Scheduler with Probabilistic Guarantees of Finding Bugs", ASPLOS 2010).
 
 use std::sync::{Arc, PoisonError};
 
-use super::sync::{Condvar, Mutex, MutexGuard};
+use super::sync::{self, AtomicU32, Mutex, MutexGuard, Ordering};
 use crate::Lsn;
 
 /// What a leader drives.
@@ -34,11 +39,51 @@ pub(crate) trait Device {
     fn served(&self, group: u32);
 }
 
+/// A sleeping thread has not been called.
+const ASLEEP: u32 = u32::MAX;
+/// It is to look again what it can do. Anything else: it has what it waits for, with so many others.
+const LOOK: u32 = u32::MAX - 1;
+
+/// Where one thread sleeps.
+#[derive(Debug)]
+struct Bed {
+    thread: sync::Thread,
+    call: AtomicU32,
+}
+
+impl Bed {
+    /// Sleeps until it is called.
+    fn sleep(&self) -> u32 {
+        loop {
+            match self.call.load(Ordering::Acquire) {
+                ASLEEP => sync::park(),
+                call => return call,
+            }
+        }
+    }
+}
+
+/// How far the stream has to be for a thread to go on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Wanted {
+    Written,
+    Durable,
+}
+
+/// What is written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Frames {
+    /// What was appended.
+    Needed,
+    /// An empty frame if nothing was.
+    EvenEmpty,
+}
+
 #[derive(Debug)]
 struct Waiter {
-    ticket: u64,
     lsn: Lsn,
-    group: u32,
+    wanted: Wanted,
+    bed: Arc<Bed>,
 }
 
 #[derive(Debug)]
@@ -49,7 +94,51 @@ struct State {
     syncing: bool,
     failed: Option<Arc<str>>,
     waiters: Vec<Waiter>,
-    tickets: u64,
+}
+
+/// Threads to be woken when the lock is released.
+type Called = Vec<Arc<Bed>>;
+
+/// Calls the threads that have what they want, all if the log has failed, and one for each role that is free and
+/// wanted (LG-8). How many commits are served, the `own` of the caller among them.
+fn dispatch(state: &mut State, own: u32, called: &mut Called) -> u32 {
+    let failed = state.failed.is_some();
+    let (written, durable) = (state.written, state.durable);
+    let has = |waiter: &Waiter| {
+        waiter.lsn
+            <= match waiter.wanted {
+                Wanted::Written => written,
+                Wanted::Durable => durable,
+            }
+    };
+    let call = |bed: &Arc<Bed>, how: u32, called: &mut Called| {
+        // One that was called before is on its way.
+        if bed.call.swap(how, Ordering::AcqRel) == ASLEEP {
+            called.push(Arc::clone(bed));
+        }
+    };
+    if !failed {
+        let syncer = (state.waiters.iter())
+            .filter(|_| !state.syncing)
+            .find(|w| w.wanted == Wanted::Durable && durable < w.lsn && w.lsn <= written);
+        let writer = (state.waiters.iter())
+            .filter(|_| !state.writing)
+            .find(|w| written < w.lsn);
+        for waiter in syncer.into_iter().chain(writer) {
+            call(&waiter.bed, LOOK, called);
+        }
+    }
+    let served = |waiter: &&Waiter| waiter.wanted == Wanted::Durable && has(waiter);
+    let group = own + state.waiters.iter().filter(served).count() as u32;
+    state.waiters.retain(|waiter| {
+        let done = has(waiter);
+        if done || failed {
+            let how = if done { group } else { LOOK };
+            call(&waiter.bed, how, called);
+        }
+        !done
+    });
+    group
 }
 
 /// Ends the waiting where the thread that all wait for unwinds.
@@ -66,7 +155,6 @@ impl Drop for Unwinding<'_> {
 #[derive(Debug)]
 pub(crate) struct Group {
     state: Mutex<State>,
-    changed: Condvar,
 }
 
 impl Group {
@@ -80,20 +168,12 @@ impl Group {
                 syncing: false,
                 failed: None,
                 waiters: Vec::new(),
-                tickets: 0,
             }),
-            changed: Condvar::new(),
         }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn wait<'a>(&self, state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
-        self.changed
-            .wait(state)
-            .unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn durable(&self) -> Lsn {
@@ -106,8 +186,18 @@ impl Group {
 
     /// Remembers a failure from outside the two roles; the first one stays.
     pub(crate) fn fail(&self, reason: Arc<str>) {
-        self.lock().failed.get_or_insert(reason);
-        self.changed.notify_all();
+        let mut state = self.lock();
+        state.failed.get_or_insert(reason);
+        self.hand_on(state, 0);
+    }
+
+    /// Calls whom the state lets go on, and wakes them; how many commits are served, the `own` of the caller among them.
+    fn hand_on(&self, mut state: MutexGuard<'_, State>, own: u32) -> u32 {
+        let mut called = Called::new();
+        let served = dispatch(&mut state, own, &mut called);
+        drop(state);
+        called.iter().for_each(|bed| bed.thread.unpark());
+        served
     }
 
     /// What a role does with the device, no lock being held (LG-7).
@@ -121,74 +211,95 @@ impl Group {
     /// Waits until everything below `lsn` is durable, doing the work if nobody does; how many commits the sync
     /// served (0: it was durable already).
     pub(crate) fn wait_durable(&self, device: &impl Device, lsn: Lsn) -> Result<u32, Arc<str>> {
-        let mut state = self.lock();
-        if state.durable >= lsn {
-            return Ok(0);
-        }
-        let ticket = state.tickets;
-        state.tickets += 1;
-        state.waiters.push(Waiter {
-            ticket,
-            lsn,
-            group: 0,
-        });
+        self.wait(device, lsn, Wanted::Durable)
+    }
+
+    /// Waits until everything below `lsn` is written, durable or not.
+    pub(crate) fn wait_written(&self, device: &impl Device, lsn: Lsn) -> Result<(), Arc<str>> {
+        self.wait(device, lsn, Wanted::Written).map(|_| ())
+    }
+
+    fn wait(&self, device: &impl Device, lsn: Lsn, wanted: Wanted) -> Result<u32, Arc<str>> {
         loop {
-            if state.durable >= lsn {
-                return Ok(leave(&mut state, ticket));
+            let mut state = self.lock();
+            if wanted == Wanted::Durable && state.durable >= lsn {
+                return Ok(0);
             }
-            if let Some(reason) = state.failed.clone() {
-                leave(&mut state, ticket);
-                return Err(reason);
+            if let Some(reason) = &state.failed {
+                return Err(reason.clone());
             }
-            state = if state.syncing || state.writing {
-                self.wait(state)
-            } else {
-                self.lead(device, state)
-            };
+            if wanted == Wanted::Written && state.written >= lsn {
+                return Ok(0);
+            }
+            if !state.writing && state.written < lsn {
+                let then_sync = wanted == Wanted::Durable;
+                if let Some(target) = self.write(device, state, Frames::Needed, then_sync) {
+                    return self.sync(device, target);
+                }
+            } else if !state.syncing && state.written >= lsn {
+                state.syncing = true;
+                let target = state.written;
+                drop(state);
+                return self.sync(device, target);
+            } else if let served @ 0..LOOK = self.sleep(state, lsn, wanted) {
+                return Ok(served);
+            }
         }
     }
 
-    /// One round: write, sync, tell everybody.
-    fn lead<'a>(
-        &'a self,
-        device: &impl Device,
-        mut state: MutexGuard<'a, State>,
-    ) -> MutexGuard<'a, State> {
-        state.syncing = true;
-        state = self.write(device, state, false);
-        let target = state.written;
-        if state.failed.is_none() {
-            drop(state);
-            let synced = self.call(|| device.sync());
-            state = self.lock();
-            match synced {
-                Ok(()) if state.failed.is_none() => {
-                    state.durable = state.durable.max(target);
-                    let served = serve(&mut state, target);
-                    device.served(served);
-                }
-                Ok(()) => {}
-                Err(reason) => {
-                    state.failed.get_or_insert(reason);
-                }
-            }
+    /// Waits for a call.
+    fn sleep(&self, mut state: MutexGuard<'_, State>, lsn: Lsn, wanted: Wanted) -> u32 {
+        let bed = Arc::new(Bed {
+            thread: sync::current(),
+            call: AtomicU32::new(ASLEEP),
+        });
+        state.waiters.push(Waiter {
+            lsn,
+            wanted,
+            bed: Arc::clone(&bed),
+        });
+        drop(state);
+        let call = bed.sleep();
+        if call == LOOK {
+            let waiters = &mut self.lock().waiters;
+            waiters.retain(|waiter| !Arc::ptr_eq(&waiter.bed, &bed));
         }
+        call
+    }
+
+    /// What the syncer does, who was given the role before: makes durable what was written, up to `target`. How many
+    /// commits that served, the caller's among them.
+    fn sync(&self, device: &impl Device, target: Lsn) -> Result<u32, Arc<str>> {
+        let synced = self.call(|| device.sync());
+        let mut state = self.lock();
         state.syncing = false;
-        self.changed.notify_all();
-        state
+        if let Err(reason) = synced {
+            state.failed.get_or_insert(reason);
+        }
+        if let Some(reason) = state.failed.clone() {
+            self.hand_on(state, 0);
+            return Err(reason);
+        }
+        state.durable = state.durable.max(target);
+        let served = self.hand_on(state, 1);
+        device.served(served);
+        Ok(served)
     }
 
-    /// Writes what was appended; nobody else may be writing.
-    fn write<'a>(
-        &'a self,
+    /// Writes what was appended; nobody else may be writing. With `then_sync` the role of the syncer is taken
+    /// afterwards if it is free: how far it is to sync.
+    fn write(
+        &self,
         device: &impl Device,
-        mut state: MutexGuard<'a, State>,
-        even_empty: bool,
-    ) -> MutexGuard<'a, State> {
+        mut state: MutexGuard<'_, State>,
+        frames: Frames,
+        then_sync: bool,
+    ) -> Option<Lsn> {
         assert!(!state.writing, "one writer at a time");
         state.writing = true;
         let durable = state.durable;
         drop(state);
+        let even_empty = frames == Frames::EvenEmpty;
         let written = self.call(|| device.write(durable, even_empty));
         let mut state = self.lock();
         state.writing = false;
@@ -198,51 +309,18 @@ impl Group {
                 state.failed.get_or_insert(reason);
             }
         }
-        state
-    }
-
-    /// Waits until everything below `lsn` is written, durable or not.
-    pub(crate) fn wait_written(&self, device: &impl Device, lsn: Lsn) -> Result<(), Arc<str>> {
-        let mut state = self.lock();
-        loop {
-            if let Some(reason) = state.failed.clone() {
-                return Err(reason);
-            }
-            if state.written >= lsn {
-                return Ok(());
-            }
-            state = if state.writing {
-                self.wait(state)
-            } else {
-                let state = self.write(device, state, false);
-                self.changed.notify_all();
-                state
-            };
-        }
+        let syncs = then_sync && !state.syncing && state.failed.is_none();
+        state.syncing |= syncs;
+        let target = state.written;
+        self.hand_on(state, 0);
+        syncs.then_some(target)
     }
 
     /// Writes a frame that tells the durable LSN, unless somebody writes just now (then that frame tells it).
     pub(crate) fn state_durable(&self, device: &impl Device) {
         let state = self.lock();
         if !state.writing && state.failed.is_none() {
-            drop(self.write(device, state, true));
-            self.changed.notify_all();
+            self.write(device, state, Frames::EvenEmpty, false);
         }
     }
-}
-
-/// Takes the waiter out; the size of its group.
-fn leave(state: &mut State, ticket: u64) -> u32 {
-    let at = state.waiters.iter().position(|w| w.ticket == ticket);
-    at.map_or(0, |at| state.waiters.swap_remove(at).group)
-}
-
-/// Marks the waiters that a sync up to `target` serves; how many.
-fn serve(state: &mut State, target: Lsn) -> u32 {
-    let covered = |w: &&mut Waiter| w.lsn <= target && w.group == 0;
-    let group = state.waiters.iter_mut().filter(covered).count() as u32;
-    for waiter in state.waiters.iter_mut().filter(covered) {
-        waiter.group = group;
-    }
-    group
 }

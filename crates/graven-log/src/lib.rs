@@ -2,9 +2,9 @@
 //!
 //! # How it works
 //! [`Log::append`] copies records into a buffer in memory and gives them a position in the *record stream*, the
-//! [`Lsn`]. [`Log::commit_durable`] waits until the stream up to an LSN is durable: the first that comes writes what
-//! all have appended and syncs once for everybody who waits ([`group`]); who comes while a sync runs is served by
-//! the next one. Nobody waits for company: a lone committer writes and syncs at once.
+//! [`Lsn`]. [`Log::commit_durable`] waits until the stream up to an LSN is durable: one thread writes what all have
+//! appended, one syncs what is written, for everybody who waits ([`group`]); what comes while a sync runs is written
+//! meanwhile and served by the next one. Nobody waits for company: a lone committer writes and syncs at once.
 //!
 //! On its way to the file the stream is cut into frames (`frame.rs`), each written once, at a place of its own that
 //! begins on a sector boundary, inside regions (`space.rs`) that were written with zeros beforehand and are used
@@ -23,6 +23,7 @@
 //! * LG-6: a record is appended only if there is room for it in regions that exist; one region is kept back for
 //!   records that end a checkpoint or a transaction.
 //! * LG-7: a thread that panics while it writes or syncs fails the log (LG-3); nobody waits for it.
+//! * LG-8: where a role of the group commit is free and a sleeping thread needs it, a thread that needs it is on its way.
 //!
 //! # Concurrency
 //! Every method takes `&self` from any thread. Lock order: buffer, then group; neither is held during a system call.

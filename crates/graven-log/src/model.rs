@@ -3,7 +3,9 @@
 //! device that knows what it has written and synced, and whose syncs may fail.
 
 mod sync {
-    pub(super) use shuttle::sync::{Condvar, Mutex, MutexGuard};
+    pub(super) use shuttle::sync::atomic::{AtomicU32, Ordering};
+    pub(super) use shuttle::sync::{Mutex, MutexGuard};
+    pub(super) use shuttle::thread::{Thread, current, park};
 }
 
 #[path = "group.rs"]
