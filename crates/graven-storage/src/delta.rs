@@ -13,6 +13,7 @@
 
 pub(crate) mod counts;
 pub(crate) mod frozen;
+pub(crate) mod id_map;
 pub(crate) mod layer;
 pub(crate) mod lower;
 pub(crate) mod merge;

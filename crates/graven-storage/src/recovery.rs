@@ -15,7 +15,7 @@
 
 use crate::bytes::{Malformed, Reader};
 use crate::checkpoint::CheckpointOptions;
-use crate::delta::layer::{Change, ColumnOf, Layer, NodeChange};
+use crate::delta::layer::{Change, ColumnOf, Layer, NodeChange, ValueMap};
 use crate::delta::redo::{self, Head, NAME_KINDS, NamesLogged};
 use crate::ids::{LabelId, NodeId, RelId};
 use crate::index::cut;
@@ -390,10 +390,7 @@ impl<'a> Replay<'a> {
         let raw = std::mem::take(&mut self.batch);
         let allocator = store.allocator();
         let last = |id: Option<u64>| id.map_or(0, |id| id.saturating_add(1));
-        allocator.seen(
-            last(raw.nodes.get_max().map(|(id, _)| *id)),
-            last(raw.relationships.get_max().map(|(id, _)| *id)),
-        );
+        allocator.seen(last(raw.nodes.last()), last(raw.relationships.last()));
         let mut commits = store.commits();
         let before = commits.applied.clone();
         let own = Arc::new(Own::new(
@@ -509,8 +506,8 @@ impl Views<'_> {
     fn derive_counts(&self) -> Result<()> {
         let layer = self.own.layer().clone();
         let mut counts = layer.counts.clone();
-        for (id, change) in &layer.nodes {
-            let node = NodeId(*id);
+        for (id, change) in layer.nodes.iter() {
+            let node = NodeId(id);
             if !matches!(change, NodeChange::Created(_)) && self.before.node_exists(node) {
                 counts.nodes(&Self::labels(&self.before, node), -1);
             }
@@ -518,7 +515,7 @@ impl Views<'_> {
                 counts.nodes(labels, 1);
             }
         }
-        for it in layer.relationships.values() {
+        for (_, it) in layer.relationships.iter() {
             let (view, by) = match it.change {
                 Change::Added => (&self.after, 1),
                 Change::Removed => (&self.before, -1),
@@ -535,10 +532,10 @@ impl Views<'_> {
         let layer = self.own.layer().clone();
         for index in &self.own.schema().indexes {
             let mut ids: BTreeSet<u64> = match index.entity {
-                SchemaEntity::Node(_) => layer.nodes.keys().copied().collect(),
+                SchemaEntity::Node(_) => layer.nodes.ids().collect(),
                 SchemaEntity::Relationship(rel_type) => (layer.relationships.iter())
                     .filter(|(_, it)| it.rel_type == rel_type)
-                    .map(|(id, _)| *id)
+                    .map(|(id, _)| id)
                     .collect(),
             };
             for key in &index.keys {
@@ -546,12 +543,7 @@ impl Views<'_> {
                     SchemaEntity::Node(_) => ColumnOf::Node(*key),
                     SchemaEntity::Relationship(of) => ColumnOf::Relationship(of, *key),
                 };
-                ids.extend(
-                    layer
-                        .column(of)
-                        .into_iter()
-                        .flat_map(|values| values.keys()),
-                );
+                ids.extend(layer.column(of).into_iter().flat_map(ValueMap::ids));
             }
             for id in ids {
                 let key = |view: &Snapshot| match concerns(view, index.entity, id)? {

@@ -33,6 +33,11 @@ impl Operator for Create {
         };
         rt.check_cancelled()?;
         let prepared = self.creation.prepare(&batch, rt)?;
+        if let Some(created) = self.creation.create_all(&batch, &prepared, rt)? {
+            let slot = self.slots.first().copied();
+            let slot = slot.expect("a column for the node");
+            return Ok(Some(batch.with_column(slot, Column::Nodes(created))));
+        }
         let (mut nodes, mut relationships): (Vec<Vec<u64>>, Vec<Vec<u64>>) = Default::default();
         for row in 0..batch.len() {
             let created = self.creation.create(&batch, &prepared, row, rt)?;

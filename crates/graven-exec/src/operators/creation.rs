@@ -124,6 +124,31 @@ impl Creation {
         Ok(Prepared(computed.collect::<Result<_>>()?))
     }
 
+    /// Creates what all rows of the batch are to create, where that is one node a row with properties named in the text.
+    /// Their ids.
+    pub(crate) fn create_all(
+        &self,
+        batch: &Batch,
+        prepared: &Prepared,
+        rt: &Runtime,
+    ) -> Result<Option<Vec<u64>>> {
+        let ([node], []) = (&*self.nodes, &*self.relationships) else {
+            return Ok(None);
+        };
+        let (Properties::Entries(entries), [Computed::Entries(columns)]) =
+            (&node.properties, &*prepared.0)
+        else {
+            return Ok(None);
+        };
+        let mut values = Vec::with_capacity(entries.len());
+        for ((key, name, _), column) in entries.iter().zip(columns) {
+            values.push((*key, storable_column(column, batch.len(), name)?));
+        }
+        let transaction = rt.writer()?.transaction();
+        let created = transaction.create_nodes(&node.labels, batch.len(), values)?;
+        Ok(Some(created))
+    }
+
     /// Creates what one row of the batch is to create.
     pub(crate) fn create(
         &self,
@@ -183,6 +208,20 @@ impl Creation {
             }
         }
         None
+    }
+}
+
+/// The first `rows` values of a column as the property `name` holds them.
+fn storable_column(column: &Column, rows: usize, name: &str) -> Result<Vec<PropertyValue>> {
+    match column {
+        Column::Integers(values) => {
+            let values = values[..rows].iter().copied();
+            Ok(values.map(PropertyValue::Integer).collect())
+        }
+        Column::Constant(value, _) => Ok(vec![storable(value, name)?; rows]),
+        column => (0..rows)
+            .map(|row| storable(&column.get(row), name))
+            .collect(),
     }
 }
 

@@ -1,7 +1,7 @@
 //! A set of changes on top of a base: what a transaction wrote, or all that was committed since a checkpoint.
 //!
 //! # How it works
-//! One ordered map per store, keyed as the store is. The maps are persistent: a copy shares everything with its
+//! One ordered map per store, keyed as the store is; those by id keep neighbours together ([`IdMap`]). The maps are persistent: a copy shares everything with its
 //! original and costs a few pointers, a change copies the path to the changed leaf. So a snapshot *is* a
 //! copy: it needs no versions in the entries, no locks to read, and no cleaning up.
 //!
@@ -13,9 +13,11 @@
 //! * TX-3: properties of deleted nodes and relationships that a layer below has are Null in the layer.
 //!
 //! # Costs
-//! [`Layer::bytes`] estimates memory: entries with the average slack of a leaf, and what values hold outside.
+//! [`Layer::bytes`] estimates memory: entries with the average slack of a leaf or chunk, chunks, and what values hold
+//! outside. Putting a layer on top of another takes over the chunks of new nodes and values as they are.
 
 use super::counts::Counts;
+use super::id_map::{CHUNK_BYTES, IdMap};
 use crate::ids::{Direction, KeyId, LabelId, NodeId, RelId, TypeId};
 use crate::value::PropertyValue;
 use imbl::OrdMap;
@@ -73,7 +75,7 @@ pub(crate) type EdgeKey = (u64, u64, u64);
 /// Entries of one direction of one type.
 pub(crate) type EdgeMap = OrdMap<EdgeKey, Change>;
 /// Values by id, Null where one was removed.
-pub(crate) type ValueMap = OrdMap<u64, PropertyValue>;
+pub(crate) type ValueMap = IdMap<PropertyValue>;
 /// Entries of one index: key (cut as in the index) and id.
 pub(crate) type IndexMap = OrdMap<(Arc<[u8]>, u64), Change>;
 
@@ -82,18 +84,23 @@ const fn entry_bytes(size: usize) -> u64 {
     (size + size / 3 + 8) as u64
 }
 
-const NODE_BYTES: u64 = entry_bytes(size_of::<(u64, NodeChange)>());
-const VALUE_BYTES: u64 = entry_bytes(size_of::<(u64, PropertyValue)>());
-const RELATIONSHIP_BYTES: u64 = entry_bytes(size_of::<(u64, RelationshipChange)>())
-    + 2 * entry_bytes(size_of::<(EdgeKey, Change)>());
+/// Average slack of a chunk's vector.
+const fn slot_bytes(size: usize) -> u64 {
+    (size + size / 4) as u64
+}
+
+const NODE_BYTES: u64 = slot_bytes(size_of::<NodeChange>());
+const VALUE_BYTES: u64 = slot_bytes(size_of::<PropertyValue>());
+const RELATIONSHIP_BYTES: u64 =
+    slot_bytes(size_of::<RelationshipChange>()) + 2 * entry_bytes(size_of::<(EdgeKey, Change)>());
 const INDEX_BYTES: u64 = entry_bytes(size_of::<((Arc<[u8]>, u64), Change)>()) + 16;
 
 /// A set of changes.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Layer {
-    pub(crate) nodes: OrdMap<u64, NodeChange>,
+    pub(crate) nodes: IdMap<NodeChange>,
     pub(crate) columns: OrdMap<ColumnOf, ValueMap>,
-    pub(crate) relationships: OrdMap<u64, RelationshipChange>,
+    pub(crate) relationships: IdMap<RelationshipChange>,
     pub(crate) adjacency: OrdMap<(TypeId, Direction), EdgeMap>,
     pub(crate) indexes: OrdMap<u32, IndexMap>,
     pub(crate) counts: Counts,
@@ -106,6 +113,27 @@ fn slot<K: Ord + Clone, M: Default + Clone>(maps: &mut OrdMap<K, M>, key: K) -> 
         maps.insert(key.clone(), M::default());
     }
     maps.get_mut(&key).expect("just inserted")
+}
+
+/// Changes a map and adds the chunks that it got, or takes those that it lost, to `bytes`.
+fn counted<V, T>(
+    map: &mut IdMap<V>,
+    bytes: &mut u64,
+    change: impl FnOnce(&mut IdMap<V>) -> T,
+) -> T {
+    let before = map.chunk_count();
+    let done = change(map);
+    *bytes = (*bytes + map.chunk_count() * CHUNK_BYTES).saturating_sub(before * CHUNK_BYTES);
+    done
+}
+
+/// Puts a value into a column.
+fn put_into(values: &mut ValueMap, bytes: &mut u64, id: u64, value: PropertyValue) {
+    *bytes += value.heap_bytes();
+    match counted(values, bytes, |values| values.insert(id, value)) {
+        None => *bytes += VALUE_BYTES,
+        Some(before) => *bytes = bytes.saturating_sub(before.heap_bytes()),
+    }
 }
 
 impl Layer {
@@ -134,25 +162,48 @@ impl Layer {
 
     pub(crate) fn put_node(&mut self, node: NodeId, change: NodeChange) {
         // What was created here stays created here, whatever its labels become.
-        let change = match (self.nodes.get(&node.0), change) {
+        let change = match (self.nodes.get(node.0), change) {
             (Some(NodeChange::Created(_)), NodeChange::Labels(labels)) => {
                 NodeChange::Created(labels)
             }
             (_, change) => change,
         };
-        if self.nodes.insert(node.0, change).is_none() {
+        let before = counted(&mut self.nodes, &mut self.bytes, |nodes| {
+            nodes.insert(node.0, change)
+        });
+        if before.is_none() {
             self.bytes += NODE_BYTES;
         }
     }
 
     pub(crate) fn put_value(&mut self, of: ColumnOf, id: u64, value: PropertyValue) {
-        let more = value.heap_bytes();
-        let before = slot(&mut self.columns, of).insert(id, value);
-        self.bytes += more;
-        match before {
-            None => self.bytes += VALUE_BYTES,
-            Some(before) => self.bytes = self.bytes.saturating_sub(before.heap_bytes()),
-        }
+        let values = slot(&mut self.columns, of);
+        put_into(values, &mut self.bytes, id, value);
+    }
+
+    /// Enters neighbouring new nodes, `first` and up, none behind which the layer knows one.
+    pub(crate) fn append_nodes(&mut self, first: u64, count: usize, labels: &Arc<[LabelId]>) {
+        let created = std::iter::repeat_n(Some(NodeChange::Created(labels.clone())), count);
+        counted(&mut self.nodes, &mut self.bytes, |nodes| {
+            nodes.append(first, created)
+        });
+        self.bytes += count as u64 * NODE_BYTES;
+        self.counts.nodes(labels, count as i64);
+    }
+
+    /// Enters the values of neighbouring new nodes, `first` and up; Null where one has none.
+    pub(crate) fn append_values(&mut self, of: ColumnOf, first: u64, values: Vec<PropertyValue>) {
+        let present = values.iter().filter(|value| !value.is_null());
+        self.bytes += present
+            .map(|value| VALUE_BYTES + value.heap_bytes())
+            .sum::<u64>();
+        let given = values
+            .into_iter()
+            .map(|value| (!value.is_null()).then_some(value));
+        let column = slot(&mut self.columns, of);
+        counted(column, &mut self.bytes, |column| {
+            column.append(first, given)
+        });
     }
 
     /// Enters a relationship, with its entries in both directions (TX-1).
@@ -162,11 +213,16 @@ impl Layer {
             (Direction::In, change.end.0, change.start.0),
         ];
         // Ids are never used again, so what is here already was added here and goes now (TX-4).
-        let undone = self.relationships.remove(&id.0).is_some();
+        let undone = counted(&mut self.relationships, &mut self.bytes, |relationships| {
+            let undone = relationships.remove(id.0).is_some();
+            if !undone {
+                relationships.insert(id.0, change);
+            }
+            undone
+        });
         if undone {
             self.bytes = self.bytes.saturating_sub(RELATIONSHIP_BYTES);
         } else {
-            self.relationships.insert(id.0, change);
             self.bytes += RELATIONSHIP_BYTES;
         }
         for (direction, node, other) in ends {
@@ -213,23 +269,30 @@ impl Layer {
             self.clone_from(newer);
             return;
         }
-        for (node, change) in &newer.nodes {
-            self.put_node(NodeId(*node), change.clone());
+        for (at, chunk) in newer.nodes.chunks() {
+            if self.nodes.share(at, chunk) {
+                self.bytes += CHUNK_BYTES + chunk.values().len() as u64 * NODE_BYTES;
+                continue;
+            }
+            for (node, change) in IdMap::entries(at, chunk) {
+                self.put_node(NodeId(node), change.clone());
+            }
         }
         for (of, values) in &newer.columns {
             let map = slot(&mut self.columns, *of);
-            let mut bytes = self.bytes;
-            for (id, value) in values {
-                bytes += value.heap_bytes();
-                match map.insert(*id, value.clone()) {
-                    None => bytes += VALUE_BYTES,
-                    Some(before) => bytes = bytes.saturating_sub(before.heap_bytes()),
+            for (at, chunk) in values.chunks() {
+                if map.share(at, chunk) {
+                    let bytes = |value: &PropertyValue| VALUE_BYTES + value.heap_bytes();
+                    self.bytes += CHUNK_BYTES + chunk.values().iter().map(bytes).sum::<u64>();
+                    continue;
+                }
+                for (id, value) in IdMap::entries(at, chunk) {
+                    put_into(map, &mut self.bytes, id, value.clone());
                 }
             }
-            self.bytes = bytes;
         }
-        for (id, change) in &newer.relationships {
-            self.put_relationship(RelId(*id), *change);
+        for (id, change) in newer.relationships.iter() {
+            self.put_relationship(RelId(id), *change);
         }
         for (index, entries) in &newer.indexes {
             for ((key, id), change) in entries {

@@ -14,6 +14,7 @@
 //! run of neighbouring nodes that came with the same labels or went.
 
 use super::counts::Counts;
+use super::id_map::IdMap;
 use super::layer::{Change, ColumnOf, EdgeKey, Layer, NodeChange, RelationshipChange, ValueMap};
 use super::merge::{Entries, Over, merge};
 use super::overlay::IndexKey;
@@ -23,6 +24,7 @@ use crate::Result;
 use crate::ids::{Direction, RelId, TypeId};
 use graven_pagecache::{Budget, Reservation, TemporaryPages};
 use imbl::OrdMap;
+use parking_lot::Mutex;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::{Bound, Range};
 use std::sync::Arc;
@@ -49,6 +51,9 @@ pub(crate) struct Sealed {
     nodes: Vec<NodeRun>,
     columns: BTreeMap<ColumnOf, Arc<SealedMap<u64, crate::PropertyValue>>>,
     relationships: Arc<SealedMap<u64, RelationshipChange>>,
+    /// The block of `relationships` that was looked into last: those of one list were mostly created in a row. Who finds
+    /// somebody else looking goes without.
+    last: Mutex<Option<Block<u64, RelationshipChange>>>,
     adjacency: BTreeMap<(TypeId, Direction), Arc<SealedMap<EdgeKey, Change>>>,
     indexes: BTreeMap<u32, Arc<SealedMap<IndexKey, Change>>>,
     counts: Counts,
@@ -132,6 +137,27 @@ impl<K: Stored + Ord + Clone, V: Stored + Clone> Part<K, V> {
     }
 }
 
+/// The values of one property in a layer.
+#[derive(Clone, Debug)]
+pub(crate) enum ColumnPart {
+    Memory(ValueMap),
+    Sealed(Arc<SealedMap<u64, crate::PropertyValue>>),
+}
+
+impl ColumnPart {
+    /// The value of `id`; `last` is kept between look-ups.
+    pub(crate) fn get(
+        &self,
+        id: u64,
+        last: &mut Option<Block<u64, crate::PropertyValue>>,
+    ) -> Result<Option<crate::PropertyValue>> {
+        match self {
+            ColumnPart::Memory(map) => Ok(map.get(id).cloned()),
+            ColumnPart::Sealed(map) => Ok(map.get(&id, last)?.cloned()),
+        }
+    }
+}
+
 /// A layer of either kind.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum View<'a> {
@@ -157,6 +183,10 @@ fn cloned<'a, K: Ord + Clone + Send + Sync, V: Clone + Send + Sync>(
     )
 }
 
+fn cloned_ids<'a, V: Clone + Send + Sync>(map: &'a IdMap<V>) -> Entries<'a, u64, V> {
+    Box::new(map.iter().map(|(id, value)| Ok((id, value.clone()))))
+}
+
 impl<'a> View<'a> {
     pub(crate) fn counts(&self) -> &'a Counts {
         match self {
@@ -168,7 +198,7 @@ impl<'a> View<'a> {
     /// What happened to `node`.
     pub(crate) fn node(&self, node: u64) -> Option<&'a NodeChange> {
         match self {
-            View::Memory(layer) => layer.nodes.get(&node),
+            View::Memory(layer) => layer.nodes.get(node),
             View::Sealed(sealed) => {
                 let behind = sealed.nodes.partition_point(|run| run.0 <= node);
                 let (first, count, change) = sealed.nodes.get(behind.checked_sub(1)?)?;
@@ -188,7 +218,7 @@ impl<'a> View<'a> {
     pub(crate) fn node_runs(&self, mut visit: impl FnMut(Range<u64>, &NodeChange)) {
         match self {
             View::Memory(layer) => {
-                (layer.nodes.iter()).for_each(|(node, change)| visit(*node..node + 1, change));
+                (layer.nodes.iter()).for_each(|(node, change)| visit(node..node + 1, change));
             }
             View::Sealed(sealed) => (sealed.nodes.iter())
                 .for_each(|(first, count, change)| visit(*first..first + count, change)),
@@ -198,8 +228,11 @@ impl<'a> View<'a> {
     /// What happened to a relationship.
     pub(crate) fn relationship(&self, id: RelId) -> Result<Option<RelationshipChange>> {
         match self {
-            View::Memory(layer) => Ok(layer.relationships.get(&id.0).copied()),
-            View::Sealed(sealed) => Ok(sealed.relationships.get(&id.0, &mut None)?.copied()),
+            View::Memory(layer) => Ok(layer.relationships.get(id.0).copied()),
+            View::Sealed(sealed) => Ok(match sealed.last.try_lock() {
+                Some(mut last) => sealed.relationships.get(&id.0, &mut last)?.copied(),
+                None => sealed.relationships.get(&id.0, &mut None)?.copied(),
+            }),
         }
     }
 
@@ -230,10 +263,10 @@ impl<'a> View<'a> {
         }
     }
 
-    pub(crate) fn column(&self, of: ColumnOf) -> Option<Part<u64, crate::PropertyValue>> {
+    pub(crate) fn column(&self, of: ColumnOf) -> Option<ColumnPart> {
         match self {
-            View::Memory(layer) => layer.column(of).cloned().map(Part::Memory),
-            View::Sealed(sealed) => sealed.columns.get(&of).cloned().map(Part::Sealed),
+            View::Memory(layer) => layer.column(of).cloned().map(ColumnPart::Memory),
+            View::Sealed(sealed) => sealed.columns.get(&of).cloned().map(ColumnPart::Sealed),
         }
     }
 
@@ -264,7 +297,7 @@ impl<'a> View<'a> {
     /// All nodes, ascending.
     pub(crate) fn nodes(&self) -> Entries<'a, u64, NodeChange> {
         match *self {
-            View::Memory(layer) => cloned(&layer.nodes),
+            View::Memory(layer) => cloned_ids(&layer.nodes),
             View::Sealed(sealed) => Box::new(sealed.nodes.iter().flat_map(|run| {
                 let (first, count, change) = run;
                 (*first..first + count).map(move |node| Ok((node, change.clone())))
@@ -275,7 +308,7 @@ impl<'a> View<'a> {
     /// All relationships, ascending.
     pub(crate) fn relationships(&self) -> Entries<'a, u64, RelationshipChange> {
         match *self {
-            View::Memory(layer) => cloned(&layer.relationships),
+            View::Memory(layer) => cloned_ids(&layer.relationships),
             View::Sealed(sealed) => stream(&sealed.relationships),
         }
     }
@@ -283,7 +316,7 @@ impl<'a> View<'a> {
     /// All values of a property.
     pub(crate) fn values(&self, of: ColumnOf) -> Option<Entries<'a, u64, crate::PropertyValue>> {
         match *self {
-            View::Memory(layer) => layer.column(of).map(|map: &'a ValueMap| cloned(map)),
+            View::Memory(layer) => layer.column(of).map(cloned_ids),
             View::Sealed(sealed) => sealed.columns.get(&of).map(stream),
         }
     }
@@ -417,6 +450,7 @@ impl<'a> Net<'a> {
             nodes,
             columns,
             relationships,
+            last: Mutex::default(),
             adjacency,
             indexes,
             counts,

@@ -10,7 +10,7 @@
 //! while a page is pinned or a caller's code runs.
 
 use super::layer::{Change, ColumnOf, EdgeKey, Layer, ValueMap};
-use super::lower::{Lower, Net, Part, View};
+use super::lower::{ColumnPart, Lower, Net, Part, View};
 use super::sealed_map::Block;
 use crate::Result;
 use crate::adjacency::Sweep;
@@ -84,7 +84,7 @@ impl<'a> Stack<'a> {
     }
 
     /// Committed maps that have entries, newest first.
-    fn maps<K: Ord, V>(&self, get: impl Fn(View<'_>) -> Option<Part<K, V>>) -> Vec<Part<K, V>> {
+    fn maps<T>(&self, get: impl Fn(View<'_>) -> Option<T>) -> Vec<T> {
         self.committed().filter_map(get).collect()
     }
 }
@@ -105,7 +105,7 @@ fn own_maps<K: Ord, V>(
 /// Changes of one property.
 #[derive(Clone, Debug)]
 pub(crate) struct ColumnOverlay {
-    committed: Vec<Part<u64, PropertyValue>>,
+    committed: Vec<ColumnPart>,
     own: Option<Arc<Own>>,
     of: ColumnOf,
 }
@@ -139,8 +139,8 @@ impl ColumnOverlay {
 pub(crate) struct ColumnReader<'a> {
     own: Option<ValueMap>,
     /// Older layers of the own transaction, newest first.
-    sealed: Vec<Part<u64, PropertyValue>>,
-    committed: &'a [Part<u64, PropertyValue>],
+    sealed: Vec<ColumnPart>,
+    committed: &'a [ColumnPart],
     /// For every part, what was read of its pages last.
     blocks: Vec<Option<Block<u64, PropertyValue>>>,
 }
@@ -149,13 +149,13 @@ impl ColumnReader<'_> {
     /// The value of `id` if it was changed; Null if it was removed.
     #[inline]
     pub(crate) fn get(&mut self, id: u64) -> Result<Option<PropertyValue>> {
-        if let Some(value) = self.own.as_ref().and_then(|map| map.get(&id)) {
+        if let Some(value) = self.own.as_ref().and_then(|map| map.get(id)) {
             return Ok(Some(value.clone()));
         }
         for (at, part) in self.sealed.iter().chain(self.committed).enumerate() {
             let found = match part {
-                Part::Memory(map) => map.get(&id).cloned(),
-                Part::Sealed(map) => {
+                ColumnPart::Memory(map) => map.get(id).cloned(),
+                ColumnPart::Sealed(map) => {
                     if self.blocks.len() <= at {
                         self.blocks.resize_with(at + 1, || None);
                     }

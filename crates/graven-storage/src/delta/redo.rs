@@ -254,18 +254,18 @@ pub(crate) fn encode<E>(
         open: None,
         last: 0,
     };
-    for (id, change) in &layer.nodes {
-        sections.node(*id, change)?;
+    for (id, change) in layer.nodes.iter() {
+        sections.node(id, change)?;
     }
     sections.close();
     for (of, values) in &layer.columns {
-        for (id, value) in values {
-            sections.value(of, *id, value)?;
+        for (id, value) in values.iter() {
+            sections.value(of, id, value)?;
         }
         sections.close();
     }
-    for (id, it) in &layer.relationships {
-        sections.relationship(*id, it)?;
+    for (id, it) in layer.relationships.iter() {
+        sections.relationship(id, it)?;
     }
     sections.close();
     Ok(sections.out)

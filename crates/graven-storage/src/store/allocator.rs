@@ -83,8 +83,9 @@ impl Allocator {
         self.names.write().list_mut(kind).intern(name)
     }
 
-    pub(crate) fn node(&self) -> NodeId {
-        NodeId(self.next_node.fetch_add(1, Ordering::Relaxed))
+    /// The first of `count` neighbouring ids.
+    pub(crate) fn nodes(&self, count: u64) -> NodeId {
+        NodeId(self.next_node.fetch_add(count, Ordering::Relaxed))
     }
 
     pub(crate) fn relationship(&self) -> RelId {

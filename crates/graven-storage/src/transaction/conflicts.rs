@@ -15,6 +15,7 @@
 //!   an exclusive one.
 
 use super::reads::Reads;
+use crate::delta::id_map::IdMap;
 use crate::delta::layer::{Change, ColumnOf, Layer, NodeChange};
 use crate::delta::lower::View;
 use crate::ids::{Direction, LabelId, RelId, TypeId};
@@ -84,7 +85,7 @@ fn has_value(
 ) -> Result<bool> {
     for of in columns.iter().filter(|of| wanted(of)) {
         if let Some(column) = layer.column(*of)
-            && column.get(&id, &mut None)?.is_some()
+            && column.get(id, &mut None)?.is_some()
         {
             return Ok(true);
         }
@@ -161,34 +162,34 @@ impl Conflicts {
         if start < self.schema {
             return Err(conflict("the schema"));
         }
-        for (node, change) in &layer.nodes {
+        for (node, change) in layer.nodes.iter() {
             let created = matches!(change, NodeChange::Created(_));
             let deleted = *change == NodeChange::Deleted;
-            let connected = deleted && self.newer(&Claim::NodeConnected(*node), start);
-            if !created && (connected || self.node_newer(*node, start)) {
+            let connected = deleted && self.newer(&Claim::NodeConnected(node), start);
+            if !created && (connected || self.node_newer(node, start)) {
                 return Err(conflict(format!("node {node}")));
             }
         }
         for (of, values) in &layer.columns {
-            for id in values.keys() {
+            for id in values.ids() {
                 match of {
-                    ColumnOf::Node(_) if self.node_newer(*id, start) => {
+                    ColumnOf::Node(_) if self.node_newer(id, start) => {
                         return Err(conflict(format!("node {id}")));
                     }
-                    ColumnOf::Relationship(..) if self.newer(&Claim::Relationship(*id), start) => {
+                    ColumnOf::Relationship(..) if self.newer(&Claim::Relationship(id), start) => {
                         return Err(conflict(format!("relationship {id}")));
                     }
                     _ => {}
                 }
             }
         }
-        for (id, it) in &layer.relationships {
+        for (id, it) in layer.relationships.iter() {
             for node in [it.start.0, it.end.0] {
                 if it.change == Change::Added && self.newer(&Claim::NodeDeleted(node), start) {
                     return Err(conflict(format!("node {node}")));
                 }
             }
-            if it.change == Change::Removed && self.newer(&Claim::Relationship(*id), start) {
+            if it.change == Change::Removed && self.newer(&Claim::Relationship(id), start) {
                 return Err(conflict(format!("relationship {id}")));
             }
         }
@@ -323,7 +324,7 @@ impl Conflicts {
             self.schema = timestamp;
         }
         let changes = layer.nodes.len()
-            + layer.columns.values().map(imbl::OrdMap::len).sum::<usize>()
+            + layer.columns.values().map(IdMap::len).sum::<usize>()
             + 3 * layer.relationships.len()
             + layer.indexes.values().map(imbl::OrdMap::len).sum::<usize>();
         if large || changes > CLAIMS_MAX {
@@ -335,10 +336,10 @@ impl Conflicts {
         }
         let nodes = (layer.nodes.iter())
             .filter(|(_, change)| matches!(change, NodeChange::Created(_)))
-            .map(|(id, _)| *id);
+            .map(|(id, _)| id);
         let relationships = (layer.relationships.iter())
             .filter(|(_, it)| it.change == Change::Added)
-            .map(|(id, _)| *id);
+            .map(|(id, _)| id);
         let created = Created {
             timestamp,
             nodes: runs(nodes),
@@ -351,36 +352,40 @@ impl Conflicts {
                 self.order.push_back((timestamp, claim));
             }
         };
-        for (node, change) in &layer.nodes {
+        let mut before = None;
+        for (node, change) in layer.nodes.iter() {
             match change {
                 NodeChange::Created(labels) => {
-                    claim(Claim::Nodes);
-                    labels.iter().for_each(|label| claim(Claim::Label(*label)));
+                    // Those that came in a row have mostly the same.
+                    if before.replace(labels) != Some(labels) {
+                        claim(Claim::Nodes);
+                        labels.iter().for_each(|label| claim(Claim::Label(*label)));
+                    }
                     continue;
                 }
                 NodeChange::Labels(_) => claim(Claim::Labels),
                 NodeChange::Deleted => {
                     claim(Claim::Nodes);
                     claim(Claim::Labels);
-                    claim(Claim::NodeDeleted(*node));
+                    claim(Claim::NodeDeleted(node));
                 }
             }
-            claim(Claim::NodeWritten(*node));
+            claim(Claim::NodeWritten(node));
         }
         for (of, values) in &layer.columns {
-            for id in values.keys() {
+            for id in values.ids() {
                 match of {
-                    ColumnOf::Node(_) if !is_new(*id) => claim(Claim::NodeWritten(*id)),
-                    ColumnOf::Relationship(..) if !is_new_relationship(*id) => {
-                        claim(Claim::Relationship(*id));
+                    ColumnOf::Node(_) if !is_new(id) => claim(Claim::NodeWritten(id)),
+                    ColumnOf::Relationship(..) if !is_new_relationship(id) => {
+                        claim(Claim::Relationship(id));
                     }
                     _ => {}
                 }
             }
         }
-        for (id, it) in &layer.relationships {
+        for (id, it) in layer.relationships.iter() {
             if it.change == Change::Removed {
-                claim(Claim::Relationship(*id));
+                claim(Claim::Relationship(id));
             }
             for (direction, node) in [(Direction::Out, it.start.0), (Direction::In, it.end.0)] {
                 if !is_new(node) {

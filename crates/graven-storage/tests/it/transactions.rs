@@ -187,6 +187,34 @@ impl Running {
             .copied()
     }
 
+    /// Nodes given by column, some without the first property.
+    fn create_many(&mut self, label: u32, first: i64) {
+        let numbers: Vec<i64> = (first..first + 14).collect();
+        let short = |number: &i64| match number % 3 {
+            0 => PropertyValue::Null,
+            _ => PropertyValue::Integer(number % 7),
+        };
+        let long = |number: &i64| PropertyValue::string(&format!("{number}").repeat(600));
+        let columns = vec![
+            (KeyId(0), numbers.iter().map(short).collect()),
+            (KeyId(2), numbers.iter().map(long).collect()),
+        ];
+        let labels = [LabelId(label)];
+        let ids = self
+            .transaction
+            .create_nodes(&labels, numbers.len(), columns);
+        for (id, number) in ids.unwrap().into_iter().zip(&numbers) {
+            let mut properties = std::collections::BTreeMap::new();
+            set(&mut properties, 0, &short(number));
+            set(&mut properties, 2, &long(number));
+            let labels = [label].into();
+            let node = Node { labels, properties };
+            self.done(move |graph| {
+                graph.nodes.insert(id, node.clone());
+            });
+        }
+    }
+
     fn run(&mut self, step: &Step) {
         let it = &self.transaction;
         let keyed = |given: &[(u32, PropertyValue)]| -> Vec<(KeyId, PropertyValue)> {
@@ -218,10 +246,8 @@ impl Running {
                 });
             }
             Step::CreateMany(first) => {
-                for number in *first..first + 40 {
-                    let long = PropertyValue::string(&format!("{number}").repeat(600));
-                    let given = vec![(0, PropertyValue::Integer(number % 7)), (2, long)];
-                    self.run(&Step::CreateNode((number % 3) as u8, given));
+                for label in 0..3 {
+                    self.create_many(label, *first + i64::from(label));
                 }
             }
             Step::CreateRelationship(of, a, b, given) => {

@@ -1,0 +1,273 @@
+//! A persistent map from ids to what changed of them.
+//!
+//! # How it works
+//! Ids are given out one after the other, so what one transaction creates are runs. The map is a persistent B-tree
+//! (crate `imbl`) of *chunks*: the entries of [`SLOTS`] neighbouring ids, a bit mask and a vector. A copy of the map
+//! shares everything; a change copies the path to its chunk and the chunk, if they are shared. Putting a large map on top of
+//! another ([`IdMap::chunks`], [`IdMap::share`]) takes over whole chunks where the other has none.
+//!
+//! # Costs
+//! A look-up is one in a tree of a sixteenth of the entries, and a bit count. An entry of a full chunk takes its own
+//! size and 4 bytes, one that is alone in its chunk [`CHUNK_BYTES`] more.
+
+use imbl::OrdMap;
+use std::sync::Arc;
+
+/// Ids of a chunk.
+const SLOTS: u64 = 16;
+/// What a chunk takes beside its entries: header, mask, vector, its place in the tree, the allocator's.
+pub(crate) const CHUNK_BYTES: u64 = 96;
+
+/// The entries of [`SLOTS`] neighbouring ids.
+#[derive(Clone, Debug)]
+pub(crate) struct Chunk<V> {
+    /// Which of the ids have one.
+    mask: u16,
+    /// In their order.
+    values: Vec<V>,
+}
+
+impl<V> Chunk<V> {
+    /// Entries before that of `slot`.
+    fn rank(&self, slot: u64) -> usize {
+        (self.mask & ((1 << slot) - 1)).count_ones() as usize
+    }
+
+    fn has(&self, slot: u64) -> bool {
+        self.mask >> slot & 1 == 1
+    }
+
+    /// The values, by id ascending.
+    pub(crate) fn values(&self) -> &[V] {
+        &self.values
+    }
+
+    /// Numbers of the ids in the chunk that have an entry, ascending.
+    fn slots(&self) -> impl Iterator<Item = u64> + use<V> {
+        let mask = self.mask;
+        (0..SLOTS).filter(move |slot| mask >> slot & 1 == 1)
+    }
+}
+
+/// See the file header.
+#[derive(Clone, Debug)]
+pub(crate) struct IdMap<V> {
+    chunks: OrdMap<u64, Arc<Chunk<V>>>,
+    len: usize,
+}
+
+impl<V> Default for IdMap<V> {
+    fn default() -> Self {
+        IdMap {
+            chunks: OrdMap::default(),
+            len: 0,
+        }
+    }
+}
+
+impl<V> IdMap<V> {
+    pub(crate) fn len(&self) -> usize {
+        self.len
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    #[inline]
+    pub(crate) fn get(&self, id: u64) -> Option<&V> {
+        let chunk = self.chunks.get(&(id / SLOTS))?;
+        let slot = id % SLOTS;
+        chunk.has(slot).then(|| &chunk.values[chunk.rank(slot)])
+    }
+
+    /// All entries, ids ascending.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (u64, &V)> {
+        self.chunks.iter().flat_map(|(at, chunk)| {
+            chunk
+                .slots()
+                .map(move |slot| at * SLOTS + slot)
+                .zip(&chunk.values)
+        })
+    }
+
+    pub(crate) fn chunk_count(&self) -> u64 {
+        self.chunks.len() as u64
+    }
+
+    /// All ids, ascending.
+    pub(crate) fn ids(&self) -> impl Iterator<Item = u64> {
+        self.iter().map(|(id, _)| id)
+    }
+
+    /// The largest id.
+    pub(crate) fn last(&self) -> Option<u64> {
+        let (at, chunk) = self.chunks.get_max()?;
+        Some(at * SLOTS + u64::from(chunk.mask.ilog2()))
+    }
+
+    /// All chunks with their numbers, ascending.
+    pub(crate) fn chunks(&self) -> impl Iterator<Item = (u64, &Arc<Chunk<V>>)> {
+        self.chunks.iter().map(|(at, chunk)| (*at, chunk))
+    }
+
+    /// The entries of a chunk.
+    pub(crate) fn entries(at: u64, chunk: &Chunk<V>) -> impl Iterator<Item = (u64, &V)> {
+        chunk
+            .slots()
+            .map(move |slot| at * SLOTS + slot)
+            .zip(&chunk.values)
+    }
+}
+
+impl<V: Clone> IdMap<V> {
+    /// Enters a value; the one before.
+    pub(crate) fn insert(&mut self, id: u64, value: V) -> Option<V> {
+        let (at, slot) = (id / SLOTS, id % SLOTS);
+        let Some(chunk) = self.chunks.get_mut(&at) else {
+            let chunk = Chunk {
+                mask: 1 << slot,
+                values: vec![value],
+            };
+            self.chunks.insert(at, Arc::new(chunk));
+            self.len += 1;
+            return None;
+        };
+        let chunk = Arc::make_mut(chunk);
+        let rank = chunk.rank(slot);
+        if chunk.has(slot) {
+            return Some(std::mem::replace(&mut chunk.values[rank], value));
+        }
+        chunk.mask |= 1 << slot;
+        chunk.values.insert(rank, value);
+        self.len += 1;
+        None
+    }
+
+    /// Enters the values of neighbouring ids, `first` and up, behind all that have an entry.
+    pub(crate) fn append(&mut self, first: u64, values: impl IntoIterator<Item = Option<V>>) {
+        let mut open: Option<(u64, Chunk<V>)> = None;
+        for (id, value) in (first..).zip(values) {
+            let Some(value) = value else {
+                continue;
+            };
+            let (at, slot) = (id / SLOTS, id % SLOTS);
+            if open.as_ref().is_none_or(|(open, _)| *open != at) {
+                self.put_back(open.take());
+                let chunk = match self.chunks.remove(&at) {
+                    Some(chunk) => {
+                        self.len -= chunk.values.len();
+                        Arc::unwrap_or_clone(chunk)
+                    }
+                    None => Chunk {
+                        mask: 0,
+                        values: Vec::with_capacity(SLOTS as usize),
+                    },
+                };
+                open = Some((at, chunk));
+            }
+            let (_, chunk) = open.as_mut().expect("opened above");
+            assert!(chunk.mask >> slot == 0, "appended behind all that is there");
+            chunk.mask |= 1 << slot;
+            chunk.values.push(value);
+        }
+        self.put_back(open);
+    }
+
+    /// Enters a chunk that is not in the tree.
+    fn put_back(&mut self, open: Option<(u64, Chunk<V>)>) {
+        if let Some((at, chunk)) = open {
+            self.len += chunk.values.len();
+            self.chunks.insert(at, Arc::new(chunk));
+        }
+    }
+
+    /// Takes over a chunk of another map where this one has no entry of it; false if it has some.
+    pub(crate) fn share(&mut self, at: u64, chunk: &Arc<Chunk<V>>) -> bool {
+        if self.chunks.contains_key(&at) {
+            return false;
+        }
+        self.len += chunk.values.len();
+        self.chunks.insert(at, Arc::clone(chunk));
+        true
+    }
+
+    /// Takes an entry out.
+    pub(crate) fn remove(&mut self, id: u64) -> Option<V> {
+        let (at, slot) = (id / SLOTS, id % SLOTS);
+        self.get(id)?;
+        let chunk = Arc::make_mut(self.chunks.get_mut(&at)?);
+        let value = chunk.values.remove(chunk.rank(slot));
+        chunk.mask &= !(1 << slot);
+        if chunk.mask == 0 {
+            self.chunks.remove(&at);
+        }
+        self.len -= 1;
+        Some(value)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    //! Goal: an id map says what a map of the standard library says, also of copies, and of maps put together.
+    //! Method: random operations on both.
+
+    use super::*;
+    use std::collections::BTreeMap;
+
+    fn check(map: &IdMap<u64>, plain: &BTreeMap<u64, u64>) {
+        assert_eq!(map.len(), plain.len());
+        assert_eq!(map.is_empty(), plain.is_empty());
+        let entries: Vec<(u64, u64)> = map.iter().map(|(id, value)| (id, *value)).collect();
+        let wanted: Vec<(u64, u64)> = plain.iter().map(|(id, value)| (*id, *value)).collect();
+        assert_eq!(entries, wanted);
+        assert_eq!(map.last(), plain.last_key_value().map(|(id, _)| *id));
+        for id in 0..200 {
+            assert_eq!(map.get(id), plain.get(&id), "{id}");
+        }
+    }
+
+    #[test]
+    fn a_map_of_ids_is_a_map() {
+        let mut seed = 7u64;
+        let mut random = move |below: u64| {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (seed >> 33) % below
+        };
+        let (mut map, mut plain) = (IdMap::default(), BTreeMap::new());
+        for round in 0..400 {
+            let (before, plain_before) = (map.clone(), plain.clone());
+            for _ in 0..random(20) {
+                let (id, value) = (random(150), random(1000));
+                if random(3) == 0 {
+                    assert_eq!(map.remove(id), plain.remove(&id));
+                    continue;
+                }
+                assert_eq!(map.insert(id, value), plain.insert(id, value));
+            }
+            check(&map, &plain);
+            check(&before, &plain_before);
+            if round % 10 == 0 {
+                let first = plain.last_key_value().map_or(0, |(id, _)| id + 1);
+                let values: Vec<Option<u64>> = (0..random(40))
+                    .map(|_| (random(4) > 0).then(|| random(1000)))
+                    .collect();
+                map.append(first, values.iter().copied());
+                let present = (first..)
+                    .zip(&values)
+                    .filter_map(|(id, v)| Some((id, (*v)?)));
+                plain.extend(present);
+                check(&map, &plain);
+                let mut other = IdMap::default();
+                for (at, chunk) in map.chunks() {
+                    assert!(other.share(at, chunk));
+                    assert!(!other.share(at, chunk));
+                }
+                check(&other, &plain);
+                for id in 150..220 {
+                    assert_eq!(map.remove(id), plain.remove(&id));
+                }
+            }
+        }
+    }
+}
