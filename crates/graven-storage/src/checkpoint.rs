@@ -59,10 +59,11 @@ use changes::Changes;
 use fold::{Fold, Ledger};
 use graven_pagecache::{PageKind, PageRef};
 use none::NoChanges;
-pub(crate) use output::Output;
+pub(crate) use output::{Output, Pace};
 use parking_lot::{Mutex, MutexGuard};
 use publish::Published;
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Weak};
 
 /// What the older superblock alone holds back is released first where it is more than this part of the file.
@@ -115,6 +116,18 @@ pub(crate) struct Checkpointer {
     /// Held from the freezing of changes to the cut of the log.
     running: Mutex<()>,
     activity: Activity,
+    /// Commits that wait for it.
+    waiting: Arc<AtomicU32>,
+}
+
+/// A commit that waits for a checkpoint, which makes no pauses until this is dropped.
+#[derive(Debug)]
+pub(crate) struct Hurry<'a>(&'a AtomicU32);
+
+impl Drop for Hurry<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 impl Checkpointer {
@@ -124,6 +137,7 @@ impl Checkpointer {
             state: Mutex::default(),
             running: Mutex::default(),
             activity: Activity::default(),
+            waiting: Arc::default(),
         }
     }
 
@@ -135,6 +149,25 @@ impl Checkpointer {
     /// Waits for the checkpoint under way; none begins while the result lives.
     pub(crate) fn pause(&self) -> MutexGuard<'_, ()> {
         self.running.lock()
+    }
+
+    /// Somebody waits for a checkpoint from now on.
+    pub(crate) fn hurry(&self) -> Hurry<'_> {
+        self.waiting.fetch_add(1, Ordering::Relaxed);
+        Hurry(&self.waiting)
+    }
+
+    /// Whether somebody waits.
+    #[cfg(test)]
+    pub(crate) fn is_awaited(&self) -> bool {
+        self.waiting.load(Ordering::Relaxed) > 0
+    }
+
+    fn pace(&self, options: CheckpointOptions) -> Pace {
+        Pace {
+            paced: options.paced,
+            waiting: self.waiting.clone(),
+        }
     }
 
     /// Folds `changes` into `root`, the newest one; the new root is durable when this returns and has to be installed.
@@ -152,7 +185,7 @@ impl Checkpointer {
         {
             published.again(root)?;
         }
-        published.fold(root, changes, u64::MAX, options.paced)
+        published.fold(root, changes, u64::MAX, self.pace(options))
     }
 
     /// The old root of the checkpoint just made, in use while it upgrades. Releases what nobody reaches.
@@ -193,7 +226,7 @@ impl Checkpointer {
         // A little room for what does not fit exactly and for what the next checkpoints write.
         let move_from = used + used / 32 + 16;
         let changes = NoChanges::new(root);
-        published.fold(root, &changes, move_from, options.paced)
+        published.fold(root, &changes, move_from, self.pace(options))
     }
 
     /// After [`Checkpointer::compact`] was installed: the file ends where it can, both superblocks know it.
@@ -216,7 +249,7 @@ impl Published {
         root: &Root,
         changes: &dyn Changes,
         move_from: u64,
-        paced: bool,
+        pace: Pace,
     ) -> Result<(Root, CheckpointReport)> {
         self.usable(root)?;
         let budget = root.pages.budget();
@@ -225,7 +258,7 @@ impl Published {
             budget,
             self.space.free().clone(),
             changes.log().position,
-            paced,
+            pace,
         )?;
         let mut fold = Fold {
             root,

@@ -32,8 +32,9 @@ use crate::segment_map::SegmentMap;
 use crate::snapshot::Snapshot;
 use crate::superblock::{self, Found, LogPosition, Superblock};
 use crate::transaction::clients::Clients;
-use crate::transaction::commit::{Commits, Queue};
+use crate::transaction::commit::Commits;
 use crate::transaction::conflicts::Conflicts;
+use crate::transaction::publish::Publisher;
 use crate::value::PropertyValue;
 use crate::version::{FrozenLayer, Schema, Version};
 use allocator::Allocator;
@@ -41,8 +42,8 @@ use foldhash::HashMap;
 use graven_io::File;
 use graven_log::Log;
 use graven_pagecache::{Budget, PageCache, PageKind, Reservation, SpillFile, TemporaryPages};
-use maintenance::{CHANGES_SHARE, LOG_BYTES, Maintenance};
-use parking_lot::{Condvar, Mutex, MutexGuard, RwLock};
+use maintenance::{CHANGES_SHARE, LOG_BYTES, Maintenance, WAIT_SHARE};
+use parking_lot::{Mutex, MutexGuard, RwLock};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock, Weak};
@@ -98,8 +99,7 @@ pub struct Store {
     checkpointer: Checkpointer,
     visible: RwLock<Arc<Version>>,
     commits: Mutex<Commits>,
-    queue: Mutex<Queue>,
-    published: Condvar,
+    publisher: Publisher<Arc<Version>>,
     /// Held for reading by a commit while its records go to the log, for writing by a freeze (TX-13).
     chunked: RwLock<()>,
     maintenance: Maintenance,
@@ -166,8 +166,7 @@ impl Store {
             found,
             visible: RwLock::new(version),
             commits: Mutex::new(commits),
-            queue: Mutex::default(),
-            published: Condvar::new(),
+            publisher: Publisher::default(),
             chunked: RwLock::new(()),
             maintenance: Maintenance::default(),
             running: Mutex::default(),
@@ -221,6 +220,7 @@ impl Store {
             version.recent = Layer::default();
             version.charged = Arc::default();
         });
+        self.maintenance().progressed();
         let log = LogPosition {
             position: before.lsn,
             ..self.found.lock().superblock.log
@@ -309,12 +309,7 @@ impl Store {
         change(&mut version);
         let version = Arc::new(version);
         commits.applied = version.clone();
-        let mut queue = self.queue();
-        match queue.back_mut() {
-            // It becomes visible with the commit that it is a copy of.
-            Some(last) => last.replace(version),
-            None => self.set_visible(version),
-        }
+        self.publisher.replace_newest(version, self);
     }
 
     /// The graph as of now.
@@ -426,12 +421,8 @@ impl Store {
         self.commits.lock()
     }
 
-    pub(crate) fn queue(&self) -> MutexGuard<'_, Queue> {
-        self.queue.lock()
-    }
-
-    pub(crate) fn published(&self) -> &Condvar {
-        &self.published
+    pub(crate) fn publisher(&self) -> &Publisher<Arc<Version>> {
+        &self.publisher
     }
 
     pub(crate) fn chunked(&self) -> &RwLock<()> {
@@ -446,6 +437,12 @@ impl Store {
     #[must_use]
     pub fn checkpoint_failure(&self) -> Option<String> {
         self.maintenance.failure()
+    }
+
+    /// Whether `bytes` more of changes may be committed before the next checkpoint begins.
+    pub(crate) fn has_room(&self, bytes: u64) -> bool {
+        let changed = self.visible.read().changed_bytes();
+        changed == 0 || changed + bytes <= self.budget().limit() / WAIT_SHARE
     }
 
     /// Whether changes or log have grown enough for a checkpoint. `bytes` were committed just now.

@@ -22,9 +22,13 @@ mod constraints;
 pub(crate) mod index_entries;
 pub(crate) mod options;
 pub(crate) mod own;
+pub(crate) mod publish;
+#[cfg(test)]
+mod publish_model;
 pub(crate) mod reads;
 pub(crate) mod schema_change;
 pub(crate) mod spill;
+mod sync;
 mod write;
 
 use crate::ids::{KeyId, LabelId, TypeId};

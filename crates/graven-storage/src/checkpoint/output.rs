@@ -2,7 +2,8 @@
 //!
 //! # How it works
 //! Pages that come to lie behind each other are gathered and written together. After every [`BURST_BYTES`] the
-//! writer pauses for about as long as the writing took, so that commits and readers get the disk in between.
+//! writer pauses for about as long as the writing took, so that commits and readers get the disk in between; not while
+//! commits wait for the checkpoint's end.
 //!
 //! # Invariants
 //! * CK-1, see `space.rs`: the copy of the free space that is allocated from holds nothing that is reachable.
@@ -15,6 +16,7 @@ use graven_pagecache::page::{self, HEADER_BYTES};
 use graven_pagecache::{Budget, PageKind, PageRef, Reservation, SizeClass, UNIT_BYTES};
 use parking_lot::Mutex;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 const BUFFER_BYTES: usize = 256 << 10;
@@ -40,8 +42,23 @@ struct State {
 pub(crate) struct Output {
     file: Arc<dyn File>,
     lsn: u64,
-    paced: bool,
+    pace: Pace,
     state: Mutex<State>,
+}
+
+/// Whether there are pauses between bursts.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Pace {
+    /// There are, as a rule.
+    pub(crate) paced: bool,
+    /// Commits that wait for the checkpoint.
+    pub(crate) waiting: Arc<AtomicU32>,
+}
+
+impl Pace {
+    fn pauses(&self) -> bool {
+        self.paced && self.waiting.load(Ordering::Relaxed) == 0
+    }
 }
 
 impl Output {
@@ -50,13 +67,13 @@ impl Output {
         budget: &Arc<Budget>,
         space: FreeSpace,
         lsn: u64,
-        paced: bool,
+        pace: Pace,
     ) -> Result<Output> {
         let reservation = budget.reserve("checkpoint", BUFFER_BYTES as u64)?;
         Ok(Output {
             file,
             lsn,
-            paced,
+            pace,
             state: Mutex::new(State {
                 space,
                 buffer: AlignedBuffer::zeroed(BUFFER_BYTES),
@@ -124,7 +141,7 @@ impl Output {
         state.written += state.used as u64;
         state.used = 0;
         if state.burst.0 >= BURST_BYTES {
-            if self.paced {
+            if self.pace.pauses() {
                 std::thread::sleep(state.burst.1.min(PAUSE_MAX));
             }
             state.burst = (0, Duration::ZERO);

@@ -4,7 +4,7 @@
 //! The free space is stored after everything else found its place, so its own pages are taken first, with a little
 //! more room than its bytes need: taking them changes its extents.
 
-use super::output::Output;
+use super::output::{Output, Pace};
 use super::space::Space;
 use crate::chain;
 use crate::free_space::{Extent, FreeSpace};
@@ -179,7 +179,13 @@ impl Published {
         let file = root.pages.file().clone();
         let block = self.superblock();
         let free = self.space.free().clone();
-        let output = Output::new(file, root.pages.budget(), free, block.log.position, false)?;
+        let output = Output::new(
+            file,
+            root.pages.budget(),
+            free,
+            block.log.position,
+            Pace::default(),
+        )?;
         self.publish(root, &output, block, Vec::new())?;
         self.again(root)
     }

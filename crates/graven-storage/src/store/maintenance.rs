@@ -3,7 +3,11 @@
 //! # How it works
 //! Commits look at both and ask, so does opening; a thread, begun by the first that asks, runs the checkpoint. After a
 //! failure it tries again by itself, later each time. Closing waits for a checkpoint that was asked for: otherwise every
-//! opening would read the same long log again. A commit that finds no room for its changes runs a checkpoint of its own.
+//! opening would read the same long log again.
+//!
+//! Commits that are ahead of the checkpoint wait for it ([`Maintenance::wait_for_room`]): changes that are not being folded take
+//! at most a quarter of the memory limit. A checkpoint makes no pauses while somebody waits. A commit that finds no room in the
+//! budget for other reasons runs a checkpoint of its own.
 //!
 //! # Concurrency
 //! The thread holds the store only while a checkpoint runs, so that it never keeps it open.
@@ -17,6 +21,10 @@ use std::time::Duration;
 
 /// Changes in memory may take this part of the memory limit before they are folded into the file.
 pub(crate) const CHANGES_SHARE: u64 = 8;
+/// Beside those that are being folded, changes may take this part before commits wait for the checkpoint.
+pub(crate) const WAIT_SHARE: u64 = 4;
+/// Who waits for a checkpoint looks at least this often.
+const PROGRESS_POLL: Duration = Duration::from_millis(20);
 /// The log may hold this many bytes of commits that are not in the file.
 pub(crate) const LOG_BYTES: u64 = 64 << 20;
 /// Wait before a failed checkpoint is tried again: doubled each time up to the longest.
@@ -35,6 +43,8 @@ struct State {
 struct Shared {
     state: Mutex<State>,
     wake: Condvar,
+    /// Changes were frozen, or a checkpoint has ended.
+    progress: Condvar,
 }
 
 /// Runs checkpoints when asked.
@@ -63,6 +73,30 @@ impl Maintenance {
             // Without a thread commits run checkpoints themselves when there is no room left.
             *thread = spawned.ok();
         }
+    }
+
+    /// Waits for the checkpoint where commits are ahead of it and `bytes` more would be too much; not for one that
+    /// fails or cannot be.
+    pub(crate) fn wait_for_room(&self, store: &Arc<Store>, bytes: u64) {
+        if store.has_room(bytes) {
+            return;
+        }
+        let _hurry = store.checkpointer().hurry();
+        loop {
+            self.ask(store);
+            let nobody = self.thread.lock().is_none();
+            let mut state = self.shared.state.lock();
+            if nobody || state.stop || state.failure.is_some() || store.has_room(bytes) {
+                return;
+            }
+            self.shared.progress.wait_for(&mut state, PROGRESS_POLL);
+        }
+    }
+
+    /// Tells commits that wait for a checkpoint.
+    pub(crate) fn progressed(&self) {
+        let _state = self.shared.state.lock();
+        self.shared.progress.notify_all();
     }
 
     /// Why the last checkpoint failed, if it did.
@@ -99,6 +133,7 @@ fn run(shared: &Shared, store: &Weak<Store>) {
         drop(open);
         let mut state = shared.state.lock();
         state.failure = failure.map(|error| error.to_string());
+        shared.progress.notify_all();
         if state.failure.is_none() {
             state.wanted = false;
             retry = RETRY_FIRST;
@@ -106,5 +141,79 @@ fn run(shared: &Shared, store: &Weak<Store>) {
             shared.wake.wait_for(&mut state, retry);
             retry = (retry * 2).min(RETRY_LONGEST);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    //! Goal: commits that are ahead of the checkpoints wait for them, however long those take, and keep within their share
+    //! of the memory limit, also beside a snapshot that is as old as everything.
+
+    use super::*;
+    use crate::{GraphBuilder, LogPlace, OpenOptions, PropertyValue, TransactionOptions};
+    use graven_io::{File, MemoryFile};
+    use graven_pagecache::{Budget, Config, PageCache};
+    use std::path::PathBuf;
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    const MEMORY: u64 = 4 << 20;
+    const ROUNDS: u64 = 60;
+    const NODES: u64 = 400;
+
+    #[derive(Debug)]
+    struct InMemory(MemoryFile);
+
+    impl LogPlace for InMemory {
+        fn path(&self) -> PathBuf {
+            PathBuf::from("log")
+        }
+
+        fn existing(&self) -> crate::Result<Option<Arc<dyn File>>> {
+            Ok(None)
+        }
+
+        fn create(&self) -> crate::Result<Arc<dyn File>> {
+            Ok(Arc::new(self.0.clone()))
+        }
+    }
+
+    #[test]
+    fn commits_wait_for_a_checkpoint_that_is_behind() {
+        let data = MemoryFile::new("data");
+        GraphBuilder::new().build(Arc::new(data.clone())).unwrap();
+        let cache = PageCache::new(Config::new(Budget::new(MEMORY))).unwrap();
+        let log = Box::new(InMemory(MemoryFile::new("log")));
+        let store = Store::open_with(Arc::new(data), cache, OpenOptions::new(log)).unwrap();
+        let oldest = store.snapshot();
+        let most = AtomicU64::new(0);
+        // No checkpoint begins before the writer has come to a stop.
+        let held = store.checkpointer().pause();
+        thread::scope(|scope| {
+            let writer = scope.spawn(|| {
+                for round in 0..ROUNDS {
+                    let transaction = store.begin(TransactionOptions::default()).unwrap();
+                    let key = transaction.key("text").unwrap();
+                    let text = PropertyValue::string(&format!("{round}").repeat(100));
+                    let columns = vec![(key, vec![text; NODES as usize])];
+                    transaction
+                        .create_nodes(&[], NODES as usize, columns)
+                        .unwrap();
+                    transaction.commit().unwrap();
+                    let changed = store.commits().applied.changed_bytes();
+                    most.fetch_max(changed, Ordering::Relaxed);
+                }
+            });
+            while !store.checkpointer().is_awaited() {
+                assert!(!writer.is_finished(), "it waits for the checkpoint");
+                thread::yield_now();
+            }
+            assert!(most.load(Ordering::Relaxed) > MEMORY / CHANGES_SHARE);
+            drop(held);
+        });
+        assert!(most.load(Ordering::Relaxed) <= MEMORY / WAIT_SHARE);
+        assert_eq!(store.snapshot().node_count(), ROUNDS * NODES);
+        assert_eq!(oldest.node_count(), 0);
+        drop(oldest);
+        store.close().unwrap();
     }
 }

@@ -20,6 +20,7 @@
 use super::clients::Clients;
 use super::conflicts::Conflicts;
 use super::options::{Committed, Durability, Durable};
+use super::publish::{Numbered, Shown};
 use super::schema_change::drop_lost_indexes;
 use super::{State, Transaction};
 use crate::checkpoint::CheckpointOptions;
@@ -32,15 +33,13 @@ use crate::{Error, Result};
 use graven_log::mutant::{self, Mutant};
 use graven_log::{Kind, Log, Lsn, RecordRef};
 use graven_pagecache::Reservation;
-use parking_lot::MutexGuard;
-use std::collections::VecDeque;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// Redo records of a large transaction are cut into pieces of about this size.
 const CHUNK_BYTES: usize = 256 << 10;
-/// How often a commit that waits for its predecessors looks whether the log has failed.
-const FAILURE_POLL: Duration = Duration::from_millis(50);
+/// How often a commit makes room by a checkpoint before it fails for want of memory.
+const ATTEMPTS_MAX: u32 = 4;
 
 /// What commits change, one at a time.
 #[derive(Debug)]
@@ -52,24 +51,6 @@ pub(crate) struct Commits {
     /// Memory of the active layer.
     pub(crate) reservation: Reservation,
 }
-
-/// A version that is not visible yet.
-#[derive(Debug)]
-pub(crate) struct Pending {
-    version: Arc<Version>,
-    /// Whether it may be acknowledged; with a log, also what is below the durable LSN.
-    ready: bool,
-}
-
-impl Pending {
-    /// Takes a version with the same commits.
-    pub(crate) fn replace(&mut self, version: Arc<Version>) {
-        self.version = version;
-    }
-}
-
-/// Versions that are not visible yet, by timestamp.
-pub(crate) type Queue = VecDeque<Pending>;
 
 impl From<Durability> for graven_log::Durability {
     fn from(durability: Durability) -> Self {
@@ -182,16 +163,22 @@ impl Transaction {
         self.check_existence()?;
         let store = &self.store;
         let own = Changes { below, layer };
-        let (version, log_bytes) = match self.attempt(state, &own) {
-            Err(Error::Budget(_)) if store.log().is_some() => {
-                // What is committed already makes room by going into the file.
-                store.checkpoint(CheckpointOptions {
-                    paced: false,
-                    compact: false,
-                })?;
-                self.attempt(state, &own)?
+        if store.log().is_some() {
+            store.maintenance().wait_for_room(store, own.layer.bytes());
+        }
+        let mut attempts = 0;
+        let (version, log_bytes) = loop {
+            attempts += 1;
+            match self.attempt(state, &own) {
+                Err(Error::Budget(_)) if store.log().is_some() && attempts < ATTEMPTS_MAX => {
+                    // What is committed already makes room by going into the file; others may be faster to take it.
+                    store.checkpoint(CheckpointOptions {
+                        paced: false,
+                        compact: false,
+                    })?;
+                }
+                other => break other?,
             }
-            other => other?,
         };
         if store.wants_checkpoint(&version, own.layer.bytes()) {
             store.maintenance().ask(store);
@@ -206,9 +193,11 @@ impl Transaction {
         };
         if let Some(log) = store.log() {
             let durability = self.options.durability;
-            let waited = log
-                .commit_durable(Lsn(version.lsn), durability.into())
-                .map_err(|error| log_error(&error, Durable::Unknown))?;
+            let waited = log.commit_durable(Lsn(version.lsn), durability.into());
+            let waited = waited.map_err(|error| {
+                store.publisher().wake();
+                log_error(&error, Durable::Unknown)
+            })?;
             committed.waited = waited.waited;
             committed.group = waited.group;
         }
@@ -360,10 +349,7 @@ impl Transaction {
         commits.clients.add(self.options.client_id);
         commits.applied = version.clone();
         let ready = store.log().is_none();
-        store.queue().push_back(Pending {
-            version: version.clone(),
-            ready,
-        });
+        store.publisher().push(version.clone(), ready);
         Ok((version, log_bytes))
     }
 }
@@ -378,43 +364,37 @@ fn abort(log: &Log, transaction: u64) {
     }]);
 }
 
+impl Numbered for Arc<Version> {
+    fn timestamp(&self) -> u64 {
+        self.timestamp
+    }
+
+    fn lsn(&self) -> u64 {
+        self.lsn
+    }
+}
+
+impl Shown<Arc<Version>> for Store {
+    type Error = Error;
+
+    fn show(&self, version: Arc<Version>) {
+        self.set_visible(version);
+    }
+
+    fn durable(&self) -> u64 {
+        self.log().map_or(u64::MAX, |log| log.durable().0)
+    }
+
+    fn failure(&self) -> Option<Error> {
+        let error = self.log().and_then(Log::failed)?;
+        Some(log_error(&error, Durable::Unknown))
+    }
+}
+
 impl Store {
     /// Makes visible what may be, up to the commit of `timestamp`, which may be acknowledged; waits for those before.
     pub(crate) fn publish(&self, timestamp: u64) -> Result<()> {
-        let mut queue = self.queue();
-        let at = queue.partition_point(|pending| pending.version.timestamp < timestamp);
-        if let Some(pending) = queue.get_mut(at)
-            && pending.version.timestamp == timestamp
-        {
-            pending.ready = true;
-        }
-        loop {
-            self.publish_ready(&mut queue);
-            let first = queue.front().map(|pending| pending.version.timestamp);
-            if first.is_none_or(|first| first > timestamp) {
-                return Ok(());
-            }
-            // A commit with less than full durability waits for those before it that have more.
-            self.published()
-                .wait_until(&mut queue, Instant::now() + FAILURE_POLL);
-            if let Some(error) = self.log().and_then(Log::failed) {
-                return Err(log_error(&error, Durable::Unknown));
-            }
-        }
-    }
-
-    fn publish_ready(&self, queue: &mut MutexGuard<'_, Queue>) {
-        let durable = self.log().map_or(u64::MAX, |log| log.durable().0);
-        let mut newest = None;
-        while let Some(first) = queue.front()
-            && (first.ready || first.version.lsn <= durable)
-        {
-            newest = queue.pop_front().map(|pending| pending.version);
-        }
-        if let Some(version) = newest {
-            self.set_visible(version);
-            self.published().notify_all();
-        }
+        self.publisher().publish(timestamp, self)
     }
 
     /// Makes everything appended durable and visible; the commit lock is held, so nothing comes after.

@@ -1,0 +1,131 @@
+//! The order in which commits become visible.
+//!
+//! # How it works
+//! A commit appends its version to a queue while it holds the commit lock, so the queue is in the order of timestamps. When it
+//! may be acknowledged it comes back, and takes all versions from the front that may be shown: those whose commits
+//! said so, and those that the log has made durable meanwhile. The newest of them is shown, and a commit
+//! whose version is still in the queue waits for those before it.
+//!
+//! # Invariants
+//! * TX-9: versions become visible in the order of their timestamps, none before it is durable or its commit has said that it
+//!   need not be.
+//! * TX-16: a commit returns only when its version, or a later one, is visible.
+//!
+//! # Concurrency
+//! One mutex; versions are shown while it is held. This file is compiled a second time by its tests, with the scheduler of
+//! `shuttle` below it.
+
+use super::sync::{Condvar, Mutex, MutexGuard};
+use std::collections::VecDeque;
+use std::sync::PoisonError;
+use std::time::Duration;
+
+/// How often a commit that waits for its predecessors looks whether the log has failed.
+const FAILURE_POLL: Duration = Duration::from_millis(50);
+
+/// A version in the order of commits.
+pub(crate) trait Numbered {
+    fn timestamp(&self) -> u64;
+    /// End of its commit in the log.
+    fn lsn(&self) -> u64;
+}
+
+#[derive(Debug)]
+struct Pending<V> {
+    version: V,
+    /// Whether it may be shown; with a log, also what is below the durable LSN.
+    ready: bool,
+}
+
+/// Versions that are not visible yet, by timestamp.
+#[derive(Debug)]
+pub(crate) struct Publisher<V> {
+    queue: Mutex<VecDeque<Pending<V>>>,
+    published: Condvar,
+}
+
+impl<V> Default for Publisher<V> {
+    fn default() -> Self {
+        Publisher {
+            queue: Mutex::new(VecDeque::new()),
+            published: Condvar::new(),
+        }
+    }
+}
+
+/// What publishing asks of the store.
+pub(crate) trait Shown<V> {
+    type Error;
+
+    /// Makes the version visible.
+    fn show(&self, version: V);
+    /// What lies below this in the log is durable.
+    fn durable(&self) -> u64;
+    /// Why nothing becomes durable any more, if so.
+    fn failure(&self) -> Option<Self::Error>;
+}
+
+impl<V: Numbered> Publisher<V> {
+    fn lock(&self) -> MutexGuard<'_, VecDeque<Pending<V>>> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Appends the newest version; the commit lock is held. With `ready` it need not be durable.
+    pub(crate) fn push(&self, version: V, ready: bool) {
+        self.lock().push_back(Pending { version, ready });
+    }
+
+    /// Puts a version with the same commits in the place of the newest one; the commit lock is held.
+    pub(crate) fn replace_newest(&self, version: V, store: &impl Shown<V>) {
+        let mut queue = self.lock();
+        match queue.back_mut() {
+            // It becomes visible with the commit that it is a copy of.
+            Some(last) => last.version = version,
+            None => store.show(version),
+        }
+    }
+
+    /// Makes visible what may be, up to the commit of `timestamp`, which may be acknowledged; waits for those before.
+    pub(crate) fn publish<S: Shown<V>>(&self, timestamp: u64, store: &S) -> Result<(), S::Error> {
+        let mut queue = self.lock();
+        let at = queue.partition_point(|pending| pending.version.timestamp() < timestamp);
+        if let Some(pending) = queue.get_mut(at)
+            && pending.version.timestamp() == timestamp
+        {
+            pending.ready = true;
+        }
+        loop {
+            self.publish_ready(&mut queue, store);
+            let first = queue.front().map(|pending| pending.version.timestamp());
+            if first.is_none_or(|first| first > timestamp) {
+                return Ok(());
+            }
+            if let Some(error) = store.failure() {
+                return Err(error);
+            }
+            // A commit with less than full durability waits for those before it that have more.
+            let waited = self.published.wait_timeout(queue, FAILURE_POLL);
+            queue = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
+    fn publish_ready(&self, queue: &mut VecDeque<Pending<V>>, store: &impl Shown<V>) {
+        let durable = store.durable();
+        let mut newest = None;
+        while let Some(first) = queue.front()
+            && (first.ready || first.version.lsn() <= durable)
+        {
+            newest = queue.pop_front().map(|pending| pending.version);
+        }
+        if let Some(version) = newest {
+            store.show(version);
+            self.published.notify_all();
+        }
+    }
+
+    /// Lets those who wait look whether the log has failed.
+    pub(crate) fn wake(&self) {
+        drop(self.lock());
+        self.published.notify_all();
+    }
+}
