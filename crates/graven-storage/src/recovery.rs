@@ -34,12 +34,18 @@ use crate::{Error, Result};
 use foldhash::HashMap;
 use graven_io::File;
 use graven_log::{Identity, Kind, Log, LogOptions, Lsn, Record, Recovery, Start};
-use graven_pagecache::{PageCache, SizeClass, SpillFile, TemporaryPage};
+use graven_pagecache::{PageCache, Reservation, SizeClass, SpillFile, TemporaryPage};
+use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// Commits are put together until their changes take this many bytes.
-const BATCH_BYTES: u64 = 1 << 20;
+/// Commits are put together until their changes take this many bytes, or the part of the memory limit from which changes
+/// are folded into the file.
+const BATCH_BYTES_MAX: u64 = 64 << 20;
+/// Memory of a batch is charged in steps of this many bytes.
+const BATCH_STEP: u64 = 128 << 10;
+/// So many label sets are remembered while relationships are counted.
+const LABEL_SETS_MAX: usize = 16;
 /// Chunks of large transactions are kept in temporary pages of 64 KiB.
 const CHUNK_PAGE_BYTES: usize = (64 << 10) - 64;
 
@@ -259,6 +265,9 @@ struct Replay<'a> {
     /// Chunks of transactions whose commit has not come yet.
     open: HashMap<u64, Vec<Chunk>>,
     batch: Layer,
+    reservation: Reservation,
+    /// What was recovered so far takes too much memory.
+    crowded: bool,
     /// End of the newest commit in the batch.
     lsn: u64,
     commits: u64,
@@ -270,6 +279,8 @@ impl<'a> Replay<'a> {
             store,
             open: HashMap::default(),
             batch: Layer::default(),
+            reservation: store.budget().empty_reservation("recovered changes"),
+            crowded: false,
             lsn: 0,
             commits: 0,
         }
@@ -295,6 +306,9 @@ impl<'a> Replay<'a> {
 
     /// The inner error is for bytes that make no sense.
     fn record(&mut self, record: &Record, path: &std::path::Path) -> Result<Result<(), Malformed>> {
+        if self.crowded {
+            self.make_room()?;
+        }
         let mut reader = Reader::new(&record.payload);
         self.store.allocator().seen_transaction(record.transaction);
         match record.kind {
@@ -327,7 +341,7 @@ impl<'a> Replay<'a> {
             if let Err(malformed) = self.put(&mut Reader::new(&payload)) {
                 return Ok(Err(malformed));
             }
-            if self.batch.bytes() > BATCH_BYTES {
+            if self.is_full() {
                 self.flush(None)?;
             }
         }
@@ -337,11 +351,22 @@ impl<'a> Replay<'a> {
         self.store.commits().clients.add(head.client_id);
         self.lsn = record.end.0;
         self.commits += 1;
-        if head.schema.is_some() || self.batch.bytes() > BATCH_BYTES {
+        if head.schema.is_some() || self.is_full() {
             self.flush(head.schema.as_deref())?;
-            self.make_room()?;
+            let applied = self.store.commits().applied.clone();
+            let limit = self.store.budget().limit() / CHANGES_SHARE;
+            self.crowded = applied.active.bytes() > limit || !applied.below.is_empty();
         }
         Ok(Ok(()))
+    }
+
+    /// Whether the batch is to be applied before more comes: it is large, or there is no memory for more.
+    fn is_full(&mut self) -> bool {
+        let bytes = self.batch.bytes();
+        let limit = self.store.budget().limit() / CHANGES_SHARE;
+        let step = bytes.next_multiple_of(BATCH_STEP);
+        bytes > limit.min(BATCH_BYTES_MAX)
+            || step > self.reservation.bytes() && self.reservation.resize(step).is_err()
     }
 
     /// Puts sections on top of the batch.
@@ -349,15 +374,12 @@ impl<'a> Replay<'a> {
         redo::decode(reader, &mut self.batch)
     }
 
-    /// Folds what was recovered into the file when it takes too much memory. Not while chunks are open: the log would
-    /// be cut between them and their commit (TX-13).
-    fn make_room(&self) -> Result<()> {
+    /// Folds what was recovered into the file. Not while chunks are open: the log would be cut between them and their
+    /// commit (TX-13). Nor after the last record: whoever opens the store does not wait for that.
+    fn make_room(&mut self) -> Result<()> {
         let store = self.store;
-        let applied = store.commits().applied.clone();
-        let limit = store.budget().limit() / CHANGES_SHARE;
-        let crowded = applied.active.bytes() > limit || !applied.below.is_empty();
-        drop(applied);
-        if crowded && self.open.is_empty() && store.read_only().is_none() {
+        if self.open.is_empty() && store.read_only().is_none() {
+            self.crowded = false;
             store.commits().logged = NamesLogged::of(&store.allocator().names());
             store.checkpoint(CheckpointOptions {
                 paced: false,
@@ -388,6 +410,7 @@ impl<'a> Replay<'a> {
         }
         let store = self.store;
         let raw = std::mem::take(&mut self.batch);
+        self.reservation.shrink(self.reservation.bytes());
         let allocator = store.allocator();
         let last = |id: Option<u64>| id.map_or(0, |id| id.saturating_add(1));
         allocator.seen(last(raw.nodes.last()), last(raw.relationships.last()));
@@ -404,6 +427,7 @@ impl<'a> Replay<'a> {
             after: Snapshot::of_transaction(before.clone(), own.clone()),
             own: &own,
             store,
+            label_sets: RefCell::default(),
         };
         views.derive_counts()?;
         views.derive_entries()?;
@@ -449,6 +473,8 @@ struct Views<'a> {
     after: Snapshot,
     own: &'a Arc<Own>,
     store: &'a Store,
+    /// Label sets met so far, the newest first.
+    label_sets: RefCell<Vec<Arc<[LabelId]>>>,
 }
 
 /// A chunk of a transaction, in temporary pages where the store has them.
@@ -499,8 +525,23 @@ impl Views<'_> {
         Ok(())
     }
 
-    fn labels(view: &Snapshot, node: NodeId) -> Arc<[LabelId]> {
-        view.labels_of(node).unwrap_or_default().into()
+    /// The labels of a node, none if there is no such node.
+    fn labels(&self, view: &Snapshot, node: NodeId) -> Arc<[LabelId]> {
+        view.with_labels(node, |labels| {
+            let labels = labels.unwrap_or_default();
+            let mut known = self.label_sets.borrow_mut();
+            match known.iter().position(|known| **known == *labels) {
+                Some(at) => {
+                    known[..=at].rotate_right(1);
+                    known[0].clone()
+                }
+                None => {
+                    known.truncate(LABEL_SETS_MAX - 1);
+                    known.insert(0, labels.into());
+                    known[0].clone()
+                }
+            }
+        })
     }
 
     fn derive_counts(&self) -> Result<()> {
@@ -509,7 +550,7 @@ impl Views<'_> {
         for (id, change) in layer.nodes.iter() {
             let node = NodeId(id);
             if !matches!(change, NodeChange::Created(_)) && self.before.node_exists(node) {
-                counts.nodes(&Self::labels(&self.before, node), -1);
+                counts.nodes(&self.labels(&self.before, node), -1);
             }
             if let Some(labels) = change.labels() {
                 counts.nodes(labels, 1);
@@ -520,7 +561,7 @@ impl Views<'_> {
                 Change::Added => (&self.after, 1),
                 Change::Removed => (&self.before, -1),
             };
-            let (start, end) = (Self::labels(view, it.start), Self::labels(view, it.end));
+            let (start, end) = (self.labels(view, it.start), self.labels(view, it.end));
             counts.relationships(&start, it.rel_type, &end, by);
         }
         self.own.change(|layer| layer.counts = counts);

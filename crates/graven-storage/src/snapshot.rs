@@ -158,7 +158,11 @@ impl Snapshot {
 
     /// Calls `look` with the labels of `node`, `None` if there is no such node.
     #[inline]
-    fn with_labels<T>(&self, node: NodeId, look: impl FnOnce(Option<&[LabelId]>) -> T) -> T {
+    pub(crate) fn with_labels<T>(
+        &self,
+        node: NodeId,
+        look: impl FnOnce(Option<&[LabelId]>) -> T,
+    ) -> T {
         if self.nodes_changed() {
             if let Some(own) = self.own() {
                 own.read_node(node.0);

@@ -181,29 +181,38 @@ impl Layer {
         put_into(values, &mut self.bytes, id, value);
     }
 
-    /// Enters neighbouring new nodes, `first` and up, none behind which the layer knows one.
+    /// Enters neighbouring new nodes, `first` and up.
     pub(crate) fn append_nodes(&mut self, first: u64, count: usize, labels: &Arc<[LabelId]>) {
-        let created = std::iter::repeat_n(Some(NodeChange::Created(labels.clone())), count);
         counted(&mut self.nodes, &mut self.bytes, |nodes| {
-            nodes.append(first, created)
+            let mut filler = nodes.filler();
+            for node in (first..).take(count) {
+                filler.put(node, NodeChange::Created(labels.clone()));
+            }
         });
         self.bytes += count as u64 * NODE_BYTES;
         self.counts.nodes(labels, count as i64);
     }
 
-    /// Enters the values of neighbouring new nodes, `first` and up; Null where one has none.
-    pub(crate) fn append_values(&mut self, of: ColumnOf, first: u64, values: Vec<PropertyValue>) {
-        let present = values.iter().filter(|value| !value.is_null());
-        self.bytes += present
-            .map(|value| VALUE_BYTES + value.heap_bytes())
-            .sum::<u64>();
-        let given = values
-            .into_iter()
-            .map(|value| (!value.is_null()).then_some(value));
+    /// Enters values of one property that `give` hands over, best by ascending ids.
+    pub(crate) fn put_values<T>(
+        &mut self,
+        of: ColumnOf,
+        give: impl FnOnce(&mut dyn FnMut(u64, PropertyValue)) -> T,
+    ) -> T {
+        let (mut more, mut less) = (0, 0);
         let column = slot(&mut self.columns, of);
-        counted(column, &mut self.bytes, |column| {
-            column.append(first, given)
+        let given = counted(column, &mut self.bytes, |column| {
+            let mut filler = column.filler();
+            give(&mut |id, value| {
+                more += value.heap_bytes();
+                match filler.put(id, value) {
+                    None => more += VALUE_BYTES,
+                    Some(before) => less += before.heap_bytes(),
+                }
+            })
         });
+        self.bytes = (self.bytes + more).saturating_sub(less);
+        given
     }
 
     /// Enters a relationship, with its entries in both directions (TX-1).

@@ -323,12 +323,26 @@ pub(crate) fn decode(reader: &mut Reader<'_>, layer: &mut Layer) -> Decoded<()> 
             other => return Err(Malformed(format!("unknown section {other}"))),
         };
         let mut id = 0u64;
-        for _ in 0..reader.u32()? {
+        let count = reader.u32()?;
+        let mut next = |reader: &mut Reader<'_>| {
             id = id.checked_add(reader.varint()?).ok_or_else(beyond)?;
-            match of {
-                Some(of) => layer.put_value(of, id, read_value(reader)?),
-                None if kind == NODES => layer.put_node(NodeId(id), read_node(reader)?),
-                None => layer.put_relationship(RelId(id), read_relationship(reader)?),
+            Ok::<u64, Malformed>(id)
+        };
+        match of {
+            Some(of) => layer.put_values(of, |put| {
+                (0..count).try_for_each(|_| {
+                    put(next(reader)?, read_value(reader)?);
+                    Ok::<(), Malformed>(())
+                })
+            })?,
+            None => {
+                for _ in 0..count {
+                    let id = next(reader)?;
+                    match kind {
+                        NODES => layer.put_node(NodeId(id), read_node(reader)?),
+                        _ => layer.put_relationship(RelId(id), read_relationship(reader)?),
+                    }
+                }
             }
         }
     }

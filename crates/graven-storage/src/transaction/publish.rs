@@ -39,15 +39,26 @@ struct Pending<V> {
 
 /// Versions that are not visible yet, by timestamp.
 #[derive(Debug)]
+struct Queue<V> {
+    pending: VecDeque<Pending<V>>,
+    /// Commits that wait for those before them.
+    waiting: usize,
+}
+
+/// See the file header.
+#[derive(Debug)]
 pub(crate) struct Publisher<V> {
-    queue: Mutex<VecDeque<Pending<V>>>,
+    queue: Mutex<Queue<V>>,
     published: Condvar,
 }
 
 impl<V> Default for Publisher<V> {
     fn default() -> Self {
         Publisher {
-            queue: Mutex::new(VecDeque::new()),
+            queue: Mutex::new(Queue {
+                pending: VecDeque::new(),
+                waiting: 0,
+            }),
             published: Condvar::new(),
         }
     }
@@ -66,19 +77,20 @@ pub(crate) trait Shown<V> {
 }
 
 impl<V: Numbered> Publisher<V> {
-    fn lock(&self) -> MutexGuard<'_, VecDeque<Pending<V>>> {
+    fn lock(&self) -> MutexGuard<'_, Queue<V>> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Appends the newest version; the commit lock is held. With `ready` it need not be durable.
     pub(crate) fn push(&self, version: V, ready: bool) {
-        self.lock().push_back(Pending { version, ready });
+        let pending = Pending { version, ready };
+        self.lock().pending.push_back(pending);
     }
 
     /// Puts a version with the same commits in the place of the newest one; the commit lock is held.
     pub(crate) fn replace_newest(&self, version: V, store: &impl Shown<V>) {
         let mut queue = self.lock();
-        match queue.back_mut() {
+        match queue.pending.back_mut() {
             // It becomes visible with the commit that it is a copy of.
             Some(last) => last.version = version,
             None => store.show(version),
@@ -88,15 +100,17 @@ impl<V: Numbered> Publisher<V> {
     /// Makes visible what may be, up to the commit of `timestamp`, which may be acknowledged; waits for those before.
     pub(crate) fn publish<S: Shown<V>>(&self, timestamp: u64, store: &S) -> Result<(), S::Error> {
         let mut queue = self.lock();
-        let at = queue.partition_point(|pending| pending.version.timestamp() < timestamp);
-        if let Some(pending) = queue.get_mut(at)
+        let pending = &mut queue.pending;
+        let at = pending.partition_point(|pending| pending.version.timestamp() < timestamp);
+        if let Some(pending) = pending.get_mut(at)
             && pending.version.timestamp() == timestamp
         {
             pending.ready = true;
         }
         loop {
             self.publish_ready(&mut queue, store);
-            let first = queue.front().map(|pending| pending.version.timestamp());
+            let first = queue.pending.front();
+            let first = first.map(|pending| pending.version.timestamp());
             if first.is_none_or(|first| first > timestamp) {
                 return Ok(());
             }
@@ -104,22 +118,26 @@ impl<V: Numbered> Publisher<V> {
                 return Err(error);
             }
             // A commit with less than full durability waits for those before it that have more.
+            queue.waiting += 1;
             let waited = self.published.wait_timeout(queue, FAILURE_POLL);
             queue = waited.unwrap_or_else(PoisonError::into_inner).0;
+            queue.waiting -= 1;
         }
     }
 
-    fn publish_ready(&self, queue: &mut VecDeque<Pending<V>>, store: &impl Shown<V>) {
+    fn publish_ready(&self, queue: &mut Queue<V>, store: &impl Shown<V>) {
         let durable = store.durable();
         let mut newest = None;
-        while let Some(first) = queue.front()
+        while let Some(first) = queue.pending.front()
             && (first.ready || first.version.lsn() <= durable)
         {
-            newest = queue.pop_front().map(|pending| pending.version);
+            newest = queue.pending.pop_front().map(|pending| pending.version);
         }
         if let Some(version) = newest {
             store.show(version);
-            self.published.notify_all();
+            if queue.waiting > 0 {
+                self.published.notify_all();
+            }
         }
     }
 

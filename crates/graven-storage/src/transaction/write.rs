@@ -134,9 +134,13 @@ impl Transaction {
             self.own.change(|layer| {
                 layer.append_nodes(first, count, &labels);
                 for (key, values) in columns {
-                    let present = values.iter().filter(|value| !value.is_null());
-                    counters.properties_set += present.count() as u64;
-                    layer.append_values(ColumnOf::Node(key), first, values);
+                    layer.put_values(ColumnOf::Node(key), |put| {
+                        let given = (first..).zip(values).filter(|(_, value)| !value.is_null());
+                        for (node, value) in given {
+                            counters.properties_set += 1;
+                            put(node, value);
+                        }
+                    });
                 }
                 edits.apply(layer);
             });
