@@ -6,6 +6,8 @@
 //! are *row-wise* if every operator in them treats rows one by one in order; such a tree is given whole batches
 //! and carries a hidden variable, the number of the input row (see [`crate::operators::apply`]).
 
+use std::collections::BTreeSet;
+
 use crate::error::{ExecError, Result};
 use crate::expression::{Compiled, Compiler};
 use crate::layout::Layout;
@@ -61,6 +63,7 @@ pub(crate) fn instantiate(
         arguments: Vec::new(),
         ready: None,
         morsel: None,
+        is_part: false,
         threshold: None,
     }
     .node(root)
@@ -79,6 +82,7 @@ pub(crate) fn instantiate_above(
         arguments: Vec::new(),
         ready,
         morsel: None,
+        is_part: false,
         threshold: None,
     }
     .node(root)
@@ -97,6 +101,7 @@ pub(crate) fn instantiate_inner(
         arguments: Vec::new(),
         ready: None,
         morsel: None,
+        is_part: false,
         threshold: None,
     }
     .per_row(root, row)
@@ -111,12 +116,17 @@ struct Instantiator<'a> {
     ready: Option<(u32, Built)>,
     /// Where the scan of a parallel pipeline is told its morsel.
     morsel: Option<MorselSlot>,
+    /// Whether the root is one of several parts of an aggregation.
+    is_part: bool,
     /// What a top-n above wants of the relationships in this variable.
     threshold: Option<(VarId, Threshold)>,
 }
 
 /// Variables from here on are hidden row numbers.
 const HIDDEN: u32 = u32::MAX - 1024;
+
+/// Variables from here on, below the hidden ones, are sort keys that were computed below.
+const COMPUTED: u32 = HIDDEN - 1024;
 
 fn is_hidden(var: VarId) -> bool {
     var.0 >= HIDDEN
@@ -169,7 +179,7 @@ impl Instantiator<'_> {
                 let mode = if *anti { Mode::Anti } else { Mode::Semi };
                 self.apply(input, inner, mode)
             }
-            P::Parallel { input } => self.parallel(input),
+            P::Parallel { input } => self.parallel(input, None),
             P::HashJoin { input, build, on } => self.hash_join(input, build, on),
             P::CartesianProduct { input, inner } => self.cartesian_product(input, inner),
             P::Union { inputs } => self.union(inputs),
@@ -422,6 +432,9 @@ impl Instantiator<'_> {
                 if let Some(built) = self.aggregate_of_lists(input, keys, aggregates)? {
                     return Ok(built);
                 }
+                let is_parallel = matches!(input.op, P::Parallel { .. });
+                // An aggregation in a pipeline of several threads is the last of it.
+                let is_part = std::mem::take(&mut self.is_part);
                 let (input, layout) = self.node(input)?;
                 let vars = keys
                     .iter()
@@ -437,7 +450,12 @@ impl Instantiator<'_> {
                     .map(|(_, call)| self.call(&layout, call))
                     .collect::<Result<_>>()?;
                 let input = distinct_first(input, &keys, &mut calls, self.rt);
-                let operator = Aggregate::new(input, keys, calls, self.rt);
+                let mut operator = Aggregate::new(input, keys, calls, self.rt);
+                if is_parallel {
+                    operator = operator.divided(self.rt);
+                } else if is_part {
+                    operator = operator.part();
+                }
                 Ok((Box::new(operator), Layout::new(vars)))
             }
             _ => unreachable!("only operators that reshape rows"),
@@ -649,8 +667,24 @@ impl Instantiator<'_> {
             return Ok(None);
         }
         let threshold = limit.and_then(|_| self.tell(below, keys));
-        let (input, layout) = self.node(below)?;
         let key_of = |item: &Expr| keys.iter().position(|(key, _)| key == item);
+        let mut by = keys.clone();
+        let (input, layout) = match &below.op {
+            P::Parallel { input } if limit.is_none() => {
+                // Threads compute the keys as well, and hand out nothing but what is read.
+                let mut computed: Vec<(VarId, Expr)> = Vec::new();
+                for (at, (key, _)) in by.iter_mut().enumerate() {
+                    let var = VarId(COMPUTED + u32::try_from(at).unwrap_or(0));
+                    computed.push((var, std::mem::replace(key, Expr::Variable(var))));
+                }
+                let others = items.iter().filter(|(_, item)| key_of(item).is_none());
+                let read: BTreeSet<VarId> = others.flat_map(|(_, item)| item.variables()).collect();
+                computed.extend(read.iter().map(|var| (*var, Expr::Variable(*var))));
+                let (operator, layout) = self.parallel(input, Some(&computed))?;
+                (self.profiled(operator, below.id), layout)
+            }
+            _ => self.node(below)?,
+        };
         let mut read = Vec::new();
         for (_, item) in items.iter().filter(|(_, item)| key_of(item).is_none()) {
             self.compile(&layout, item)?.slots(&mut read);
@@ -689,7 +723,7 @@ impl Instantiator<'_> {
                 exprs.push(Compiled::Slot(at));
             }
         }
-        let by = (keys.as_slice(), limit);
+        let by = (by.as_slice(), limit);
         let mut operator = self.sort_of(input, &layout, by, &columns)?;
         operator = operator.telling(threshold);
         if below.writes() && limit.is_some() {

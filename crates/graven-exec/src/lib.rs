@@ -21,6 +21,7 @@ mod reachability;
 mod runtime;
 mod shortest;
 mod spill;
+mod threads;
 mod trail;
 pub mod tuning;
 pub mod value;

@@ -26,6 +26,9 @@ use crate::tuning::Tuning;
 use crate::value::Value;
 use crate::writing::{Entity, Writer, deleted};
 
+/// Where the nodes of some labels lie; `None` where that cannot be told.
+pub(crate) type Extents = Vec<(LabelId, Option<NodeRanges>)>;
+
 /// Entries of a map, properties of an entity.
 pub(crate) type Entries = Vec<(Arc<str>, Value)>;
 
@@ -98,7 +101,7 @@ pub(crate) struct Runtime {
     /// Properties that were asked for often.
     pub(crate) dense: Arc<DenseColumns>,
     /// Where the nodes of a label lie, of the labels that were asked for.
-    pub(crate) extents: Arc<Mutex<Vec<(LabelId, Option<NodeRanges>)>>>,
+    pub(crate) extents: Arc<Mutex<Extents>>,
     /// What other threads did to pages on behalf of the statement.
     pub(crate) thread_pages: Arc<Mutex<PerKind>>,
     /// What the expressions being evaluated hold; see [`Runtime::hold`].

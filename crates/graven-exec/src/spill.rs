@@ -28,6 +28,7 @@ use crate::batch::Batch;
 use crate::column::Column;
 use crate::error::{ExecError, Result};
 use crate::runtime::Runtime;
+use crate::value::hash::hash_integer;
 
 /// Partitions of one level.
 pub(crate) const PARTITIONS: usize = 16;
@@ -99,7 +100,10 @@ pub(crate) fn row_hashes(keys: &[Arc<Column>], rows: usize, out: &mut Vec<u64>) 
     out.extend((0..rows).map(|row| {
         let mut hasher = state.build_hasher();
         for key in keys {
-            key.get(row).hash(&mut hasher);
+            match &**key {
+                Column::Integers(v) => hash_integer(v[row], &mut hasher),
+                other => other.get(row).hash(&mut hasher),
+            }
         }
         hasher.finish()
     }));

@@ -12,6 +12,7 @@ use crate::operators::index_scan::{IndexScan, Part, Sought};
 use crate::operators::list_aggregate::{ListAggregate, ListCall};
 use crate::operators::parallel::{MorselSlot, Parallel, Worker};
 use crate::operators::pattern_count::{Branch, Hanging, PatternCount};
+use crate::operators::project::Project;
 use crate::operators::reachable_count::{EndCondition, ReachableCount};
 use crate::operators::reachable_expand::ReachableExpand;
 use crate::operators::row_branch::RowBranch;
@@ -357,8 +358,12 @@ impl Instantiator<'_> {
         }
     }
 
-    /// As many copies of a pipeline as there are threads.
-    pub(super) fn parallel(&mut self, input: &PlanNode) -> Result<Built> {
+    /// As many copies of a pipeline as there are threads, each with `computed` on top where there is any: those columns alone.
+    pub(super) fn parallel(
+        &mut self,
+        input: &PlanNode,
+        computed: Option<&[(VarId, Expr)]>,
+    ) -> Result<Built> {
         let mut bottom = input;
         while let Some(below) = inputs(&bottom.op).first()
             && !matches!(below.op, P::Unit)
@@ -377,9 +382,15 @@ impl Instantiator<'_> {
                 arguments: Vec::new(),
                 ready: None,
                 morsel: Some(slot.clone()),
+                is_part: matches!(input.op, P::Aggregate { .. }),
                 threshold: None,
             };
-            let (root, layout) = copy.node(input)?;
+            let (mut root, mut layout) = copy.node(input)?;
+            if let Some(items) = computed {
+                let exprs = items.iter().map(|(_, item)| copy.compile(&layout, item));
+                root = Box::new(Project::new(root, exprs.collect::<Result<_>>()?, &rt));
+                layout = Layout::new(items.iter().map(|(var, _)| *var).collect());
+            }
             workers.push(Worker::new(root, slot, rt));
             built = Some(layout);
         }

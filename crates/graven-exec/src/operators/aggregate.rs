@@ -9,8 +9,13 @@
 //! keys and states, and the table starts anew. When the input has ended, each partition is read back and its
 //! states are merged, by the same means: a partition that does not fit is divided again. A long list in a state
 //! is written as several rows.
+//!
+//! Above a pipeline that runs on several threads the groups are divided among these ([`divided`]). Where such a pipeline ends with an
+//! aggregation of its own that finds as many groups as half its rows, it hands on each row as a group from then on.
 
 pub(super) mod accumulator;
+mod divided;
+mod output;
 
 use std::sync::Arc;
 
@@ -27,6 +32,8 @@ use crate::runtime::Runtime;
 use crate::spill::{LEVELS, Partitions, RowRun, Spill, put_value, row_hashes};
 use crate::value::Value;
 use accumulator::Accumulator;
+use divided::{Piece, ROUND_ROWS, ROUND_SHARE, Share};
+use output::Output;
 
 /// Rows of states read back at a time, and their bytes.
 const READ_ROWS: usize = 512;
@@ -55,7 +62,25 @@ pub(crate) struct Aggregate {
     pending: Vec<(RowRun, u32)>,
     /// Value of each call's parameter, as the first row gives it.
     parameters: Vec<Option<Value>>,
+    /// Threads that the groups are divided among.
+    shares: usize,
+    /// What a part of several does, whose groups are merged above.
+    part: Part,
 }
+
+/// Whether groups are merged with others above, and what that allows.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Part {
+    /// They are not.
+    Whole,
+    /// They are, and it is not known yet whether grouping makes rows fewer.
+    Merged,
+    /// They are, and it does not: each row is handed on as a group of its own.
+    Passing,
+}
+
+/// Rows after which a part decides.
+const PART_ROWS: usize = 16 << 10;
 
 /// The groups in memory.
 struct Groups {
@@ -66,16 +91,6 @@ struct Groups {
     count: usize,
     /// Bytes of `keys` and of what the states keep besides themselves.
     bytes: usize,
-}
-
-/// Groups being handed out.
-struct Output {
-    keys: std::vec::IntoIter<Batch>,
-    /// Has the keys where they are numbers.
-    table: KeyTable,
-    next: usize,
-    accumulators: Vec<accumulator::Results>,
-    left: usize,
 }
 
 impl Groups {
@@ -220,19 +235,159 @@ impl Aggregate {
             output: None,
             pending: Vec::new(),
             parameters: Vec::new(),
+            shares: 1,
+            part: Part::Whole,
         }
+    }
+
+    /// The same as one of several parts, whose groups are merged above: only counts, and sums and extremes of rows.
+    pub(crate) fn part(self) -> Self {
+        let part = match self.keys.is_empty() {
+            true => Part::Whole,
+            false => Part::Merged,
+        };
+        Self { part, ..self }
+    }
+
+    /// The next rows as groups of their own.
+    fn pass(&mut self, rt: &Runtime) -> Result<Option<Batch>> {
+        let Some(batch) = self.input.next(rt)? else {
+            return Ok(None);
+        };
+        let rows = Rows::all(&batch);
+        let mut out = columns(&self.keys, rows, rt)?;
+        for call in &self.calls {
+            let argument = call.argument.as_ref();
+            let argument = argument.map(|a| a.column(rows, rt)).transpose()?;
+            let counts = matches!(
+                call.function,
+                AggregateFunction::CountStar | AggregateFunction::Count
+            );
+            out.push(match argument {
+                Some(argument) if !counts => argument,
+                Some(argument) => {
+                    let counted = (0..batch.len()).map(|row| i64::from(!argument.is_null(row)));
+                    Arc::new(Column::Integers(counted.collect()))
+                }
+                None => Arc::new(Column::Integers(vec![1; batch.len()])),
+            });
+        }
+        Ok(Some(Batch::new(out, batch.len())))
+    }
+
+    /// The same with its groups divided among the threads of the statement.
+    pub(crate) fn divided(self, rt: &Runtime) -> Self {
+        let shares = match self.keys.is_empty() {
+            true => 1,
+            false => rt.tuning.threads,
+        };
+        Self { shares, ..self }
+    }
+
+    /// Computes the parameters of the calls, by the first batch if there is one.
+    fn set_parameters(&mut self, first: Option<&Batch>, rt: &Runtime) -> Result<()> {
+        let parameters = self.calls.iter().map(|call| {
+            let parameter = call.parameter.as_ref();
+            parameter.map(|p| first_value(p, first, rt)).transpose()
+        });
+        self.parameters = parameters.collect::<Result<_>>()?;
+        Ok(())
+    }
+
+    /// Groups the rows of the input on several threads.
+    fn consume_divided(&mut self, rt: &Runtime) -> Result<Output> {
+        let mut next = self.input.next(rt)?;
+        self.set_parameters(next.as_ref(), rt)?;
+        let shares = (0..self.shares).map(|_| Share::new(&self.calls, &self.parameters));
+        let mut shares = shares.collect::<Result<Vec<Share>>>()?;
+        let mut partitions = None;
+        let (mut pieces, mut rows, mut bytes, mut first) = (Vec::new(), 0, 0, 0);
+        let bytes_max = usize::try_from(rt.budget.limit() / ROUND_SHARE).unwrap_or(usize::MAX);
+        while let Some(batch) = next {
+            rt.check_cancelled()?;
+            let all = Rows::all(&batch);
+            let arguments = self.calls.iter().map(|call| {
+                let argument = call.argument.as_ref();
+                argument.map(|a| a.column(all, rt)).transpose()
+            });
+            let arguments = arguments.collect::<Result<_>>()?;
+            let keys = columns(&self.keys, all, rt)?;
+            let piece = Piece::new(keys, arguments, batch.len(), first);
+            (rows, bytes) = (rows + batch.len(), bytes + piece.bytes());
+            first += batch.len() as u64;
+            pieces.push(piece);
+            next = self.input.next(rt)?;
+            if next.is_none() || rows >= ROUND_ROWS || bytes >= bytes_max {
+                self.round(&mut shares, &mut pieces, &mut partitions)?;
+                (rows, bytes) = (0, 0);
+            }
+        }
+        if partitions.is_some() {
+            self.flush_shares(&mut shares, &mut partitions)?;
+            let groups = Groups::new(&self.calls, &self.parameters)?;
+            return self.end(groups, partitions, 0);
+        }
+        let shares = shares.into_iter().map(|share| (share.groups, share.firsts));
+        Ok(Output::new(shares.collect(), self.keys.len()))
+    }
+
+    /// The shares take the rows of a round, whose pieces are gone then.
+    fn round(
+        &mut self,
+        shares: &mut [Share],
+        pieces: &mut Vec<Piece>,
+        partitions: &mut Option<Partitions>,
+    ) -> Result<()> {
+        let counts = divided::hash(pieces, shares.len());
+        let width = self.keys.len();
+        let held = divided::bytes_of(pieces);
+        let wanted = |shares: &[Share]| {
+            let each = shares.iter().zip(&counts);
+            let each = each.map(|(share, rows)| {
+                let firsts = 16 * (share.firsts.len() + rows);
+                share.groups.bytes_with(*rows, width) + firsts
+            });
+            held + each.sum::<usize>()
+        };
+        if !self.memory.keeps(wanted(shares)) {
+            if self.spill.is_some() && shares.iter().any(|share| share.groups.count > 1) {
+                self.flush_shares(shares, partitions)?;
+                self.memory.force(wanted(shares));
+            } else {
+                self.memory.set(wanted(shares))?;
+            }
+        }
+        divided::take(shares, pieces)?;
+        pieces.clear();
+        // What values hold besides themselves is known only now.
+        let bytes = shares.iter().map(Share::bytes).sum();
+        if self.memory.keeps(bytes) {
+            return Ok(());
+        }
+        if self.spill.is_some() {
+            self.memory.force(bytes);
+            return self.flush_shares(shares, partitions);
+        }
+        self.memory.set(bytes)
+    }
+
+    /// Writes all groups into partitions.
+    fn flush_shares(
+        &mut self,
+        shares: &mut [Share],
+        partitions: &mut Option<Partitions>,
+    ) -> Result<()> {
+        for share in shares {
+            share.firsts = Vec::new();
+            self.flush(&mut share.groups, partitions, 0)?;
+        }
+        Ok(())
     }
 
     /// Groups the rows of the input.
     fn consume_input(&mut self, rt: &Runtime) -> Result<Output> {
         let mut next = self.input.next(rt)?;
-        let parameters = self.calls.iter().map(|call| {
-            let parameter = call.parameter.as_ref();
-            parameter
-                .map(|p| first_value(p, next.as_ref(), rt))
-                .transpose()
-        });
-        self.parameters = parameters.collect::<Result<_>>()?;
+        self.set_parameters(next.as_ref(), rt)?;
         let mut groups = Groups::new(&self.calls, &self.parameters)?;
         let mut partitions = None;
         let mut numbers = Vec::new();
@@ -240,8 +395,10 @@ impl Aggregate {
             groups.count = 1;
             groups.grow();
         }
+        let mut seen = 0;
         while let Some(batch) = next {
             rt.check_cancelled()?;
+            seen += batch.len();
             let rows = Rows::all(&batch);
             if self.keys.is_empty() {
                 numbers.clear();
@@ -257,6 +414,13 @@ impl Aggregate {
                 groups.bytes += accumulator.add(&numbers, argument.as_deref())?;
             }
             self.settle(&mut groups, &mut partitions, 0)?;
+            if self.part == Part::Merged && seen >= PART_ROWS {
+                if partitions.is_none() && groups.count > seen / 2 {
+                    self.part = Part::Passing;
+                    break;
+                }
+                seen = 0;
+            }
             next = self.input.next(rt)?;
         }
         self.end(groups, partitions, 0)
@@ -352,42 +516,7 @@ impl Aggregate {
                 .filter(|run| run.rows() > 0);
             self.pending.extend(runs.map(|run| (run, level + 1)));
         }
-        Ok(Output {
-            keys: groups.keys.into_iter(),
-            table: groups.table,
-            next: 0,
-            left: groups.count,
-            accumulators: groups
-                .accumulators
-                .into_iter()
-                .map(Accumulator::finish)
-                .collect(),
-        })
-    }
-}
-
-impl Output {
-    fn next(&mut self, width: usize) -> Result<Option<Batch>> {
-        if self.left == 0 {
-            return Ok(None);
-        }
-        let (mut columns, rows) = match self.keys.next() {
-            Some(part) if width > 0 => (part.columns().to_vec(), part.len()),
-            _ => {
-                let rows = self.left.min(BATCH_ROWS);
-                let keys = match width {
-                    0 => Vec::new(),
-                    _ => self.table.columns(self.next..self.next + rows),
-                };
-                (keys.into_iter().map(Arc::new).collect(), rows)
-            }
-        };
-        self.next += rows;
-        for results in &mut self.accumulators {
-            columns.push(Arc::new(results.next(rows)?));
-        }
-        self.left -= rows;
-        Ok(Some(Batch::new(columns, rows)))
+        Ok(Output::new(vec![(groups, Vec::new())], self.keys.len()))
     }
 }
 
@@ -415,15 +544,17 @@ fn fresh_rows(numbers: &[u32], known: usize) -> Vec<u32> {
 
 impl Operator for Aggregate {
     fn next(&mut self, rt: &Runtime) -> Result<Option<Batch>> {
-        if self.output.is_none() {
-            self.output = Some(self.consume_input(rt)?);
+        if self.output.is_none() && self.part != Part::Passing {
+            self.output = Some(match self.shares {
+                0 | 1 => self.consume_input(rt)?,
+                _ => self.consume_divided(rt)?,
+            });
         }
         loop {
-            let width = self.keys.len();
             if let Some(batch) = self
                 .output
                 .as_mut()
-                .map(|o| o.next(width))
+                .map(Output::next)
                 .transpose()?
                 .flatten()
             {
@@ -431,7 +562,10 @@ impl Operator for Aggregate {
             }
             self.memory.clear();
             let Some((run, level)) = self.pending.pop() else {
-                return Ok(None);
+                return match self.part {
+                    Part::Passing => self.pass(rt),
+                    _ => Ok(None),
+                };
             };
             self.output = Some(self.consume_partition(run, level, rt)?);
         }

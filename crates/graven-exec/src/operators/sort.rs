@@ -15,8 +15,10 @@
 mod merge;
 mod normal_keys;
 pub(crate) mod threshold;
+mod words;
 
 use std::cmp::Ordering;
+use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -31,6 +33,7 @@ use crate::memory::Memory;
 use crate::operator::{BoxedOperator, Operator};
 use crate::runtime::Runtime;
 use crate::spill::{RowRun, Spill};
+use crate::threads::{cut, on_threads};
 use crate::value::Value;
 use crate::value::order::total_order;
 use merge::Merge;
@@ -39,6 +42,9 @@ use threshold::Threshold;
 
 /// One sort key.
 pub(crate) type SortKey = (Compiled, SortOrder);
+
+/// Fewer rows than these are ordered and gathered on one thread.
+const THREADS_FROM: usize = 64 << 10;
 
 /// A column that a sort hands out.
 pub(crate) enum SortedColumn {
@@ -55,7 +61,10 @@ const CUT_FROM: usize = 256;
 const ORDER_BYTES: usize = 16;
 
 /// Rows gathered at a time.
-const GATHERED_ROWS: usize = 4 * BATCH_ROWS;
+const GATHERED_ROWS: usize = 8 * BATCH_ROWS;
+
+/// As often as that by each thread, where there are several.
+const PIECES: usize = 4;
 
 /// Where the keys of a row lie and which way they go.
 pub(super) type KeyColumns = Vec<(usize, SortOrder)>;
@@ -91,8 +100,9 @@ impl Buffer {
     }
 
     /// The rows in key order, at most `limit` of them.
-    fn order(&self, keys: &KeyColumns, limit: usize) -> Sorted {
-        let mut order = Order::new(&self.batches, keys);
+    fn order(&self, keys: &KeyColumns, limit: usize, threads: usize) -> Sorted {
+        let threads = if self.rows < THREADS_FROM { 1 } else { threads };
+        let mut order = Order::new(&self.batches, keys, threads);
         let places = order.places();
         if !order.is_exact {
             let row = |word: u64| {
@@ -207,6 +217,9 @@ pub(crate) struct Sort {
     memory: Memory,
     spill: Option<Spill>,
     output: Option<Output>,
+    /// Rows gathered by other threads, to be handed out next.
+    gathered: VecDeque<Batch>,
+    threads: usize,
 }
 
 impl Sort {
@@ -262,6 +275,8 @@ impl Sort {
             memory: Memory::of_spilling(rt, name, "add a LIMIT or sort fewer rows or columns"),
             spill: Spill::new(rt, name),
             output: None,
+            gathered: VecDeque::new(),
+            threads: rt.tuning.threads,
         }
     }
 
@@ -379,7 +394,7 @@ impl Sort {
             }
         }
         if runs.is_empty() {
-            let order = buffer.order(&self.key_columns, limit);
+            let order = buffer.order(&self.key_columns, limit, self.threads);
             return Ok(Output::Memory {
                 buffer,
                 order,
@@ -399,7 +414,7 @@ impl Sort {
     /// The best rows of a buffer.
     fn best(&mut self, buffer: &Buffer, limit: usize) -> Result<Buffer> {
         let mut best = Buffer::default();
-        let order = buffer.order(&self.key_columns, limit);
+        let order = buffer.order(&self.key_columns, limit, self.threads);
         let rows = order.words.len();
         for from in (0..rows).step_by(BATCH_ROWS) {
             best.push(buffer.gather(&order, from..rows.min(from + BATCH_ROWS)));
@@ -408,9 +423,16 @@ impl Sort {
         Ok(best)
     }
 
+    /// The columns of a batch that are handed out.
+    fn handed_out(&self, batch: &Batch) -> Batch {
+        let columns = self.output_columns.iter();
+        let columns = columns.map(|column| Arc::clone(batch.column(*column)));
+        Batch::new(columns.collect(), batch.len())
+    }
+
     fn write_run(&self, spill: &Spill, buffer: &Buffer, limit: usize) -> Result<RowRun> {
         let mut writer = spill.writer();
-        let order = buffer.order(&self.key_columns, limit);
+        let order = buffer.order(&self.key_columns, limit, self.threads);
         for (batch, row) in order.at(0..order.words.len()) {
             writer.push(&buffer.batches[batch as usize], row as usize)?;
         }
@@ -423,15 +445,33 @@ impl Operator for Sort {
         if self.output.is_none() {
             self.output = Some(self.fill(rt)?);
         }
+        if let Some(batch) = self.gathered.pop_front() {
+            return Ok(Some(self.handed_out(&batch)));
+        }
         let batch = match &mut self.output {
             Some(Output::Memory {
                 buffer,
                 order,
                 next,
             }) if *next < order.words.len() => {
-                let range = *next..order.words.len().min(*next + GATHERED_ROWS);
-                *next = range.end;
-                Some(buffer.gather(order, range))
+                let left = order.words.len() - *next;
+                let pieces = match left < THREADS_FROM || self.threads < 2 {
+                    true => 1,
+                    false => self.threads * PIECES,
+                };
+                let starts = (0..pieces).map(|piece| *next + piece * GATHERED_ROWS);
+                let starts = starts.filter(|from| *from < order.words.len());
+                let ranges = starts.map(|from| from..order.words.len().min(from + GATHERED_ROWS));
+                let ranges: Vec<Range<usize>> = ranges.collect();
+                *next = ranges.last().map_or(*next, |last| last.end);
+                let gathered = on_threads(cut(&ranges, self.threads), |ranges| {
+                    let gathered = ranges
+                        .iter()
+                        .map(|range| buffer.gather(order, range.clone()));
+                    gathered.collect::<Vec<Batch>>()
+                });
+                self.gathered.extend(gathered.into_iter().flatten());
+                self.gathered.pop_front()
             }
             Some(Output::Runs(merge)) => merge.next(rt)?,
             _ => None,
@@ -441,9 +481,7 @@ impl Operator for Sort {
             self.memory.clear();
             return Ok(None);
         };
-        let columns = self.output_columns.iter();
-        let columns = columns.map(|column| Arc::clone(batch.column(*column)));
-        Ok(Some(Batch::new(columns.collect(), batch.len())))
+        Ok(Some(self.handed_out(&batch)))
     }
 
     fn rewind(&mut self) {
@@ -453,6 +491,7 @@ impl Operator for Sort {
         self.input.rewind();
         self.memory.clear();
         self.output = None;
+        self.gathered.clear();
     }
 
     fn spilled_bytes(&self) -> u64 {

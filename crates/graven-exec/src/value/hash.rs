@@ -61,7 +61,9 @@ impl Hash for Value {
     }
 }
 
-fn hash_integer<H: Hasher>(value: i64, state: &mut H) {
+/// Hashes an integer as the value of it.
+#[inline]
+pub(crate) fn hash_integer<H: Hasher>(value: i64, state: &mut H) {
     state.write_u8(2);
     state.write_i64(value);
 }

@@ -9,3 +9,4 @@ mod plans;
 mod reachability;
 mod spilling;
 mod statements;
+mod tables;

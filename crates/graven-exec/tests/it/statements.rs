@@ -15,11 +15,11 @@ use graven_storage::{GraphBuilder, PropertyValue, Snapshot, Uniqueness};
 use crate::model::{Model, Random, Rel};
 
 /// Counts that differ between labels and types, so that orders differ; the answer must not.
-struct Schema {
-    seed: u64,
+pub(crate) struct Schema {
+    pub(crate) seed: u64,
     /// What counts are multiplied by.
-    scale: u64,
-    threads: usize,
+    pub(crate) scale: u64,
+    pub(crate) threads: usize,
 }
 
 impl Schema {

@@ -22,6 +22,9 @@ use foldhash::fast::RandomState;
 const BITS_MIN: u32 = 8;
 /// Not known yet.
 const OPEN: u32 = u32::MAX;
+/// A free slot. Not zero: memory that the system hands out as zeros and that is read before it is written costs two faults a page, the
+/// second of which stops all threads.
+const FREE: u64 = u64::MAX;
 
 /// See the file header.
 pub(super) struct NumberTable<const N: usize> {
@@ -55,7 +58,8 @@ fn fold(a: u64, b: u64) -> u64 {
 }
 
 fn number(n: usize) -> u32 {
-    u32::try_from(n).expect("fewer than 2^32 keys")
+    let number = u32::try_from(n).ok().filter(|number| *number < OPEN - 1);
+    number.expect("fewer than 2^32 keys")
 }
 
 impl<const N: usize> NumberTable<N> {
@@ -153,7 +157,7 @@ impl<const N: usize> NumberTable<N> {
         let mut at = (tag >> (32 - self.bits)) as usize;
         loop {
             let slot = self.slots[at];
-            if slot == 0 {
+            if slot == FREE {
                 return Err(at);
             }
             let number = (slot as u32).wrapping_sub(1);
@@ -176,10 +180,6 @@ impl<const N: usize> NumberTable<N> {
         }
     }
 
-    #[expect(
-        clippy::cast_possible_truncation,
-        reason = "the upper half of the hash"
-    )]
     fn tag(&self, key: &[u64; N]) -> u32 {
         const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
         const LAST: u64 = 0xd6e8_feb8_6659_fd93;
@@ -197,11 +197,11 @@ impl<const N: usize> NumberTable<N> {
             return;
         }
         self.bits = bits_for(keys);
-        let old = std::mem::replace(&mut self.slots, vec![0; 1 << self.bits]);
+        let old = std::mem::replace(&mut self.slots, vec![FREE; 1 << self.bits]);
         let mask = self.slots.len() - 1;
-        for slot in old.into_iter().filter(|slot| *slot != 0) {
+        for slot in old.into_iter().filter(|slot| *slot != FREE) {
             let mut at = (slot >> (64 - self.bits)) as usize;
-            while self.slots[at] != 0 {
+            while self.slots[at] != FREE {
                 at = (at + 1) & mask;
             }
             self.slots[at] = slot;

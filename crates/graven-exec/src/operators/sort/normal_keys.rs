@@ -5,8 +5,8 @@
 //! word: [ 1st key | 2nd key | first bits of the 3rd ... | row ]    keys minus the smallest of all, no wider than the widest needs
 //! ```
 //! A key becomes a number whose order is that of the values: integers with the sign turned round, floats by their bits, ids as they
-//! are; of texts and of columns of several types the kind of value and its first bytes. The words are sorted as numbers, by radix
-//! where they are many. Rows whose bits are equal lie side by side then, and only these are compared value by value, unless the
+//! are; of texts and of columns of several types the kind of value and its first bytes. The words are sorted as numbers
+//! ([`super::words`]). Rows whose bits are equal lie side by side then, and only these are compared value by value, unless the
 //! word holds everything that the keys have.
 //!
 //! # Invariants
@@ -19,8 +19,10 @@
 use graven_cypher::plan::SortOrder;
 
 use super::KeyColumns;
+use super::words::sort_words;
 use crate::batch::Batch;
 use crate::column::{Column, NULL_ID};
+use crate::threads::{cut, on_threads};
 use crate::value::Value;
 use crate::value::order::type_rank;
 
@@ -137,7 +139,7 @@ struct Key {
 }
 
 impl Key {
-    fn new(slot: usize, direction: SortOrder, batches: &[Batch]) -> Self {
+    fn new(slot: usize, direction: SortOrder, batches: &[Batch], threads: usize) -> Self {
         let forms = batches.iter().map(|batch| Form::of(batch.column(slot)));
         let form = forms.reduce(|all, own| if all == own { all } else { Form::Mixed });
         let form = form.unwrap_or(Form::Mixed);
@@ -145,21 +147,46 @@ impl Key {
             SortOrder::Ascending => 0,
             SortOrder::Descending => u64::MAX,
         };
-        let (mut low, mut high) = (u64::MAX, 0);
-        for batch in batches {
-            form.numbers(batch.column(slot), |number| {
-                let number = number ^ turned;
-                low = low.min(number);
-                high = high.max(number);
-            });
-        }
-        low = low.min(high);
+        let bounds = on_threads(cut(batches, threads), |batches| {
+            let (mut low, mut high) = (u64::MAX, 0);
+            for batch in batches {
+                form.numbers(batch.column(slot), |number| {
+                    let number = number ^ turned;
+                    low = low.min(number);
+                    high = high.max(number);
+                });
+            }
+            (low, high)
+        });
+        let high = bounds.iter().map(|(_, high)| *high).max().unwrap_or(0);
+        let low = bounds
+            .iter()
+            .map(|(low, _)| *low)
+            .min()
+            .unwrap_or(0)
+            .min(high);
         Self {
             slot,
             form,
             turned,
             low,
             bits: 64 - (high - low).leading_zeros(),
+        }
+    }
+}
+
+impl Key {
+    /// Puts the first `taken` bits of the key into the words of the rows, from bit `shift` on.
+    fn fill(&self, batches: &[Batch], words: &mut [u64], taken: u32, shift: u32) {
+        let mut words = words.iter_mut();
+        for batch in batches {
+            self.form.numbers(batch.column(self.slot), |number| {
+                let above = (number ^ self.turned) - self.low;
+                let bits = above >> (self.bits - taken);
+                if let Some(word) = words.next() {
+                    *word |= bits << shift;
+                }
+            });
         }
     }
 }
@@ -210,7 +237,7 @@ impl Places {
 
 impl Order {
     /// The rows of `batches` by the leading bits of their keys.
-    pub(super) fn new(batches: &[Batch], keys: &KeyColumns) -> Self {
+    pub(super) fn new(batches: &[Batch], keys: &KeyColumns, threads: usize) -> Self {
         let places = Places::new(batches);
         let rows = batches.iter().map(Batch::len).sum();
         let mut words: Vec<u64> = Vec::with_capacity(rows);
@@ -221,21 +248,23 @@ impl Order {
         let mut left = 64 - places.bits;
         let mut is_exact = true;
         for (slot, direction) in keys {
-            let key = Key::new(*slot, *direction, batches);
+            let key = Key::new(*slot, *direction, batches, threads);
             let taken = key.bits.min(left);
             is_exact &= key.form.is_exact() && taken == key.bits;
             if taken > 0 {
                 left -= taken;
-                let mut at = words.iter_mut();
-                for batch in batches {
-                    key.form.numbers(batch.column(key.slot), |number| {
-                        let above = (number ^ key.turned) - key.low;
-                        let bits = above >> (key.bits - taken);
-                        if let Some(word) = at.next() {
-                            *word |= bits << (left + places.bits);
-                        }
-                    });
-                }
+                let shift = left + places.bits;
+                let mut words = words.as_mut_slice();
+                let parts = cut(batches, threads).into_iter().map(|batches| {
+                    let rows = batches.iter().map(Batch::len).sum();
+                    let own;
+                    (own, words) = std::mem::take(&mut words).split_at_mut(rows);
+                    (batches, own)
+                });
+                let parts = parts.collect();
+                on_threads(parts, |(batches, words)| {
+                    key.fill(batches, words, taken, shift)
+                });
             }
             if left == 0 && !is_exact {
                 break;
@@ -243,7 +272,7 @@ impl Order {
         }
         let key_bits = 64 - places.bits - left;
         // Key bits that are not used lie between row and keys.
-        sort_words(&mut words, places.bits + left, key_bits);
+        sort_words(&mut words, places.bits + left, key_bits, threads);
         Self {
             words,
             places,
@@ -269,56 +298,11 @@ impl Order {
     }
 }
 
-/// Fewer words than these are compared.
-const RADIX_FROM: usize = 2048;
-const DIGIT_BITS: u32 = 8;
-const DIGITS: usize = 1 << DIGIT_BITS;
-
-/// Sorts words by `bits` bits from bit `from` on; they come in the order of the bits below.
-fn sort_words(words: &mut Vec<u64>, from: u32, bits: u32) {
-    if words.len() < RADIX_FROM {
-        words.sort_unstable();
-        return;
-    }
-    let passes = bits.div_ceil(DIGIT_BITS);
-    // The digits end at the top bit, so that the lowest one may reach into bits that are not asked for, which does no harm: there the
-    // order is kept.
-    let shift_of = |pass: u32| (from + bits).saturating_sub((passes - pass) * DIGIT_BITS);
-    let mut counts = vec![[0_usize; DIGITS]; passes as usize];
-    for word in words.iter() {
-        for (pass, counts) in (0..passes).zip(&mut counts) {
-            counts[digit(*word, shift_of(pass))] += 1;
-        }
-    }
-    let mut sorted = vec![0; words.len()];
-    for (pass, counts) in (0..passes).zip(&mut counts) {
-        if counts.contains(&words.len()) {
-            continue;
-        }
-        let mut next = 0;
-        for count in counts.iter_mut() {
-            (*count, next) = (next, next + *count);
-        }
-        let shift = shift_of(pass);
-        for word in words.iter() {
-            let place = &mut counts[digit(*word, shift)];
-            sorted[*place] = *word;
-            *place += 1;
-        }
-        std::mem::swap(words, &mut sorted);
-    }
-}
-
-#[expect(clippy::cast_possible_truncation, reason = "eight bits")]
-fn digit(word: u64, shift: u32) -> usize {
-    (word >> shift) as usize & (DIGITS - 1)
-}
-
 const _: () = assert!(NULL_ID == u64::MAX, "null comes last as the largest id");
 
 #[cfg(test)]
 mod tests {
-    //! Numbers of values are ordered as the values are; words come out sorted and in the order of the input.
+    //! Numbers of values are ordered as the values are.
 
     use std::cmp::Ordering;
 
@@ -375,27 +359,6 @@ mod tests {
                     }
                     _ => {}
                 }
-            }
-        }
-    }
-
-    #[test]
-    fn words_are_sorted() {
-        let mut state = 1_u64;
-        for rows in [0, 1, 100, 2047, 2048, 20_000] {
-            for (from, bits) in [(16, 48), (20, 3), (20, 44), (15, 13), (16, 0), (30, 8)] {
-                let words = (0..rows as u64).map(|row| {
-                    state = state
-                        .wrapping_mul(6_364_136_223_846_793_005)
-                        .wrapping_add(1);
-                    let keys = if bits == 0 { 0 } else { state >> (64 - bits) };
-                    keys << from | row
-                });
-                let mut words: Vec<u64> = words.collect();
-                let mut wanted = words.clone();
-                wanted.sort_by_key(|word| word >> from);
-                sort_words(&mut words, from, bits);
-                assert_eq!(words, wanted, "{rows} {from} {bits}");
             }
         }
     }
