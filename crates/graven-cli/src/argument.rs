@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use std::time::Duration;
+
 use graven::{Params, Value, parse_bytes};
 
 use crate::failure::Failure;
@@ -9,6 +11,26 @@ use crate::failure::Failure;
 /// A size such as `16MiB`.
 pub(crate) fn bytes(text: &str) -> Result<u64, String> {
     parse_bytes(text).map_err(|e| e.to_string())
+}
+
+/// A time such as `500ms`, `5s` or `2min`.
+pub(crate) fn time(text: &str) -> Result<Duration, String> {
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let unit = &text[digits.len()..];
+    let millis = match unit {
+        "ms" => Some(1.0),
+        "s" => Some(1e3),
+        "min" => Some(60e3),
+        "h" => Some(3600e3),
+        _ => None,
+    };
+    let number: Option<f64> = digits.trim_end().parse().ok();
+    let time = number
+        .zip(millis)
+        .map(|(number, millis)| number * millis / 1e3);
+    let time = time.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    time.filter(|time| !time.is_zero())
+        .ok_or_else(|| format!("`{text}` is not a time; write 500ms, 5s, 2min or 1h"))
 }
 
 /// One ASCII character, or `tab`.
@@ -146,6 +168,21 @@ mod tests {
             assert_eq!((param.name.as_str(), &param.value), ("a", &value), "{text}");
         }
         assert!(param("novalue").is_err() && param("=3").is_err());
+    }
+
+    #[test]
+    fn times_have_units() {
+        for (text, millis) in [
+            ("500ms", 500),
+            ("5s", 5000),
+            ("0.5s", 500),
+            ("2min", 120_000),
+        ] {
+            assert_eq!(time(text), Ok(Duration::from_millis(millis)), "{text}");
+        }
+        for wrong in ["", "5", "s", "0s", "-1s", "5 days", "nans", "1e400s"] {
+            assert!(time(wrong).is_err(), "{wrong}");
+        }
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! Statements one after another, each by itself or between `BEGIN` and `COMMIT`.
 
+use std::time::Duration;
+
 use graven::{Commit, Connection, Error, Params, QueryResult, Transaction};
 
 /// A connection, and the transaction that is open on it.
@@ -26,6 +28,11 @@ impl Session {
             connection,
             transaction: None,
         }
+    }
+
+    /// How long the next statements may run; in an open transaction what was said before it began stays.
+    pub(crate) fn set_timeout(&mut self, timeout: Option<Duration>) {
+        self.connection = self.connection.clone().with_timeout(timeout);
     }
 
     /// Whether a transaction is open.

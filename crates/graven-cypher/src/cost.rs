@@ -3,18 +3,35 @@
 //! # How it works
 //! Labels of a node are taken as nested (the smallest count decides); the fan-out of a relationship is the
 //! count of its (start label, type, end label) triple divided by the nodes at the near end; conditions are
-//! independent. A variable-length pattern multiplies fan-outs. Numbers are for comparing plans, nothing more.
+//! independent. What a comparison with a property leaves is read off counts and bounds of its values, where they are known, and is
+//! a usual share otherwise. A variable-length pattern multiplies fan-outs. Numbers are for comparing plans, nothing more.
 
 use std::sync::Arc;
 
 use crate::plan::Direction;
-use crate::schema_view::SchemaView;
+use crate::plan::expression::{BinaryOp, Literal};
+use crate::schema_view::{SchemaView, Stored};
 
 /// Longest walk an unbounded pattern is reckoned with.
 const UNBOUNDED: u32 = 6;
 
 /// No estimate exceeds this.
 const MOST: f64 = 1e30;
+
+/// Share of values on one side of a bound that is not known yet.
+const UNKNOWN_BOUND: f64 = 0.3;
+
+/// One end of a range: none; not known yet; this value.
+pub(crate) type Bound<'a> = Option<Option<&'a Literal>>;
+
+/// Whose property it is.
+#[derive(Clone, Copy)]
+pub(crate) enum Owner<'a> {
+    /// A node's, with this label.
+    Node(Option<&'a str>),
+    /// A relationship's of this type.
+    Relationship(&'a str),
+}
 
 /// Statistics at hand.
 pub(crate) struct Cost<'a> {
@@ -128,6 +145,65 @@ impl Cost<'_> {
             return Some(1.0);
         }
         Some((self.nodes(Some(label)) / index.distinct.max(1) as f64).max(1.0))
+    }
+
+    /// Rows of a range on an index of the label; a bound that is not known yet is `Some(None)`.
+    pub(crate) fn range(&self, label: &str, key: &str, low: Bound<'_>, high: Bound<'_>) -> f64 {
+        let nodes = self.nodes(Some(label));
+        let of = Stored::NodeProperty(key);
+        nodes * self.having(of, nodes) * self.between(of, low, high)
+    }
+
+    /// Share of so many nodes or relationships that have the property.
+    fn having(&self, of: Stored<'_>, all: f64) -> f64 {
+        match self.schema.values(of) {
+            Some(counts) => (counts.values as f64 / all.max(1.0)).min(1.0),
+            None => 1.0,
+        }
+    }
+
+    /// Share of the values of a property between two.
+    fn between(&self, of: Stored<'_>, low: Bound<'_>, high: Bound<'_>) -> f64 {
+        let known = |bound: Bound<'_>| !matches!(bound, Some(None));
+        let unknown = u32::from(!known(low)) + u32::from(!known(high));
+        let guess = UNKNOWN_BOUND.powf(f64::from(unknown));
+        let (low, high) = (low.flatten(), high.flatten());
+        if low.is_none() && high.is_none() {
+            return guess;
+        }
+        let share = self.schema.share_between(of, low, high);
+        let guessed = || {
+            UNKNOWN_BOUND.powf(f64::from(
+                u8::from(low.is_some()) + u8::from(high.is_some()),
+            ))
+        };
+        guess * share.unwrap_or_else(guessed)
+    }
+
+    /// Share of rows in which a property of `owner` compares so with a value, if anything is known of it.
+    pub(crate) fn property_share(
+        &self,
+        owner: Owner<'_>,
+        key: &str,
+        op: BinaryOp,
+        value: Option<&Literal>,
+    ) -> Option<f64> {
+        let (of, all) = match owner {
+            Owner::Node(label) => (Stored::NodeProperty(key), self.nodes(label)),
+            Owner::Relationship(rel_type) => (
+                Stored::RelationshipProperty { rel_type, key },
+                self.schema.type_count(rel_type)? as f64,
+            ),
+        };
+        self.schema.values(of)?;
+        let share = match op {
+            BinaryOp::Equal => self.schema.share_equal(of, value)?,
+            BinaryOp::NotEqual => 1.0 - self.schema.share_equal(of, value)?,
+            BinaryOp::Less | BinaryOp::LessOrEqual => self.between(of, None, Some(value)),
+            BinaryOp::Greater | BinaryOp::GreaterOrEqual => self.between(of, Some(value), None),
+            _ => return None,
+        };
+        Some(share * self.having(of, all))
     }
 
     /// Share of nodes that have the label.

@@ -7,17 +7,45 @@
 
 use std::fmt::Write as _;
 
+use crate::plan::forecast::bytes;
 use crate::plan::{Plan, PlanNode};
 
 /// Widest description of an operator, in characters.
 const DETAIL_CHARS_MAX: usize = 100;
 
-/// The plan with its estimates.
+/// The plan with its estimates: rows and, where they were forecast, pages touched and memory kept.
 #[must_use]
 pub fn explain(plan: &Plan) -> String {
-    render(plan, &["estimated rows"], &|node| {
-        vec![rows(node.estimated_rows)]
-    })
+    if plan.forecasts.is_empty() {
+        return render(plan, &["estimated rows"], &|node| {
+            vec![rows(node.estimated_rows)]
+        });
+    }
+    let of = |node: &PlanNode| {
+        let forecast = plan.forecasts.get(node.id as usize);
+        forecast.copied().unwrap_or_default()
+    };
+    let mut text = render(plan, &["estimated rows", "pages", "memory"], &|node| {
+        let forecast = of(node);
+        let memory = match forecast.memory > 0.0 {
+            true => bytes(forecast.memory),
+            false => "-".to_owned(),
+        };
+        let pages = match forecast.pages > 0.0 {
+            true => whole(forecast.pages.max(1.0)),
+            false => "-".to_owned(),
+        };
+        vec![rows(node.estimated_rows), pages, memory]
+    });
+    let pages: f64 = plan.forecasts.iter().map(|f| f.pages).sum();
+    let memory: f64 = plan.forecasts.iter().map(|f| f.memory).sum();
+    let _ = writeln!(
+        text,
+        "\nforecast: {} pages touched, {} kept by operators",
+        whole(pages),
+        bytes(memory)
+    );
+    text
 }
 
 /// The plan as a table: the tree, then a column per heading, filled by `cells` for each operator.
@@ -115,6 +143,15 @@ fn tree(
                 lines,
             );
         }
+    }
+}
+
+/// A number of pages, of which there are no halves.
+fn whole(pages: f64) -> String {
+    if pages >= 1e6 {
+        format!("{pages:.1e}")
+    } else {
+        format!("{pages:.0}")
     }
 }
 

@@ -22,7 +22,9 @@ use std::collections::BTreeSet;
 
 pub use diagnostic::{Code, Diagnostic};
 pub use plan::Plan;
-pub use schema_view::{IndexView, LabelIndex, ProcedureView, SchemaView};
+pub use schema_view::{
+    IndexView, LabelIndex, ProcedureView, SchemaView, Stored, StoredSize, ValueCounts,
+};
 pub use token::Span;
 pub use types::TypeSet;
 

@@ -15,6 +15,7 @@ pub(crate) mod builder;
 mod describe;
 pub mod expression;
 pub(crate) mod facts;
+pub(crate) mod forecast;
 mod index_access;
 mod join;
 pub(crate) mod order;
@@ -35,6 +36,8 @@ use self::builder::Builder;
 use crate::bind::graph::Bound;
 use crate::cost::Cost;
 use crate::schema_view::SchemaView;
+
+pub use forecast::Forecast;
 
 pub use expression::{AggregateCall, AggregateFunction, BinaryOp, Expr, Literal, UnaryOp};
 pub use write::{CreateNode, CreateRelationship, Creation, SetItem, WrittenNames};
@@ -80,6 +83,8 @@ pub struct Plan {
     pub mode: PlanMode,
     /// Notices for the user: unknown labels, types or property keys, cartesian products, ...
     pub notices: Vec<Notice>,
+    /// Of an explained or profiled statement what each operator is expected to cost, by its id.
+    pub forecasts: Vec<Forecast>,
 }
 
 /// How the statement is to be run.
@@ -145,7 +150,8 @@ pub struct RelPattern {
     pub distinct_ends: Vec<(VarId, VarId)>,
     /// Relationship lists bound earlier in the same `MATCH` that this one must not touch.
     pub disjoint_from: Vec<VarId>,
-    /// Conditions on the far end, decided while expanding; only [`Operator::Expand`] without a name has any.
+    /// Conditions on the far end, decided while expanding; only [`Operator::Expand`] has any, and where relationships are named or
+    /// looked at one by one only labels.
     pub ends: EndConditions,
 }
 
@@ -394,10 +400,11 @@ pub enum Operator {
         patterns: Vec<(VarId, HangingPattern)>,
         count: VarId,
     },
-    /// Distinct rows over the given variables; the others are dropped.
+    /// Distinct rows over the given variables; the others are dropped. `runs`: equal rows follow each other in the input.
     Distinct {
         input: Box<PlanNode>,
         vars: Vec<VarId>,
+        runs: bool,
     },
     /// Sorted rows; stable.
     Sort {
@@ -655,7 +662,11 @@ pub(crate) fn plan(bound: Bound, schema: &dyn SchemaView) -> Plan {
         columns,
         mode,
         notices: builder.notices,
+        forecasts: Vec::new(),
     };
     rules::apply(&mut plan, schema);
+    if plan.mode != PlanMode::Execute {
+        plan.forecasts = forecast::forecast(&plan, schema);
+    }
     plan
 }

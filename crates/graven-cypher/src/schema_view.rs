@@ -1,5 +1,6 @@
 //! What the planner needs to know of the data: which names exist, what is indexed, how many there are.
 
+use crate::plan::expression::Literal;
 use crate::types::TypeSet;
 
 /// Names, indexes and statistics of one snapshot, answered without I/O.
@@ -31,6 +32,32 @@ pub trait SchemaView {
     }
     /// All labels, types and keys, for hints on misspelt names.
     fn names(&self) -> Vec<String>;
+    /// How large something stored is; `None` if that is not known, or it is not there.
+    fn stored(&self, what: Stored<'_>) -> Option<StoredSize> {
+        let _ = what;
+        None
+    }
+    /// How many values a property has, and how many of them differ; `None` if nobody has counted.
+    fn values(&self, of: Stored<'_>) -> Option<ValueCounts> {
+        let _ = of;
+        None
+    }
+    /// Share of the values of a property that equal `value`, or a usual one where it is not known; `None` if nobody has
+    /// counted.
+    fn share_equal(&self, of: Stored<'_>, value: Option<&Literal>) -> Option<f64> {
+        let _ = (of, value);
+        None
+    }
+    /// Share of the values of a property between two, of which one may be missing; `None` if nobody has counted.
+    fn share_between(
+        &self,
+        of: Stored<'_>,
+        low: Option<&Literal>,
+        high: Option<&Literal>,
+    ) -> Option<f64> {
+        let _ = (of, low, high);
+        None
+    }
     /// Threads that a statement may use.
     fn threads(&self) -> usize {
         1
@@ -40,6 +67,54 @@ pub trait SchemaView {
         let _ = name;
         None
     }
+}
+
+/// Counts of the values of a property.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ValueCounts {
+    /// Values, nulls aside.
+    pub values: u64,
+    /// Different values, an estimate.
+    pub distinct: u64,
+}
+
+/// Something stored in pages of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stored<'a> {
+    /// Which nodes have which labels.
+    Labels,
+    /// A property of nodes.
+    NodeProperty(&'a str),
+    /// A property of relationships.
+    RelationshipProperty {
+        /// Their type.
+        rel_type: &'a str,
+        /// The property.
+        key: &'a str,
+    },
+    /// The lists of relationships by their start (`forward`) or end.
+    Lists {
+        /// Their type; none: all types together.
+        rel_type: Option<&'a str>,
+        /// By their start.
+        forward: bool,
+    },
+    /// An index.
+    Index {
+        /// Label of its nodes.
+        label: &'a str,
+        /// Properties, in order.
+        keys: &'a [std::sync::Arc<str>],
+    },
+}
+
+/// The size of something stored.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StoredSize {
+    /// Pages.
+    pub pages: u64,
+    /// Values, relationships or entries.
+    pub entries: u64,
 }
 
 /// An index as the planner sees it.

@@ -77,6 +77,7 @@ fn plan() -> Arc<Plan> {
         columns: vec![("id".into(), id), ("count".into(), count)],
         mode: PlanMode::Execute,
         notices: Vec::new(),
+        forecasts: Vec::new(),
     })
 }
 

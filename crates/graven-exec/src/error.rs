@@ -1,5 +1,7 @@
 //! What can go wrong while a statement runs.
 
+use std::time::Duration;
+
 use thiserror::Error;
 
 /// Result of an execution step.
@@ -100,6 +102,14 @@ pub enum ExecError {
     /// Somebody cancelled the statement.
     #[error("the statement was cancelled")]
     Cancelled,
+    /// The statement ran for longer than it may.
+    #[error(
+        "the statement was ended after its timeout of {}; allow it more time, or let it read less", in_words(*timeout)
+    )]
+    TimedOut {
+        /// How long it may run.
+        timeout: Duration,
+    },
     /// No such procedure.
     #[error("no procedure is named {name}; CALL graven.procedures() lists them")]
     UnknownProcedure {
@@ -140,10 +150,19 @@ impl ExecError {
             Self::Memory { .. } => "OutOfMemory",
             Self::Spill { .. } => "SpillFailed",
             Self::Cancelled => "Cancelled",
+            Self::TimedOut { .. } => "TimedOut",
             Self::UnknownProcedure { .. } => "ProcedureNotFound",
             Self::Procedure { .. } => "ProcedureCallFailed",
             Self::Plan { .. } => "PlanError",
         }
+    }
+}
+
+/// A time as people say it.
+fn in_words(time: Duration) -> String {
+    match time.as_millis() {
+        millis if millis % 1000 == 0 => format!("{} s", millis / 1000),
+        millis => format!("{millis} ms"),
     }
 }
 

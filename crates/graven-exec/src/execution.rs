@@ -13,9 +13,10 @@ use crate::error::{ExecError, Result};
 use crate::instantiate::{Built, instantiate};
 use crate::memory::Metered;
 use crate::operator::BoxedOperator;
+use crate::operators::WholeLists;
 use crate::procedures::{NoProcedures, Procedures};
 use crate::profile::{ProfileCells, ProfileTree};
-use crate::runtime::{Clocks, Params, Runtime};
+use crate::runtime::{Clocks, Deadline, Params, Runtime};
 use crate::tuning::Tuning;
 use crate::writing::{self, DeletedRelationships, Writer};
 
@@ -28,6 +29,8 @@ pub struct ExecContext {
     pub spill: Option<Arc<SpillFile>>,
     /// Set to true from any thread to end the statement with [`ExecError::Cancelled`].
     pub cancel: Arc<AtomicBool>,
+    /// When the statement ends with [`ExecError::TimedOut`]; none: never.
+    pub deadline: Option<Deadline>,
     /// Procedures for `CALL`.
     pub procedures: Arc<dyn Procedures>,
     /// The store's UUID, part of every `elementId`.
@@ -50,6 +53,7 @@ impl ExecContext {
             budget,
             spill: None,
             cancel: Arc::default(),
+            deadline: None,
             procedures: Arc::new(NoProcedures),
             store_uuid: [0; 16],
             transaction_began: None,
@@ -108,7 +112,9 @@ pub(crate) fn runtime(
     snapshot: Snapshot,
     writer: Option<Writer>,
 ) -> Runtime {
+    let alone = writer.is_none() && context.transaction.is_none();
     Runtime {
+        whole_lists: alone.then(|| Arc::new(WholeLists::new())),
         snapshot,
         settled: context.transaction.is_none() && writer.is_none(),
         dense: Arc::default(),
@@ -119,6 +125,7 @@ pub(crate) fn runtime(
         budget: context.budget,
         spill: context.spill,
         cancel: context.cancel,
+        deadline: context.deadline,
         procedures: context.procedures,
         store_uuid: context.store_uuid,
         tuning: context.tuning,

@@ -190,6 +190,28 @@ impl Compiled {
         evaluate::true_rows(self, rows, rt)
     }
 
+    /// Whether both read the same property of the same column.
+    fn is_same_property(&self, other: &Self) -> bool {
+        match (self, other) {
+            (
+                Self::Property {
+                    base,
+                    key,
+                    key_id: _,
+                },
+                Self::Property {
+                    base: other,
+                    key: other_key,
+                    key_id: _,
+                },
+            ) => {
+                key == other_key
+                    && matches!((&**base, &**other), (Self::Slot(a), Self::Slot(b)) if a == b)
+            }
+            _ => false,
+        }
+    }
+
     /// The value of an expression that reads no columns.
     ///
     /// # Errors

@@ -197,7 +197,7 @@ impl Stage<'_> {
                 Ok((Outcome::Committed(timestamp), joined))
             }
             Err(error) if batches.on_error == OnError::Fail => Err(error),
-            Err(ExecError::Cancelled) => Err(ExecError::Cancelled),
+            Err(error @ (ExecError::Cancelled | ExecError::TimedOut { .. })) => Err(error),
             Err(error) => Ok((Outcome::Failed(error.to_string()), Vec::new())),
         }
     }

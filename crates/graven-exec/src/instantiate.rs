@@ -19,6 +19,7 @@ use crate::operators::create::Create;
 use crate::operators::creation::Creation;
 use crate::operators::delete::Delete;
 use crate::operators::distinct::Distinct;
+use crate::operators::distinct_runs::DistinctRuns;
 use crate::operators::eager::{Eager, EmptyResult};
 use crate::operators::filter::Filter;
 use crate::operators::foreach::Foreach;
@@ -408,7 +409,7 @@ impl Instantiator<'_> {
                     Layout::new(vars),
                 ))
             }
-            P::Distinct { input, vars } => {
+            P::Distinct { input, vars, runs } => {
                 let (input, layout) = self.node(input)?;
                 let mut vars = vars.clone();
                 vars.extend(layout.vars().iter().filter(|v| is_hidden(**v)));
@@ -416,8 +417,11 @@ impl Instantiator<'_> {
                     .iter()
                     .map(|v| slot(&layout, *v))
                     .collect::<Result<_>>()?;
-                let operator = Distinct::new(input, slots, self.rt);
-                Ok((Box::new(operator), Layout::new(vars)))
+                let operator: BoxedOperator = match runs {
+                    true => Box::new(DistinctRuns::new(input, slots)),
+                    false => Box::new(Distinct::new(input, slots, self.rt)),
+                };
+                Ok((operator, Layout::new(vars)))
             }
             P::Aggregate {
                 input,

@@ -77,6 +77,18 @@ impl Pattern {
         Ok(span.map_or(0..0, |span| span.start & !63..span.end))
     }
 
+    /// Whether all ends lie in these ascending disjoint ranges of ids, as far as is known without reading lists.
+    pub(crate) fn ends_lie_in(&self, ranges: &[(u64, u64)]) -> Result<bool> {
+        for part in &self.parts {
+            let span = part.reversed.node_span()?;
+            let holds = |range: &(u64, u64)| range.0 <= span.start && span.end <= range.1;
+            if !span.is_empty() && !ranges.iter().any(holds) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
     /// The error for a neighbour outside of [`Pattern::span`].
     pub(crate) fn stray(&self, node: u64) -> ExecError {
         let part = self.parts.first().expect("neighbours come from a part");
@@ -209,6 +221,22 @@ impl Pattern {
             };
             taken.extend(other);
         }
+    }
+
+    /// Whether nothing but a condition that reads no row decides which relationships count.
+    pub(crate) fn filters_alone(&self) -> bool {
+        let told_apart = !(self.distinct_from.is_empty() && self.disjoint_from.is_empty());
+        self.filter.is_some() && self.captured.is_empty() && !told_apart
+    }
+
+    /// Which of `relationships` satisfy the condition, which reads no row.
+    pub(crate) fn passing(&self, relationships: &[u64], rt: &Runtime) -> Result<Vec<u32>> {
+        let filter = self.filter.as_ref().expect("asked before");
+        let rows = relationships.len();
+        let unused = Arc::new(Column::Constant(Value::Null, rows));
+        let mut columns = vec![unused; self.each + 1];
+        columns[self.each] = Arc::new(Column::Relationships(relationships.to_vec()));
+        filter.true_rows(Rows::of_columns(&columns, rows), rt)
     }
 
     /// Whether relationships have a condition of their own.

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::SystemTime;
+use std::time::{Duration, Instant, SystemTime};
 
 use graven_cypher::plan::Inclusion;
 use graven_pagecache::stats::PerKind;
@@ -21,6 +21,7 @@ use crate::column::{Column, NULL_ID};
 use crate::dense_columns::DenseColumns;
 use crate::error::{ExecError, Result};
 use crate::gathered;
+use crate::operators::WholeLists;
 use crate::procedures::Procedures;
 use crate::tuning::Tuning;
 use crate::value::Value;
@@ -81,6 +82,22 @@ impl Clocks {
     }
 }
 
+/// When a statement must have ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Deadline {
+    at: Instant,
+    timeout: Duration,
+}
+
+impl Deadline {
+    /// For a statement that begins now; none where the moment lies beyond what the clock can tell.
+    #[must_use]
+    pub fn after(timeout: Duration) -> Option<Self> {
+        let at = Instant::now().checked_add(timeout)?;
+        Some(Self { at, timeout })
+    }
+}
+
 /// See the file header.
 pub(crate) struct Runtime {
     pub(crate) snapshot: Snapshot,
@@ -92,6 +109,7 @@ pub(crate) struct Runtime {
     pub(crate) budget: Arc<Budget>,
     pub(crate) spill: Option<Arc<SpillFile>>,
     pub(crate) cancel: Arc<AtomicBool>,
+    pub(crate) deadline: Option<Deadline>,
     pub(crate) procedures: Arc<dyn Procedures>,
     pub(crate) store_uuid: [u8; 16],
     pub(crate) tuning: Tuning,
@@ -104,6 +122,8 @@ pub(crate) struct Runtime {
     pub(crate) extents: Arc<Mutex<Extents>>,
     /// What other threads did to pages on behalf of the statement.
     pub(crate) thread_pages: Arc<Mutex<PerKind>>,
+    /// Lists that were visited so often that all are laid out (EX-40).
+    pub(crate) whole_lists: Option<Arc<WholeLists>>,
     /// What the expressions being evaluated hold; see [`Runtime::hold`].
     pub(crate) held: Mutex<Reservation>,
 }
@@ -126,6 +146,7 @@ impl Runtime {
             budget: Arc::clone(&self.budget),
             spill: self.spill.clone(),
             cancel: Arc::clone(&self.cancel),
+            deadline: self.deadline,
             procedures: Arc::clone(&self.procedures),
             store_uuid: self.store_uuid,
             tuning: self.tuning,
@@ -134,17 +155,23 @@ impl Runtime {
             dense: Arc::clone(&self.dense),
             extents: Arc::clone(&self.extents),
             thread_pages: Arc::clone(&self.thread_pages),
+            whole_lists: self.whole_lists.clone(),
             held: Mutex::new(self.budget.empty_reservation("expressions")),
         }
     }
 
     /// # Errors
-    /// [`ExecError::Cancelled`] if somebody has cancelled the statement.
+    /// [`ExecError::Cancelled`] if somebody has cancelled the statement; [`ExecError::TimedOut`] if its time is over.
     pub(crate) fn check_cancelled(&self) -> Result<()> {
         if self.cancel.load(Ordering::Relaxed) {
             return Err(ExecError::Cancelled);
         }
-        Ok(())
+        match self.deadline {
+            Some(Deadline { at, timeout }) if Instant::now() >= at => {
+                Err(ExecError::TimedOut { timeout })
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Charges for a large value that an expression is about to make.

@@ -15,6 +15,19 @@ pub enum LevelDirection {
     Switching,
 }
 
+/// Where expansions find lists.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
+pub enum ListAccess {
+    /// In the store until laying out all lists of a type is cheaper.
+    #[default]
+    Cheaper,
+    /// All lists are laid out at once wherever they fit.
+    Whole,
+    /// In the store.
+    Stored,
+}
+
 /// See the file header. The defaults are measured; see `docs/internals/execution.md`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
@@ -33,6 +46,10 @@ pub struct Tuning {
     pub lanes_nodes: u64,
     /// Bytes from which an operator that can spill does so; without it, half of the budget.
     pub spill_at: Option<u64>,
+    /// Where expansions find lists.
+    pub list_access: ListAccess,
+    /// Rows whose joins share a node find their ends from there if their lists are so many times longer.
+    pub reached_longer: usize,
     /// Threads of a statement whose plan is for several.
     pub threads: usize,
     /// Fewest nodes that a thread scans at a time.
@@ -49,6 +66,8 @@ impl Default for Tuning {
             lanes_min: 8,
             lanes_nodes: 16 << 20,
             spill_at: None,
+            list_access: ListAccess::Cheaper,
+            reached_longer: 4,
             threads: 1,
             morsel_nodes: 4,
         }

@@ -12,6 +12,7 @@
 pub(crate) mod encode;
 pub(crate) mod schema;
 pub mod statistics;
+pub mod value_statistics;
 
 use crate::ids::{Direction, KeyId, LabelId, RelId, StoreId, TypeId};
 use crate::schema::{ConstraintDescription, SchemaEntity};
@@ -20,6 +21,7 @@ use std::sync::Arc;
 
 pub use schema::IndexDescription;
 pub use statistics::{Statistics, TypeStatistics};
+pub use value_statistics::ValueStatistics;
 
 /// Names of one kind with their dense numbers; a copy shares them until one of the two gets a new name.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -200,6 +202,12 @@ impl Catalog {
     #[must_use]
     pub fn store(&self, kind: StoreKind) -> Option<&StoreDescription> {
         self.stores.iter().find(|store| store.kind == kind)
+    }
+
+    /// What the values of a column of properties are like, if that is known.
+    #[must_use]
+    pub fn values(&self, kind: StoreKind) -> Option<&ValueStatistics> {
+        self.statistics.columns.get(&self.store(kind)?.id)
     }
 
     /// All indexes, ascending by number.

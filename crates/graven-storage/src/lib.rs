@@ -38,7 +38,9 @@ pub use adjacency::writer::AdjacencyWriter;
 pub use adjacency::{Adjacency, IdCursor, List, Neighbour, NodeSet, Sweep};
 pub use backup::BackupReport;
 pub use builder::GraphBuilder;
-pub use catalog::{Catalog, IndexDescription, RelationshipPart, StoreDescription, StoreKind};
+pub use catalog::{
+    Catalog, IndexDescription, RelationshipPart, StoreDescription, StoreKind, ValueStatistics,
+};
 pub use check::{Problem, Report};
 pub use checkpoint::{CheckpointOptions, CheckpointReport};
 pub use column::Column;

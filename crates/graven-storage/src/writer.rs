@@ -286,6 +286,11 @@ impl StoreWriter {
         } = finished;
         stores.sort_by_key(|store| store.id);
         catalog.stores = stores.iter().map(describe).collect();
+        for store in &mut stores {
+            if let Some(values) = store.values.take() {
+                catalog.statistics.columns.insert(store.id, values);
+            }
+        }
         catalog.extents.sort_by_key(|extent| extent.first);
         let pages = self.shared.stream();
         let mut own = Footprint::default();

@@ -71,12 +71,11 @@ pub(crate) fn query(
 ) -> Result<crate::QueryResult, Error> {
     let commit = random_bytes();
     let options = connection.options().client_id(commit);
-    let lost =
-        match AttachedResult::start(&attached, &options, text, params, connection.cancelling()) {
-            Ok(result) => return Ok(result.into()),
-            Err(Failure::Answer(error)) => return Err(error),
-            Err(Failure::Lost(_)) => attached,
-        };
+    let lost = match AttachedResult::start(&attached, &options, text, params, connection) {
+        Ok(result) => return Ok(result.into()),
+        Err(Failure::Answer(error)) => return Err(error),
+        Err(Failure::Lost(_)) => attached,
+    };
     if graven_cypher::is_in_transactions(text) {
         // What it has committed cannot be told apart from what it has not: it is not run again.
         return Err(Error::new(
@@ -157,9 +156,9 @@ impl AttachedTransaction {
         let Some(session) = self.session.take() else {
             return Err(owner_lost());
         };
-        let cancel = self.connection.cancelling();
         let options = TransactionOptions::default();
-        let done = AttachedResult::on(&self.attached, session, &options, text, params, cancel)
+        let connection = &self.connection;
+        let done = AttachedResult::on(&self.attached, session, &options, text, params, connection)
             .and_then(AttachedResult::fetch_all);
         match done {
             Ok((result, session)) => {
@@ -169,6 +168,11 @@ impl AttachedTransaction {
             Err(Failure::Answer(error)) => Err(error),
             Err(Failure::Lost(_)) => Err(owner_lost()),
         }
+    }
+
+    /// How long its next statements may run.
+    pub(crate) fn set_timeout(&mut self, timeout: Option<std::time::Duration>) {
+        self.connection.set_timeout(timeout);
     }
 
     /// Commits; where the owner is lost meanwhile, the new one knows.

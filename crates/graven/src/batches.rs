@@ -102,7 +102,7 @@ impl Connection {
             merges,
             done: Mutex::default(),
         };
-        let context = self.context(database, None, &seat);
+        let context = self.context(database, None, &seat, self.deadline());
         let execution =
             execute_in_transactions(Arc::clone(&planned.plan), params, context, &batches)?;
         let done = batches.done.into_inner();

@@ -1,6 +1,7 @@
 //! How a database is opened.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use graven_pagecache::Budget;
 
@@ -32,6 +33,9 @@ pub struct Config {
     pub read_only: bool,
     /// Create an empty database where there is no file.
     pub create: bool,
+    /// How long a statement may run, from its start to its last row; none: as long as it takes. A connection may say otherwise:
+    /// [`Connection::with_timeout`](crate::Connection::with_timeout).
+    pub timeout: Option<Duration>,
     /// Attach to the process that has the file open, and let others attach to this one.
     pub attach: bool,
 }
@@ -46,6 +50,7 @@ impl Default for Config {
             io: IoMode::Direct,
             read_only: false,
             create: false,
+            timeout: None,
             attach: true,
         }
     }

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use graven_cypher::plan::{Operator, PlanMode};
 use graven_cypher::{ParameterNames, Plan, parse_and_plan};
-use graven_exec::{ExecContext, execute};
+use graven_exec::{Deadline, ExecContext, execute};
 use graven_storage::{Snapshot, TransactionOptions};
 
 use crate::attach;
@@ -28,6 +28,8 @@ pub struct Connection {
     db: Database,
     cancel: Arc<Cancelling>,
     options: TransactionOptions,
+    /// How long a statement may run.
+    timeout: Option<Duration>,
     /// When the transaction began whose statements this connection runs.
     began: Option<SystemTime>,
 }
@@ -80,6 +82,7 @@ impl Connection {
             db,
             cancel: cancel.into_inner(),
             options: TransactionOptions::default(),
+            timeout: None,
             began: None,
         }
     }
@@ -133,13 +136,15 @@ impl Connection {
         if planned.writes() {
             let run = Run::new(params);
             let merges = merges(&planned.plan);
+            // All attempts together have the time of one statement.
+            let deadline = self.deadline();
             let done = self.autocommit(inner, merges, |transaction| {
-                self.run(inner, &planned, transaction, &run, &seat)
+                self.run(inner, &planned, transaction, &run, &seat, deadline)
             });
             return Ok(done?.into());
         }
         let values = Run::new(params).values;
-        let context = self.context(inner, None, &seat);
+        let context = self.context(inner, None, &seat, self.deadline());
         let mut running = Running::start(planned, snapshot, |plan, snapshot| {
             execute(plan, snapshot, values, context)
         })?;
@@ -164,7 +169,8 @@ impl Connection {
         }
         self.cancel.reset();
         seat.runs(Some(&planned.text))?;
-        let running = self.run(inner, &planned, transaction, &Run::new(params), seat)?;
+        let run = Run::new(params);
+        let running = self.run(inner, &planned, transaction, &run, seat, self.deadline())?;
         seat.runs(None)?;
         Ok(running.into())
     }
@@ -176,8 +182,9 @@ impl Connection {
         transaction: &Arc<graven_storage::Transaction>,
         run: &Run,
         seat: &Seat,
+        deadline: Option<Deadline>,
     ) -> Result<Running, Error> {
-        let context = self.context(inner, Some(Arc::clone(transaction)), seat);
+        let context = self.context(inner, Some(Arc::clone(transaction)), seat, deadline);
         let snapshot = transaction.snapshot();
         let before = transaction.counters();
         let result = Running::start(planned.clone(), snapshot, |plan, snapshot| {
@@ -191,10 +198,12 @@ impl Connection {
         inner: &Arc<Inner>,
         transaction: Option<Arc<graven_storage::Transaction>>,
         seat: &Seat,
+        deadline: Option<Deadline>,
     ) -> ExecContext {
         let mut context = ExecContext::new(Arc::clone(&inner.budget));
         context.spill = Some(Arc::clone(&inner.spill));
         context.cancel = self.cancel.flag();
+        context.deadline = deadline;
         context.procedures = Arc::new(OnDatabase(Arc::clone(inner)));
         context.store_uuid = inner.store.uuid();
         context.transaction = transaction;
@@ -231,6 +240,39 @@ impl Connection {
     pub fn with_options(mut self, options: TransactionOptions) -> Connection {
         self.options = options;
         self
+    }
+
+    /// The same connection, whose statements may run for so long, each from its start to its last row; those that
+    /// take longer end with `Statement.TimedOut`, and what they wrote is undone. `None`: as long as they take.
+    ///
+    /// # Examples
+    /// ```no_run
+    /// # let db = graven::Database::open("social.graven", graven::Config::default())?;
+    /// use std::time::Duration;
+    /// let connection = db.connect().with_timeout(Some(Duration::from_secs(5)));
+    /// let result = connection.query("MATCH (a), (b), (c) RETURN count(*)", &graven::Params::new());
+    /// # let _ = result;
+    /// # Ok::<(), graven::Error>(())
+    /// ```
+    #[must_use]
+    pub fn with_timeout(mut self, timeout: Option<Duration>) -> Connection {
+        self.set_timeout(timeout);
+        self
+    }
+
+    pub(crate) fn set_timeout(&mut self, timeout: Option<Duration>) {
+        self.timeout = timeout;
+    }
+
+    /// How long its statements may run.
+    #[must_use]
+    pub fn timeout(&self) -> Option<Duration> {
+        self.timeout
+    }
+
+    /// When a statement that begins now must have ended.
+    pub(crate) fn deadline(&self) -> Option<Deadline> {
+        self.timeout.and_then(Deadline::after)
     }
 
     /// The same connection, for the statements of a transaction that begins now.

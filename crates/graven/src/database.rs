@@ -259,7 +259,7 @@ impl Database {
     /// A connection: where statements are run and cancelled.
     #[must_use]
     pub fn connect(&self) -> Connection {
-        Connection::new(self.clone())
+        Connection::new(self.clone()).with_timeout(self.shared.config.timeout)
     }
 
     /// Adds a procedure of the program, for `CALL` in statements of this database handle and its clones. The

@@ -337,6 +337,9 @@ impl From<graven_exec::ExecError> for Error {
                 return Error::with_retry("Memory.Limit", error.to_string(), Retry::MayHelp);
             }
             Exec::Cancelled => "Statement.Cancelled",
+            Exec::TimedOut { .. } => {
+                return Error::with_retry("Statement.TimedOut", error.to_string(), Retry::MayHelp);
+            }
             Exec::UnknownProcedure { .. } => "ProcedureError.ProcedureNotFound",
             Exec::Procedure { .. } => "ProcedureError.ProcedureFailed",
             _ => "Internal.Execution",

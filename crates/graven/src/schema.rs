@@ -1,13 +1,29 @@
 //! The planner's view of a snapshot: names, indexes, counts from the catalogue, and the procedures.
 
-use graven_cypher::{IndexView, LabelIndex, ProcedureView, SchemaView};
-use graven_storage::{Catalog, Snapshot};
+use graven_cypher::plan::Literal;
+use graven_cypher::{
+    IndexView, LabelIndex, ProcedureView, SchemaView, Stored, StoredSize, ValueCounts,
+};
+use graven_storage::{
+    Catalog, Direction, PropertyValue, SchemaEntity, Snapshot, StoreKind, ValueStatistics,
+};
 
 use crate::procedures;
 use crate::procedures::registered::Registry;
 
 /// Nodes reckoned for a value where nobody has counted the values yet.
 const NODES_PER_VALUE: u64 = 10;
+
+/// A value written in a statement as properties hold it; none for null.
+fn stored_value(literal: &Literal) -> Option<PropertyValue> {
+    Some(match literal {
+        Literal::Null => return None,
+        Literal::Boolean(value) => PropertyValue::Boolean(*value),
+        Literal::Integer(value) => PropertyValue::Integer(*value),
+        Literal::Float(value) => PropertyValue::Float(*value),
+        Literal::String(text) => PropertyValue::String(text.clone()),
+    })
+}
 
 /// A snapshot, the registered procedures and the threads of a statement as the planner sees them.
 pub(crate) struct Schema<'a>(
@@ -17,6 +33,23 @@ pub(crate) struct Schema<'a>(
 );
 
 impl Schema<'_> {
+    /// The column of a property; none for what is no property, or not known by name.
+    fn property(&self, what: Stored<'_>) -> Option<StoreKind> {
+        let catalog = self.catalog();
+        match what {
+            Stored::NodeProperty(key) => Some(StoreKind::NodeColumn(catalog.key(key)?)),
+            Stored::RelationshipProperty { rel_type, key } => {
+                let rel_type = catalog.rel_type(rel_type)?;
+                Some(StoreKind::RelationshipColumn(rel_type, catalog.key(key)?))
+            }
+            _ => None,
+        }
+    }
+
+    fn value_statistics(&self, of: Stored<'_>) -> Option<&ValueStatistics> {
+        self.catalog().values(self.property(of)?)
+    }
+
     fn catalog(&self) -> &Catalog {
         self.0.catalog()
     }
@@ -120,6 +153,76 @@ impl SchemaView for Schema<'_> {
             .flatten()
             .map(ToString::to_string)
             .collect()
+    }
+
+    fn values(&self, of: Stored<'_>) -> Option<ValueCounts> {
+        let values = self.value_statistics(of)?;
+        Some(ValueCounts {
+            values: values.values(),
+            distinct: values.distinct(),
+        })
+    }
+
+    fn share_equal(&self, of: Stored<'_>, value: Option<&Literal>) -> Option<f64> {
+        let values = self.value_statistics(of)?;
+        Some(values.share_equal(value.and_then(stored_value).as_ref()))
+    }
+
+    fn share_between(
+        &self,
+        of: Stored<'_>,
+        low: Option<&Literal>,
+        high: Option<&Literal>,
+    ) -> Option<f64> {
+        let values = self.value_statistics(of)?;
+        let (low, high) = (low.and_then(stored_value), high.and_then(stored_value));
+        Some(values.share_between(low.as_ref(), high.as_ref()))
+    }
+
+    fn stored(&self, what: Stored<'_>) -> Option<StoredSize> {
+        let catalog = self.catalog();
+        if let Some(kind) = self.property(what) {
+            let store = catalog.store(kind)?;
+            return Some(StoredSize {
+                pages: store.pages,
+                entries: store.entries,
+            });
+        }
+        let size = |kind: StoreKind| {
+            let store = catalog.store(kind)?;
+            Some(StoredSize {
+                pages: store.pages,
+                entries: store.entries,
+            })
+        };
+        match what {
+            Stored::Labels => size(StoreKind::NodeLabels),
+            // Its name is not known.
+            Stored::NodeProperty(_) | Stored::RelationshipProperty { .. } => None,
+            Stored::Lists { rel_type, forward } => {
+                let direction = match forward {
+                    true => Direction::Out,
+                    false => Direction::In,
+                };
+                if let Some(rel_type) = rel_type {
+                    return size(StoreKind::Adjacency(catalog.rel_type(rel_type)?, direction));
+                }
+                let mut all = StoredSize::default();
+                for store in catalog.stores() {
+                    if matches!(store.kind, StoreKind::Adjacency(_, own) if own == direction) {
+                        all.pages += store.pages;
+                        all.entries += store.entries;
+                    }
+                }
+                Some(all)
+            }
+            Stored::Index { label, keys } => {
+                let keys: Option<Vec<_>> = keys.iter().map(|key| catalog.key(key)).collect();
+                let entity = SchemaEntity::Node(catalog.label(label)?);
+                let index = catalog.index_on(entity, &keys?)?;
+                size(StoreKind::Index(index.number))
+            }
+        }
     }
 
     fn threads(&self) -> usize {

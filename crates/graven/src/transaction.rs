@@ -134,6 +134,14 @@ impl Transaction {
         result
     }
 
+    /// How long its next statements may run.
+    pub(crate) fn set_timeout(&mut self, timeout: Option<Duration>) {
+        match &mut self.work {
+            Work::Here { connection, .. } => connection.set_timeout(timeout),
+            Work::There(there) => there.set_timeout(timeout),
+        }
+    }
+
     /// Whether a statement has failed, so that nothing but rolling back is left.
     #[must_use]
     pub fn has_failed(&self) -> bool {

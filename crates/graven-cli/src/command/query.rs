@@ -2,6 +2,7 @@
 
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::Args;
 use graven::{Counters, Params, QueryResult, Summary};
@@ -45,6 +46,9 @@ pub(crate) struct Query {
     /// Form of the result [default: table on a terminal, csv elsewhere]
     #[arg(long, value_enum)]
     format: Option<Format>,
+    /// End each statement that runs for longer, as 500ms, 5s or 2min
+    #[arg(long, value_name = "TIME", value_parser = argument::time)]
+    timeout: Option<Duration>,
     /// Say rows, time and pages on standard error afterwards
     #[arg(long)]
     stats: bool,
@@ -67,7 +71,7 @@ impl Query {
             return Err(Failure::usage("there is no statement"));
         }
         let db = self.open.database_or_new()?;
-        let connection = db.connect();
+        let connection = db.connect().with_timeout(self.timeout);
         interrupt::react(Reaction::Cancel(connection.cancel_handle()));
         let format = Format::or_default(self.format);
         let mut session = Session::new(connection);

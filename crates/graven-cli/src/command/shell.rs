@@ -7,10 +7,12 @@
 //! one object on one line.
 
 use std::io::{self, BufRead, IsTerminal, Write};
+use std::time::Duration;
 
 use clap::Args;
 use graven::{Database, Params};
 
+use crate::argument;
 use crate::command::query::{Stopped, run_one, tell};
 use crate::failure::Failure;
 use crate::format::{Format, json};
@@ -29,6 +31,9 @@ pub(crate) struct Shell {
     /// Form of the results [default: table on a terminal, csv elsewhere]; json: one object a line
     #[arg(long, value_enum)]
     format: Option<Format>,
+    /// End each statement that runs for longer, as 500ms, 5s or 2min
+    #[arg(long, value_name = "TIME", value_parser = argument::time)]
+    timeout: Option<Duration>,
     /// End at the first statement that fails
     #[arg(long)]
     fail_fast: bool,
@@ -37,7 +42,7 @@ pub(crate) struct Shell {
 impl Shell {
     pub(crate) fn run(self) -> Result<(), Failure> {
         let db = self.open.database_or_new()?;
-        let connection = db.connect();
+        let connection = db.connect().with_timeout(self.timeout);
         interrupt::react(Reaction::Cancel(connection.cancel_handle()));
         let mut session = Session {
             format: Format::or_default(self.format),
@@ -240,6 +245,10 @@ impl Session {
                 for (name, value) in self.params.iter() {
                     print_line(|out| write!(out, "${name} = {value}"))?;
                 }
+                Ok(())
+            }
+            Ok(Command::Timeout(timeout)) => {
+                self.statements.set_timeout(timeout);
                 Ok(())
             }
             Ok(Command::Memory(bytes)) => self.db.set_memory(bytes).map_err(|e| e.to_string()),

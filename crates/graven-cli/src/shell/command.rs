@@ -1,5 +1,7 @@
 //! Commands of the shell itself: lines that begin with a colon.
 
+use std::time::Duration;
+
 use clap::ValueEnum;
 
 use crate::argument::{self, Param};
@@ -20,6 +22,7 @@ keywords, labels, types and property keys.
   :param NAME VALUE     set a parameter: a Cypher literal or, failing that, a string
   :params               show the parameters
   :schema               labels, relationship types and property keys
+  :timeout TIME|off     end statements that run for longer, for example :timeout 5s
   :memory SIZE          change the memory budget, for example :memory 64MiB
   :policy SPEC          change the replacement policy, for example :policy lru
 ";
@@ -36,6 +39,7 @@ pub(crate) enum Command {
     Param(Param),
     Params,
     Schema,
+    Timeout(Option<Duration>),
     Memory(u64),
     Policy(String),
 }
@@ -71,6 +75,8 @@ impl Command {
             }
             "params" => Ok(Command::Params),
             "schema" => Ok(Command::Schema),
+            "timeout" if rest == "off" => Ok(Command::Timeout(None)),
+            "timeout" => argument::time(rest).map(|time| Command::Timeout(Some(time))),
             "memory" => argument::bytes(rest).map(Command::Memory),
             "policy" if !rest.is_empty() => Ok(Command::Policy(rest.to_owned())),
             "policy" => Err("write :policy NAME, for example :policy lru".to_owned()),
@@ -91,6 +97,12 @@ mod tests {
             Ok(Command::Format(Format::Json))
         );
         assert_eq!(Command::read("memory 64MiB"), Ok(Command::Memory(64 << 20)));
+        let five = Duration::from_secs(5);
+        assert_eq!(
+            Command::read("timeout 5s"),
+            Ok(Command::Timeout(Some(five)))
+        );
+        assert_eq!(Command::read("timeout off"), Ok(Command::Timeout(None)));
         let param = Param {
             name: "id".into(),
             value: graven::Value::Integer(3),
@@ -103,6 +115,7 @@ mod tests {
             "stats",
             "param",
             "memory lots",
+            "timeout 5",
             "policy",
         ] {
             assert!(Command::read(wrong).is_err(), "{wrong}");

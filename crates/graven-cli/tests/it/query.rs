@@ -33,6 +33,19 @@ fn results_come_as_csv_json_and_table() {
 }
 
 #[test]
+fn a_statement_that_takes_too_long_is_ended() {
+    let db = &network().db;
+    let endless = "MATCH p = (:Person)-[:KNOWS*]-(:Person) RETURN count(p)";
+    let said = graven(["query", db, endless, "--timeout", "50ms"]);
+    assert!(said.err.contains("50 ms"), "{}", said.err);
+    let statement = "MATCH (p:Person) RETURN count(p) > 0 AS some";
+    let said = graven(["query", db, statement, "--timeout", "1h"]).ok();
+    assert_eq!(said.out, "some\ntrue\n");
+    let wrong = graven(["query", db, statement, "--timeout", "5"]);
+    assert!(wrong.err.contains("is not a time"), "{}", wrong.err);
+}
+
+#[test]
 fn the_three_hop_question_runs_in_a_mebibyte() {
     let db = &network().db;
     let param = format!("id={}", first_start());

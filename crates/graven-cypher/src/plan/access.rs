@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::expression::{BinaryOp, Expr};
+use super::expression::{BinaryOp, Expr, Literal};
 use super::{Inclusion, IndexPart, VarId};
 use crate::bind::graph::AccessHint;
 use crate::cost::Cost;
@@ -48,7 +48,7 @@ pub(crate) struct Candidate {
 }
 
 /// Values reckoned for a list of unknown length.
-const LIST_LENGTH: f64 = 10.0;
+pub(super) const LIST_LENGTH: f64 = 10.0;
 
 /// The ways that hints on the node ask for; all of them where it has none that can be followed.
 pub(crate) fn hinted(found: Vec<Candidate>, node: VarId, hints: &[AccessHint]) -> Vec<Candidate> {
@@ -118,7 +118,7 @@ pub(crate) fn candidates(
             }
         }
     }
-    merge_ranges(&mut found);
+    merge_ranges(cost, &mut found);
     found.extend(super::index_access::candidates(
         cost, node, conditions, labels, bound,
     ));
@@ -126,7 +126,7 @@ pub(crate) fn candidates(
 }
 
 /// A lower and an upper bound on the same index are one range.
-fn merge_ranges(found: &mut Vec<Candidate>) {
+fn merge_ranges(cost: &Cost<'_>, found: &mut Vec<Candidate>) {
     let mut merged = Vec::new();
     for below in found.iter() {
         let Access::Range {
@@ -158,13 +158,21 @@ fn merge_ranges(found: &mut Vec<Candidate>) {
                 let covers = below.covers.iter().chain(&above.covers).copied().collect();
                 merged.push(Candidate {
                     access,
-                    rows: below.rows * 0.3,
+                    rows: cost.range(label, key, Some(literal(&low.0)), Some(literal(&high.0))),
                     covers,
                 });
             }
         }
     }
     found.extend(merged);
+}
+
+/// The value where it is written in the statement.
+fn literal(value: &Expr) -> Option<&Literal> {
+    match value {
+        Expr::Literal(value) => Some(value),
+        _ => None,
+    }
 }
 
 fn by_index(
@@ -176,8 +184,10 @@ fn by_index(
     rows: f64,
     covers: Vec<usize>,
 ) -> Option<Candidate> {
+    let bound = Some(literal(value));
+    let above = cost.range(label, key, bound, None);
+    let below = cost.range(label, key, None, bound);
     let (label, key, value) = (label.clone(), key.clone(), value.clone());
-    let range = cost.nodes(Some(&label)) * 0.3;
     let (access, rows) = match op {
         BinaryOp::Equal => (
             Access::Index {
@@ -207,7 +217,7 @@ fn by_index(
                 low: None,
                 high: Some((value, Inclusion::Exclusive)),
             },
-            range,
+            below,
         ),
         BinaryOp::LessOrEqual => (
             Access::Range {
@@ -216,7 +226,7 @@ fn by_index(
                 low: None,
                 high: Some((value, Inclusion::Inclusive)),
             },
-            range,
+            below,
         ),
         BinaryOp::Greater => (
             Access::Range {
@@ -225,7 +235,7 @@ fn by_index(
                 low: Some((value, Inclusion::Exclusive)),
                 high: None,
             },
-            range,
+            above,
         ),
         BinaryOp::GreaterOrEqual => (
             Access::Range {
@@ -234,7 +244,7 @@ fn by_index(
                 low: Some((value, Inclusion::Inclusive)),
                 high: None,
             },
-            range,
+            above,
         ),
         _ => return None,
     };

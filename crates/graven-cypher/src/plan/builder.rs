@@ -13,6 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::expression::{AggregateCall, AggregateFunction, BinaryOp, Expr};
+use super::order::{Owners, share};
 use super::variables::{is_volatile, substitute};
 use super::{Operator, PlanNode, VarId, VarKind, Variable};
 use crate::bind::graph::{BoundQuery, Branch, Projection, QueryGraph, Step, Subquery};
@@ -98,6 +99,7 @@ impl Builder<'_> {
             partial.push(rows, |input| Operator::Distinct {
                 input,
                 vars: outputs,
+                runs: false,
             });
         }
         partial
@@ -312,7 +314,12 @@ impl Builder<'_> {
         }
         let mut predicate = predicate;
         self.attach(partial, [&mut predicate]);
-        let rows = partial.rows() * super::order::share(&self.cost, &predicate);
+        let owners = Owners {
+            variables: &self.variables,
+            labels: &self.labels,
+            graph: None,
+        };
+        let rows = partial.rows() * share(&self.cost, &owners, &predicate);
         // Neighbouring filters are one operator.
         if let Operator::Filter {
             predicate: below, ..
@@ -366,7 +373,11 @@ impl Builder<'_> {
         if distinct {
             let vars: Vec<VarId> = outputs.into_iter().chain(carry.iter().copied()).collect();
             let rows = partial.rows().powf(GROUPS_EXPONENT);
-            partial.push(rows, |input| Operator::Distinct { input, vars });
+            partial.push(rows, |input| Operator::Distinct {
+                input,
+                vars,
+                runs: false,
+            });
         }
         self.sorted(partial, order, skip, limit, filter);
     }

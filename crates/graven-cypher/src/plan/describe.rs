@@ -94,7 +94,11 @@ impl Plan {
             | Operator::EmptyResult { .. }
             | Operator::Parallel { .. }
             | Operator::Union { .. } => String::new(),
-            Operator::Argument { vars } | Operator::Distinct { vars, .. } => joined(vars, name),
+            Operator::Argument { vars } => joined(vars, name),
+            Operator::Distinct { vars, runs, .. } => {
+                let runs = if *runs { ", side by side" } else { "" };
+                format!("{}{runs}", joined(vars, name))
+            }
             Operator::HashJoin { on, .. } => joined(on, name),
             Operator::AllNodesScan { var, .. } => format!("({})", name(var)),
             Operator::LabelScan { var, label, .. } => format!("({}:{})", name(var), quoted(label)),

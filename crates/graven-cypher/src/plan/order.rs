@@ -13,11 +13,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::access::{self, Candidate};
+use super::access::{self, Candidate, LIST_LENGTH};
 use super::expression::{BinaryOp, Expr};
-use super::{Direction, VarId};
+use super::{Direction, VarId, VarKind, Variable};
 use crate::bind::graph::{Edge, QueryGraph};
-use crate::cost::{Cost, Hop};
+use crate::cost::{Cost, Hop, Owner};
 
 /// States kept per size, for patterns of up to 12 and [`SMALL`] parts, and larger ones.
 const BEAM: [usize; 3] = [64, 12, 2];
@@ -430,8 +430,93 @@ pub(crate) fn label_conditions(conditions: &[Expr], node: VarId) -> Vec<(usize, 
     found
 }
 
+/// What variables are, as far as shares depend on it.
+pub(crate) struct Owners<'a> {
+    pub variables: &'a [Variable],
+    /// Labels that nodes are known to have.
+    pub labels: &'a BTreeMap<VarId, Vec<Arc<str>>>,
+    /// The pattern at hand.
+    pub graph: Option<&'a QueryGraph>,
+}
+
+impl Owners<'_> {
+    fn of<'o>(&'o self, cost: &Cost<'_>, var: VarId) -> Option<Owner<'o>> {
+        match self.variables.get(var.0 as usize)?.kind {
+            VarKind::Node => {
+                let known = self.labels.get(&var).into_iter().flatten();
+                let known = known.map(|label| &**label);
+                let tested = self.graph.into_iter().flat_map(|graph| &graph.predicates);
+                let tested = tested.filter_map(|condition| match condition {
+                    Expr::HasLabels { base, labels } if **base == Expr::Variable(var) => {
+                        labels.first().map(|label| &**label)
+                    }
+                    _ => None,
+                });
+                Some(Owner::Node(cost.rarest(known.chain(tested))))
+            }
+            VarKind::Relationship => {
+                let edges = &self.graph?.edges;
+                let edge = edges
+                    .iter()
+                    .find(|edge| edge.rel == var || edge.each == var)?;
+                match &edge.types[..] {
+                    [only] => Some(Owner::Relationship(only)),
+                    _ => None,
+                }
+            }
+            _ => None,
+        }
+    }
+
+    /// Share of rows that a comparison with a property leaves, if anything is known of the property.
+    fn compared(&self, cost: &Cost<'_>, op: BinaryOp, left: &Expr, right: &Expr) -> Option<f64> {
+        let (var, key, op, value) = match (left, right) {
+            (Expr::Property { base, key }, value) => (base, key, op, value),
+            (value, Expr::Property { base, key }) => (base, key, turned(op)?, value),
+            _ => return None,
+        };
+        let Expr::Variable(var) = **var else {
+            return None;
+        };
+        let value = match value {
+            Expr::Literal(value) => Some(value),
+            // Neither side is known.
+            Expr::Property { .. } if op != BinaryOp::Equal => return None,
+            _ => None,
+        };
+        let owner = self.of(cost, var)?;
+        if op == BinaryOp::In {
+            let values = match right {
+                Expr::List(items) => items.len() as f64,
+                _ => LIST_LENGTH,
+            };
+            let one = cost.property_share(owner, key, BinaryOp::Equal, None)?;
+            return Some((one * values).min(1.0));
+        }
+        cost.property_share(owner, key, op, value)
+    }
+}
+
+/// The comparison seen from the other side.
+fn turned(op: BinaryOp) -> Option<BinaryOp> {
+    Some(match op {
+        BinaryOp::Equal | BinaryOp::NotEqual => op,
+        BinaryOp::Less => BinaryOp::Greater,
+        BinaryOp::LessOrEqual => BinaryOp::GreaterOrEqual,
+        BinaryOp::Greater => BinaryOp::Less,
+        BinaryOp::GreaterOrEqual => BinaryOp::LessOrEqual,
+        _ => return None,
+    })
+}
+
 /// Share of rows a condition leaves.
-pub(crate) fn share(cost: &Cost<'_>, condition: &Expr) -> f64 {
+pub(crate) fn share(cost: &Cost<'_>, owners: &Owners<'_>, condition: &Expr) -> f64 {
+    if let Expr::Binary { op, left, right } = condition
+        && let Some(share) = owners.compared(cost, *op, left, right)
+    {
+        return share;
+    }
+    let share = |condition: &Expr| share(cost, owners, condition);
     match condition {
         Expr::HasLabels { labels, .. } => labels.iter().map(|l| cost.label_share(l)).product(),
         Expr::Binary { op, left, right } => match op {
@@ -446,8 +531,8 @@ pub(crate) fn share(cost: &Cost<'_>, condition: &Expr) -> f64 {
             | BinaryOp::EndsWith
             | BinaryOp::Contains
             | BinaryOp::RegexMatch => 0.1,
-            BinaryOp::And => share(cost, left) * share(cost, right),
-            BinaryOp::Or => (share(cost, left) + share(cost, right)).min(1.0),
+            BinaryOp::And => share(left) * share(right),
+            BinaryOp::Or => (share(left) + share(right)).min(1.0),
             _ => 0.5,
         },
         _ => 0.5,

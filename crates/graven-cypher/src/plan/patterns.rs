@@ -13,7 +13,7 @@ use super::access::Access;
 use super::builder::{Builder, Partial, node};
 use super::expression::{BinaryOp, Expr, Literal, Quantifier, UnaryOp};
 use super::join::Split;
-use super::order::{self, OrderStep, Ordered, Problem, Waiting};
+use super::order::{self, OrderStep, Ordered, Owners, Problem, Waiting};
 use super::variables::{conjunction, substitute};
 use super::{Direction, Operator, RelPattern, VarExpandMode, VarId, VarKind};
 use crate::bind::graph::{Edge, QueryGraph};
@@ -174,13 +174,18 @@ impl Builder<'_> {
         pending: &Pending,
         solved: &[usize],
     ) -> Vec<Ordered> {
+        let owners = Owners {
+            variables: &self.variables,
+            labels: &self.labels,
+            graph: Some(graph),
+        };
         let waiting: Vec<Waiting> = graph
             .predicates
             .iter()
             .zip(&pending.needs)
             .map(|(condition, needs)| Waiting {
                 variables: needs.clone(),
-                share: order::share(&self.cost, condition),
+                share: order::share(&self.cost, &owners, condition),
             })
             .collect();
         let problem = Problem {

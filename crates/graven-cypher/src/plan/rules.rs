@@ -2,6 +2,7 @@
 
 mod distinct_count;
 mod distinct_ends;
+mod distinct_runs;
 mod eager;
 mod end_conditions;
 mod far_nodes;
@@ -32,6 +33,7 @@ pub(crate) fn apply(plan: &mut Plan, schema: &dyn SchemaView) {
     far_nodes::apply(plan, schema);
     pattern_count::apply(plan);
     index_order::apply(plan, schema);
+    distinct_runs::apply(plan);
     parallel::apply(plan, schema);
     let mut next = 0;
     number(&mut plan.root, &mut next);

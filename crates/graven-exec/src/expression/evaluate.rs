@@ -107,15 +107,8 @@ pub(super) fn column(expr: &Compiled, rows: Rows<'_>, rt: &Runtime) -> Result<Ar
 
 /// See [`Compiled::true_rows`].
 pub(super) fn true_rows(expr: &Compiled, rows: Rows<'_>, rt: &Runtime) -> Result<Vec<u32>> {
-    if let Compiled::Binary(BinaryOp::And, left, right) = expr {
-        // Conjuncts narrow the selection one after the other.
-        let first = true_rows(left, rows, rt)?;
-        if first.is_empty() {
-            return Ok(first);
-        }
-        let selection = rows.compose(&first);
-        let second = true_rows(right, rows.select(&selection), rt)?;
-        return Ok(second.iter().map(|&r| first[r as usize]).collect());
+    if matches!(expr, Compiled::Binary(BinaryOp::And, ..)) {
+        return all_true(expr, rows, rt);
     }
     let truths = column(expr, rows, rt)?;
     let mut kept = Vec::new();
@@ -139,6 +132,92 @@ pub(super) fn true_rows(expr: &Compiled, rows: Rows<'_>, rt: &Runtime) -> Result
         }
     }
     Ok(kept)
+}
+
+/// Conjuncts narrow the selection one after the other; neighbours that compare the same property read it once.
+fn all_true(expr: &Compiled, rows: Rows<'_>, rt: &Runtime) -> Result<Vec<u32>> {
+    let mut conjuncts = Vec::new();
+    flatten(expr, &mut conjuncts);
+    let mut kept: Option<Vec<u32>> = None;
+    let mut left = &conjuncts[..];
+    while let Some(first) = left.first() {
+        let selection = kept.as_ref().map(|kept| rows.compose(kept));
+        let part = selection.as_ref().map_or(rows, |s| rows.select(s));
+        let property = compared_property(first);
+        let alike = left.iter().skip(1).take_while(|other| {
+            property.is_some_and(|own| {
+                compared_property(other).is_some_and(|other| own.is_same_property(other))
+            })
+        });
+        let run = 1 + alike.count();
+        let found = match property {
+            Some(property) if run > 1 => {
+                let values = column(property, part, rt)?;
+                let mut truths = vec![true; part.len()];
+                for comparison in &left[..run] {
+                    let Compiled::Binary(op, a, b) = comparison else {
+                        unreachable!("a comparison");
+                    };
+                    let side = |side: &Compiled| match side {
+                        Compiled::Constant(_) => column(side, part, rt),
+                        _ => Ok(Arc::clone(&values)),
+                    };
+                    let step = binary(*op, &*side(a)?, &*side(b)?)?;
+                    for (row, so_far) in truths.iter_mut().enumerate() {
+                        *so_far = *so_far && truth(&step, row)? == Some(true);
+                    }
+                }
+                let rows = (0..row_number(truths.len())).zip(&truths);
+                rows.filter(|(_, truth)| **truth)
+                    .map(|(row, _)| row)
+                    .collect()
+            }
+            _ => true_rows(first, part, rt)?,
+        };
+        let found: Vec<u32> = match &kept {
+            None => found,
+            Some(kept) => found.iter().map(|row| kept[*row as usize]).collect(),
+        };
+        if found.is_empty() {
+            return Ok(found);
+        }
+        kept = Some(found);
+        left = &left[run..];
+    }
+    Ok(kept.unwrap_or_default())
+}
+
+/// Adds the operands of a conjunction, in order.
+fn flatten<'e>(expr: &'e Compiled, conjuncts: &mut Vec<&'e Compiled>) {
+    match expr {
+        Compiled::Binary(BinaryOp::And, left, right) => {
+            flatten(left, conjuncts);
+            flatten(right, conjuncts);
+        }
+        other => conjuncts.push(other),
+    }
+}
+
+/// The property that a condition compares with a constant.
+fn compared_property(condition: &Compiled) -> Option<&Compiled> {
+    let Compiled::Binary(op, a, b) = condition else {
+        return None;
+    };
+    let compares = matches!(
+        op,
+        BinaryOp::Equal
+            | BinaryOp::NotEqual
+            | BinaryOp::Less
+            | BinaryOp::LessOrEqual
+            | BinaryOp::Greater
+            | BinaryOp::GreaterOrEqual
+    );
+    let property = match (&**a, &**b) {
+        (property @ Compiled::Property { .. }, Compiled::Constant(_))
+        | (Compiled::Constant(_), property @ Compiled::Property { .. }) => property,
+        _ => return None,
+    };
+    compares.then_some(property)
 }
 
 /// A row number as batches index them.

@@ -153,6 +153,7 @@ impl Instantiator<'_> {
             unreachable!("only expansions")
         };
         let threshold = self.threshold.take_if(|(var, _)| Some(*var) == *rel);
+        let expected = input.estimated_rows;
         let (input, mut layout) = self.node(input)?;
         let from = slot(&layout, *from)?;
         let budget = &self.rt.budget;
@@ -166,7 +167,7 @@ impl Instantiator<'_> {
             };
             Box::new(ExpandInto::new(input, pattern, columns, budget))
         } else {
-            let lists = EndLists::new(pattern, from, *to, &layout, self.rt)?;
+            let lists = EndLists::new(pattern, from, *to, &layout, self.rt)?.expecting(expected);
             let relationship = rel.map(|r| layout.slot_or_add(r));
             let columns = ExpandColumns {
                 from,
@@ -404,6 +405,7 @@ impl Instantiator<'_> {
         patterns: &[(VarId, HangingPattern)],
         count: VarId,
     ) -> Result<Built> {
+        let expected = input.estimated_rows;
         let (input, mut layout) = self.node(input)?;
         let patterns = patterns.iter().map(|(from, hanging)| {
             let from = slot(&layout, *from)?;
@@ -412,6 +414,7 @@ impl Instantiator<'_> {
                 return Ok(Hanging::Node(from, Branch::new(hanging, self.rt)?));
             }
             let lists = EndLists::new(pattern, from, hanging.end, &layout, self.rt)?;
+            let lists = lists.expecting(expected);
             Ok(Hanging::Row(RowBranch::new(lists, hanging, self.rt)?))
         });
         let patterns = patterns.collect::<Result<_>>()?;

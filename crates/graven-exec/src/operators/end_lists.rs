@@ -17,14 +17,21 @@ use graven_cypher::plan::{Direction, EndJoin, JoinKind, RelPattern, VarId};
 
 use graven_storage::Direction as Stored;
 
-use super::lists::{Entries, Lists};
+use super::lists::{Entries, Lists, ListsOfRows};
 use super::reachable_count::intersect;
+use super::reached_ends::ReachedEnds;
 use crate::batch::Batch;
 use crate::error::{ExecError, Result};
 use crate::layout::Layout;
 use crate::memory::Memory;
 use crate::pattern::{Part, Pattern};
 use crate::runtime::Runtime;
+
+/// Lists up to this length are searched entry by entry, instead of being marked.
+const SHORT: usize = 8;
+
+/// Rows whose lists are loaded together.
+const AHEAD_ROWS: usize = 64;
 
 /// Searching a list for an end costs as much as marking so many of its entries.
 const SEARCH_COST: usize = 4;
@@ -44,6 +51,10 @@ pub(crate) struct EndLists {
     /// Ends that one relationship less leads to, and those that are not wanted.
     taken: Vec<u64>,
     others: Vec<u64>,
+    /// Rows that are expected in all.
+    expected: f64,
+    /// The ends of the loaded rows, where they were found from the nodes of the only join.
+    reached: Option<ReachedEnds>,
 }
 
 /// A relationship between the end and the node in column `near`.
@@ -110,7 +121,15 @@ impl EndLists {
             lists: Lists::default(),
             taken: Vec::new(),
             others: Vec::new(),
+            expected: 0.0,
+            reached: None,
         })
+    }
+
+    /// For so many rows, as far as one can tell.
+    pub(crate) fn expecting(mut self, rows: f64) -> Self {
+        self.expected = rows;
+        self
     }
 
     /// Ends must have these labels as well.
@@ -156,6 +175,12 @@ impl EndLists {
             && matches!(self.pattern.parts.as_slice(), [part] if plain(part))
     }
 
+    /// Whether all lists that rows may want are there.
+    pub(super) fn are_whole(&self) -> bool {
+        let joins = self.joins.iter().chain(self.any_of.iter().flatten());
+        self.lists.are_whole() && joins.into_iter().all(|join| join.lists.are_whole())
+    }
+
     /// Whether anything besides labels is decided.
     pub(super) fn looks_at_the_row(&self) -> bool {
         !(self.unlike.is_empty() && self.joins.is_empty() && self.any_of.is_empty())
@@ -186,19 +211,53 @@ impl EndLists {
                 });
             }
             self.ranges = ranges;
+            if let Some(ranges) = &self.ranges
+                && self.pattern.ends_lie_in(ranges)?
+            {
+                // They say nothing.
+                self.ranges = None;
+                self.labels.clear();
+            }
         }
-        self.lists = Lists::of_rows(
-            &self.pattern.parts,
-            batch.column(self.from),
-            rows.clone(),
-            wanted,
-            self.ranges.as_deref(),
-            memory,
-        )?;
+        let of_rows = ListsOfRows {
+            column: batch.column(self.from),
+            rows: rows.clone(),
+            expected: self.expected,
+            entries: wanted,
+            ends: self.ranges.as_deref(),
+        };
+        self.lists = Lists::of_rows(&self.pattern.parts, of_rows, memory, rt)?;
+        let expected = self.expected;
         for join in self.all_joins() {
-            join.load(batch, rows.clone(), memory)?;
+            join.load(batch, rows.clone(), expected, memory, rt)?;
+        }
+        self.reached = None;
+        if let ([part], [join]) = (&self.pattern.parts[..], &self.joins[..])
+            && self.any_of.is_empty()
+            && join.kind != JoinKind::None
+            && join.pattern.parts.len() == 1
+            && wanted == Entries::Ends
+        {
+            let ends = self.ranges.as_deref();
+            let own = (part, &self.lists);
+            self.reached = {
+                let longer = rt.tuning.reached_longer;
+                ReachedEnds::find(own, &join.lists, rows, ends, memory, longer)?
+            };
         }
         Ok(())
+    }
+
+    /// Loads what the next rows look at, a few of them together; to be asked for each row.
+    #[inline]
+    pub(super) fn look_ahead(&self, row: usize, end: usize) {
+        if row.is_multiple_of(AHEAD_ROWS) && self.reached.is_none() {
+            let rows = row..end.min(row + AHEAD_ROWS);
+            self.lists.load_ahead(rows.clone());
+            for join in &self.joins {
+                join.lists.load_ahead(rows.clone());
+            }
+        }
     }
 
     /// The ends of a row that was loaded, in the order of its lists.
@@ -210,8 +269,10 @@ impl EndLists {
         let Some(place) = self.lists.place(row) else {
             return Ok(());
         };
-        let entries = self.lists.parts.iter().map(|part| part.list(place).len());
-        let entries = entries.sum();
+        let entries = match &self.reached {
+            Some(_) => 0,
+            None => self.lists.parts.iter().map(|p| p.list(place).len()).sum(),
+        };
         for join in &mut self.joins {
             let near = join.go_to(row, entries)?;
             if near.is_none() && join.kind != JoinKind::None {
@@ -231,13 +292,28 @@ impl EndLists {
             let node = self.lists.node(place);
             self.pattern.taken_ends(batch, row, node, &mut self.taken);
         }
+        if self.joins.is_empty() && self.any_of.is_empty() && !self.pattern.goes_by_ends() {
+            for part in &self.lists.parts {
+                let list = part.list(place).iter();
+                ends.extend(list.filter(|end| !self.others.contains(end)));
+            }
+            return Ok(());
+        }
         // One set of marks is asked while entries are copied.
-        let first = self.joins.iter().position(|join| join.marks.marked);
+        let mut first = self.joins.iter().position(|join| join.marks.marked);
+        if self.reached.is_some() {
+            first = Some(0);
+        }
         for part in &self.lists.parts {
             let start = ends.len();
-            match first.map(|first| &self.joins[first]) {
-                None => ends.extend_from_slice(part.list(place)),
-                Some(join) => {
+            let marking = first.map(|first| &self.joins[first]);
+            match (&self.reached, marking) {
+                (Some(reached), Some(join)) => {
+                    let joined = join.current.unwrap_or(usize::MAX);
+                    ends.extend(reached.ends(self.lists.node(place), joined));
+                }
+                (_, None) => ends.extend_from_slice(part.list(place)),
+                (None, Some(join)) => {
                     let wanted = join.kind != JoinKind::None;
                     append_marked(part.list(place), &join.marks, wanted, ends);
                 }
@@ -274,6 +350,65 @@ impl EndLists {
             [only] if only.distinct_ends.is_empty() => Some(true),
             _ => None,
         }
+    }
+
+    /// Whether the ends of the loaded rows are known but for what else rules them out.
+    pub(super) fn are_reached(&self) -> bool {
+        self.reached.is_some()
+    }
+
+    /// How many ends a row has, where that takes no choosing: without joins, or with one that is looked up in short lists.
+    ///
+    /// `None`: they must be chosen.
+    pub(super) fn number(
+        &mut self,
+        batch: &Batch,
+        row: usize,
+        place: usize,
+        out: &mut Vec<(u64, u64)>,
+    ) -> Option<u64> {
+        let plain = self.any_of.is_empty() && self.joins.len() <= 1;
+        if !plain || self.joins.iter().any(|join| join.kind == JoinKind::Each) {
+            return None;
+        }
+        if !self.left_out(batch, row, place, out) {
+            return Some(0);
+        }
+        let entries: usize = self.lists.parts.iter().map(|p| p.list(place).len()).sum();
+        let near = match self.joins.first() {
+            None => None,
+            Some(join) => match (join.lists.place(row), join.kind) {
+                // Nothing is joined to null.
+                (None, JoinKind::None) => None,
+                (None, _) => return Some(0),
+                (Some(near), _) => {
+                    let lists = join.lists.parts.iter().map(|part| part.list(near).len());
+                    if entries * lists.sum::<usize>().min(SHORT) > SHORT * SHORT {
+                        return None;
+                    }
+                    Some((join, near))
+                }
+            },
+        };
+        let counts = |node: u64| match near {
+            None => true,
+            Some((join, near)) => {
+                let mut lists = join.lists.parts.iter().map(|part| part.list(near));
+                let joined = lists.any(|list| match list.len() > SHORT {
+                    true => list.binary_search(&node).is_ok(),
+                    false => list.contains(&node),
+                });
+                joined == (join.kind == JoinKind::Any)
+            }
+        };
+        let mut number = entries;
+        if near.is_some() {
+            let entries = self.lists.parts.iter().flat_map(|part| part.list(place));
+            number = entries.filter(|node| counts(**node)).count();
+        }
+        let gone = out.iter().filter(|(node, _)| counts(*node));
+        let gone: u64 = gone.map(|(_, times)| times).sum();
+        Some(number as u64 - gone)
     }
 
     /// Makes the node of the row the current one of the only join; its place, if its list is marked and has each node once or
@@ -341,10 +476,14 @@ impl EndLists {
     /// How often a node stands in the lists at a place.
     fn occurrences(&self, place: usize, node: u64) -> u64 {
         let lists = self.lists.parts.iter().map(|part| part.list(place));
-        let counts = lists.map(|list| {
-            let from = list.partition_point(|other| *other < node);
-            let equal = list[from..].iter().take_while(|other| **other == node);
-            equal.count() as u64
+        let counts = lists.map(|list| match list.len() > SHORT {
+            true => {
+                let from = list.partition_point(|other| *other < node);
+                let equal = list[from..].iter().take_while(|other| **other == node);
+                equal.count() as u64
+            }
+            // Without a branch to guess.
+            false => list.iter().map(|other| u64::from(*other == node)).sum(),
         });
         counts.sum()
     }
@@ -352,6 +491,7 @@ impl EndLists {
     /// Forgets the lists; which nodes have the labels does not change in a statement that only reads (CY-47).
     pub(super) fn clear(&mut self) {
         self.lists = Lists::default();
+        self.reached = None;
         for join in self.all_joins() {
             join.forget();
             join.lists = Lists::default();
@@ -438,17 +578,23 @@ impl Join {
         })
     }
 
-    fn load(&mut self, batch: &Batch, rows: Range<usize>, memory: &mut Memory) -> Result<()> {
+    fn load(
+        &mut self,
+        batch: &Batch,
+        rows: Range<usize>,
+        expected: f64,
+        memory: &mut Memory,
+        rt: &Runtime,
+    ) -> Result<()> {
         self.forget();
-        let column = batch.column(self.near);
-        self.lists = Lists::of_rows(
-            &self.pattern.parts,
-            column,
+        let wanted = ListsOfRows {
+            column: batch.column(self.near),
             rows,
-            Entries::Ends,
-            None,
-            memory,
-        )?;
+            expected,
+            entries: Entries::Ends,
+            ends: None,
+        };
+        self.lists = Lists::of_rows(&self.pattern.parts, wanted, memory, rt)?;
         if self.marks.words.is_empty() {
             let span = self.pattern.span()?;
             let words = usize::try_from((span.end - span.start).div_ceil(64)).unwrap_or(usize::MAX);

@@ -3,9 +3,11 @@
 //! # How it works
 //! The input batch is worked on in *chunks* of rows. The lists of a chunk are laid out in memory (see
 //! [`super::lists`]), those of the conditions on the far end as well ([`super::end_lists`]); then the rows are written
-//! out in input order. A chunk has as many rows as recent degrees let expect about [`CHUNK_ENTRIES`] entries for, so
+//! out in input order. A condition on the relationships that reads nothing of the row is decided for all of a chunk, in the order
+//! in which they were met. A chunk has as many rows as recent degrees let expect about [`CHUNK_ENTRIES`] entries for, so
 //! memory follows the lists, not rows x degree; what it takes is charged to the budget.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use graven_pagecache::Budget;
@@ -13,7 +15,7 @@ use graven_storage::Direction;
 
 use super::end_lists::{EndLists, append_others};
 use super::fan_out::widen;
-use super::lists::{Entries, lay_out};
+use super::lists::{Entries, Lists, lay_out};
 use super::sort::threshold::Threshold;
 use crate::batch::{BATCH_ROWS, Batch};
 use crate::column::Column;
@@ -28,7 +30,7 @@ const CHUNK_ENTRIES: usize = 16 << 10;
 
 /// Lists whose ids stand at other ends are laid out together in larger numbers, as every chunk decodes the lists of all these ends:
 /// up to so many entries, if what they take is this part of the memory limit at most.
-const REVERSED_ENTRIES: usize = 128 << 10;
+const REVERSED_ENTRIES: usize = 1 << 20;
 const REVERSED_BYTES: u64 = 48;
 const REVERSED_SHARE: u64 = 32;
 
@@ -81,8 +83,10 @@ impl ChunkSize {
             clippy::cast_precision_loss,
             reason = "an estimate"
         )]
-        let mut rows =
-            ((entries as f64 / self.mean_entries.max(1.0)) as usize).clamp(1, BATCH_ROWS);
+        let mut rows = match lists.are_whole() {
+            true => BATCH_ROWS,
+            false => ((entries as f64 / self.mean_entries.max(1.0)) as usize).clamp(1, BATCH_ROWS),
+        };
         let end = loop {
             let end = batch.len().min(row + rows);
             memory.clear();
@@ -93,7 +97,7 @@ impl ChunkSize {
             }
         };
         #[expect(clippy::cast_precision_loss, reason = "an estimate")]
-        if end > row {
+        if end > row && !lists.are_whole() {
             // Rows that share a node share its list.
             let mean = lists.lists.entries() as f64 / (end - row) as f64;
             self.mean_entries = f64::midpoint(self.mean_entries, mean);
@@ -183,6 +187,10 @@ impl Expand {
             &mut self.memory,
             rt,
         )?;
+        if self.lists.pattern.filters_alone() {
+            let EndLists { pattern, lists, .. } = &mut self.lists;
+            lists.keep_passing(|relationships| pattern.passing(relationships, rt))?;
+        }
         self.part = 0;
         self.entry = 0;
         self.selected = None;
@@ -198,6 +206,7 @@ impl Expand {
             let ends = match selected.take() {
                 Some(ends) => ends,
                 None => {
+                    self.lists.look_ahead(self.row, self.chunk_end);
                     let mut ends = std::mem::take(&mut scratch);
                     self.lists.select(&self.batch, self.row, &mut ends)?;
                     self.entry = 0;
@@ -298,6 +307,9 @@ impl Expand {
         let room = lists.entries().min(BATCH_ROWS);
         let (mut rows, mut to) = (Vec::with_capacity(room), Vec::with_capacity(room));
         let mut relationships = Vec::with_capacity(if wants_ids { room } else { 0 });
+        if !wants_ids && !pattern.goes_by_ends() && self.part == 0 && self.entry == 0 {
+            self.row = emit_whole(lists, self.row..self.chunk_end, &mut rows, &mut to);
+        }
         while self.row < self.chunk_end && to.len() < BATCH_ROWS {
             let place = lists.place(self.row);
             let (Some(place), Some(part)) = (place, lists.parts.get(self.part)) else {
@@ -328,7 +340,7 @@ impl Expand {
                 self.entry = 0;
             }
         }
-        if pattern.needs_ids() {
+        if pattern.needs_ids() && !pattern.filters_alone() {
             let kept = pattern.admitted(&self.batch, &rows, &relationships, rt)?;
             let pick = |all: &[u64]| kept.iter().map(|i| all[*i as usize]).collect::<Vec<_>>();
             (to, relationships) = (pick(&to), pick(&relationships));
@@ -339,6 +351,48 @@ impl Expand {
         }
         Ok(Some(self.widened(&rows, to, relationships)))
     }
+}
+
+/// Writes out rows as long as all their ends fit a batch; the first row that was not.
+fn emit_whole(lists: &Lists, span: Range<usize>, rows: &mut Vec<u32>, to: &mut Vec<u64>) -> usize {
+    for row in span.clone() {
+        let number = u32::try_from(row).expect("a batch is small");
+        let Some(place) = lists.place(row) else {
+            continue;
+        };
+        let before = to.len();
+        for part in &lists.parts {
+            match part.list(place) {
+                [] => {}
+                [only] => to.push(*only),
+                list if list.len() < BATCH_ROWS => to.extend_from_slice(list),
+                _ => {
+                    to.truncate(before);
+                    return row;
+                }
+            }
+        }
+        match to.len() - before {
+            0 => {}
+            1 => rows.push(number),
+            _ => rows.resize(to.len(), number),
+        }
+        if to.len() >= BATCH_ROWS {
+            if to.len() > BATCH_ROWS && before > 0 {
+                to.truncate(before);
+                rows.truncate(before);
+                return row;
+            }
+            if to.len() > BATCH_ROWS {
+                // Several lists that are a batch only together.
+                to.clear();
+                rows.clear();
+                return row;
+            }
+            return row + 1;
+        }
+    }
+    span.end
 }
 
 impl Operator for Expand {

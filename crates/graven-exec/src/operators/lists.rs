@@ -3,17 +3,25 @@
 //! # How it works
 //! The distinct nodes of the rows are visited in id order, part by part of the pattern, so that each page is pinned
 //! once; each row knows the place of its node. Ends outside of the wanted id ranges are left out while
-//! lists are decoded.
+//! lists are decoded. Where many lists of an adjacency were visited already, all of them may be there
+//! ([`super::whole_lists`]); the place of a node is its id then.
+//!
+//! # Invariants
+//! * EX-41 Fewer than 2^32 entries are laid out at once; more are refused like memory that is not there.
 
 use std::ops::{ControlFlow, Range};
+use std::sync::Arc;
 
 use graven_storage::{Direction, IdCursor, NodeId, Sweep};
 
+use super::whole_lists::Visit;
 use crate::column::Column;
 use crate::error::Result;
 use crate::id_order::IdOrder;
 use crate::memory::Memory;
 use crate::pattern::{Part, sweep};
+use crate::runtime::Runtime;
+use crate::tuning::ListAccess;
 
 /// Which ends are laid out: ascending disjoint id ranges; all without them.
 pub(super) type EndRanges<'a> = Option<&'a [(u64, u64)]>;
@@ -28,80 +36,301 @@ pub(super) enum Entries {
     /// The relationship, whatever the end: for lists that know their ids, and parts that leave nothing out.
     Relationships,
 }
+/// Relationships whose condition is decided together.
+const PASSING_ENTRIES: usize = 8 << 10;
+
+/// Fewer rows are no case for [`super::whole_lists`].
+const REPORTED_ROWS: usize = 32;
 
 /// See the file header.
 #[derive(Default)]
 pub(super) struct Lists {
-    /// The nodes of the rows, and their places.
-    nodes: IdOrder,
+    places: Places,
     first_row: usize,
-    pub(super) parts: Vec<PartLists>,
+    pub(super) parts: Vec<Arc<PartLists>>,
+}
+
+/// Whose lists are wanted.
+pub(super) struct ListsOfRows<'a> {
+    /// Holds the nodes, of these rows.
+    pub(super) column: &'a Arc<Column>,
+    pub(super) rows: Range<usize>,
+    /// Rows expected in all, these among them.
+    pub(super) expected: f64,
+    /// What of each entry.
+    pub(super) entries: Entries,
+    pub(super) ends: EndRanges<'a>,
+}
+
+/// Where the list of the node of a row is found.
+enum Places {
+    /// Among those of the rows, in id order.
+    Of(IdOrder),
+    /// All lists are there: at the id of the node, which is in this column, for so many rows.
+    Ids(Arc<Column>, usize),
+}
+
+impl Default for Places {
+    fn default() -> Self {
+        Self::Of(IdOrder::default())
+    }
 }
 
 /// The lists of one part of a pattern.
 #[derive(Default)]
 pub(super) struct PartLists {
-    /// List of the node at place `i`: `starts[i]..ends[i]`.
-    starts: Vec<usize>,
-    ends: Vec<usize>,
-    /// None if nobody asks.
+    /// The place of the first list; empty lists surround those that are there.
+    first: usize,
+    /// Where the list of place `first + i` starts and ends.
+    spans: Vec<(u32, u32)>,
     pub(super) neighbours: Vec<u64>,
     /// None if nobody asks.
     pub(super) relationships: Vec<u64>,
+    /// Entries in the order in which their relationships were met, mostly that of their ids; empty where that is their own order.
+    order: Vec<u32>,
 }
 
 impl PartLists {
+    fn with_places(first: usize, places: usize) -> Self {
+        Self {
+            first,
+            spans: vec![(0, 0); places],
+            ..Self::default()
+        }
+    }
+
+    /// No list yet, for nodes by their ids from `first` on.
+    pub(super) fn of_ids(first: u64, nodes: usize, entries: usize) -> Self {
+        let first = usize::try_from(first).expect("ids are narrow");
+        Self {
+            neighbours: Vec::with_capacity(entries),
+            ..Self::with_places(first, nodes)
+        }
+    }
+
+    /// Bytes of lists of so many nodes with so many entries.
+    pub(super) fn bytes(nodes: usize, entries: usize) -> usize {
+        nodes.saturating_add(entries).saturating_mul(8)
+    }
+
+    /// Adds the list of a place that has none yet.
+    pub(super) fn put(&mut self, place: u64, list: impl Iterator<Item = u64>) {
+        let at = usize::try_from(place).map_or(usize::MAX, |at| at.wrapping_sub(self.first));
+        let start = offset(self.neighbours.len());
+        self.neighbours.extend(list);
+        if let Some(span) = self.spans.get_mut(at) {
+            *span = (start, offset(self.neighbours.len()));
+        }
+    }
+
+    /// Leaves out entries whose relationships `passes` refuses; it gets relationships and says which to keep.
+    ///
+    /// # Errors
+    /// What `passes` gives.
+    fn keep_passing(&mut self, passes: &mut dyn FnMut(&[u64]) -> Result<Vec<u32>>) -> Result<()> {
+        let entries = self.relationships.len();
+        if self.order.is_empty() {
+            self.order = (0..offset(entries)).collect();
+        }
+        let mut kept = vec![false; entries];
+        for entries in self.order.chunks(PASSING_ENTRIES) {
+            let relationships: Vec<u64> = entries
+                .iter()
+                .map(|at| self.relationships[*at as usize])
+                .collect();
+            for passed in passes(&relationships)? {
+                kept[entries[passed as usize] as usize] = true;
+            }
+        }
+        self.order = Vec::new();
+        // Lists lie in the order of their places.
+        let mut to = 0;
+        for span in &mut self.spans {
+            let from = to;
+            for at in span.0 as usize..span.1 as usize {
+                if kept[at] {
+                    self.neighbours[to] = self.neighbours[at];
+                    self.relationships[to] = self.relationships[at];
+                    to += 1;
+                }
+            }
+            *span = (offset(from), offset(to));
+        }
+        self.neighbours.truncate(to);
+        self.relationships.truncate(to);
+        Ok(())
+    }
+
     /// Where the list of a place lies.
+    #[inline]
     pub(super) fn range(&self, place: usize) -> Range<usize> {
-        self.starts[place]..self.ends[place]
+        let at = place.wrapping_sub(self.first);
+        match self.spans.get(at) {
+            Some((start, end)) => *start as usize..*end as usize,
+            None => 0..0,
+        }
     }
 
     /// The neighbours of a place, ascending.
+    #[inline]
     pub(super) fn list(&self, place: usize) -> &[u64] {
         &self.neighbours[self.range(place)]
     }
 }
 
+/// # Panics
+/// From 2^32 entries on, whose memory nobody was given (see [`charge`]).
+fn offset(entries: usize) -> u32 {
+    u32::try_from(entries).expect("EX-41: fewer than 2^32 entries are laid out at once")
+}
+
+/// Charges for `more` entries of `bytes` each behind `entries` others.
+fn charge(memory: &mut Memory, entries: usize, more: usize, bytes: usize) -> Result<()> {
+    // More than can be counted is more than can be had.
+    let bytes = match u32::try_from(entries.saturating_add(more)) {
+        Ok(_) => more * bytes,
+        Err(_) => usize::MAX >> 1,
+    };
+    memory.charge(bytes)
+}
+
 impl Lists {
-    /// Lays out the lists of the nodes in `rows` of `column`.
+    /// Lays out the lists of the nodes of some rows.
     ///
     /// # Errors
     /// What reading gives; [`crate::error::ExecError::Memory`] where they do not fit.
     pub(super) fn of_rows(
         parts: &[Part],
-        column: &Column,
-        rows: Range<usize>,
-        wanted: Entries,
-        ends: EndRanges<'_>,
+        wanted: ListsOfRows<'_>,
         memory: &mut Memory,
+        rt: &Runtime,
     ) -> Result<Self> {
+        let ListsOfRows {
+            column,
+            rows,
+            expected,
+            entries,
+            ends,
+        } = wanted;
         let first_row = rows.start;
+        let access = rt.tuning.list_access;
+        let many = rows.len() >= REPORTED_ROWS || access == ListAccess::Whole;
+        let many = many && entries == Entries::Ends && access != ListAccess::Stored;
+        let whole = rt.whole_lists.as_deref().filter(|_| many);
+        if let Some(whole) = whole {
+            let all = parts
+                .iter()
+                .map(|part| whole.get(part, ends, expected, rt))
+                .collect::<Result<Option<Vec<_>>>>()?;
+            if let Some(parts) = all {
+                return Ok(Self {
+                    places: Places::Ids(Arc::clone(column), rows.len()),
+                    first_row,
+                    parts,
+                });
+            }
+        }
         let nodes = IdOrder::new(rows.map(|row| column.node(row)));
-        let parts = parts
-            .iter()
-            .map(|part| lay_out(part, &nodes.distinct, wanted, ends, memory));
-        let parts = parts.collect::<Result<_>>()?;
+        let mut laid_out = Vec::with_capacity(parts.len());
+        for part in parts {
+            let lists = lay_out(part, &nodes.distinct, entries, ends, memory)?;
+            if let (Some(whole), Some(first), Some(last)) =
+                (whole, nodes.distinct.first(), nodes.distinct.last())
+            {
+                let visit = Visit {
+                    nodes: nodes.distinct.len(),
+                    span: last - first,
+                    entries: lists.neighbours.len(),
+                };
+                whole.visited(part, ends, &visit);
+            }
+            laid_out.push(Arc::new(lists));
+        }
         Ok(Self {
-            nodes,
+            places: Places::Of(nodes),
             first_row,
-            parts,
+            parts: laid_out,
         })
     }
 
+    /// Leaves out entries whose relationships `passes` refuses; it gets some relationships at a time, mostly ascending, and says
+    /// which of them to keep. Only for lists with relationships.
+    ///
+    /// # Errors
+    /// What `passes` gives.
+    pub(super) fn keep_passing(
+        &mut self,
+        mut passes: impl FnMut(&[u64]) -> Result<Vec<u32>>,
+    ) -> Result<()> {
+        for part in &mut self.parts {
+            let part = Arc::get_mut(part).expect("lists with relationships are not shared");
+            part.keep_passing(&mut passes)?;
+        }
+        Ok(())
+    }
+
+    /// Whether all lists of the pattern are there, whatever rows come.
+    pub(super) fn are_whole(&self) -> bool {
+        matches!(self.places, Places::Ids(..))
+    }
+
     /// Place of the node of a row; `None` where it is null.
+    #[inline]
     pub(super) fn place(&self, row: usize) -> Option<usize> {
-        self.nodes.place(row - self.first_row)
+        match &self.places {
+            Places::Of(nodes) => nodes.place(row - self.first_row),
+            Places::Ids(column, _) => column.node(row).and_then(|id| usize::try_from(id).ok()),
+        }
+    }
+
+    /// Loads the beginnings of the lists of some rows together, as rows one by one would wait for each of them; gives nothing.
+    pub(super) fn load_ahead(&self, rows: Range<usize>) {
+        if let Places::Ids(column, _) = &self.places {
+            let mut seen = 0;
+            for part in &self.parts {
+                let places = rows.clone().filter_map(|row| column.node(row));
+                for place in places {
+                    let range = part.range(usize::try_from(place).unwrap_or(usize::MAX));
+                    seen ^= part.neighbours.get(range.start).copied().unwrap_or(0);
+                }
+            }
+            std::hint::black_box(seen);
+        }
     }
 
     /// The node at a place.
     pub(super) fn node(&self, place: usize) -> u64 {
-        self.nodes.distinct[place]
+        match &self.places {
+            Places::Of(nodes) => nodes.distinct[place],
+            Places::Ids(..) => place as u64,
+        }
     }
 
-    /// Entries of all lists.
+    /// Entries of the lists of all rows; rows of the same node may share its list.
     pub(super) fn entries(&self) -> usize {
-        let entries = |part: &PartLists| part.neighbours.len().max(part.relationships.len());
-        self.parts.iter().map(entries).sum()
+        let mut entries = 0;
+        match &self.places {
+            Places::Of(_) => {
+                for part in &self.parts {
+                    entries += part.neighbours.len().max(part.relationships.len());
+                }
+            }
+            Places::Ids(..) => self.for_each_list(|list| entries += list.len()),
+        }
+        entries
+    }
+
+    /// Calls `visit` with pieces that hold every entry of the lists of the rows.
+    pub(super) fn for_each_list(&self, mut visit: impl FnMut(&[u64])) {
+        match &self.places {
+            Places::Of(_) => (self.parts.iter()).for_each(|part| visit(&part.neighbours)),
+            Places::Ids(_, rows) => {
+                let rows = self.first_row..self.first_row + rows;
+                for place in rows.filter_map(|row| self.place(row)) {
+                    (self.parts.iter()).for_each(|part| visit(part.list(place)));
+                }
+            }
+        }
     }
 }
 
@@ -113,11 +342,7 @@ pub(super) fn lay_out(
     ends: EndRanges<'_>,
     memory: &mut Memory,
 ) -> Result<PartLists> {
-    let mut lists = PartLists {
-        starts: vec![0; nodes.len()],
-        ends: vec![0; nodes.len()],
-        ..PartLists::default()
-    };
+    let mut lists = PartLists::with_places(0, nodes.len());
     let wants_ids = wanted != Entries::Ends;
     if wants_ids && part.direction == Direction::In {
         lay_out_reversed(part, nodes, ends, memory, &mut lists)?;
@@ -132,20 +357,22 @@ pub(super) fn lay_out(
         while nodes[at] != node.0 {
             at += 1;
         }
-        if let Err(error) = memory.charge(list.len() * if wants_ids { 16 } else { 8 }) {
+        let bytes = if wants_ids { 16 } else { 8 };
+        let laid_out = lists.neighbours.len().max(lists.relationships.len());
+        if let Err(error) = charge(memory, laid_out, list.len(), bytes) {
             refused = Some(error);
             return Ok(ControlFlow::Break(()));
         }
-        lists.starts[at] = lists.neighbours.len();
+        let start = offset(lists.neighbours.len());
         let skipped = part.skip_loops.then_some(node.0);
         if wanted == Entries::Relationships {
             relationships.clear();
             list.append_relationships_at(&mut cursor, 0..list.len(), &mut relationships)?;
-            lists.starts[at] = lists.relationships.len();
+            let start = offset(lists.relationships.len());
             lists
                 .relationships
                 .extend(relationships.iter().map(|id| id.0));
-            lists.ends[at] = lists.relationships.len();
+            lists.spans[at] = (start, offset(lists.relationships.len()));
             return Ok(ControlFlow::Continue(()));
         }
         if let (false, Some(only)) = (wants_ids, list.only()?) {
@@ -181,7 +408,7 @@ pub(super) fn lay_out(
                 }
             })?;
         }
-        lists.ends[at] = lists.neighbours.len();
+        lists.spans[at] = (start, offset(lists.neighbours.len()));
         Ok(ControlFlow::Continue(()))
     })?;
     refused.map_or(Ok(lists), Err)
@@ -203,70 +430,135 @@ fn lay_out_reversed(
             at += 1;
         }
         // Entries with their relationships, and what these are found by.
-        if let Err(error) = memory.charge(48 * list.len()) {
+        if let Err(error) = charge(memory, lists.neighbours.len(), list.len(), 48) {
             refused = Some(error);
             return Ok(ControlFlow::Break(()));
         }
-        lists.starts[at] = lists.neighbours.len();
+        let start = offset(lists.neighbours.len());
         let mut wanted = Wanted::new(ends, part.skip_loops.then_some(node.0));
         ids.for_each(list, |neighbour| {
             if wanted.admits(neighbour) {
                 lists.neighbours.push(neighbour);
             }
         })?;
-        lists.ends[at] = lists.neighbours.len();
+        lists.spans[at] = (start, offset(lists.neighbours.len()));
         Ok(ControlFlow::Continue(()))
     })?;
     if let Some(error) = refused {
         return Err(error);
     }
     lists.relationships = vec![0; lists.neighbours.len()];
-    // Other end, node, where the first of equal entries stands, how many are left; ascending.
-    let mut wanted: Vec<(u64, u64, usize, usize)> = Vec::with_capacity(lists.neighbours.len());
-    for (place, node) in nodes.iter().enumerate() {
-        let mut at = lists.starts[place];
-        for equal in lists.list(place).chunk_by(|a, b| a == b) {
-            wanted.push((equal[0], *node, at, equal.len()));
-            at += equal.len();
-        }
-    }
-    wanted.sort_unstable();
-    let mut others: Vec<u64> = wanted.iter().map(|(other, ..)| *other).collect();
-    others.dedup();
-    let mut relationships = Vec::new();
-    let mut next = 0;
-    let mut stray = None;
+    let others = distinct_ids(&lists.neighbours);
+    let place_of = PlaceOf::new(nodes, lists.neighbours.len());
+    // The entry of each node that comes next: its list ascends, and so do the others.
+    let mut next: Vec<u32> = lists.spans.iter().map(|(start, _)| *start).collect();
+    let mut order = Vec::with_capacity(lists.neighbours.len());
+    let (mut ranks, mut relationships) = (Vec::new(), Vec::new());
     sweep(&part.reversed, &others, Sweep::Up, |other, list| {
-        relationships.clear();
-        list.append_relationships(0..list.len(), &mut relationships)?;
-        let mut rank = 0;
+        ranks.clear();
+        let from = order.len();
+        let mut rank = 0_usize;
         ids.for_each(list, |node| {
-            while next < wanted.len() && (wanted[next].0, wanted[next].1) < (other.0, node) {
-                stray.get_or_insert(wanted[next].1);
-                next += 1;
-            }
-            if let Some((of, end, at, left)) = wanted.get_mut(next)
-                && (*of, *end) == (other.0, node)
+            // Parallel relationships stand one behind the other in both lists, in the same order.
+            if let Some(place) = place_of.find(nodes, node)
+                && next[place] < lists.spans[place].1
+                && lists.neighbours[next[place] as usize] == other.0
             {
-                // Parallel relationships stand one behind the other in both lists, in the same order.
-                lists.relationships[*at] = relationships[rank].0;
-                (*at, *left) = (*at + 1, *left - 1);
-                next += usize::from(*left == 0);
+                order.push(next[place]);
+                ranks.push(rank);
+                next[place] += 1;
             }
             rank += 1;
         })?;
+        let (Some(first), Some(last)) = (ranks.first(), ranks.last()) else {
+            return Ok(ControlFlow::Continue(()));
+        };
+        relationships.clear();
+        list.append_relationships(*first..*last + 1, &mut relationships)?;
+        for (at, rank) in order[from..].iter().zip(&ranks) {
+            lists.relationships[*at as usize] = relationships[rank - first].0;
+        }
         Ok(ControlFlow::Continue(()))
     })?;
-    if let Some(node) = stray.or_else(|| wanted.get(next).map(|(_, node, ..)| *node)) {
+    let incomplete = (next.iter().zip(&lists.spans)).position(|(next, (_, end))| next < end);
+    if let Some(place) = incomplete {
         // The directions disagree, which the look-up of one node's ids says in full.
+        let node = nodes[place];
         part.adjacency.neighbours(NodeId(node), &mut Vec::new())?;
         return Err(part.adjacency.stray_neighbour(node).into());
     }
+    lists.order = order;
     Ok(())
 }
 
+/// The distinct ids among some, ascending.
+pub(super) fn distinct_ids(ids: &[u64]) -> Vec<u64> {
+    let (Some(first), Some(last)) = (ids.iter().min(), ids.iter().max()) else {
+        return Vec::new();
+    };
+    let words = (last - first) / 64 + 1;
+    // A bitmap is read through in the time that sorting a few ids takes.
+    let words = usize::try_from(words).ok().filter(|w| *w <= ids.len());
+    let Some(words) = words else {
+        let mut distinct = ids.to_vec();
+        distinct.sort_unstable();
+        distinct.dedup();
+        return distinct;
+    };
+    let mut bits = vec![0_u64; words];
+    for id in ids {
+        let at = id - first;
+        bits[usize::try_from(at / 64).expect("one of the words")] |= 1 << (at % 64);
+    }
+    let mut distinct = Vec::new();
+    for (word, start) in bits.iter().zip((*first..).step_by(64)) {
+        let mut left = *word;
+        while left != 0 {
+            distinct.push(start + u64::from(left.trailing_zeros()));
+            left &= left - 1;
+        }
+    }
+    distinct
+}
+
+/// Finds nodes among some that ascend: by a table over their ids where that is not much larger than what is looked for.
+struct PlaceOf {
+    /// Place plus one of the node `first + i`.
+    table: Option<Vec<u32>>,
+    first: u64,
+}
+
+impl PlaceOf {
+    fn new(nodes: &[u64], searches: usize) -> Self {
+        let first = nodes.first().copied().unwrap_or(0);
+        let span = nodes.last().map_or(0, |last| last - first + 1);
+        let size = usize::try_from(span).ok();
+        let size = size.filter(|size| size / 8 <= nodes.len().max(searches));
+        let table = size.map(|size| {
+            let mut table = vec![0; size];
+            for (place, node) in (1..).zip(nodes) {
+                table[usize::try_from(node - first).expect("within the span")] = place;
+            }
+            table
+        });
+        Self { table, first }
+    }
+
+    #[inline]
+    fn find(&self, nodes: &[u64], node: u64) -> Option<usize> {
+        match &self.table {
+            Some(table) => {
+                let at = usize::try_from(node.wrapping_sub(self.first)).ok()?;
+                let place = *table.get(at)?;
+                (place as usize).checked_sub(1)
+            }
+            None => nodes.binary_search(&node).ok(),
+        }
+    }
+}
+
 /// Whether a single entry is wanted.
-fn is_wanted(ranges: EndRanges<'_>, node: u64) -> bool {
+pub(super) fn is_wanted(ranges: EndRanges<'_>, node: u64) -> bool {
     let Some(ranges) = ranges else {
         return true;
     };
@@ -278,7 +570,7 @@ fn is_wanted(ranges: EndRanges<'_>, node: u64) -> bool {
 }
 
 /// Judges the ascending entries of a list.
-struct Wanted<'a> {
+pub(super) struct Wanted<'a> {
     ranges: EndRanges<'a>,
     at: usize,
     /// The node itself, where loops are met in another part.
@@ -286,7 +578,7 @@ struct Wanted<'a> {
 }
 
 impl<'a> Wanted<'a> {
-    fn new(ranges: EndRanges<'a>, skipped: Option<u64>) -> Self {
+    pub(super) fn new(ranges: EndRanges<'a>, skipped: Option<u64>) -> Self {
         Self {
             ranges,
             at: 0,
@@ -295,7 +587,7 @@ impl<'a> Wanted<'a> {
     }
 
     #[inline]
-    fn admits(&mut self, node: u64) -> bool {
+    pub(super) fn admits(&mut self, node: u64) -> bool {
         if self.skipped == Some(node) {
             return false;
         }

@@ -85,16 +85,19 @@ impl Weights {
         }
     }
 
-    fn begin(&mut self, lists: &EndLists, memory: &Memory) -> Result<()> {
+    /// `alike`: all weigh one.
+    fn begin(&mut self, lists: &EndLists, alike: bool, memory: &Memory) -> Result<()> {
         if !self.begun {
             self.begun = true;
             let span = lists.pattern.span()?;
             let nodes = usize::try_from(span.end - span.start).unwrap_or(usize::MAX);
             if memory.is_small(nodes.saturating_mul(16)) {
                 self.first = span.start;
-                self.dense = vec![UNKNOWN; nodes];
+                let weight = if alike { 1 } else { UNKNOWN };
+                self.dense = vec![weight; nodes];
+                (self.complete, self.largest) = (alike, u64::from(alike));
                 self.mask = lists.masks().map(|wanted| Mask {
-                    masked: vec![if wanted { 0 } else { UNKNOWN }; nodes],
+                    masked: vec![if wanted { 0 } else { weight }; nodes],
                     wanted,
                     by: None,
                 });
@@ -122,10 +125,22 @@ impl Weights {
             }
         }
         let mut nodes = Vec::new();
-        for node in lists.lists.parts.iter().flat_map(|part| &part.neighbours) {
-            if self.dense.is_empty() || self.weight(lists, *node)? == UNKNOWN {
-                nodes.push(*node);
+        let mut stray = None;
+        lists.lists.for_each_list(|list| {
+            for node in list {
+                if self.dense.is_empty() {
+                    nodes.push(*node);
+                    continue;
+                }
+                match self.dense.get(self.place(*node)) {
+                    Some(&UNKNOWN) => nodes.push(*node),
+                    Some(_) => {}
+                    None => stray = Some(*node),
+                }
             }
+        });
+        if let Some(node) = stray {
+            return Err(lists.pattern.stray(node));
         }
         nodes.sort_unstable();
         nodes.dedup();
@@ -269,15 +284,22 @@ impl RowBranch {
             let (size, lists) = (&mut self.size, &mut self.lists);
             let loaded = size.load(lists, batch, row, Entries::Ends, &mut self.memory, rt)?;
             if weighs {
-                self.weights.begin(&self.lists, &self.memory)?;
+                let alike = self.branches.is_empty();
+                self.weights.begin(&self.lists, alike, &self.memory)?;
             }
             if !(self.branches.is_empty() && self.weights.dense.is_empty()) {
                 self.memory.charge(self.weights.bytes())?;
                 self.weights.find(&self.lists, &mut self.branches, rt)?;
             }
             for (count, row) in counts[row..loaded].iter_mut().zip(row..) {
-                let number = match self.masked_sum(batch, row)? {
-                    Some(sum) => sum,
+                self.lists.look_ahead(row, loaded);
+                let number = match self.plain_number(batch, row) {
+                    Some(number) => Some(number),
+                    None if self.lists.are_reached() => None,
+                    None => self.masked_sum(batch, row)?,
+                };
+                let number = match number {
+                    Some(number) => number,
                     None => {
                         self.lists.select(batch, row, &mut ends)?;
                         match self.branches.is_empty() {
@@ -294,6 +316,17 @@ impl RowBranch {
             row = loaded;
         }
         Ok(())
+    }
+
+    /// The number of a row where all ends weigh the same and need not be chosen.
+    fn plain_number(&mut self, batch: &Batch, row: usize) -> Option<u64> {
+        if !self.branches.is_empty() || self.lists.are_reached() {
+            return None;
+        }
+        match self.lists.lists.place(row) {
+            None => Some(0),
+            Some(place) => self.lists.number(batch, row, place, &mut self.left_out),
+        }
     }
 
     /// The number of a row by masked weights; `None` where ends must be chosen.

@@ -474,6 +474,7 @@ fn distinct_takes_equivalent_values_for_one() {
             var: VarId(0),
         }),
         vars: vec![VarId(0)],
+        runs: false,
     });
     let rows = run(&empty(), plan, &[0]).unwrap();
     let shown: Vec<String> = rows.iter().map(|r| r[0].to_string()).collect();

@@ -100,7 +100,7 @@ pub(crate) fn rows(node: &PlanNode, argument: &Row, model: &Model) -> Vec<Row> {
                 wide
             })
             .collect(),
-        P::Distinct { input, vars } => {
+        P::Distinct { input, vars, .. } => {
             let mut kept: Vec<Row> = Vec::new();
             for row in below(input) {
                 let row: Row = vars.iter().map(|v| (*v, row[v].clone())).collect();

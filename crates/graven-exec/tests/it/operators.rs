@@ -388,6 +388,7 @@ impl Author {
                 draft.root = node(P::Distinct {
                     input: draft.root,
                     vars: known.iter().map(|v| VarId(*v)).collect(),
+                    runs: false,
                 });
                 draft
             }
@@ -554,6 +555,7 @@ fn buffering_operators_obey_the_budget() {
             node(P::Distinct {
                 input: unwind.clone(),
                 vars: vec![VarId(0)],
+                runs: false,
             }),
         ),
         (

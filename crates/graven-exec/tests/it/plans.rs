@@ -137,6 +137,7 @@ pub(crate) fn plan(root: Box<PlanNode>, returns: &[u32], mode: PlanMode) -> Arc<
             .collect(),
         mode,
         notices: Vec::new(),
+        forecasts: Vec::new(),
     })
 }
 

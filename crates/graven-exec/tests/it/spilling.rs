@@ -211,6 +211,7 @@ fn distinct_rows_spill() {
         node(P::Distinct {
             input: input.clone(),
             vars,
+            runs: false,
         })
     };
     for (budget, spill_at) in [(1 << 20, None), (8 << 20, Some(1))] {

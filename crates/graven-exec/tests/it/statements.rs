@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use graven_cypher::plan::{Operator, Plan};
 use graven_cypher::{IndexView, ParameterNames, SchemaView, parse_and_plan};
-use graven_exec::{ExecContext, Params, Value, execute};
+use graven_exec::{ExecContext, ListAccess, Params, Tuning, Value, execute};
 use graven_pagecache::Budget;
 use graven_storage::{GraphBuilder, PropertyValue, Snapshot, Uniqueness};
 
@@ -441,6 +441,36 @@ const PAIRS: &[(&str, &str, &str)] = &[
         "MATCH (a:A {id: $s}), (b:A {id: $t}) OPTIONAL MATCH p = (a)-[:R*0..]-(b) RETURN a.id, b.id, min(length(p)) AS l",
     ),
     (
+        "Distinct",
+        "MATCH (a:A)-[:R]->(b) WITH DISTINCT a, b RETURN a.id, b.id",
+        "MATCH (a:A)-[:R]->(b) WITH a, collect(DISTINCT b) AS l UNWIND l AS b RETURN a.id, b.id",
+    ),
+    (
+        "Distinct",
+        "MATCH (a:A)-[:R]-(b:B) WITH DISTINCT a, b MATCH (b)<-[:S]-(c) RETURN DISTINCT b.id, c.id",
+        "MATCH (a:A)-[:R]-(b:B) WITH collect([a, b]) AS l UNWIND l AS p WITH p[1] AS b MATCH (b)<-[:S]-(c) RETURN DISTINCT b.id, c.id",
+    ),
+    (
+        "Expand",
+        "MATCH (a:A)<-[r:R]-(b:B) WHERE r.w > 0 RETURN a.id, b.id, r.w",
+        "MATCH (a:A)<-[r:R]-(b) WITH a, r, b, r.w > 0 AS keep WHERE keep AND 'B' IN labels(b) RETURN a.id, b.id, r.w",
+    ),
+    (
+        "Expand",
+        "MATCH (a)-[r:R|S {w: 1}]-(b:B) RETURN id(a), b.id",
+        "MATCH (a)-[r:R|S]-(b) WITH a, b, r.w = 1 AS keep WHERE keep AND 'B' IN labels(b) RETURN id(a), b.id",
+    ),
+    (
+        "Optional",
+        "MATCH (a:A)-[:R]-(b) WITH DISTINCT a, b OPTIONAL MATCH (a)<-[:S]-(c)<-[:R]-(b) RETURN id(a), id(b), count(c)",
+        "MATCH (a:A)-[:R]-(b) WITH DISTINCT a, b RETURN id(a), id(b), size([(a)<-[:S]-(c)<-[:R]-(b) | c]) AS n",
+    ),
+    (
+        "PatternCount",
+        "MATCH (a:A)-[:R]->(b)-[:S]->(c)-[:R]->(d) MATCH (a)-[:S]->(e)<-[:R]-(d) RETURN count(*)",
+        "MATCH (a:A)-[:R]->(b)-[:S]->(c)-[q:R]->(d) WITH a, d, q MATCH (a)-[:S]->(e) MATCH (e)<-[:R]-(f) WHERE id(f) = id(d) RETURN sum(CASE WHEN id(q) < 0 THEN 0 ELSE 1 END)",
+    ),
+    (
         "VarExpand",
         "MATCH (a:A {id: $s}) ((x)-[r:R|S]->(y) WHERE id(r) <> 2){1,3} (b:A) RETURN b.id, [q IN r | id(q)]",
         "MATCH (a:A {id: $s})-[r:R|S*1..3]->(b:A) WHERE none(q IN r WHERE id(q) = 2) RETURN b.id, [q IN r | id(q)]",
@@ -454,8 +484,22 @@ fn contains(plan: &Plan, operator: &str) -> bool {
     found
 }
 
-fn answer(snapshot: &Snapshot, plan: Plan, params: &Params) -> Vec<String> {
-    answer_within(snapshot, plan, params, 64 << 20)
+fn answer(snapshot: &Snapshot, plan: Plan, params: &Params, tuning: Tuning) -> Vec<String> {
+    let mut context = ExecContext::new(Budget::new(64 << 20));
+    context.tuning = tuning;
+    let mut rows = rows_of(snapshot, plan, params, context);
+    rows.sort();
+    rows
+}
+
+/// Every way to find lists and ends in turn.
+fn tuning(round: usize) -> Tuning {
+    let mut tuning = Tuning::default();
+    (tuning.threads, tuning.morsel_nodes) = (3, 2);
+    let accesses = [ListAccess::Cheaper, ListAccess::Whole, ListAccess::Stored];
+    tuning.list_access = accesses[round % accesses.len()];
+    tuning.reached_longer = [4, 0][round % 2];
+    tuning
 }
 
 fn answer_within(snapshot: &Snapshot, plan: Plan, params: &Params, budget: u64) -> Vec<String> {
@@ -465,10 +509,13 @@ fn answer_within(snapshot: &Snapshot, plan: Plan, params: &Params, budget: u64) 
 }
 
 fn rows_in_order(snapshot: &Snapshot, plan: Plan, params: &Params, budget: u64) -> Vec<String> {
-    let columns = plan.columns.len();
     let mut context = ExecContext::new(Budget::new(budget));
-    context.tuning.threads = 3;
-    context.tuning.morsel_nodes = 2;
+    context.tuning = tuning(0);
+    rows_of(snapshot, plan, params, context)
+}
+
+fn rows_of(snapshot: &Snapshot, plan: Plan, params: &Params, context: ExecContext) -> Vec<String> {
+    let columns = plan.columns.len();
     let mut execution = execute(
         Arc::new(plan),
         snapshot.clone(),
@@ -516,8 +563,8 @@ fn equal_statements_give_equal_answers() {
                 graven_cypher::explain::explain(&other),
             );
             let answers = (
-                answer(&snapshot, one, &params),
-                answer(&snapshot, other, &params),
+                answer(&snapshot, one, &params, tuning(round)),
+                answer(&snapshot, other, &params, tuning(0)),
             );
             assert_eq!(
                 answers.0, answers.1,

@@ -15,7 +15,8 @@
 //! | next node id, next relationship id | |
 //! | types | per type: relationships, start nodes, end nodes, largest out degree, largest in degree |
 //! | patterns | count; each: label set of the start, type, label set of the end, relationships |
-//! | commits | only if there are any: count; each: the name that its client gave it (16 bytes), oldest first |
+//! | commits | only if there are any or more follows: count; each: the name that its client gave it (16 bytes), oldest first |
+//! | values | only if there are any: count; each: id of the store, then what its values are like ([`super::value_statistics`]) |
 //!
 //! Kinds of store: 1 node labels; 2 node column, key; 3 adjacency out, type; 4 adjacency in, type;
 //! 5 relationship column, type, key; 6 index, number; 7, 8, 9 type, start and end of relationships created after the load.
@@ -23,7 +24,7 @@
 
 use super::{
     Catalog, IndexDescription, Names, RelationshipExtent, RelationshipPart, Statistics,
-    StoreDescription, StoreKind, TypeStatistics,
+    StoreDescription, StoreKind, TypeStatistics, ValueStatistics,
 };
 use crate::bytes::{Decoded, Malformed, Reader, put_text, put_varint};
 use crate::ids::{Direction, KeyId, LabelId, StoreId, TypeId};
@@ -96,9 +97,17 @@ impl Catalog {
                 ],
             );
         }
-        if !self.clients.is_empty() {
+        let columns = &self.statistics.columns;
+        if !(self.clients.is_empty() && columns.is_empty()) {
             put_varint(&mut out, self.clients.len() as u64);
             self.clients.iter().for_each(|id| out.extend_from_slice(id));
+        }
+        if !columns.is_empty() {
+            put_varint(&mut out, columns.len() as u64);
+            for (store, values) in columns {
+                put_varint(&mut out, u64::from(store.0));
+                values.encode(&mut out);
+            }
         }
         out
     }
@@ -163,6 +172,14 @@ impl Catalog {
         catalog.validate()?;
         if reader.remaining() > 0 {
             catalog.clients = list(&mut reader, |reader| reader.array())?.into();
+        }
+        // Files of earlier builds have none.
+        if reader.remaining() > 0 {
+            let columns = list(&mut reader, |reader| {
+                let store = StoreId(below(reader.varint()?, u32::MAX as usize, "store")?);
+                Ok((store, ValueStatistics::decode(reader)?))
+            })?;
+            catalog.statistics.columns = columns.into_iter().collect();
         }
         if reader.remaining() > 0 {
             return Err(Malformed(format!(

@@ -1,6 +1,7 @@
-//! Counts that the planner reads: nodes per label set, relationships per type and per pattern.
+//! Counts that the planner reads: nodes per label set, relationships per type and per pattern, values per property.
 
-use crate::ids::{Direction, TypeId};
+use super::value_statistics::ValueStatistics;
+use crate::ids::{Direction, StoreId, TypeId};
 use std::collections::BTreeMap;
 
 /// Counts of nodes and relationships of one snapshot.
@@ -16,6 +17,8 @@ pub struct Statistics {
     pub types: Vec<TypeStatistics>,
     /// Relationships per (label set of the start, type, label set of the end).
     pub patterns: BTreeMap<(u32, TypeId, u32), u64>,
+    /// Per column of properties what its values are like.
+    pub columns: BTreeMap<StoreId, ValueStatistics>,
 }
 
 /// Counts of one relationship type.

@@ -48,8 +48,10 @@ pub(super) fn fold(
     column.add_until(&mut changes, u64::MAX)?;
     column.end_run()?;
     if column.changed {
+        let sketch = column.cutter.take_sketch();
         let (segments, ledger) = (column.segments, column.ledger);
         fold.put_store(kind, segments, &ledger);
+        fold.put_values(kind, sketch);
     }
     Ok(())
 }

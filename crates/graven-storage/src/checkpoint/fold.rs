@@ -3,6 +3,7 @@
 use super::changes::{Changes, Stream};
 use super::output::Output;
 use crate::Result;
+use crate::catalog::value_statistics::Sketch;
 use crate::catalog::{Catalog, RelationshipPart, StoreDescription, StoreKind};
 use crate::chain::{self, Footprint};
 use crate::directory::SegmentEntry;
@@ -110,6 +111,21 @@ impl Fold<'_> {
         let count = segments.len() as u64;
         let id = self.describe(kind, count, ledger);
         self.segments.insert(id, segments);
+    }
+
+    /// Values of the column of `kind` were cut anew.
+    pub(crate) fn put_values(&mut self, kind: StoreKind, sketch: Sketch) {
+        let of_properties = matches!(
+            kind,
+            StoreKind::NodeColumn(_) | StoreKind::RelationshipColumn(..)
+        );
+        let Some(store) = self.catalog.store(kind).filter(|_| of_properties) else {
+            return;
+        };
+        let (id, entries) = (store.id, store.entries);
+        let columns = &mut self.catalog.statistics.columns;
+        let values = sketch.finish(columns.get(&id), entries);
+        columns.insert(id, values);
     }
 
     /// Updates the description of a store, which gets a number if it is new.

@@ -6,6 +6,7 @@
 
 use super::segment::{Cell, SPAN_MAX, encode, long_bytes};
 use crate::Result;
+use crate::catalog::value_statistics::Sketch;
 use crate::chain::{self, Footprint};
 use crate::sink::PageOutput;
 use crate::value::PropertyValue;
@@ -26,6 +27,8 @@ pub(crate) struct Cutter {
     gathered_bytes: usize,
     /// Values that fitted the last segment.
     usual: usize,
+    /// What the values cut so far are like.
+    sketch: Sketch,
 }
 
 impl Default for Cutter {
@@ -34,6 +37,7 @@ impl Default for Cutter {
             cells: Vec::new(),
             gathered_bytes: 0,
             usual: 8192,
+            sketch: Sketch::default(),
         }
     }
 }
@@ -52,6 +56,11 @@ impl Cutter {
 
     pub(crate) fn len(&self) -> usize {
         self.cells.len()
+    }
+
+    /// What the values cut so far are like; it begins anew.
+    pub(crate) fn take_sketch(&mut self) -> Sketch {
+        std::mem::take(&mut self.sketch)
     }
 
     /// The id gathered last.
@@ -103,6 +112,10 @@ impl Cutter {
         let (count, payload) = best.expect("one value fits a segment");
         for (_, cell) in self.cells.drain(..count) {
             self.gathered_bytes -= memory_bytes(&cell);
+            self.sketch.add(match &cell {
+                Cell::Value(value) => Some(value),
+                Cell::Overflow(..) => None,
+            });
         }
         self.usual = count.max(64);
         Some(Cut {

@@ -94,6 +94,7 @@ impl ColumnWriter {
     pub fn finish(mut self) -> Result<()> {
         self.write_all()?;
         drop(self.pages);
+        self.store.values = Some(self.cutter.take_sketch().finish(None, self.store.entries));
         self.shared.finish_store(self.store);
         Ok(())
     }

@@ -1,7 +1,9 @@
 //! What the writers of one bulk load share: the page sink and what has been finished.
 
 use crate::adjacency::writer::SetPairs;
-use crate::catalog::{Catalog, IndexDescription, RelationshipExtent, StoreKind, TypeStatistics};
+use crate::catalog::{
+    Catalog, IndexDescription, RelationshipExtent, StoreKind, TypeStatistics, ValueStatistics,
+};
 use crate::chain::Footprint;
 use crate::directory::SegmentEntry;
 use crate::free_space::FreeSpace;
@@ -21,6 +23,8 @@ pub(crate) struct StoreBuild {
     pub(crate) unlisted: u64,
     pub(crate) entries: u64,
     pub(crate) footprint: Footprint,
+    /// Of a column what its values are like.
+    pub(crate) values: Option<ValueStatistics>,
 }
 
 impl StoreBuild {
@@ -105,6 +109,7 @@ impl Shared {
             unlisted: 0,
             entries: 0,
             footprint: Footprint::default(),
+            values: None,
         }
     }
 

@@ -10,6 +10,7 @@ use std::collections::VecDeque;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 use graven_storage::TransactionOptions;
 
@@ -261,11 +262,13 @@ impl Session {
     pub(crate) fn run(
         &mut self,
         options: TransactionOptions,
+        timeout: Option<Duration>,
         text: &str,
         params: &Params,
     ) -> Result<Head, Failure> {
         let request = Request::Run {
             options,
+            timeout,
             text: text.to_owned(),
             params: params.clone(),
         };

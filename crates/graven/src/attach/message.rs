@@ -9,11 +9,14 @@
 //! [`Reply::Rows`] and [`Reply::End`], or at any point by [`Reply::Failed`]; everything else by one frame.
 
 use std::io::{self, Read, Write};
+use std::time::Duration;
 
 use graven_storage::TransactionOptions;
 
 use super::address::FileIdentity;
-use super::summary::{Ended, put_commit, put_options, read_commit, read_options};
+use super::summary::{
+    Ended, put_commit, put_duration, put_options, read_commit, read_duration, read_options,
+};
 use super::wire::{Decoded, Malformed, Reader, Writer};
 use crate::database::Names;
 use crate::error::Error;
@@ -22,7 +25,7 @@ use crate::transaction::Commit;
 use crate::value::Value;
 
 /// Both ends speak the same number or do not speak.
-pub(super) const PROTOCOL: u32 = 2;
+pub(super) const PROTOCOL: u32 = 3;
 const MAGIC: &[u8; 8] = b"GRVattch";
 /// Longest frame that is read; rows are sent in frames of [`ROWS_BYTES`], one large row may take more.
 const FRAME_BYTES_MAX: u32 = 1 << 30;
@@ -45,6 +48,8 @@ pub(super) enum Request {
     /// Runs a statement: in the session's open transaction, or in one of its own with these options.
     Run {
         options: TransactionOptions,
+        /// How long it may run.
+        timeout: Option<Duration>,
         text: String,
         params: Params,
     },
@@ -139,10 +144,12 @@ impl Request {
             }
             Request::Run {
                 options,
+                timeout,
                 text,
                 params,
             } => {
                 put_options(&mut w, options);
+                w.option(*timeout, put_duration);
                 w.text(text);
                 w.list(params.iter(), |w, (name, value)| {
                     w.text(name);
@@ -199,6 +206,7 @@ impl Request {
             }
             1 => Request::Run {
                 options: read_options(r)?,
+                timeout: r.option(read_duration)?,
                 text: r.text()?.to_owned(),
                 params: r
                     .list(|r| Ok((r.shared()?, r.value()?)))?

@@ -238,6 +238,7 @@ impl Session<'_> {
             Request::Hello { .. } => return Err(protocol_error("a second greeting")),
             Request::Run {
                 options,
+                timeout,
                 text,
                 params,
             } => {
@@ -245,10 +246,14 @@ impl Session<'_> {
                     return Err(Error::read_only().into());
                 }
                 let result = match &mut self.transaction {
-                    Some(transaction) => transaction.query(&text, &params)?,
+                    Some(transaction) => {
+                        transaction.set_timeout(timeout);
+                        transaction.query(&text, &params)?
+                    }
                     None => connection
                         .clone()
                         .with_options(options)
+                        .with_timeout(timeout)
                         .query(&text, &params)?,
                 };
                 self.stream(result)?;

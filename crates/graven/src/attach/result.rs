@@ -9,7 +9,8 @@ use graven_storage::{Durable, TransactionOptions, WriteCounters};
 
 use super::client::{Attached, Failure, Head, Part, Session};
 use super::summary::Ended;
-use crate::cancel::{Cancelling, Registration};
+use crate::cancel::Registration;
+use crate::connection::Connection;
 use crate::error::{Error, Retry};
 use crate::params::Params;
 use crate::result::{Notice, Row, Summary};
@@ -37,9 +38,10 @@ impl AttachedResult {
         options: &TransactionOptions,
         text: &str,
         params: &Params,
-        cancel: Arc<Cancelling>,
+        connection: &Connection,
     ) -> Result<Self, Failure> {
-        Self::on(attached, attached.session()?, options, text, params, cancel)
+        let session = attached.session()?;
+        Self::on(attached, session, options, text, params, connection)
     }
 
     /// Starts a statement on this session.
@@ -49,10 +51,10 @@ impl AttachedResult {
         options: &TransactionOptions,
         text: &str,
         params: &Params,
-        cancel: Arc<Cancelling>,
+        connection: &Connection,
     ) -> Result<Self, Failure> {
-        let registration = Registration::new(cancel, attached, session.handle());
-        let head = session.run(options.clone(), text, params)?;
+        let registration = Registration::new(connection.cancelling(), attached, session.handle());
+        let head = session.run(options.clone(), connection.timeout(), text, params)?;
         let mut result = AttachedResult {
             columns: head.columns.clone().into(),
             head,

@@ -142,12 +142,12 @@ pub(super) fn read_commit(r: &mut Reader<'_>) -> Decoded<Commit> {
     })
 }
 
-fn put_duration(w: &mut Writer, duration: Duration) {
+pub(super) fn put_duration(w: &mut Writer, duration: Duration) {
     w.u64(duration.as_secs());
     w.u32(duration.subsec_nanos());
 }
 
-fn read_duration(r: &mut Reader<'_>) -> Decoded<Duration> {
+pub(super) fn read_duration(r: &mut Reader<'_>) -> Decoded<Duration> {
     let (seconds, nanoseconds) = (r.u64()?, r.u32()?);
     if nanoseconds >= 1_000_000_000 {
         return Err(Malformed(format!("{nanoseconds} nanoseconds of a second")));

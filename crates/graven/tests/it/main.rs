@@ -11,4 +11,5 @@ mod procedures;
 mod quantified;
 mod results;
 mod rewrites;
+mod timeouts;
 mod writing;

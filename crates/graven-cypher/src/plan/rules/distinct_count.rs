@@ -48,7 +48,10 @@ fn matched(node: &PlanNode) -> Option<VarId> {
     let [(_, call)] = &aggregates[..] else {
         return None;
     };
-    let Operator::Distinct { input: below, vars } = &input.op else {
+    let Operator::Distinct {
+        input: below, vars, ..
+    } = &input.op
+    else {
         return None;
     };
     let search = match &below.op {

@@ -26,7 +26,7 @@ pub(crate) fn apply(plan: &mut Plan) {
     }
     let variables = &plan.variables;
     plan.root.visit_mut(&mut |node| {
-        if expansion(node).is_none() && absorb(node, variables) {
+        if !matches!(node.op, Operator::Expand { .. }) && absorb(node, variables) {
             let mut children = node.op.children_mut();
             let expand = std::mem::replace(&mut *children[0], unit());
             let rows = node.estimated_rows;
@@ -40,7 +40,7 @@ pub(crate) fn apply(plan: &mut Plan) {
 fn absorb(node: &mut PlanNode, variables: &[Variable]) -> bool {
     match &mut node.op {
         Operator::Filter { input, predicate } => {
-            let Some((_, to, ends)) = expansion(input) else {
+            let Some((to, ends, labels_alone)) = labelled(input) else {
                 return false;
             };
             let mut all = Vec::new();
@@ -48,7 +48,10 @@ fn absorb(node: &mut PlanNode, variables: &[Variable]) -> bool {
                 std::mem::replace(predicate, Expr::List(Vec::new())),
                 &mut all,
             );
-            all.retain(|condition| !absorb_condition(condition, to, ends, variables));
+            all.retain(|condition| {
+                let takes = !labels_alone || matches!(condition, Expr::HasLabels { .. });
+                !(takes && absorb_condition(condition, to, ends, variables))
+            });
             let gone = all.is_empty();
             if let Some(left) = conjunction(all) {
                 *predicate = left;
@@ -104,6 +107,15 @@ fn expansion(node: &mut PlanNode) -> Option<(VarId, VarId, &mut EndConditions)> 
             pattern,
             ..
         } if is_plain(pattern) => Some((*from, *to, &mut pattern.ends)),
+        _ => None,
+    }
+}
+
+/// Far end of an expansion, its conditions, and whether it takes labels alone: where relationships are named or looked at.
+fn labelled(node: &mut PlanNode) -> Option<(VarId, &mut EndConditions, bool)> {
+    let takes_all = expansion(node).is_some();
+    match &mut node.op {
+        Operator::Expand { to, pattern, .. } => Some((*to, &mut pattern.ends, !takes_all)),
         _ => None,
     }
 }

@@ -63,13 +63,13 @@ fn rewrite(node: &mut PlanNode, variables: &mut Vec<Variable>) {
             put_into(input, rows, |input| O::TopN { input, keys, limit });
             wrap(input);
         }
-        O::Distinct { input, vars } if is_pipeline(input) => {
+        O::Distinct { input, vars, runs } if is_pipeline(input) => {
             if !pays(input) {
                 return;
             }
-            let vars = vars.clone();
+            let (vars, runs) = (vars.clone(), *runs);
             let rows = node.estimated_rows;
-            put_into(input, rows, |input| O::Distinct { input, vars });
+            put_into(input, rows, |input| O::Distinct { input, vars, runs });
             wrap(input);
         }
         O::Limit { .. } | O::Skip { .. } => {

@@ -151,7 +151,14 @@ fn rewrite(node: &mut PlanNode, fusion: Fusion) {
     }
     if !fusion.single_row {
         let vars = vars.into_iter().collect();
-        below = Box::new(built(Operator::Distinct { input: below, vars }, rows));
+        below = Box::new(built(
+            Operator::Distinct {
+                input: below,
+                vars,
+                runs: false,
+            },
+            rows,
+        ));
     }
     let reached = Operator::ReachableCount {
         input: below,
