@@ -4,6 +4,7 @@ mod attach;
 mod counting;
 mod database;
 mod errors;
+mod estimates;
 mod graph;
 mod in_transactions;
 mod index_order;
