@@ -14,14 +14,19 @@ fn explain(connection: &Connection, text: &str) -> String {
 
 /// Estimated rows of the first operator of this name.
 fn rows(plan: &str, operator: &str) -> f64 {
-    let line = plan.lines().find(|line| line.trim_start().starts_with(operator));
+    let line = plan
+        .lines()
+        .find(|line| line.trim_start().starts_with(operator));
     let line = line.unwrap_or_else(|| panic!("no {operator} in\n{plan}"));
     let cell = line.split_whitespace().nth(1).expect("estimated rows");
     cell.parse().unwrap_or_else(|_| panic!("{cell} in\n{plan}"))
 }
 
 fn near(estimate: f64, truth: f64) {
-    assert!((estimate - truth).abs() <= truth / 5.0, "{estimate} is not {truth}");
+    assert!(
+        (estimate - truth).abs() <= truth / 5.0,
+        "{estimate} is not {truth}"
+    );
 }
 
 #[test]
@@ -58,12 +63,18 @@ fn conditions_are_estimated_from_values() {
         let plan = result.expect(&text).plan().expect("a plan");
         near(rows(&plan, "Filter"), truth);
     }
-    let plan = explain(&connection, "MATCH (p:P)-[r:R]->(q) WHERE r.w < 25 RETURN q");
+    let plan = explain(
+        &connection,
+        "MATCH (p:P)-[r:R]->(q) WHERE r.w < 25 RETURN q",
+    );
     near(rows(&plan, "Expand"), 500.0);
     // An index is entered by the same numbers.
     let index = "CREATE INDEX FOR (p:P) ON (p.x)";
     connection.query(index, &Params::new()).expect("index");
-    let plan = explain(&connection, "MATCH (p:P) WHERE p.x >= 100 AND p.x < 300 RETURN p");
+    let plan = explain(
+        &connection,
+        "MATCH (p:P) WHERE p.x >= 100 AND p.x < 300 RETURN p",
+    );
     near(rows(&plan, "IndexRange"), 200.0);
     // What a later checkpoint sees is merged in.
     let more = "UNWIND range(2001, 4000) AS i CREATE (:P {x: i})";
