@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Built, HIDDEN, Instantiator, is_hidden};
+use super::{Built, HIDDEN, Instantiator, is_hidden, slot};
 use crate::error::Result;
 use crate::expression::Compiled;
 use crate::layout::Layout;
@@ -107,7 +107,12 @@ impl Instantiator<'_> {
         };
         let mut read = Vec::new();
         for (_, item) in items.iter().filter(|(_, item)| key_of(item).is_none()) {
-            self.compile(&layout, item)?.slots(&mut read);
+            for var in item.variables() {
+                let at = slot(&layout, var)?;
+                if !read.contains(&at) {
+                    read.push(at);
+                }
+            }
         }
         let hidden = layout.vars().iter().enumerate();
         let hidden = hidden.filter(|(_, var)| is_hidden(**var));

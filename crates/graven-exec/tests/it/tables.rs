@@ -124,6 +124,10 @@ const PAIRS: &[(&str, &str)] = &[
         "MATCH (a:A)-[k:R]->(b) WITH a.id AS i, b.id AS j, b.x AS y, k.w AS w ORDER BY y DESC, w, i, j RETURN i + 1 AS x, y, w",
     ),
     (
+        "MATCH (a:A)-[k:R]->(b) RETURN [i IN range(0, 2) | i + b.x] AS x, k.w AS w ORDER BY k.w, a.id, b.id",
+        "MATCH (a:A)-[k:R]->(b) WITH [i IN range(0, 2) | i + b.x] AS x, k.w AS w, a.id AS i, b.id AS j ORDER BY w, i, j RETURN x, w",
+    ),
+    (
         "MATCH (a:A)-[k:R]->(b) RETURN b.id AS y, a.x AS x, count(*) AS n, sum(k.w) AS s",
         "MATCH (a:A)-[k:R]->(b) WITH [b.id, a.x] AS both, k RETURN both[0] AS y, both[1] AS x, count(*) AS n, sum(k.w) AS s",
     ),
