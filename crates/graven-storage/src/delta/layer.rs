@@ -18,6 +18,7 @@
 
 use super::counts::Counts;
 use super::id_map::{CHUNK_BYTES, IdMap};
+use super::merge::Over;
 use crate::ids::{Direction, KeyId, LabelId, NodeId, RelId, TypeId};
 use crate::value::PropertyValue;
 use imbl::OrdMap;
@@ -191,6 +192,28 @@ impl Layer {
         });
         self.bytes += count as u64 * NODE_BYTES;
         self.counts.nodes(labels, count as i64);
+    }
+
+    /// Enters changes of nodes that `give` hands over, best by ascending ids.
+    pub(crate) fn put_nodes<T>(
+        &mut self,
+        give: impl FnOnce(&mut dyn FnMut(NodeId, NodeChange)) -> T,
+    ) -> T {
+        let mut more = 0;
+        let given = counted(&mut self.nodes, &mut self.bytes, |nodes| {
+            let mut filler = nodes.filler();
+            give(
+                &mut |node, change| match filler.put(node.0, change.clone()) {
+                    None => more += NODE_BYTES,
+                    Some(before) => {
+                        let net = NodeChange::over(change, &before);
+                        filler.put(node.0, net.expect("a node's change never comes to nothing"));
+                    }
+                },
+            )
+        });
+        self.bytes += more;
+        given
     }
 
     /// Enters values of one property that `give` hands over, best by ascending ids.

@@ -335,13 +335,17 @@ pub(crate) fn decode(reader: &mut Reader<'_>, layer: &mut Layer) -> Decoded<()> 
                     Ok::<(), Malformed>(())
                 })
             })?,
+            None if kind == NODES => layer.put_nodes(|put| {
+                let mut before = Arc::from([]);
+                (0..count).try_for_each(|_| {
+                    put(NodeId(next(reader)?), read_node(reader, &mut before)?);
+                    Ok::<(), Malformed>(())
+                })
+            })?,
             None => {
                 for _ in 0..count {
-                    let id = next(reader)?;
-                    match kind {
-                        NODES => layer.put_node(NodeId(id), read_node(reader)?),
-                        _ => layer.put_relationship(RelId(id), read_relationship(reader)?),
-                    }
+                    let id = RelId(next(reader)?);
+                    layer.put_relationship(id, read_relationship(reader)?);
                 }
             }
         }
@@ -353,17 +357,24 @@ fn beyond() -> Malformed {
     Malformed::new("an id beyond 64 bits")
 }
 
-fn read_node(reader: &mut Reader<'_>) -> Decoded<NodeChange> {
+/// A node's change; `before` are the labels of the one before, which are mostly the same.
+fn read_node(reader: &mut Reader<'_>, before: &mut Arc<[LabelId]>) -> Decoded<NodeChange> {
     let kind = reader.u8()?;
     if kind == 0 {
         return Ok(NodeChange::Deleted);
     }
     let count = reader.length()?;
-    let labels: Decoded<Arc<[LabelId]>> =
-        (0..count).map(|_| Ok(LabelId(number(reader)?))).collect();
+    let mut labels = Vec::new();
+    for _ in 0..count {
+        labels.push(LabelId(number(reader)?));
+    }
+    if **before != *labels {
+        *before = labels.into();
+    }
+    let labels = before.clone();
     match kind {
-        1 => Ok(NodeChange::Created(labels?)),
-        2 => Ok(NodeChange::Labels(labels?)),
+        1 => Ok(NodeChange::Created(labels)),
+        2 => Ok(NodeChange::Labels(labels)),
         other => Err(Malformed(format!("unknown change {other} of a node"))),
     }
 }
