@@ -1,9 +1,9 @@
 //! Goal: no flipped byte of a database file gives a wrong answer or a panic, and `check` finds it unless nothing is stored there.
 //!
-//! Method: bytes of a page reach a reader only if the page is verified (PC-2), and a page that is not reads the same whichever
-//! byte of it was flipped. So every bit of every byte of every page is flipped against the verification alone; for
-//! every page some are flipped in the file, which is then opened, asked everything, and checked: answers are those of the
-//! intact file or errors. Bytes outside of pages (superblocks, free units) all go the long way.
+//! Method: bytes are flipped in the file, which is then opened, asked everything, and checked: answers are those of the
+//! intact file or errors. `cargo xtask flips` takes every byte; here it is some of every page and of what is outside of
+//! pages, because bytes of a page reach a reader only if the page is verified (PC-2), and one that is not reads
+//! the same whichever byte of it was flipped. Against the verification alone every byte of every page is flipped.
 
 use graven_io::{File, MemoryFile};
 use graven_pagecache::page::{self, HEADER_BYTES, PageHeader};
@@ -195,18 +195,19 @@ fn every_flipped_byte_is_found_or_harmless() {
     };
     let (pages, rest) = pages_and_rest(&bytes);
     let mut places: Vec<usize> = (rest.iter().copied())
-        .filter(|at| all || at % UNIT_BYTES < 256 || at % 97 == 0)
+        .filter(|at| at % UNIT_BYTES < 256 || at % 97 == 0)
         .collect();
     for page in &pages {
         flip_against_verification(&mut bytes, *page, all);
         let start = page.offset_bytes() as usize;
-        let (header, content) = if all { (1, 61) } else { (13, 1021) };
-        places.extend((0..HEADER_BYTES).step_by(header).map(|at| start + at));
         let last = page.len_bytes() - 1;
-        let inside = (HEADER_BYTES..last)
-            .step_by(content)
-            .take(if all { 40 } else { 2 });
-        places.extend(inside.chain([last]).map(|at| start + at));
+        let inside = (HEADER_BYTES..last).step_by(1021).take(2);
+        let chosen = (0..HEADER_BYTES).step_by(13).chain(inside).chain([last]);
+        places.extend(chosen.map(|at| start + at));
+    }
+    if all {
+        places = (0..bytes.len()).collect();
+        println!("{} bytes in {} pages", bytes.len(), pages.len());
     }
     let mut undetected = Vec::new();
     for at in places {
