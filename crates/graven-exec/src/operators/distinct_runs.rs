@@ -45,8 +45,8 @@ fn compare(column: &Column, differs: &mut [bool]) {
             }
         }
         column => {
-            for row in 1..differs.len() {
-                differs[row] = differs[row] || !same((column, row - 1), (column, row));
+            for (row, differs) in differs.iter_mut().enumerate().skip(1) {
+                *differs = *differs || !same((column, row - 1), (column, row));
             }
         }
     }

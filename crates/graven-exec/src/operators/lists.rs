@@ -147,8 +147,9 @@ impl PartLists {
         let mut to = 0;
         for span in &mut self.spans {
             let from = to;
-            for at in span.0 as usize..span.1 as usize {
-                if kept[at] {
+            let own = span.0 as usize..span.1 as usize;
+            for (at, keep) in own.clone().zip(&kept[own]) {
+                if *keep {
                     self.neighbours[to] = self.neighbours[at];
                     self.relationships[to] = self.relationships[at];
                     to += 1;
