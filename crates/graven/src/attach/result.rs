@@ -32,7 +32,8 @@ pub(crate) struct AttachedResult {
 }
 
 impl AttachedResult {
-    /// Starts a statement on a session of its own.
+    /// Starts a statement on a session of its own and waits for its first rows: an owner that ends before them is lost
+    /// without loss, for nothing has been handed out (AT-4).
     pub(crate) fn start(
         attached: &Arc<Attached>,
         options: &TransactionOptions,
@@ -41,7 +42,15 @@ impl AttachedResult {
         connection: &Connection,
     ) -> Result<Self, Failure> {
         let session = attached.session()?;
-        Self::on(attached, session, options, text, params, connection)
+        let mut result = Self::on(attached, session, options, text, params, connection)?;
+        while result.rows.is_empty() && result.is_open() {
+            result.advance()?;
+        }
+        Ok(result)
+    }
+
+    fn is_open(&self) -> bool {
+        self.ended.is_none() && self.source.is_some()
     }
 
     /// Starts a statement on this session.
@@ -117,6 +126,20 @@ impl AttachedResult {
         }
     }
 
+    /// Fetches some rows; gives the session back where it is between two requests again, and up where it is lost.
+    fn advance(&mut self) -> Result<(), Failure> {
+        let fetched = self.fetch();
+        if let Ok(true) = fetched {
+            return Ok(());
+        }
+        self.registration = None;
+        let source = self.source.take();
+        if let (Ok(_) | Err(Failure::Answer(_)), Some((attached, session))) = (&fetched, source) {
+            attached.keep(session);
+        }
+        fetched.map(|_| ())
+    }
+
     pub(crate) fn columns(&self) -> &[String] {
         &self.columns
     }
@@ -141,35 +164,17 @@ impl AttachedResult {
                 self.given += 1;
                 return Ok(Some(Row::new(Arc::clone(&self.columns), values)));
             }
-            if self.ended.is_some() || self.source.is_none() {
+            if !self.is_open() {
                 return Ok(None);
             }
-            match self.fetch() {
-                Ok(true) => {}
-                Ok(false) => {
-                    if let Some((attached, session)) = self.source.take() {
-                        attached.keep(session);
-                    }
+            match self.advance() {
+                Ok(()) => {}
+                // It was committed before its columns came (AT-4), and there are no rows to lose.
+                Err(Failure::Lost(_)) if self.columns.is_empty() => {
+                    self.ended = Some(Box::new(done_without_answer()));
                 }
-                Err(failure) => {
-                    self.registration = None;
-                    let source = self.source.take();
-                    return Err(match failure {
-                        // It was committed before its columns came (AT-4), and there are no rows to lose.
-                        Failure::Lost(_) if self.columns.is_empty() => {
-                            self.ended = Some(Box::new(done_without_answer()));
-                            return Ok(None);
-                        }
-                        Failure::Lost(_) => rows_lost(),
-                        Failure::Answer(error) => {
-                            // The session is between two requests again.
-                            if let Some((attached, session)) = source {
-                                attached.keep(session);
-                            }
-                            error
-                        }
-                    });
-                }
+                Err(Failure::Lost(_)) => return Err(rows_lost()),
+                Err(Failure::Answer(error)) => return Err(error),
             }
         }
     }

@@ -1,4 +1,5 @@
-//! Goal: what became of a commit is known to the owner's successor, also when a checkpoint has cut the log since.
+//! Goal: what became of a commit is known to the owner's successor, also when a checkpoint has cut the log since; a
+//! statement whose owner ends before its first row runs again, and its reader notices nothing.
 
 use super::{committed, random_bytes};
 use crate::database::Place;
@@ -39,4 +40,35 @@ fn a_successor_knows_commits_from_before_a_checkpoint() {
     assert!(committed(&other, &attached, commit).expect("an answer"));
     assert_eq!(other.attached_to(), None, "it has taken over");
     assert!(!committed(&other, &attached, random_bytes()).expect("an answer"));
+}
+
+#[test]
+fn a_reader_whose_owner_ends_before_the_first_row_gets_its_rows() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("shared.graven");
+    let open = || {
+        let config = Config {
+            create: true,
+            memory: 32 << 20,
+            ..Config::default()
+        };
+        Database::open(&path, config).expect("opened or attached")
+    };
+    let (owner, other) = (open(), open());
+    assert!(matches!(other.place(), Ok(Place::There(_))), "attached");
+    let reader = std::thread::spawn(move || {
+        let text = "UNWIND range(1, 7000000) AS i RETURN sum(i % 7) AS sum";
+        let mut result = other.connect().query(text, &Params::new()).expect("begun");
+        let row = result.next_row().expect("a row").expect("one row");
+        assert!(result.next_row().expect("the end").is_none());
+        (row.into_values(), other)
+    });
+    // Long enough for the statement to have begun, usually; whenever this comes, the answer is the same.
+    std::thread::sleep(std::time::Duration::from_millis(50));
+    drop(owner);
+    let (values, other) = reader.join().expect("no panic");
+    assert_eq!(values, [crate::Value::Integer(21_000_000)]);
+    let after = other.connect().query("RETURN 1 AS one", &Params::new());
+    after.expect("run here");
+    assert_eq!(other.attached_to(), None, "it has taken over");
 }
