@@ -196,9 +196,11 @@ impl Cost<'_> {
             ),
         };
         self.schema.values(of)?;
+        // The values are those of all labels, while these nodes have at most as many as they are.
+        let equal = |share: f64| share.max(1.0 / all.max(1.0)).min(1.0);
         let share = match op {
-            BinaryOp::Equal => self.schema.share_equal(of, value)?,
-            BinaryOp::NotEqual => 1.0 - self.schema.share_equal(of, value)?,
+            BinaryOp::Equal => equal(self.schema.share_equal(of, value)?),
+            BinaryOp::NotEqual => 1.0 - equal(self.schema.share_equal(of, value)?),
             BinaryOp::Less | BinaryOp::LessOrEqual => self.between(of, None, Some(value)),
             BinaryOp::Greater | BinaryOp::GreaterOrEqual => self.between(of, Some(value), None),
             _ => return None,

@@ -87,3 +87,23 @@ fn conditions_are_estimated_from_values() {
     let sorted = explain(&connection, "MATCH (p:P) RETURN p ORDER BY p.name");
     assert!(sorted.contains("KiB kept by operators"), "{sorted}");
 }
+
+#[test]
+fn a_value_of_a_rare_label_is_expected_once_and_not_less() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut config: Config = small();
+    config.create = true;
+    let db = Database::open(folder.path().join("labels.graven"), config).expect("created");
+    let connection = db.connect();
+    for create in [
+        "UNWIND range(1, 5000) AS i CREATE (:Many {name: 'many ' + i})",
+        "UNWIND range(1, 10) AS i CREATE (:Rare {name: 'rare ' + i})",
+    ] {
+        connection.query(create, &Params::new()).expect("created");
+    }
+    db.checkpoint().expect("checkpoint");
+    let text = "EXPLAIN MATCH (r:Rare) WHERE r.name = $name RETURN r";
+    let result = connection.query(text, &Params::new().with("name", "rare 3"));
+    let plan = result.expect(text).plan().expect("a plan");
+    near(rows(&plan, "Filter"), 1.0);
+}
