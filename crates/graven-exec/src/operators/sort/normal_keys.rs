@@ -6,7 +6,7 @@
 //! ```
 //! A key becomes a number whose order is that of the values: integers with the sign turned round, floats by their bits, ids as they
 //! are; of texts and of columns of several types the kind of value and its first bytes. The words are sorted as numbers
-//! ([`super::words`]). Rows whose bits are equal lie side by side then, and only these are compared value by value, unless the
+//! ([`super::words`]). The first key of which something is left out is the last one in a word. Rows whose bits are equal lie side by side then, and only these are compared value by value, unless the
 //! word holds everything that the keys have.
 //!
 //! # Invariants
@@ -266,7 +266,8 @@ impl Order {
                     key.fill(batches, words, taken, shift)
                 });
             }
-            if left == 0 && !is_exact {
+            // What one key leaves open is decided before the next one counts.
+            if !is_exact {
                 break;
             }
         }
@@ -305,6 +306,7 @@ mod tests {
     //! Numbers of values are ordered as the values are.
 
     use std::cmp::Ordering;
+    use std::sync::Arc;
 
     use super::*;
     use crate::value::order::total_order;
@@ -361,5 +363,19 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn a_key_that_is_left_open_hides_the_next_one() {
+        let list = |i: i64| Value::list(vec![Value::Integer(i)]);
+        let lists = Column::Values(vec![list(3), list(1)]);
+        let columns = vec![Arc::new(lists), Arc::new(Column::Integers(vec![1, 2]))];
+        let batch = Batch::new(columns, 2);
+        let keys = vec![(0, SortOrder::Ascending), (1, SortOrder::Ascending)];
+        let mut order = Order::new(&[batch], &keys, 1);
+        assert!(!order.is_exact);
+        let mut tied = 0;
+        order.for_each_tie(|words| tied += words.len());
+        assert_eq!(tied, 2, "the lists decide, not the integers");
     }
 }
