@@ -61,6 +61,11 @@ impl Pair {
         &self.model.graph
     }
 
+    /// Nodes and relationships that the interpreter looked at for the last query.
+    pub(crate) fn looked_at(&self) -> usize {
+        self.model.looked_at()
+    }
+
     /// Runs `query` in both.
     pub(crate) fn compare(&mut self, query: &Query) -> Result<Verdict, String> {
         let expected = self.model.run(query);

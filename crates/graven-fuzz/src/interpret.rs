@@ -20,7 +20,7 @@ pub(crate) type Row = BTreeMap<String, V>;
 /// More rows than this are not worth waiting for.
 const ROWS_MAX: usize = 4000;
 
-/// Nor is looking at more relationships than this.
+/// Nor is looking at more nodes and relationships than this.
 const LOOKS_MAX: usize = 2_000_000;
 
 /// Why there is no answer.
@@ -45,7 +45,7 @@ pub(crate) struct Interpreter {
     pub(crate) graph: Graph,
     /// Nodes deleted without their relationships by the running statement.
     deleted: Vec<usize>,
-    /// Relationships that the running statement has looked at.
+    /// Nodes and relationships that the running statement has looked at.
     looked_at: usize,
 }
 
@@ -55,6 +55,20 @@ impl Interpreter {
             graph,
             deleted: Vec::new(),
             looked_at: 0,
+        }
+    }
+
+    /// What the last statement cost: nodes and relationships that were looked at.
+    pub(crate) fn looked_at(&self) -> usize {
+        self.looked_at
+    }
+
+    /// Counts what is looked at next; an error where that is more than is worth waiting for.
+    fn look(&mut self, more: usize) -> Result<(), Stop> {
+        self.looked_at += more;
+        match self.looked_at > LOOKS_MAX {
+            true => Err(Stop::TooMany),
+            false => Ok(()),
         }
     }
 

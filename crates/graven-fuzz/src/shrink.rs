@@ -8,9 +8,13 @@ use crate::text;
 /// Tries at most so many smaller forms: each makes a database.
 const TRIES_MAX: usize = 1500;
 
+/// Nor may the interpreter look at more nodes and relationships for them.
+const LOOKS_MAX: usize = 20_000_000;
+
 /// The smallest form of a case, in words.
 pub(crate) fn shrink(graph: Graph, sealed: bool, query: Query) -> Result<String, String> {
-    let Some(mut how) = differs(&graph, sealed, &query)? else {
+    let mut looks = 0;
+    let Some(mut how) = differs(&graph, sealed, &query, &mut looks)? else {
         return Ok(format!(
             "differs only after the queries before it:\n  {}",
             text::query(&query)
@@ -29,10 +33,10 @@ pub(crate) fn shrink(graph: Graph, sealed: bool, query: Query) -> Result<String,
         let candidates: Vec<(Graph, Query)> = graphs.chain(queries).collect();
         for (smaller, asked) in candidates {
             tries += 1;
-            if tries > TRIES_MAX {
+            if tries > TRIES_MAX || looks > LOOKS_MAX {
                 break 'again;
             }
-            if let Some(other) = differs(&smaller, sealed, &asked)?
+            if let Some(other) = differs(&smaller, sealed, &asked, &mut looks)?
                 && self::code(&other) == code
             {
                 (graph, query, how) = (smaller, asked, other);
@@ -74,12 +78,19 @@ fn ends(query: &Query) -> bool {
     })
 }
 
-fn differs(graph: &Graph, sealed: bool, query: &Query) -> Result<Option<String>, String> {
+fn differs(
+    graph: &Graph,
+    sealed: bool,
+    query: &Query,
+    looks: &mut usize,
+) -> Result<Option<String>, String> {
     if !ends(query) {
         return Ok(None);
     }
     let mut pair = Pair::new(graph.clone(), sealed)?;
-    Ok(match pair.compare(query)? {
+    let verdict = pair.compare(query)?;
+    *looks += pair.looked_at();
+    Ok(match verdict {
         Verdict::Different(how) => Some(how),
         Verdict::Same(_) | Verdict::Skipped => None,
     })

@@ -1,6 +1,6 @@
 //! Patterns: every node and every relationship is tried.
 
-use crate::interpret::{Interpreter, LOOKS_MAX, ROWS_MAX, Row, Stop};
+use crate::interpret::{Interpreter, ROWS_MAX, Row, Stop};
 use crate::query::{Direction, Expr, Group, Labels, Length, NodePattern, Path, RelPattern, Shape};
 use crate::value::{V, equal};
 
@@ -96,6 +96,7 @@ impl Interpreter {
         if path.shape == Shape::AllOfEnds {
             let ends = |s: &State| (s.nodes.first().copied(), s.nodes.last().copied());
             let all: Vec<_> = states.iter().map(|s| (ends(s), s.rels.len())).collect();
+            self.look(all.len() * all.len() / 16)?;
             states.retain(|s| {
                 let own = all.iter().filter(|(other, _)| *other == ends(s));
                 own.map(|(_, length)| *length).min() == Some(s.rels.len())
@@ -125,6 +126,7 @@ impl Interpreter {
         at: usize,
         state: &State,
     ) -> Result<Option<State>, Stop> {
+        self.look(1)?;
         let Some(node) = &self.graph.nodes[at] else {
             return Ok(None);
         };
@@ -275,10 +277,7 @@ impl Interpreter {
     fn neighbours(&mut self, rel: &RelPattern, way: &State) -> Result<Vec<(usize, usize)>, Stop> {
         let from = *way.nodes.last().ok_or(Stop::Senseless)?;
         let mut found = Vec::new();
-        self.looked_at += self.graph.rels.len();
-        if self.looked_at > LOOKS_MAX {
-            return Err(Stop::TooMany);
-        }
+        self.look(self.graph.rels.len())?;
         for at in 0..self.graph.rels.len() {
             let Some(edge) = &self.graph.rels[at] else {
                 continue;
