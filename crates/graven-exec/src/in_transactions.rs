@@ -8,7 +8,7 @@
 //! Operators are made anew for every batch, since a batch may meet names that the one before has created.
 //!
 //! # Invariants
-//! * EX-22 No operator outside of the subquery writes, and none inside sees what other statements commit meanwhile.
+//! * EX-46 No operator outside of the subquery writes, and none inside sees what other statements commit meanwhile.
 //! * EX-23 Memory: one batch of input rows and what it returns, charged, besides what spills.
 
 use std::sync::Arc;

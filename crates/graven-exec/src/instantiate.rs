@@ -419,7 +419,10 @@ impl Instantiator<'_> {
                     .collect::<Result<_>>()?;
                 let operator: BoxedOperator = match runs {
                     true => Box::new(DistinctRuns::new(input, slots)),
-                    false => Box::new(Distinct::new(input, slots, self.rt)),
+                    false => {
+                        let owners = vars.iter().position(|var| is_hidden(*var));
+                        Box::new(Distinct::new(input, slots, self.rt).for_each(owners))
+                    }
                 };
                 Ok((operator, Layout::new(vars)))
             }
@@ -428,12 +431,12 @@ impl Instantiator<'_> {
                 keys,
                 aggregates,
             } => {
+                // An aggregation in a pipeline of several threads is the last of it; those of inner trees are no parts.
+                let is_part = std::mem::take(&mut self.is_part);
                 if let Some(built) = self.aggregate_of_lists(input, keys, aggregates)? {
                     return Ok(built);
                 }
                 let is_parallel = matches!(input.op, P::Parallel { .. });
-                // An aggregation in a pipeline of several threads is the last of it.
-                let is_part = std::mem::take(&mut self.is_part);
                 let (input, layout) = self.node(input)?;
                 let vars = keys
                     .iter()
@@ -602,7 +605,7 @@ impl Instantiator<'_> {
 }
 
 /// One aggregate over distinct values without groups becomes one over the rows that a distinct operator lets
-/// through: that can spill, one set of values cannot.
+/// through: that can spill, one set of values cannot. Not where a parameter reads the row.
 fn distinct_first(
     input: BoxedOperator,
     keys: &[Compiled],
@@ -610,7 +613,7 @@ fn distinct_first(
     rt: &Runtime,
 ) -> BoxedOperator {
     match calls {
-        [call] if keys.is_empty() && call.distinct => {
+        [call] if keys.is_empty() && call.distinct && call.parameter_is_constant() => {
             let Some(argument) = call.argument.replace(Compiled::Slot(0)) else {
                 return input;
             };

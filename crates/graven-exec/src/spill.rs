@@ -8,7 +8,7 @@
 //! does not fit.
 //!
 //! # Invariants
-//! * EX-11 A writer and a reader keep one page of bytes each; what is in temporary pages counts as pages.
+//! * EX-45 A writer and a reader keep one page of bytes each; what is in temporary pages counts as pages.
 
 mod row_buffer;
 mod row_format;

@@ -50,6 +50,15 @@ pub(crate) struct Call {
     pub(crate) distinct: bool,
 }
 
+impl Call {
+    /// Whether the parameter, if there is one, reads nothing of the rows.
+    pub(crate) fn parameter_is_constant(&self) -> bool {
+        let mut slots = Vec::new();
+        self.parameter.iter().for_each(|p| p.slots(&mut slots));
+        slots.is_empty()
+    }
+}
+
 /// See the file header. Output columns: keys, then aggregates.
 pub(crate) struct Aggregate {
     input: BoxedOperator,

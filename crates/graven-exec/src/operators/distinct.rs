@@ -4,17 +4,23 @@
 //! Rows stream through; only the keys are kept. When they may not grow any more, the table is frozen: rows whose key
 //! is in it are dropped as before, the others go into partitions by hash, to be made distinct one after the other
 //! when the input has ended, by the same means.
+//!
+//! In an inner tree that is given many rows at once (see [`super::apply`]) rows are distinct for each of these, whose numbers ascend. There
+//! the keys of earlier ones are forgotten when room is needed, and partitions are read before the next one's rows are taken.
+//!
+//! # Invariants
+//! * EX-43 Rows come out in the order of the input rows that they belong to, also from partitions (EX-11).
 
 use std::sync::Arc;
 
 use super::row_key::KeyTable;
 use crate::batch::{BATCH_ROWS, Batch};
-use crate::column::Column;
 use crate::error::Result;
 use crate::memory::Memory;
 use crate::operator::{BoxedOperator, Operator};
 use crate::runtime::Runtime;
 use crate::spill::{LEVELS, Partitions, RowReader, RowRun, Spill, row_hashes};
+use crate::value::Value;
 
 /// Rows read back at a time, in bytes.
 const READ_BYTES: usize = 64 << 10;
@@ -34,12 +40,19 @@ pub(crate) struct Distinct {
     current: Option<RowReader>,
     level: u32,
     input_done: bool,
+    /// Where among the keys the number of the input row stands, which of them is at hand, and keys of later ones (EX-43).
+    owners: Option<usize>,
+    owner: Value,
+    held: Option<Batch>,
 }
 
 impl Distinct {
     /// Distinct rows over the columns `slots` of `input`.
     pub(crate) fn new(input: BoxedOperator, slots: Vec<usize>, rt: &Runtime) -> Self {
         Self {
+            owners: None,
+            owner: Value::Null,
+            held: None,
             input,
             slots,
             table: KeyTable::default(),
@@ -53,26 +66,72 @@ impl Distinct {
         }
     }
 
-    /// The key columns of the next rows of whatever source there is.
-    fn next_keys(&mut self, rt: &Runtime) -> Result<Option<(Vec<Arc<Column>>, usize)>> {
+    /// The same where the column at `owners` of the slots, if there is any, holds numbers of input rows that ascend.
+    pub(crate) fn for_each(self, owners: Option<usize>) -> Self {
+        Self { owners, ..self }
+    }
+
+    /// The keys of the next rows of whatever source there is.
+    fn next_keys(&mut self, rt: &Runtime) -> Result<Option<Batch>> {
         loop {
             rt.check_cancelled()?;
-            if !self.input_done {
-                if let Some(batch) = self.input.next(rt)? {
-                    let slots = self.slots.iter();
-                    let keys = slots.map(|s| Arc::clone(batch.column(*s))).collect();
-                    return Ok(Some((keys, batch.len())));
-                }
-                self.input_done = true;
-            } else if let Some(reader) = &mut self.current
-                && let Some(batch) = reader.next_batch(BATCH_ROWS, READ_BYTES)?
-            {
-                return Ok(Some((batch.columns().to_vec(), batch.len())));
+            let keys = match &mut self.current {
+                Some(reader) => reader.next_batch(BATCH_ROWS, READ_BYTES)?,
+                None if !self.input_done => self.next_of_input(rt)?,
+                None => None,
+            };
+            if keys.is_some() {
+                return Ok(keys);
             }
-            if !self.next_partition()? {
+            if !self.next_partition()? && self.input_done {
                 return Ok(None);
             }
         }
+    }
+
+    /// The keys of the next rows of the input; `None` at its end, and where the partitions of an input row come first.
+    fn next_of_input(&mut self, rt: &Runtime) -> Result<Option<Batch>> {
+        let keys = match self.held.take() {
+            Some(held) => held,
+            None => match self.input.next(rt)? {
+                Some(batch) => {
+                    let slots = self.slots.iter();
+                    let keys = slots.map(|s| Arc::clone(batch.column(*s))).collect();
+                    Batch::new(keys, batch.len())
+                }
+                None => {
+                    self.input_done = true;
+                    return Ok(None);
+                }
+            },
+        };
+        let rows = keys.len();
+        let Some(owners) = self.owners.filter(|_| rows > 0) else {
+            return Ok(Some(keys));
+        };
+        let owners = Arc::clone(keys.column(owners));
+        let fits = self.overflow.is_none()
+            && (self.memory).keeps(self.table.bytes_with(rows, self.slots.len()));
+        if fits {
+            self.owner = owners.value(rows - 1);
+            return Ok(Some(keys));
+        }
+        let first = owners.value(0);
+        if first != self.owner {
+            if self.overflow.is_some() {
+                self.held = Some(keys);
+                return Ok(None);
+            }
+            self.table = KeyTable::default();
+            self.memory.clear();
+        }
+        let own = (0..rows).take_while(|row| *owners.get(*row) == first);
+        let own = own.count();
+        self.owner = first;
+        if own < rows {
+            self.held = Some(keys.slice(own, rows));
+        }
+        Ok(Some(keys.slice(0, own)))
     }
 
     /// Goes on to the next partition; whether there is one.
@@ -86,6 +145,7 @@ impl Distinct {
         self.memory.clear();
         let Some((run, level)) = self.pending.pop() else {
             self.current = None;
+            self.level = 0;
             return Ok(false);
         };
         self.level = level;
@@ -94,7 +154,8 @@ impl Distinct {
     }
 
     /// Rows of these that are new, by the table; what does not fit goes to the partitions.
-    fn fresh(&mut self, keys: &[Arc<Column>], rows: usize) -> Result<Vec<u32>> {
+    fn fresh(&mut self, batch: &Batch) -> Result<Vec<u32>> {
+        let (keys, rows) = (batch.columns(), batch.len());
         let row_number = |row: usize| u32::try_from(row).expect("a batch is small");
         if self.overflow.is_none() && !self.memory.keeps(self.table.bytes_with(rows, keys.len())) {
             match &self.spill {
@@ -110,11 +171,10 @@ impl Distinct {
         if let Some(overflow) = &mut self.overflow {
             let mut hashes = Vec::new();
             row_hashes(keys, rows, &mut hashes);
-            let batch = Batch::new(keys.to_vec(), rows);
             let mut scratch = Vec::new();
             for (row, hash) in hashes.iter().enumerate() {
                 if self.table.number_of(keys, row, &mut scratch).is_none() {
-                    overflow.push(*hash, &batch, row)?;
+                    overflow.push(*hash, batch, row)?;
                 }
             }
             return Ok(kept);
@@ -142,10 +202,10 @@ impl Distinct {
 
 impl Operator for Distinct {
     fn next(&mut self, rt: &Runtime) -> Result<Option<Batch>> {
-        while let Some((keys, rows)) = self.next_keys(rt)? {
-            let kept = self.fresh(&keys, rows)?;
+        while let Some(keys) = self.next_keys(rt)? {
+            let kept = self.fresh(&keys)?;
             if !kept.is_empty() {
-                return Ok(Some(Batch::new(keys, rows).gather(&kept)));
+                return Ok(Some(keys.gather(&kept)));
             }
         }
         Ok(None)
@@ -160,6 +220,8 @@ impl Operator for Distinct {
         self.current = None;
         self.level = 0;
         self.input_done = false;
+        self.owner = Value::Null;
+        self.held = None;
     }
 
     fn spilled_bytes(&self) -> u64 {

@@ -13,7 +13,7 @@
 //!
 //! # Invariants
 //! * EX-32 Rows come out in the order of the ids that the scan would produce, whatever the number of threads.
-//! * EX-33 No more than [`round_bytes`] for each worker and round waits out of order; it is charged.
+//! * EX-44 No more than [`round_bytes`] for each worker and round waits out of order; it is charged.
 //!
 //! # Concurrency
 //! A worker has a [`Runtime`] of its own; they share snapshot, budget, temporary file and the flag that cancels.
@@ -165,7 +165,7 @@ impl Parallel {
         let morsels = self.morsels.as_deref().expect("cut before the first round");
         let bytes = round_bytes(rt, self.workers.len());
         let held: usize = self.waiting.values().map(Waiting::bytes).sum();
-        // Where too much waits already, only the rows that are wanted next are made (EX-33).
+        // Where too much waits already, only the rows that are wanted next are made (EX-44).
         let full = held >= bytes * self.workers.len();
         let holder = self
             .workers

@@ -63,8 +63,9 @@ const ORDER_BYTES: usize = 16;
 /// Rows gathered at a time.
 const GATHERED_ROWS: usize = 8 * BATCH_ROWS;
 
-/// As often as that by each thread, where there are several.
+/// As often as that by each thread, where there are several, if what is gathered then takes no more than this part of the memory limit.
 const PIECES: usize = 4;
+const GATHERED_SHARE: u64 = 32;
 
 /// Where the keys of a row lie and which way they go.
 pub(super) type KeyColumns = Vec<(usize, SortOrder)>;
@@ -455,9 +456,12 @@ impl Operator for Sort {
                 next,
             }) if *next < order.words.len() => {
                 let left = order.words.len() - *next;
+                let piece_bytes = buffer.bytes / buffer.rows.max(1) * GATHERED_ROWS;
+                let room = rt.budget.limit() / GATHERED_SHARE / piece_bytes.max(1) as u64;
+                let room = usize::try_from(room).unwrap_or(usize::MAX);
                 let pieces = match left < THREADS_FROM || self.threads < 2 {
                     true => 1,
-                    false => self.threads * PIECES,
+                    false => room.clamp(self.threads, self.threads * PIECES),
                 };
                 let starts = (0..pieces).map(|piece| *next + piece * GATHERED_ROWS);
                 let starts = starts.filter(|from| *from < order.words.len());
@@ -471,6 +475,8 @@ impl Operator for Sort {
                     gathered.collect::<Vec<Batch>>()
                 });
                 self.gathered.extend(gathered.into_iter().flatten());
+                let gathered: usize = self.gathered.iter().map(Batch::heap_bytes).sum();
+                self.memory.force(buffer.bytes + gathered);
                 self.gathered.pop_front()
             }
             Some(Output::Runs(merge)) => merge.next(rt)?,

@@ -1,8 +1,6 @@
 //! Hashing that agrees with equivalence, so that values can be keys of groups, joins and `DISTINCT`.
 //!
-//! # Invariants
-//! * EX-2 Equivalent values hash alike: a whole float hashes as the integer it equals, all NaNs alike, both
-//!   zeros alike.
+//! A whole float hashes as the integer it equals, all NaNs alike, both zeros alike (EX-2).
 
 use std::hash::{Hash, Hasher};
 

@@ -246,3 +246,59 @@ fn divided_groups_are_those_of_one_thread() {
         }
     }
 }
+
+/// Inner trees that run for many rows at once keep what belongs to each of these together, also where they spill.
+#[test]
+fn distinct_rows_of_inner_trees_stay_with_their_rows() {
+    let mut random = Random(11);
+    let snapshot = graph(&mut random, 300, 9_000, false);
+    for text in [
+        "MATCH (a:A) WHERE EXISTS { MATCH (a)-[:R]->()-[:R]-(b) RETURN DISTINCT b } RETURN a.id",
+        "MATCH (a:A) WHERE NOT EXISTS { MATCH (a)-[:R]->()-[:R]-(b) WHERE b.id % 40 = a.id % 40 RETURN DISTINCT b.id } RETURN a.id",
+        "MATCH (a:A) CALL (a) { MATCH (a)-[:R]->()-[:R]-(b) RETURN DISTINCT b.id AS b } RETURN a.id, b ORDER BY a.id, b",
+        "MATCH (a:A) CALL (a) { MATCH (a)-[:R]->()-[:R]-(b) RETURN DISTINCT b.id AS b } WITH a.id AS a, b RETURN a, count(*), sum(b)",
+    ] {
+        let wanted = rows(&snapshot, text, ONE);
+        for spill_at in [1, 5_000, 20_000, 100_000] {
+            let spilling = How {
+                spill_at: Some(spill_at),
+                ..ONE
+            };
+            let found = rows(&snapshot, text, spilling);
+            if text.contains("sum(") {
+                let sorted = |mut rows: Vec<Vec<Value>>| {
+                    rows.sort_by_key(|row| format!("{row:?}"));
+                    rows
+                };
+                assert!(sorted(found) == sorted(wanted.clone()), "{spill_at}: {text}");
+            } else {
+                assert!(found == wanted, "{spill_at}: {text}");
+            }
+        }
+    }
+}
+
+/// A percentile of distinct values whose fraction is in the row; lists of distinct values, spilled, in the order of the input.
+#[test]
+fn distinct_aggregates_read_the_row_and_keep_its_order() {
+    let mut random = Random(12);
+    let snapshot = graph(&mut random, 3, 1, false);
+    let text = "UNWIND [30, 10, 20, 30] AS x WITH x, 0.5 AS p RETURN percentileDisc(DISTINCT x, p)";
+    assert_eq!(rows(&snapshot, text, ONE), [[Value::Integer(20)]]);
+    let text = "UNWIND range(1, 60000) AS n WITH n % 7 AS g, n * 7919 % 5003 AS x RETURN g, collect(DISTINCT x) ORDER BY g";
+    let wanted = rows(&snapshot, text, ONE);
+    let spilling = How {
+        spill_at: Some(200_000),
+        ..ONE
+    };
+    assert!(rows(&snapshot, text, spilling) == wanted);
+}
+
+/// An aggregation in an inner tree of a pipeline of several threads, below one over whole lists, is whole.
+#[test]
+fn inner_aggregations_of_divided_pipelines_are_whole() {
+    let mut random = Random(13);
+    let snapshot = graph(&mut random, 8, 40, false);
+    let text = "MATCH (a:A) CALL (a) { UNWIND range(1, 40000) AS i RETURN i % 20000 AS g, count(*) AS n } MATCH (a)-[k:R]->(b) RETURN a.id, n, count(*), max(k.w) ORDER BY a.id";
+    assert_eq!(rows(&snapshot, text, SEVERAL), rows(&snapshot, text, ONE));
+}

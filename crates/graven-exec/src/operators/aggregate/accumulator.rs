@@ -6,8 +6,8 @@
 //! deviations are updated incrementally (Welford), so they do not overflow.
 //!
 //! A state can be written as a value and merged into another state later, in any grouping of the rows: counts and
-//! sums add up, moments combine, lists follow each other. With `DISTINCT` the set is what is written, and
-//! the state is computed again from the sets' union.
+//! sums add up, moments combine, lists follow each other. With `DISTINCT` the values are what is written, and
+//! the state is computed again from their union.
 //!
 //! Counts, and sums and extremes as long as they are all of integers, are plain arrays ([`numbers`]); everything else is a
 //! [`State`] for each group.
@@ -158,15 +158,14 @@ impl Accumulator {
         };
         let (values, done) = &mut self.writing;
         if *done == 0 {
-            *values = if self.distinct {
-                self.seen[group].take()
-            } else {
-                match std::mem::replace(&mut states[group], fresh(self.function)) {
-                    State::Values(values) => values,
-                    state => {
-                        put_state(&state, out);
-                        return false;
-                    }
+            let state = std::mem::replace(&mut states[group], fresh(self.function));
+            *values = match state {
+                // Distinct ones in the order in which they came.
+                State::Values(values) => values,
+                _ if self.distinct => self.seen[group].take(),
+                state => {
+                    put_state(&state, out);
+                    return false;
                 }
             };
         }
