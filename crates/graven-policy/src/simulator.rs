@@ -105,6 +105,8 @@ pub struct Simulator<P> {
     used: u32,
     /// Pages loaded since the coarse clock advanced.
     loads: u32,
+    /// Page `i` is called `i << spacing` before the policy.
+    spacing: u32,
     outcome: Outcome,
 }
 
@@ -120,8 +122,23 @@ impl<P: Policy<ArrayFrames>> Simulator<P> {
             free: Vec::new(),
             used: 0,
             loads: 0,
+            spacing: 0,
             outcome: Outcome::default(),
         }
+    }
+
+    /// The same with page `i` called `i << spacing` before the policy: the name that a page cache gives to page `i` of its
+    /// first file where pages are `2^spacing` units long. To be set before the first access; only policies that hash names
+    /// into something smaller can tell.
+    #[must_use]
+    pub fn spaced(mut self, spacing: u32) -> Self {
+        self.spacing = spacing;
+        self
+    }
+
+    #[inline]
+    fn id(&self, page: u32) -> PageId {
+        PageId(u64::from(page) << self.spacing)
     }
 
     /// Plays accesses in order, each with a hint for the case that it faults. A scan's accesses to resident pages do
@@ -175,8 +192,7 @@ impl<P: Policy<ArrayFrames>> Simulator<P> {
             }
             HitKind::Stamp => self.frames.stamps[at].set(self.frames.epoch.get()),
             HitKind::Append => {
-                self.policy
-                    .on_hit(&self.frames, frame, PageId(u64::from(page)));
+                self.policy.on_hit(&self.frames, frame, self.id(page));
                 while self.policy.has_surplus() && self.evict(crate::Admission::default()) {}
             }
         }
@@ -193,7 +209,7 @@ impl<P: Policy<ArrayFrames>> Simulator<P> {
 
     #[inline]
     fn fault(&mut self, page: u32, hint: Hint) {
-        let id = PageId(u64::from(page));
+        let id = self.id(page);
         let admission = self.policy.on_miss(id);
         let capacity = self.frames.frame_count();
         if self.free.is_empty() && self.used as usize == capacity {
@@ -222,7 +238,7 @@ impl<P: Policy<ArrayFrames>> Simulator<P> {
         let Some((frame, page)) = self.policy.evict(&mut self.frames, admission) else {
             return false;
         };
-        self.frame_of[page.0 as usize] = NONE;
+        self.frame_of[(page.0 >> self.spacing) as usize] = NONE;
         self.free.push(frame.0);
         self.outcome.evictions += 1;
         true

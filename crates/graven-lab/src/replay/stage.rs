@@ -183,7 +183,8 @@ impl Visitor<ArrayFrames> for Simulation<'_> {
 
     fn visit<P: Policy<ArrayFrames> + 'static>(self, policy: P) -> f64 {
         let Dense { pages, unique } = &self.stage.dense;
-        let mut simulator = Simulator::new(policy, *unique, self.frames);
+        let spacing = self.stage.class.units().trailing_zeros();
+        let mut simulator = Simulator::new(policy, *unique, self.frames).spaced(spacing);
         let mut play = |from: usize, to: usize| {
             match &self.stage.scans {
                 None => simulator.replay(&pages[from..to]),
