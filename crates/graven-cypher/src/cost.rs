@@ -16,7 +16,7 @@ use crate::schema_view::{SchemaView, Stored};
 const UNBOUNDED: u32 = 6;
 
 /// No estimate exceeds this.
-const MOST: f64 = 1e30;
+pub(crate) const MOST: f64 = 1e30;
 
 /// Share of values on one side of a bound that is not known yet.
 const UNKNOWN_BOUND: f64 = 0.3;

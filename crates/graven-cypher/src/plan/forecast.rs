@@ -14,7 +14,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::cost::{Cost, Hop};
+use crate::cost::{Cost, Hop, MOST};
 use crate::plan::expression::{AggregateFunction, Expr};
 use crate::plan::{
     Direction, HangingPattern, Operator, Plan, PlanNode, RelPattern, VarExpandMode, VarId, VarKind,
@@ -103,8 +103,10 @@ impl<'a> Making<'a> {
     /// Forecasts `node` and all below it, which runs so often.
     fn node(&mut self, node: &'a PlanNode, times: f64) {
         let children = node.op.children();
-        let inputs = children.first().map_or(1.0, |c| c.estimated_rows) * times;
-        let rows = node.estimated_rows * times;
+        // A dozen operators inside each other, each with the most rows there are, would be beyond any number.
+        let so_often = |rows: f64| (rows * times).min(MOST);
+        let inputs = so_often(children.first().map_or(1.0, |c| c.estimated_rows));
+        let rows = so_often(node.estimated_rows);
         let mut forecast = Forecast {
             pages: self.pages(&node.op, inputs, rows),
             memory: self.memory(node, inputs / times.max(1.0)),
@@ -347,44 +349,22 @@ impl<'a> Making<'a> {
 /// Adds the variables of the rows that `node` hands out.
 fn bound(node: &PlanNode, vars: &mut BTreeSet<VarId>) {
     use Operator as O;
-    match &node.op {
-        O::Project { items, .. } => vars.extend(items.iter().map(|(var, _)| *var)),
-        O::Distinct { vars: kept, .. } | O::Argument { vars: kept } => vars.extend(kept),
-        O::Aggregate {
-            keys, aggregates, ..
-        } => {
-            vars.extend(keys.iter().map(|(var, _)| *var));
-            vars.extend(aggregates.iter().map(|(var, _)| *var));
-        }
-        op => {
-            for child in op.children() {
-                bound(child, vars);
-            }
-            match op {
-                O::AllNodesScan { var, .. }
-                | O::LabelScan { var, .. }
-                | O::IndexSeek { var, .. }
-                | O::IndexRange { var, .. }
-                | O::IndexScan { var, .. }
-                | O::NodeByIdSeek { var, .. }
-                | O::Unwind { var, .. } => {
-                    vars.insert(*var);
-                }
-                O::Expand { rel, to, .. } | O::ExpandInto { rel, to, .. } => {
-                    vars.extend(rel.iter().chain([to]));
-                }
-                O::VarExpand { rels, to, .. } => vars.extend(rels.iter().chain([to])),
-                O::Extend { items, .. } => vars.extend(items.iter().map(|(var, _)| *var)),
-                O::ReachableCount { count, .. } | O::PatternCount { count, .. } => {
-                    vars.insert(*count);
-                }
-                O::BuildPath { path, .. } => {
-                    vars.insert(*path);
-                }
-                _ => {}
-            }
+    let makes_rows = matches!(
+        node.op,
+        O::Project { .. } | O::Distinct { .. } | O::Aggregate { .. }
+    );
+    // What is only tested, repeated or done in transactions of its own keeps its rows to itself.
+    let inner = !matches!(
+        node.op,
+        O::SemiApply { .. } | O::Repeat { .. } | O::Foreach { .. } | O::InTransactions { .. }
+    );
+    if !makes_rows {
+        let handed_on = if inner { usize::MAX } else { 1 };
+        for child in node.op.children().into_iter().take(handed_on) {
+            bound(child, vars);
         }
     }
+    vars.extend(node.op.binds());
 }
 
 /// Labels of so many nodes lie in a page.

@@ -202,6 +202,54 @@ impl Operator {
         }
     }
 
+    /// Variables that this operator itself adds to the rows of its inputs, or, where it makes rows of its own (such as
+    /// [`Operator::Project`]), all that they consist of.
+    #[must_use]
+    pub fn binds(&self) -> BTreeSet<VarId> {
+        use Operator as O;
+        match self {
+            O::AllNodesScan { var, .. }
+            | O::LabelScan { var, .. }
+            | O::IndexSeek { var, .. }
+            | O::IndexRange { var, .. }
+            | O::IndexScan { var, .. }
+            | O::NodeByIdSeek { var, .. }
+            | O::Unwind { var, .. }
+            | O::LoadCsv { var, .. } => BTreeSet::from([*var]),
+            O::Expand { rel, to, .. } | O::ExpandInto { rel, to, .. } => {
+                rel.iter().chain([to]).copied().collect()
+            }
+            O::VarExpand { rels, to, .. } => rels.iter().chain([to]).copied().collect(),
+            O::BuildPath { path, .. } => BTreeSet::from([*path]),
+            O::ReachableCount { count, .. } | O::PatternCount { count, .. } => {
+                BTreeSet::from([*count])
+            }
+            O::Extend { items, .. } | O::Project { items, .. } => {
+                items.iter().map(|(var, _)| *var).collect()
+            }
+            O::Aggregate {
+                keys, aggregates, ..
+            } => {
+                let keys = keys.iter().map(|(var, _)| *var);
+                keys.chain(aggregates.iter().map(|(var, _)| *var)).collect()
+            }
+            O::Distinct { vars, .. } | O::Argument { vars } => vars.iter().copied().collect(),
+            O::Procedure { yields, .. } => yields.iter().map(|(_, var)| *var).collect(),
+            O::InTransactions { batches, .. } => {
+                let columns = batches.columns.iter().chain(&batches.status);
+                columns.copied().collect()
+            }
+            O::Repeat { repeat, .. } => {
+                let lists = repeat.groups.iter().map(|(_, list)| *list);
+                lists.chain([repeat.to, repeat.path]).collect()
+            }
+            O::Create { creation, .. } | O::Merge { creation, .. } => {
+                creation.variables().collect()
+            }
+            _ => BTreeSet::new(),
+        }
+    }
+
     /// Variables this operator alone reads from its input rows.
     #[must_use]
     pub fn reads(&self) -> BTreeSet<VarId> {

@@ -56,38 +56,24 @@ fn produced(
             }
             below.extend(vars);
         }
-        O::AllNodesScan { var, .. }
-        | O::LabelScan { var, .. }
-        | O::IndexSeek { var, .. }
-        | O::IndexRange { var, .. }
-        | O::IndexScan { var, .. }
-        | O::NodeByIdSeek { var, .. }
-        | O::Unwind { var, .. } => {
-            below.insert(*var);
-        }
-        O::Expand { rel, to, .. } | O::ExpandInto { rel, to, .. } => {
-            below.extend(rel.iter().chain([to]))
-        }
-        O::VarExpand { rels, to, .. } => below.extend(rels.iter().chain([to])),
-        O::BuildPath { path, .. } => {
-            below.insert(*path);
-        }
-        O::Extend { items, .. } => below.extend(items.iter().map(|(var, _)| *var)),
-        O::Project { items, .. } => below = items.iter().map(|(var, _)| *var).collect(),
-        O::Aggregate {
-            keys, aggregates, ..
-        } => {
-            below = keys
-                .iter()
-                .map(|(var, _)| *var)
-                .chain(aggregates.iter().map(|(var, _)| *var))
-                .collect();
-        }
-        O::ReachableCount { count, .. } | O::PatternCount { count, .. } => {
-            below.insert(*count);
-        }
-        O::Distinct { vars, .. } => below = vars.iter().copied().collect(),
-        O::Procedure { yields, .. } => below.extend(yields.iter().map(|(_, var)| *var)),
+        O::AllNodesScan { .. }
+        | O::LabelScan { .. }
+        | O::IndexSeek { .. }
+        | O::IndexRange { .. }
+        | O::IndexScan { .. }
+        | O::NodeByIdSeek { .. }
+        | O::Unwind { .. }
+        | O::LoadCsv { .. }
+        | O::Expand { .. }
+        | O::ExpandInto { .. }
+        | O::VarExpand { .. }
+        | O::BuildPath { .. }
+        | O::Extend { .. }
+        | O::ReachableCount { .. }
+        | O::PatternCount { .. }
+        | O::Procedure { .. }
+        | O::Create { .. } => below.extend(node.op.binds()),
+        O::Project { .. } | O::Aggregate { .. } | O::Distinct { .. } => below = node.op.binds(),
         O::Apply { inner, .. } | O::Optional { inner, .. } => {
             let inner = produced(plan, inner, &below)?;
             if let O::Optional { nulls, .. } = &node.op
@@ -108,7 +94,7 @@ fn produced(
                     plan.variable_name(*missing)
                 ));
             }
-            below.extend(batches.columns.iter().chain(&batches.status));
+            below.extend(node.op.binds());
         }
         O::Repeat { inner, repeat, .. } => {
             let mut row = below.clone();
@@ -121,8 +107,7 @@ fn produced(
                     plan.variable_name(*missing)
                 ));
             }
-            below.extend([repeat.to, repeat.path]);
-            below.extend(repeat.groups.iter().map(|(_, list)| *list));
+            below.extend(node.op.binds());
         }
         O::SemiApply { inner, .. } => {
             produced(plan, inner, &below)?;
@@ -145,15 +130,11 @@ fn produced(
         | O::Parallel { .. }
         | O::Limit { .. } => {}
         O::EmptyResult { .. } | O::Schema { .. } => below.clear(),
-        O::Create { creation, .. } => below.extend(creation.variables()),
         O::Merge { inner, .. } => below.extend(produced(plan, inner, &below)?),
         O::Foreach { inner, var, .. } => {
             let mut row = below.clone();
             row.insert(*var);
             produced(plan, inner, &row)?;
-        }
-        O::LoadCsv { var, .. } => {
-            below.insert(*var);
         }
         O::HashJoin { .. } | O::CartesianProduct { .. } => {
             below.extend(produced(plan, children[1], outer)?);

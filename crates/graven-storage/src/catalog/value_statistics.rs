@@ -234,10 +234,11 @@ impl ValueStatistics {
             _ => key as f64,
         };
         let (low, high) = (number(self.bounds[before]), number(*behind));
-        let inside = if high > low {
-            ((number(key) - low) / (high - low)).clamp(0.0, 1.0)
-        } else {
-            0.5
+        let inside = (number(key) - low) / (high - low);
+        // No number where the two are the same or one of them is infinite, or none itself in a damaged file.
+        let inside = match inside.is_nan() {
+            true => 0.5,
+            false => inside.clamp(0.0, 1.0),
         };
         (before as f64 + inside) / (self.bounds.len() - 1).max(1) as f64
     }
@@ -414,6 +415,33 @@ mod tests {
         near(words.share_between(None, Some(&half)), 0.5, 0.05);
         // A text compares with no number.
         assert!(words.share_between(Some(&PropertyValue::Integer(1)), None) < 0.001);
+    }
+
+    /// Goal: infinite values among the bounds leave every share a share.
+    #[test]
+    fn shares_of_infinite_values_are_shares() {
+        let spread = (0..100).map(|i| PropertyValue::Float(f64::from(i)));
+        let ends = [f64::NEG_INFINITY, f64::INFINITY].map(PropertyValue::Float);
+        let stats = of(spread.chain(ends));
+        for at in [
+            f64::NEG_INFINITY,
+            f64::MIN,
+            -1.0,
+            50.0,
+            98.5,
+            f64::MAX,
+            f64::INFINITY,
+        ] {
+            let at = PropertyValue::Float(at);
+            for share in [
+                stats.share_between(None, Some(&at)),
+                stats.share_between(Some(&at), None),
+                stats.share_between(Some(&at), Some(&at)),
+                stats.share_equal(Some(&at)),
+            ] {
+                assert!((0.0..=1.0).contains(&share), "{share} at {at:?}");
+            }
+        }
     }
 
     /// Goal: statistics of old and new segments together are those of all values, and come back from their bytes.

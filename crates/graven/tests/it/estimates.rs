@@ -107,3 +107,33 @@ fn a_value_of_a_rare_label_is_expected_once_and_not_less() {
     let plan = result.expect(text).plan().expect("a plan");
     near(rows(&plan, "Filter"), 1.0);
 }
+
+#[test]
+fn infinite_values_leave_estimates_numbers() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut config: Config = small();
+    config.create = true;
+    let db = Database::open(folder.path().join("infinite.graven"), config).expect("created");
+    let connection = db.connect();
+    let create = "UNWIND range(1, 100) AS i CREATE (:P {x: toFloat(i)}) CREATE (:P {x: 1.0 / 0.0}) CREATE (:P {x: -1.0 / 0.0})";
+    connection.query(create, &Params::new()).expect("created");
+    db.checkpoint().expect("checkpoint");
+    for condition in ["p.x < 50.0", "p.x > 99.5", "p.x >= -1.0", "p.x = 3.0"] {
+        let text = format!("MATCH (p:P) WHERE {condition} RETURN p ORDER BY p.x");
+        let plan = explain(&connection, &text);
+        let estimate = rows(&plan, "Filter");
+        assert!((1.0..=300.0).contains(&estimate), "{plan}");
+        assert!(!plan.contains("NaN") && !plan.contains("inf "), "{plan}");
+    }
+}
+
+#[test]
+fn rows_of_procedures_take_memory() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut config: Config = small();
+    config.create = true;
+    let db = Database::open(folder.path().join("procedures.graven"), config).expect("created");
+    let text = "CALL db.labels() YIELD label WITH label ORDER BY label RETURN label";
+    let plan = explain(&db.connect(), text);
+    assert!(!plan.contains(" 0 B kept"), "{plan}");
+}
