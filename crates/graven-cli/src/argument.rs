@@ -1,7 +1,6 @@
 //! Readers of argument values that several commands share.
 
 use std::sync::Arc;
-
 use std::time::Duration;
 
 use graven::{Params, Value, parse_bytes};

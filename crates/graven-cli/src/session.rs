@@ -30,8 +30,11 @@ impl Session {
         }
     }
 
-    /// How long the next statements may run; in an open transaction what was said before it began stays.
+    /// How long the next statements may run, in an open transaction too.
     pub(crate) fn set_timeout(&mut self, timeout: Option<Duration>) {
+        if let Some(transaction) = &mut self.transaction {
+            transaction.set_timeout(timeout);
+        }
         self.connection = self.connection.clone().with_timeout(timeout);
     }
 

@@ -134,8 +134,18 @@ impl Transaction {
         result
     }
 
-    /// How long its next statements may run.
-    pub(crate) fn set_timeout(&mut self, timeout: Option<Duration>) {
+    /// Says how long each of its next statements may run; at first that is what [`Connection::with_timeout`] said.
+    ///
+    /// # Examples
+    /// ```no_run
+    /// # let db = graven::Database::open("social.graven", graven::Config::default())?;
+    /// use std::time::Duration;
+    /// let mut transaction = db.connect().begin()?;
+    /// transaction.set_timeout(Some(Duration::from_secs(5)));
+    /// transaction.query("MATCH (n) SET n.seen = true", &graven::Params::new())?;
+    /// # Ok::<(), graven::Error>(())
+    /// ```
+    pub fn set_timeout(&mut self, timeout: Option<Duration>) {
         match &mut self.work {
             Work::Here { connection, .. } => connection.set_timeout(timeout),
             Work::There(there) => there.set_timeout(timeout),

@@ -98,6 +98,15 @@ fn what_they_wrote_is_undone() {
     assert!(transaction.has_failed());
     transaction.rollback();
     assert_eq!(count(&place.db, "MATCH (t:T) RETURN count(t)"), 0);
+    // Where it had time enough, it may be given less later, and more.
+    let mut transaction = place.db.connect().begin().expect("begun");
+    transaction.query(create, &Params::new()).expect("created");
+    transaction.set_timeout(Some(Duration::from_secs(3600)));
+    transaction.query(create, &Params::new()).expect("created");
+    transaction.set_timeout(SHORT);
+    let error = transaction.query(endless, &Params::new()).map(drop);
+    assert_eq!(error.expect_err("too long").code(), "Statement.TimedOut");
+    transaction.rollback();
     // Batches committed before stay, and an error that may be passed over is not one of these.
     let batches = "UNWIND range(1, 1000000000) AS i CALL { WITH i CREATE (:T {i: i}) } IN TRANSACTIONS OF 10 ROWS ON ERROR CONTINUE";
     let error = run(&hurried, batches).expect_err("too long");
