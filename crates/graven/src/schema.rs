@@ -181,13 +181,6 @@ impl SchemaView for Schema<'_> {
 
     fn stored(&self, what: Stored<'_>) -> Option<StoredSize> {
         let catalog = self.catalog();
-        if let Some(kind) = self.property(what) {
-            let store = catalog.store(kind)?;
-            return Some(StoredSize {
-                pages: store.pages,
-                entries: store.entries,
-            });
-        }
         let size = |kind: StoreKind| {
             let store = catalog.store(kind)?;
             Some(StoredSize {
@@ -197,8 +190,9 @@ impl SchemaView for Schema<'_> {
         };
         match what {
             Stored::Labels => size(StoreKind::NodeLabels),
-            // Its name is not known.
-            Stored::NodeProperty(_) | Stored::RelationshipProperty { .. } => None,
+            Stored::NodeProperty(_) | Stored::RelationshipProperty { .. } => {
+                size(self.property(what)?)
+            }
             Stored::Lists { rel_type, forward } => {
                 let direction = match forward {
                     true => Direction::Out,

@@ -5,8 +5,8 @@ use super::{committed, random_bytes};
 use crate::database::Place;
 use crate::{Config, Database, Params, TransactionOptions};
 
-#[test]
-fn a_successor_knows_commits_from_before_a_checkpoint() {
+/// A new database opened twice: the second one is attached to the first.
+fn owner_and_attached() -> (Database, Database, tempfile::TempDir) {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("shared.graven");
     let open = || {
@@ -17,7 +17,12 @@ fn a_successor_knows_commits_from_before_a_checkpoint() {
         };
         Database::open(&path, config).expect("opened or attached")
     };
-    let (owner, other) = (open(), open());
+    (open(), open(), folder)
+}
+
+#[test]
+fn a_successor_knows_commits_from_before_a_checkpoint() {
+    let (owner, other, _folder) = owner_and_attached();
     let Ok(Place::There(attached)) = other.place() else {
         panic!("the second one is attached");
     };
@@ -44,17 +49,7 @@ fn a_successor_knows_commits_from_before_a_checkpoint() {
 
 #[test]
 fn a_reader_whose_owner_ends_before_the_first_row_gets_its_rows() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let path = folder.path().join("shared.graven");
-    let open = || {
-        let config = Config {
-            create: true,
-            memory: 32 << 20,
-            ..Config::default()
-        };
-        Database::open(&path, config).expect("opened or attached")
-    };
-    let (owner, other) = (open(), open());
+    let (owner, other, _folder) = owner_and_attached();
     assert!(matches!(other.place(), Ok(Place::There(_))), "attached");
     let reader = std::thread::spawn(move || {
         let text = "UNWIND range(1, 7000000) AS i RETURN sum(i % 7) AS sum";
