@@ -120,7 +120,7 @@ impl Column {
     /// As [`Column::get`]; `out` may then have some of the values.
     pub fn gather(&self, ids: &[u64], out: &mut Vec<PropertyValue>) -> Result<()> {
         out.reserve(ids.len());
-        let Some(overlay) = &self.overlay else {
+        let Some(overlay) = self.changes_of(ids) else {
             return self.gather_base(ids, &mut |value| out.push(value));
         };
         let mut reader = overlay.reader(ids);
@@ -141,6 +141,11 @@ impl Column {
                 out[place] = value;
             }
         })
+    }
+
+    /// The changes, where some of `ids` may be among them.
+    fn changes_of(&self, ids: &[u64]) -> Option<&ColumnOverlay> {
+        self.overlay.as_deref().filter(|it| it.may_have(ids))
     }
 
     fn gather_base(&self, ids: &[u64], take: &mut impl FnMut(PropertyValue)) -> Result<()> {
@@ -171,7 +176,7 @@ impl Column {
     pub fn gather_i64(&self, ids: &[u64], out: &mut Vec<Option<i64>>) -> Result<bool> {
         let before = out.len();
         out.reserve(ids.len());
-        let (Some(base), None) = (&self.base, &self.overlay) else {
+        let (Some(base), None) = (&self.base, self.changes_of(ids)) else {
             return self.gather_i64_layered(ids, out);
         };
         let whole = base.runs(ids, |run| {
@@ -202,7 +207,7 @@ impl Column {
     /// As [`Column::get`].
     pub fn gather_integers(&self, ids: &[u64], out: &mut Vec<i64>) -> Result<bool> {
         let before = out.len();
-        let whole = match (&self.base, &self.overlay) {
+        let whole = match (&self.base, self.changes_of(ids)) {
             (Some(base), None) => {
                 let quickly = is_consecutive(ids)
                     && base.integers_in(ids[0]..ids[0] + ids.len() as u64, out)?;
@@ -378,6 +383,9 @@ impl Inner {
         let Inner {
             pages, map, kind, ..
         } = self;
+        if ids.len() < 2 {
+            return Ok(());
+        }
         let mut wanted = Vec::new();
         let mut bytes = 0;
         let mut last: Option<Located> = None;
@@ -387,8 +395,13 @@ impl Inner {
             }
             if let Ok(located) = map.floor(pages, *id)? {
                 bytes += located.page.len_bytes() as u64;
-                wanted.push(located.page);
-                last = Some(located);
+                // A page that is alone is read when it is needed.
+                if let Some(before) = last.replace(located) {
+                    if wanted.is_empty() {
+                        wanted.push(before.page);
+                    }
+                    wanted.push(located.page);
+                }
             }
             if bytes > pages.budget().limit() / PREFETCH_SHARE {
                 break;

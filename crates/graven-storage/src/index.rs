@@ -27,6 +27,7 @@ use crate::value::PropertyValue;
 use graven_pagecache::{PageKind, PageRef};
 use key::{KEY_BYTES_MAX, class_bounds, key_bytes};
 use page::IndexPage;
+use std::cmp::Ordering;
 use std::ops::Bound;
 use std::sync::Arc;
 
@@ -99,6 +100,85 @@ impl Index {
         IndexRange::new(self.clone(), start, bounds.0, bounds.1, true)
             .map(|id| id.map(|NodeId(id)| id))
             .collect()
+    }
+
+    /// Adds the nodes whose value equals `value`, ascending, if they are `most` at most, a small number; otherwise, or if that
+    /// cannot be told at once, `false`, and `out` is as before. As [`Index::seek`], without what a range needs to stop and go on.
+    ///
+    /// # Errors
+    /// As [`Index::seek`].
+    pub fn find(&self, value: &PropertyValue, most: usize, out: &mut Vec<u64>) -> Result<bool> {
+        let Some(key) = key_bytes(value) else {
+            return Ok(true);
+        };
+        if key.len() >= KEY_BYTES_MAX {
+            return Ok(false);
+        }
+        let before = out.len();
+        if let Some(root) = self.inner.description.root {
+            let height = self.inner.description.height;
+            self.find_below(root, height, &key, before + most, out)?;
+        }
+        if let Some(overlay) = &self.inner.overlay
+            && out.len() - before <= most
+        {
+            overlay.merge_equal(&key, before, most, out)?;
+        }
+        let whole = out.len() - before <= most;
+        if !whole {
+            out.truncate(before);
+        }
+        Ok(whole)
+    }
+
+    /// Adds what the tree below a page has under `key`; it may end early once `out` has more than `most`.
+    fn find_below(
+        &self,
+        page: PageRef,
+        level: u32,
+        key: &[u8],
+        most: usize,
+        out: &mut Vec<u64>,
+    ) -> Result<()> {
+        let pages = &self.inner.pages;
+        if level == 0 {
+            let pin = pages.pin(page, PageKind::IndexLeaf)?;
+            let searched = IndexPage::read(&pin, 0).and_then(|leaf| {
+                leaf.search(key, |order, id| {
+                    if order == Ordering::Equal {
+                        out.push(id);
+                    }
+                    Ok(true)
+                })
+            });
+            return pages.checked(page, PageKind::IndexLeaf, searched);
+        }
+        // The last child below the key may end with it; those that begin with it follow.
+        let (mut first, mut more) = (None, Vec::new());
+        {
+            let pin = pages.pin(page, PageKind::IndexInner)?;
+            let searched = IndexPage::read(&pin, level).and_then(|inner| {
+                inner.search(key, |order, child| {
+                    match order {
+                        Ordering::Equal => more.push(Pages::reference(child)?),
+                        _ => first = Some(child),
+                    }
+                    Ok(true)
+                })
+            });
+            pages.checked(page, PageKind::IndexInner, searched)?;
+        }
+        if let Some(first) = first {
+            let first = pages.checked(page, PageKind::IndexInner, Pages::reference(first))?;
+            self.find_below(first, level - 1, key, most, out)?;
+        }
+        for child in more {
+            if out.len() > most {
+                break;
+            }
+            self.find_below(child, level - 1, key, most, out)?;
+        }
+        Ok(())
     }
 
     /// Nodes whose value lies between the bounds, by value, then by node. Only values of one class compare: with

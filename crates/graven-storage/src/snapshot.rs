@@ -9,7 +9,7 @@
 //! its catalogue is as of the first use.
 
 use crate::adjacency::Adjacency;
-use crate::catalog::{Catalog, StoreKind};
+use crate::catalog::{Catalog, IndexDescription, StoreKind};
 use crate::column::Column;
 use crate::delta::layer::{Change, ColumnOf, NodeChange};
 use crate::delta::lower::{Net, View};
@@ -124,12 +124,15 @@ impl Snapshot {
     /// Nodes in all.
     #[must_use]
     pub fn node_count(&self) -> u64 {
-        let mut count = self.root().catalog.statistics.nodes;
-        self.stack()
-            .for_each(|layer| count = count.saturating_add_signed(layer.counts().nodes));
-        if let Some(own) = self.own() {
-            own.read_label(None);
-        }
+        let stored = self.root().catalog.statistics.nodes;
+        let stack = self.stack();
+        let Some(own) = self.own() else {
+            let more: i64 = stack.committed().map(|layer| layer.counts().nodes).sum();
+            return stored.saturating_add_signed(more);
+        };
+        let mut count = stored;
+        stack.for_each(|layer| count = count.saturating_add_signed(layer.counts().nodes));
+        own.read_label(None);
         count
     }
 
@@ -263,10 +266,19 @@ impl Snapshot {
     /// # Errors
     /// [`Error::LabelsLost`] if some of them are not known.
     pub fn nodes_with_label(&self, label: LabelId) -> Result<NodeRanges> {
+        let find = || self.ranges(|labels| labels.contains(&label));
         if let Some(own) = self.own() {
             own.read_label(Some(label));
+            return find();
         }
-        self.ranges(|labels| labels.contains(&label))
+        let (at, count) = (label.0 as usize, self.version.names.labels.list().len());
+        let views = &self.version.views;
+        if let Some(known) = views.labels.cell(at, count).and_then(|cell| cell.get()) {
+            return Ok(known.clone());
+        }
+        let ranges = find()?;
+        views.keep_label(at, count, &ranges);
+        Ok(ranges)
     }
 
     /// All nodes.
@@ -285,22 +297,36 @@ impl Snapshot {
     /// # Errors
     /// None at present.
     pub fn adjacency(&self, rel_type: TypeId, direction: Direction) -> Result<Adjacency> {
+        let make = || self.make_adjacency(rel_type, direction);
+        if self.own.is_some() {
+            return Ok(make());
+        }
+        let count = 2 * self.version.names.types.list().len();
+        let at = 2 * rel_type.0 as usize + usize::from(direction == Direction::In);
+        Ok(self.version.views.adjacencies.get(at, count, make))
+    }
+
+    fn make_adjacency(&self, rel_type: TypeId, direction: Direction) -> Adjacency {
         let base = self.root().adjacency(rel_type, direction);
         let Some(overlay) = AdjacencyOverlay::new(self.stack(), rel_type, direction) else {
-            return Ok(base);
+            return base;
         };
         let mut more = 0;
         self.stack()
             .for_each(|layer| more += layer.counts().relationships_of(rel_type));
         let narrow = self.node_id_limit() <= u64::from(u32::MAX);
-        Ok(base.with_overlay(overlay, more, narrow))
+        base.with_overlay(overlay, more, narrow)
     }
 
     /// One property of nodes; `None` if no node has it.
     #[must_use]
     pub fn node_column(&self, key: KeyId) -> Option<Column> {
-        let base = self.root().node_column(key);
-        self.layered(base, ColumnOf::Node(key))
+        let make = || self.layered(self.root().node_column(key), ColumnOf::Node(key));
+        if self.own.is_some() {
+            return make();
+        }
+        let count = self.version.names.keys.list().len();
+        (self.version.views.node_columns).get(key.0 as usize, count, make)
     }
 
     /// One property of the relationships of one type; `None` if none has it.
@@ -401,23 +427,29 @@ impl Snapshot {
     /// The index over these properties, in this order, if there is one.
     #[must_use]
     pub fn index_on(&self, entity: SchemaEntity, keys: &[KeyId]) -> Option<Index> {
-        // A transaction may have made the index after its catalogue was put together.
-        let schema = self.own().map(|own| own.schema());
-        let indexes = match &schema {
-            None => self.catalog().indexes(),
-            Some(schema) => &schema.indexes,
-        };
-        let index = indexes
-            .iter()
-            .find(|index| index.entity == entity && index.keys == keys)?;
+        let is_on = |index: &IndexDescription| index.entity == entity && index.keys == keys;
+        if let Some(own) = self.own() {
+            // A transaction may have made the index after its catalogue was put together.
+            let schema = own.schema();
+            let index = schema.indexes.iter().find(|index| is_on(index))?;
+            return Some(self.make_index(index));
+        }
+        let indexes = &self.version.schema.indexes;
+        let at = indexes.iter().position(is_on)?;
+        let make = || self.make_index(&indexes[at]);
+        Some(self.version.views.indexes.get(at, indexes.len(), make))
+    }
+
+    fn make_index(&self, index: &IndexDescription) -> Index {
         let stored = self.root().catalog.index_numbered(index.number);
-        let columns = keys.iter().filter_map(|key| self.column_of(entity, *key));
-        Some(Index::new(
+        let keys = index.keys.iter();
+        let columns = keys.filter_map(|key| self.column_of(index.entity, *key));
+        Index::new(
             self.root().pages.clone(),
             stored.unwrap_or(index).clone(),
             columns.collect(),
             IndexOverlay::new(self.stack(), index.number),
-        ))
+        )
     }
 
     /// What is committed and not in the file, as one set of changes.

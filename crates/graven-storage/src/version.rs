@@ -22,6 +22,9 @@ use crate::store::allocator::NameLists;
 use crate::transaction::own::Own;
 use graven_pagecache::Reservation;
 use std::sync::{Arc, OnceLock};
+use views::Views;
+
+pub(crate) mod views;
 
 /// Indexes and constraints without what the file says of them.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -90,6 +93,8 @@ pub(crate) struct Version {
     pub(crate) next_node: u64,
     pub(crate) next_relationship: u64,
     pub(crate) catalog: OnceLock<Catalog>,
+    /// What its readers share.
+    pub(crate) views: Views,
 }
 
 impl Version {
@@ -113,6 +118,7 @@ impl Version {
             next_node: catalog.next_node,
             next_relationship: catalog.next_relationship,
             catalog: OnceLock::new(),
+            views: Views::default(),
             root,
         }
     }
@@ -133,6 +139,7 @@ impl Version {
             next_node: self.next_node,
             next_relationship: self.next_relationship,
             catalog: OnceLock::new(),
+            views: Views::default(),
         }
     }
 

@@ -81,6 +81,14 @@ impl<V> IdMap<V> {
         chunk.has(slot).then(|| &chunk.values[chunk.rank(slot)])
     }
 
+    /// Whether there may be entries of ids from `low` to `high`: some in the same chunks.
+    pub(crate) fn may_have(&self, low: u64, high: u64) -> bool {
+        low <= high
+            && (self.chunks.range(low / SLOTS..=high / SLOTS))
+                .next()
+                .is_some()
+    }
+
     /// All entries, ids ascending.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (u64, &V)> {
         self.chunks.iter().flat_map(|(at, chunk)| {
@@ -248,7 +256,11 @@ mod tests {
         assert_eq!(map.last(), plain.last_key_value().map(|(id, _)| *id));
         for id in 0..200 {
             assert_eq!(map.get(id), plain.get(&id), "{id}");
+            let high = id + id % 40;
+            assert!(map.may_have(id, high) || plain.range(id..=high).next().is_none());
+            assert!(!map.may_have(id + 1, id));
         }
+        assert!(!map.may_have(100_000, u64::MAX));
     }
 
     #[test]

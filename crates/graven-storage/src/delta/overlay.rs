@@ -35,7 +35,7 @@ pub(crate) struct Stack<'a> {
 
 impl<'a> Stack<'a> {
     /// Committed layers, newest first.
-    fn committed(&self) -> impl Iterator<Item = View<'a>> + use<'a> {
+    pub(crate) fn committed(&self) -> impl Iterator<Item = View<'a>> + use<'a> {
         let frozen = self.frozen.into_iter().flat_map(FrozenLayer::newest_first);
         let below = self.below.iter().rev().map(|lower| lower.view());
         [self.recent, self.active]
@@ -115,6 +115,19 @@ impl ColumnOverlay {
         let committed = stack.maps(|layer| layer.column(of));
         let own = stack.own.cloned();
         (!committed.is_empty() || own.is_some()).then_some(ColumnOverlay { committed, own, of })
+    }
+
+    /// Whether some of `ids` may be among the changes, found out by their range; readers in a transaction look at each.
+    pub(crate) fn may_have(&self, ids: &[u64]) -> bool {
+        if self.own.is_some() {
+            return true;
+        }
+        let low = ids.iter().copied().min().unwrap_or(u64::MAX);
+        let high = ids.iter().copied().max().unwrap_or(0);
+        self.committed.iter().any(|part| match part {
+            ColumnPart::Memory(map) => map.may_have(low, high),
+            ColumnPart::Sealed(_) => true,
+        })
     }
 
     /// Fixed for a run of look-ups; tells a serialisable transaction what is read.
@@ -298,6 +311,56 @@ impl IndexOverlay {
             own,
             number,
         })
+    }
+
+    /// Makes of the ids that the tree has under `key`, those from place `from` of `ids` on, the ids that there are now, ascending.
+    /// Tells a serialisable transaction that the key is read. Stops once there are more than `most`.
+    pub(crate) fn merge_equal(
+        &self,
+        key: &[u8],
+        from: usize,
+        most: usize,
+        ids: &mut Vec<u64>,
+    ) -> Result<()> {
+        let own;
+        let newest_first = match &self.own {
+            None => &self.committed,
+            Some(_) => {
+                own = self.entries(key, Some(key)).newest_first;
+                &own
+            }
+        };
+        let first: IndexKey = (key.into(), 0);
+        let mut known: Vec<u64> = Vec::new();
+        let mut few = true;
+        for map in newest_first {
+            map.visit(Bound::Included(&first), &mut |(of, id), change| {
+                if **of != *key {
+                    return false;
+                }
+                // The newest layer that knows an entry is right.
+                if !known.contains(id) {
+                    known.push(*id);
+                    let place = ids[from..].iter().position(|other| other == id);
+                    match (change, place) {
+                        (Change::Added, None) => ids.push(*id),
+                        (Change::Added, Some(_)) | (_, None) => {}
+                        (_, Some(place)) => {
+                            ids.remove(from + place);
+                        }
+                    }
+                }
+                few = ids.len() - from <= most;
+                few
+            })?;
+            if !few {
+                return Ok(());
+            }
+        }
+        if !known.is_empty() {
+            ids[from..].sort_unstable();
+        }
+        Ok(())
     }
 
     /// The maps as of now. Tells a serialisable transaction the range that is read: keys from `low` to `high`

@@ -15,6 +15,7 @@
 
 use crate::bytes::{Decoded, Malformed, Reader, put_varint};
 use graven_pagecache::SizeClass;
+use std::cmp::Ordering;
 
 /// Largest payload: 8 KiB pages.
 pub(crate) const PAGE_BYTES: usize =
@@ -143,6 +144,51 @@ impl<'a> IndexPage<'a> {
         Ok(Reader::starting_at(self.bytes, usize::from(offset)))
     }
 
+    /// Calls `visit` with each entry from about the first one that is not below `key` on: how its key compares with
+    /// `key`, and its value, until it returns `false` or a key is greater. No key is put together: what an entry shares with the
+    /// one before tells most of them apart.
+    pub(crate) fn search(
+        &self,
+        key: &[u8],
+        mut visit: impl FnMut(Ordering, u64) -> Decoded<bool>,
+    ) -> Decoded<()> {
+        if self.count == 0 {
+            return Ok(());
+        }
+        let restart = self.restart_before(key)?;
+        let mut reader = self.restart(restart)?;
+        // Of the entry before: bytes of its key, how many of them are those of `key`, and where it lies.
+        let (mut length, mut equal, mut order) = (0, 0, Ordering::Less);
+        for index in restart * RESTART..self.count {
+            let shared = reader.varint()?;
+            if shared > length as u64 {
+                return Err(Malformed(format!(
+                    "entry {index} shares {shared} bytes of {length}"
+                )));
+            }
+            let shared = shared as usize;
+            let own = reader.length()?;
+            let own = reader.take(own)?;
+            length = shared + own.len();
+            // It differs from `key` where the one before does, unless it shares no more than what was equal.
+            if shared <= equal {
+                let rest = &key[shared..];
+                let same = own.iter().zip(rest).take_while(|(a, b)| a == b).count();
+                equal = shared + same;
+                order = own.get(same).cmp(&rest.get(same));
+            }
+            let value = if self.level == 0 {
+                reader.varint()?
+            } else {
+                reader.u64()?
+            };
+            if order == Ordering::Greater || !visit(order, value)? {
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+
     /// Calls `visit` with position, key and value of the entries from about `from` on (never later than the first
     /// entry not below it) until it returns `false`.
     pub(crate) fn scan(
@@ -208,6 +254,31 @@ mod tests {
             prop_assert_eq!(found, expected);
         }
 
+        /// Goal: a search finds what comparing every key finds, for keys that are there and for others.
+        #[test]
+        fn a_search_compares_as_keys_do(mut keys in proptest::collection::vec("[a-c]{0,6}", 1..200), key in "[a-c]{0,6}", level in 0u32..2) {
+            keys.sort();
+            let mut builder = PageBuilder::default();
+            for (index, key) in keys.iter().enumerate() {
+                prop_assert!(builder.push(key.as_bytes(), index as u64 * 1000, level));
+            }
+            let bytes = builder.finish(level);
+            let page = IndexPage::read(&bytes, level).unwrap();
+            let (mut found, mut below) = (Vec::new(), None);
+            page.search(key.as_bytes(), |order, value| {
+                match order {
+                    Ordering::Less => below = Some(value),
+                    _ => found.push(value),
+                }
+                Ok(true)
+            }).unwrap();
+            let numbered = || (0u64..).map(|n| n * 1000).zip(&keys);
+            let expected: Vec<u64> = numbered().filter(|(_, k)| **k == key).map(|(n, _)| n).collect();
+            prop_assert_eq!(found, expected);
+            let last_below = numbered().filter(|(_, k)| **k < key).map(|(n, _)| n).last();
+            prop_assert_eq!(below, last_below);
+        }
+
         /// Goal: arbitrary bytes fail or decode, never panic.
         #[test]
         fn arbitrary_bytes_do_not_panic(mut bytes: Vec<u8>, count in 0u8..40) {
@@ -216,6 +287,7 @@ mod tests {
             }
             if let Ok(page) = IndexPage::read(&bytes, 0) {
                 let _ = page.scan(b"abc", |_, _, _| Ok(true));
+                let _ = page.search(b"abc", |_, _| Ok(true));
             }
         }
     }

@@ -58,6 +58,11 @@ fn seeks_and_ranges_agree_with_a_sorted_list() {
             .map(|entry| entry.1)
             .collect();
         assert_eq!(index.seek(&value(number)).unwrap(), expected, "{number}");
+        let mut found = vec![7];
+        let whole = index.find(&value(number), 8, &mut found).unwrap();
+        assert_eq!(whole, expected.len() <= 8 && key.len() < KEY_BYTES_MAX);
+        let nodes = found[1..].iter().map(|id| NodeId(*id));
+        assert!(nodes.eq(expected.into_iter().filter(|_| whole)), "{number}");
     }
     for (low, high) in [
         (6, 1206),

@@ -136,6 +136,9 @@ pub(crate) fn answers(store: &Store) -> Result<String> {
             .expect("it is in the catalogue");
         for id in 0..count as i64 {
             let _ = write!(out, "{:?}", index.seek(&PropertyValue::Integer(id * 7))?);
+            let mut found = Vec::new();
+            let whole = index.find(&PropertyValue::Integer(id * 7), 4, &mut found)?;
+            let _ = write!(out, "{whole} {found:?}");
         }
     }
     Ok(out)

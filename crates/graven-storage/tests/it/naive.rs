@@ -283,6 +283,12 @@ impl Naive {
                 let mut found: Vec<u64> = index.seek(value).unwrap().iter().map(|n| n.0).collect();
                 found.sort_unstable();
                 assert_eq!(found, same, "{value:?}");
+                let mut at_once = vec![7];
+                match index.find(value, 3, &mut at_once).unwrap() {
+                    true => assert_eq!(at_once[1..], same, "{value:?}"),
+                    // More there are, or were before changes; or the key was cut.
+                    false => assert_eq!(at_once, [7], "{value:?}"),
+                }
             }
         }
     }

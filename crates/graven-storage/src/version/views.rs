@@ -1,0 +1,82 @@
+//! What readers of one version ask for again and again, put together when the first of them does.
+//!
+//! # How it works
+//! An index, a column or a list of a snapshot is what the file has, with the changes of every layer on top; to put that
+//! together takes longer than a look-up in it, and where the nodes of a label lie takes a walk over all changed nodes.
+//! None of it changes while a version lives, so what was made for one statement serves the next ones. Snapshots of
+//! transactions, which see their own writes, make their own.
+//!
+//! # Invariants
+//! * TX-17: what the readers of a version share is what each of them would make for itself.
+//!
+//! # Concurrency
+//! Cells that are set once; readers take no lock. Two threads that come first both make it, and one of them is kept.
+//!
+//! # Costs
+//! A word or two for each name, once one of its kind is asked for. Ranges of a label are kept if they are
+//! [`RANGES_MAX`] at most.
+
+use std::sync::OnceLock;
+
+use crate::adjacency::Adjacency;
+use crate::column::Column;
+use crate::index::Index;
+use crate::labels::NodeRanges;
+
+/// Ranges of a label beyond these are found anew each time.
+const RANGES_MAX: usize = 4096;
+
+/// A cell for each number.
+#[derive(Debug)]
+pub(crate) struct Cells<T>(OnceLock<Box<[OnceLock<T>]>>);
+
+impl<T> Default for Cells<T> {
+    fn default() -> Self {
+        Cells(OnceLock::new())
+    }
+}
+
+impl<T> Cells<T> {
+    /// The cell with this number of `count`.
+    pub(crate) fn cell(&self, at: usize, count: usize) -> Option<&OnceLock<T>> {
+        let cells = self
+            .0
+            .get_or_init(|| (0..count).map(|_| OnceLock::new()).collect());
+        cells.get(at)
+    }
+}
+
+impl<T: Clone> Cells<T> {
+    /// What is in a cell, made by `make` if there is nothing yet.
+    pub(crate) fn get(&self, at: usize, count: usize, make: impl FnOnce() -> T) -> T {
+        match self.cell(at, count) {
+            Some(cell) => cell.get_or_init(make).clone(),
+            None => make(),
+        }
+    }
+}
+
+/// See the file header.
+#[derive(Debug, Default)]
+pub(crate) struct Views {
+    /// By place in the schema.
+    pub(crate) indexes: Cells<Index>,
+    /// By key.
+    pub(crate) node_columns: Cells<Option<Column>>,
+    /// By type, each with its outgoing and its incoming lists.
+    pub(crate) adjacencies: Cells<Adjacency>,
+    /// By label.
+    pub(crate) labels: Cells<NodeRanges>,
+}
+
+impl Views {
+    /// Keeps where the nodes of a label lie, if that is said in few words.
+    pub(crate) fn keep_label(&self, at: usize, count: usize, ranges: &NodeRanges) {
+        if ranges.ranges().len() <= RANGES_MAX
+            && let Some(cell) = self.labels.cell(at, count)
+        {
+            // Somebody else may have been faster.
+            let _ = cell.set(ranges.clone());
+        }
+    }
+}
