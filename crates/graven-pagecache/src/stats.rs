@@ -207,6 +207,8 @@ const EVENTS: usize = 7;
 /// Counters of one thread for one cache.
 pub(crate) struct Counters {
     cache: u64,
+    /// Events counted, whatever they were: as long as this stays, all others do.
+    changes: AtomicU64,
     events: [[AtomicU64; EVENTS]; PageKind::SLOTS],
 }
 
@@ -214,6 +216,7 @@ impl Counters {
     fn new(cache: u64) -> Counters {
         Counters {
             cache,
+            changes: AtomicU64::new(0),
             events: [const { [const { AtomicU64::new(0) }; EVENTS] }; PageKind::SLOTS],
         }
     }
@@ -221,11 +224,12 @@ impl Counters {
     /// Adds to a counter; only the owning thread calls this, so load and store suffice.
     #[inline]
     pub(crate) fn add(&self, kind: PageKind, event: Event, amount: u64) {
-        let counter = &self.events[kind.index()][event as usize];
-        counter.store(
-            counter.load(Ordering::Relaxed).wrapping_add(amount),
-            Ordering::Relaxed,
-        );
+        let add = |counter: &AtomicU64, amount: u64| {
+            let sum = counter.load(Ordering::Relaxed).wrapping_add(amount);
+            counter.store(sum, Ordering::Relaxed);
+        };
+        add(&self.events[kind.index()][event as usize], amount);
+        add(&self.changes, 1);
     }
 
     #[inline]
@@ -343,9 +347,19 @@ impl Registry {
 }
 
 /// What the calling thread does from now on, over all caches.
+///
+/// A scope may be paused and started again, also on another thread; that costs little where nothing has been counted meanwhile.
 #[derive(Clone, Debug)]
 pub struct Scope {
     before: PerKind,
+    at: Moment,
+}
+
+/// Events that a thread has counted, and the thread, told by where its counters lie.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Moment {
+    thread: usize,
+    changes: u64,
 }
 
 impl Scope {
@@ -354,7 +368,34 @@ impl Scope {
     pub fn start() -> Scope {
         Scope {
             before: this_thread(),
+            at: moment(),
         }
+    }
+
+    /// Starts again: what this thread did since the last [`Scope::add_to`] does not count.
+    pub fn start_again(&mut self) {
+        let now = moment();
+        if now != self.at {
+            self.before = this_thread();
+            self.at = now;
+        }
+    }
+
+    /// Adds what this thread did since the scope was started to `total`; to be called on the same thread. It has to be started again to
+    /// go on.
+    pub fn add_to(&mut self, total: &mut PerKind) {
+        let at = moment();
+        if at == self.at {
+            return;
+        }
+        let now = this_thread();
+        for (kind, (now, before)) in now.0.iter().zip(&self.before.0).enumerate() {
+            if now != before {
+                total.0[kind] += now.since(before);
+            }
+        }
+        self.before = now;
+        self.at = at;
     }
 
     /// What this thread did since [`Scope::start`]; to be called on the same thread.
@@ -367,14 +408,23 @@ impl Scope {
 
     /// Adds what this thread did since [`Scope::start`] to `total`; to be called on the same thread. Kinds without events
     /// cost a comparison.
-    pub fn finish_into(self, total: &mut PerKind) {
-        let now = this_thread();
-        for (kind, (now, before)) in now.0.iter().zip(&self.before.0).enumerate() {
-            if now != before {
-                total.0[kind] += now.since(before);
-            }
-        }
+    pub fn finish_into(mut self, total: &mut PerKind) {
+        self.add_to(total);
     }
+}
+
+/// Where the counters of this thread are.
+fn moment() -> Moment {
+    BLOCKS.with(|blocks| {
+        let blocks = blocks.borrow();
+        let changes = blocks.0.iter().fold(0_u64, |sum, block| {
+            sum.wrapping_add(block.changes.load(Ordering::Relaxed))
+        });
+        Moment {
+            thread: std::ptr::from_ref(&*blocks) as usize,
+            changes,
+        }
+    })
 }
 
 fn this_thread() -> PerKind {
