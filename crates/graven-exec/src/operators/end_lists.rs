@@ -31,7 +31,7 @@ use crate::runtime::Runtime;
 const SHORT: usize = 8;
 
 /// Rows whose lists are loaded together.
-const AHEAD_ROWS: usize = 64;
+pub(super) const AHEAD_ROWS: usize = 64;
 
 /// Searching a list for an end costs as much as marking so many of its entries.
 const SEARCH_COST: usize = 4;

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use graven_pagecache::Budget;
 use graven_storage::Direction;
 
-use super::end_lists::{EndLists, append_others};
+use super::end_lists::{AHEAD_ROWS, EndLists, append_others};
 use super::fan_out::widen;
 use super::lists::{Entries, Lists, lay_out};
 use super::sort::threshold::Threshold;
@@ -24,6 +24,7 @@ use crate::id_order::IdOrder;
 use crate::memory::Memory;
 use crate::operator::{BoxedOperator, Operator};
 use crate::runtime::Runtime;
+use crate::value::Value;
 
 /// List entries that a chunk aims to lay out.
 const CHUNK_ENTRIES: usize = 16 << 10;
@@ -239,6 +240,7 @@ impl Expand {
         if let Some((key, wanted)) = wanted {
             match rt.relationship_properties(&part.relationships, key)? {
                 Column::Integers(keys) => places = wanted.places(&keys),
+                Column::Constant(Value::Integer(key), _) => places = wanted.places(&[key]),
                 _ => self.threshold = None,
             }
         }
@@ -304,7 +306,12 @@ impl Expand {
         let wants_ids = self.wants_ids();
         let pattern = &self.lists.pattern;
         let lists = &self.lists.lists;
-        let room = lists.entries().min(BATCH_ROWS);
+        // To count the entries of whole lists would be a walk over all rows for each batch.
+        let room = match lists.are_whole() {
+            true => self.chunk_end - self.row,
+            false => lists.entries(),
+        };
+        let room = room.min(BATCH_ROWS);
         let (mut rows, mut to) = (Vec::with_capacity(room), Vec::with_capacity(room));
         let mut relationships = Vec::with_capacity(if wants_ids { room } else { 0 });
         if !wants_ids && !pattern.goes_by_ends() && self.part == 0 && self.entry == 0 {
@@ -356,6 +363,9 @@ impl Expand {
 /// Writes out rows as long as all their ends fit a batch; the first row that was not.
 fn emit_whole(lists: &Lists, span: Range<usize>, rows: &mut Vec<u32>, to: &mut Vec<u64>) -> usize {
     for row in span.clone() {
+        if (row - span.start).is_multiple_of(AHEAD_ROWS) {
+            lists.load_ahead(row..span.end.min(row + AHEAD_ROWS));
+        }
         let number = u32::try_from(row).expect("a batch is small");
         let Some(place) = lists.place(row) else {
             continue;
