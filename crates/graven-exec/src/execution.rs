@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Instant, SystemTime};
 
 use graven_cypher::plan::{Plan, PlanMode};
 use graven_pagecache::stats::PerKind;
@@ -13,10 +14,9 @@ use crate::error::{ExecError, Result};
 use crate::instantiate::{Built, instantiate};
 use crate::memory::Metered;
 use crate::operator::BoxedOperator;
-use crate::operators::WholeLists;
-use crate::procedures::{NoProcedures, Procedures};
+use crate::procedures::Procedures;
 use crate::profile::{ProfileCells, ProfileTree};
-use crate::runtime::{Clocks, Deadline, Params, Runtime};
+use crate::runtime::{Deadline, Params, Runtime, Shared};
 use crate::tuning::Tuning;
 use crate::writing::{self, DeletedRelationships, Writer};
 
@@ -31,12 +31,16 @@ pub struct ExecContext {
     pub cancel: Arc<AtomicBool>,
     /// When the statement ends with [`ExecError::TimedOut`]; none: never.
     pub deadline: Option<Deadline>,
-    /// Procedures for `CALL`.
-    pub procedures: Arc<dyn Procedures>,
+    /// Procedures for `CALL`, if there are any.
+    pub procedures: Option<Arc<dyn Procedures>>,
     /// The store's UUID, part of every `elementId`.
     pub store_uuid: [u8; 16],
+    /// When the statement began.
+    pub begun: Instant,
     /// When the transaction of the statement began; none: with the statement.
-    pub transaction_began: Option<std::time::SystemTime>,
+    pub transaction_began: Option<SystemTime>,
+    /// The plan is known to change nothing, so that it need not be looked through.
+    pub only_reads: bool,
     /// The transaction a writing statement runs in; a reading one sees what it wrote.
     pub transaction: Option<Arc<Transaction>>,
     /// Counts the bytes that the operators of the statement hold.
@@ -54,9 +58,11 @@ impl ExecContext {
             spill: None,
             cancel: Arc::default(),
             deadline: None,
-            procedures: Arc::new(NoProcedures),
+            procedures: None,
             store_uuid: [0; 16],
+            begun: Instant::now(),
             transaction_began: None,
+            only_reads: false,
             transaction: None,
             meter: None,
             tuning: Tuning::default(),
@@ -85,7 +91,8 @@ pub fn execute(
     params: Arc<Params>,
     context: ExecContext,
 ) -> Result<Execution> {
-    let writer = match (&context.transaction, plan.writes()) {
+    let writes = !context.only_reads && plan.writes();
+    let writer = match (&context.transaction, writes) {
         (Some(transaction), true) if plan.mode != PlanMode::Explain => {
             writing::intern(&plan.written_names(), transaction)?;
             Some(Writer::new(Arc::clone(transaction), &plan, &context.budget))
@@ -114,14 +121,12 @@ pub(crate) fn runtime(
 ) -> Runtime {
     let alone = writer.is_none() && context.transaction.is_none();
     Runtime {
-        whole_lists: alone.then(|| Arc::new(WholeLists::new())),
+        shared: Arc::new(Shared::new(context.begun, context.transaction_began, alone)),
         snapshot,
-        settled: context.transaction.is_none() && writer.is_none(),
-        dense: Arc::default(),
-        extents: Arc::default(),
+        settled: alone,
         writer,
         params,
-        held: Mutex::new(context.budget.empty_reservation("expressions")),
+        held: Mutex::default(),
         budget: context.budget,
         spill: context.spill,
         cancel: context.cancel,
@@ -130,8 +135,6 @@ pub(crate) fn runtime(
         store_uuid: context.store_uuid,
         tuning: context.tuning,
         meter: context.meter,
-        clock: Clocks::start(context.transaction_began),
-        thread_pages: Arc::default(),
     }
 }
 
@@ -198,11 +201,11 @@ impl Execution {
         }
     }
 
-    /// What happened to pages on threads other than the caller's since this was last asked.
+    /// What happened to pages on threads other than the caller's since this was last asked; none if there were none.
     #[must_use]
-    pub fn take_thread_pages(&self) -> PerKind {
-        let pages = self.rt.thread_pages.lock();
-        std::mem::take(&mut *pages.unwrap_or_else(PoisonError::into_inner))
+    pub fn take_thread_pages(&self) -> Option<Box<PerKind>> {
+        let pages = self.rt.shared.thread_pages.lock();
+        pages.unwrap_or_else(PoisonError::into_inner).take()
     }
 
     /// The plan being run.

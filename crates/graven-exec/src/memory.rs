@@ -2,7 +2,7 @@
 //!
 //! # How it works
 //! An operator keeps one [`Memory`] and charges it before it keeps bytes. Charges are rounded up to
-//! [`STEP`], so the shared budget is touched rarely. The budget shrinks the page cache before it refuses; a
+//! [`STEP`], so the shared budget is touched rarely, and not at all by operators that keep nothing. The budget shrinks the page cache before it refuses; a
 //! refusal becomes an error that names the operator, the bytes and what to do. An operator that can spill asks
 //! with [`Memory::keeps`] and writes out what it holds when the answer is no, which it is already at half of the
 //! budget: the other half stays for pages and other operators.
@@ -55,7 +55,9 @@ pub(crate) struct Memory {
     meter: Option<Arc<AtomicU64>>,
     /// What the meter knows of.
     metered: u64,
-    reservation: Reservation,
+    budget: Arc<Budget>,
+    /// Made with the first charge.
+    reservation: Option<Reservation>,
     used: u64,
     /// What an operator that can spill holds at most.
     spills_at: u64,
@@ -75,7 +77,8 @@ impl Memory {
     /// Nothing held yet, for this operator; `remedy` completes "raise --memory, or ...".
     pub(crate) fn new(budget: &Arc<Budget>, operator: &'static str, remedy: &'static str) -> Self {
         Self {
-            reservation: budget.empty_reservation(operator),
+            budget: Arc::clone(budget),
+            reservation: None,
             used: 0,
             spills_at: u64::MAX,
             operator,
@@ -85,9 +88,14 @@ impl Memory {
         }
     }
 
+    /// Bytes reserved.
+    fn reserved(&self) -> u64 {
+        self.reservation.as_ref().map_or(0, Reservation::bytes)
+    }
+
     /// Tells the meter what is reserved now.
     fn tell(&mut self) {
-        let now = self.reservation.bytes();
+        let now = self.reserved();
         if let Some(meter) = &self.meter
             && now != self.metered
         {
@@ -102,15 +110,13 @@ impl Memory {
     /// [`ExecError::Memory`] if the budget has no room.
     pub(crate) fn charge(&mut self, bytes: usize) -> Result<()> {
         let wanted = self.used + bytes as u64;
-        if wanted > self.reservation.bytes() {
-            let more = (wanted - self.reservation.bytes()).next_multiple_of(STEP);
-            let exact = wanted - self.reservation.bytes();
+        let reserved = self.reserved();
+        if wanted > reserved {
+            let exact = wanted - reserved;
+            let more = exact.next_multiple_of(STEP);
+            let reservation = own(&mut self.reservation, &self.budget, self.operator);
             // Near the limit the exact need may fit where the rounded one does not.
-            if let Err(refusal) = self
-                .reservation
-                .grow(more)
-                .or_else(|_| self.reservation.grow(exact))
-            {
+            if let Err(refusal) = reservation.grow(more).or_else(|_| reservation.grow(exact)) {
                 return Err(ExecError::Memory {
                     operator: self.operator,
                     bytes,
@@ -128,7 +134,7 @@ impl Memory {
     pub(crate) fn is_small(&self, bytes: usize) -> bool {
         /// Part of the limit that is little.
         const SHARE: u64 = 32;
-        bytes as u64 <= self.reservation.budget().limit() / SHARE
+        bytes as u64 <= self.budget.limit() / SHARE
     }
 
     /// Holds exactly `bytes` in all if that is no more than a spilling operator should have; nothing changes if not.
@@ -139,9 +145,9 @@ impl Memory {
     /// Holds exactly `bytes` in all, also beyond the limit: for what exists already and is written out next.
     pub(crate) fn force(&mut self, bytes: usize) {
         let bytes = bytes as u64;
-        if bytes > self.reservation.bytes() {
-            self.reservation
-                .force_grow(bytes - self.reservation.bytes());
+        let reserved = self.reserved();
+        if bytes > reserved {
+            own(&mut self.reservation, &self.budget, self.operator).force_grow(bytes - reserved);
             self.tell();
         }
         self.used = bytes;
@@ -181,16 +187,29 @@ impl Memory {
 
     fn trim(&mut self) {
         let keep = self.used.next_multiple_of(STEP);
-        if keep < self.reservation.bytes() {
-            self.reservation.shrink(self.reservation.bytes() - keep);
+        if let Some(reservation) = &mut self.reservation
+            && keep < reservation.bytes()
+        {
+            reservation.shrink(reservation.bytes() - keep);
             self.tell();
         }
     }
 }
 
+/// The reservation, made if there is none yet.
+fn own<'r>(
+    reservation: &'r mut Option<Reservation>,
+    budget: &Arc<Budget>,
+    operator: &'static str,
+) -> &'r mut Reservation {
+    reservation.get_or_insert_with(|| budget.empty_reservation(operator))
+}
+
 impl Drop for Memory {
     fn drop(&mut self) {
-        if let Some(meter) = &self.meter {
+        if let Some(meter) = &self.meter
+            && self.metered > 0
+        {
             meter.fetch_sub(self.metered, Ordering::Relaxed);
         }
     }

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
 use graven_cypher::plan::Inclusion;
@@ -62,22 +62,60 @@ impl Moment {
     }
 }
 
-/// What `date()` and its kin mean by now.
-#[derive(Clone, Copy, Debug)]
+/// What `date()` and its kin mean by now. What time it was when the statement began is found out when it is first asked for.
+#[derive(Debug)]
 pub(crate) struct Clocks {
-    /// When the statement began.
-    pub(crate) statement: Moment,
-    /// When the transaction began.
-    pub(crate) transaction: Moment,
+    begun: Instant,
+    statement: OnceLock<Moment>,
+    transaction: Option<Moment>,
 }
 
 impl Clocks {
-    /// A statement that begins now, in a transaction that began then.
-    pub(crate) fn start(transaction: Option<SystemTime>) -> Self {
-        let statement = Moment::now();
+    /// A statement that began then, in a transaction that began at that time.
+    fn new(begun: Instant, transaction: Option<SystemTime>) -> Self {
         Self {
-            statement,
-            transaction: transaction.map_or(statement, Moment::of),
+            begun,
+            statement: OnceLock::new(),
+            transaction: transaction.map(Moment::of),
+        }
+    }
+
+    /// When the statement began.
+    pub(crate) fn statement(&self) -> Moment {
+        *self.statement.get_or_init(|| {
+            let now = SystemTime::now();
+            Moment::of(now.checked_sub(self.begun.elapsed()).unwrap_or(now))
+        })
+    }
+
+    /// When the transaction began.
+    pub(crate) fn transaction(&self) -> Moment {
+        self.transaction.unwrap_or_else(|| self.statement())
+    }
+}
+
+/// What all threads of a statement share and find out as they go.
+pub(crate) struct Shared {
+    pub(crate) clock: Clocks,
+    /// Properties that were asked for often.
+    dense: DenseColumns,
+    /// Where the nodes of a label lie, of the labels that were asked for.
+    extents: Mutex<Extents>,
+    /// What threads other than the first did to pages on behalf of the statement.
+    pub(crate) thread_pages: Mutex<Option<Box<PerKind>>>,
+    /// Lists that were visited so often that all are laid out (EX-40); only where nothing that the statement sees changes.
+    pub(crate) whole_lists: Option<WholeLists>,
+}
+
+impl Shared {
+    /// For a statement that began then, in a transaction that began at that time; `alone`: what it sees does not change.
+    pub(crate) fn new(begun: Instant, transaction: Option<SystemTime>, alone: bool) -> Self {
+        Self {
+            clock: Clocks::new(begun, transaction),
+            dense: DenseColumns::default(),
+            extents: Mutex::default(),
+            thread_pages: Mutex::default(),
+            whole_lists: alone.then(WholeLists::new),
         }
     }
 }
@@ -110,22 +148,14 @@ pub(crate) struct Runtime {
     pub(crate) spill: Option<Arc<SpillFile>>,
     pub(crate) cancel: Arc<AtomicBool>,
     pub(crate) deadline: Option<Deadline>,
-    pub(crate) procedures: Arc<dyn Procedures>,
+    pub(crate) procedures: Option<Arc<dyn Procedures>>,
     pub(crate) store_uuid: [u8; 16],
     pub(crate) tuning: Tuning,
-    pub(crate) clock: Clocks,
     /// What the operators hold, for those who ask.
     pub(crate) meter: Option<Arc<AtomicU64>>,
-    /// Properties that were asked for often.
-    pub(crate) dense: Arc<DenseColumns>,
-    /// Where the nodes of a label lie, of the labels that were asked for.
-    pub(crate) extents: Arc<Mutex<Extents>>,
-    /// What other threads did to pages on behalf of the statement.
-    pub(crate) thread_pages: Arc<Mutex<PerKind>>,
-    /// Lists that were visited so often that all are laid out (EX-40).
-    pub(crate) whole_lists: Option<Arc<WholeLists>>,
+    pub(crate) shared: Arc<Shared>,
     /// What the expressions being evaluated hold; see [`Runtime::hold`].
-    pub(crate) held: Mutex<Reservation>,
+    pub(crate) held: Mutex<Option<Reservation>>,
 }
 
 /// Values of an expression below this many bytes are not worth a reservation.
@@ -147,16 +177,12 @@ impl Runtime {
             spill: self.spill.clone(),
             cancel: Arc::clone(&self.cancel),
             deadline: self.deadline,
-            procedures: Arc::clone(&self.procedures),
+            procedures: self.procedures.clone(),
             store_uuid: self.store_uuid,
             tuning: self.tuning,
-            clock: self.clock,
             meter: self.meter.clone(),
-            dense: Arc::clone(&self.dense),
-            extents: Arc::clone(&self.extents),
-            thread_pages: Arc::clone(&self.thread_pages),
-            whole_lists: self.whole_lists.clone(),
-            held: Mutex::new(self.budget.empty_reservation("expressions")),
+            shared: Arc::clone(&self.shared),
+            held: Mutex::default(),
         }
     }
 
@@ -183,7 +209,8 @@ impl Runtime {
             return Ok(());
         }
         let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
-        held.grow(bytes as u64)
+        held.get_or_insert_with(|| self.budget.empty_reservation("expressions"))
+            .grow(bytes as u64)
             .map_err(|refusal| ExecError::Memory {
                 operator: "an expression",
                 bytes,
@@ -194,18 +221,15 @@ impl Runtime {
 
     /// Bytes held for the values of expressions.
     pub(crate) fn held(&self) -> u64 {
-        self.held
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .bytes()
+        let held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        held.as_ref().map_or(0, Reservation::bytes)
     }
 
     /// Gives back what is held beyond `bytes`: those values are gone, or are charged by who has them now.
     pub(crate) fn hold_only(&self, bytes: u64) {
         let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
-        let more = held.bytes().saturating_sub(bytes);
-        if more > 0 {
-            held.shrink(more);
+        if let Some(held) = held.as_mut() {
+            held.shrink(held.bytes().saturating_sub(bytes));
         }
     }
 
@@ -346,7 +370,8 @@ impl Runtime {
         if !self.settled {
             return None;
         }
-        let mut extents = self.extents.lock().unwrap_or_else(PoisonError::into_inner);
+        let extents = self.shared.extents.lock();
+        let mut extents = extents.unwrap_or_else(PoisonError::into_inner);
         if let Some((_, known)) = extents.iter().find(|(known, _)| *known == label) {
             return known.clone();
         }
@@ -379,10 +404,15 @@ impl Runtime {
         let Some(column) = key.and_then(|k| self.snapshot.node_column(k)) else {
             return Ok(Column::Constant(Value::Null, ids.len()));
         };
+        if let [only] = ids
+            && *only != NULL_ID
+        {
+            return Ok(Column::Constant(Value::from(column.get(*only)?), 1));
+        }
         if self.settled
             && !gathered::ascend(ids)
             && let Some(key) = key
-            && let Some(dense) = self.dense.read(key, &column, ids, &self.budget)?
+            && let Some(dense) = self.shared.dense.read(key, &column, ids, &self.budget)?
         {
             return Ok(dense);
         }
@@ -402,6 +432,15 @@ impl Runtime {
         let Some(key) = key else {
             return Ok(Column::Constant(Value::Null, ids.len()));
         };
+        if let [only] = ids
+            && *only != NULL_ID
+        {
+            let (rel_type, _) = self.run_of_type(ids, 0)?;
+            let column = self.snapshot.relationship_column(rel_type, key);
+            let value = column.map(|column| column.get(*only)).transpose()?;
+            let value = value.map_or(Value::Null, Value::from);
+            return Ok(Column::Constant(value, 1));
+        }
         gathered::in_order(ids, |sorted, found| {
             // Ids are assigned type by type, so the sorted ids of one type are mostly one run.
             let mut from = 0;
@@ -488,6 +527,25 @@ impl Runtime {
         }
         let _ = write!(text, ":{kind}:{id}");
         text
+    }
+
+    /// Adds the nodes whose indexed property equals `value`, ascending, if they are few and there is such an index; `false` if not.
+    pub(crate) fn index_find(
+        &self,
+        label: LabelId,
+        key: KeyId,
+        value: &Value,
+        nodes: &mut Vec<u64>,
+    ) -> Result<bool> {
+        /// This many are few.
+        const FEW: usize = 16;
+        let Some(index) = self.snapshot.index(label, key) else {
+            return Ok(false);
+        };
+        match crate::value::convert::to_stored(value) {
+            Some(value) => Ok(index.find(&value, FEW, nodes)?),
+            None => Ok(true),
+        }
     }
 
     /// Adds the nodes whose indexed property equals `value`; false if there is no such index.

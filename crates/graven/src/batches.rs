@@ -5,13 +5,12 @@
 //! run again: its batches have been committed.
 
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Instant;
 
 use graven_exec::{Batches, ExecError, execute_in_transactions};
 use graven_pagecache::Scope;
 use graven_storage::{Snapshot, Transaction, WriteCounters};
 
-use crate::connection::Connection;
+use crate::connection::{Connection, Occasion};
 use crate::database::Inner;
 use crate::error::Error;
 use crate::plan_cache::Planned;
@@ -92,24 +91,28 @@ impl Connection {
         database: &Arc<Inner>,
         planned: Planned,
         params: Arc<graven_exec::Params>,
-        merges: bool,
         seat: Seat,
     ) -> Result<Running, Error> {
-        let (begun, scope) = (Instant::now(), Scope::start());
+        let (begun, scope) = (seat.begun(), Scope::start());
         let batches = OwnTransactions {
             connection: self,
             database,
-            merges,
+            merges: planned.merges(),
             done: Mutex::default(),
         };
-        let context = self.context(database, None, &seat, self.deadline());
+        let occasion = Occasion {
+            seat: &seat,
+            begun,
+            deadline: self.deadline(),
+        };
+        let context = self.context(database, &planned, None, &occasion);
         let execution =
             execute_in_transactions(Arc::clone(&planned.plan), params, context, &batches)?;
         let done = batches.done.into_inner();
         let (counters, commit) = done.unwrap_or_else(PoisonError::into_inner);
         let snapshot = execution.snapshot().clone();
-        let mut running = Running::start(planned, snapshot, |_, _| Ok(execution))?;
-        running.batches_done(begun, &scope.finish(), counters, commit);
+        let mut running = Running::start(planned, snapshot, begun, |_, _| Ok(execution))?;
+        running.batches_done(&scope.finish(), counters, commit);
         running.sits(seat);
         Ok(running)
     }

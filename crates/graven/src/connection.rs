@@ -2,11 +2,10 @@
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
-use graven_cypher::plan::{Operator, PlanMode};
-use graven_cypher::{ParameterNames, Plan, parse_and_plan};
-use graven_exec::{Deadline, ExecContext, execute};
+use graven_cypher::{ParameterNames, parse_and_plan};
+use graven_exec::{Deadline, ExecContext, Procedures, Tuning, execute};
 use graven_storage::{Snapshot, TransactionOptions};
 
 use crate::attach;
@@ -50,9 +49,12 @@ impl Run {
     }
 }
 
-/// Whether a statement may meet a duplicate of a `MERGE` beside it.
-fn merges(plan: &Plan) -> bool {
-    plan.root.any(&|op| matches!(op, Operator::Merge { .. }))
+/// When and where a statement runs.
+pub(crate) struct Occasion<'a> {
+    pub(crate) seat: &'a Seat,
+    pub(crate) begun: Instant,
+    /// When it must have ended.
+    pub(crate) deadline: Option<Deadline>,
 }
 
 /// A statement that has been checked and planned. Threads that share one wait for each other for a moment at the beginning of each
@@ -124,28 +126,29 @@ impl Connection {
         self.cancel.reset();
         let text = Arc::clone(&planned.text);
         let seat = inner.statements.enter(Some(text), self.cancel.flag());
-        let explain = planned.plan.mode == PlanMode::Explain;
-        if !explain && planned.plan.root.in_transactions().is_some() {
+        if planned.runs_in_transactions() {
             drop(snapshot);
             let values = Run::new(params).values;
-            let merges = merges(&planned.plan);
-            return Ok(self
-                .in_transactions(inner, planned, values, merges, seat)?
-                .into());
+            return Ok(self.in_transactions(inner, planned, values, seat)?.into());
         }
+        let begun = seat.begun();
+        // All attempts together have the time of one statement.
+        let occasion = Occasion {
+            seat: &seat,
+            begun,
+            deadline: self.deadline(),
+        };
         if planned.writes() {
             let run = Run::new(params);
-            let merges = merges(&planned.plan);
-            // All attempts together have the time of one statement.
-            let deadline = self.deadline();
-            let done = self.autocommit(inner, merges, |transaction| {
-                self.run(inner, &planned, transaction, &run, &seat, deadline)
+            let done = self.autocommit(inner, planned.merges(), |transaction| {
+                self.run(inner, &planned, transaction, &run, &occasion)
             });
             return Ok(done?.into());
         }
         let values = Run::new(params).values;
-        let context = self.context(inner, None, &seat, self.deadline());
-        let mut running = Running::start(planned, snapshot, |plan, snapshot| {
+        let mut context = self.context(inner, &planned, None, &occasion);
+        context.only_reads = true;
+        let mut running = Running::start(planned, snapshot, begun, |plan, snapshot| {
             execute(plan, snapshot, values, context)
         })?;
         running.sits(seat);
@@ -161,17 +164,24 @@ impl Connection {
         seat: &Seat,
     ) -> Result<QueryResult, Error> {
         let planned = self.plan(inner, text, params, &transaction.snapshot())?;
-        if planned.plan.root.in_transactions().is_some() && planned.plan.mode != PlanMode::Explain {
+        if planned.runs_in_transactions() {
             return Err(Error::new(
                 "Transaction.ImplicitOnly",
                 "a statement with CALL { ... } IN TRANSACTIONS makes transactions of its own: run it outside of a transaction",
             ));
         }
         self.cancel.reset();
-        seat.runs(Some(&planned.text))?;
+        seat.runs(Some(Arc::clone(&planned.text)))?;
         let run = Run::new(params);
-        let running = self.run(inner, &planned, transaction, &run, seat, self.deadline())?;
-        seat.runs(None)?;
+        let occasion = Occasion {
+            seat,
+            begun: Instant::now(),
+            deadline: self.deadline(),
+        };
+        let ran = self.run(inner, &planned, transaction, &run, &occasion);
+        let idle = seat.runs(None);
+        let running = ran?;
+        idle?;
         Ok(running.into())
     }
 
@@ -181,13 +191,13 @@ impl Connection {
         planned: &Planned,
         transaction: &Arc<graven_storage::Transaction>,
         run: &Run,
-        seat: &Seat,
-        deadline: Option<Deadline>,
+        occasion: &Occasion<'_>,
     ) -> Result<Running, Error> {
-        let context = self.context(inner, Some(Arc::clone(transaction)), seat, deadline);
+        let context = self.context(inner, planned, Some(Arc::clone(transaction)), occasion);
         let snapshot = transaction.snapshot();
         let before = transaction.counters();
-        let result = Running::start(planned.clone(), snapshot, |plan, snapshot| {
+        let begun = occasion.begun;
+        let result = Running::start(planned.clone(), snapshot, begun, |plan, snapshot| {
             execute(plan, snapshot, Arc::clone(&run.values), context)
         })?;
         result.complete(&inner.budget, &before, transaction)
@@ -196,21 +206,27 @@ impl Connection {
     pub(crate) fn context(
         &self,
         inner: &Arc<Inner>,
+        planned: &Planned,
         transaction: Option<Arc<graven_storage::Transaction>>,
-        seat: &Seat,
-        deadline: Option<Deadline>,
+        occasion: &Occasion<'_>,
     ) -> ExecContext {
-        let mut context = ExecContext::new(Arc::clone(&inner.budget));
-        context.spill = Some(Arc::clone(&inner.spill));
-        context.cancel = self.cancel.flag();
-        context.deadline = deadline;
-        context.procedures = Arc::new(OnDatabase(Arc::clone(inner)));
-        context.store_uuid = inner.store.uuid();
-        context.transaction = transaction;
-        context.transaction_began = self.began;
-        context.meter = Some(seat.meter());
-        context.tuning.threads = inner.threads;
-        context
+        let procedures = || OnDatabase(Arc::clone(inner));
+        let mut tuning = Tuning::default();
+        tuning.threads = inner.threads;
+        ExecContext {
+            budget: Arc::clone(&inner.budget),
+            spill: Some(Arc::clone(&inner.spill)),
+            cancel: self.cancel.flag(),
+            deadline: occasion.deadline,
+            procedures: (planned.calls()).then(|| Arc::new(procedures()) as Arc<dyn Procedures>),
+            store_uuid: inner.store.uuid(),
+            begun: occasion.begun,
+            transaction_began: self.began,
+            only_reads: false,
+            transaction,
+            meter: Some(occasion.seat.meter()),
+            tuning,
+        }
     }
 
     /// Whether the statement would write.

@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use graven_cypher::Plan;
-use graven_cypher::plan::PlanMode;
+use graven_cypher::plan::{Operator, PlanMode};
 
 use crate::params::Params;
 
@@ -24,12 +24,32 @@ pub(crate) struct Planned {
     pub(crate) text: Arc<str>,
     pub(crate) plan: Arc<Plan>,
     pub(crate) columns: Arc<[String]>,
+    does: Does,
+}
+
+/// What a plan does, found out once.
+#[derive(Clone, Copy, Debug)]
+struct Does {
+    write: bool,
+    run_in_transactions: bool,
+    merge: bool,
+    call: bool,
 }
 
 impl Planned {
     pub(crate) fn new(text: &str, plan: Plan) -> Self {
         let columns = plan.columns.iter().map(|(name, _)| name.to_string());
+        let runs = plan.mode != PlanMode::Explain;
+        let does = Does {
+            write: runs && plan.writes(),
+            run_in_transactions: runs && plan.root.in_transactions().is_some(),
+            merge: plan.root.any(&|op| matches!(op, Operator::Merge { .. })),
+            call: plan
+                .root
+                .any(&|op| matches!(op, Operator::Procedure { .. })),
+        };
         Planned {
+            does,
             text: Arc::from(text),
             columns: columns.collect(),
             plan: Arc::new(plan),
@@ -38,7 +58,22 @@ impl Planned {
 
     /// Whether running it changes something.
     pub(crate) fn writes(&self) -> bool {
-        self.plan.writes() && self.plan.mode != PlanMode::Explain
+        self.does.write
+    }
+
+    /// Whether running it makes transactions of its own.
+    pub(crate) fn runs_in_transactions(&self) -> bool {
+        self.does.run_in_transactions
+    }
+
+    /// Whether it may meet a duplicate of a `MERGE` beside it.
+    pub(crate) fn merges(&self) -> bool {
+        self.does.merge
+    }
+
+    /// Whether it calls procedures.
+    pub(crate) fn calls(&self) -> bool {
+        self.does.call
     }
 }
 

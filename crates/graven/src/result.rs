@@ -36,6 +36,8 @@ pub(crate) struct Running {
     rows: u64,
     /// Boxed: a result of a kilobyte and more makes the allocator clean up with every statement.
     pages: Box<PerKind>,
+    /// Counts them while the statement is at work.
+    scope: Box<Scope>,
     begun: Instant,
     elapsed: Option<Duration>,
     /// Its place among the statements that run.
@@ -113,10 +115,10 @@ impl Running {
     pub(crate) fn start(
         planned: Planned,
         snapshot: Snapshot,
+        begun: Instant,
         execute: impl FnOnce(Arc<Plan>, Snapshot) -> Result<Execution, ExecError>,
     ) -> Result<Self, Error> {
-        let begun = Instant::now();
-        let scope = Scope::start();
+        let mut scope = Box::new(Scope::start());
         let Planned { plan, columns, .. } = planned;
         let execution = match plan.mode {
             PlanMode::Explain => None,
@@ -125,7 +127,7 @@ impl Running {
             }
         };
         let mut pages = Box::<PerKind>::default();
-        scope.finish_into(&mut pages);
+        scope.add_to(&mut pages);
         Ok(Running {
             columns,
             execution,
@@ -138,6 +140,7 @@ impl Running {
             profile: None,
             rows: 0,
             pages,
+            scope,
             begun,
             elapsed: None,
             seat: None,
@@ -163,9 +166,9 @@ impl Running {
         if self.is_at_hand() {
             return self.take_row().map(Some);
         }
-        let scope = Scope::start();
+        self.scope.start_again();
         let row = self.advance();
-        scope.finish_into(&mut self.pages);
+        self.scope.add_to(&mut self.pages);
         if !matches!(row, Ok(Some(_))) {
             self.ended();
         }
@@ -177,9 +180,9 @@ impl Running {
     /// # Errors
     /// As [`Running::next_row`].
     pub(crate) fn next_rows(&mut self) -> Result<Option<Rows>, Error> {
-        let scope = Scope::start();
+        self.scope.start_again();
         let rows = self.advance_rows();
-        scope.finish_into(&mut self.pages);
+        self.scope.add_to(&mut self.pages);
         if !matches!(rows, Ok(Some(_))) {
             self.ended();
         }
@@ -191,6 +194,8 @@ impl Running {
         if self.elapsed.is_none() {
             self.elapsed = Some(self.begun.elapsed());
             self.seat = None;
+            // After an error there may be rows left.
+            self.batch = None;
         }
     }
 
@@ -201,7 +206,7 @@ impl Running {
         before: &WriteCounters,
         transaction: &Transaction,
     ) -> Result<Self, Error> {
-        let scope = Scope::start();
+        self.scope.start_again();
         let mut memory = budget.empty_reservation("result");
         let mut batches = Vec::new();
         if let Some(execution) = &mut self.execution {
@@ -232,7 +237,7 @@ impl Running {
         }
         self.kept = Some((rows.into_iter(), memory));
         self.execution = None;
-        scope.finish_into(&mut self.pages);
+        self.scope.add_to(&mut self.pages);
         Ok(self)
     }
 
@@ -260,12 +265,10 @@ impl Running {
     /// Notes what the batches of a subquery in transactions did before what is left of the statement was started.
     pub(crate) fn batches_done(
         &mut self,
-        begun: Instant,
         pages: &PerKind,
         counters: WriteCounters,
         commit: Option<Commit>,
     ) {
-        self.begun = begun;
         *self.pages += pages;
         self.counters = counters;
         self.commit = commit;
@@ -330,7 +333,9 @@ impl Running {
                 return Ok(false);
             }
             let batch = execution.next_batch();
-            *self.pages += &execution.take_thread_pages();
+            if let Some(pages) = execution.take_thread_pages() {
+                *self.pages += &pages;
+            }
             let Some(batch) = batch? else {
                 return Ok(false);
             };

@@ -63,14 +63,24 @@ impl Rows {
 
     /// Adds a column that is made already, if it is of a type that can be handed out as it is.
     pub(crate) fn share(&mut self, column: &Arc<Column>, range: Range<usize>) -> bool {
-        let whole = matches!(
-            **column,
-            Column::Integers(_) | Column::Floats(_) | Column::Booleans(_)
-        );
-        if whole {
-            self.columns.push(Held::Shared(Arc::clone(column), range));
-        }
-        whole
+        let (column, range) = match &**column {
+            Column::Integers(_) | Column::Floats(_) | Column::Booleans(_) => {
+                (Arc::clone(column), range)
+            }
+            Column::Constant(value, _) => {
+                let len = range.len();
+                let same = match value {
+                    graven_exec::Value::Integer(value) => Column::Integers(vec![*value; len]),
+                    graven_exec::Value::Float(value) => Column::Floats(vec![*value; len]),
+                    graven_exec::Value::Boolean(value) => Column::Booleans(vec![*value; len]),
+                    _ => return false,
+                };
+                (Arc::new(same), 0..len)
+            }
+            _ => return false,
+        };
+        self.columns.push(Held::Shared(column, range));
+        true
     }
 
     /// Adds a column.

@@ -6,10 +6,9 @@
 //! sets the flag that its operators look at between batches: all that runs on the same connection just then ends with
 //! it.
 
-use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Instant, SystemTime};
+use std::time::Instant;
 
 use crate::error::Error;
 
@@ -19,7 +18,7 @@ const TABLES: usize = 16;
 /// What every id begins with.
 const PREFIX: &str = "graven-transaction-";
 
-type Table = Mutex<BTreeMap<u64, Arc<Occupant>>>;
+type Table = Mutex<Vec<Arc<Occupant>>>;
 
 /// All that runs on one database.
 #[derive(Default)]
@@ -33,8 +32,7 @@ pub(crate) struct Occupant {
     number: u64,
     /// The statement that runs now, if one does.
     text: Mutex<Option<Arc<str>>>,
-    /// When it began, by both clocks.
-    pub(crate) begun: (SystemTime, Instant),
+    pub(crate) begun: Instant,
     cancel: Arc<AtomicBool>,
     terminated: AtomicBool,
     /// Bytes that operators hold.
@@ -58,12 +56,12 @@ impl Statements {
         let occupant = Arc::new(Occupant {
             number,
             text: Mutex::new(text),
-            begun: (SystemTime::now(), Instant::now()),
+            begun: Instant::now(),
             cancel,
             terminated: AtomicBool::new(false),
             memory: Arc::default(),
         });
-        lock(self.table(number)).insert(number, Arc::clone(&occupant));
+        lock(self.table(number)).push(Arc::clone(&occupant));
         Seat {
             statements: Arc::clone(self),
             occupant,
@@ -79,7 +77,7 @@ impl Statements {
         let mut all: Vec<_> = self
             .tables
             .iter()
-            .flat_map(|table| lock(table).values().cloned().collect::<Vec<_>>())
+            .flat_map(|table| lock(table).clone())
             .collect();
         all.sort_by_key(|occupant| occupant.number);
         all
@@ -88,7 +86,10 @@ impl Statements {
     /// Asks the one with this id to end; whether there is one.
     pub(crate) fn terminate(&self, id: &str) -> bool {
         let number = id.strip_prefix(PREFIX).and_then(|n| n.parse().ok());
-        let found = number.and_then(|n| lock(self.table(n)).get(&n).cloned());
+        let found = number.and_then(|n| {
+            let table = lock(self.table(n));
+            table.iter().find(|it| it.number == n).map(Arc::clone)
+        });
         if let Some(occupant) = &found {
             occupant.terminated.store(true, Ordering::Relaxed);
             occupant.cancel.store(true, Ordering::Relaxed);
@@ -126,18 +127,23 @@ impl Seat {
         Arc::clone(&self.occupant.memory)
     }
 
+    /// When it was taken.
+    pub(crate) fn begun(&self) -> Instant {
+        self.occupant.begun
+    }
+
     /// A statement of the transaction begins (or ends: no text).
     ///
     /// # Errors
     /// `Transaction.Terminated` if somebody has terminated it.
-    pub(crate) fn runs(&self, text: Option<&str>) -> Result<(), Error> {
+    pub(crate) fn runs(&self, text: Option<Arc<str>>) -> Result<(), Error> {
         if self.occupant.terminated.load(Ordering::Relaxed) {
             return Err(Error::new(
                 "Transaction.Terminated",
                 format!("{} was terminated: roll it back", self.occupant.id()),
             ));
         }
-        *lock(&self.occupant.text) = text.map(Arc::from);
+        *lock(&self.occupant.text) = text;
         Ok(())
     }
 }
@@ -150,6 +156,10 @@ impl std::fmt::Debug for Seat {
 
 impl Drop for Seat {
     fn drop(&mut self) {
-        lock(self.statements.table(self.occupant.number)).remove(&self.occupant.number);
+        let number = self.occupant.number;
+        let mut table = lock(self.statements.table(number));
+        if let Some(at) = table.iter().position(|it| it.number == number) {
+            table.swap_remove(at);
+        }
     }
 }

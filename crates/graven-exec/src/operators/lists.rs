@@ -217,7 +217,7 @@ impl Lists {
         let access = rt.tuning.list_access;
         let many = rows.len() >= REPORTED_ROWS || access == ListAccess::Whole;
         let many = many && entries == Entries::Ends && access != ListAccess::Stored;
-        let whole = rt.whole_lists.as_deref().filter(|_| many);
+        let whole = rt.shared.whole_lists.as_ref().filter(|_| many);
         if let Some(whole) = whole {
             let all = parts
                 .iter()

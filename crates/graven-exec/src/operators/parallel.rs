@@ -75,8 +75,9 @@ impl Worker {
     fn run_aside(&mut self, morsels: &[(u64, u64)], next: &AtomicUsize, bytes: usize) -> Made {
         let scope = Scope::start();
         let made = self.run(morsels, next, bytes);
-        let pages = self.rt.thread_pages.lock();
-        *pages.unwrap_or_else(PoisonError::into_inner) += &scope.finish();
+        let pages = self.rt.shared.thread_pages.lock();
+        let mut pages = pages.unwrap_or_else(PoisonError::into_inner);
+        scope.finish_into(pages.get_or_insert_default());
         made
     }
 

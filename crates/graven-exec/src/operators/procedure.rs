@@ -9,7 +9,7 @@ use crate::column::Column;
 use crate::error::{ExecError, Result};
 use crate::expression::{Compiled, Rows};
 use crate::operator::{BoxedOperator, Operator};
-use crate::procedures::ProcedureResult;
+use crate::procedures::{NoProcedures, ProcedureResult, Procedures as _};
 use crate::runtime::Runtime;
 
 /// See the file header.
@@ -44,7 +44,10 @@ impl Procedure {
 
     fn call(&self, row: usize, rt: &Runtime) -> Result<ProcedureResult> {
         let args: Vec<_> = self.arguments.iter().map(|c| c.value(row)).collect();
-        rt.procedures.call(&self.name, &args)
+        match &rt.procedures {
+            Some(procedures) => procedures.call(&self.name, &args),
+            None => NoProcedures.call(&self.name, &args),
+        }
     }
 
     fn column(

@@ -119,7 +119,9 @@ impl Operator for NodeSeek {
                 Some(matches) => matches,
                 None => self.by.matches(&self.sought, row, rt)?,
             };
-            if let Matches::Collected(nodes, 0) = &matches {
+            if let Matches::Collected(nodes, 0) = &matches
+                && nodes.len() > BATCH_ROWS
+            {
                 self.memory.set(nodes.capacity() * size_of::<u64>())?;
             }
             let more = matches.take(BATCH_ROWS - ids.len(), &mut ids)?;
@@ -168,7 +170,12 @@ impl SeekBy {
                 let (Some(label), Some(key)) = (*label, *key) else {
                     return nothing();
                 };
-                let sought = wanted(value(0).unwrap_or_default(), *any)?;
+                let value = value(0).unwrap_or_default();
+                let mut nodes = Vec::new();
+                if !*any && rt.index_find(label, key, &value, &mut nodes)? {
+                    return Ok(Matches::Collected(nodes, 0));
+                }
+                let sought = wanted(value, *any)?;
                 if let [only] = sought.as_slice() {
                     let bound = Some((only.clone(), Inclusion::Inclusive));
                     if let Some(found) =
@@ -177,7 +184,6 @@ impl SeekBy {
                         return Ok(Matches::Found(found));
                     }
                 }
-                let mut nodes = Vec::new();
                 for wanted in sought {
                     equal_nodes(label, key, &wanted, rt, &mut nodes)?;
                 }

@@ -53,8 +53,8 @@ pub(super) fn transactions(db: &Arc<Inner>, args: &[Value]) -> Rows {
         if !wanted.is_empty() && !wanted.iter().any(|w| **w == *id) {
             continue;
         }
-        let (at, since) = occupant.begun;
-        let elapsed = since.elapsed();
+        let elapsed = occupant.begun.elapsed();
+        let at = SystemTime::now() - elapsed;
         let elapsed = PropertyValue::Duration(Duration {
             months: 0,
             days: 0,

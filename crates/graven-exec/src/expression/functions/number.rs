@@ -196,7 +196,7 @@ fn atan2(_: &Runtime, args: &[Value]) -> Result<Value> {
 
 /// Milliseconds since 1970-01-01 UTC at which the statement began.
 fn timestamp(rt: &Runtime, _: &[Value]) -> Result<Value> {
-    let now = rt.clock.statement;
+    let now = rt.shared.clock.statement();
     let millis = now.seconds.saturating_mul(1000);
     Ok(Value::Integer(
         millis.saturating_add(i64::from(now.nanoseconds / 1_000_000)),

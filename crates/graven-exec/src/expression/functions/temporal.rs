@@ -30,12 +30,12 @@ macro_rules! temporal_functions {
             Function {
                 name: $transaction,
                 arity: (0, 1),
-                body: |rt, args| now($kind, rt.clock.transaction, args),
+                body: |rt, args| now($kind, rt.shared.clock.transaction(), args),
             },
             Function {
                 name: $statement,
                 arity: (0, 1),
-                body: |rt, args| now($kind, rt.clock.statement, args),
+                body: |rt, args| now($kind, rt.shared.clock.statement(), args),
             },
             Function {
                 name: $realtime,
@@ -161,7 +161,7 @@ fn fields(map: &Map) -> Option<Fields> {
 }
 
 fn construct(kind: Kind, rt: &Runtime, args: &[Value]) -> Result<Value> {
-    let clock = clock(rt.clock.statement);
+    let clock = clock(rt.shared.clock.statement());
     Ok(match args.first() {
         None => stored(clock.now(kind, None)?),
         Some(Value::Null) => Value::Null,
@@ -199,7 +199,7 @@ fn truncated(kind: Kind, rt: &Runtime, args: &[Value]) -> Result<Value> {
     let Value::String(unit) = &args[0] else {
         return Err(wrong("truncate", "the name of a unit", &args[0]));
     };
-    let clock = clock(rt.clock.statement);
+    let clock = clock(rt.shared.clock.statement());
     let value = match args.get(1) {
         None => clock.now(kind, None)?,
         Some(Value::Stored(value)) => (**value).clone(),
