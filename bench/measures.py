@@ -2,6 +2,7 @@
 import csv
 import json
 import os
+import random
 import time
 from dataclasses import dataclass, field
 
@@ -16,6 +17,8 @@ FOLDERS = {  # where a system's text is looked for, in this order
 FULL = "Full tables: SF10, 1.93 M KNOWS"
 LSQB = "LSQB on SF0.1"
 INTERACTIVE = "LDBC Interactive reads on SF0.1"
+LSQB_CORE = "LSQB on SF1 without comments"
+INTERACTIVE_CORE = "LDBC Interactive reads on SF1 without comments"
 SHORT = "Points and hops: SF10 KNOWS"
 COMMIT = "Durable commits of one node"
 
@@ -30,13 +33,14 @@ class Measure:
     clients: bool = False   # further threads are further clients, not parts of one statement
     write: bool = False
     compared: int = 20      # sets of parameters whose answers are compared
+    of: str = ""            # what its texts are called, where another measure asks the same of another graph
 
 
 def text(measure, system):
-    if system == "sqlite" and measure.group not in (SHORT, COMMIT) and not measure.name.startswith("IS"):
+    if system == "sqlite" and measure.group not in (SHORT, COMMIT) and not (measure.of or measure.name).startswith("IS"):
         return None  # a row at a time, one thread: not made for these
     for folder, kind in FOLDERS[system]:
-        path = os.path.join(HERE, folder, f"{measure.name}.{kind}")
+        path = os.path.join(HERE, folder, f"{measure.of or measure.name}.{kind}")
         if os.path.exists(path):
             with open(path) as f:
                 return f.read()
@@ -51,6 +55,44 @@ def lines(path):
     return [row[0] for row in rows]
 
 
+def core(folder):
+    """Questions over the graph without comments; parameters are drawn from what is there, by a seed."""
+    import duckdb
+    con = duckdb.connect()
+
+    def column(table, column, rest):
+        path = os.path.join(folder, table + ".csv.zst")
+        rows = con.execute(f"SELECT {column} FROM read_csv('{path}', delim='|', quote='', escape='', header=true, max_line_size=10000000) {rest}").fetchall()
+        return [row[0] for row in rows]
+
+    with open(os.path.join(folder, "three-hop-params.csv")) as f:
+        persons = [int(row["personId"]) for row in csv.DictReader(f)]
+    known = set(column("dynamic/person_knows_person", '"Person.id"', "") + column("dynamic/person_knows_person", '"Person.id_1"', ""))
+    persons = [person for person in persons if person in known]  # others are connected with nobody
+    names = column("dynamic/person", "firstName", "GROUP BY firstName ORDER BY count(*) DESC, firstName LIMIT 30")
+    used = column("dynamic/post_hasTag_tag", '"Tag.id"', 'GROUP BY "Tag.id" ORDER BY count(*) DESC, "Tag.id" LIMIT 100')
+    tags = column("static/tag", "name", f"WHERE id IN ({', '.join(map(str, used))}) ORDER BY id")
+    countries = column("static/place", "name", "WHERE type = 'country' ORDER BY id")
+    chance, day = random.Random(7), 86_400_000
+    date = lambda: 1_275_350_400_000 + chance.randrange(700) * day  # from June 2010 on
+    drawn = {
+        "IS1": lambda p: {"personId": p},
+        "IS3": lambda p: {"personId": p},
+        "IC1": lambda p: {"personId": p, "firstName": chance.choice(names)},
+        "IC4": lambda p: {"personId": p, "startDate": date(), "durationDays": chance.randrange(30, 60)},
+        "IC5": lambda p: {"personId": p, "minDate": date()},
+        "IC6": lambda p: {"personId": p, "tagName": chance.choice(tags)},
+        "IC10": lambda p: {"personId": p, "month": chance.randrange(1, 13)},
+        "IC11": lambda p: {"personId": p, "countryName": chance.choice(countries), "workFromYear": chance.randrange(2000, 2013)},
+        "IC13": lambda p: {"person1Id": p, "person2Id": chance.choice(persons[10:])},
+    }
+    for number in (3, 6, 9):
+        yield Measure(f"q{number}-sf1", LSQB_CORE, of=f"q{number}")
+    for name, draw in drawn.items():
+        sets = [draw(person) for person in persons[:10]]
+        yield Measure(f"{name}-sf1", INTERACTIVE_CORE, sets, clients=name.startswith("IS"), of=name)
+
+
 def measures(shared, graph):
     data = os.path.join(shared, "data")
     if graph == "sf10":
@@ -62,6 +104,9 @@ def measures(shared, graph):
         for name in ("sort-all", "sort-top", "group-a", "group-ab"):
             yield Measure(name, FULL, ordered=name.startswith("sort"), few=name != "sort-top")
         yield Measure("commit", COMMIT, write=True, clients=True)
+        return
+    if graph == "sf1":
+        yield from core(os.path.join(data, "ldbc-snb-sf1-core"))
         return
     for number in range(1, 10):
         yield Measure(f"q{number}", LSQB)

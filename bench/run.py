@@ -25,7 +25,8 @@ import measures
 import tables
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-GRAPHS = {"sf0.1": ("ldbc-snb-sf0.1", tables.NETWORK), "sf10": ("ldbc-snb-sf10-knows", tables.FRIENDS)}
+GRAPHS = {"sf0.1": ("ldbc-snb-sf0.1", tables.NETWORK), "sf1": ("ldbc-snb-sf1-core", tables.CORE),
+          "sf10": ("ldbc-snb-sf10-knows", tables.FRIENDS)}
 SLOW = 60.0  # seconds after which a question is given up
 
 
@@ -71,6 +72,8 @@ def prepare(args):
     """Tables, and every system's database of every graph; what is there is kept."""
     databases = {}
     for graph, (folder, definitions) in GRAPHS.items():
+        if not args.chosen[graph]:
+            continue
         source = os.path.join(args.shared, "data", folder)
         if not os.path.isdir(source):
             sys.exit(f"{source} is missing: --shared names the folder with the data")
@@ -293,8 +296,9 @@ def main():
     if helped.returncode:
         sys.exit(f"{args.graven} does not know `bench statements`: {helped.stderr.strip()}")
     args.graven_threads = "--threads" in helped.stdout
-    databases = prepare(args)
     wanted = set(args.only.split(",")) - {""}
+    args.chosen = {graph: [m for m in measures.measures(args.shared, graph) if not wanted or {m.name, m.group} & wanted] for graph in GRAPHS}
+    databases = prepare(args)
     run = {"date": time.strftime("%Y-%m-%d"), "rounds": args.rounds, "seconds": args.seconds, "systems": args.systems,
            "threads": [int(t) for t in args.threads.split(",")], "measures": [], "settings": {},
            "machine": {"processor": processor(), "cores": os.cpu_count(), "system": f"{platform.system()} {platform.release()}"}}
@@ -304,7 +308,7 @@ def main():
     differences = 0
     for threads in run["threads"]:
         for graph in GRAPHS:
-            chosen = [m for m in measures.measures(args.shared, graph) if not wanted or {m.name, m.group} & wanted]
+            chosen = args.chosen[graph]
             if not chosen:
                 continue
             children = serve(args, databases, graph, threads)

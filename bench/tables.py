@@ -30,6 +30,17 @@ NETWORK = {
     "tagclass": "SELECT id, name, isSubclassOf AS parent FROM raw_tagclass",
 }
 
+# The same without comments, and with posts of which little is known.
+CORE = {
+    **NETWORK,
+    "post": 'SELECT id, creationDate, NULL::VARCHAR AS locationIP, NULL::VARCHAR AS browserUsed, language, NULL::VARCHAR AS content, '
+            'NULL::VARCHAR AS imageFile, length, creator, place AS country, "Forum.id" AS forum FROM raw_post',
+    "comment": "SELECT NULL::BIGINT AS id, NULL::BIGINT AS creationDate, NULL::VARCHAR AS locationIP, NULL::VARCHAR AS browserUsed, NULL::VARCHAR AS content, "
+               "NULL::BIGINT AS length, NULL::BIGINT AS creator, NULL::BIGINT AS country, NULL::BIGINT AS replyOfPost, NULL::BIGINT AS replyOfComment WHERE false",
+    "message_tag": 'SELECT "Post.id" AS message, "Tag.id" AS tag, true AS of_post FROM raw_post_hasTag_tag',
+    "likes": 'SELECT "Person.id" AS person, "Post.id" AS message, creationDate, true AS of_post FROM raw_person_likes_post',
+}
+
 # Persons and friendships alone, with a number for every friendship.
 FRIENDS = {
     "person": "SELECT id, firstName, lastName, birthday FROM raw_person",
