@@ -1,8 +1,9 @@
 //! Of rows with the same ends those with the shortest paths.
 //!
 //! # How it works
-//! Rows are kept with the length of their paths, and thinned out whenever their number has doubled. They are handed out
-//! when the input has ended, in the order they came.
+//! Rows are kept with the length of their paths, and thinned out whenever their number has doubled, or when there is no room for more. They
+//! are handed out when the input has ended, in the order they came. Where too many are wanted for the memory, all go to partitions by the hash of
+//! their ends, each of which is thinned out and handed out by itself, by the same means.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -15,10 +16,17 @@ use crate::error::Result;
 use crate::memory::Memory;
 use crate::operator::{BoxedOperator, Operator};
 use crate::runtime::Runtime;
+use crate::spill::{LEVELS, Partitions, RowReader, RowRun, Spill, row_hashes};
 use crate::value::Value;
+
+/// Rows read back at a time, in bytes.
+const READ_BYTES: usize = 64 << 10;
 
 /// Rows kept before they are thinned out for the first time.
 const ROWS_MIN: usize = 4 * BATCH_ROWS;
+
+/// Rows are put together when they are thinned out: their bytes so many times.
+const TOGETHER: usize = 2;
 
 /// Both ends of a path.
 type PathEnds = (Option<u64>, Option<u64>);
@@ -37,6 +45,9 @@ pub(crate) struct SelectPaths {
     selection: Selection,
     rows: Option<(Batch, usize)>,
     memory: Memory,
+    spill: Option<Spill>,
+    /// Partitions still to be read, with their levels.
+    pending: Vec<(RowRun, u32)>,
 }
 
 impl SelectPaths {
@@ -47,24 +58,61 @@ impl SelectPaths {
             input,
             selection,
             rows: None,
-            memory: Memory::new(&rt.budget, "SelectPaths", remedy),
+            memory: Memory::of_spilling(rt, "SelectPaths", remedy),
+            spill: Spill::new(rt, "SelectPaths"),
+            pending: Vec::new(),
         }
     }
 
-    fn fill(&mut self, rt: &Runtime) -> Result<Batch> {
-        let (mut kept, mut count, mut limit) = (Vec::new(), 0, ROWS_MIN);
-        while let Some(batch) = self.input.next(rt)? {
+    /// The wanted ones of the rows of the input, or of a partition of this level; none if they have gone to partitions.
+    fn fill(&mut self, mut from: Option<RowReader>, level: u32, rt: &Runtime) -> Result<Batch> {
+        let mut partitions: Option<Partitions> = None;
+        let (mut kept, mut count, mut limit, mut bytes) = (Vec::new(), 0, ROWS_MIN, 0);
+        loop {
             rt.check_cancelled()?;
-            self.memory.charge(batch.heap_bytes())?;
+            let next = match &mut from {
+                None => self.input.next(rt)?,
+                Some(reader) => reader.next_batch(BATCH_ROWS, READ_BYTES)?,
+            };
+            let Some(batch) = next else { break };
+            if let Some(partitions) = &mut partitions {
+                self.selection.divide(&batch, partitions)?;
+                continue;
+            }
+            bytes += batch.heap_bytes();
             count += batch.len();
             kept.push(batch);
-            if count > limit {
-                let thin = self.selection.thin(&kept);
-                self.memory.set(thin.heap_bytes())?;
-                count = thin.len();
-                limit = (2 * count).max(ROWS_MIN);
-                kept = vec![thin];
+            let fits = self.memory.keeps(TOGETHER * bytes);
+            if fits && count <= limit {
+                continue;
             }
+            let thin = self.selection.thin(&kept);
+            (count, bytes) = (thin.len(), thin.heap_bytes());
+            limit = (2 * count).max(ROWS_MIN);
+            kept = vec![thin];
+            // Where little was won the next rows would be too many again.
+            if (fits || self.memory.keeps(2 * TOGETHER * bytes))
+                && self.memory.keeps(TOGETHER * bytes)
+            {
+                continue;
+            }
+            match &self.spill {
+                Some(spill) if level < LEVELS => {
+                    let mut fresh = Partitions::new(spill, level);
+                    for batch in kept.drain(..) {
+                        self.selection.divide(&batch, &mut fresh)?;
+                    }
+                    partitions = Some(fresh);
+                    self.memory.clear();
+                }
+                _ => self.memory.set(TOGETHER * bytes)?,
+            }
+        }
+        if let Some(partitions) = partitions {
+            let runs = partitions.finish()?.into_iter();
+            let runs = runs.filter(|run| run.rows() > 0);
+            self.pending.extend(runs.map(|run| (run, level + 1)));
+            return Ok(Batch::default());
         }
         let thin = self.selection.thin(&kept);
         self.memory.set(thin.heap_bytes())?;
@@ -80,6 +128,15 @@ impl Selection {
             _ => 1,
         };
         self.lengths.iter().map(of).sum()
+    }
+
+    /// Puts rows where those with the same ends are.
+    fn divide(&self, batch: &Batch, partitions: &mut Partitions) -> Result<()> {
+        let ends = [self.from, self.to].map(|slot| Arc::clone(batch.column(slot)));
+        let mut hashes = Vec::new();
+        row_hashes(&ends, batch.len(), &mut hashes);
+        let mut rows = hashes.iter().enumerate();
+        rows.try_for_each(|(row, hash)| partitions.push(*hash, batch, row))
     }
 
     /// The rows that are wanted so far, in their order.
@@ -122,21 +179,34 @@ impl Selection {
 impl Operator for SelectPaths {
     fn next(&mut self, rt: &Runtime) -> Result<Option<Batch>> {
         if self.rows.is_none() {
-            self.rows = Some((self.fill(rt)?, 0));
+            self.rows = Some((self.fill(None, 0, rt)?, 0));
         }
-        let (rows, at) = self.rows.as_mut().expect("just filled");
-        if *at == rows.len() {
-            return Ok(None);
+        loop {
+            if let Some((rows, at)) = &mut self.rows
+                && *at < rows.len()
+            {
+                let to = rows.len().min(*at + BATCH_ROWS);
+                let out = rows.slice(*at, to);
+                *at = to;
+                return Ok(Some(out));
+            }
+            let Some((run, level)) = self.pending.pop() else {
+                return Ok(None);
+            };
+            self.rows = Some((Batch::default(), 0));
+            self.memory.clear();
+            self.rows = Some((self.fill(Some(run.into_reader()), level, rt)?, 0));
         }
-        let to = rows.len().min(*at + BATCH_ROWS);
-        let out = rows.slice(*at, to);
-        *at = to;
-        Ok(Some(out))
     }
 
     fn rewind(&mut self) {
         self.input.rewind();
         self.rows = None;
+        self.pending.clear();
         self.memory.clear();
+    }
+
+    fn spilled_bytes(&self) -> u64 {
+        self.spill.as_ref().map_or(0, Spill::spilled_bytes)
     }
 }

@@ -270,7 +270,10 @@ fn distinct_rows_of_inner_trees_stay_with_their_rows() {
                     rows.sort_by_key(|row| format!("{row:?}"));
                     rows
                 };
-                assert!(sorted(found) == sorted(wanted.clone()), "{spill_at}: {text}");
+                assert!(
+                    sorted(found) == sorted(wanted.clone()),
+                    "{spill_at}: {text}"
+                );
             } else {
                 assert!(found == wanted, "{spill_at}: {text}");
             }
@@ -301,4 +304,35 @@ fn inner_aggregations_of_divided_pipelines_are_whole() {
     let snapshot = graph(&mut random, 8, 40, false);
     let text = "MATCH (a:A) CALL (a) { UNWIND range(1, 40000) AS i RETURN i % 20000 AS g, count(*) AS n } MATCH (a)-[k:R]->(b) RETURN a.id, n, count(*), max(k.w) ORDER BY a.id";
     assert_eq!(rows(&snapshot, text, SEVERAL), rows(&snapshot, text, ONE));
+}
+
+/// The shortest paths between many pairs of ends, beyond the memory: the same ones as within it.
+#[test]
+fn selected_paths_spill() {
+    let mut random = Random(14);
+    let snapshot = graph(&mut random, 25, 150, false);
+    for (count, text) in [
+        ("15", "(a:A)-[:R]->(m)-[:R]->{1,2}(b:B)"),
+        ("2 GROUPS", "(a:B)-[:R]->()-[:R]-{0,2}(b)"),
+    ] {
+        let text =
+            format!("MATCH p = SHORTEST {count} {text} RETURN [n IN nodes(p) | n.id] AS way");
+        let sorted = |how: How| {
+            let mut rows: Vec<String> = rows(&snapshot, &text, how)
+                .iter()
+                .map(|r| format!("{r:?}"))
+                .collect();
+            rows.sort();
+            rows
+        };
+        let wanted = sorted(ONE);
+        assert!(wanted.len() > 1_000, "{}", wanted.len());
+        for spill_at in [1_000, 60_000, 400_000] {
+            let spilling = How {
+                spill_at: Some(spill_at),
+                ..ONE
+            };
+            assert!(sorted(spilling) == wanted, "{spill_at}: {text}");
+        }
+    }
 }
