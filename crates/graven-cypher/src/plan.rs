@@ -458,8 +458,10 @@ pub enum Operator {
         build: Box<PlanNode>,
         on: Vec<VarId>,
     },
-    /// The rows of `input`, a pipeline that begins with a scan, in its order, found by several threads.
+    /// The rows of `input`, a pipeline that begins with a scan or an [`Operator::Exchange`], in its order, found by several threads.
     Parallel { input: Box<PlanNode> },
+    /// The rows of `input`, which one thread makes, divided among the threads of the pipeline above.
+    Exchange { input: Box<PlanNode> },
     /// Every pair of rows.
     CartesianProduct {
         input: Box<PlanNode>,

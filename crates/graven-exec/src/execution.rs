@@ -108,7 +108,7 @@ pub fn execute(
     let rt = runtime(context, params, snapshot, writer);
     let cells = (plan.mode == PlanMode::Profile).then(|| ProfileCells::new(&plan.root));
     let _metered = Metered::on(rt.meter.as_ref());
-    let built = instantiate(&plan.root, &rt, cells.as_ref())?;
+    let built = instantiate(&plan, &rt, cells.as_ref())?;
     Execution::new(plan, rt, built, cells)
 }
 

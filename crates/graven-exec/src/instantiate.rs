@@ -6,6 +6,8 @@
 //! are *row-wise* if every operator in them treats rows one by one in order; such a tree is given whole batches
 //! and carries a hidden variable, the number of the input row (see [`crate::operators::apply`]).
 
+use std::sync::Arc;
+
 use crate::error::{ExecError, Result};
 use crate::expression::{Compiled, Compiler};
 use crate::layout::Layout;
@@ -27,45 +29,38 @@ use crate::operators::hash_join::{HashJoin, JoinColumns};
 use crate::operators::limit::{Limit, Skip};
 use crate::operators::load_csv::{LoadCsv, Source};
 use crate::operators::merge::{Merge, MergeParts};
-use crate::operators::parallel::MorselSlot;
+use crate::operators::parallel::Slot;
 use crate::operators::procedure::Procedure;
 use crate::operators::project::{Extend, Project};
 use crate::operators::repeat::{Ends, Repeat, Repetition};
 use crate::operators::schema::Schema;
 use crate::operators::select_paths::{SelectPaths, Selection};
 use crate::operators::set::{Items, Set};
-use crate::operators::sort::threshold::Threshold;
+use crate::operators::sort::threshold::{Best, Threshold};
 use crate::operators::union::Union;
 use crate::operators::unit::Unit;
 use crate::operators::unwind::Unwind;
 use crate::profile::{ProfileCells, Profiled, inputs};
 use crate::runtime::Runtime;
 use graven_cypher::plan::{
-    AggregateCall, Expr, Operator as P, PlanNode, Repeat as PlanRepeat, VarId,
+    AggregateCall, Expr, Operator as P, Plan, PlanNode, Repeat as PlanRepeat, VarId,
 };
 
 mod graph;
 mod sorting;
 
-/// The operator tree below `root` and the layout of its rows.
+/// The operator tree of a plan and the layout of its rows.
 ///
 /// # Errors
 /// A plan that cannot be run; a missing parameter.
 pub(crate) fn instantiate(
-    root: &PlanNode,
+    plan: &Arc<Plan>,
     rt: &Runtime,
     cells: Option<&ProfileCells>,
 ) -> Result<(BoxedOperator, Layout)> {
-    Instantiator {
-        rt,
-        cells,
-        arguments: Vec::new(),
-        ready: None,
-        morsel: None,
-        is_part: false,
-        threshold: None,
-    }
-    .node(root)
+    let mut instantiator = Instantiator::new(rt, cells);
+    instantiator.plan = Some(plan);
+    instantiator.node(&plan.root)
 }
 
 /// As [`instantiate`] where the node with this id has run already and left these rows.
@@ -75,16 +70,9 @@ pub(crate) fn instantiate_above(
     cells: Option<&ProfileCells>,
     ready: Option<(u32, Built)>,
 ) -> Result<Built> {
-    Instantiator {
-        rt,
-        cells,
-        arguments: Vec::new(),
-        ready,
-        morsel: None,
-        is_part: false,
-        threshold: None,
-    }
-    .node(root)
+    let mut instantiator = Instantiator::new(rt, cells);
+    instantiator.ready = ready;
+    instantiator.node(root)
 }
 
 /// An inner tree that runs once for each row that is left in the slot.
@@ -94,29 +82,24 @@ pub(crate) fn instantiate_inner(
     cells: Option<&ProfileCells>,
     row: Layout,
 ) -> Result<(ArgumentSlot, Built)> {
-    Instantiator {
-        rt,
-        cells,
-        arguments: Vec::new(),
-        ready: None,
-        morsel: None,
-        is_part: false,
-        threshold: None,
-    }
-    .per_row(root, row)
+    Instantiator::new(rt, cells).per_row(root, row)
 }
 
 struct Instantiator<'a> {
     rt: &'a Runtime,
     cells: Option<&'a ProfileCells>,
+    /// What copies of pipelines are made from while the statement runs.
+    plan: Option<&'a Arc<Plan>>,
     /// Enclosing applies, innermost last: where they leave rows, and the layout of these.
     arguments: Vec<(ArgumentSlot, Layout)>,
     /// Rows of a subquery in transactions that has run, by the id of its node.
     ready: Option<(u32, Built)>,
-    /// Where the scan of a parallel pipeline is told its morsel.
-    morsel: Option<MorselSlot>,
+    /// Of a copy of a parallel pipeline: where its bottom is told its morsel, and the layout of the rows that are divided.
+    divided: Option<(Slot, Layout)>,
     /// Whether the root is one of several parts of an aggregation.
     is_part: bool,
+    /// What a top-n at the root shares with those of other copies.
+    best: Option<Best>,
     /// What a top-n above wants of the relationships in this variable.
     threshold: Option<(VarId, Threshold)>,
 }
@@ -130,7 +113,21 @@ fn is_hidden(var: VarId) -> bool {
 
 pub(crate) type Built = (BoxedOperator, Layout);
 
-impl Instantiator<'_> {
+impl<'a> Instantiator<'a> {
+    fn new(rt: &'a Runtime, cells: Option<&'a ProfileCells>) -> Self {
+        Self {
+            rt,
+            cells,
+            plan: None,
+            arguments: Vec::new(),
+            ready: None,
+            divided: None,
+            is_part: false,
+            best: None,
+            threshold: None,
+        }
+    }
+
     fn node(&mut self, node: &PlanNode) -> Result<Built> {
         if let Some((_, ready)) = self.ready.take_if(|(id, _)| *id == node.id) {
             return Ok(ready);
@@ -176,6 +173,13 @@ impl Instantiator<'_> {
                 self.apply(input, inner, mode)
             }
             P::Parallel { input } => self.parallel(input, None),
+            P::Exchange { input } => match &self.divided {
+                Some((Slot::Rows(slot), given)) => {
+                    let argument = Argument::new(slot.clone(), (0..given.width()).collect());
+                    Ok((Box::new(argument), given.clone()))
+                }
+                _ => self.node(input),
+            },
             P::HashJoin { input, build, on } => self.hash_join(input, build, on),
             P::CartesianProduct { input, inner } => self.cartesian_product(input, inner),
             P::Union { inputs } => self.union(inputs),
@@ -410,15 +414,21 @@ impl Instantiator<'_> {
                 ))
             }
             P::Distinct { input, vars, runs } => {
+                let is_parallel = matches!(input.op, P::Parallel { .. });
+                let is_part = std::mem::take(&mut self.is_part);
                 let (input, layout) = self.node(input)?;
                 let mut vars = vars.clone();
                 vars.extend(layout.vars().iter().filter(|v| is_hidden(**v)));
-                let slots = vars
+                let slots: Vec<usize> = vars
                     .iter()
                     .map(|v| slot(&layout, *v))
                     .collect::<Result<_>>()?;
                 let operator: BoxedOperator = match runs {
                     true => Box::new(DistinctRuns::new(input, slots)),
+                    false if is_parallel => {
+                        Box::new(Aggregate::distinct(input, slots, self.rt).divided(self.rt))
+                    }
+                    false if is_part => Box::new(Aggregate::distinct(input, slots, self.rt).part()),
                     false => {
                         let owners = vars.iter().position(|var| is_hidden(*var));
                         Box::new(Distinct::new(input, slots, self.rt).for_each(owners))
@@ -437,21 +447,10 @@ impl Instantiator<'_> {
                     return Ok(built);
                 }
                 let is_parallel = matches!(input.op, P::Parallel { .. });
-                let (input, layout) = self.node(input)?;
-                let vars = keys
-                    .iter()
-                    .map(|(v, _)| *v)
-                    .chain(aggregates.iter().map(|(v, _)| *v))
-                    .collect();
-                let keys: Vec<Compiled> = keys
-                    .iter()
-                    .map(|(_, e)| self.compile(&layout, e))
-                    .collect::<Result<_>>()?;
-                let mut calls: Vec<Call> = aggregates
-                    .iter()
-                    .map(|(_, call)| self.call(&layout, call))
-                    .collect::<Result<_>>()?;
-                let input = distinct_first(input, &keys, &mut calls, self.rt);
+                let vars = keys.iter().map(|(v, _)| *v);
+                let vars = vars.chain(aggregates.iter().map(|(v, _)| *v)).collect();
+                let (input, keys, mut calls) = self.grouped(input, keys, aggregates)?;
+                let input = distinct_first(input, &keys, &mut calls, is_parallel, self.rt);
                 let mut operator = Aggregate::new(input, keys, calls, self.rt);
                 if is_parallel {
                     operator = operator.divided(self.rt);
@@ -462,6 +461,38 @@ impl Instantiator<'_> {
             }
             _ => unreachable!("only operators that reshape rows"),
         }
+    }
+
+    /// The input of an aggregation, its keys and its calls. Above a parallel pipeline that does not aggregate itself threads compute
+    /// what is grouped and aggregated.
+    fn grouped(
+        &mut self,
+        input: &PlanNode,
+        keys: &[(VarId, Expr)],
+        aggregates: &[(VarId, AggregateCall)],
+    ) -> Result<(BoxedOperator, Vec<Compiled>, Vec<Call>)> {
+        let mut keys: Vec<Expr> = keys.iter().map(|(_, key)| key.clone()).collect();
+        let mut calls: Vec<AggregateCall> =
+            aggregates.iter().map(|(_, call)| call.clone()).collect();
+        let reads_rows = |call: &AggregateCall| {
+            let mut parameters = call.parameter.iter();
+            parameters.any(|parameter| !parameter.variables().is_empty())
+        };
+        let (input, layout) = match &input.op {
+            P::Parallel { input: below }
+                if !matches!(below.op, P::Aggregate { .. }) && !calls.iter().any(reads_rows) =>
+            {
+                let arguments = calls.iter_mut().filter_map(|call| call.argument.as_mut());
+                let computed = sorting::computed(keys.iter_mut().chain(arguments));
+                let (operator, layout) = self.parallel(below, Some(&computed))?;
+                (self.profiled(operator, input.id), layout)
+            }
+            _ => self.node(input)?,
+        };
+        let keys = keys.iter().map(|key| self.compile(&layout, key));
+        let keys = keys.collect::<Result<_>>()?;
+        let calls = calls.iter().map(|call| self.call(&layout, call));
+        Ok((input, keys, calls.collect::<Result<_>>()?))
     }
 
     fn call(&self, layout: &Layout, call: &AggregateCall) -> Result<Call> {
@@ -486,6 +517,10 @@ impl Instantiator<'_> {
             P::TopN { input, keys, .. } => self.tell(input, keys),
             _ => None,
         };
+        let best = match op {
+            P::TopN { .. } => self.best.take(),
+            _ => None,
+        };
         let (input, mut layout) = self.node(input)?;
         let operator: BoxedOperator = match op {
             P::Filter { predicate, .. } => {
@@ -505,7 +540,7 @@ impl Instantiator<'_> {
             P::Sort { keys, .. } => Box::new(self.sort(input, &layout, keys, None)?),
             P::TopN { keys, limit, .. } => {
                 let top = self.sort(input, &layout, keys, Some(limit))?;
-                let top = top.telling(threshold);
+                let top = top.telling(threshold).sharing(best);
                 Box::new(match below[0].writes() {
                     true => top.exhaustive(),
                     false => top,
@@ -610,6 +645,7 @@ fn distinct_first(
     input: BoxedOperator,
     keys: &[Compiled],
     calls: &mut [Call],
+    is_parallel: bool,
     rt: &Runtime,
 ) -> BoxedOperator {
     match calls {
@@ -618,8 +654,11 @@ fn distinct_first(
                 return input;
             };
             call.distinct = false;
-            let values = Project::new(input, vec![argument], rt);
-            Box::new(Distinct::new(Box::new(values), vec![0], rt))
+            let values: BoxedOperator = Box::new(Project::new(input, vec![argument], rt));
+            match is_parallel {
+                true => Box::new(Aggregate::distinct(values, vec![0], rt).divided(rt)),
+                false => Box::new(Distinct::new(values, vec![0], rt)),
+            }
         }
         _ => input,
     }

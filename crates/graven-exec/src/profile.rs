@@ -75,8 +75,11 @@ impl ProfileTree {
 
 fn subtract_inputs(node: &PlanNode, inclusive: &[OperatorProfile], own: &mut [OperatorProfile]) {
     for input in inputs(&node.op) {
-        if matches!(node.op, PlanOperator::Parallel { .. }) {
-            // Below are the sums over all threads, here is one that mostly takes part in them.
+        if matches!(
+            node.op,
+            PlanOperator::Parallel { .. } | PlanOperator::Exchange { .. }
+        ) {
+            // Below are the sums over all threads, here is one that mostly takes part in them; rows to be divided are made above.
             own[node.id as usize].time = Duration::ZERO;
             own[node.id as usize].pages = PerKind::default();
             subtract_inputs(input, inclusive, own);

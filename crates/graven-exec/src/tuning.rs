@@ -1,5 +1,7 @@
 //! Thresholds of the reachability search and of spilling, so that tests and experiments can force either side of a choice.
 
+use std::time::Duration;
+
 /// How a level of a search is run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
@@ -54,6 +56,8 @@ pub struct Tuning {
     pub threads: usize,
     /// Fewest nodes that a thread scans at a time.
     pub morsel_nodes: u64,
+    /// One thread works on rows that might be divided for so long before others help: some times what starting a thread takes.
+    pub alone: Duration,
 }
 
 impl Default for Tuning {
@@ -70,6 +74,7 @@ impl Default for Tuning {
             reached_longer: 4,
             threads: 1,
             morsel_nodes: 4,
+            alone: Duration::from_micros(500),
         }
     }
 }

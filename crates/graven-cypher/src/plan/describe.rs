@@ -62,6 +62,7 @@ impl Operator {
             Operator::Eager { .. } => "Eager",
             Operator::EmptyResult { .. } => "EmptyResult",
             Operator::Parallel { .. } => "Parallel",
+            Operator::Exchange { .. } => "Exchange",
             Operator::LoadCsv { .. } => "LoadCsv",
             Operator::Schema { .. } => "Schema",
         }
@@ -93,6 +94,7 @@ impl Plan {
             | Operator::CartesianProduct { .. }
             | Operator::EmptyResult { .. }
             | Operator::Parallel { .. }
+            | Operator::Exchange { .. }
             | Operator::Union { .. } => String::new(),
             Operator::Argument { vars } => joined(vars, name),
             Operator::Distinct { vars, runs, .. } => {

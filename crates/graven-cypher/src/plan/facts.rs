@@ -123,6 +123,7 @@ impl Facts {
             | O::Eager { input, .. }
             | O::EmptyResult { input }
             | O::Parallel { input }
+            | O::Exchange { input }
             | O::Schema { input, .. }
             | O::Distinct { input, .. } => below(input),
             O::Union { .. } => Facts::default(),

@@ -57,6 +57,7 @@ impl Operator {
             | O::Eager { input, .. }
             | O::EmptyResult { input }
             | O::Parallel { input }
+            | O::Exchange { input }
             | O::Schema { input, .. }
             | O::LoadCsv { input, .. } => vec![input],
         }
@@ -111,6 +112,7 @@ impl Operator {
             | O::Eager { input, .. }
             | O::EmptyResult { input }
             | O::Parallel { input }
+            | O::Exchange { input }
             | O::Schema { input, .. }
             | O::LoadCsv { input, .. } => vec![input],
         }

@@ -128,6 +128,7 @@ fn produced(
         | O::Eager { .. }
         | O::SelectPaths { .. }
         | O::Parallel { .. }
+        | O::Exchange { .. }
         | O::Limit { .. } => {}
         O::EmptyResult { .. } | O::Schema { .. } => below.clear(),
         O::Merge { inner, .. } => below.extend(produced(plan, inner, &below)?),

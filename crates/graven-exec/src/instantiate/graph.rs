@@ -1,16 +1,19 @@
 //! The operators that read the graph: finding nodes, following relationships, counting patterns.
 
+use std::sync::Arc;
+
 use crate::error::{ExecError, Result};
 use crate::expression::Compiled;
 use crate::layout::Layout;
 use crate::operator::BoxedOperator;
 use crate::operators::aggregate::{Aggregate, Call};
+use crate::operators::argument::ArgumentSlot;
 use crate::operators::end_lists::EndLists;
 use crate::operators::expand::{Expand, ExpandColumns};
 use crate::operators::expand_into::ExpandInto;
 use crate::operators::index_scan::{IndexScan, Part, Sought};
 use crate::operators::list_aggregate::{ListAggregate, ListCall};
-use crate::operators::parallel::{MorselSlot, Parallel, Worker};
+use crate::operators::parallel::{MakeWorker, MorselSlot, Parallel, Slot, Source, Worker};
 use crate::operators::pattern_count::{Branch, Hanging, PatternCount};
 use crate::operators::project::Project;
 use crate::operators::reachable_count::{EndCondition, ReachableCount};
@@ -19,9 +22,10 @@ use crate::operators::row_branch::RowBranch;
 use crate::operators::scan::{NodeScan, Nodes};
 use crate::operators::seek::{NodeSeek, SeekBy};
 use crate::operators::shortest_paths::ShortestPaths;
+use crate::operators::sort::threshold::Best;
 use crate::operators::trail_expand::{TrailColumns, TrailExpand};
 use crate::pattern::Pattern;
-use crate::profile::inputs;
+use crate::profile::{ProfileCells, inputs};
 use crate::reachability::Bounds;
 use crate::runtime::Runtime;
 use graven_cypher::plan::{
@@ -86,7 +90,10 @@ impl Instantiator<'_> {
             (Some(by), _) => Box::new(NodeSeek::new(input, slot, by, rt)),
             (None, _) => {
                 // Scans of inner trees are whole.
-                let morsel = self.morsel.clone().filter(|_| self.arguments.is_empty());
+                let morsel = match &self.divided {
+                    Some((Slot::Nodes(slot), _)) if self.arguments.is_empty() => Some(slot.clone()),
+                    _ => None,
+                };
                 Box::new(NodeScan::new(input, slot, scanned(op, rt)).within(morsel))
             }
         };
@@ -359,44 +366,56 @@ impl Instantiator<'_> {
         }
     }
 
-    /// As many copies of a pipeline as there are threads, each with `computed` on top where there is any: those columns alone.
+    /// As many copies of a pipeline as there are threads, each with `computed` on top where there is any: those columns alone. Of a
+    /// pipeline over rows that are divided one copy; the others are made when they are wanted.
     pub(super) fn parallel(
         &mut self,
         input: &PlanNode,
         computed: Option<&[(VarId, Expr)]>,
     ) -> Result<Built> {
         let mut bottom = input;
-        while let Some(below) = inputs(&bottom.op).first()
+        while !matches!(bottom.op, P::Exchange { .. })
+            && let Some(below) = inputs(&bottom.op).first()
             && !matches!(below.op, P::Unit)
         {
             bottom = below;
+        }
+        let copies = Copies {
+            computed: computed.map(<[_]>::to_vec),
+            cells: self.cells.cloned(),
+            best: Best::default(),
+        };
+        if let P::Exchange { input: source } = &bottom.op {
+            let (source, given) = self.node(source)?;
+            let plan = self.plan.ok_or_else(|| ExecError::Plan {
+                message: "CY-50: a parallel pipeline in a statement that writes".to_owned(),
+            })?;
+            let (first, layout) = copies.rows(input, &given, self.rt)?;
+            let (plan, id) = (Arc::clone(plan), input.id);
+            let make: MakeWorker = Box::new(move |rt| {
+                let input = find(&plan.root, id).ok_or_else(|| ExecError::Plan {
+                    message: format!("operator {id} is not in its plan"),
+                })?;
+                Ok(copies.rows(input, &given, rt)?.0)
+            });
+            let source = Source::Rows(source, make);
+            return Ok((
+                Box::new(Parallel::new(vec![first], source, self.rt)),
+                layout,
+            ));
         }
         let nodes = scanned(&bottom.op, self.rt);
         let mut workers = Vec::new();
         let mut built = None;
         for _ in 0..self.rt.tuning.threads.max(1) {
-            let rt = self.rt.for_worker();
-            let slot = MorselSlot::default();
-            let mut copy = Instantiator {
-                rt: &rt,
-                cells: self.cells,
-                arguments: Vec::new(),
-                ready: None,
-                morsel: Some(slot.clone()),
-                is_part: matches!(input.op, P::Aggregate { .. }),
-                threshold: None,
-            };
-            let (mut root, mut layout) = copy.node(input)?;
-            if let Some(items) = computed {
-                let exprs = items.iter().map(|(_, item)| copy.compile(&layout, item));
-                root = Box::new(Project::new(root, exprs.collect::<Result<_>>()?, &rt));
-                layout = Layout::new(items.iter().map(|(var, _)| *var).collect());
-            }
-            workers.push(Worker::new(root, slot, rt));
+            let slot = Slot::Nodes(MorselSlot::default());
+            let (worker, layout) = copies.copy(input, slot, Layout::default(), self.rt)?;
+            workers.push(worker);
             built = Some(layout);
         }
         let layout = built.expect("at least one worker");
-        Ok((Box::new(Parallel::new(workers, nodes, self.rt)), layout))
+        let source = Source::Nodes(nodes);
+        Ok((Box::new(Parallel::new(workers, source, self.rt)), layout))
     }
 
     pub(super) fn pattern_count(
@@ -419,7 +438,7 @@ impl Instantiator<'_> {
         });
         let patterns = patterns.collect::<Result<_>>()?;
         let count = layout.slot_or_add(count);
-        let keeps = self.morsel.is_some();
+        let keeps = self.divided.is_some();
         let count = PatternCount::new(input, patterns, count, keeps);
         Ok((Box::new(count), layout))
     }
@@ -428,7 +447,7 @@ impl Instantiator<'_> {
         &self,
         layout: &Layout,
         to: VarId,
-        labels: &[std::sync::Arc<str>],
+        labels: &[Arc<str>],
         filter: Option<&Expr>,
     ) -> Result<EndCondition> {
         let mut vars = layout.vars().to_vec();
@@ -438,6 +457,55 @@ impl Instantiator<'_> {
             .transpose()?;
         EndCondition::new(labels, filter, layout.width(), self.rt)
     }
+}
+
+/// What the copies of a pipeline have in common.
+struct Copies {
+    computed: Option<Vec<(VarId, Expr)>>,
+    cells: Option<ProfileCells>,
+    best: Best,
+}
+
+impl Copies {
+    /// A copy of `input` over rows of this layout.
+    fn rows(&self, input: &PlanNode, given: &Layout, rt: &Runtime) -> Result<(Worker, Layout)> {
+        let slot = Slot::Rows(ArgumentSlot::default());
+        self.copy(input, slot, given.clone(), rt)
+    }
+
+    /// A copy of `input` over what is left in the slot.
+    fn copy(
+        &self,
+        input: &PlanNode,
+        slot: Slot,
+        given: Layout,
+        rt: &Runtime,
+    ) -> Result<(Worker, Layout)> {
+        let rt = rt.for_worker();
+        let mut copy = Instantiator::new(&rt, self.cells.as_ref());
+        copy.divided = Some((slot.clone(), given));
+        copy.is_part = matches!(
+            input.op,
+            P::Aggregate { .. } | P::Distinct { runs: false, .. }
+        );
+        copy.best = matches!(input.op, P::TopN { .. }).then(|| self.best.clone());
+        let (mut root, mut layout) = copy.node(input)?;
+        if let Some(items) = &self.computed {
+            let exprs = items.iter().map(|(_, item)| copy.compile(&layout, item));
+            root = Box::new(Project::new(root, exprs.collect::<Result<_>>()?, &rt));
+            layout = Layout::new(items.iter().map(|(var, _)| *var).collect());
+        }
+        Ok((Worker::new(root, slot, rt), layout))
+    }
+}
+
+/// The node of a plan with this id.
+fn find(node: &PlanNode, id: u32) -> Option<&PlanNode> {
+    if node.id == id {
+        return Some(node);
+    }
+    let children = inputs(&node.op).into_iter();
+    children.filter_map(|child| find(child, id)).next()
 }
 
 /// What a scan finds.

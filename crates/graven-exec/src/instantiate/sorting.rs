@@ -12,8 +12,18 @@ use crate::operators::sort::threshold::Threshold;
 use crate::operators::sort::{Sort, SortedColumn};
 use graven_cypher::plan::{Expr, Operator as P, PlanNode, SortOrder, VarId};
 
-/// Variables from here on, below the hidden ones, are sort keys that were computed below.
+/// Variables from here on, below the hidden ones, were computed below.
 const COMPUTED: u32 = HIDDEN - 1024;
+
+/// These expressions as items of a projection below, which variables stand for from now on.
+pub(super) fn computed<'e>(exprs: impl Iterator<Item = &'e mut Expr>) -> Vec<(VarId, Expr)> {
+    let items = (COMPUTED..).zip(exprs);
+    let items = items.map(|(var, expr)| {
+        let var = VarId(var);
+        (var, std::mem::replace(expr, Expr::Variable(var)))
+    });
+    items.collect()
+}
 
 impl Instantiator<'_> {
     /// A sort that hands out the rows of its input.
@@ -92,11 +102,7 @@ impl Instantiator<'_> {
         let (input, layout) = match &below.op {
             P::Parallel { input } if limit.is_none() => {
                 // Threads compute the keys as well, and hand out nothing but what is read.
-                let mut computed: Vec<(VarId, Expr)> = Vec::new();
-                for (at, (key, _)) in by.iter_mut().enumerate() {
-                    let var = VarId(COMPUTED + u32::try_from(at).unwrap_or(0));
-                    computed.push((var, std::mem::replace(key, Expr::Variable(var))));
-                }
+                let mut computed = computed(by.iter_mut().map(|(key, _)| key));
                 let others = items.iter().filter(|(_, item)| key_of(item).is_none());
                 let read: BTreeSet<VarId> = others.flat_map(|(_, item)| item.variables()).collect();
                 computed.extend(read.iter().map(|var| (*var, Expr::Variable(*var))));

@@ -32,7 +32,7 @@ use crate::runtime::Runtime;
 use crate::spill::{LEVELS, Partitions, RowRun, Spill, put_value, row_hashes};
 use crate::value::Value;
 use accumulator::Accumulator;
-use divided::{Piece, ROUND_ROWS, ROUND_SHARE, Share};
+use divided::{Piece, ROUND_ROWS, ROUND_SHARE, SHARED_ROWS, Share};
 use output::Output;
 
 /// Rows of states read back at a time, and their bytes.
@@ -249,6 +249,16 @@ impl Aggregate {
         }
     }
 
+    /// The distinct rows over columns of `input`, in the order in which they appeared first; at least one column.
+    pub(crate) fn distinct(input: BoxedOperator, slots: Vec<usize>, rt: &Runtime) -> Self {
+        let keys = slots.into_iter().map(Compiled::Slot).collect();
+        Self {
+            memory: Memory::of_spilling(rt, "Distinct", "return fewer distinct rows"),
+            spill: Spill::new(rt, "Distinct"),
+            ..Self::new(input, keys, Vec::new(), rt)
+        }
+    }
+
     /// The same as one of several parts, whose groups are merged above: only counts, and sums and extremes of rows.
     pub(crate) fn part(self) -> Self {
         let part = match self.keys.is_empty() {
@@ -307,8 +317,7 @@ impl Aggregate {
     fn consume_divided(&mut self, rt: &Runtime) -> Result<Output> {
         let mut next = self.input.next(rt)?;
         self.set_parameters(next.as_ref(), rt)?;
-        let shares = (0..self.shares).map(|_| Share::new(&self.calls, &self.parameters));
-        let mut shares = shares.collect::<Result<Vec<Share>>>()?;
+        let mut shares: Vec<Share> = Vec::new();
         let mut partitions = None;
         let (mut pieces, mut rows, mut bytes, mut first) = (Vec::new(), 0, 0, 0);
         let bytes_max = usize::try_from(rt.budget.limit() / ROUND_SHARE).unwrap_or(usize::MAX);
@@ -327,6 +336,12 @@ impl Aggregate {
             pieces.push(piece);
             next = self.input.next(rt)?;
             if next.is_none() || rows >= ROUND_ROWS || bytes >= bytes_max {
+                if shares.is_empty() {
+                    let few = next.is_none() && rows < SHARED_ROWS;
+                    let count = if few { 1 } else { self.shares };
+                    let fresh = (0..count).map(|_| Share::new(&self.calls, &self.parameters));
+                    shares = fresh.collect::<Result<_>>()?;
+                }
                 self.round(&mut shares, &mut pieces, &mut partitions)?;
                 (rows, bytes) = (0, 0);
             }
@@ -337,7 +352,7 @@ impl Aggregate {
             return self.end(groups, partitions, 0);
         }
         let shares = shares.into_iter().map(|share| (share.groups, share.firsts));
-        Ok(Output::new(shares.collect(), self.keys.len()))
+        Ok(Output::new(shares.collect(), self.keys.len()).on_threads(rt.budget.limit()))
     }
 
     /// The shares take the rows of a round, whose pieces are gone then.

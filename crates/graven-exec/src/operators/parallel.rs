@@ -1,18 +1,23 @@
-//! Runs a pipeline that begins with a scan on several threads; rows come out as if one had run it.
+//! Runs a pipeline on several threads; rows come out as if one had run it.
 //!
 //! # How it works
 //! ```text
-//! scan's id ranges -> morsels -> worker 1: own copy of the pipeline, one morsel after the other -+
-//!                                worker 2: ...                                                   +-> by morsel, in order
+//! scan's id ranges, or rows -> morsels -> worker 1: own copy of the pipeline, one morsel after the other -+
+//!                                         worker 2: ...                                                   +-> by morsel, in order
 //! ```
-//! Every worker has a copy of the pipeline whose scan reads the range in its [`MorselSlot`]. In a *round* the workers run at the
+//! Every worker has a copy of the pipeline whose scan reads the range in its [`MorselSlot`], or whose exchange reads the rows in its
+//! [`ArgumentSlot`]. In a *round* the workers run at the
 //! same time, the calling thread being the first of them; each takes the next morsel when it has finished one, and stops
 //! when no morsel is left or when it has made [`round_bytes`] of rows. Between rounds no thread runs: pipelines keep their
 //! place, rows wait by morsel and are handed out in the order of the morsels. Sorts, aggregations and limits have copies in the
 //! pipeline, put there by the planner, so that mostly few rows come out and one round is enough.
 //!
+//! Rows to be divided are made by the calling thread, some thousand at a time. How much is found from them nobody knows beforehand, so
+//! one worker begins alone; the others are made, and threads started, when it has run for [`Tuning::alone`](crate::Tuning) and morsels
+//! are left.
+//!
 //! # Invariants
-//! * EX-32 Rows come out in the order of the ids that the scan would produce, whatever the number of threads.
+//! * EX-32 Rows come out in the order of the ids that the scan would produce, or of the rows that are divided, whatever the number of threads.
 //! * EX-44 No more than [`round_bytes`] for each worker and round waits out of order; it is charged.
 //!
 //! # Concurrency
@@ -24,11 +29,13 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use graven_pagecache::stats::Scope;
 
+use super::argument::ArgumentSlot;
 use super::scan::Nodes;
-use crate::batch::Batch;
+use crate::batch::{BATCH_ROWS, Batch};
 use crate::error::{ExecError, Result};
 use crate::memory::Memory;
 use crate::operator::{BoxedOperator, Operator};
@@ -36,6 +43,12 @@ use crate::runtime::Runtime;
 
 /// Morsels for each worker, so that they end at nearly the same time.
 const MORSELS_PER_WORKER: u64 = 16;
+
+/// Rows that are divided at a time, morsels of these for each worker, and fewest rows of a morsel: what expansions do for many rows
+/// together they would do again for each few.
+const DIVIDED_ROWS: usize = 4 * BATCH_ROWS;
+const DIVIDED_MORSELS: usize = 3;
+const MORSEL_ROWS: usize = 64;
 
 /// The part of a scan that a worker is to run: node ids `from..to`.
 #[derive(Clone, Debug, Default)]
@@ -51,18 +64,63 @@ impl MorselSlot {
     }
 }
 
+/// Where a worker's pipeline finds what it is to run.
+#[derive(Clone)]
+pub(crate) enum Slot {
+    /// The part of a scan.
+    Nodes(MorselSlot),
+    /// Rows.
+    Rows(ArgumentSlot),
+}
+
+/// What is run at once.
+enum Morsel {
+    Nodes((u64, u64)),
+    Rows(Batch),
+}
+
+impl Slot {
+    fn set(&self, morsel: &Morsel) {
+        match (self, morsel) {
+            (Self::Nodes(slot), Morsel::Nodes(range)) => slot.set(*range),
+            (Self::Rows(slot), Morsel::Rows(rows)) => slot.set(rows.clone()),
+            _ => unreachable!("EX-32: morsels are of the kind that the pipeline reads"),
+        }
+    }
+}
+
+/// What the workers divide.
+pub(crate) enum Source {
+    /// A scan.
+    Nodes(Nodes),
+    /// The rows of an operator that the calling thread runs; what makes a further worker.
+    Rows(BoxedOperator, MakeWorker),
+}
+
+/// Makes a further worker where others are wanted.
+pub(crate) type MakeWorker = Box<dyn FnMut(&Runtime) -> Result<Worker> + Send>;
+
 /// A copy of the pipeline.
 pub(crate) struct Worker {
     pub(crate) root: BoxedOperator,
-    pub(crate) slot: MorselSlot,
+    pub(crate) slot: Slot,
     pub(crate) rt: Runtime,
     /// The morsel begun.
     current: Option<usize>,
 }
 
+/// When a worker stops before the morsels end.
+#[derive(Clone, Copy)]
+struct Quota {
+    /// Bytes of rows made.
+    bytes: usize,
+    /// After this moment nothing more is begun.
+    until: Option<Instant>,
+}
+
 impl Worker {
-    /// A worker whose scan reads what is in `slot`.
-    pub(crate) fn new(root: BoxedOperator, slot: MorselSlot, rt: Runtime) -> Self {
+    /// A worker whose pipeline reads what is in `slot`.
+    pub(crate) fn new(root: BoxedOperator, slot: Slot, rt: Runtime) -> Self {
         Self {
             root,
             slot,
@@ -72,28 +130,31 @@ impl Worker {
     }
 
     /// As [`Worker::run`] on a thread whose page counters nobody else reads.
-    fn run_aside(&mut self, morsels: &[(u64, u64)], next: &AtomicUsize, bytes: usize) -> Made {
+    fn run_aside(&mut self, morsels: &[Morsel], next: &AtomicUsize, quota: Quota) -> Made {
         let scope = Scope::start();
-        let made = self.run(morsels, next, bytes);
+        let made = self.run(morsels, next, quota);
         let pages = self.rt.shared.thread_pages.lock();
         let mut pages = pages.unwrap_or_else(PoisonError::into_inner);
         scope.finish_into(pages.get_or_insert_default());
         made
     }
 
-    /// Runs until no morsel is left or `bytes` of rows are made.
-    fn run(&mut self, morsels: &[(u64, u64)], next: &AtomicUsize, bytes: usize) -> Made {
+    /// Runs until no morsel is left or the quota is met.
+    fn run(&mut self, morsels: &[Morsel], next: &AtomicUsize, quota: Quota) -> Made {
         let mut made = Made::default();
         let mut held = 0;
         loop {
+            if quota.until.is_some_and(|until| Instant::now() >= until) {
+                return made;
+            }
             let morsel = match self.current {
                 Some(morsel) => morsel,
                 None => {
                     let morsel = next.fetch_add(1, Ordering::Relaxed);
-                    let Some(range) = morsels.get(morsel) else {
+                    let Some(what) = morsels.get(morsel) else {
                         return made;
                     };
-                    self.slot.set(*range);
+                    self.slot.set(what);
                     self.root.rewind();
                     self.current = Some(morsel);
                     morsel
@@ -103,7 +164,7 @@ impl Worker {
                 Ok(Some(batch)) => {
                     held += batch.heap_bytes();
                     made.batches.push((morsel, batch));
-                    if held >= bytes {
+                    if held >= quota.bytes {
                         return made;
                     }
                 }
@@ -138,64 +199,139 @@ struct Waiting {
 /// See the file header.
 pub(crate) struct Parallel {
     workers: Vec<Worker>,
-    nodes: Nodes,
-    morsels: Option<Vec<(u64, u64)>>,
+    source: Source,
+    /// What is divided at present; `None` before the first round and when all of it has been handed out.
+    morsels: Option<Vec<Morsel>>,
+    morsel_bytes: usize,
     next: AtomicUsize,
     waiting: BTreeMap<usize, Waiting>,
     /// The morsel whose rows are handed out.
     emitted: usize,
+    /// For how long the first worker runs alone yet.
+    alone: Duration,
+    ended: bool,
     memory: Memory,
 }
 
 impl Parallel {
-    /// Runs `workers`, whose pipelines begin with a scan of `nodes`.
-    pub(crate) fn new(workers: Vec<Worker>, nodes: Nodes, rt: &Runtime) -> Self {
+    /// Runs `workers`, whose pipelines begin with what `source` is divided into.
+    pub(crate) fn new(workers: Vec<Worker>, source: Source, rt: &Runtime) -> Self {
         Self {
+            alone: match &source {
+                Source::Nodes(_) => Duration::ZERO,
+                Source::Rows(..) => rt.tuning.alone,
+            },
             workers,
-            nodes,
+            source,
             morsels: None,
+            morsel_bytes: 0,
             next: AtomicUsize::new(0),
             waiting: BTreeMap::new(),
             emitted: 0,
+            ended: false,
             memory: Memory::new(&rt.budget, "Parallel", "use fewer threads"),
         }
+    }
+
+    /// Gets the next morsels; whether there are any.
+    fn divide(&mut self, rt: &Runtime) -> Result<bool> {
+        if self.ended {
+            return Ok(false);
+        }
+        let morsels = match &mut self.source {
+            Source::Nodes(nodes) => {
+                self.ended = true;
+                let least = rt.tuning.morsel_nodes.max(1);
+                let ranges = cut(&nodes.ranges(rt)?, self.workers.len(), least);
+                ranges.into_iter().map(Morsel::Nodes).collect()
+            }
+            Source::Rows(input, _) => {
+                let (mut batches, mut rows) = (Vec::new(), 0);
+                while rows < DIVIDED_ROWS {
+                    let Some(batch) = input.next(rt)? else {
+                        self.ended = true;
+                        break;
+                    };
+                    rows += batch.len();
+                    batches.push(batch);
+                }
+                self.morsel_bytes = batches.iter().map(Batch::heap_bytes).sum();
+                cut_rows(&batches, rows, rt.tuning.threads, !self.alone.is_zero())
+            }
+        };
+        self.next = AtomicUsize::new(0);
+        self.emitted = 0;
+        self.waiting.clear();
+        let any = !morsels.is_empty();
+        self.morsels = Some(morsels);
+        Ok(any)
     }
 
     /// Runs the workers that may run, all at once.
     fn round(&mut self, rt: &Runtime) -> Result<()> {
         let morsels = self.morsels.as_deref().expect("cut before the first round");
-        let bytes = round_bytes(rt, self.workers.len());
+        let left = morsels
+            .len()
+            .saturating_sub(self.next.load(Ordering::Relaxed));
+        let alone = !self.alone.is_zero();
+        if let Source::Rows(_, make) = &mut self.source
+            && !alone
+            && left > 1
+        {
+            while self.workers.len() < rt.tuning.threads {
+                self.workers.push(make(rt)?);
+            }
+        }
+        let count = self.workers.len();
+        let began = Instant::now();
+        let quota = Quota {
+            bytes: round_bytes(rt, count),
+            until: alone.then(|| began + self.alone),
+        };
         let held: usize = self.waiting.values().map(Waiting::bytes).sum();
         // Where too much waits already, only the rows that are wanted next are made (EX-44).
-        let full = held >= bytes * self.workers.len();
-        let holder = self
-            .workers
-            .iter()
-            .position(|worker| worker.current == Some(self.emitted))
-            .or_else(|| {
-                self.workers
-                    .iter()
-                    .position(|worker| worker.current.is_none())
-            });
+        let full = held >= quota.bytes * count;
+        let mut workers = self.workers.iter();
+        let holder = workers.position(|worker| worker.current == Some(self.emitted));
+        let mut workers = self.workers.iter();
+        let holder = holder.or_else(|| workers.position(|worker| worker.current.is_none()));
+        // Those that have begun none are no more than there are morsels for.
+        let mut begins = left;
+        let mut running: Vec<&mut Worker> = Vec::with_capacity(count);
+        for (number, worker) in self.workers.iter_mut().enumerate() {
+            let may = match worker.current {
+                Some(_) => true,
+                None => begins > 0,
+            };
+            if worker.current.is_none() {
+                begins = begins.saturating_sub(1);
+            }
+            if may && (!full || Some(number) == holder) {
+                running.push(worker);
+            }
+        }
         let next = &self.next;
-        let running = self.workers.iter_mut().enumerate();
-        let mut running: Vec<&mut Worker> = running
-            .filter(|(number, _)| !full || Some(*number) == holder)
-            .map(|(_, worker)| worker)
-            .collect();
         let made: Vec<Made> = std::thread::scope(|scope| {
             let mut others = running.split_off(running.len().min(1));
             let threads: Vec<_> = others
                 .drain(..)
-                .map(|worker| scope.spawn(move || worker.run_aside(morsels, next, bytes)))
+                .map(|worker| scope.spawn(move || worker.run_aside(morsels, next, quota)))
                 .collect();
-            let own = running.pop().map(|worker| worker.run(morsels, next, bytes));
+            let own = running.pop().map(|worker| worker.run(morsels, next, quota));
             let joined = threads.into_iter().map(|thread| match thread.join() {
                 Ok(made) => made,
                 Err(panic) => std::panic::resume_unwind(panic),
             });
             own.into_iter().chain(joined).collect()
         });
+        if alone {
+            self.alone = self.alone.saturating_sub(began.elapsed());
+        }
+        self.keep(made)
+    }
+
+    /// Puts what the workers did where it waits.
+    fn keep(&mut self, made: Vec<Made>) -> Result<()> {
         let mut failed: Option<(usize, ExecError)> = None;
         for made in made {
             for (morsel, batch) in made.batches {
@@ -214,10 +350,30 @@ impl Parallel {
                 failed = Some((morsel, error));
             }
         }
-        let held = self.waiting.values().map(Waiting::bytes).sum();
-        self.memory.force(held);
+        let held: usize = self.waiting.values().map(Waiting::bytes).sum();
+        self.memory.force(held + self.morsel_bytes);
         failed.map_or(Ok(()), |(_, error)| Err(error))
     }
+}
+
+/// Cuts batches into morsels of about the same number of rows; the first one is short where one worker tries `alone` what it takes.
+fn cut_rows(batches: &[Batch], rows: usize, workers: usize, alone: bool) -> Vec<Morsel> {
+    let size = (rows / (workers * DIVIDED_MORSELS)).clamp(MORSEL_ROWS, BATCH_ROWS);
+    let mut morsels = Vec::new();
+    for batch in batches {
+        let mut from = 0;
+        while from < batch.len() {
+            let size = if alone && morsels.is_empty() {
+                MORSEL_ROWS
+            } else {
+                size
+            };
+            let to = batch.len().min(from + size);
+            morsels.push(Morsel::Rows(batch.slice(from, to)));
+            from = to;
+        }
+    }
+    morsels
 }
 
 impl Waiting {
@@ -258,18 +414,20 @@ fn cut(ranges: &[(u64, u64)], workers: usize, least: u64) -> Vec<(u64, u64)> {
 
 impl Operator for Parallel {
     fn next(&mut self, rt: &Runtime) -> Result<Option<Batch>> {
-        let count = match &self.morsels {
-            Some(morsels) => morsels.len(),
-            None => {
-                let ranges = self.nodes.ranges(rt)?;
-                let morsels = cut(&ranges, self.workers.len(), rt.tuning.morsel_nodes.max(1));
-                self.morsels.insert(morsels).len()
-            }
-        };
-        while self.emitted < count {
+        loop {
             rt.check_cancelled()?;
-            let waiting = self.waiting.get_mut(&self.emitted);
-            match waiting {
+            let Some(morsels) = &self.morsels else {
+                if !self.divide(rt)? {
+                    self.memory.clear();
+                    return Ok(None);
+                }
+                continue;
+            };
+            if self.emitted == morsels.len() {
+                self.morsels = None;
+                continue;
+            }
+            match self.waiting.get_mut(&self.emitted) {
                 Some(waiting) if !waiting.batches.is_empty() => {
                     return Ok(waiting.batches.pop_front());
                 }
@@ -280,16 +438,19 @@ impl Operator for Parallel {
                 _ => self.round(rt)?,
             }
         }
-        self.memory.clear();
-        Ok(None)
     }
 
     fn rewind(&mut self) {
+        if let Source::Rows(input, _) = &mut self.source {
+            input.rewind();
+        }
         for worker in &mut self.workers {
             worker.root.rewind();
             worker.current = None;
         }
         self.morsels = None;
+        self.morsel_bytes = 0;
+        self.ended = false;
         self.next = AtomicUsize::new(0);
         self.waiting.clear();
         self.emitted = 0;

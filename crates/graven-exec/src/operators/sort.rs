@@ -38,7 +38,7 @@ use crate::value::Value;
 use crate::value::order::total_order;
 use merge::Merge;
 use normal_keys::{Order, Places};
-use threshold::Threshold;
+use threshold::{Best, Threshold};
 
 /// One sort key.
 pub(crate) type SortKey = (Compiled, SortOrder);
@@ -213,6 +213,8 @@ pub(crate) struct Sort {
     limit: Option<Compiled>,
     /// Where the expansion below looks for what is wanted.
     threshold: Option<Threshold>,
+    /// What it shares with others over other parts of the rows.
+    shared: Option<Best>,
     /// The input writes: it is run to its end even where no row of it is wanted.
     exhaustive: bool,
     memory: Memory,
@@ -272,6 +274,7 @@ impl Sort {
             kept,
             limit,
             threshold: None,
+            shared: None,
             exhaustive: false,
             memory: Memory::of_spilling(rt, name, "add a LIMIT or sort fewer rows or columns"),
             spill: Spill::new(rt, name),
@@ -284,6 +287,26 @@ impl Sort {
     /// The same, which tells the input what is wanted.
     pub(crate) fn telling(self, threshold: Option<Threshold>) -> Self {
         Self { threshold, ..self }
+    }
+
+    /// The same, one of several over parts of the rows, of whose rows the best are wanted.
+    pub(crate) fn sharing(self, shared: Option<Best>) -> Self {
+        Self { shared, ..self }
+    }
+
+    /// Puts together what is known of the worst row with what others know, and tells it.
+    fn narrow(&self, worst: Option<Value>) -> Option<Value> {
+        let Some((_, direction)) = self.keys.first() else {
+            return worst;
+        };
+        let worst = match &self.shared {
+            Some(shared) => shared.meet(worst, *direction),
+            None => worst,
+        };
+        if let Some(threshold) = &self.threshold {
+            threshold.set(worst.as_ref());
+        }
+        worst
     }
 
     /// The same over an input that writes.
@@ -345,6 +368,11 @@ impl Sort {
         }
     }
 
+    /// The first key of a row of a buffer.
+    fn first_key(&self, batch: &Batch, row: usize) -> Value {
+        batch.value(self.key_columns[0].0, row)
+    }
+
     fn fill(&mut self, rt: &Runtime) -> Result<Output> {
         let limit = match &self.limit {
             None => usize::MAX,
@@ -357,9 +385,16 @@ impl Sort {
         let mut runs = Vec::new();
         // The first key of the worst of the best rows.
         let mut worst: Option<Value> = None;
-        while limit > 0
-            && let Some(batch) = self.input.next(rt)?
-        {
+        loop {
+            if self.shared.is_some() {
+                worst = self.narrow(worst);
+            }
+            let Some(batch) = (match limit {
+                0 => None,
+                _ => self.input.next(rt)?,
+            }) else {
+                break;
+            };
             rt.check_cancelled()?;
             let batch = match &worst {
                 None => self.with_keys(&batch, None, rt)?,
@@ -385,17 +420,18 @@ impl Sort {
             if buffer.rows > limit.saturating_mul(2).max(CUT_FROM) {
                 buffer = self.best(&buffer, limit)?;
                 let last = buffer.batches.last().filter(|_| buffer.rows == limit);
-                worst = last.zip(self.key_columns.first()).map(|(last, (slot, _))| {
-                    let column = last.column(*slot);
-                    column.value(last.len() - 1)
-                });
-                if let Some(threshold) = &self.threshold {
-                    threshold.set(worst.as_ref());
-                }
+                let last = last.map(|last| self.first_key(last, last.len() - 1));
+                worst = self.narrow(last);
             }
         }
         if runs.is_empty() {
             let order = buffer.order(&self.key_columns, limit, self.threads);
+            if self.shared.is_some() && order.words.len() == limit {
+                let last = order.at(limit - 1..limit).next();
+                self.narrow(last.map(|(batch, row)| {
+                    self.first_key(&buffer.batches[batch as usize], row as usize)
+                }));
+            }
             return Ok(Output::Memory {
                 buffer,
                 order,

@@ -496,6 +496,8 @@ fn answer(snapshot: &Snapshot, plan: Plan, params: &Params, tuning: Tuning) -> V
 fn tuning(round: usize) -> Tuning {
     let mut tuning = Tuning::default();
     (tuning.threads, tuning.morsel_nodes) = (3, 2);
+    // Every other time others help with the first rows that are divided.
+    tuning.alone = std::time::Duration::from_micros([0, 50][round % 2]);
     let accesses = [ListAccess::Cheaper, ListAccess::Whole, ListAccess::Stored];
     tuning.list_access = accesses[round % accesses.len()];
     tuning.reached_longer = [4, 0][round % 2];
@@ -702,10 +704,18 @@ fn threads_change_no_row_and_no_order() {
         "MATCH (a:A)-[:R]-(b) RETURN a.id, b.id SKIP 1 LIMIT 3",
         "MATCH (a) WHERE a.x > 100 RETURN count(*), min(a.x)",
         "MATCH (a:A)-[:R]-(b) RETURN a.id UNION ALL MATCH (a:B)-[:S]-(b) RETURN b.id AS `a.id`",
+        "MATCH (a:A {id: $s})-[:R]-(b)-[:R|S]-(c)-[:R]-(d) RETURN b.id, c.id, d.id",
+        "MATCH (a:A {id: $s})-[:R]-(b)-[:R|S]-(c)-[:R]-(d) RETURN b.id, count(*), sum(d.id), collect(c.id)",
+        "MATCH (a:A {id: $s})-[:R]-(b)-[:R|S]-(c)-[:R]-(d) RETURN b.x, d.x ORDER BY d.x DESC LIMIT 7",
+        "MATCH (a:A {id: $s})-[:R|S]-(b) WITH DISTINCT b MATCH (b)-[:R]-(c)-[:S]-(d) RETURN DISTINCT c.x, d.x",
+        "MATCH (a:A) WITH a ORDER BY a.x LIMIT 20 MATCH (a)-[:R]-(c)-[:R]-(d) RETURN a.id, c.x, count(DISTINCT d.x) AS n",
+        "MATCH (a:A) WITH a.x AS x, collect(a) AS l UNWIND l AS a MATCH (a)-[:R|S]-(c) OPTIONAL MATCH (c)-[:S]->(d) RETURN x, c.id, d.id",
+        "MATCH (a:A)-[:R]-(b) WITH b.x AS x, count(*) AS n, max(b.id) AS m MATCH (c:A {id: m})-[:R]-(d)-[:R]-(e) RETURN x, n, e.id ORDER BY n, x",
+        "MATCH (a:A)-[:R]-(b)-[:R]-(c) RETURN count(DISTINCT c.x)",
     ];
     let mut random = Random(0x3a7e_11e1);
-    let mut parallel = 0;
-    for _ in 0..25 {
+    let (mut parallel, mut divided) = (0, 0);
+    for round in 0..25 {
         let model = Model::random(&mut random, 12, 30);
         let snapshot = graph(&model);
         let mut params = Params::new();
@@ -727,11 +737,15 @@ fn threads_change_no_row_and_no_order() {
             };
             let plan = planned(3);
             parallel += usize::from(contains(&plan, "Parallel"));
+            divided += usize::from(contains(&plan, "Exchange"));
             let shown = graven_cypher::explain::explain(&plan);
-            let several = rows_in_order(&snapshot, plan, &params, 64 << 20);
+            let mut context = ExecContext::new(Budget::new(64 << 20));
+            context.tuning = tuning(round);
+            let several = rows_of(&snapshot, plan, &params, context);
             let one = rows_in_order(&snapshot, planned(1), &params, 64 << 20);
             assert_eq!(several, one, "{model:?}\n{text}\n{shown}");
         }
     }
     assert!(parallel > 200, "only {parallel} plans were parallel");
+    assert!(divided > 200, "only {divided} plans had rows to divide");
 }

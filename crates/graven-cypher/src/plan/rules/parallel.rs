@@ -1,9 +1,13 @@
-//! Pipelines that begin with a scan of many nodes run on all threads.
+//! Pipelines that begin with a scan of many nodes, or with some rows that much is to be found from, run on all threads.
 //!
 //! # How it works
 //! From the scan upwards everything that treats rows one by one belongs to the pipeline; [`Operator::Parallel`] is put on
 //! top, and gives the rows in the order of the scan. Where an aggregation, a top-n or a `DISTINCT` follows, a copy of
 //! it goes into the pipeline, so that each morsel hands out little: counts are added up, extremes and first rows compared again.
+//!
+//! Rows that come from elsewhere, as those of a node found by its key, or distinct ones, are divided by an [`Operator::Exchange`]: as low as
+//! there are some rows to divide, if expansions above are expected to have something to do. Estimates of such statements are far
+//! too low as often as too high; so little is asked, and one thread begins alone (see `operators/parallel.rs` of the executor).
 //!
 //! # Invariants
 //! * CY-49 The rows of a parallel pipeline are those of the sequential one in the same order: sums of floats, averages and
@@ -14,13 +18,17 @@ use std::sync::Arc;
 
 use super::pattern_count::MATCHES;
 use crate::plan::expression::{AggregateCall, AggregateFunction, Expr};
-use crate::plan::{Operator, Plan, PlanNode, VarId, VarKind, Variable};
+use crate::plan::{Direction, Operator, Plan, PlanNode, VarId, VarKind, Variable};
 use crate::schema_view::SchemaView;
 
 /// Rows, estimated over all operators of a pipeline, from which threads pay.
 const ROWS_MIN: f64 = 50_000.0;
 
-/// Rows that counting a list is worth.
+/// The same above an exchange; and the rows that it divides.
+const EXCHANGE_ROWS_MIN: f64 = 256.0;
+const DIVIDED_MIN: f64 = 64.0;
+
+/// Rows that counting a list, or visiting it, is worth.
 const LIST_ROWS: f64 = 4.0;
 
 pub(crate) fn apply(plan: &mut Plan, schema: &dyn SchemaView) {
@@ -32,43 +40,41 @@ pub(crate) fn apply(plan: &mut Plan, schema: &dyn SchemaView) {
 /// Looks for the pipelines at the bottom of `node`.
 fn rewrite(node: &mut PlanNode, variables: &mut Vec<Variable>) {
     use Operator as O;
-    if is_pipeline(node) {
-        if pays(node) {
-            wrap(node);
-        }
+    if divides(node, variables) {
+        wrap(node);
         return;
     }
+    let rows = node.estimated_rows;
     match &mut node.op {
         O::Aggregate {
             input,
             keys,
             aggregates,
-        } if is_pipeline(input) => {
-            if !pays(input) {
-                return;
+        } => {
+            // Few rows at a time, as an exchange divides them, make as many groups.
+            let groups_parts = keys.is_empty() || is_pipeline(input);
+            if !divides(input, variables) {
+                return rewrite(input, variables);
             }
-            if aggregates.iter().all(|(_, call)| adds_up(call, variables)) {
-                let rows = node.estimated_rows;
+            if groups_parts && aggregates.iter().all(|(_, call)| adds_up(call, variables)) {
                 let below = partial_aggregate(keys, aggregates, variables);
                 put_into(input, rows, below);
             }
             wrap(input);
         }
-        O::TopN { input, keys, limit } if is_pipeline(input) => {
-            if !pays(input) {
-                return;
+        O::TopN { input, keys, limit } => {
+            if !divides(input, variables) {
+                return rewrite(input, variables);
             }
             let (keys, limit) = (keys.clone(), limit.clone());
-            let rows = node.estimated_rows;
             put_into(input, rows, |input| O::TopN { input, keys, limit });
             wrap(input);
         }
-        O::Distinct { input, vars, runs } if is_pipeline(input) => {
-            if !pays(input) {
-                return;
+        O::Distinct { input, vars, runs } => {
+            if !divides(input, variables) {
+                return rewrite(input, variables);
             }
             let (vars, runs) = (vars.clone(), *runs);
-            let rows = node.estimated_rows;
             put_into(input, rows, |input| O::Distinct { input, vars, runs });
             wrap(input);
         }
@@ -84,10 +90,7 @@ fn rewrite(node: &mut PlanNode, variables: &mut Vec<Variable>) {
         O::Union { inputs } => inputs
             .iter_mut()
             .for_each(|input| rewrite(input, variables)),
-        O::Aggregate { input, .. }
-        | O::TopN { input, .. }
-        | O::Distinct { input, .. }
-        | O::Sort { input, .. }
+        O::Sort { input, .. }
         | O::Filter { input, .. }
         | O::Project { input, .. }
         | O::Extend { input, .. }
@@ -115,6 +118,14 @@ fn stops_early(node: &PlanNode) -> bool {
     }
 }
 
+/// Whether the operator and all below it are a pipeline with enough to do; with an exchange at its bottom, if that makes it one.
+fn divides(node: &mut PlanNode, variables: &mut Vec<Variable>) -> bool {
+    match is_pipeline(node) {
+        true => pays(node),
+        false => exchange(node, variables),
+    }
+}
+
 /// Whether the operator and all below it treat rows one by one, down to a scan of nodes.
 fn is_pipeline(node: &PlanNode) -> bool {
     use Operator as O;
@@ -122,6 +133,14 @@ fn is_pipeline(node: &PlanNode) -> bool {
         O::LabelScan { input, .. } | O::AllNodesScan { input, .. } => {
             matches!(input.op, O::Unit)
         }
+        _ => one_by_one(node).is_some_and(is_pipeline),
+    }
+}
+
+/// The input of an operator that treats its rows one by one.
+fn one_by_one(node: &PlanNode) -> Option<&PlanNode> {
+    use Operator as O;
+    match &node.op {
         O::Filter { input, .. }
         | O::Project { input, .. }
         | O::Extend { input, .. }
@@ -131,12 +150,69 @@ fn is_pipeline(node: &PlanNode) -> bool {
         | O::ReachableCount { input, .. }
         | O::PatternCount { input, .. }
         | O::BuildPath { input, .. }
-        | O::Unwind { input, .. } => is_pipeline(input),
+        | O::Unwind { input, .. } => Some(input),
         O::Apply { input, inner }
         | O::Optional { input, inner, .. }
-        | O::SemiApply { input, inner, .. } => is_pipeline(input) && !calls_procedures(inner),
-        _ => false,
+        | O::SemiApply { input, inner, .. } => Some(&**input).filter(|_| !calls_procedures(inner)),
+        _ => None,
     }
+}
+
+/// Puts an exchange below `node`, as low as there are rows to divide, if enough is to be found from them.
+fn exchange(node: &mut PlanNode, variables: &mut Vec<Variable>) -> bool {
+    let (mut depth, mut above) = (0, 0.0);
+    let mut place = None;
+    let mut at = &*node;
+    loop {
+        if above >= EXCHANGE_ROWS_MIN && at.estimated_rows >= DIVIDED_MIN {
+            place = Some(depth);
+        }
+        if decodes_other_ends(at) {
+            break;
+        }
+        let Some(input) = one_by_one(at) else { break };
+        above += found_by(at, input);
+        at = input;
+        depth += 1;
+    }
+    let Some(place) = place else { return false };
+    let mut at = node;
+    for _ in 0..place {
+        let input = at.op.children_mut().into_iter().next();
+        at = input.expect("it was gone through above");
+    }
+    let rows = at.estimated_rows;
+    rewrite(at, variables);
+    put_into(at, rows, |input| Operator::Exchange { input });
+    true
+}
+
+/// Whether an expansion finds relationships in the lists of the other ends: the fewer rows at a time, the more often it decodes these.
+fn decodes_other_ends(node: &PlanNode) -> bool {
+    let Operator::Expand { rel, pattern, .. } = &node.op else {
+        return false;
+    };
+    let told_apart = pattern.filter.is_some()
+        || !pattern.distinct_from.is_empty()
+        || !pattern.disjoint_from.is_empty();
+    (rel.is_some() || told_apart) && pattern.direction != Direction::Out
+}
+
+/// What an operator of a pipeline has to do for the rows of its input, in rows; what does not find anything is not counted.
+fn found_by(node: &PlanNode, input: &PlanNode) -> f64 {
+    use Operator as O;
+    let lists = match &node.op {
+        O::Expand { pattern, .. } | O::ExpandInto { pattern, .. } => 1 + pattern.ends.joined.len(),
+        O::PatternCount { patterns, .. } => patterns.len(),
+        O::VarExpand { .. } | O::ReachableCount { .. } | O::Unwind { .. } => 1,
+        O::Apply { inner, .. } | O::Optional { inner, .. } | O::SemiApply { inner, .. } => {
+            let mut rows = 0.0;
+            inner.visit(&mut |node| rows += node.estimated_rows);
+            return node.estimated_rows + input.estimated_rows * rows;
+        }
+        _ => return 0.0,
+    };
+    node.estimated_rows + input.estimated_rows * LIST_ROWS * lists as f64
 }
 
 fn calls_procedures(node: &PlanNode) -> bool {

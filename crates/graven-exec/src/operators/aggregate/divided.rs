@@ -18,6 +18,8 @@ use crate::value::Value;
 
 /// Rows of a round.
 pub(super) const ROUND_ROWS: usize = 128 << 10;
+/// Fewer rows in all are grouped on one thread.
+pub(super) const SHARED_ROWS: usize = 16 << 10;
 /// A round takes this part of the memory limit at most.
 pub(super) const ROUND_SHARE: u64 = 64;
 

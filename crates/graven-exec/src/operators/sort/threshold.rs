@@ -17,6 +17,7 @@ use graven_cypher::plan::SortOrder;
 use graven_storage::KeyId;
 
 use crate::value::Value;
+use crate::value::order::total_order;
 
 /// See the file header.
 #[derive(Clone, Debug)]
@@ -25,6 +26,30 @@ pub(crate) struct Threshold {
     pub(crate) key: Option<KeyId>,
     direction: SortOrder,
     worst: Arc<Mutex<Option<i64>>>,
+}
+
+/// What several top-ns, each over parts of the rows, know together: the first key of the worst of the best rows that one of them has found.
+/// What is worse is not wanted by any of them.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Best(Arc<Mutex<Option<Value>>>);
+
+impl Best {
+    /// Tells what one of them knows; the better of that and what is known.
+    pub(crate) fn meet(&self, own: Option<Value>, direction: SortOrder) -> Option<Value> {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let better = match (&own, &*known) {
+            (None, _) => false,
+            (Some(_), None) => true,
+            (Some(own), Some(known)) => match direction {
+                SortOrder::Ascending => total_order(own, known).is_lt(),
+                SortOrder::Descending => total_order(own, known).is_gt(),
+            },
+        };
+        if better {
+            known.clone_from(&own);
+        }
+        known.clone()
+    }
 }
 
 /// The numbers that are wanted.
@@ -109,5 +134,11 @@ mod tests {
         assert_eq!(threshold.wanted(), Some(Wanted::AtLeast(5)));
         threshold.set(Some(&Value::Null));
         assert_eq!(threshold.wanted(), None);
+        let best = Best::default();
+        assert_eq!(best.meet(None, SortOrder::Ascending), None);
+        for (own, known) in [(5, 5), (7, 5), (3, 3)] {
+            let met = best.meet(Some(Value::Integer(own)), SortOrder::Ascending);
+            assert_eq!(met, Some(Value::Integer(known)));
+        }
     }
 }
