@@ -430,6 +430,8 @@ impl Fold<'_> {
                 described.push(store);
             }
         }
+        let columns = &mut self.catalog.statistics.columns;
+        columns.retain(|id, _| described.iter().any(|store| store.id == *id));
         self.catalog.stores = described;
         let directory = builder.finish(&mut own)?;
         let encoded = self.catalog.encode();

@@ -182,13 +182,19 @@ impl Store {
     /// nothing was committed since the last checkpoint. The generation before must have been installed or thawed.
     ///
     /// # Errors
-    /// [`crate::Error::LogFailed`].
+    /// [`crate::Error::LogFailed`]; [`crate::Error::CheckpointsStopped`] after one that panicked.
     pub(crate) fn freeze(&self) -> Result<Option<Frozen>> {
         let _whole = self.chunked.write();
         let mut commits = self.commits();
         self.settle(&commits)?;
         let before = commits.applied.clone();
-        assert!(before.frozen.is_none(), "one checkpoint at a time");
+        if before.frozen.is_some() {
+            // One checkpoint runs at a time, and what it froze is installed or thawed unless it panics.
+            return Err(crate::Error::CheckpointsStopped {
+                path: self.file().path().to_path_buf(),
+                why: "it panicked".to_owned(),
+            });
+        }
         let base = NamesLogged::of(&Version::of(before.root.clone(), 0, 0).names);
         let unchanged = before.active.is_empty()
             && before.recent.is_empty()

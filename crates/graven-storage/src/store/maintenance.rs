@@ -10,7 +10,8 @@
 //! budget for other reasons runs a checkpoint of its own.
 //!
 //! # Concurrency
-//! The thread holds the store only while a checkpoint runs, so that it never keeps it open.
+//! The thread holds the store only while a checkpoint runs, so that it never keeps it open. If a checkpoint panics it
+//! ends, which is a failure that stays: nobody waits for it.
 
 use super::Store;
 use crate::checkpoint::CheckpointOptions;
@@ -117,7 +118,22 @@ impl Maintenance {
     }
 }
 
+/// Lets commits go on where the thread that they wait for unwinds.
+struct Unwinding<'a>(&'a Shared);
+
+impl Drop for Unwinding<'_> {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            let failure =
+                "a checkpoint panicked; there are no more until the database is opened again";
+            self.0.state.lock().failure = Some(failure.to_owned());
+            self.0.progress.notify_all();
+        }
+    }
+}
+
 fn run(shared: &Shared, store: &Weak<Store>) {
+    let _unwinding = Unwinding(shared);
     let mut retry = RETRY_FIRST;
     loop {
         let mut state = shared.state.lock();
@@ -151,10 +167,10 @@ mod tests {
 
     use super::*;
     use crate::{GraphBuilder, LogPlace, OpenOptions, PropertyValue, TransactionOptions};
-    use graven_io::{File, MemoryFile};
+    use graven_io::{File, IoMode, MemoryFile, ReadQueue};
     use graven_pagecache::{Budget, Config, PageCache};
-    use std::path::PathBuf;
-    use std::sync::atomic::{AtomicU64, Ordering};
+    use std::path::{Path, PathBuf};
+    use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
     const MEMORY: u64 = 4 << 20;
     const ROUNDS: u64 = 60;
@@ -177,13 +193,96 @@ mod tests {
         }
     }
 
-    #[test]
-    fn commits_wait_for_a_checkpoint_that_is_behind() {
-        let data = MemoryFile::new("data");
+    fn open(data: MemoryFile, file: impl FnOnce(MemoryFile) -> Arc<dyn File>) -> Arc<Store> {
         GraphBuilder::new().build(Arc::new(data.clone())).unwrap();
         let cache = PageCache::new(Config::new(Budget::new(MEMORY))).unwrap();
         let log = Box::new(InMemory(MemoryFile::new("log")));
-        let store = Store::open_with(Arc::new(data), cache, OpenOptions::new(log)).unwrap();
+        Store::open_with(file(data), cache, OpenOptions::new(log)).unwrap()
+    }
+
+    fn commit(store: &Arc<Store>, round: u64) -> crate::Result<()> {
+        let transaction = store.begin(TransactionOptions::default())?;
+        let key = transaction.key("text")?;
+        let text = PropertyValue::string(&format!("{round}").repeat(100));
+        let columns = vec![(key, vec![text; NODES as usize])];
+        transaction.create_nodes(&[], NODES as usize, columns)?;
+        transaction.commit().map(|_| ())
+    }
+
+    /// A file whose writes panic once it is told so.
+    #[derive(Debug)]
+    struct Panicking(MemoryFile, Arc<AtomicBool>);
+
+    impl File for Panicking {
+        fn path(&self) -> &Path {
+            self.0.path()
+        }
+
+        fn len(&self) -> graven_io::Result<u64> {
+            self.0.len()
+        }
+
+        fn set_len(&self, length: u64) -> graven_io::Result<()> {
+            self.0.set_len(length)
+        }
+
+        fn read_at(&self, buf: &mut [u8], offset: u64) -> graven_io::Result<usize> {
+            self.0.read_at(buf, offset)
+        }
+
+        fn write_all_at(&self, buf: &[u8], offset: u64) -> graven_io::Result<()> {
+            assert!(!self.1.load(Ordering::Relaxed), "as the test wants it");
+            self.0.write_all_at(buf, offset)
+        }
+
+        fn sync_data(&self) -> graven_io::Result<()> {
+            self.0.sync_data()
+        }
+
+        fn allocate(&self, offset: u64, length: u64) -> graven_io::Result<()> {
+            self.0.allocate(offset, length)
+        }
+
+        fn mode(&self) -> IoMode {
+            self.0.mode()
+        }
+
+        fn alignment(&self) -> usize {
+            self.0.alignment()
+        }
+
+        fn read_queue(&self, depth: usize) -> graven_io::Result<Box<dyn ReadQueue>> {
+            self.0.read_queue(depth)
+        }
+    }
+
+    /// Goal: where a checkpoint panics, commits go on until there is no memory left and then say why.
+    #[test]
+    fn nobody_waits_for_a_checkpoint_that_panicked() {
+        let panics = Arc::new(AtomicBool::new(false));
+        let store = open(MemoryFile::new("data"), |data| {
+            Arc::new(Panicking(data, panics.clone()))
+        });
+        // The first commit makes the log, which the superblocks name.
+        commit(&store, 0).unwrap();
+        panics.store(true, Ordering::Relaxed);
+        let refused = (1..1000).find_map(|round| commit(&store, round).err().map(|e| (round, e)));
+        let (round, error) = refused.expect("memory is limited");
+        assert!(
+            matches!(error, crate::Error::CheckpointsStopped { .. }),
+            "{error}"
+        );
+        assert!(
+            store
+                .checkpoint_failure()
+                .is_some_and(|why| why.contains("panicked"))
+        );
+        assert_eq!(store.snapshot().node_count(), round * NODES);
+    }
+
+    #[test]
+    fn commits_wait_for_a_checkpoint_that_is_behind() {
+        let store = open(MemoryFile::new("data"), |data| Arc::new(data));
         let oldest = store.snapshot();
         let most = AtomicU64::new(0);
         // No checkpoint begins before the writer has come to a stop.
@@ -191,14 +290,7 @@ mod tests {
         thread::scope(|scope| {
             let writer = scope.spawn(|| {
                 for round in 0..ROUNDS {
-                    let transaction = store.begin(TransactionOptions::default()).unwrap();
-                    let key = transaction.key("text").unwrap();
-                    let text = PropertyValue::string(&format!("{round}").repeat(100));
-                    let columns = vec![(key, vec![text; NODES as usize])];
-                    transaction
-                        .create_nodes(&[], NODES as usize, columns)
-                        .unwrap();
-                    transaction.commit().unwrap();
+                    commit(&store, round).unwrap();
                     let changed = store.commits().applied.changed_bytes();
                     most.fetch_max(changed, Ordering::Relaxed);
                 }
