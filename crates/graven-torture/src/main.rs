@@ -60,11 +60,24 @@ fn torture(mut args: impl Iterator<Item = String>) -> Result<bool, String> {
     }
 }
 
+/// The beginning of `text`, for a list.
+fn in_a_line(text: &str) -> String {
+    const CHARACTERS: usize = 160;
+    let mut short: String = text.chars().take(CHARACTERS).collect();
+    if let Some(end) = short.find('\n') {
+        short.truncate(end);
+    }
+    if short.len() < text.trim_end().len() {
+        short.push_str(" ...");
+    }
+    short
+}
+
 fn judge(points: u64) -> Result<bool, String> {
     let verdicts = mutants::run_all(points).map_err(|failure| failure.to_string())?;
     for verdict in &verdicts {
         match &verdict.caught {
-            Some(how) => println!("caught   {}: {how}", verdict.mutant),
+            Some(how) => println!("caught   {}: {}", verdict.mutant, in_a_line(how)),
             None => println!("MISSED   {}", verdict.mutant),
         }
     }

@@ -203,9 +203,12 @@ fn read_relationships(
                     .insert(neighbour.relationship.0, Arc::new(relationship));
             }
         }
-        if forwards != backwards {
+        if let Some((id, start, end)) = forwards.symmetric_difference(&backwards).next() {
             return Ok(Err(format!(
-                "relationships of type {rel_type} read forwards are {forwards:?}, backwards {backwards:?}"
+                "of {} relationships of type {rel_type} read forwards and {} backwards, {id} from {start} to {end} is \
+                 among one of them only",
+                forwards.len(),
+                backwards.len()
             )));
         }
     }
