@@ -21,3 +21,4 @@ pub(crate) mod overlay;
 pub(crate) mod redo;
 pub(crate) mod sealed_map;
 pub(crate) mod stored;
+pub(crate) mod unlisted;

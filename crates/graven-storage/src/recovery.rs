@@ -2,8 +2,9 @@
 //!
 //! # How it works
 //! Commits are read in order and put together into batches; for each batch the entries of indexes and the counts
-//! are derived by comparing the graph before and after it. The result is what the commits had made. Nothing is
-//! written but the destroyed torn tail (by [`graven_log::Log::open`]), so a crash while recovering changes nothing and
+//! are derived by comparing the graph before and after it. The result is what the commits had made. What is too much for
+//! memory goes to temporary pages, as for a large transaction ([`crate::transaction::spill`]), or, where there are none, is folded
+//! into the file. Otherwise nothing is written but the destroyed torn tail (by [`graven_log::Log::open`]), so a crash while recovering changes nothing and
 //! recovering twice gives the same.
 //!
 //! The log is made when the first commit needs it: a database that is only read stays as it is. The superblocks
@@ -15,9 +16,10 @@
 
 use crate::bytes::{Malformed, Reader};
 use crate::checkpoint::CheckpointOptions;
+use crate::delta::counts::Counts;
 use crate::delta::layer::{Change, ColumnOf, Layer, NodeChange, ValueMap};
 use crate::delta::redo::{self, Head, NAME_KINDS, NamesLogged};
-use crate::ids::{LabelId, NodeId, RelId};
+use crate::ids::{LabelId, NodeId, RelId, TypeId};
 use crate::index::cut;
 use crate::schema::SchemaEntity;
 use crate::snapshot::Snapshot;
@@ -39,13 +41,16 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// Commits are put together until their changes take this many bytes, or the part of the memory limit from which changes
-/// are folded into the file.
+/// Commits are put together until their changes take this many bytes, or this part of the memory limit: nobody else uses it
+/// yet, and fewer and larger layers are merged less.
 const BATCH_BYTES_MAX: u64 = 64 << 20;
+const BATCH_SHARE: u64 = 4;
 /// Memory of a batch is charged in steps of this many bytes.
 const BATCH_STEP: u64 = 128 << 10;
 /// So many label sets are remembered while relationships are counted.
 const LABEL_SETS_MAX: usize = 16;
+/// So many patterns are counted before they go into the layer's counts.
+const PATTERNS_MAX: usize = 1024;
 /// Chunks of large transactions are kept in temporary pages of 64 KiB.
 const CHUNK_PAGE_BYTES: usize = (64 << 10) - 64;
 
@@ -353,9 +358,10 @@ impl<'a> Replay<'a> {
         self.commits += 1;
         if head.schema.is_some() || self.is_full() {
             self.flush(head.schema.as_deref())?;
+            // What is too much for memory goes to temporary pages, where there are any.
             let applied = self.store.commits().applied.clone();
             let limit = self.store.budget().limit() / CHANGES_SHARE;
-            self.crowded = applied.active.bytes() > limit || !applied.below.is_empty();
+            self.crowded = self.store.temporary_pages().is_none() && applied.active.bytes() > limit;
         }
         Ok(Ok(()))
     }
@@ -363,7 +369,7 @@ impl<'a> Replay<'a> {
     /// Whether the batch is to be applied before more comes: it is large, or there is no memory for more.
     fn is_full(&mut self) -> bool {
         let bytes = self.batch.bytes();
-        let limit = self.store.budget().limit() / CHANGES_SHARE;
+        let limit = self.store.budget().limit() / BATCH_SHARE;
         let step = bytes.next_multiple_of(BATCH_STEP);
         bytes > limit.min(BATCH_BYTES_MAX)
             || step > self.reservation.bytes() && self.reservation.resize(step).is_err()
@@ -409,13 +415,19 @@ impl<'a> Replay<'a> {
             return Ok(());
         }
         let store = self.store;
-        let raw = std::mem::take(&mut self.batch);
+        let mut raw = std::mem::take(&mut self.batch);
         self.reservation.shrink(self.reservation.bytes());
         let allocator = store.allocator();
         let last = |id: Option<u64>| id.map_or(0, |id| id.saturating_add(1));
         allocator.seen(last(raw.nodes.last()), last(raw.relationships.last()));
         let mut commits = store.commits();
         let before = commits.applied.clone();
+        let first = before.active.is_empty() && before.recent.is_empty();
+        let is_sealed = raw.bytes() > store.seal_bytes() && store.temporary_pages().is_some();
+        // What goes to temporary pages at once gets its lists there.
+        if !(first && is_sealed && schema.is_none()) {
+            raw.enter_lists();
+        }
         let own = Arc::new(Own::new(
             before.schema.clone(),
             Isolation::Snapshot,
@@ -428,6 +440,9 @@ impl<'a> Replay<'a> {
             own: &own,
             store,
             label_sets: RefCell::default(),
+            base_sets: (before.root.catalog.label_sets.iter())
+                .map(|set| set.as_slice().into())
+                .collect(),
         };
         views.derive_counts()?;
         views.derive_entries()?;
@@ -475,6 +490,8 @@ struct Views<'a> {
     store: &'a Store,
     /// Label sets met so far, the newest first.
     label_sets: RefCell<Vec<Arc<[LabelId]>>>,
+    /// Those of the base, by number.
+    base_sets: Vec<Arc<[LabelId]>>,
 }
 
 /// A chunk of a transaction, in temporary pages where the store has them.
@@ -512,6 +529,33 @@ impl Chunk {
     }
 }
 
+/// Relationships counted by the labels of their ends, which are told apart by where they lie.
+#[derive(Default)]
+struct Patterns(HashMap<(usize, TypeId, usize), (Arc<[LabelId]>, Arc<[LabelId]>, i64)>);
+
+impl Patterns {
+    /// Counts `by` relationships; now and then all go to `counts`.
+    fn count(
+        &mut self,
+        (start, rel_type, end): (Arc<[LabelId]>, TypeId, Arc<[LabelId]>),
+        by: i64,
+        counts: &mut Counts,
+    ) {
+        if self.0.len() >= PATTERNS_MAX {
+            self.empty_into(counts);
+        }
+        let place = |labels: &Arc<[LabelId]>| labels.as_ptr().addr();
+        let key = (place(&start), rel_type, place(&end));
+        self.0.entry(key).or_insert((start, end, 0)).2 += by;
+    }
+
+    fn empty_into(&mut self, counts: &mut Counts) {
+        for ((_, rel_type, _), (start, end, by)) in self.0.drain() {
+            counts.relationships(&start, rel_type, &end, by);
+        }
+    }
+}
+
 impl Views<'_> {
     /// Seals what was derived so far where it takes too much memory.
     fn make_room(&self) -> Result<()> {
@@ -525,8 +569,11 @@ impl Views<'_> {
         Ok(())
     }
 
-    /// The labels of a node, none if there is no such node.
-    fn labels(&self, view: &Snapshot, node: NodeId) -> Arc<[LabelId]> {
+    /// The labels of a node, none if there is no such node. `in_base`: no layer of `view` knows any node.
+    fn labels(&self, view: &Snapshot, in_base: bool, node: NodeId) -> Arc<[LabelId]> {
+        if in_base && let Some(set) = view.root().labels.set_of(node) {
+            return self.base_sets[set as usize].clone();
+        }
         view.with_labels(node, |labels| {
             let labels = labels.unwrap_or_default();
             let mut known = self.label_sets.borrow_mut();
@@ -547,23 +594,28 @@ impl Views<'_> {
     fn derive_counts(&self) -> Result<()> {
         let layer = self.own.layer().clone();
         let mut counts = layer.counts.clone();
+        let mut patterns = Patterns::default();
+        let before_in_base = !self.before.nodes_changed();
+        let after_in_base = before_in_base && layer.nodes.is_empty();
         for (id, change) in layer.nodes.iter() {
             let node = NodeId(id);
             if !matches!(change, NodeChange::Created(_)) && self.before.node_exists(node) {
-                counts.nodes(&self.labels(&self.before, node), -1);
+                counts.nodes(&self.labels(&self.before, before_in_base, node), -1);
             }
             if let Some(labels) = change.labels() {
                 counts.nodes(labels, 1);
             }
         }
         for (_, it) in layer.relationships.iter() {
-            let (view, by) = match it.change {
-                Change::Added => (&self.after, 1),
-                Change::Removed => (&self.before, -1),
+            let (view, in_base, by) = match it.change {
+                Change::Added => (&self.after, after_in_base, 1),
+                Change::Removed => (&self.before, before_in_base, -1),
             };
-            let (start, end) = (self.labels(view, it.start), self.labels(view, it.end));
-            counts.relationships(&start, it.rel_type, &end, by);
+            let start = self.labels(view, in_base, it.start);
+            let end = self.labels(view, in_base, it.end);
+            patterns.count((start, it.rel_type, end), by, &mut counts);
         }
+        patterns.empty_into(&mut counts);
         self.own.change(|layer| layer.counts = counts);
         Ok(())
     }

@@ -147,7 +147,7 @@ impl Snapshot {
 
     /// Whether any node came, went or has other labels than in the file.
     #[inline]
-    fn nodes_changed(&self) -> bool {
+    pub(crate) fn nodes_changed(&self) -> bool {
         let version = &*self.version;
         self.own.is_some()
             || !version.active.nodes.is_empty()

@@ -86,13 +86,13 @@ const fn entry_bytes(size: usize) -> u64 {
 }
 
 /// Average slack of a chunk's vector.
-const fn slot_bytes(size: usize) -> u64 {
+pub(super) const fn slot_bytes(size: usize) -> u64 {
     (size + size / 4) as u64
 }
 
 const NODE_BYTES: u64 = slot_bytes(size_of::<NodeChange>());
 const VALUE_BYTES: u64 = slot_bytes(size_of::<PropertyValue>());
-const RELATIONSHIP_BYTES: u64 =
+pub(super) const RELATIONSHIP_BYTES: u64 =
     slot_bytes(size_of::<RelationshipChange>()) + 2 * entry_bytes(size_of::<(EdgeKey, Change)>());
 const INDEX_BYTES: u64 = entry_bytes(size_of::<((Arc<[u8]>, u64), Change)>()) + 16;
 
@@ -105,7 +105,7 @@ pub(crate) struct Layer {
     pub(crate) adjacency: OrdMap<(TypeId, Direction), EdgeMap>,
     pub(crate) indexes: OrdMap<u32, IndexMap>,
     pub(crate) counts: Counts,
-    bytes: u64,
+    pub(super) bytes: u64,
 }
 
 /// The map of `key`, a new one if need be.
@@ -117,7 +117,7 @@ fn slot<K: Ord + Clone, M: Default + Clone>(maps: &mut OrdMap<K, M>, key: K) -> 
 }
 
 /// Changes a map and adds the chunks that it got, or takes those that it lost, to `bytes`.
-fn counted<V, T>(
+pub(super) fn counted<V, T>(
     map: &mut IdMap<V>,
     bytes: &mut u64,
     change: impl FnOnce(&mut IdMap<V>) -> T,

@@ -434,6 +434,17 @@ impl<'a> Net<'a> {
             let joined = self.joined(|it| it.adjacency.get(&of), || self.edges(of.0, of.1));
             insert(&mut adjacency, of, write(out, &mut reservation, joined)?);
         }
+        if let [View::Memory(layer)] = self.views[..]
+            && layer.is_unlisted()
+        {
+            for direction in [Direction::Out, Direction::In] {
+                for (rel_type, edges) in layer.lists(direction) {
+                    let entries = Joined::Write(Box::new(edges.into_iter().map(Ok)));
+                    let map = write(out, &mut reservation, entries)?;
+                    insert(&mut adjacency, (rel_type, direction), map);
+                }
+            }
+        }
         let mut indexes = BTreeMap::new();
         for number in self.index_numbers() {
             let joined = self.joined(|it| it.indexes.get(&number), || self.index(number));

@@ -309,7 +309,8 @@ fn number(reader: &mut Reader<'_>) -> Decoded<u32> {
     u32::try_from(number).map_err(|_| Malformed(format!("number {number} beyond 32 bits")))
 }
 
-/// Puts sections into `layer`; entries of indexes and counts are not in them.
+/// Puts sections into `layer`, whose lists are made when it is complete ([`super::unlisted`]); entries of indexes and
+/// counts are not in them.
 pub(crate) fn decode(reader: &mut Reader<'_>, layer: &mut Layer) -> Decoded<()> {
     while reader.remaining() > 0 {
         let kind = reader.u8()?;
@@ -342,12 +343,12 @@ pub(crate) fn decode(reader: &mut Reader<'_>, layer: &mut Layer) -> Decoded<()> 
                     Ok::<(), Malformed>(())
                 })
             })?,
-            None => {
-                for _ in 0..count {
-                    let id = RelId(next(reader)?);
-                    layer.put_relationship(id, read_relationship(reader)?);
-                }
-            }
+            None => layer.put_unlisted(|put| {
+                (0..count).try_for_each(|_| {
+                    put(RelId(next(reader)?), read_relationship(reader)?);
+                    Ok::<(), Malformed>(())
+                })
+            })?,
         }
     }
     Ok(())
