@@ -531,20 +531,22 @@ impl Chunk {
 
 /// Relationships counted by the labels of their ends, which are told apart by where they lie.
 #[derive(Default)]
-struct Patterns(HashMap<(usize, TypeId, usize), (Arc<[LabelId]>, Arc<[LabelId]>, i64)>);
+struct Patterns(HashMap<(usize, TypeId, usize), (Labels, Labels, i64)>);
+
+type Labels = Arc<[LabelId]>;
 
 impl Patterns {
     /// Counts `by` relationships; now and then all go to `counts`.
     fn count(
         &mut self,
-        (start, rel_type, end): (Arc<[LabelId]>, TypeId, Arc<[LabelId]>),
+        (start, rel_type, end): (Labels, TypeId, Labels),
         by: i64,
         counts: &mut Counts,
     ) {
         if self.0.len() >= PATTERNS_MAX {
             self.empty_into(counts);
         }
-        let place = |labels: &Arc<[LabelId]>| labels.as_ptr().addr();
+        let place = |labels: &Labels| labels.as_ptr().addr();
         let key = (place(&start), rel_type, place(&end));
         self.0.entry(key).or_insert((start, end, 0)).2 += by;
     }
