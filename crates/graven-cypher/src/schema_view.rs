@@ -62,6 +62,10 @@ pub trait SchemaView {
     fn threads(&self) -> usize {
         1
     }
+    /// Whether it uses them wherever it can, however little there is to do: for tests.
+    fn divides_always(&self) -> bool {
+        false
+    }
     /// The procedure of that name, as it is called by `CALL`; names are compared exactly.
     fn procedure(&self, name: &str) -> Option<ProcedureView> {
         let _ = name;

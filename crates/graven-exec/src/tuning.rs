@@ -1,4 +1,4 @@
-//! Thresholds of the reachability search and of spilling, so that tests and experiments can force either side of a choice.
+//! Thresholds of the reachability search, of spilling and of threads, so that tests and experiments can force either side of a choice.
 
 use std::time::Duration;
 
@@ -54,6 +54,8 @@ pub struct Tuning {
     pub reached_longer: usize,
     /// Threads of a statement whose plan is for several.
     pub threads: usize,
+    /// Plans are for several wherever they can be, not only where that is worth it.
+    pub divide_always: bool,
     /// Fewest nodes that a thread scans at a time.
     pub morsel_nodes: u64,
     /// One thread works on rows that might be divided for so long before others help: some times what starting a thread takes.
@@ -73,6 +75,7 @@ impl Default for Tuning {
             list_access: ListAccess::Cheaper,
             reached_longer: 4,
             threads: 1,
+            divide_always: false,
             morsel_nodes: 4,
             alone: Duration::from_micros(500),
         }

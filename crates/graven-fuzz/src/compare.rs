@@ -1,6 +1,7 @@
 //! One graph in the library and in the interpreter, and the comparison of what both make of a query.
 
 use std::panic::AssertUnwindSafe;
+use std::time::Duration;
 
 use graven::{Config, Connection, Database, Durability, Params, TransactionOptions, Value};
 use tempfile::TempDir;
@@ -8,6 +9,7 @@ use tempfile::TempDir;
 use crate::graph::Graph;
 use crate::interpret::{Answer, Interpreter, Stop};
 use crate::query::{Expr, Query};
+use crate::random::Random;
 use crate::text;
 use crate::value::V;
 
@@ -21,6 +23,44 @@ pub(crate) enum Verdict {
     Different(String),
 }
 
+/// How the library holds a graph and answers questions about it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Setting {
+    /// A checkpoint follows the graph's creation, so that queries read segments.
+    pub(crate) sealed: bool,
+    /// Plans are for two threads wherever they can be.
+    pub(crate) divided: bool,
+    /// Operators that can spill do so from their first kilobytes on.
+    pub(crate) spilling: bool,
+}
+
+impl Setting {
+    pub(crate) fn random(random: &mut Random) -> Setting {
+        Setting {
+            sealed: random.chance(50),
+            divided: random.chance(40),
+            spilling: random.chance(30),
+        }
+    }
+}
+
+impl std::fmt::Display for Setting {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let words = [
+            (self.sealed, ", after a checkpoint"),
+            (self.divided, ", on two threads"),
+            (self.spilling, ", spilling"),
+        ];
+        words
+            .iter()
+            .filter(|(is_so, _)| *is_so)
+            .try_for_each(|(_, words)| f.write_str(words))
+    }
+}
+
+/// From so many bytes on an operator spills, where it shall.
+const SPILL_AT: u64 = 2048;
+
 /// A graph in both.
 pub(crate) struct Pair {
     model: Interpreter,
@@ -30,13 +70,22 @@ pub(crate) struct Pair {
 }
 
 impl Pair {
-    /// `sealed`: a checkpoint follows, so that queries read segments.
-    pub(crate) fn new(graph: Graph, sealed: bool) -> Result<Pair, String> {
+    pub(crate) fn new(graph: Graph, setting: Setting) -> Result<Pair, String> {
         let folder = folder().map_err(|e| format!("temporary folder: {e}"))?;
         let mut config = Config::default();
         config.memory = 16 << 20;
         config.create = true;
         config.attach = false;
+        config.threads = 1;
+        if setting.divided {
+            config.threads = 2;
+            config.tuning.divide_always = true;
+            config.tuning.morsel_nodes = 1;
+            config.tuning.alone = Duration::ZERO;
+        }
+        if setting.spilling {
+            config.tuning.spill_at = Some(SPILL_AT);
+        }
         let db = Database::open(folder.path().join("fuzz.graven"), config);
         let db = db.map_err(|e| e.to_string())?;
         let mut options = TransactionOptions::default();
@@ -47,7 +96,7 @@ impl Pair {
             let done = connection.query(&statement, &Params::new());
             done.map_err(|e| format!("{statement}: {e}"))?;
         }
-        if sealed {
+        if setting.sealed {
             db.checkpoint().map_err(|e| e.to_string())?;
         }
         Ok(Pair {

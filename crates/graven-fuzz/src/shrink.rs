@@ -1,6 +1,6 @@
 //! Makes a case that differs smaller, part by part, as long as it still differs.
 
-use crate::compare::{Pair, Verdict};
+use crate::compare::{Pair, Setting, Verdict};
 use crate::graph::Graph;
 use crate::query::{Clause, Expr, Labels, Length, Path, Projection, Query};
 use crate::text;
@@ -12,9 +12,9 @@ const TRIES_MAX: usize = 1500;
 const LOOKS_MAX: usize = 20_000_000;
 
 /// The smallest form of a case, in words.
-pub(crate) fn shrink(graph: Graph, sealed: bool, query: Query) -> Result<String, String> {
+pub(crate) fn shrink(graph: Graph, setting: Setting, query: Query) -> Result<String, String> {
     let mut looks = 0;
-    let Some(mut how) = differs(&graph, sealed, &query, &mut looks)? else {
+    let Some(mut how) = differs(&graph, setting, &query, &mut looks)? else {
         return Ok(format!(
             "differs only after the queries before it:\n  {}",
             text::query(&query)
@@ -36,7 +36,7 @@ pub(crate) fn shrink(graph: Graph, sealed: bool, query: Query) -> Result<String,
             if tries > TRIES_MAX || looks > LOOKS_MAX {
                 break 'again;
             }
-            if let Some(other) = differs(&smaller, sealed, &asked, &mut looks)?
+            if let Some(other) = differs(&smaller, setting, &asked, &mut looks)?
                 && self::code(&other) == code
             {
                 (graph, query, how) = (smaller, asked, other);
@@ -80,14 +80,14 @@ fn ends(query: &Query) -> bool {
 
 fn differs(
     graph: &Graph,
-    sealed: bool,
+    setting: Setting,
     query: &Query,
     looks: &mut usize,
 ) -> Result<Option<String>, String> {
     if !ends(query) {
         return Ok(None);
     }
-    let mut pair = Pair::new(graph.clone(), sealed)?;
+    let mut pair = Pair::new(graph.clone(), setting)?;
     let verdict = pair.compare(query)?;
     *looks += pair.looked_at();
     Ok(match verdict {

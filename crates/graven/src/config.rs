@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use graven_exec::Tuning;
 use graven_pagecache::Budget;
 
 use crate::memory::default_memory;
@@ -38,6 +39,9 @@ pub struct Config {
     pub timeout: Option<Duration>,
     /// Attach to the process that has the file open, and let others attach to this one.
     pub attach: bool,
+    /// Thresholds of the executor, for tests that force either side of a choice; its threads are `threads`.
+    #[doc(hidden)]
+    pub tuning: Tuning,
 }
 
 impl Default for Config {
@@ -52,6 +56,7 @@ impl Default for Config {
             create: false,
             timeout: None,
             attach: true,
+            tuning: Tuning::default(),
         }
     }
 }

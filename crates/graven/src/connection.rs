@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
 use graven_cypher::{ParameterNames, parse_and_plan};
-use graven_exec::{Deadline, ExecContext, Procedures, Tuning, execute};
+use graven_exec::{Deadline, ExecContext, Procedures, execute};
 use graven_storage::{Snapshot, TransactionOptions};
 
 use crate::attach;
@@ -211,8 +211,6 @@ impl Connection {
         occasion: &Occasion<'_>,
     ) -> ExecContext {
         let procedures = || OnDatabase(Arc::clone(inner));
-        let mut tuning = Tuning::default();
-        tuning.threads = inner.threads;
         ExecContext {
             budget: Arc::clone(&inner.budget),
             spill: Some(Arc::clone(&inner.spill)),
@@ -225,7 +223,7 @@ impl Connection {
             only_reads: false,
             transaction,
             meter: Some(occasion.seat.meter()),
-            tuning,
+            tuning: inner.tuning,
         }
     }
 
@@ -323,7 +321,7 @@ impl Connection {
         match self.db.place()? {
             Place::Here(inner) => {
                 let snapshot = inner.store.snapshot();
-                let schema = Schema(&snapshot, &inner.registered, inner.threads);
+                let schema = Schema(&snapshot, &inner.registered, &inner.tuning);
                 parse_and_plan(text, &schema, &ParameterNames::Any)?;
             }
             Place::There(attached) => self.db.ask(attached, |attached| attached.check(text))?,
@@ -358,7 +356,7 @@ impl Connection {
         }
         let names: BTreeSet<String> = names().map(str::to_owned).collect();
         let known = ParameterNames::Known(names.clone());
-        let schema = Schema(snapshot, &inner.registered, inner.threads);
+        let schema = Schema(snapshot, &inner.registered, &inner.tuning);
         let plan = parse_and_plan(text, &schema, &known)?;
         let planned = Planned::new(text, plan);
         // A notice may be out of date by the next time: an unknown label may have come to exist.

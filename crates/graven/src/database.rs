@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
+use graven_exec::Tuning;
 use graven_io::{FileLock, OpenOptions};
 use graven_pagecache::{Budget, PageCache, SpillFile};
 use graven_storage::{Store, StoreWriter, WriterOptions};
@@ -81,8 +82,8 @@ pub(crate) struct Inner {
     pub(crate) plans: PlanCache,
     pub(crate) registered: Registry,
     pub(crate) statements: Arc<Statements>,
-    /// Threads of a statement.
-    pub(crate) threads: usize,
+    /// How statements are run.
+    pub(crate) tuning: Tuning,
     /// Where others connect, until somebody serves them.
     listener: Mutex<Option<Listener>>,
     /// Given back last.
@@ -451,6 +452,8 @@ impl Inner {
         options.read_only = read_only;
         options.spill = Some(Arc::clone(&spill));
         let store = Store::open_with(file, Arc::clone(&cache), options)?;
+        let mut tuning = config.tuning;
+        tuning.threads = config.threads.max(1);
         Ok(Inner {
             path: path.to_path_buf(),
             requested: config.io,
@@ -462,7 +465,7 @@ impl Inner {
             plans: PlanCache::default(),
             registered: Registry::default(),
             statements: Arc::default(),
-            threads: config.threads.max(1),
+            tuning,
             listener: Mutex::new(listener),
             _lock: lock,
         })

@@ -4,6 +4,7 @@ use graven_cypher::plan::Literal;
 use graven_cypher::{
     IndexView, LabelIndex, ProcedureView, SchemaView, Stored, StoredSize, ValueCounts,
 };
+use graven_exec::Tuning;
 use graven_storage::{
     Catalog, Direction, PropertyValue, SchemaEntity, Snapshot, StoreKind, ValueStatistics,
 };
@@ -25,11 +26,11 @@ fn stored_value(literal: &Literal) -> Option<PropertyValue> {
     })
 }
 
-/// A snapshot, the registered procedures and the threads of a statement as the planner sees them.
+/// A snapshot, the registered procedures and how statements are run, as the planner sees them.
 pub(crate) struct Schema<'a>(
     pub(crate) &'a Snapshot,
     pub(crate) &'a Registry,
-    pub(crate) usize,
+    pub(crate) &'a Tuning,
 );
 
 impl Schema<'_> {
@@ -220,7 +221,11 @@ impl SchemaView for Schema<'_> {
     }
 
     fn threads(&self) -> usize {
-        self.2
+        self.2.threads
+    }
+
+    fn divides_always(&self) -> bool {
+        self.2.divide_always
     }
 
     fn procedure(&self, name: &str) -> Option<ProcedureView> {

@@ -73,10 +73,10 @@ impl Binder<'_> {
     }
 
     /// Whether a variable stands for a subquery of the running clause; one that a clause before made a column of is
-    /// a value of the row.
+    /// a value of the row, or of a row around it.
     pub(super) fn is_open_subquery(&self, var: VarId) -> bool {
-        let column = || self.scope.row.iter().any(|entry| entry.var == var);
-        self.subqueries.contains_key(&var) && !column()
+        let columns = || self.scope.row.iter().chain(&self.scope.outer);
+        self.subqueries.contains_key(&var) && columns().all(|entry| entry.var != var)
     }
 
     pub(super) fn register(

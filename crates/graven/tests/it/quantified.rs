@@ -370,3 +370,30 @@ fn what_makes_no_sense_is_refused() {
         ["2"]
     );
 }
+
+/// Goal: what a clause before computed by a subquery is a value for conditions inside repeated patterns of inner subqueries.
+#[test]
+fn a_column_of_a_subquery_is_a_value_inside() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut config = Config::default();
+    config.create = true;
+    let db = Database::open(folder.path().join("columns.graven"), config).expect("opened");
+    let connection = db.connect();
+    run(
+        &connection,
+        "CREATE (:A)-[:R]->(:B)-[:R]->(:C) RETURN 1 AS done",
+    );
+    for (limit, expected) in [(2, "0"), (3, "1")] {
+        for relationships in [
+            "(()-[:R]->() WHERE lists < LIMIT){2,2}",
+            "(()-[:R]->()-[:R]->() WHERE lists < LIMIT){1,1}",
+        ] {
+            let relationships = relationships.replace("LIMIT", &limit.to_string());
+            let text = format!(
+                "WITH COUNT {{ MATCH (a)-[:R]->(b) }} AS lists \
+                 RETURN COUNT {{ MATCH (s){relationships}(t) }} AS ways"
+            );
+            assert_eq!(run(&connection, &text), [expected], "{text}");
+        }
+    }
+}

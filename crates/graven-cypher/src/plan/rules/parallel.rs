@@ -33,76 +33,140 @@ const LIST_ROWS: f64 = 4.0;
 
 pub(crate) fn apply(plan: &mut Plan, schema: &dyn SchemaView) {
     if schema.threads() > 1 && !plan.writes() {
-        rewrite(&mut plan.root, &mut plan.variables);
+        let variables = &mut plan.variables;
+        let least = if schema.divides_always() { 0.0 } else { 1.0 };
+        Dividing { variables, least }.rewrite(&mut plan.root);
     }
 }
 
-/// Looks for the pipelines at the bottom of `node`.
-fn rewrite(node: &mut PlanNode, variables: &mut Vec<Variable>) {
-    use Operator as O;
-    if divides(node, variables) {
-        wrap(node);
-        return;
+/// What is needed on the way down a plan.
+struct Dividing<'a> {
+    variables: &'a mut Vec<Variable>,
+    /// Factor of the rows from which threads pay.
+    least: f64,
+}
+
+impl Dividing<'_> {
+    /// Looks for the pipelines at the bottom of `node`.
+    fn rewrite(&mut self, node: &mut PlanNode) {
+        use Operator as O;
+        if self.divides(node) {
+            wrap(node);
+            return;
+        }
+        let rows = node.estimated_rows;
+        match &mut node.op {
+            O::Aggregate {
+                input,
+                keys,
+                aggregates,
+            } => {
+                // Few rows at a time, as an exchange divides them, make as many groups.
+                let groups_parts = keys.is_empty() || is_pipeline(input);
+                if !self.divides(input) {
+                    return self.rewrite(input);
+                }
+                if groups_parts
+                    && aggregates
+                        .iter()
+                        .all(|(_, call)| adds_up(call, self.variables))
+                {
+                    let below = partial_aggregate(keys, aggregates, self.variables);
+                    put_into(input, rows, below);
+                }
+                wrap(input);
+            }
+            O::TopN { input, keys, limit } => {
+                if !self.divides(input) {
+                    return self.rewrite(input);
+                }
+                let (keys, limit) = (keys.clone(), limit.clone());
+                put_into(input, rows, |input| O::TopN { input, keys, limit });
+                wrap(input);
+            }
+            O::Distinct { input, vars, runs } => {
+                if !self.divides(input) {
+                    return self.rewrite(input);
+                }
+                let (vars, runs) = (vars.clone(), *runs);
+                put_into(input, rows, |input| O::Distinct { input, vars, runs });
+                wrap(input);
+            }
+            O::Limit { .. } | O::Skip { .. } => {
+                // A sort or an aggregation below reads everything anyway.
+                let mut children = node.op.children_mut();
+                if let Some(below) = children.first_mut()
+                    && !stops_early(below)
+                {
+                    self.rewrite(below);
+                }
+            }
+            O::Union { inputs } => inputs.iter_mut().for_each(|input| self.rewrite(input)),
+            O::Sort { input, .. }
+            | O::Filter { input, .. }
+            | O::Project { input, .. }
+            | O::Extend { input, .. }
+            | O::Expand { input, .. }
+            | O::ExpandInto { input, .. }
+            | O::VarExpand { input, .. }
+            | O::PatternCount { input, .. }
+            | O::Unwind { input, .. }
+            | O::Apply { input, .. }
+            | O::Optional { input, .. }
+            | O::SemiApply { input, .. } => self.rewrite(input),
+            _ => {}
+        }
     }
-    let rows = node.estimated_rows;
-    match &mut node.op {
-        O::Aggregate {
-            input,
-            keys,
-            aggregates,
-        } => {
-            // Few rows at a time, as an exchange divides them, make as many groups.
-            let groups_parts = keys.is_empty() || is_pipeline(input);
-            if !divides(input, variables) {
-                return rewrite(input, variables);
-            }
-            if groups_parts && aggregates.iter().all(|(_, call)| adds_up(call, variables)) {
-                let below = partial_aggregate(keys, aggregates, variables);
-                put_into(input, rows, below);
-            }
-            wrap(input);
+
+    /// Whether the operator and all below it are a pipeline with enough to do; with an exchange at its bottom, if that makes it one.
+    fn divides(&mut self, node: &mut PlanNode) -> bool {
+        match is_pipeline(node) {
+            true => self.pays(node),
+            false => self.exchange(node),
         }
-        O::TopN { input, keys, limit } => {
-            if !divides(input, variables) {
-                return rewrite(input, variables);
+    }
+
+    /// Puts an exchange below `node`, as low as there are rows to divide, if enough is to be found from them.
+    fn exchange(&mut self, node: &mut PlanNode) -> bool {
+        let (mut depth, mut above) = (0, 0.0);
+        let mut place = None;
+        let mut at = &*node;
+        loop {
+            let pays = above > 0.0 && above >= self.least * EXCHANGE_ROWS_MIN;
+            if pays && at.estimated_rows >= self.least * DIVIDED_MIN {
+                place = Some(depth);
             }
-            let (keys, limit) = (keys.clone(), limit.clone());
-            put_into(input, rows, |input| O::TopN { input, keys, limit });
-            wrap(input);
-        }
-        O::Distinct { input, vars, runs } => {
-            if !divides(input, variables) {
-                return rewrite(input, variables);
+            if decodes_other_ends(at) {
+                break;
             }
-            let (vars, runs) = (vars.clone(), *runs);
-            put_into(input, rows, |input| O::Distinct { input, vars, runs });
-            wrap(input);
+            let Some(input) = one_by_one(at) else { break };
+            above += found_by(at, input);
+            at = input;
+            depth += 1;
         }
-        O::Limit { .. } | O::Skip { .. } => {
-            // A sort or an aggregation below reads everything anyway.
-            let mut children = node.op.children_mut();
-            if let Some(below) = children.first_mut()
-                && !stops_early(below)
-            {
-                rewrite(below, variables);
-            }
+        let Some(place) = place else { return false };
+        let mut at = node;
+        for _ in 0..place {
+            let input = at.op.children_mut().into_iter().next();
+            at = input.expect("it was gone through above");
         }
-        O::Union { inputs } => inputs
-            .iter_mut()
-            .for_each(|input| rewrite(input, variables)),
-        O::Sort { input, .. }
-        | O::Filter { input, .. }
-        | O::Project { input, .. }
-        | O::Extend { input, .. }
-        | O::Expand { input, .. }
-        | O::ExpandInto { input, .. }
-        | O::VarExpand { input, .. }
-        | O::PatternCount { input, .. }
-        | O::Unwind { input, .. }
-        | O::Apply { input, .. }
-        | O::Optional { input, .. }
-        | O::SemiApply { input, .. } => rewrite(input, variables),
-        _ => {}
+        let rows = at.estimated_rows;
+        self.rewrite(at);
+        put_into(at, rows, |input| Operator::Exchange { input });
+        true
+    }
+
+    /// Whether the pipeline has enough to do.
+    fn pays(&self, node: &PlanNode) -> bool {
+        let mut rows = 0.0;
+        node.visit(&mut |node| {
+            let lists = match &node.op {
+                Operator::PatternCount { patterns, .. } => patterns.len() as f64,
+                _ => 0.0,
+            };
+            rows += node.estimated_rows * (1.0 + LIST_ROWS * lists);
+        });
+        rows >= self.least * ROWS_MIN
     }
 }
 
@@ -115,14 +179,6 @@ fn stops_early(node: &PlanNode) -> bool {
             stops_early(input)
         }
         _ => true,
-    }
-}
-
-/// Whether the operator and all below it are a pipeline with enough to do; with an exchange at its bottom, if that makes it one.
-fn divides(node: &mut PlanNode, variables: &mut Vec<Variable>) -> bool {
-    match is_pipeline(node) {
-        true => pays(node),
-        false => exchange(node, variables),
     }
 }
 
@@ -156,35 +212,6 @@ fn one_by_one(node: &PlanNode) -> Option<&PlanNode> {
         | O::SemiApply { input, inner, .. } => Some(&**input).filter(|_| !calls_procedures(inner)),
         _ => None,
     }
-}
-
-/// Puts an exchange below `node`, as low as there are rows to divide, if enough is to be found from them.
-fn exchange(node: &mut PlanNode, variables: &mut Vec<Variable>) -> bool {
-    let (mut depth, mut above) = (0, 0.0);
-    let mut place = None;
-    let mut at = &*node;
-    loop {
-        if above >= EXCHANGE_ROWS_MIN && at.estimated_rows >= DIVIDED_MIN {
-            place = Some(depth);
-        }
-        if decodes_other_ends(at) {
-            break;
-        }
-        let Some(input) = one_by_one(at) else { break };
-        above += found_by(at, input);
-        at = input;
-        depth += 1;
-    }
-    let Some(place) = place else { return false };
-    let mut at = node;
-    for _ in 0..place {
-        let input = at.op.children_mut().into_iter().next();
-        at = input.expect("it was gone through above");
-    }
-    let rows = at.estimated_rows;
-    rewrite(at, variables);
-    put_into(at, rows, |input| Operator::Exchange { input });
-    true
 }
 
 /// Whether an expansion finds relationships in the lists of the other ends: the fewer rows at a time, the more often it decodes these.
@@ -224,19 +251,6 @@ fn calls_procedures(node: &PlanNode) -> bool {
         );
     });
     calls
-}
-
-/// Whether the pipeline has enough to do.
-fn pays(node: &PlanNode) -> bool {
-    let mut rows = 0.0;
-    node.visit(&mut |node| {
-        let lists = match &node.op {
-            Operator::PatternCount { patterns, .. } => patterns.len() as f64,
-            _ => 0.0,
-        };
-        rows += node.estimated_rows * (1.0 + LIST_ROWS * lists);
-    });
-    rows >= ROWS_MIN
 }
 
 fn wrap(node: &mut PlanNode) {
