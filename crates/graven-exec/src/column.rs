@@ -195,6 +195,17 @@ impl Column {
         }
     }
 
+    /// A column of one row. It has the form that more rows of its type would have, so that it goes with theirs.
+    #[must_use]
+    pub(crate) fn of_one(value: Value) -> Self {
+        match value {
+            Value::Integer(i) => Self::Integers(vec![i]),
+            Value::Float(f) => Self::Floats(vec![f]),
+            Value::Boolean(b) => Self::Booleans(vec![b]),
+            other => Self::Constant(other, 1),
+        }
+    }
+
     /// The tightest column for these values.
     #[must_use]
     pub fn from_values(values: Vec<Value>) -> Self {

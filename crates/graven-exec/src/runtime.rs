@@ -407,7 +407,7 @@ impl Runtime {
         if let [only] = ids
             && *only != NULL_ID
         {
-            return Ok(Column::Constant(Value::from(column.get(*only)?), 1));
+            return Ok(Column::of_one(Value::from(column.get(*only)?)));
         }
         if self.settled
             && !gathered::ascend(ids)
@@ -439,7 +439,7 @@ impl Runtime {
             let column = self.snapshot.relationship_column(rel_type, key);
             let value = column.map(|column| column.get(*only)).transpose()?;
             let value = value.map_or(Value::Null, Value::from);
-            return Ok(Column::Constant(value, 1));
+            return Ok(Column::of_one(value));
         }
         gathered::in_order(ids, |sorted, found| {
             // Ids are assigned type by type, so the sorted ids of one type are mostly one run.

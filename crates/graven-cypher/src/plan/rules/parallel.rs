@@ -7,7 +7,7 @@
 //!
 //! Rows that come from elsewhere, as those of a node found by its key, or distinct ones, are divided by an [`Operator::Exchange`]: as low as
 //! there are some rows to divide, if expansions above are expected to have something to do. Estimates of such statements are far
-//! too low as often as too high; so little is asked, and one thread begins alone (see `operators/parallel.rs` of the executor).
+//! too low as often as too high; so one thread begins alone (see `operators/parallel.rs` of the executor).
 //!
 //! # Invariants
 //! * CY-49 The rows of a parallel pipeline are those of the sequential one in the same order: sums of floats, averages and
@@ -24,8 +24,8 @@ use crate::schema_view::SchemaView;
 /// Rows, estimated over all operators of a pipeline, from which threads pay.
 const ROWS_MIN: f64 = 50_000.0;
 
-/// The same above an exchange; and the rows that it divides.
-const EXCHANGE_ROWS_MIN: f64 = 256.0;
+/// The same above an exchange, and the rows that it divides: statements of less than some milliseconds lose by it.
+const EXCHANGE_ROWS_MIN: f64 = 20_000.0;
 const DIVIDED_MIN: f64 = 64.0;
 
 /// Rows that counting a list, or visiting it, is worth.
