@@ -231,16 +231,21 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    /// Sorts the keys and makes a page of them; the value of each is 1,000 times its place.
+    fn page_of(keys: &mut [String], level: u32) -> Vec<u8> {
+        keys.sort();
+        let mut builder = PageBuilder::default();
+        for (index, key) in keys.iter().enumerate() {
+            assert!(builder.push(key.as_bytes(), index as u64 * 1000, level));
+        }
+        builder.finish(level)
+    }
+
     proptest! {
         /// Goal: what was pushed is found from any key on.
         #[test]
         fn entries_come_back(mut keys in proptest::collection::vec("[a-c]{0,6}", 1..200), from in "[a-c]{0,6}", level in 0u32..2) {
-            keys.sort();
-            let mut builder = PageBuilder::default();
-            for (index, key) in keys.iter().enumerate() {
-                prop_assert!(builder.push(key.as_bytes(), index as u64 * 1000, level));
-            }
-            let bytes = builder.finish(level);
+            let bytes = page_of(&mut keys, level);
             let page = IndexPage::read(&bytes, level).unwrap();
             let mut found = Vec::new();
             page.scan(from.as_bytes(), |index, key, value| {
@@ -257,12 +262,7 @@ mod tests {
         /// Goal: a search finds what comparing every key finds, for keys that are there and for others.
         #[test]
         fn a_search_compares_as_keys_do(mut keys in proptest::collection::vec("[a-c]{0,6}", 1..200), key in "[a-c]{0,6}", level in 0u32..2) {
-            keys.sort();
-            let mut builder = PageBuilder::default();
-            for (index, key) in keys.iter().enumerate() {
-                prop_assert!(builder.push(key.as_bytes(), index as u64 * 1000, level));
-            }
-            let bytes = builder.finish(level);
+            let bytes = page_of(&mut keys, level);
             let page = IndexPage::read(&bytes, level).unwrap();
             let (mut found, mut below) = (Vec::new(), None);
             page.search(key.as_bytes(), |order, value| {
