@@ -173,6 +173,11 @@ impl Column {
             let rows: Vec<u32> = at.iter().map(|(_, row)| *row).collect();
             return only.gather(&rows);
         }
+        let spread: Vec<Option<Self>> = parts.iter().map(|part| part.spread()).collect();
+        let parts = parts.iter().zip(&spread);
+        let parts: Vec<&Self> = parts
+            .map(|(part, spread)| spread.as_ref().unwrap_or(part))
+            .collect();
         same_form!(Nodes, Relationships, Integers, Floats, Booleans);
         Self::from_values(
             at.iter()
@@ -192,17 +197,6 @@ impl Column {
             Self::Booleans(v) => Self::Booleans(v[from..to].to_vec()),
             Self::Values(v) => Self::Values(v[from..to].to_vec()),
             Self::Constant(value, _) => Self::Constant(value.clone(), to - from),
-        }
-    }
-
-    /// A column of one row. It has the form that more rows of its type would have, so that it goes with theirs.
-    #[must_use]
-    pub(crate) fn of_one(value: Value) -> Self {
-        match value {
-            Value::Integer(i) => Self::Integers(vec![i]),
-            Value::Float(f) => Self::Floats(vec![f]),
-            Value::Boolean(b) => Self::Booleans(vec![b]),
-            other => Self::Constant(other, 1),
         }
     }
 
@@ -258,6 +252,21 @@ impl Column {
         }
     }
 
+    /// A constant in the form that different values of its type have, so that it goes with columns of these.
+    pub(crate) fn spread(&self) -> Option<Self> {
+        let Self::Constant(value, rows) = self else {
+            return None;
+        };
+        Some(match value {
+            Value::Node(id) => Self::Nodes(vec![id.0; *rows]),
+            Value::Relationship(id) => Self::Relationships(vec![id.0; *rows]),
+            Value::Integer(i) => Self::Integers(vec![*i; *rows]),
+            Value::Float(f) => Self::Floats(vec![*f; *rows]),
+            Value::Boolean(b) => Self::Booleans(vec![*b; *rows]),
+            _ => return None,
+        })
+    }
+
     /// The columns one below the other.
     #[must_use]
     pub fn concat(parts: &[&Self]) -> Self {
@@ -277,6 +286,11 @@ impl Column {
         if let [only] = parts {
             return (*only).clone();
         }
+        let spread: Vec<Option<Self>> = parts.iter().map(|part| part.spread()).collect();
+        let parts = parts.iter().zip(&spread);
+        let parts: Vec<&Self> = parts
+            .map(|(part, spread)| spread.as_ref().unwrap_or(part))
+            .collect();
         same_form!(Nodes, Relationships, Integers, Floats, Booleans);
         Self::from_values(
             parts
@@ -340,5 +354,63 @@ fn as_truth(value: &Value) -> Option<bool> {
     match value {
         Value::Boolean(b) => Some(*b),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    //! Goal: one constant among columns of many values, such as a batch of one row, leaves all of them the form that they have.
+
+    use super::*;
+    use crate::operators::row_key::KeyTable;
+    use std::sync::Arc;
+
+    #[test]
+    fn constants_take_the_form_of_their_neighbours() {
+        let constant = |value| Column::Constant(value, 1);
+        let parts = [
+            (Column::Integers(vec![7, 8]), constant(Value::Integer(9))),
+            (Column::Floats(vec![0.5, 1.5]), constant(Value::Float(2.5))),
+            (
+                Column::Booleans(vec![true, false]),
+                constant(Value::Boolean(true)),
+            ),
+            (Column::Nodes(vec![1, 2]), constant(Value::Node(NodeId(3)))),
+            (
+                Column::Relationships(vec![1, 2]),
+                constant(Value::Relationship(RelId(3))),
+            ),
+        ];
+        for (many, one) in &parts {
+            let all = Column::concat(&[many, one]);
+            let picked = Column::gather_across(&[many, one], &[(1, 0), (0, 1)]);
+            for column in [&all, &picked] {
+                assert_eq!(std::mem::discriminant(column), std::mem::discriminant(many));
+                assert!(
+                    column.value(0)
+                        == if column.len() == 3 {
+                            many.value(0)
+                        } else {
+                            one.value(0)
+                        }
+                );
+            }
+            assert!(all.value(2) == one.value(0) && picked.value(1) == many.value(1));
+        }
+        let mixed = Column::concat(&[&parts[0].0, &constant(Value::Null)]);
+        assert!(matches!(mixed, Column::Values(_)) && mixed.value(2).is_null());
+    }
+
+    #[test]
+    fn constant_keys_are_numbers_beside_others() {
+        let (mut table, mut numbers) = (KeyTable::default(), Vec::new());
+        let many = [Arc::new(Column::Integers(vec![7, 8]))];
+        let one = [Arc::new(Column::Constant(Value::Integer(8), 3))];
+        assert!(table.keeps_numbers(&one));
+        table.insert(&many, 2, &mut numbers);
+        assert!(table.keeps_numbers(&one));
+        table.insert(&one, 3, &mut numbers);
+        assert!(table.keeps_numbers(&many) && table.len() == 2);
+        assert_eq!(numbers[numbers.len() - 3..], [1, 1, 1]);
     }
 }

@@ -33,7 +33,7 @@ pub(crate) mod reachable_expand;
 mod reached_ends;
 pub(crate) mod repeat;
 pub(crate) mod row_branch;
-mod row_key;
+pub(crate) mod row_key;
 pub(crate) mod scan;
 pub(crate) mod schema;
 pub(crate) mod seek;

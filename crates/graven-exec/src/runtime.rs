@@ -14,7 +14,7 @@ use graven_cypher::plan::Inclusion;
 use graven_pagecache::stats::PerKind;
 use graven_pagecache::{Budget, Reservation, SpillFile};
 use graven_storage::{
-    IndexRange, KeyId, LabelId, NodeId, NodeRanges, PropertyValue, RelId, Snapshot, TypeId,
+    Index, IndexRange, KeyId, LabelId, NodeId, NodeRanges, PropertyValue, RelId, Snapshot, TypeId,
 };
 
 use crate::column::{Column, NULL_ID};
@@ -407,7 +407,7 @@ impl Runtime {
         if let [only] = ids
             && *only != NULL_ID
         {
-            return Ok(Column::of_one(Value::from(column.get(*only)?)));
+            return Ok(Column::Constant(Value::from(column.get(*only)?), 1));
         }
         if self.settled
             && !gathered::ascend(ids)
@@ -439,7 +439,7 @@ impl Runtime {
             let column = self.snapshot.relationship_column(rel_type, key);
             let value = column.map(|column| column.get(*only)).transpose()?;
             let value = value.map_or(Value::Null, Value::from);
-            return Ok(Column::of_one(value));
+            return Ok(Column::Constant(value, 1));
         }
         gathered::in_order(ids, |sorted, found| {
             // Ids are assigned type by type, so the sorted ids of one type are mostly one run.
@@ -539,13 +539,9 @@ impl Runtime {
     ) -> Result<bool> {
         /// This many are few.
         const FEW: usize = 16;
-        let Some(index) = self.snapshot.index(label, key) else {
-            return Ok(false);
-        };
-        match crate::value::convert::to_stored(value) {
-            Some(value) => Ok(index.find(&value, FEW, nodes)?),
-            None => Ok(true),
-        }
+        self.in_index(label, key, value, |index, value| {
+            Ok(index.find(value, FEW, nodes)?)
+        })
     }
 
     /// Adds the nodes whose indexed property equals `value`; false if there is no such index.
@@ -556,14 +552,28 @@ impl Runtime {
         value: &Value,
         nodes: &mut Vec<u64>,
     ) -> Result<bool> {
-        let Some(index) = self.snapshot.index(label, key) else {
-            return Ok(false);
-        };
-        let Some(value) = crate::value::convert::to_stored(value) else {
-            return Ok(true);
-        };
-        nodes.extend(index.seek(&value)?.into_iter().map(|n| n.0));
-        Ok(true)
+        self.in_index(label, key, value, |index, value| {
+            nodes.extend(index.seek(value)?.into_iter().map(|n| n.0));
+            Ok(true)
+        })
+    }
+
+    /// Asks the index on a property for a value; `false` if there is no such index, `true` if no property can have the value.
+    fn in_index(
+        &self,
+        label: LabelId,
+        key: KeyId,
+        value: &Value,
+        ask: impl FnOnce(&Index, &PropertyValue) -> Result<bool>,
+    ) -> Result<bool> {
+        match (
+            self.snapshot.index(label, key),
+            crate::value::convert::to_stored(value),
+        ) {
+            (None, _) => Ok(false),
+            (Some(_), None) => Ok(true),
+            (Some(index), Some(value)) => ask(&index, &value),
+        }
     }
 
     /// The nodes whose indexed property lies in the range, one by one; `None` if there is no such index.

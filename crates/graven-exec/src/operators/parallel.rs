@@ -291,22 +291,19 @@ impl Parallel {
         let held: usize = self.waiting.values().map(Waiting::bytes).sum();
         // Where too much waits already, only the rows that are wanted next are made (EX-44).
         let full = held >= quota.bytes * count;
-        let mut workers = self.workers.iter();
-        let holder = workers.position(|worker| worker.current == Some(self.emitted));
-        let mut workers = self.workers.iter();
-        let holder = holder.or_else(|| workers.position(|worker| worker.current.is_none()));
+        let with = |morsel| self.workers.iter().position(|w| w.current == morsel);
+        let holder = with(Some(self.emitted)).or_else(|| with(None));
         // Those that have begun none are no more than there are morsels for.
         let mut begins = left;
         let mut running: Vec<&mut Worker> = Vec::with_capacity(count);
         for (number, worker) in self.workers.iter_mut().enumerate() {
-            let may = match worker.current {
-                Some(_) => true,
-                None => begins > 0,
-            };
             if worker.current.is_none() {
-                begins = begins.saturating_sub(1);
+                if begins == 0 {
+                    continue;
+                }
+                begins -= 1;
             }
-            if may && (!full || Some(number) == holder) {
+            if !full || Some(number) == holder {
                 running.push(worker);
             }
         }

@@ -66,19 +66,23 @@ impl Number {
         match column {
             Column::Nodes(ids) if !ids.contains(&NULL_ID) => Some(Self::Node),
             Column::Relationships(ids) if !ids.contains(&NULL_ID) => Some(Self::Relationship),
-            Column::Integers(_) => Some(Self::Integer),
+            Column::Integers(_) | Column::Constant(Value::Integer(_), _) => Some(Self::Integer),
+            Column::Constant(Value::Node(_), _) => Some(Self::Node),
+            Column::Constant(Value::Relationship(_), _) => Some(Self::Relationship),
             _ => None,
         }
     }
 
     /// A column as numbers, if all of it can be one kind of them.
     fn of(column: &Column) -> Option<(Self, Cow<'_, [u64]>)> {
+        let kind = Self::kind(column)?;
         let numbers = match column {
             Column::Nodes(ids) | Column::Relationships(ids) => ids.into(),
             Column::Integers(v) => v.iter().map(|i| i.cast_unsigned()).collect(),
+            Column::Constant(value, rows) => vec![kind.key(value)?; *rows].into(),
             _ => return None,
         };
-        Some((Self::kind(column)?, numbers))
+        Some((kind, numbers))
     }
 }
 

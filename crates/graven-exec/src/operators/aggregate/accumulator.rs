@@ -215,6 +215,8 @@ impl Accumulator {
     /// # Errors
     /// Arguments of a type the function does not take; overflow of an integer sum.
     pub(crate) fn add(&mut self, groups: &[u32], argument: Option<&Column>) -> Result<usize> {
+        let spread = argument.and_then(Column::spread);
+        let argument = spread.as_ref().or(argument);
         if let States::Numbers(numbers) = &mut self.states
             && numbers.add(groups, argument)
         {
