@@ -1,8 +1,9 @@
 //! Which labels every node has: runs of nodes with one label set.
 //!
 //! # How it works
-//! Nodes are numbered by label set at load, so a few runs cover all of them. The runs are kept in memory, charged
-//! to the budget; a look-up is a bisection. On disk they are segments of the label store.
+//! Nodes are numbered by label set at load, so a few runs cover all of them; what was created in turns since is kept in a few
+//! bits for every node ([`IdRuns`]). All of it is in memory, charged to the budget; a look-up is a bisection. On disk the
+//! runs are segments of the label store.
 //!
 //! # Invariants
 //! * ST-8: runs ascend and do not overlap; an id outside all runs is no node, unless it lies where a page could not be
@@ -13,24 +14,11 @@
 //! end of the run before, varint length, varint label set.
 
 use crate::bytes::{Decoded, Malformed, Reader, put_varint};
+use crate::id_runs::{IdRuns, Run, Runs};
 use crate::ids::{LabelId, NodeId};
 use crate::{Error, Result};
 use std::ops::Range;
 use std::sync::Arc;
-
-/// Nodes `first..first + count` have the labels of set `set`.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct LabelRun {
-    pub(crate) first: u64,
-    pub(crate) count: u64,
-    pub(crate) set: u32,
-}
-
-impl LabelRun {
-    pub(crate) fn end(&self) -> u64 {
-        self.first + self.count
-    }
-}
 
 fn lost_error((nodes, why): &(Range<u64>, Arc<str>)) -> Error {
     Error::LabelsLost {
@@ -40,33 +28,39 @@ fn lost_error((nodes, why): &(Range<u64>, Arc<str>)) -> Error {
     }
 }
 
-/// Bytes of a run in memory.
-pub(crate) const RUN_MEMORY_BYTES: u64 = size_of::<LabelRun>() as u64;
 /// Target payload of a segment of runs.
 pub(crate) const SEGMENT_BYTES: usize = 16 * 1024 - 64;
 /// Most bytes that a run takes on disk.
 const RUN_BYTES_MAX: usize = 25;
 
-/// All runs, ascending.
+/// All runs, ascending; their numbers are those of label sets.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct LabelRuns {
-    runs: Vec<LabelRun>,
+    runs: IdRuns,
     /// Nodes whose labels cannot be read, and why; ascending.
     lost: Vec<(Range<u64>, Arc<str>)>,
 }
 
 impl LabelRuns {
     /// Appends nodes behind all others.
-    pub(crate) fn push(&mut self, run: LabelRun) {
-        assert!(
-            self.runs.last().is_none_or(|last| last.end() <= run.first),
-            "ST-8"
-        );
-        match self.runs.last_mut() {
-            Some(last) if last.end() == run.first && last.set == run.set => last.count += run.count,
-            _ if run.count > 0 => self.runs.push(run),
-            _ => {}
-        }
+    pub(crate) fn push(&mut self, run: Run) {
+        assert!(self.runs.end() <= run.first, "ST-8");
+        self.runs.push(run);
+    }
+
+    /// Bytes of memory.
+    pub(crate) fn memory_bytes(&self) -> u64 {
+        self.runs.memory_bytes()
+    }
+
+    /// Gives back the memory that further runs would need.
+    pub(crate) fn finish(&mut self) {
+        self.runs.finish();
+    }
+
+    /// Behind the last node.
+    pub(crate) fn end(&self) -> u64 {
+        self.runs.end()
     }
 
     /// The labels of these nodes, which lie behind all others so far, cannot be read.
@@ -95,38 +89,41 @@ impl LabelRuns {
     /// for each set how many there are.
     pub(crate) fn lost_among(&self, wanted: impl Fn(u32) -> bool, nodes: &[u64]) -> Option<Error> {
         let first = self.lost.first()?;
-        let known = self.runs.iter().filter(|run| wanted(run.set));
+        let known = self.runs().filter(|run| wanted(run.number));
         let known: u64 = known.map(|run| run.count).sum();
         let sets = (0u32..).zip(nodes).filter(|(set, _)| wanted(*set));
         (known < sets.map(|(_, nodes)| nodes).sum()).then(|| lost_error(first))
     }
 
-    pub(crate) fn runs(&self) -> &[LabelRun] {
-        &self.runs
+    pub(crate) fn runs(&self) -> Runs<'_> {
+        self.runs.runs()
+    }
+
+    /// The runs of the nodes from `first` on.
+    pub(crate) fn runs_from(&self, first: u64) -> Runs<'_> {
+        self.runs.runs_from(first)
     }
 
     /// Appends the runs of a segment that was read on its own.
     pub(crate) fn append(&mut self, segment: LabelRuns) -> Decoded<()> {
-        let behind = self.runs.last().map_or(0, LabelRun::end);
-        if segment.runs.first().is_some_and(|run| run.first < behind) {
+        let first = segment.runs().next();
+        if first.is_some_and(|run| run.first < self.runs.end()) {
             return Err(Malformed::new(
                 "labels of nodes that the segment before has",
             ));
         }
-        segment.runs.into_iter().for_each(|run| self.push(run));
+        segment.runs().for_each(|run| self.push(run));
         Ok(())
     }
 
     /// The label set of `node`, `None` if there is no such node.
     #[inline]
     pub(crate) fn set_of(&self, node: NodeId) -> Option<u32> {
-        let behind = self.runs.partition_point(|run| run.first <= node.0);
-        let run = self.runs.get(behind.checked_sub(1)?)?;
-        (node.0 < run.end()).then_some(run.set)
+        self.runs.get(node.0)
     }
 
     pub(crate) fn set_of_existing(&self, node: NodeId) -> Result<u32> {
-        let limit = self.runs.last().map_or(0, LabelRun::end);
+        let limit = self.runs.end();
         self.set_of(node).ok_or(Error::NoSuchNode {
             node: node.0,
             limit,
@@ -136,10 +133,10 @@ impl LabelRuns {
     /// Nodes whose label set `wanted` accepts.
     pub(crate) fn ranges(&self, wanted: impl Fn(u32) -> bool) -> NodeRanges {
         let mut ranges: Vec<Range<u64>> = Vec::new();
-        for run in self.runs.iter().filter(|run| wanted(run.set)) {
+        for run in self.runs().filter(|run| wanted(run.number)) {
             match ranges.last_mut() {
                 Some(last) if last.end == run.first => last.end = run.end(),
-                _ => ranges.push(run.first..run.end()),
+                _ => ranges.push(run.ids()),
             }
         }
         NodeRanges {
@@ -150,7 +147,7 @@ impl LabelRuns {
     /// Payloads of segments, each with its first id and the nodes it covers.
     pub(crate) fn encode(&self) -> Vec<(u64, u64, Vec<u8>)> {
         let mut segments = Vec::new();
-        let mut runs = self.runs.iter().peekable();
+        let mut runs = self.runs().peekable();
         while let Some(first) = runs.peek().map(|run| run.first) {
             let (mut count, mut nodes, mut behind) = (0u32, 0, first);
             let mut out = first.to_le_bytes().to_vec();
@@ -158,7 +155,7 @@ impl LabelRuns {
             while let Some(run) = runs.next_if(|_| out.len() + RUN_BYTES_MAX <= SEGMENT_BYTES) {
                 put_varint(&mut out, run.first - behind);
                 put_varint(&mut out, run.count);
-                put_varint(&mut out, u64::from(run.set));
+                put_varint(&mut out, u64::from(run.number));
                 behind = run.end();
                 nodes += run.count;
                 count += 1;
@@ -182,11 +179,13 @@ impl LabelRuns {
             let end = first.and_then(|first| first.checked_add(count));
             let set = u32::try_from(set).ok().filter(|set| (*set as usize) < sets);
             match (first, end, set) {
-                (Some(first), Some(end), Some(set))
-                    if count > 0 && self.runs.last().is_none_or(|last| last.end() <= first) =>
-                {
+                (Some(first), Some(end), Some(number)) if count > 0 && self.runs.end() <= first => {
                     behind = end;
-                    self.push(LabelRun { first, count, set });
+                    self.push(Run {
+                        first,
+                        count,
+                        number,
+                    });
                 }
                 _ => {
                     return Err(Malformed(format!(
@@ -238,7 +237,10 @@ impl NodeRanges {
     }
 
     /// These with the nodes of `changed`, ascending runs, in (`true`) or out.
-    pub(crate) fn with_changes(&self, changed: &[(Range<u64>, bool)]) -> NodeRanges {
+    pub(crate) fn with_changes(
+        &self,
+        changed: impl Iterator<Item = (Range<u64>, bool)>,
+    ) -> NodeRanges {
         let mut out: Vec<Range<u64>> = Vec::with_capacity(self.ranges.len());
         let mut push = |range: Range<u64>| match out.last_mut() {
             _ if range.is_empty() => {}
@@ -256,8 +258,8 @@ impl NodeRanges {
                 push(range.start..run.start.max(range.start));
                 range.start = run.end;
             }
-            if *inside {
-                push(run.clone());
+            if inside {
+                push(run);
             }
         }
         current.into_iter().chain(ranges).for_each(push);
@@ -291,7 +293,7 @@ mod tests {
             let mut model: Vec<Option<u32>> = Vec::new();
             for (gap, count, set) in steps {
                 model.extend((0..gap).map(|_| None));
-                runs.push(LabelRun { first: model.len() as u64, count, set });
+                runs.push(Run { first: model.len() as u64, count, number: set });
                 model.extend((0..count).map(|_| Some(set)));
             }
             let mut decoded = LabelRuns::default();

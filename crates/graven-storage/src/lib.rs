@@ -16,6 +16,7 @@ mod directory;
 mod error;
 mod expected;
 mod free_space;
+mod id_runs;
 pub mod ids;
 mod index;
 mod info;

@@ -18,7 +18,7 @@ use crate::bytes::{Malformed, Reader};
 use crate::checkpoint::CheckpointOptions;
 use crate::delta::counts::Counts;
 use crate::delta::layer::{Change, ColumnOf, Layer, NodeChange, ValueMap};
-use crate::delta::redo::{self, Head, NAME_KINDS, NamesLogged};
+use crate::delta::redo::{self, Decoder, Head, NAME_KINDS, NamesLogged};
 use crate::ids::{LabelId, NodeId, RelId, TypeId};
 use crate::index::cut;
 use crate::schema::SchemaEntity;
@@ -343,14 +343,14 @@ impl<'a> Replay<'a> {
         // Chunks are parts of the net change: one after the other they come to the same.
         for chunk in self.open.remove(&record.transaction).unwrap_or_default() {
             let payload = chunk.read()?;
-            if let Err(malformed) = self.put(&mut Reader::new(&payload)) {
+            if let Err(malformed) = self.put(&mut Reader::new(&payload))? {
                 return Ok(Err(malformed));
             }
             if self.is_full() {
                 self.flush(None)?;
             }
         }
-        if let Err(malformed) = self.put(&mut reader) {
+        if let Err(malformed) = self.put(&mut reader)? {
             return Ok(Err(malformed));
         }
         self.store.commits().clients.add(head.client_id);
@@ -375,9 +375,17 @@ impl<'a> Replay<'a> {
             || step > self.reservation.bytes() && self.reservation.resize(step).is_err()
     }
 
-    /// Puts sections on top of the batch.
-    fn put(&mut self, reader: &mut Reader<'_>) -> Result<(), Malformed> {
-        redo::decode(reader, &mut self.batch)
+    /// Puts sections on top of the batch, which is applied before more comes where it is full.
+    fn put(&mut self, reader: &mut Reader<'_>) -> Result<Result<(), Malformed>> {
+        let mut decoder = Decoder::new();
+        loop {
+            match decoder.step(reader, &mut self.batch) {
+                Ok(true) if reader.remaining() > 0 && self.is_full() => self.flush(None)?,
+                Ok(true) => {}
+                Ok(false) => return Ok(Ok(())),
+                Err(malformed) => return Ok(Err(malformed)),
+            }
+        }
     }
 
     /// Folds what was recovered into the file. Not while chunks are open: the log would be cut between them and their

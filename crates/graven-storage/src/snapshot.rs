@@ -242,20 +242,10 @@ impl Snapshot {
             return ranges;
         }
         let accepts = |change: &NodeChange| change.labels().is_some_and(|it| wanted(it));
-        let mut changed: Vec<(std::ops::Range<u64>, bool)> = Vec::new();
         self.stack().for_each(|layer| {
-            changed.clear();
-            layer.node_runs(|run, change| {
-                let inside = accepts(change);
-                match changed.last_mut() {
-                    Some((last, same)) if last.end == run.start && *same == inside => {
-                        last.end = run.end;
-                    }
-                    _ => changed.push((run, inside)),
-                }
-            });
-            if !changed.is_empty() {
-                ranges = ranges.with_changes(&changed);
+            if layer.has_nodes() {
+                let runs = layer.node_runs();
+                ranges = ranges.with_changes(runs.map(|(run, change)| (run, accepts(change))));
             }
         });
         ranges

@@ -25,7 +25,7 @@ use crate::delta::lower::Lower;
 use crate::delta::redo::NamesLogged;
 use crate::directory::{Directory, SegmentEntry};
 use crate::ids::{Direction, KeyId, NodeId, RelId, TypeId};
-use crate::labels::{LabelRuns, RUN_MEMORY_BYTES};
+use crate::labels::LabelRuns;
 use crate::pages::Pages;
 use crate::recovery::LogSetup;
 use crate::segment_map::SegmentMap;
@@ -527,13 +527,13 @@ fn read_labels(
     let Some(store) = catalog.store(StoreKind::NodeLabels) else {
         return Ok(labels);
     };
+    let mut charged = 0;
     // The newest damaged segment: its nodes end where the next segment begins.
     let mut broken: Option<(u64, crate::Error)> = None;
     let scanned = directory.scan(pages, store.id, &mut |entry: SegmentEntry| {
         if let Some((first, error)) = broken.take() {
             labels.push_lost(first..entry.first, &error);
         }
-        let before = labels.runs().len();
         let read = pages.pin(entry.page, PageKind::NodeColumn).map(|pin| {
             let mut segment = LabelRuns::default();
             let decoded = segment.decode(&pin, catalog.label_sets.len());
@@ -545,8 +545,9 @@ fn read_labels(
         };
         match (read, &mut damage) {
             (Ok(()), _) => {
-                let more = (labels.runs().len() - before) as u64;
-                Ok(reservation.grow(more * RUN_MEMORY_BYTES)?)
+                let more = labels.memory_bytes().saturating_sub(charged);
+                charged += more;
+                Ok(reservation.grow(more)?)
             }
             (Err(error), _) if !error.is_damage() => Err(error),
             (Err(error), Some(damage)) => damage(error),
@@ -562,14 +563,15 @@ fn read_labels(
         (Err(error), Some(damage)) => damage(error)?,
         // The directory ends here: so does all that is known of labels.
         (Err(error), None) => {
-            let behind = labels.runs().last().map_or(0, |run| run.end());
-            let first = broken.as_ref().map_or(behind, |(first, _)| *first);
+            let first = broken.as_ref().map_or(labels.end(), |(first, _)| *first);
             broken = Some((first, error));
         }
     }
     if let Some((first, error)) = broken {
         labels.push_lost(first..catalog.next_node.max(first + 1), &error);
     }
+    labels.finish();
+    reservation.shrink(charged.saturating_sub(labels.memory_bytes()));
     Ok(labels)
 }
 

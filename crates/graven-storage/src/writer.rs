@@ -22,9 +22,10 @@ use crate::catalog::{IndexDescription, StoreDescription, StoreKind};
 use crate::chain::{self, Footprint};
 use crate::column::writer::ColumnWriter;
 use crate::directory::{DirectoryBuilder, SegmentEntry};
+use crate::id_runs::Run;
 use crate::ids::{KeyId, LabelId, TypeId};
 use crate::index::writer::IndexWriter;
-use crate::labels::{LabelRun, LabelRuns, label_set};
+use crate::labels::{LabelRuns, label_set};
 use crate::schema::SchemaEntity;
 use crate::sink::{self, PageOutput, PageSink};
 use crate::superblock::{self, Features, LogPosition, Slot, Superblock};
@@ -133,10 +134,10 @@ impl StoreWriter {
         catalog.statistics.label_set_nodes[number] += count;
         catalog.statistics.nodes += count;
         catalog.next_node = end;
-        self.labels.push(LabelRun {
+        self.labels.push(Run {
             first,
             count,
-            set: number as u32,
+            number: number as u32,
         });
         self.next_node = end;
         Ok(first..end)

@@ -23,7 +23,7 @@ impl Check<'_> {
         let mut runs = LabelRuns::default();
         let decoded = runs.decode(&pin, self.root.catalog.label_sets.len());
         pages.checked(entry.page, PageKind::NodeColumn, decoded)?;
-        Ok(runs.runs().iter().map(|run| run.count).sum())
+        Ok(runs.runs().map(|run| run.count).sum())
     }
 
     /// Values of the segment, each decoded; chains are followed.

@@ -5,10 +5,15 @@ use super::fold::{Fold, Ledger};
 use crate::Result;
 use crate::catalog::StoreKind;
 use crate::directory::SegmentEntry;
+use crate::id_runs::{Run, Runs};
 use crate::ids::LabelId;
-use crate::labels::{LabelRun, LabelRuns, RUN_MEMORY_BYTES, label_set};
+use crate::labels::{LabelRuns, label_set};
 use foldhash::HashMap;
 use graven_pagecache::PageKind;
+use std::iter::Peekable;
+
+/// Memory is charged after so many changed nodes.
+const CHARGE_EVERY: usize = 4096;
 
 /// The label runs of the result, or `None` if no node changed.
 pub(super) fn fold(fold: &mut Fold<'_>) -> Result<Option<LabelRuns>> {
@@ -40,7 +45,7 @@ pub(super) fn fold(fold: &mut Fold<'_>) -> Result<Option<LabelRuns>> {
     }
     let mut counts = vec![0; fold.catalog.label_sets.len()];
     for run in runs.runs() {
-        counts[run.set as usize] += run.count;
+        counts[run.number as usize] += run.count;
     }
     let nodes = counts.iter().sum::<u64>();
     ledger.entries = nodes as i64 - fold.root.catalog.statistics.nodes as i64;
@@ -59,17 +64,9 @@ fn write(
     written: &mut Vec<SegmentEntry>,
 ) -> Result<()> {
     let mut part = LabelRuns::default();
-    let from = runs.runs().partition_point(|run| run.end() <= first);
-    for run in &runs.runs()[from..] {
-        if run.first >= end {
-            break;
-        }
-        let clipped = run.first.max(first);
-        part.push(LabelRun {
-            first: clipped,
-            count: run.end().min(end) - clipped,
-            set: run.set,
-        });
+    for run in runs.runs_from(first).take_while(|run| run.first < end) {
+        let count = run.end().min(end) - run.first;
+        part.push(Run { count, ..run });
     }
     for (first, nodes, payload) in part.encode() {
         let page = fold.append(PageKind::NodeColumn, &payload, ledger)?;
@@ -93,12 +90,18 @@ fn merge(fold: &mut Fold<'_>, mut visit: impl FnMut(u64)) -> Result<Option<Label
         sets.entry(set.clone()).or_insert(number as u32);
     }
     let mut old = OldRuns {
-        runs: fold.root.labels.runs(),
+        runs: fold.root.labels.runs().peekable(),
         next: 0,
     };
     let mut merged = LabelRuns::default();
-    for change in changes {
+    let mut charged = 0;
+    for (at, change) in changes.enumerate() {
         let (node, change) = change?;
+        if at % CHARGE_EVERY == 0 {
+            let more = merged.memory_bytes().saturating_sub(charged);
+            fold.reservation.grow(more)?;
+            charged += more;
+        }
         visit(node.0);
         old.copy_until(node.0, &mut merged);
         old.next = old.next.max(node.0 + 1);
@@ -111,43 +114,41 @@ fn merge(fold: &mut Fold<'_>, mut visit: impl FnMut(u64)) -> Result<Option<Label
             fold.catalog.label_sets.push(labels.clone());
             known
         });
-        let run = LabelRun {
+        merged.push(Run {
             first: node.0,
             count: 1,
-            set,
-        };
-        if merged.runs().len() % 4096 == 0 {
-            fold.reservation.grow(4096 * RUN_MEMORY_BYTES)?;
-        }
-        merged.push(run);
+            number: set,
+        });
     }
     old.copy_until(u64::MAX, &mut merged);
+    merged.finish();
     Ok(Some(merged))
 }
 
 /// The runs of the base that were not copied yet.
 struct OldRuns<'a> {
-    runs: &'a [LabelRun],
+    runs: Peekable<Runs<'a>>,
     /// First node not copied.
     next: u64,
 }
 
 impl OldRuns<'_> {
     fn copy_until(&mut self, end: u64, out: &mut LabelRuns) {
-        while let Some(run) = self.runs.first().filter(|run| run.first < end) {
+        while let Some(run) = self.runs.peek().copied().filter(|run| run.first < end) {
             let first = run.first.max(self.next);
             let stop = run.end().min(end);
             if first < stop {
-                out.push(LabelRun {
+                let count = stop - first;
+                out.push(Run {
                     first,
-                    count: stop - first,
-                    set: run.set,
+                    count,
+                    ..run
                 });
             }
             if run.end() > end {
                 break;
             }
-            self.runs = &self.runs[1..];
+            self.runs.next();
         }
         self.next = self.next.max(end);
     }

@@ -34,7 +34,7 @@ pub(crate) enum Change {
 }
 
 /// What happened to a node.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum NodeChange {
     /// It is new, with these labels, ascending.
     Created(Arc<[LabelId]>),

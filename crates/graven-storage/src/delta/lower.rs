@@ -10,8 +10,9 @@
 //! * TX-15: a stack of layers and the one that they are merged into say the same.
 //!
 //! # Costs
-//! Memory, charged to the budget as `changes in temporary pages`: about 100 bytes a page of 16 KiB, and 40 bytes for every
-//! run of neighbouring nodes that came with the same labels or went.
+//! Memory, charged to the budget as `changes in temporary pages`: about 100 bytes a page of 16 KiB, and for the nodes that
+//! came, went or changed their labels what [`IdRuns`] says: a run of the same change is 32 bytes, changes in turn are a few
+//! bits for every node. So readers ask for labels without a page, which cannot fail.
 
 use super::counts::Counts;
 use super::id_map::IdMap;
@@ -21,7 +22,9 @@ use super::overlay::IndexKey;
 use super::sealed_map::{Block, SealedMap, SealedWriter};
 use super::stored::Stored;
 use crate::Result;
+use crate::id_runs::{IdRuns, Run};
 use crate::ids::{Direction, RelId, TypeId};
+use foldhash::HashMap;
 use graven_pagecache::{Budget, Reservation, TemporaryPages};
 use imbl::OrdMap;
 use parking_lot::Mutex;
@@ -32,8 +35,66 @@ use std::sync::Arc;
 /// Sealed layers of one tier that are merged into one of the next.
 pub(crate) const TIER: usize = 8;
 
-/// Neighbouring nodes with the same change.
-type NodeRun = (u64, u64, NodeChange);
+/// Changed nodes are charged after so many of them.
+const CHARGE_EVERY: usize = 4096;
+
+/// Nodes that came, went or have other labels.
+#[derive(Debug, Default)]
+struct Nodes {
+    /// Places in `changes`.
+    runs: IdRuns,
+    changes: Vec<NodeChange>,
+}
+
+impl Nodes {
+    fn get(&self, node: u64) -> Option<&NodeChange> {
+        Some(&self.changes[self.runs.get(node)? as usize])
+    }
+
+    /// Runs of nodes with the same change, ascending.
+    fn runs(&self) -> impl Iterator<Item = (Range<u64>, &NodeChange)> {
+        let runs = self.runs.runs();
+        runs.map(|run| (run.ids(), &self.changes[run.number as usize]))
+    }
+
+    /// Collects changes, ascending.
+    fn of(entries: Entries<'_, u64, NodeChange>, reservation: &mut Reservation) -> Result<Nodes> {
+        let mut nodes = Nodes::default();
+        let mut places: HashMap<NodeChange, u32> = HashMap::default();
+        // Of the change before, which is mostly the same.
+        let (mut number, mut charged) = (0, 0);
+        for (at, entry) in entries.enumerate() {
+            let (first, change) = entry?;
+            if nodes.changes.get(number as usize) != Some(&change) {
+                number = *places.entry(change).or_insert_with_key(|change| {
+                    nodes.changes.push(change.clone());
+                    nodes.changes.len() as u32 - 1
+                });
+            }
+            nodes.runs.push(Run {
+                first,
+                count: 1,
+                number,
+            });
+            if at % CHARGE_EVERY == 0 {
+                nodes.charge(reservation, &mut charged)?;
+            }
+        }
+        nodes.runs.finish();
+        reservation.shrink(charged);
+        nodes.charge(reservation, &mut 0)?;
+        Ok(nodes)
+    }
+
+    /// Brings the charge for its memory up to date.
+    fn charge(&self, reservation: &mut Reservation, charged: &mut u64) -> Result<()> {
+        let changes = self.changes.len() * 2 * size_of::<NodeChange>();
+        let more = (self.runs.memory_bytes() + changes as u64).saturating_sub(*charged);
+        reservation.grow(more)?;
+        *charged += more;
+        Ok(())
+    }
+}
 
 /// A layer that nobody writes to any more.
 #[derive(Debug)]
@@ -48,7 +109,7 @@ pub(crate) enum Lower {
 /// A layer in temporary pages.
 #[derive(Debug)]
 pub(crate) struct Sealed {
-    nodes: Vec<NodeRun>,
+    nodes: Nodes,
     columns: BTreeMap<ColumnOf, Arc<SealedMap<u64, crate::PropertyValue>>>,
     relationships: Arc<SealedMap<u64, RelationshipChange>>,
     /// The block of `relationships` that was looked into last: those of one list were mostly created in a row. Who finds
@@ -199,29 +260,24 @@ impl<'a> View<'a> {
     pub(crate) fn node(&self, node: u64) -> Option<&'a NodeChange> {
         match self {
             View::Memory(layer) => layer.nodes.get(node),
-            View::Sealed(sealed) => {
-                let behind = sealed.nodes.partition_point(|run| run.0 <= node);
-                let (first, count, change) = sealed.nodes.get(behind.checked_sub(1)?)?;
-                (node - first < *count).then_some(change)
-            }
+            View::Sealed(sealed) => sealed.nodes.get(node),
         }
     }
 
     pub(crate) fn has_nodes(&self) -> bool {
         match self {
             View::Memory(layer) => !layer.nodes.is_empty(),
-            View::Sealed(sealed) => !sealed.nodes.is_empty(),
+            View::Sealed(sealed) => !sealed.nodes.runs.is_empty(),
         }
     }
 
-    /// Calls `visit` with the nodes that came, went or changed, ascending, in runs.
-    pub(crate) fn node_runs(&self, mut visit: impl FnMut(Range<u64>, &NodeChange)) {
-        match self {
+    /// The nodes that came, went or changed, ascending, in runs.
+    pub(crate) fn node_runs(&self) -> Box<dyn Iterator<Item = (Range<u64>, &'a NodeChange)> + 'a> {
+        match *self {
             View::Memory(layer) => {
-                (layer.nodes.iter()).for_each(|(node, change)| visit(node..node + 1, change));
+                Box::new((layer.nodes.iter()).map(|(node, change)| (node..node + 1, change)))
             }
-            View::Sealed(sealed) => (sealed.nodes.iter())
-                .for_each(|(first, count, change)| visit(*first..first + count, change)),
+            View::Sealed(sealed) => Box::new(sealed.nodes.runs()),
         }
     }
 
@@ -298,10 +354,10 @@ impl<'a> View<'a> {
     pub(crate) fn nodes(&self) -> Entries<'a, u64, NodeChange> {
         match *self {
             View::Memory(layer) => cloned_ids(&layer.nodes),
-            View::Sealed(sealed) => Box::new(sealed.nodes.iter().flat_map(|run| {
-                let (first, count, change) = run;
-                (*first..first + count).map(move |node| Ok((node, change.clone())))
-            })),
+            View::Sealed(sealed) => Box::new(
+                (sealed.nodes.runs())
+                    .flat_map(|(ids, change)| ids.map(move |node| Ok((node, change.clone())))),
+            ),
         }
     }
 
@@ -405,23 +461,7 @@ impl<'a> Net<'a> {
     /// Writes the net changes to temporary pages.
     pub(crate) fn seal(&self, out: &TemporaryPages, budget: &Arc<Budget>) -> Result<Sealed> {
         let mut reservation = budget.empty_reservation("changes in temporary pages");
-        let mut nodes: Vec<NodeRun> = Vec::new();
-        for entry in self.nodes() {
-            let (node, change) = entry?;
-            match nodes.last_mut() {
-                Some((first, count, same)) if *first + *count == node && *same == change => {
-                    *count += 1;
-                }
-                _ => {
-                    if nodes.len() == nodes.capacity() {
-                        let more = nodes.len().max(64);
-                        reservation.grow((more * size_of::<NodeRun>()) as u64)?;
-                        nodes.reserve_exact(more);
-                    }
-                    nodes.push((node, 1, change));
-                }
-            }
-        }
+        let nodes = Nodes::of(self.nodes(), &mut reservation)?;
         let mut columns = BTreeMap::new();
         for of in self.column_keys() {
             let joined = self.joined(|sealed| sealed.columns.get(&of), || self.values(of));

@@ -44,6 +44,9 @@ const NODE_PROPERTY: u8 = 2;
 const RELATIONSHIP_PROPERTY: u8 = 3;
 const RELATIONSHIPS: u8 = 4;
 
+/// Entries that are read between two looks at the memory they take.
+const STEP_ENTRIES: u32 = 4096;
+
 pub(crate) const NAME_KINDS: [NameKind; 3] = [NameKind::Label, NameKind::Type, NameKind::Key];
 
 /// How many names of each kind are in the log or the base.
@@ -309,49 +312,87 @@ fn number(reader: &mut Reader<'_>) -> Decoded<u32> {
     u32::try_from(number).map_err(|_| Malformed(format!("number {number} beyond 32 bits")))
 }
 
-/// Puts sections into `layer`, whose lists are made when it is complete ([`super::unlisted`]); entries of indexes and
-/// counts are not in them.
-pub(crate) fn decode(reader: &mut Reader<'_>, layer: &mut Layer) -> Decoded<()> {
-    while reader.remaining() > 0 {
-        let kind = reader.u8()?;
-        let of = match kind {
-            NODES | RELATIONSHIPS => None,
-            NODE_PROPERTY => Some(ColumnOf::Node(KeyId(number(reader)?))),
+/// What a section is about.
+#[derive(Clone, Copy, Debug)]
+enum Section {
+    Nodes,
+    Values(ColumnOf),
+    Relationships,
+}
+
+/// Puts sections into a layer, a few thousand entries at a time: a chunk of the log may be several times as large in memory.
+/// The lists of the layer are made when it is complete ([`super::unlisted`]); entries of indexes and counts are not in them.
+#[derive(Debug)]
+pub(crate) struct Decoder {
+    section: Section,
+    /// Entries of the section that were not read yet.
+    left: u32,
+    /// The newest id.
+    id: u64,
+}
+
+impl Decoder {
+    pub(crate) fn new() -> Decoder {
+        Decoder {
+            section: Section::Nodes,
+            left: 0,
+            id: 0,
+        }
+    }
+
+    fn begin(&mut self, reader: &mut Reader<'_>) -> Decoded<()> {
+        self.section = match reader.u8()? {
+            NODES => Section::Nodes,
+            RELATIONSHIPS => Section::Relationships,
+            NODE_PROPERTY => Section::Values(ColumnOf::Node(KeyId(number(reader)?))),
             RELATIONSHIP_PROPERTY => {
                 let rel_type = TypeId(number(reader)?);
-                Some(ColumnOf::Relationship(rel_type, KeyId(number(reader)?)))
+                Section::Values(ColumnOf::Relationship(rel_type, KeyId(number(reader)?)))
             }
             other => return Err(Malformed(format!("unknown section {other}"))),
         };
-        let mut id = 0u64;
-        let count = reader.u32()?;
+        (self.left, self.id) = (reader.u32()?, 0);
+        Ok(())
+    }
+
+    /// Reads on; `false` at the end.
+    pub(crate) fn step(&mut self, reader: &mut Reader<'_>, layer: &mut Layer) -> Decoded<bool> {
+        if self.left == 0 {
+            if reader.remaining() == 0 {
+                return Ok(false);
+            }
+            self.begin(reader)?;
+        }
+        let count = self.left.min(STEP_ENTRIES);
+        self.left -= count;
+        let id = &mut self.id;
         let mut next = |reader: &mut Reader<'_>| {
-            id = id.checked_add(reader.varint()?).ok_or_else(beyond)?;
-            Ok::<u64, Malformed>(id)
+            *id = id.checked_add(reader.varint()?).ok_or_else(beyond)?;
+            Ok::<u64, Malformed>(*id)
         };
-        match of {
-            Some(of) => layer.put_values(of, |put| {
+        match self.section {
+            Section::Values(of) => layer.put_values(of, |put| {
                 (0..count).try_for_each(|_| {
                     put(next(reader)?, read_value(reader)?);
                     Ok::<(), Malformed>(())
                 })
             })?,
-            None if kind == NODES => layer.put_nodes(|put| {
+            Section::Nodes => layer.put_nodes(|put| {
                 let mut before = Arc::from([]);
                 (0..count).try_for_each(|_| {
                     put(NodeId(next(reader)?), read_node(reader, &mut before)?);
                     Ok::<(), Malformed>(())
                 })
             })?,
-            None => layer.put_unlisted(|put| {
+            Section::Relationships => layer.put_unlisted(|put| {
                 (0..count).try_for_each(|_| {
                     put(RelId(next(reader)?), read_relationship(reader)?);
                     Ok::<(), Malformed>(())
                 })
             })?,
         }
+        Ok(true)
     }
-    Ok(())
 }
 
 fn beyond() -> Malformed {

@@ -688,6 +688,70 @@ fn a_transaction_may_be_larger_than_memory() {
     assert!(report.problems.is_empty(), "{:?}", report.problems);
 }
 
+/// Goal: a transaction that creates nodes of different labels in turn, many times more of them than memory holds runs of, is
+/// right for its own readers, for later ones, after a crash, and folded into the file.
+#[test]
+fn nodes_of_labels_in_turn_take_little_memory() {
+    const PAIRS: i64 = 60_000;
+    const MEMORY: u64 = 2 << 20;
+    let (data, log) = (MemoryFile::new("data"), MemoryFile::new("log"));
+    GraphBuilder::new().build(Arc::new(data.clone())).unwrap();
+    let open = |data: Arc<dyn File>, log: Arc<dyn File>| {
+        open_spilling(data, log, MEMORY, None, true).unwrap()
+    };
+    let store = open(Arc::new(data.clone()), Arc::new(log.clone()));
+    let look = |snapshot: &Snapshot| {
+        let catalog = snapshot.catalog();
+        let [a, b] = ["A", "B"].map(|name| catalog.label(name).unwrap());
+        let key = catalog.key("x").unwrap();
+        let ids = |label| snapshot.nodes_with_label(label).unwrap();
+        let (of_a, of_b) = (ids(a), ids(b));
+        assert_eq!(
+            of_a.count() + of_b.count(),
+            snapshot.all_nodes().unwrap().count()
+        );
+        let mut values = Vec::new();
+        let numbers: Vec<u64> = of_b.iter().map(|node| node.0).collect();
+        let column = snapshot.node_column(key).unwrap();
+        assert!(column.gather_i64(&numbers, &mut values).unwrap());
+        for node in numbers.iter().step_by(97) {
+            assert_eq!(snapshot.labels_of(NodeId(*node)).unwrap(), [b]);
+            assert!(of_a.contains(NodeId(node - 1)));
+        }
+        let values: i64 = values.into_iter().flatten().sum();
+        (of_a.count(), of_b.count(), values, snapshot.node_count())
+    };
+    let transaction = store.begin(TransactionOptions::default()).unwrap();
+    let [a, b] = ["A", "B"].map(|name| transaction.label(name).unwrap());
+    let key = transaction.key("x").unwrap();
+    for number in 0..PAIRS {
+        let value = [(key, PropertyValue::Integer(number))];
+        transaction.create_node(&[a], &[]).unwrap();
+        transaction.create_node(&[b], &value).unwrap();
+    }
+    // Some change afterwards, in layers of their own.
+    transaction.remove_label(NodeId(10), a).unwrap();
+    transaction.delete_node(NodeId(12)).unwrap();
+    let pairs = PAIRS as u64;
+    let wanted = (pairs - 1, pairs, PAIRS * (PAIRS - 1) / 2, 2 * pairs - 1);
+    let inside = transaction.snapshot();
+    assert_eq!(inside.node_count(), wanted.3);
+    assert_eq!(inside.labels_of(NodeId(10)).unwrap(), []);
+    transaction.add_label(NodeId(10), a).unwrap();
+    transaction.commit().unwrap();
+    assert_eq!(look(&store.snapshot()), wanted);
+    let (crashed_data, crashed_log) = (copy(&data), copy(&log));
+    store.checkpoint(CheckpointOptions::default()).unwrap();
+    assert_eq!(look(&store.snapshot()), wanted);
+    drop(store);
+    let again = open(crashed_data, crashed_log);
+    assert_eq!(look(&again.snapshot()), wanted);
+    again.checkpoint(CheckpointOptions::default()).unwrap();
+    assert_eq!(look(&again.snapshot()), wanted);
+    let report = again.check().unwrap();
+    assert!(report.problems.is_empty(), "{:?}", report.problems);
+}
+
 /// Goal: a large commit is in the data file after the next clean close, whoever closes: the process that made it, or the
 /// one that recovered it. Nobody reads its log again and again.
 #[test]

@@ -50,8 +50,8 @@ impl Graph {
             ..Graph::default()
         };
         for run in root.labels.runs() {
-            let labels = &catalog.label_sets[run.set as usize];
-            for id in run.first..run.end() {
+            let labels = &catalog.label_sets[run.number as usize];
+            for id in run.ids() {
                 let labels = labels.iter().map(|label| label.0).collect();
                 let properties = Properties::new();
                 graph.nodes.insert(id, Node { labels, properties });
