@@ -12,7 +12,7 @@
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use graven_storage::{TransactionOptions, WriteCounters};
 
@@ -28,11 +28,14 @@ use crate::statements::Seat;
 /// How often a conflict is answered by running a statement again.
 const ATTEMPTS_MAX: u32 = 100;
 
+/// How long it is run again all the same.
+const PATIENCE: Duration = Duration::from_secs(10);
+
 /// How often a `MERGE` that met a duplicate is run again.
 const MERGES_MAX: u32 = 5;
 
-/// Longest pause before another attempt.
-const PAUSE_MAX: Duration = Duration::from_millis(20);
+/// Longest pause before another attempt. Those that have just begun do not pause, so a long one would be for ever too late.
+const PAUSE_MAX: Duration = Duration::from_millis(2);
 
 /// First pause before another attempt, at most.
 const PAUSE_FIRST: Duration = Duration::from_micros(100);
@@ -298,22 +301,24 @@ impl Connection {
 #[derive(Default)]
 pub(crate) struct Pauses {
     attempts: u32,
+    begun: Option<Instant>,
 }
 
 impl Pauses {
     /// Waits; false if there were attempts enough.
     pub(crate) fn next(&mut self) -> bool {
-        self.next_of(ATTEMPTS_MAX)
+        let begun = *self.begun.get_or_insert_with(Instant::now);
+        self.next_of(|attempts| attempts < ATTEMPTS_MAX || begun.elapsed() < PATIENCE)
     }
 
     /// As [`Pauses::next`] for a duplicate that a `MERGE` has met.
     pub(crate) fn next_merge(&mut self) -> bool {
-        self.next_of(MERGES_MAX)
+        self.next_of(|attempts| attempts < MERGES_MAX)
     }
 
-    fn next_of(&mut self, attempts_max: u32) -> bool {
+    fn next_of(&mut self, goes_on: impl FnOnce(u32) -> bool) -> bool {
         self.attempts += 1;
-        if self.attempts >= attempts_max {
+        if !goes_on(self.attempts) {
             return false;
         }
         let most = (PAUSE_FIRST * (1 << self.attempts.min(10))).min(PAUSE_MAX);

@@ -125,8 +125,9 @@ impl Transaction {
     /// Makes the changes visible to all and durable as asked for.
     ///
     /// # Errors
-    /// [`Error::Conflict`] (retryable), [`Error::NodeHasRelationships`], [`Error::MissingProperty`],
-    /// [`Error::LogFailed`], [`Error::DiskFull`], [`Error::TransactionEnded`]. The transaction has ended then.
+    /// [`Error::Conflict`] (retryable: what it conflicts with can be seen by then), [`Error::NodeHasRelationships`],
+    /// [`Error::MissingProperty`], [`Error::LogFailed`], [`Error::DiskFull`], [`Error::TransactionEnded`]. The
+    /// transaction has ended then.
     pub fn commit(&self) -> Result<Committed> {
         let mut state = self.state.lock();
         if let Some(how) = state.ended {
@@ -147,6 +148,11 @@ impl Transaction {
         self.end(&mut state, how);
         if committed.is_err() {
             self.own.clear();
+        }
+        if let Err(Error::Conflict { .. }) = committed {
+            let met = self.store.commits().applied.timestamp;
+            // Where the log has failed, whoever runs the transaction again learns of it.
+            let _ = self.store.publisher().wait_visible(met, &*self.store);
         }
         committed
     }

@@ -4,12 +4,14 @@
 //! A commit appends its version to a queue while it holds the commit lock, so the queue is in the order of timestamps. When it
 //! may be acknowledged it comes back, and takes all versions from the front that may be shown: those whose commits
 //! said so, and those that the log has made durable meanwhile. The newest of them is shown, and a commit
-//! whose version is still in the queue waits for those before it.
+//! whose version is still in the queue waits for those before it. So does one that has met a conflict: run again before
+//! it can see what it has met, it would meet it again.
 //!
 //! # Invariants
 //! * TX-9: versions become visible in the order of their timestamps, none before it is durable or its commit has said that it
 //!   need not be.
 //! * TX-16: a commit returns only when its version, or a later one, is visible.
+//! * TX-18: one that fails with a conflict, only when what it conflicts with is visible or the log has failed.
 //!
 //! # Concurrency
 //! One mutex; versions are shown while it is held. This file is compiled a second time by its tests, with the scheduler of
@@ -107,6 +109,27 @@ impl<V: Numbered> Publisher<V> {
         {
             pending.ready = true;
         }
+        self.wait(queue, timestamp, store)
+    }
+
+    /// Waits until the commit of `timestamp` is visible; what may be shown meanwhile is shown.
+    ///
+    /// # Errors
+    /// What the store says of a failed log: the commit may never become visible.
+    pub(crate) fn wait_visible<S: Shown<V>>(
+        &self,
+        timestamp: u64,
+        store: &S,
+    ) -> Result<(), S::Error> {
+        self.wait(self.lock(), timestamp, store)
+    }
+
+    fn wait<S: Shown<V>>(
+        &self,
+        mut queue: MutexGuard<'_, Queue<V>>,
+        timestamp: u64,
+        store: &S,
+    ) -> Result<(), S::Error> {
         loop {
             self.publish_ready(&mut queue, store);
             let first = queue.pending.front();

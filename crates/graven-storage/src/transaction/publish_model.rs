@@ -1,5 +1,5 @@
 //! Goal: commits become visible in order, none before it is durable, and none returns before it is visible (TX-9, TX-16),
-//! whatever the threads' order, with less than full durability among them, beside versions that are replaced by a checkpoint,
+//! nor before what it conflicts with is (TX-18), whatever the threads' order, with less than full durability among them, beside versions that are replaced by a checkpoint,
 //! and where a sync fails.
 //! Method: `publish.rs` compiled over the locks of `shuttle`, which runs random schedules of a few committing
 //! threads against a log that knows what it has synced.
@@ -112,6 +112,21 @@ impl Store {
         }
     }
 
+    /// A commit that conflicts with the newest one.
+    fn conflict(&self) -> bool {
+        let met = self.applied.lock().unwrap().timestamp;
+        match self.publisher.wait_visible(met, self) {
+            Ok(()) => {
+                assert!(self.visible.lock().unwrap().timestamp >= met, "TX-18");
+                true
+            }
+            Err(_) => {
+                assert!(self.log.lock().unwrap().broken, "no error without a cause");
+                false
+            }
+        }
+    }
+
     /// Makes everything appended durable.
     fn sync(&self) -> bool {
         let reached = self.applied.lock().unwrap().lsn;
@@ -136,7 +151,7 @@ impl Store {
 fn run(failing: Option<u64>) {
     let store = Arc::new(Store::default());
     store.log.lock().unwrap().failing = failing;
-    let clients: Vec<_> = (0..4)
+    let clients: Vec<_> = (0..5)
         .map(|client| {
             let store = Arc::clone(&store);
             thread::spawn(move || {
@@ -144,6 +159,7 @@ fn run(failing: Option<u64>) {
                 for _ in 0..2 {
                     match client {
                         0 => store.replace(),
+                        4 => all &= store.conflict(),
                         _ => all &= store.commit(client == 1),
                     }
                 }
