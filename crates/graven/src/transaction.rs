@@ -34,11 +34,8 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// How often a `MERGE` that met a duplicate is run again.
 const MERGES_MAX: u32 = 5;
 
-/// Longest pause before another attempt. Those that have just begun do not pause, so a long one would be for ever too late.
-const PAUSE_MAX: Duration = Duration::from_millis(2);
-
-/// First pause before another attempt, at most.
-const PAUSE_FIRST: Duration = Duration::from_micros(100);
+/// Pause before the second attempt, at most.
+const PAUSE_FIRST: Duration = Duration::from_micros(500);
 
 /// What a commit did.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -297,7 +294,8 @@ impl Connection {
     }
 }
 
-/// Pauses between attempts: random, growing, and not for ever.
+/// Pauses between attempts: random and shrinking, so that who has waited for long comes before who has just begun; and
+/// not for ever.
 #[derive(Default)]
 pub(crate) struct Pauses {
     attempts: u32,
@@ -321,7 +319,7 @@ impl Pauses {
         if !goes_on(self.attempts) {
             return false;
         }
-        let most = (PAUSE_FIRST * (1 << self.attempts.min(10))).min(PAUSE_MAX);
+        let most = PAUSE_FIRST / (1 << (self.attempts - 1).min(20));
         let mut random = RandomState::new().build_hasher();
         random.write_u32(self.attempts);
         let share = (random.finish() >> 40) as f64 / (1u64 << 24) as f64;
