@@ -252,10 +252,33 @@ impl Counters {
 thread_local! {
     /// The block used last: (cache, block). The block is kept alive by `BLOCKS`.
     static CURRENT: Cell<(u64, *const Counters)> = const { Cell::new((0, std::ptr::null())) };
-    static BLOCKS: RefCell<Blocks> = const { RefCell::new(Blocks(Vec::new())) };
+    static BLOCKS: RefCell<Blocks> = const { RefCell::new(Blocks { thread: 0, blocks: Vec::new(), gone: None }) };
 }
 
-struct Blocks(Vec<Arc<Counters>>);
+/// The counters of one thread.
+struct Blocks {
+    /// Number of the thread, given to no other one; 0 before somebody asks.
+    thread: u64,
+    blocks: Vec<Arc<Counters>>,
+    /// Changes and sums of caches that are gone: scopes that began before must not see less than then.
+    gone: Option<Box<(u64, PerKind)>>,
+}
+
+impl Blocks {
+    /// Blocks of caches that are gone are ours alone: keeps their sums.
+    fn forget_gone(&mut self) {
+        let gone = &mut self.gone;
+        self.blocks.retain(|block| {
+            let used = Arc::strong_count(block) > 1;
+            if !used {
+                let (changes, sums) = &mut **gone.get_or_insert_default();
+                *changes = changes.wrapping_add(block.changes.load(Ordering::Relaxed));
+                *sums += &block.read();
+            }
+            used
+        });
+    }
+}
 
 impl Drop for Blocks {
     fn drop(&mut self) {
@@ -307,16 +330,12 @@ impl Registry {
     fn count_slowly(&self, kind: PageKind, event: Event, amount: u64) {
         let counted = BLOCKS.try_with(|blocks| {
             let mut blocks = blocks.borrow_mut();
-            let known = blocks
-                .0
-                .iter()
-                .find(|block| block.cache == self.cache)
-                .cloned();
+            let mut all = blocks.blocks.iter();
+            let known = all.find(|block| block.cache == self.cache).cloned();
             let block = known.unwrap_or_else(|| {
-                // Blocks of caches that are gone are ours alone.
-                blocks.0.retain(|block| Arc::strong_count(block) > 1);
+                blocks.forget_gone();
                 let block = Arc::new(Counters::new(self.cache));
-                blocks.0.push(Arc::clone(&block));
+                blocks.blocks.push(Arc::clone(&block));
                 self.blocks.lock().push(Arc::clone(&block));
                 block
             });
@@ -355,10 +374,10 @@ pub struct Scope {
     at: Moment,
 }
 
-/// Events that a thread has counted, and the thread, told by where its counters lie.
+/// Events that a thread has counted, and the thread.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Moment {
-    thread: usize,
+    thread: u64,
     changes: u64,
 }
 
@@ -415,13 +434,18 @@ impl Scope {
 
 /// Where the counters of this thread are.
 fn moment() -> Moment {
+    static NEXT: AtomicU64 = AtomicU64::new(1);
     BLOCKS.with(|blocks| {
-        let blocks = blocks.borrow();
-        let changes = blocks.0.iter().fold(0_u64, |sum, block| {
+        let mut blocks = blocks.borrow_mut();
+        if blocks.thread == 0 {
+            blocks.thread = NEXT.fetch_add(1, Ordering::Relaxed);
+        }
+        let gone = blocks.gone.as_ref().map_or(0, |gone| gone.0);
+        let changes = blocks.blocks.iter().fold(gone, |sum, block| {
             sum.wrapping_add(block.changes.load(Ordering::Relaxed))
         });
         Moment {
-            thread: std::ptr::from_ref(&*blocks) as usize,
+            thread: blocks.thread,
             changes,
         }
     })
@@ -430,12 +454,16 @@ fn moment() -> Moment {
 fn this_thread() -> PerKind {
     BLOCKS.with(|blocks| {
         let blocks = blocks.borrow();
+        let gone = blocks.gone.as_ref().map(|gone| gone.1);
         // Most threads use one cache.
-        let Some((first, rest)) = blocks.0.split_first() else {
-            return PerKind::default();
+        let Some((first, rest)) = blocks.blocks.split_first() else {
+            return gone.unwrap_or_default();
         };
         let mut sum = first.read();
         rest.iter().for_each(|block| sum += &block.read());
+        if let Some(gone) = gone {
+            sum += &gone;
+        }
         sum
     })
 }
@@ -467,5 +495,44 @@ mod tests {
         assert_eq!(registry.sum().total().faults, 0);
         assert_eq!(other.sum()[PageKind::Adjacency].faults, 4000);
         assert_eq!(registry.sum().iter().count(), 1);
+    }
+
+    /// Goal: a scope that goes on in another thread counts what it does there, also where that thread lies where the first
+    /// one lay and has counted as much.
+    #[test]
+    fn scopes_go_on_in_other_threads() {
+        let registry = Registry::new();
+        let hit = |kind| registry.count(kind, Event::Hit, 1);
+        for _ in 0..8 {
+            let mut scope = std::thread::scope(|threads| {
+                let first = threads.spawn(|| {
+                    hit(PageKind::Adjacency);
+                    Scope::start()
+                });
+                first.join().unwrap()
+            });
+            std::thread::scope(|threads| {
+                threads.spawn(|| {
+                    hit(PageKind::NodeColumn);
+                    scope.start_again();
+                    hit(PageKind::NodeColumn);
+                    let mut seen = PerKind::default();
+                    scope.add_to(&mut seen);
+                    assert_eq!(seen.total().hits, 1, "{seen:?}");
+                    assert_eq!(seen[PageKind::NodeColumn].hits, 1);
+                });
+            });
+        }
+    }
+
+    /// Goal: what was counted for a cache that is gone does not go away while a scope runs.
+    #[test]
+    fn scopes_outlive_caches() {
+        let registry = Registry::new();
+        registry.count(PageKind::Adjacency, Event::Hit, 5);
+        let scope = Scope::start();
+        drop(registry);
+        Registry::new().count(PageKind::Adjacency, Event::Hit, 2);
+        assert_eq!(scope.finish()[PageKind::Adjacency].hits, 2);
     }
 }
