@@ -368,18 +368,21 @@ impl Generator<'_> {
         false
     }
 
-    /// A subquery that only writes.
+    /// A subquery that only writes. One that matches, and so may find what it wrote for another row, knows nothing of the rows:
+    /// their order would decide.
     fn writing_call(&mut self) -> Clause {
         let outer = self.scope.clone();
+        let matches = self.random.chance(30);
+        let may = |v: &Variable| !matches && !matches!(v.kind, Kind::Bag | Kind::ShortPath);
         let given: Vec<_> = outer
             .iter()
-            .filter(|v| !matches!(v.kind, Kind::Bag | Kind::ShortPath) && self.random.chance(70))
+            .filter(|v| may(v) && self.random.chance(70))
             .cloned()
             .collect();
         self.scope.clone_from(&given);
         let left = std::mem::replace(&mut self.nodes_left, 1);
         let mut clauses = Vec::new();
-        if self.random.chance(30) {
+        if matches {
             clauses.push(self.matching(false));
         }
         match self.changes() {
