@@ -2,6 +2,7 @@
 
 mod anomalies;
 mod care;
+mod conflicts;
 mod crash;
 mod damage;
 mod golden;
