@@ -1,6 +1,8 @@
 //! Goal: handles on one file, of which the first owns it: statements, transactions, errors and cancelling work through
 //! any of them, and when the owner closes another takes over without losing anything.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::time::Duration;
 
 use graven::{Config, Database, Params, Value};
@@ -176,9 +178,14 @@ fn statements_elsewhere_can_be_cancelled() {
     let attached = open(&folder);
     let connection = attached.connect();
     let handle = connection.cancel_handle();
+    let done = Arc::<AtomicBool>::default();
+    let ended = Arc::clone(&done);
     let canceller = std::thread::spawn(move || {
-        std::thread::sleep(Duration::from_millis(200));
-        handle.cancel();
+        // The statement may begin late, and forgets what was asked before.
+        while !ended.load(SeqCst) {
+            std::thread::sleep(Duration::from_millis(100));
+            handle.cancel();
+        }
     });
     let query = "UNWIND range(1, 100000) AS a UNWIND range(1, 100000) AS b RETURN count(*) AS n";
     let result = connection.query(query, &Params::new());
@@ -186,6 +193,7 @@ fn statements_elsewhere_can_be_cancelled() {
         .and_then(|mut result| result.next_row())
         .expect_err("cancelled");
     assert_eq!(error.code(), "Statement.Cancelled");
+    done.store(true, SeqCst);
     canceller.join().expect("joined");
     assert_eq!(one(&attached, "RETURN 1"), Value::Integer(1));
 }
