@@ -24,7 +24,7 @@ use crate::index::cut;
 use crate::schema::SchemaEntity;
 use crate::snapshot::Snapshot;
 use crate::store::maintenance::CHANGES_SHARE;
-use crate::store::{LogPlace, Store};
+use crate::store::{LogPlace, Root, Store};
 use crate::superblock::LogPosition;
 use crate::transaction::commit::Changes;
 use crate::transaction::index_entries::key_in;
@@ -37,7 +37,6 @@ use foldhash::HashMap;
 use graven_io::File;
 use graven_log::{Identity, Kind, Log, LogOptions, Lsn, Record, Recovery, Start};
 use graven_pagecache::{PageCache, Reservation, SizeClass, SpillFile, TemporaryPage};
-use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -47,8 +46,9 @@ const BATCH_BYTES_MAX: u64 = 64 << 20;
 const BATCH_SHARE: u64 = 4;
 /// Memory of a batch is charged in steps of this many bytes.
 const BATCH_STEP: u64 = 128 << 10;
-/// So many label sets are remembered while relationships are counted.
-const LABEL_SETS_MAX: usize = 16;
+/// With more relationships than this a batch goes to temporary pages, even where memory would hold it: writing sorted lists
+/// there costs a fraction of making maps of them.
+const LISTED_MAX: usize = 100_000;
 /// So many patterns are counted before they go into the layer's counts.
 const PATTERNS_MAX: usize = 1024;
 /// Chunks of large transactions are kept in temporary pages of 64 KiB.
@@ -431,7 +431,9 @@ impl<'a> Replay<'a> {
         let mut commits = store.commits();
         let before = commits.applied.clone();
         let first = before.active.is_empty() && before.recent.is_empty();
-        let is_sealed = raw.bytes() > store.seal_bytes() && store.temporary_pages().is_some();
+        let listed = before.active.relationships.len() + raw.relationships.len();
+        let is_large = |bytes: u64| bytes > store.seal_bytes() || listed > LISTED_MAX;
+        let is_sealed = is_large(raw.bytes()) && store.temporary_pages().is_some();
         // What goes to temporary pages at once gets its lists there.
         if !(first && is_sealed && schema.is_none()) {
             raw.enter_lists();
@@ -447,12 +449,8 @@ impl<'a> Replay<'a> {
             after: Snapshot::of_transaction(before.clone(), own.clone()),
             own: &own,
             store,
-            label_sets: RefCell::default(),
-            base_sets: (before.root.catalog.label_sets.iter())
-                .map(|set| set.as_slice().into())
-                .collect(),
         };
-        views.derive_counts()?;
+        views.derive_counts();
         views.derive_entries()?;
         if let Some(bytes) = schema {
             views.change_schema(bytes)?;
@@ -464,7 +462,7 @@ impl<'a> Replay<'a> {
         changes.put_on(&mut version, &mut commits, store);
         version.settle();
         let (mut below, mut active) = (version.below, version.active);
-        if active.bytes() > store.seal_bytes()
+        if is_large(active.bytes())
             && let Some(pages) = store.temporary_pages()
         {
             // No checkpoint may begin while part of a transaction is applied.
@@ -496,10 +494,6 @@ struct Views<'a> {
     after: Snapshot,
     own: &'a Arc<Own>,
     store: &'a Store,
-    /// Label sets met so far, the newest first.
-    label_sets: RefCell<Vec<Arc<[LabelId]>>>,
-    /// Those of the base, by number.
-    base_sets: Vec<Arc<[LabelId]>>,
 }
 
 /// A chunk of a transaction, in temporary pages where the store has them.
@@ -537,31 +531,77 @@ impl Chunk {
     }
 }
 
-/// Relationships counted by the labels of their ends, which are told apart by where they lie.
-#[derive(Default)]
-struct Patterns(HashMap<(usize, TypeId, usize), (Labels, Labels, i64)>);
+/// Label sets by numbers: those of the base have theirs.
+struct LabelSets<'a> {
+    base: &'a Root,
+    sets: Vec<Arc<[LabelId]>>,
+    /// Numbers of those that were met in changes.
+    others: HashMap<Arc<[LabelId]>, u32>,
+}
 
-type Labels = Arc<[LabelId]>;
+impl<'a> LabelSets<'a> {
+    fn new(base: &'a Root) -> LabelSets<'a> {
+        let sets = base.catalog.label_sets.iter();
+        LabelSets {
+            base,
+            sets: sets.map(|set| set.as_slice().into()).collect(),
+            others: HashMap::default(),
+        }
+    }
+
+    fn number(&mut self, labels: &[LabelId]) -> u32 {
+        if let Some(number) = self.others.get(labels) {
+            return *number;
+        }
+        let (labels, number) = (Arc::<[LabelId]>::from(labels), self.sets.len() as u32);
+        self.sets.push(labels.clone());
+        self.others.insert(labels, number);
+        number
+    }
+
+    /// The number of a node's labels, of none if there is no such node. `in_base`: no layer of `view` knows any node.
+    fn of(&mut self, view: &Snapshot, in_base: bool, node: NodeId) -> u32 {
+        match self.base.labels.set_of(node).filter(|_| in_base) {
+            Some(set) => set,
+            None => view.with_labels(node, |labels| self.number(labels.unwrap_or_default())),
+        }
+    }
+}
+
+/// Relationships counted by the labels of their ends.
+#[derive(Default)]
+struct Patterns {
+    counts: HashMap<(u32, TypeId, u32), i64>,
+    /// The pattern that was counted last, with what is not in `counts` yet: mostly the next one is the same.
+    last: Option<((u32, TypeId, u32), i64)>,
+}
 
 impl Patterns {
     /// Counts `by` relationships; now and then all go to `counts`.
     fn count(
         &mut self,
-        (start, rel_type, end): (Labels, TypeId, Labels),
+        pattern: (u32, TypeId, u32),
         by: i64,
+        sets: &LabelSets<'_>,
         counts: &mut Counts,
     ) {
-        if self.0.len() >= PATTERNS_MAX {
-            self.empty_into(counts);
+        match &mut self.last {
+            Some((last, count)) if *last == pattern => *count += by,
+            last => {
+                if let Some((before, count)) = last.replace((pattern, by)) {
+                    *self.counts.entry(before).or_default() += count;
+                }
+                if self.counts.len() >= PATTERNS_MAX {
+                    self.empty_into(sets, counts);
+                }
+            }
         }
-        let place = |labels: &Labels| labels.as_ptr().addr();
-        let key = (place(&start), rel_type, place(&end));
-        self.0.entry(key).or_insert((start, end, 0)).2 += by;
     }
 
-    fn empty_into(&mut self, counts: &mut Counts) {
-        for ((_, rel_type, _), (start, end, by)) in self.0.drain() {
-            counts.relationships(&start, rel_type, &end, by);
+    fn empty_into(&mut self, sets: &LabelSets<'_>, counts: &mut Counts) {
+        for ((start, rel_type, end), by) in self.counts.drain().chain(self.last.take()) {
+            let [start, end] = [start, end].map(|set| &sets.sets[set as usize]);
+            counts.relationships(start, rel_type, end, by);
         }
     }
 }
@@ -579,55 +619,40 @@ impl Views<'_> {
         Ok(())
     }
 
-    /// The labels of a node, none if there is no such node. `in_base`: no layer of `view` knows any node.
-    fn labels(&self, view: &Snapshot, in_base: bool, node: NodeId) -> Arc<[LabelId]> {
-        if in_base && let Some(set) = view.root().labels.set_of(node) {
-            return self.base_sets[set as usize].clone();
-        }
-        view.with_labels(node, |labels| {
-            let labels = labels.unwrap_or_default();
-            let mut known = self.label_sets.borrow_mut();
-            match known.iter().position(|known| **known == *labels) {
-                Some(at) => {
-                    known[..=at].rotate_right(1);
-                    known[0].clone()
-                }
-                None => {
-                    known.truncate(LABEL_SETS_MAX - 1);
-                    known.insert(0, labels.into());
-                    known[0].clone()
-                }
-            }
-        })
-    }
-
-    fn derive_counts(&self) -> Result<()> {
+    fn derive_counts(&self) {
         let layer = self.own.layer().clone();
         let mut counts = layer.counts.clone();
         let mut patterns = Patterns::default();
-        let before_in_base = !self.before.nodes_changed();
-        let after_in_base = before_in_base && layer.nodes.is_empty();
+        let mut sets = LabelSets::new(self.before.root());
+        let in_base = !self.before.nodes_changed();
         for (id, change) in layer.nodes.iter() {
             let node = NodeId(id);
             if !matches!(change, NodeChange::Created(_)) && self.before.node_exists(node) {
-                counts.nodes(&self.labels(&self.before, before_in_base, node), -1);
+                let number = sets.of(&self.before, in_base, node);
+                counts.nodes(&sets.sets[number as usize], -1);
             }
             if let Some(labels) = change.labels() {
                 counts.nodes(labels, 1);
             }
         }
         for (_, it) in layer.relationships.iter() {
-            let (view, in_base, by) = match it.change {
-                Change::Added => (&self.after, after_in_base, 1),
-                Change::Removed => (&self.before, before_in_base, -1),
+            let mut labels = |node: NodeId| {
+                // A node that went has those that it had, if its relationship goes with it.
+                let changed = layer
+                    .nodes
+                    .get(node.0)
+                    .filter(|_| it.change == Change::Added);
+                match changed {
+                    Some(change) => sets.number(change.labels().map_or(&[], |labels| labels)),
+                    None => sets.of(&self.before, in_base, node),
+                }
             };
-            let start = self.labels(view, in_base, it.start);
-            let end = self.labels(view, in_base, it.end);
-            patterns.count((start, it.rel_type, end), by, &mut counts);
+            let pattern = (labels(it.start), it.rel_type, labels(it.end));
+            let by = if it.change == Change::Added { 1 } else { -1 };
+            patterns.count(pattern, by, &sets, &mut counts);
         }
-        patterns.empty_into(&mut counts);
+        patterns.empty_into(&sets, &mut counts);
         self.own.change(|layer| layer.counts = counts);
-        Ok(())
     }
 
     /// Entries of the indexes that were there before.

@@ -42,10 +42,15 @@ impl<V> Chunk<V> {
         &self.values
     }
 
-    /// Numbers of the ids in the chunk that have an entry, ascending.
-    fn slots(&self) -> impl Iterator<Item = u64> + use<V> {
-        let mask = self.mask;
-        (0..SLOTS).filter(move |slot| mask >> slot & 1 == 1)
+    /// Enters a value; the one before.
+    fn insert(&mut self, slot: u64, value: V) -> Option<V> {
+        let rank = self.rank(slot);
+        if self.has(slot) {
+            return Some(std::mem::replace(&mut self.values[rank], value));
+        }
+        self.mask |= 1 << slot;
+        self.values.insert(rank, value);
+        None
     }
 }
 
@@ -91,12 +96,8 @@ impl<V> IdMap<V> {
 
     /// All entries, ids ascending.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (u64, &V)> {
-        self.chunks.iter().flat_map(|(at, chunk)| {
-            chunk
-                .slots()
-                .map(move |slot| at * SLOTS + slot)
-                .zip(&chunk.values)
-        })
+        let chunks = self.chunks.iter();
+        chunks.flat_map(|(at, chunk)| Self::entries(*at, chunk))
     }
 
     pub(crate) fn chunk_count(&self) -> u64 {
@@ -121,10 +122,12 @@ impl<V> IdMap<V> {
 
     /// The entries of a chunk.
     pub(crate) fn entries(at: u64, chunk: &Chunk<V>) -> impl Iterator<Item = (u64, &V)> {
-        chunk
-            .slots()
-            .map(move |slot| at * SLOTS + slot)
-            .zip(&chunk.values)
+        let mut left = chunk.mask;
+        chunk.values.iter().map(move |value| {
+            let slot = u64::from(left.trailing_zeros());
+            left &= left.wrapping_sub(1);
+            (at * SLOTS + slot, value)
+        })
     }
 }
 
@@ -141,15 +144,9 @@ impl<V: Clone> IdMap<V> {
             self.len += 1;
             return None;
         };
-        let chunk = Arc::make_mut(chunk);
-        let rank = chunk.rank(slot);
-        if chunk.has(slot) {
-            return Some(std::mem::replace(&mut chunk.values[rank], value));
-        }
-        chunk.mask |= 1 << slot;
-        chunk.values.insert(rank, value);
-        self.len += 1;
-        None
+        let before = Arc::make_mut(chunk).insert(slot, value);
+        self.len += usize::from(before.is_none());
+        before
     }
 
     /// For entering values of ascending ids: cheaper than one insertion each.
@@ -188,7 +185,7 @@ impl<V: Clone> IdMap<V> {
 /// Enters values chunk by chunk; see [`IdMap::filler`].
 pub(crate) struct Filler<'a, V: Clone> {
     map: &'a mut IdMap<V>,
-    /// A chunk that is not in the tree.
+    /// A new chunk, which is not in the tree yet.
     open: Option<(u64, Chunk<V>)>,
 }
 
@@ -200,26 +197,20 @@ impl<V: Clone> Filler<'_, V> {
             Some((open, chunk)) if *open == at => chunk,
             _ => {
                 self.put_back();
-                let chunk = match self.map.chunks.remove(&at) {
-                    Some(chunk) => {
-                        self.map.len -= chunk.values.len();
-                        Arc::unwrap_or_clone(chunk)
-                    }
-                    None => Chunk {
-                        mask: 0,
-                        values: Vec::with_capacity(SLOTS as usize),
-                    },
+                if let Some(chunk) = self.map.chunks.get_mut(&at) {
+                    // There are at most so many more of it.
+                    let before = Arc::make_mut(chunk).insert(slot, value);
+                    self.map.len += usize::from(before.is_none());
+                    return before;
+                }
+                let chunk = Chunk {
+                    mask: 0,
+                    values: Vec::with_capacity(SLOTS as usize),
                 };
                 &mut self.open.insert((at, chunk)).1
             }
         };
-        let rank = chunk.rank(slot);
-        if chunk.has(slot) {
-            return Some(std::mem::replace(&mut chunk.values[rank], value));
-        }
-        chunk.mask |= 1 << slot;
-        chunk.values.insert(rank, value);
-        None
+        chunk.insert(slot, value)
     }
 
     fn put_back(&mut self) {

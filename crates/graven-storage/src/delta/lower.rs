@@ -477,12 +477,9 @@ impl<'a> Net<'a> {
         if let [View::Memory(layer)] = self.views[..]
             && layer.is_unlisted()
         {
-            for direction in [Direction::Out, Direction::In] {
-                for (rel_type, edges) in layer.lists(direction) {
-                    let entries = Joined::Write(Box::new(edges.into_iter().map(Ok)));
-                    let map = write(out, &mut reservation, entries)?;
-                    insert(&mut adjacency, (rel_type, direction), map);
-                }
+            for (of, list) in layer.lists() {
+                let entries = Joined::Write(Box::new(list.into_entries().map(Ok)));
+                insert(&mut adjacency, of, write(out, &mut reservation, entries)?);
             }
         }
         let mut indexes = BTreeMap::new();
