@@ -1,5 +1,6 @@
 //! The `graven` program: reads the command line and hands over to one of the commands.
 
+mod allocator;
 mod argument;
 mod command;
 mod failure;
@@ -43,6 +44,7 @@ enum Command {
 }
 
 fn main() -> ExitCode {
+    allocator::keep_freed_memory();
     let outcome = match Program::parse().command {
         Command::Shell(command) => command.run(),
         Command::Query(command) => command.run(),
