@@ -180,6 +180,24 @@ impl Cost<'_> {
         guess * share.unwrap_or_else(guessed)
     }
 
+    /// Relationships of the type.
+    pub(crate) fn relationships(&self, rel_type: &str) -> Option<f64> {
+        Some(self.schema.type_count(rel_type)? as f64)
+    }
+
+    /// Different values of a property of `owner`, null included, if somebody has counted; at most one for each that has it.
+    pub(crate) fn property_values(&self, owner: Owner<'_>, key: &str) -> Option<f64> {
+        let (of, all) = match owner {
+            Owner::Node(label) => (Stored::NodeProperty(key), self.nodes(label)),
+            Owner::Relationship(rel_type) => (
+                Stored::RelationshipProperty { rel_type, key },
+                self.relationships(rel_type)?,
+            ),
+        };
+        let counts = self.schema.values(of)?;
+        Some((counts.distinct as f64 + 1.0).min(all))
+    }
+
     /// Share of rows in which a property of `owner` compares so with a value, if anything is known of it.
     pub(crate) fn property_share(
         &self,

@@ -150,8 +150,8 @@ pub struct RelPattern {
     pub distinct_ends: Vec<(VarId, VarId)>,
     /// Relationship lists bound earlier in the same `MATCH` that this one must not touch.
     pub disjoint_from: Vec<VarId>,
-    /// Conditions on the far end, decided while expanding; only [`Operator::Expand`] has any, and where relationships are named or
-    /// looked at one by one only labels.
+    /// Conditions on the far end, decided while expanding; [`Operator::Expand`] has them, where relationships are named or
+    /// looked at one by one only labels, and [`Operator::ReachableCount`] what the end is not.
     pub ends: EndConditions,
 }
 
@@ -223,6 +223,8 @@ pub struct ShortestPaths {
     pub count: PathCount,
     /// Whether a trail may lead back to where it started; `shortestPath()` finds none there.
     pub closed: bool,
+    /// Rows that are expected to have the start, and the end, in common.
+    pub sharing: [u32; 2],
 }
 
 /// How many trails are wanted.
@@ -452,7 +454,8 @@ pub enum Operator {
         inner: Box<PlanNode>,
         anti: bool,
     },
-    /// Equi-join on variables both sides produce; builds on `build`. Null joins with nothing.
+    /// Equi-join on variables both sides produce; builds on `build`. Null joins with nothing. In an inner tree `build` may stand
+    /// alone, without any [`Operator::Argument`]: what was built serves all rows then.
     HashJoin {
         input: Box<PlanNode>,
         build: Box<PlanNode>,
@@ -652,6 +655,8 @@ pub(crate) fn plan(bound: Bound, schema: &dyn SchemaView) -> Plan {
         subqueries,
         notices,
         labels: BTreeMap::new(),
+        handed_in: 1.0,
+        writes: query.writes(),
     };
     let mut root = builder.query(query, &[]);
     if columns.is_empty() {

@@ -92,6 +92,8 @@ struct Instantiator<'a> {
     plan: Option<&'a Arc<Plan>>,
     /// Enclosing applies, innermost last: where they leave rows, and the layout of these.
     arguments: Vec<(ArgumentSlot, Layout)>,
+    /// Rows that enclosing applies are expected to hand in, all in all.
+    handed_in: f64,
     /// Rows of a subquery in transactions that has run, by the id of its node.
     ready: Option<(u32, Built)>,
     /// Of a copy of a parallel pipeline: where its bottom is told its morsel, and the layout of the rows that are divided.
@@ -120,6 +122,7 @@ impl<'a> Instantiator<'a> {
             cells,
             plan: None,
             arguments: Vec::new(),
+            handed_in: 1.0,
             ready: None,
             divided: None,
             is_part: false,
@@ -218,14 +221,18 @@ impl<'a> Instantiator<'a> {
     }
 
     fn apply(&mut self, input: &PlanNode, inner: &PlanNode, mode: Mode) -> Result<Built> {
+        let handed_in = self.handed_in;
+        let rows = input.estimated_rows.max(1.0);
         let (input, mut layout) = self.node(input)?;
         let slot = ArgumentSlot::default();
         let depth = u32::try_from(self.arguments.len()).unwrap_or(u32::MAX);
-        let hidden = is_row_wise(inner).then(|| VarId(u32::MAX - depth));
+        let hidden = self.is_row_wise(inner).then(|| VarId(u32::MAX - depth));
         let mut handed = layout.vars().to_vec();
         handed.extend(hidden);
         self.arguments.push((slot.clone(), Layout::new(handed)));
+        self.handed_in *= rows;
         let built = self.node(inner);
+        self.handed_in = handed_in;
         self.arguments.pop();
         let (root, inner_layout) = built?;
         let ordinal = hidden.map(|h| self::slot(&inner_layout, h)).transpose()?;
@@ -246,7 +253,7 @@ impl<'a> Instantiator<'a> {
         let (input, mut layout) = self.node(input)?;
         let place = ArgumentSlot::default();
         let depth = u32::try_from(self.arguments.len()).unwrap_or(u32::MAX);
-        let hidden = is_row_wise(inner).then(|| VarId(u32::MAX - depth));
+        let hidden = self.is_row_wise(inner).then(|| VarId(u32::MAX - depth));
         let mut handed = layout.vars().to_vec();
         handed.push(repeat.entry);
         handed.extend(hidden);
@@ -347,9 +354,14 @@ impl<'a> Instantiator<'a> {
         Ok((Box::new(Foreach::new(input, inner, slot, list)), layout))
     }
 
-    fn hash_join(&mut self, input: &PlanNode, build: &PlanNode, on: &[VarId]) -> Result<Built> {
+    fn hash_join(
+        &mut self,
+        input: &PlanNode,
+        build_plan: &PlanNode,
+        on: &[VarId],
+    ) -> Result<Built> {
         let (input, mut layout) = self.node(input)?;
-        let (build, build_layout) = self.node(build)?;
+        let (build, build_layout) = self.node(build_plan)?;
         let slots = |layout: &Layout| on.iter().map(|v| slot(layout, *v)).collect::<Result<_>>();
         let mut columns = JoinColumns {
             input_keys: slots(&layout)?,
@@ -358,7 +370,8 @@ impl<'a> Instantiator<'a> {
             added: Vec::new(),
         };
         columns.added = add_columns(&mut layout, &build_layout);
-        let operator = HashJoin::new(input, build, columns, self.rt);
+        let alone = !self.arguments.is_empty() && self.stands_alone(build_plan);
+        let operator = HashJoin::new(input, build, columns, self.rt).keeping(alone);
         Ok((Box::new(operator), layout))
     }
 
@@ -682,33 +695,48 @@ fn add_columns(layout: &mut Layout, other: &Layout) -> Vec<usize> {
     added
 }
 
-/// Whether every operator of an inner tree treats rows one by one and keeps their order.
-fn is_row_wise(node: &PlanNode) -> bool {
-    match &node.op {
-        P::Argument { .. } => true,
-        P::Unit
-        | P::Aggregate { .. }
-        | P::Sort { .. }
-        | P::TopN { .. }
-        | P::Skip { .. }
-        | P::Limit { .. }
-        | P::HashJoin { .. }
-        | P::CartesianProduct { .. }
-        | P::SelectPaths { .. }
-        | P::Create { .. }
-        | P::Merge { .. }
-        | P::Set { .. }
-        | P::Delete { .. }
-        | P::Foreach { .. }
-        | P::Eager { .. }
-        | P::Schema { .. }
-        | P::EmptyResult { .. }
-        | P::Union { .. } => false,
-        // Only the input side carries our hidden variable; the inner side has an argument of its own.
-        P::Apply { input, inner } => is_row_wise(input) && !inner.writes(),
-        P::Optional { input, .. } | P::SemiApply { input, .. } | P::Repeat { input, .. } => {
-            is_row_wise(input)
+impl Instantiator<'_> {
+    /// Whether the rows of a part of an inner tree are the same whatever is handed in, and whenever it is run.
+    fn stands_alone(&self, part: &PlanNode) -> bool {
+        let mut alone = self.rt.writer.is_none();
+        part.visit(&mut |node| {
+            let op = &node.op;
+            alone &= !matches!(
+                op,
+                P::Argument { .. } | P::Procedure { .. } | P::LoadCsv { .. }
+            );
+        });
+        alone
+    }
+
+    /// Whether every operator of an inner tree treats rows one by one and keeps their order.
+    fn is_row_wise(&self, node: &PlanNode) -> bool {
+        match &node.op {
+            P::Argument { .. } => true,
+            P::Unit
+            | P::Aggregate { .. }
+            | P::Sort { .. }
+            | P::TopN { .. }
+            | P::Skip { .. }
+            | P::Limit { .. }
+            | P::CartesianProduct { .. }
+            | P::SelectPaths { .. }
+            | P::Create { .. }
+            | P::Merge { .. }
+            | P::Set { .. }
+            | P::Delete { .. }
+            | P::Foreach { .. }
+            | P::Eager { .. }
+            | P::Schema { .. }
+            | P::EmptyResult { .. }
+            | P::Union { .. } => false,
+            // Only the input side carries our hidden variable; the inner side has an argument of its own.
+            P::HashJoin { input, build, .. } => self.stands_alone(build) && self.is_row_wise(input),
+            P::Apply { input, inner } => self.is_row_wise(input) && !inner.writes(),
+            P::Optional { input, .. } | P::SemiApply { input, .. } | P::Repeat { input, .. } => {
+                self.is_row_wise(input)
+            }
+            op => inputs(op).into_iter().all(|input| self.is_row_wise(input)),
         }
-        op => inputs(op).into_iter().all(is_row_wise),
     }
 }

@@ -223,6 +223,16 @@ impl Pattern {
         }
     }
 
+    /// Whether which relationships count depends on the row.
+    pub(crate) fn reads_the_row(&self) -> bool {
+        let told_apart = [
+            self.distinct_from.len(),
+            self.disjoint_from.len(),
+            self.distinct_ends.len(),
+        ];
+        !self.captured.is_empty() || told_apart.iter().any(|others| *others > 0)
+    }
+
     /// Whether nothing but a condition that reads no row decides which relationships count.
     pub(crate) fn filters_alone(&self) -> bool {
         let told_apart = !(self.distinct_from.is_empty() && self.disjoint_from.is_empty());

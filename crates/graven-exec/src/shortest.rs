@@ -23,14 +23,27 @@ pub(crate) struct Sides<'a> {
     pub(crate) backward: Edges<'a>,
 }
 
-impl Sides<'_> {
-    /// Neighbours and relationships of `node`, seen from one side.
-    fn relationships(&self, forward: bool, node: u64) -> Result<Vec<(u64, u64)>> {
-        let edges = if forward {
+impl<'a> Sides<'a> {
+    fn edges(&self, forward: bool) -> &Edges<'a> {
+        if forward {
             &self.forward
         } else {
             &self.backward
-        };
-        edges.relationships(node)
+        }
+    }
+
+    /// Neighbours and relationships of `node`, seen from one side.
+    fn relationships(&self, forward: bool, node: u64) -> Result<Vec<(u64, u64)>> {
+        self.edges(forward).relationships(node)
+    }
+
+    /// Of the usable relationships by which one side goes from `node` to `other` that with this number.
+    ///
+    /// # Errors
+    /// What reading gives.
+    fn between(&self, forward: bool, node: u64, other: u64, number: usize) -> Result<u64> {
+        let found = self.edges(forward).between(node, other)?;
+        let found = found.get(number).copied();
+        Ok(found.expect("EX-16: it was met before"))
     }
 }

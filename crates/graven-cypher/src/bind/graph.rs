@@ -33,6 +33,29 @@ pub(crate) struct BoundQuery {
     pub columns: Vec<(Arc<str>, VarId)>,
 }
 
+impl BoundQuery {
+    /// Whether any clause changes something, subqueries of expressions aside, which cannot.
+    pub(crate) fn writes(&self) -> bool {
+        let mut steps = self.branches.iter().flat_map(|branch| &branch.steps);
+        steps.any(|step| match step {
+            Step::Call { query, .. } => query.writes(),
+            Step::Create { .. }
+            | Step::Merge(_)
+            | Step::Set(_)
+            | Step::Delete { .. }
+            | Step::Foreach { .. }
+            | Step::Schema(_) => true,
+            Step::Match(_)
+            | Step::OptionalMatch(_)
+            | Step::Select { .. }
+            | Step::Unwind { .. }
+            | Step::Project(_)
+            | Step::Procedure { .. }
+            | Step::LoadCsv { .. } => false,
+        })
+    }
+}
+
 /// One single query.
 pub(crate) struct Branch {
     pub steps: Vec<Step>,

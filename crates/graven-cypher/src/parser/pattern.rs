@@ -46,6 +46,7 @@ impl Parser<'_> {
         let one_function = Shortest {
             count: PathCount::Paths(1),
             closed: false,
+            sharing: [1, 1],
         };
         let shortest = if self.is_word("shortestPath") {
             Some(one_function)
@@ -154,6 +155,7 @@ impl Parser<'_> {
         Ok(Some(Some(Shortest {
             count,
             closed: true,
+            sharing: [1, 1],
         })))
     }
 

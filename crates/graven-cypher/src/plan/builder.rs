@@ -17,10 +17,10 @@ use super::order::{Owners, share};
 use super::variables::{is_volatile, substitute};
 use super::{Operator, PlanNode, VarId, VarKind, Variable};
 use crate::bind::graph::{BoundQuery, Branch, Projection, QueryGraph, Step, Subquery};
-use crate::cost::Cost;
+use crate::cost::{Cost, MOST};
 use crate::plan::Notice;
 
-/// Share of rows that survive grouping or `DISTINCT`.
+/// Exponent of the number of rows that gives that of groups, where nothing is known of the keys.
 const GROUPS_EXPONENT: f64 = 0.75;
 
 pub(crate) struct Builder<'a> {
@@ -30,6 +30,10 @@ pub(crate) struct Builder<'a> {
     pub notices: Vec<Notice>,
     /// Labels that bound nodes are known to have.
     pub labels: BTreeMap<VarId, Vec<Arc<str>>>,
+    /// Rows that the enclosing operators are expected to hand in to the inner tree at hand, all in all; 1 outside of any.
+    pub handed_in: f64,
+    /// The statement changes something.
+    pub writes: bool,
 }
 
 /// A plan in the making: the operators so far and the variables of their rows.
@@ -210,7 +214,12 @@ impl Builder<'_> {
                 transactions,
             } => {
                 let columns: Vec<VarId> = query.columns.iter().map(|(_, var)| *var).collect();
-                let mut inner = self.query(query, &imports);
+                let rows = match transactions {
+                    None => partial.rows(),
+                    // Each batch sees what those before it have changed.
+                    Some(_) => 1.0,
+                };
+                let mut inner = self.for_rows(rows, |own| own.query(query, &imports));
                 if columns.is_empty() {
                     // A subquery that returns nothing runs to its end and leaves the row as it is.
                     let ran = self.new_variable("  ran", VarKind::Value);
@@ -293,10 +302,19 @@ impl Builder<'_> {
         }
     }
 
+    /// Plans an inner tree that is run for so many rows.
+    pub(crate) fn for_rows<T>(&mut self, rows: f64, plan: impl FnOnce(&mut Self) -> T) -> T {
+        let before = self.handed_in;
+        self.handed_in = (before * rows.max(1.0)).min(MOST);
+        let planned = plan(self);
+        self.handed_in = before;
+        planned
+    }
+
     fn optional(&mut self, partial: &mut Partial, graph: QueryGraph) {
         let mut inner = self.inner(partial, &graph);
         let named = graph.variables();
-        self.pattern(&mut inner, graph);
+        self.for_rows(partial.rows(), |own| own.pattern(&mut inner, graph));
         let nulls: Vec<VarId> = named.difference(&partial.bound).copied().collect();
         let rows = partial.rows() * inner.rows().max(1.0);
         partial.bound.extend(&nulls);
@@ -372,7 +390,8 @@ impl Builder<'_> {
         }
         if distinct {
             let vars: Vec<VarId> = outputs.into_iter().chain(carry.iter().copied()).collect();
-            let rows = partial.rows().powf(GROUPS_EXPONENT);
+            let keys: Vec<Expr> = vars.iter().map(|var| Expr::Variable(*var)).collect();
+            let rows = self.groups(partial.rows(), &keys);
             partial.push(rows, |input| Operator::Distinct {
                 input,
                 vars,
@@ -380,6 +399,25 @@ impl Builder<'_> {
             });
         }
         self.sorted(partial, order, skip, limit, filter);
+    }
+
+    /// How many different values of the keys so many rows have: of as many combinations as there may be, each row is taken to have
+    /// any.
+    fn groups(&self, rows: f64, keys: &[Expr]) -> f64 {
+        let owners = Owners {
+            variables: &self.variables,
+            labels: &self.labels,
+            graph: None,
+        };
+        let mut combinations = 1.0_f64;
+        for key in keys {
+            match owners.domain(&self.cost, key) {
+                Some(values) => combinations = (combinations * values.max(1.0)).min(MOST),
+                None => return rows.powf(GROUPS_EXPONENT),
+            }
+        }
+        let groups = -combinations * (-rows / combinations).exp_m1();
+        groups.clamp(1.0_f64.min(rows), rows)
     }
 
     fn read_above(
@@ -418,7 +456,8 @@ impl Builder<'_> {
         let rows = if keyless {
             1.0
         } else {
-            partial.rows().powf(GROUPS_EXPONENT)
+            let exprs: Vec<Expr> = keys.iter().map(|(_, expr)| expr.clone()).collect();
+            self.groups(partial.rows(), &exprs)
         };
         partial.push(rows, |input| Operator::Aggregate {
             input,

@@ -6,8 +6,13 @@
 //! either part, both sides become variables to join on. The conditions stay and judge the joined rows, so that
 //! what a hash table takes for equal and the language does not (null, not a number) is told apart.
 //!
+//! In an inner tree (`OPTIONAL MATCH`, a subquery) the rows that are handed in, and what is found from them, are such a first part: the
+//! second one is found once and joined with all of them, instead of being looked for again for each. Rows without a
+//! match are the business of the operator around the tree.
+//!
 //! # Invariants
 //! * CY-55 No relationship of one part must differ from one of the other.
+//! * CY-64 In an inner tree the second part does not depend on when it is found: nothing is written, and no condition is volatile.
 
 use std::collections::BTreeSet;
 
@@ -43,6 +48,12 @@ impl Builder<'_> {
         pending: &Pending,
         way: &[Ordered],
     ) -> Option<Split> {
+        let is_inner = !partial.bound.is_empty() && self.handed_in > 1.0;
+        let handed_in = if is_inner { self.handed_in } else { 1.0 };
+        let mut conditions = pending.conditions.iter().flatten();
+        if is_inner && (self.writes || conditions.any(is_volatile)) {
+            return None;
+        }
         let mut before: BTreeSet<VarId> = partial.bound.clone();
         let mut rows = partial.rows();
         for at in 0..way.len() {
@@ -54,7 +65,7 @@ impl Builder<'_> {
                 &way[at].step,
                 OrderStep::Find { by, .. } if matches!(by.access, Access::All | Access::Label(_))
             );
-            if !begins_anew || rows < ROWS_MIN {
+            if !begins_anew || rows * handed_in < ROWS_MIN {
                 continue;
             }
             let after: BTreeSet<VarId> = way[at..]
@@ -63,7 +74,7 @@ impl Builder<'_> {
                 .collect();
             // What conditions leave already contains the equality to be joined on: pairs are tried before it.
             let second_rows = way[at..].iter().map(|step| step.rows).fold(0.0, f64::max) / rows;
-            if rows * second_rows < PAIRS_MIN {
+            if rows * handed_in * second_rows < PAIRS_MIN {
                 continue;
             }
             let alone = way[at..]

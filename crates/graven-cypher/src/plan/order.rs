@@ -468,6 +468,24 @@ impl Owners<'_> {
         }
     }
 
+    /// How many different values an expression has, if that is known.
+    pub(crate) fn domain(&self, cost: &Cost<'_>, expr: &Expr) -> Option<f64> {
+        match expr {
+            Expr::Variable(var) => match self.of(cost, *var)? {
+                Owner::Node(label) => Some(cost.nodes(label)),
+                Owner::Relationship(rel_type) => cost.relationships(rel_type),
+            },
+            Expr::Property { base, key } => {
+                let Expr::Variable(var) = **base else {
+                    return None;
+                };
+                cost.property_values(self.of(cost, var)?, key)
+            }
+            Expr::Literal(_) | Expr::Parameter(_) => Some(1.0),
+            _ => None,
+        }
+    }
+
     /// Share of rows that a comparison with a property leaves, if anything is known of the property.
     fn compared(&self, cost: &Cost<'_>, op: BinaryOp, left: &Expr, right: &Expr) -> Option<f64> {
         let (var, key, op, value) = match (left, right) {

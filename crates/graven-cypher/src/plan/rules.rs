@@ -1,5 +1,6 @@
 //! Rewrites of the whole plan, one a file, in a fixed order.
 
+mod common_ends;
 mod distinct_count;
 mod distinct_ends;
 mod distinct_runs;
@@ -32,6 +33,7 @@ pub(crate) fn apply(plan: &mut Plan, schema: &dyn SchemaView) {
     end_conditions::apply(plan);
     far_nodes::apply(plan, schema);
     pattern_count::apply(plan);
+    common_ends::apply(plan, schema);
     index_order::apply(plan, schema);
     distinct_runs::apply(plan);
     parallel::apply(plan, schema);

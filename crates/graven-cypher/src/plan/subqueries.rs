@@ -58,7 +58,7 @@ impl Builder<'_> {
         }
         let Subquery { query, imports, .. } = self.subqueries.remove(&var).expect("just seen");
         self.attach_imports(partial, &imports);
-        let inner = self.query(query, &imports);
+        let inner = self.for_rows(partial.rows(), |own| own.query(query, &imports));
         let rows = partial.rows() * 0.5;
         partial.push(rows, |input| Operator::SemiApply {
             input,
@@ -96,7 +96,7 @@ impl Builder<'_> {
             imports,
         } = subquery;
         self.attach_imports(partial, &imports);
-        let mut inner = self.query(query, &imports);
+        let mut inner = self.for_rows(partial.rows(), |own| own.query(query, &imports));
         let (call, result, value) = match kind {
             SubqueryValue::Count => (
                 aggregate_call(AggregateFunction::CountStar, None),

@@ -160,7 +160,7 @@ impl Instantiator<'_> {
             unreachable!("only expansions")
         };
         let threshold = self.threshold.take_if(|(var, _)| Some(*var) == *rel);
-        let expected = input.estimated_rows;
+        let expected = input.estimated_rows * self.handed_in;
         let (input, mut layout) = self.node(input)?;
         let from = slot(&layout, *from)?;
         let budget = &self.rt.budget;
@@ -349,6 +349,9 @@ impl Instantiator<'_> {
                 count,
             } => {
                 let (input, mut layout) = self.node(input)?;
+                let unlike = &pattern.ends.unlike;
+                let end =
+                    self.end_condition(&layout, *to, end_labels, unlike, end_filter.as_ref())?;
                 let pattern = Pattern::new(pattern, &layout, self.rt)?;
                 let bounds = Bounds {
                     min: *min,
@@ -356,7 +359,6 @@ impl Instantiator<'_> {
                     proven: *min <= 1,
                 };
                 let from = slot(&layout, *from)?;
-                let end = self.end_condition(&layout, *to, end_labels, end_filter.as_ref())?;
                 let count = layout.slot_or_add(*count);
                 let operator =
                     ReachableCount::new(input, pattern, from, count, bounds, end, self.rt);
@@ -424,7 +426,7 @@ impl Instantiator<'_> {
         patterns: &[(VarId, HangingPattern)],
         count: VarId,
     ) -> Result<Built> {
-        let expected = input.estimated_rows;
+        let expected = input.estimated_rows * self.handed_in;
         let (input, mut layout) = self.node(input)?;
         let patterns = patterns.iter().map(|(from, hanging)| {
             let from = slot(&layout, *from)?;
@@ -448,6 +450,7 @@ impl Instantiator<'_> {
         layout: &Layout,
         to: VarId,
         labels: &[Arc<str>],
+        unlike: &[VarId],
         filter: Option<&Expr>,
     ) -> Result<EndCondition> {
         let mut vars = layout.vars().to_vec();
@@ -455,7 +458,9 @@ impl Instantiator<'_> {
         let filter = filter
             .map(|f| self.compile(&Layout::new(vars), f))
             .transpose()?;
-        EndCondition::new(labels, filter, layout.width(), self.rt)
+        let unlike = unlike.iter().map(|var| slot(layout, *var));
+        let unlike = unlike.collect::<Result<_>>()?;
+        EndCondition::new(labels, unlike, filter, layout.width(), self.rt)
     }
 }
 

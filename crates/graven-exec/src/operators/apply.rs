@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use super::argument::ArgumentSlot;
 use crate::batch::Batch;
-use crate::column::Column;
+use crate::column::{Column, NULL_ID};
 use crate::error::Result;
 use crate::operator::{BoxedOperator, Operator};
 use crate::runtime::Runtime;
@@ -192,17 +192,24 @@ fn gather_or_null(column: &Column, rows: &[u32]) -> Column {
     if !rows.contains(&NO_ROW) {
         return column.gather(rows);
     }
-    Column::from_values(
-        rows.iter()
-            .map(|&row| {
-                if row == NO_ROW {
-                    crate::value::Value::Null
-                } else {
-                    column.value(row as usize)
-                }
-            })
-            .collect(),
-    )
+    let id_of = |ids: &[u64]| {
+        let id = |row: &u32| match *row {
+            NO_ROW => NULL_ID,
+            row => ids[row as usize],
+        };
+        rows.iter().map(id).collect()
+    };
+    match column {
+        Column::Nodes(ids) => Column::Nodes(id_of(ids)),
+        Column::Relationships(ids) => Column::Relationships(id_of(ids)),
+        _ => {
+            let value = |row: &u32| match *row {
+                NO_ROW => crate::value::Value::Null,
+                row => column.value(row as usize),
+            };
+            Column::from_values(rows.iter().map(value).collect())
+        }
+    }
 }
 
 impl Operator for Apply {

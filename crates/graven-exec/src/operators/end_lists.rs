@@ -240,10 +240,7 @@ impl EndLists {
         {
             let ends = self.ranges.as_deref();
             let own = (part, &self.lists);
-            self.reached = {
-                let longer = rt.tuning.reached_longer;
-                ReachedEnds::find(own, &join.lists, rows, ends, memory, longer)?
-            };
+            self.reached = ReachedEnds::find(own, &join.lists, rows, ends, memory, (expected, rt))?;
         }
         Ok(())
     }
@@ -270,6 +267,7 @@ impl EndLists {
             return Ok(());
         };
         let entries = match &self.reached {
+            Some(reached) if !reached.may_hold(self.lists.node(place)) => return Ok(()),
             Some(_) => 0,
             None => self.lists.parts.iter().map(|p| p.list(place).len()).sum(),
         };
@@ -355,6 +353,19 @@ impl EndLists {
     /// Whether the ends of the loaded rows are known but for what else rules them out.
     pub(super) fn are_reached(&self) -> bool {
         self.reached.is_some()
+    }
+
+    /// The first of `rows`, which were loaded, that may have ends; their end if none has.
+    pub(super) fn next_with_ends(&self, mut rows: Range<usize>) -> usize {
+        let end = rows.end;
+        let Some(reached) = &self.reached else {
+            return rows.start;
+        };
+        let may = |row: &usize| {
+            let place = self.lists.place(*row);
+            place.is_some_and(|place| reached.may_hold(self.lists.node(place)))
+        };
+        rows.find(may).unwrap_or(end)
     }
 
     /// How many ends a row has, where that takes no choosing: without joins, or with one that is looked up in short lists.

@@ -207,6 +207,10 @@ impl Expand {
             let ends = match selected.take() {
                 Some(ends) => ends,
                 None => {
+                    self.row = self.lists.next_with_ends(self.row..self.chunk_end);
+                    if self.row == self.chunk_end {
+                        break;
+                    }
                     self.lists.look_ahead(self.row, self.chunk_end);
                     let mut ends = std::mem::take(&mut scratch);
                     self.lists.select(&self.batch, self.row, &mut ends)?;

@@ -159,6 +159,27 @@ fn distinct(nodes: impl Iterator<Item = u64>) -> usize {
     nodes.len()
 }
 
+/// The relationships of `pattern` from one node to another, in the order of its parts; none is left out but loops met twice.
+pub(crate) fn between(pattern: &Pattern, from: u64, to: u64) -> Result<Vec<u64>> {
+    let mut matches = Vec::new();
+    for part in pattern
+        .parts
+        .iter()
+        .filter(|part| !(part.skip_loops && from == to))
+    {
+        // Forward lists know their relationships.
+        let from_the_end = part.direction == Direction::In;
+        let (key, sought) = if from_the_end { (to, from) } else { (from, to) };
+        let probes = [Probe {
+            key,
+            sought,
+            row: 0,
+        }];
+        probe(part, from_the_end, &probes, true, &mut matches)?;
+    }
+    Ok(matches.into_iter().map(|(_, id)| id).collect())
+}
+
 /// Looks for each probe's sought node in the list of its key.
 fn probe(
     part: &Part,

@@ -5,6 +5,13 @@
 //! Partitions are joined one after the other. A partition that still does not fit is built in pieces,
 //! and its input rows are read once for each piece; so a join always completes.
 //!
+//! In an inner tree (see [`super::apply`]) a build side that stands alone is read once, and its table *kept* for whatever rows are
+//! handed in. There rows must stay in order: a build side that does not fit is written out as it comes, and for each
+//! batch of the input read again piece by piece.
+//!
+//! # Invariants
+//! * EX-51 A join that keeps its build side hands out rows in the order of the input.
+//!
 //! # Source
 //! Kitsuregawa, Tanaka and Moto-oka, "Application of hash to data base machine and its architecture", 1983 (grace
 //! hash join).
@@ -19,7 +26,8 @@ use crate::error::Result;
 use crate::memory::Memory;
 use crate::operator::{BoxedOperator, Operator};
 use crate::runtime::Runtime;
-use crate::spill::{Partitions, RowReader, RowRun, Spill, row_hashes};
+use crate::spill::{Partitions, RowReader, RowRun, RowWriter, Spill, row_hashes};
+use crate::value::Value;
 
 /// Rows read back at a time, in bytes.
 const READ_BYTES: usize = 64 << 10;
@@ -47,6 +55,19 @@ pub(crate) struct HashJoin {
     grace: Option<Grace>,
     /// Build rows of the current input row handed out already.
     done: usize,
+    /// The build side is the same after a rewind.
+    keeps: bool,
+    /// The build side that is kept, where it does not fit.
+    written: Option<Written>,
+}
+
+/// All build rows, and what the batch of the input at hand finds among them.
+struct Written {
+    run: Arc<RowRun>,
+    /// Matches of the batch: its rows, ascending, and the added columns; those before `next` are handed out.
+    rows: Vec<u32>,
+    added: Vec<Column>,
+    next: usize,
 }
 
 struct Table {
@@ -167,7 +188,14 @@ impl HashJoin {
             table: None,
             grace: None,
             done: 0,
+            keeps: false,
+            written: None,
         }
+    }
+
+    /// The same, whose build side stays as it is when it is rewound, if it `keeps` it (EX-51).
+    pub(crate) fn keeping(self, keeps: bool) -> Self {
+        Self { keeps, ..self }
     }
 
     /// Reads the build side into a table, or both sides into partitions.
@@ -179,9 +207,14 @@ impl HashJoin {
             let batch = without_nulls(&batch, &self.columns.build_keys);
             let bytes = building.bytes_with(&batch, width);
             if !self.memory.keeps(bytes) {
-                if self.spill.is_some() {
+                if let Some(spill) = &self.spill {
                     building.parts.push(batch);
-                    self.grace = Some(self.divide(building.parts, rt)?);
+                    if self.keeps {
+                        let writer = spill.writer();
+                        self.written = Some(self.write_out(writer, building.parts, rt)?);
+                    } else {
+                        self.grace = Some(self.divide(building.parts, rt)?);
+                    }
                     return Ok(());
                 }
                 self.memory.set(bytes)?;
@@ -189,6 +222,124 @@ impl HashJoin {
             building.push(batch, &self.columns.build_keys);
         }
         self.table = Some(building.finish());
+        Ok(())
+    }
+
+    /// Writes out the build side as it comes; `read` are the rows read so far.
+    fn write_out(
+        &mut self,
+        mut writer: RowWriter,
+        read: Vec<Batch>,
+        rt: &Runtime,
+    ) -> Result<Written> {
+        let mut write =
+            |batch: &Batch| (0..batch.len()).try_for_each(|row| writer.push(batch, row));
+        read.iter().try_for_each(&mut write)?;
+        drop(read);
+        self.memory.clear();
+        while let Some(batch) = self.build.next(rt)? {
+            rt.check_cancelled()?;
+            write(&without_nulls(&batch, &self.columns.build_keys))?;
+        }
+        Ok(Written {
+            run: Arc::new(writer.finish()?),
+            rows: Vec::new(),
+            added: Vec::new(),
+            next: 0,
+        })
+    }
+
+    /// The next rows of the input joined with build rows that are written out.
+    fn next_of_written(&mut self, rt: &Runtime) -> Result<Option<Batch>> {
+        loop {
+            let Some(written) = &mut self.written else {
+                return Ok(None);
+            };
+            let (from, to) = (
+                written.next,
+                written.rows.len().min(written.next + BATCH_ROWS),
+            );
+            if from < to {
+                written.next = to;
+                let added = written.added.iter().map(|column| column.slice(from, to));
+                let added = (self.columns.width..).zip(added);
+                return Ok(Some(widen(
+                    self.input.batch(),
+                    &written.rows[from..to],
+                    added,
+                )));
+            }
+            if written.next > 0 {
+                written.forget();
+                self.input.skip_batch();
+                self.memory.clear();
+            }
+            if !self.input.advance(rt, |_| Ok(()))? {
+                return Ok(None);
+            }
+            self.match_batch(rt)?;
+            if self
+                .written
+                .as_ref()
+                .is_some_and(|written| written.rows.is_empty())
+            {
+                self.input.skip_batch();
+            }
+        }
+    }
+
+    /// Finds the matches of the whole batch at hand.
+    fn match_batch(&mut self, rt: &Runtime) -> Result<()> {
+        let Some(written) = &mut self.written else {
+            return Ok(());
+        };
+        let batch = self.input.batch();
+        let width = self.columns.build_keys.len();
+        let mut reader = written.run.reader();
+        let (mut rows, mut parts, mut held) = (Vec::new(), Vec::new(), 0);
+        let mut is_last = false;
+        while !is_last {
+            rt.check_cancelled()?;
+            let mut building = Building::default();
+            is_last = loop {
+                let Some(read) = reader.next_batch(BATCH_ROWS, READ_BYTES)? else {
+                    break true;
+                };
+                let bytes = held + building.bytes_with(&read, width);
+                building.push(read, &self.columns.build_keys);
+                if !self.memory.keeps(bytes) {
+                    self.memory.force(bytes);
+                    break false;
+                }
+            };
+            if building.keys.len() == 0 {
+                continue;
+            }
+            let table = building.finish();
+            let mut matches = Vec::new();
+            let keys = self.columns.keys_of(batch);
+            let mut scratch = Vec::new();
+            for row in 0..batch.len() {
+                let found = table.find(&keys, row, &mut scratch);
+                matches.extend_from_slice(found);
+                rows.resize(matches.len() + parts_len(&parts), number(row));
+            }
+            let added = self.columns.added.iter();
+            let added = added.map(|slot| Arc::new(table.rows.column(*slot).gather(&matches)));
+            let part = Batch::new(added.collect(), matches.len());
+            drop(table);
+            // Once more when they are put in order.
+            held += 2 * part.heap_bytes() + 16 * part.len();
+            self.memory.set(held)?;
+            parts.push(part);
+        }
+        let mut order: Vec<u32> = (0..rows.len()).map(number).collect();
+        order.sort_by_key(|at| rows[*at as usize]);
+        let all = Batch::concat(&parts);
+        let columns = all.columns().iter();
+        written.added = columns.map(|column| column.gather(&order)).collect();
+        written.rows = order.iter().map(|at| rows[*at as usize]).collect();
+        written.next = 0;
         Ok(())
     }
 
@@ -259,6 +410,44 @@ impl HashJoin {
     }
 }
 
+impl Written {
+    /// Forgets the matches of the batch.
+    fn forget(&mut self) {
+        self.rows = Vec::new();
+        self.added = Vec::new();
+        self.next = 0;
+    }
+}
+
+impl JoinColumns {
+    /// The keys of rows of the input.
+    fn keys_of(&self, batch: &Batch) -> Vec<Arc<Column>> {
+        let keys = self.input_keys.iter();
+        keys.map(|slot| Arc::clone(batch.column(*slot))).collect()
+    }
+}
+
+impl Table {
+    /// The build rows that a row joins with.
+    fn find(&self, keys: &[Arc<Column>], row: usize, scratch: &mut Vec<Value>) -> &[u32] {
+        match self.keys.find(keys, row, scratch) {
+            Some(key) => {
+                let (from, to) = (self.starts[key as usize], self.starts[key as usize + 1]);
+                &self.by_key[from as usize..to as usize]
+            }
+            None => &[],
+        }
+    }
+}
+
+fn parts_len(parts: &[Batch]) -> usize {
+    parts.iter().map(Batch::len).sum()
+}
+
+fn number(n: usize) -> u32 {
+    u32::try_from(n).expect("fewer than 2^32 rows are held at once")
+}
+
 /// The next rows of `input` joined with the table.
 fn join(
     table: &Table,
@@ -268,22 +457,14 @@ fn join(
     rt: &Runtime,
 ) -> Result<Option<Batch>> {
     let (mut rows, mut matches) = (Vec::new(), Vec::new());
-    let mut scratch = Vec::new();
+    let (mut keys, mut scratch) = (Vec::new(), Vec::new());
     while input.advance(rt, |_| Ok(()))? {
         let row = input.row();
         let batch = input.batch();
-        let keys: Vec<Arc<Column>> = columns
-            .input_keys
-            .iter()
-            .map(|s| Arc::clone(batch.column(*s)))
-            .collect();
-        let found: &[u32] = match table.keys.find(&keys, row, &mut scratch) {
-            Some(key) => {
-                let (from, to) = (table.starts[key as usize], table.starts[key as usize + 1]);
-                &table.by_key[from as usize..to as usize]
-            }
-            None => &[],
-        };
+        if keys.is_empty() || row == 0 {
+            keys = columns.keys_of(batch);
+        }
+        let found = table.find(&keys, row, &mut scratch);
         let take = (found.len() - *done).min(BATCH_ROWS - matches.len());
         matches.extend_from_slice(&found[*done..*done + take]);
         rows.resize(matches.len(), u32::try_from(row).expect("a batch is small"));
@@ -306,8 +487,11 @@ fn join(
 
 impl Operator for HashJoin {
     fn next(&mut self, rt: &Runtime) -> Result<Option<Batch>> {
-        if self.table.is_none() && self.grace.is_none() {
+        if self.table.is_none() && self.grace.is_none() && self.written.is_none() {
             self.start(rt)?;
+        }
+        if self.written.is_some() {
+            return self.next_of_written(rt);
         }
         loop {
             if let Some(table) = &self.table {
@@ -328,11 +512,18 @@ impl Operator for HashJoin {
 
     fn rewind(&mut self) {
         self.input.rewind();
+        self.done = 0;
+        if self.keeps {
+            if let Some(written) = &mut self.written {
+                written.forget();
+                self.memory.clear();
+            }
+            return;
+        }
         self.build.rewind();
         self.table = None;
         self.grace = None;
         self.memory.clear();
-        self.done = 0;
     }
 
     fn spilled_bytes(&self) -> u64 {

@@ -3,8 +3,8 @@
 //! # How it works
 //! Input rows are taken in groups. A group of several rows whose relationships carry no condition shares its sweeps
 //! ([`Lanes`]) if the budget has room for the lanes; otherwise each row is searched by itself. Ends are counted
-//! within the id ranges of their labels; a condition on the end is evaluated for reached nodes only, in
-//! batches of ascending ids.
+//! within the id ranges of their labels, nodes of the row that an end must not be left out; a condition on the end is
+//! evaluated for reached nodes only, in batches of ascending ids.
 
 use std::sync::Arc;
 
@@ -25,6 +25,8 @@ use crate::value::Value;
 pub(crate) struct EndCondition {
     /// Id ranges of the nodes with all the labels.
     ranges: Vec<(u64, u64)>,
+    /// Columns of nodes that it is not; no end is unlike null.
+    unlike: Vec<usize>,
     filter: Option<Compiled>,
     /// Column of the end while the filter runs, behind those of the row.
     slot: usize,
@@ -33,9 +35,11 @@ pub(crate) struct EndCondition {
 }
 
 impl EndCondition {
-    /// Ends with all `labels` that pass `filter`, which sees the end in column `slot`.
+    /// Ends with all `labels`, other nodes than those in columns `unlike`, that pass `filter`, which sees the end in
+    /// column `slot`.
     pub(crate) fn new(
         labels: &[Arc<str>],
+        unlike: Vec<usize>,
         filter: Option<Compiled>,
         slot: usize,
         rt: &Runtime,
@@ -55,6 +59,7 @@ impl EndCondition {
         }
         Ok(Self {
             ranges,
+            unlike,
             filter,
             slot,
             captured,
@@ -80,14 +85,28 @@ impl EndCondition {
         filter.true_rows(Rows::of_columns(&columns, n), rt)
     }
 
+    /// The distinct nodes that an end of this row must not be; `None` where one of them is null.
+    fn others(&self, batch: &Batch, row: usize) -> Option<Vec<u64>> {
+        let nodes = self.unlike.iter().map(|slot| batch.column(*slot).node(row));
+        let mut nodes = nodes.collect::<Option<Vec<u64>>>()?;
+        nodes.sort_unstable();
+        nodes.dedup();
+        Some(nodes)
+    }
+
     /// Ends of the last run of `search` that count for this row.
     fn count(&self, search: &Search, batch: &Batch, row: usize, rt: &Runtime) -> Result<u64> {
+        let Some(others) = self.others(batch, row) else {
+            return Ok(0);
+        };
+        let marks = search.marks();
         let Some(filter) = &self.filter else {
-            return Ok(self
-                .ranges
-                .iter()
-                .map(|(a, b)| search.marks().count(*a, *b))
-                .sum());
+            let count = |(from, to): &(u64, u64)| {
+                let left_out = others.iter().filter(|node| (*from..*to).contains(node));
+                let left_out: u64 = left_out.map(|node| marks.count(*node, node + 1)).sum();
+                marks.count(*from, *to) - left_out
+            };
+            return Ok(self.ranges.iter().map(count).sum());
         };
         let mut count = 0;
         for (from, to) in &self.ranges {
@@ -95,7 +114,8 @@ impl EndCondition {
             while next < *to {
                 rt.check_cancelled()?;
                 let mut ends = Vec::with_capacity(BATCH_ROWS);
-                next = search.marks().collect(next, *to, BATCH_ROWS, &mut ends);
+                next = marks.collect(next, *to, BATCH_ROWS, &mut ends);
+                ends.retain(|end| !others.contains(end));
                 count += self.passing(filter, ends, batch, row, rt)?.len() as u64;
             }
         }
@@ -221,11 +241,17 @@ impl ReachableCount {
         let memory = &mut self.lanes_memory;
         self.lanes.run(&edges, bounds, &starts, span, memory)?;
         self.end.clear_failing(&mut self.lanes, batch, rt)?;
+        for (lane, row) in (from..to).enumerate() {
+            for other in self.end.others(batch, row).into_iter().flatten() {
+                self.lanes.clear_lane(other, lane);
+            }
+        }
         let counts = self.lanes.counts(&self.end.ranges);
-        Ok(counts[..to - from]
-            .iter()
-            .map(|n| n.cast_signed())
-            .collect())
+        let count = |(row, count): (usize, &u64)| match self.end.others(batch, row) {
+            Some(_) => count.cast_signed(),
+            None => 0,
+        };
+        Ok((from..to).zip(&counts).map(count).collect())
     }
 
     fn single(&mut self, batch: &Batch, row: usize, rt: &Runtime) -> Result<i64> {

@@ -5,6 +5,9 @@
 //! shortest paths of two far nodes take the memory of the search, not of the paths. A null at either end, or
 //! ends that no trail joins, give no row. A row whose ends are the same node gives the empty trail where the lower
 //! bound is 0; otherwise closed trails, or with `shortestPath()` nothing.
+//!
+//! Where the planner expects rows to have an end in common, the search from there is kept from row to row, unless the row chooses
+//! among relationships, or the statement writes.
 
 use graven_cypher::plan::{PathCount, ShortestPaths as Wanted};
 use graven_storage::RelId;
@@ -22,7 +25,7 @@ use crate::reachability::Bounds;
 use crate::reachability::edges::Edges;
 use crate::runtime::Runtime;
 use crate::shortest::Sides;
-use crate::shortest::meeting::Meeting;
+use crate::shortest::meeting::{self, Meeting, Side};
 use crate::shortest::ordered::Ordered;
 use crate::value::Value;
 
@@ -36,6 +39,8 @@ pub(crate) struct ShortestPaths {
     wanted: Wanted,
     memory: Memory,
     current: Option<Current>,
+    /// The search from the end that rows have in common.
+    kept: Option<Side>,
 }
 
 /// The search of the current row.
@@ -74,14 +79,28 @@ impl ShortestPaths {
             wanted,
             memory: Memory::new(&rt.budget, "ShortestPaths", "bound the pattern's length"),
             current: None,
+            kept: None,
         }
     }
 
-    /// Adds trails of the current row until there are no more (true) or no more room.
-    fn trails(&mut self, lists: &mut Vec<Value>, rt: &Runtime) -> Result<bool> {
+    /// Ends the search of the row at hand and goes to the next row, for which the search from the end that rows share is kept.
+    fn finish_row(&mut self, search: Search, rt: &Runtime) -> Result<()> {
+        let [starts, ends] = self.wanted.sharing;
+        if let Search::Meeting(meeting) = search
+            && starts != ends
+            && !self.pattern.reads_the_row()
+            && rt.writer.is_none()
+        {
+            let side = meeting.into_side(starts > ends);
+            self.kept = Some(side).filter(|side| self.memory.is_small(side.bytes()));
+        }
+        self.input.step();
+        self.memory.set(self.kept.as_ref().map_or(0, Side::bytes))
+    }
+
+    /// Adds trails of the current row until there are no more, which ends the row, or no more room.
+    fn trails(&mut self, lists: &mut Vec<Value>, rt: &Runtime) -> Result<()> {
         let (batch, row) = (self.input.batch(), self.input.row());
-        let node = |slot: usize| batch.column(slot).node(row);
-        let ends = node(self.columns.from).zip(node(self.columns.to));
         let excluded = self.pattern.excluded(batch, row)?;
         let sides = Sides {
             forward: Edges::new(&self.pattern, excluded.clone(), batch, row, rt)?,
@@ -90,42 +109,69 @@ impl ShortestPaths {
         let memory = &mut self.memory;
         let mut current = match self.current.take() {
             Some(current) => current,
-            None => Current {
-                search: Search::start(ends, self.bounds, self.wanted, &sides, memory, rt)?,
-                paths: 0,
-                lengths: 0,
-                last: usize::MAX,
-            },
+            None => {
+                let node = |slot: usize| batch.column(slot).node(row);
+                let ends = node(self.columns.from).zip(node(self.columns.to));
+                let is_own = |side: &Side, (start, end)| {
+                    side.is_from(start, true) || side.is_from(end, false)
+                };
+                let kept = self.kept.take();
+                let kept = kept.filter(|side| ends.is_some_and(|ends| is_own(side, ends)));
+                memory.set(kept.as_ref().map_or(0, Side::bytes))?;
+                let wanted = (self.bounds, self.wanted);
+                Current {
+                    search: Search::start(ends, kept, wanted, &sides, memory, rt)?,
+                    paths: 0,
+                    lengths: 0,
+                    last: usize::MAX,
+                }
+            }
         };
         while lists.len() < BATCH_ROWS {
-            if self.wanted.count == PathCount::Paths(current.paths) {
-                return Ok(true);
-            }
-            let trail = match &mut current.search {
-                Search::Nothing => None,
-                Search::Empty => {
-                    current.search = Search::Nothing;
-                    Some(Vec::new())
-                }
-                Search::Meeting(search) => search.next(),
-                Search::Ordered(search) => search.next(&sides, memory, rt)?,
+            let Some(trail) = current.next(self.wanted.count, &sides, memory, rt)? else {
+                return self.finish_row(current.search, rt);
             };
-            let Some(trail) = trail else {
-                return Ok(true);
-            };
-            if trail.len() != current.last {
-                if self.wanted.count == PathCount::Lengths(current.lengths) {
-                    return Ok(true);
-                }
-                current.last = trail.len();
-                current.lengths += 1;
-            }
-            current.paths += 1;
             let relationships = trail.into_iter().map(|r| Value::Relationship(RelId(r)));
             lists.push(Value::List(relationships.collect()));
         }
         self.current = Some(current);
-        Ok(false)
+        Ok(())
+    }
+}
+
+impl Current {
+    /// The next trail that is wanted.
+    fn next(
+        &mut self,
+        wanted: PathCount,
+        sides: &Sides<'_>,
+        memory: &mut Memory,
+        rt: &Runtime,
+    ) -> Result<Option<Vec<u64>>> {
+        if wanted == PathCount::Paths(self.paths) {
+            return Ok(None);
+        }
+        let trail = match &mut self.search {
+            Search::Nothing => None,
+            Search::Empty => {
+                self.search = Search::Nothing;
+                Some(Vec::new())
+            }
+            Search::Meeting(search) => search.next(sides)?,
+            Search::Ordered(search) => search.next(sides, memory, rt)?,
+        };
+        let Some(trail) = trail else {
+            return Ok(None);
+        };
+        if trail.len() != self.last {
+            if wanted == PathCount::Lengths(self.lengths) {
+                return Ok(None);
+            }
+            self.last = trail.len();
+            self.lengths += 1;
+        }
+        self.paths += 1;
+        Ok(Some(trail))
     }
 }
 
@@ -133,8 +179,8 @@ impl Search {
     /// The search for a row with these ends.
     fn start(
         ends: Option<(u64, u64)>,
-        bounds: Bounds,
-        wanted: Wanted,
+        kept: Option<Side>,
+        (bounds, wanted): (Bounds, Wanted),
         sides: &Sides<'_>,
         memory: &mut Memory,
         rt: &Runtime,
@@ -151,8 +197,12 @@ impl Search {
             });
         }
         if start != end && min <= 1 && one_length {
-            let all = wanted.count == PathCount::Lengths(1);
-            let search = Meeting::search((start, end), max, all, sides, memory, rt)?;
+            let wanted = meeting::Wanted {
+                max,
+                all: wanted.count == PathCount::Lengths(1),
+                sharing: wanted.sharing,
+            };
+            let search = Meeting::search((start, end), kept, wanted, sides, memory, rt)?;
             return Ok(Self::Meeting(Box::new(search)));
         }
         let search = Ordered::new(start, end, (min, max), sides, memory, rt)?;
@@ -166,11 +216,7 @@ impl Operator for ShortestPaths {
         let mut lists = Vec::new();
         while self.input.advance(rt, |_| Ok(()))? {
             let row = u32::try_from(self.input.row()).expect("a batch is small");
-            if self.trails(&mut lists, rt)? {
-                self.input.step();
-                self.current = None;
-                self.memory.clear();
-            }
+            self.trails(&mut lists, rt)?;
             rows.resize(lists.len(), row);
             let batch_done = self.input.row() == self.input.batch().len();
             if lists.len() == BATCH_ROWS || (batch_done && !lists.is_empty()) {
@@ -187,6 +233,7 @@ impl Operator for ShortestPaths {
     fn rewind(&mut self) {
         self.input.rewind();
         self.current = None;
+        self.kept = None;
         self.memory.clear();
     }
 }

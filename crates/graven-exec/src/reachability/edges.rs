@@ -14,6 +14,7 @@ use super::node_order::Nodes;
 use super::turn;
 use crate::batch::Batch;
 use crate::error::Result;
+use crate::operators::expand_into::between;
 use crate::pattern::{Part, Pattern};
 use crate::runtime::Runtime;
 
@@ -216,6 +217,19 @@ impl<'a> Edges<'a> {
             .pattern
             .admitted(self.batch, &rows, &relationships, self.rt)?;
         Ok(kept.into_iter().map(|i| found[i as usize]).collect())
+    }
+
+    /// Usable relationships from `node` to `other`, in the order of the parts.
+    ///
+    /// # Errors
+    /// As [`Edges::relationships`].
+    pub(crate) fn between(&self, node: u64, other: u64) -> Result<Vec<u64>> {
+        if self.is_plain() {
+            return between(self.pattern, node, other);
+        }
+        let mut found = self.relationships(node)?;
+        found.retain(|(end, _)| *end == other);
+        Ok(found.into_iter().map(|(_, id)| id).collect())
     }
 
     /// Calls `reached` with every node of `nodes` from which `part`, seen from its other end, leads into `targets`;

@@ -235,6 +235,19 @@ impl Lanes {
         }
     }
 
+    /// Lane `lane` shall not have reached the node, wherever it lies.
+    pub(crate) fn clear_lane(&mut self, node: u64, lane: usize) {
+        let place = at(node.wrapping_sub(self.base));
+        let outside = self.outside.iter_mut();
+        let outside = outside.filter(|(outside, _)| *outside == node);
+        for lanes in outside
+            .map(|(_, lanes)| lanes)
+            .chain(self.reached.get_mut(place))
+        {
+            *lanes &= !(1 << lane);
+        }
+    }
+
     /// Nodes of the ranges that each lane has reached.
     ///
     /// Counts all lanes at once: bit `i` of plane `p` is bit `p` of lane `i`'s counter.

@@ -1,10 +1,18 @@
 //! Breadth-first searches from both ends that meet in the middle.
 //!
 //! # How it works
-//! The side with the smaller frontier goes one level further. Every node reached keeps the relationships by which it
-//! was reached on its level: the first one, or all. At the first level on which the sides meet, every shortest trail
-//! passes exactly one of the nodes met, because no trail is shorter than the sum of the levels. Trails are then
-//! read off one by one, like the numbers of an odometer.
+//! The side with the smaller frontier goes one level further. Every node reached keeps the nodes from which it was reached on its
+//! level: the first one, or all. At the first level on which the sides meet, every shortest trail passes exactly one
+//! of the nodes met, because no trail is shorter than the sum of the levels. Trails are then read off one by one, like the
+//! numbers of an odometer; which relationships they are is looked up only then.
+//!
+//! A side whose origin many rows share is kept from one of them to the next, and the planner says how many there will be: what its
+//! levels cost is divided among them when the sides are compared. The next search goes over the levels that are known as if
+//! it found them itself, so that its trails are the same whatever rows came before.
+//!
+//! # Invariants
+//! * EX-52 What a search finds depends on its ends alone: levels are complete, the first node by which another was reached is
+//!   that with the smallest id, all of them ascend, and so do the nodes met.
 //!
 //! # Costs
 //! A node reached takes about 70 bytes, charged as it is reached; two searches of half the length reach far fewer
@@ -12,31 +20,49 @@
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::ops::ControlFlow;
 
 use foldhash::fast::RandomState;
 
 use super::Sides;
 use crate::error::Result;
 use crate::memory::Memory;
+use crate::reachability::node_order::Nodes;
 use crate::runtime::Runtime;
 
 /// Bytes of a node that has been reached, its place in a frontier included.
 const NODE_BYTES: usize = 72;
 
-/// How a node was reached: from which node, by which relationship.
-type Step = (u64, u64);
-
 struct Reached {
     level: u32,
-    first: Step,
-    more: Vec<Step>,
+    /// From where; parallel relationships repeat the node.
+    first: u64,
+    more: Vec<u64>,
 }
 
-struct Side {
+/// A search from one end.
+pub(crate) struct Side {
+    origin: u64,
     forward: bool,
     reached: HashMap<u64, Reached, RandomState>,
+    /// The nodes of the last level, and the numbers of those of all levels.
     frontier: Vec<u64>,
+    sizes: Vec<usize>,
+    /// How far the search at hand has come, a level that is there.
     level: u32,
+    /// What it is charged.
+    bytes: usize,
+}
+
+/// Which trails are wanted.
+#[derive(Clone, Copy)]
+pub(crate) struct Wanted {
+    /// At most so many relationships.
+    pub(crate) max: Option<u32>,
+    /// All that are shortest, else one.
+    pub(crate) all: bool,
+    /// Rows that are expected to share the start, and the end.
+    pub(crate) sharing: [u32; 2],
 }
 
 /// The shortest trails between two different nodes.
@@ -60,23 +86,52 @@ struct Digit {
 }
 
 impl Side {
-    fn new(start: u64, forward: bool) -> Self {
+    fn new(origin: u64, forward: bool) -> Self {
         let mut reached = HashMap::default();
-        let origin = Reached {
+        let start = Reached {
             level: 0,
-            first: (start, u64::MAX),
+            first: origin,
             more: Vec::new(),
         };
-        reached.insert(start, origin);
+        reached.insert(origin, start);
         Self {
+            origin,
             forward,
             reached,
-            frontier: vec![start],
+            frontier: vec![origin],
+            sizes: vec![1],
             level: 0,
+            bytes: 0,
         }
     }
 
-    /// Reaches the next level.
+    /// What it is charged.
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Whether it searches from this end, forwards from a start.
+    pub(crate) fn is_from(&self, origin: u64, forward: bool) -> bool {
+        self.origin == origin && self.forward == forward
+    }
+
+    /// Nodes of the level at hand.
+    fn size(&self) -> usize {
+        self.sizes[self.level as usize]
+    }
+
+    /// Whether the frontier is that of the level at hand.
+    fn is_at_frontier(&self) -> bool {
+        self.level as usize + 1 == self.sizes.len()
+    }
+
+    /// Whether the search at hand has reached the node.
+    fn has_reached(&self, node: u64) -> bool {
+        let reached = self.reached.get(&node);
+        reached.is_some_and(|reached| reached.level <= self.level)
+    }
+
+    /// Goes one level further.
     fn advance(
         &mut self,
         sides: &Sides<'_>,
@@ -84,93 +139,161 @@ impl Side {
         memory: &mut Memory,
         rt: &Runtime,
     ) -> Result<()> {
+        let is_known = !self.is_at_frontier();
         self.level += 1;
-        let mut next = Vec::new();
-        self.frontier.sort_unstable();
-        for (count, node) in self.frontier.iter().enumerate() {
-            if count % 256 == 0 {
-                rt.check_cancelled()?;
+        if is_known {
+            return Ok(());
+        }
+        rt.check_cancelled()?;
+        let level = self.level;
+        let mut frontier = std::mem::take(&mut self.frontier);
+        frontier.sort_unstable();
+        let (mut next, mut refused) = (Vec::new(), None);
+        let (reached, bytes) = (&mut self.reached, &mut self.bytes);
+        let mut take = |memory: &mut Memory, more: usize| {
+            let charged = memory.charge(more);
+            *bytes += if charged.is_ok() { more } else { 0 };
+            refused = charged.err();
+            match refused {
+                Some(_) => ControlFlow::Break(()),
+                None => ControlFlow::Continue(()),
             }
-            for (neighbour, relationship) in sides.relationships(self.forward, *node)? {
-                match self.reached.entry(neighbour) {
+        };
+        let edges = sides.edges(self.forward);
+        edges.visit(Nodes::List(&frontier), |node, skip_loops, ids| {
+            let mut flow = ControlFlow::Continue(());
+            ids.for_each(|neighbour| {
+                if flow.is_break() || skip_loops && neighbour == node {
+                    return;
+                }
+                match reached.entry(neighbour) {
                     Entry::Vacant(entry) => {
-                        memory.charge(NODE_BYTES)?;
+                        flow = take(memory, NODE_BYTES);
                         entry.insert(Reached {
-                            level: self.level,
-                            first: (*node, relationship),
+                            level,
+                            first: node,
                             more: Vec::new(),
                         });
                         next.push(neighbour);
                     }
-                    Entry::Occupied(mut entry) if all && entry.get().level == self.level => {
-                        memory.charge(2 * size_of::<Step>())?;
-                        entry.get_mut().more.push((*node, relationship));
+                    Entry::Occupied(mut entry) if entry.get().level == level => {
+                        let known = entry.get_mut();
+                        if all {
+                            flow = take(memory, 2 * size_of::<u64>());
+                            known.more.push(node);
+                        } else {
+                            known.first = known.first.min(node);
+                        }
                     }
                     Entry::Occupied(_) => {}
                 }
+            });
+            flow
+        })?;
+        if let Some(refused) = refused {
+            return Err(refused);
+        }
+        if all {
+            for node in &next {
+                if let Some(Reached { first, more, .. }) = self.reached.get_mut(node)
+                    && !more.is_empty()
+                {
+                    more.push(*first);
+                    more.sort_unstable();
+                    *first = more.remove(0);
+                }
             }
         }
+        self.sizes.push(next.len());
         self.frontier = next;
         Ok(())
     }
 
-    fn step(&self, node: u64, step: usize) -> Option<Step> {
+    /// From where a node was reached, and by which of the relationships from there.
+    fn step(&self, node: u64, step: usize) -> Option<(u64, usize)> {
         let reached = self.reached.get(&node)?;
-        match step {
-            0 => Some(reached.first),
-            more => reached.more.get(more - 1).copied(),
-        }
+        let Some(last) = step.checked_sub(1) else {
+            return Some((reached.first, 0));
+        };
+        let from = *reached.more.get(last)?;
+        let before = reached.more[..last].iter().rev();
+        let mut parallel = before.take_while(|other| **other == from).count();
+        parallel += usize::from(parallel == last && reached.first == from);
+        Some((from, parallel))
     }
 
     fn is_origin(&self, node: u64) -> bool {
-        self.reached.get(&node).is_some_and(|r| r.level == 0)
+        node == self.origin
     }
 }
 
 impl Meeting {
-    /// Searches between `start` and `end`, which differ, for trails of at most `max` relationships.
+    /// Searches between `start` and `end`, which differ; `kept` is what an earlier row left of one side.
     pub(crate) fn search(
         (start, end): (u64, u64),
-        max: Option<u32>,
-        all: bool,
+        kept: Option<Side>,
+        wanted: Wanted,
         edges: &Sides<'_>,
         memory: &mut Memory,
         rt: &Runtime,
     ) -> Result<Self> {
+        let mut sides = [Side::new(start, true), Side::new(end, false)];
+        if let Some(kept) = kept {
+            let own = usize::from(!kept.forward);
+            sides[own] = Side { level: 0, ..kept };
+        }
         let mut meeting = Self {
-            sides: [Side::new(start, true), Side::new(end, false)],
+            sides,
             met: Vec::new(),
             odometer: None,
         };
+        let rows = wanted.sharing.map(|rows| rows.max(1) as usize);
         loop {
             let [from, to] = &meeting.sides;
             let length = from.level + to.level;
-            let is_over = from.frontier.is_empty() || to.frontier.is_empty();
-            if is_over || max.is_some_and(|max| length >= max) {
+            let is_over = from.size() == 0 || to.size() == 0;
+            if is_over || wanted.max.is_some_and(|max| length >= max) {
                 return Ok(meeting);
             }
-            let nearer = usize::from(to.frontier.len() < from.frontier.len());
-            meeting.sides[nearer].advance(edges, all, memory, rt)?;
-            let (near, far) = (&meeting.sides[nearer], &meeting.sides[1 - nearer]);
-            meeting.met = near
-                .frontier
-                .iter()
-                .copied()
-                .filter(|node| far.reached.contains_key(node))
-                .collect();
+            // What each costs a row, both times the product of the numbers of rows.
+            let costs = (from.size() * rows[1], to.size() * rows[0]);
+            let nearer = usize::from(costs.1 < costs.0);
+            meeting.sides[nearer].advance(edges, wanted.all, memory, rt)?;
+            meeting.meet();
             if !meeting.met.is_empty() {
                 return Ok(meeting);
             }
         }
     }
 
+    /// Finds the nodes that both sides have reached on their last levels.
+    fn meet(&mut self) {
+        let [from, to] = &self.sides;
+        let (near, far) = match (from.is_at_frontier(), to.is_at_frontier()) {
+            (true, true) if from.frontier.len() > to.frontier.len() => (to, from),
+            (true, _) => (from, to),
+            (false, _) => (to, from),
+        };
+        let nodes = near.frontier.iter().copied();
+        self.met = nodes.filter(|node| far.has_reached(*node)).collect();
+        self.met.sort_unstable();
+    }
+
+    /// The side of the start (`forward`) or of the end, for another row.
+    pub(crate) fn into_side(self, forward: bool) -> Side {
+        let [start, end] = self.sides;
+        if forward { start } else { end }
+    }
+
     /// The relationships of the next trail, in order of travel.
-    pub(crate) fn next(&mut self) -> Option<Vec<u64>> {
+    pub(crate) fn next(&mut self, edges: &Sides<'_>) -> Result<Option<Vec<u64>>> {
         let turned = self.odometer.take().and_then(|o| self.turned(o));
         let odometer = match turned {
             Some(odometer) => odometer,
             None => {
-                let middle = self.met.pop()?;
+                let Some(middle) = self.met.pop() else {
+                    return Ok(None);
+                };
                 self.completed(Odometer {
                     middle,
                     digits: Vec::new(),
@@ -180,7 +303,9 @@ impl Meeting {
         let mut back = Vec::new();
         let mut on = Vec::new();
         for digit in &odometer.digits {
-            let (_, relationship) = self.sides[digit.side].step(digit.node, digit.step)?;
+            let side = &self.sides[digit.side];
+            let (from, parallel) = side.step(digit.node, digit.step).expect("a step taken");
+            let relationship = edges.between(side.forward, from, digit.node, parallel)?;
             if digit.side == 0 {
                 back.push(relationship);
             } else {
@@ -190,7 +315,7 @@ impl Meeting {
         back.reverse();
         back.extend(on);
         self.odometer = Some(odometer);
-        Some(back)
+        Ok(Some(back))
     }
 
     /// The next combination of steps; `None` after the last one.

@@ -275,6 +275,52 @@ fn joins_spill() {
     }
 }
 
+/// Goal: a join in an inner tree finds the rows of its build side for each outer row, in their order and with those that find
+/// none, also where the build side does not fit.
+#[test]
+fn joins_of_inner_trees_spill() {
+    let store = empty();
+    // Keys 0 to 3,999 have ten rows each.
+    let build = extend(
+        unwind(0, 40_000),
+        1,
+        binary(BinaryOp::Modulo, var(0), int(4000)),
+    );
+    let outer = extend(
+        unwind(2, 5000),
+        1,
+        binary(BinaryOp::Multiply, var(2), int(3)),
+    );
+    let inner = node(P::HashJoin {
+        input: node(P::Argument {
+            vars: vec![VarId(1)],
+        }),
+        build,
+        on: vec![VarId(1)],
+    });
+    let optional = node(P::Optional {
+        input: outer,
+        inner,
+        nulls: vec![VarId(0)],
+    });
+    let matched = (1..=5000).filter(|n| n * 3 < 4000).count();
+    for (budget, spill_at) in [(1 << 20, None), (8 << 20, Some(1)), (64 << 20, None)] {
+        let plan = optional.clone();
+        let rows = run_spilling(&store.snapshot(), plan, &[2, 0], budget, spill_at).unwrap();
+        assert_eq!(rows.len(), 9 * matched + 5000, "budget {budget}");
+        let mut last = 0;
+        for row in &rows {
+            let outer = integer(&row[0]);
+            assert!(outer >= last, "outer rows come in order");
+            last = outer;
+            match &row[1] {
+                Value::Null => assert!(outer * 3 >= 4000, "{outer}"),
+                found => assert_eq!(integer(found) % 4000, outer * 3),
+            }
+        }
+    }
+}
+
 /// Goal: a range of any length is unwound without being made; a list that cannot fit is refused with a remedy.
 #[test]
 fn ranges_are_counted_off() {

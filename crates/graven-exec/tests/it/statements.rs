@@ -141,6 +141,26 @@ const PAIRS: &[(&str, &str, &str)] = &[
         "MATCH (p:A {id: $s})-[:R]-(q) WITH DISTINCT q MATCH (q)-[r:R*1..2]-(f) WHERE size(r) > 0 RETURN q, count(DISTINCT f)",
     ),
     (
+        "ReachableCount",
+        "MATCH (p:A {id: $s})-[:R*1..3]-(f) WHERE f <> p RETURN count(DISTINCT f)",
+        "MATCH (p:A {id: $s})-[r:R*1..3]-(f) WHERE f <> p AND size(r) > 0 RETURN count(DISTINCT f)",
+    ),
+    (
+        "ReachableCount",
+        "MATCH (p:A {id: $s}) OPTIONAL MATCH (q:B {id: $s}) WITH p, q MATCH (p)-[:R*0..2]-(f) WHERE f <> q AND p <> f RETURN p, q, count(DISTINCT f)",
+        "MATCH (p:A {id: $s}) OPTIONAL MATCH (q:B {id: $s}) WITH p, q MATCH (p)-[r:R*0..2]-(f) WHERE f <> q AND p <> f AND size(r) >= 0 RETURN p, q, count(DISTINCT f)",
+    ),
+    (
+        "ReachableCount",
+        "UNWIND $ids AS i MATCH (p:A {id: i})-[:R*0..3]-(f) WHERE f <> p RETURN i, count(DISTINCT f)",
+        "UNWIND $ids AS i MATCH (p:A {id: i})-[r:R*0..3]-(f) WHERE f <> p AND size(r) >= 0 RETURN i, count(DISTINCT f)",
+    ),
+    (
+        "ReachableCount",
+        "MATCH (p:A)-[:S]->(m) MATCH (p)-[:R|S*1..3]-(f:B) WHERE f <> m AND p <> f AND f.x <> m.x RETURN p, m, count(DISTINCT f)",
+        "MATCH (p:A)-[:S]->(m) MATCH (p)-[r:R|S*1..3]-(f:B) WHERE f <> m AND p <> f AND f.x <> m.x AND size(r) > 0 RETURN p, m, count(DISTINCT f)",
+    ),
+    (
         "VarExpand",
         "MATCH (p:A {x: 2})-[:R*1..3]-(f) RETURN count(DISTINCT f)",
         "MATCH (p:A {x: 2})-[r:R*1..3]-(f) WHERE size(r) > 0 RETURN count(DISTINCT f)",
@@ -437,8 +457,43 @@ const PAIRS: &[(&str, &str, &str)] = &[
     ),
     (
         "VarExpandInto",
+        "MATCH (a:A {id: $s}), (b) WHERE a <> b MATCH p = shortestPath((a)-[:R|S*..4]->(b)) RETURN b, length(p) AS l",
+        "MATCH (a:A {id: $s}), (b) WHERE a <> b MATCH p = (a)-[:R|S*..4]->(b) RETURN b, min(length(p)) AS l",
+    ),
+    (
+        "VarExpandInto",
+        "MATCH (b), (a:A) WHERE a <> b MATCH p = allShortestPaths((b)-[:R|S*..3]-(a)) RETURN a, b, [r IN relationships(p) | id(r)] AS l",
+        "MATCH (b), (a:A) WHERE a <> b MATCH p = (b)-[:R|S*..3]-(a) WITH a, b, collect(p) AS ps WITH a, b, ps, reduce(m = 9, p IN ps | CASE WHEN length(p) < m THEN length(p) ELSE m END) AS m UNWIND ps AS p WITH a, b, p, m WHERE length(p) = m RETURN a, b, [r IN relationships(p) | id(r)] AS l",
+    ),
+    (
+        "VarExpandInto",
         "MATCH (a:A {id: $s}), (b:A {id: $t}) RETURN a.id, b.id, length(shortestPath((a)-[:R*0..]-(b))) AS l",
         "MATCH (a:A {id: $s}), (b:A {id: $t}) OPTIONAL MATCH p = (a)-[:R*0..]-(b) RETURN a.id, b.id, min(length(p)) AS l",
+    ),
+    (
+        "HashJoin",
+        "MATCH (a:A) OPTIONAL MATCH (b:B) WHERE b.x = a.x RETURN a, b",
+        "MATCH (a:A) OPTIONAL MATCH (b:B) WHERE b.x <= a.x AND b.x >= a.x RETURN a, b",
+    ),
+    (
+        "HashJoin",
+        "MATCH (a)-[:R]->(m) OPTIONAL MATCH (b:B)-[:R]-(c) WHERE c.x = m.x AND b.id > a.id RETURN a, m, b, c",
+        "MATCH (a)-[:R]->(m) OPTIONAL MATCH (b:B)-[:R]-(c) WHERE c.x <= m.x AND c.x >= m.x AND b.id > a.id RETURN a, m, b, c",
+    ),
+    (
+        "HashJoin",
+        "MATCH (a:A) OPTIONAL MATCH (a)-[:S]->(m), (b:B) WHERE b.x = m.x RETURN a, m, b",
+        "MATCH (a:A) OPTIONAL MATCH (a)-[:S]->(m), (b:B) WHERE b.x <= m.x AND b.x >= m.x RETURN a, m, b",
+    ),
+    (
+        "HashJoin",
+        "MATCH (a) WHERE EXISTS { MATCH (b:B) WHERE b.x = a.x AND b <> a } RETURN a",
+        "MATCH (a) WHERE EXISTS { MATCH (b:B) WHERE b.x <= a.x AND b.x >= a.x AND b <> a } RETURN a",
+    ),
+    (
+        "HashJoin",
+        "MATCH (a:A) OPTIONAL MATCH (a)-[:T]->(m) RETURN a, m, COUNT { MATCH (b:B) WHERE b.x = m.x } AS c",
+        "MATCH (a:A) OPTIONAL MATCH (a)-[:T]->(m) RETURN a, m, COUNT { MATCH (b:B) WHERE b.x <= m.x AND b.x >= m.x } AS c",
     ),
     (
         "Distinct",

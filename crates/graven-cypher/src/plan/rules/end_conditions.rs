@@ -126,7 +126,7 @@ pub(super) fn is_plain(pattern: &RelPattern) -> bool {
 }
 
 /// Takes a condition on the end alone; whether it was one.
-fn absorb_condition(
+pub(super) fn absorb_condition(
     condition: &Expr,
     to: VarId,
     ends: &mut EndConditions,

@@ -2,7 +2,8 @@
 //!
 //! # How it works
 //! `Aggregate[keys; count(DISTINCT to)]` over (conditions on `to` over) a proven `VarExpand` that binds `to`
-//! becomes [`Operator::ReachableCount`], which answers per input row without listing the ends.
+//! becomes [`Operator::ReachableCount`], which answers per input row without listing the ends. Conditions may read the row
+//! besides `to`; that the end is another node than one of the row goes into the pattern (`EndConditions::unlike`).
 //!
 //! # Invariants
 //! * CY-60 The grouping keys determine everything the search reads (`plan/facts.rs`): two input rows of one
@@ -14,23 +15,25 @@
 
 use std::collections::BTreeSet;
 
+use super::end_conditions::absorb_condition;
 use crate::plan::expression::{AggregateCall, AggregateFunction, BinaryOp, Expr, Literal};
 use crate::plan::facts::Facts;
 use crate::plan::variables::{conjunction, conjuncts, is_volatile};
-use crate::plan::{Operator, Plan, PlanNode, VarExpandMode, VarId};
+use crate::plan::{EndConditions, Operator, Plan, PlanNode, VarExpandMode, VarId, Variable};
 use crate::schema_view::SchemaView;
 
 pub(crate) fn apply(plan: &mut Plan, schema: &dyn SchemaView) {
+    let variables = &plan.variables;
     plan.root.visit_mut(&mut |node| {
         if let Some(matched) = matches(node, schema) {
-            rewrite(node, matched);
+            rewrite(node, matched, variables);
         }
     });
 }
 
 /// What is needed to rewrite an aggregation.
 struct Fusion {
-    /// Variables that the search reads.
+    /// Variables that the search and the conditions on its ends read.
     reads: BTreeSet<VarId>,
     single_row: bool,
 }
@@ -71,15 +74,14 @@ fn matches(node: &PlanNode, schema: &dyn SchemaView) -> Option<Fusion> {
     else {
         return None;
     };
-    let on_end_only = conditions
-        .iter()
-        .all(|c| c.variables().iter().all(|v| v == to));
     let keys_on_end = keys.iter().any(|(_, e)| e.variables().contains(to));
-    if to != counted || !on_end_only || keys_on_end {
+    if to != counted || keys_on_end {
         return None;
     }
     let facts = Facts::of(input, schema);
-    let reads = search.op.reads();
+    let mut reads = search.op.reads();
+    reads.extend(conditions.iter().flat_map(Expr::variables));
+    reads.remove(to);
     let volatile = keys.iter().any(|(_, e)| is_volatile(e));
     if volatile || !reads.is_subset(&facts.determined_by(keys)) {
         return None;
@@ -90,7 +92,7 @@ fn matches(node: &PlanNode, schema: &dyn SchemaView) -> Option<Fusion> {
     })
 }
 
-fn rewrite(node: &mut PlanNode, fusion: Fusion) {
+fn rewrite(node: &mut PlanNode, fusion: Fusion, variables: &[Variable]) {
     let estimated = node.estimated_rows;
     let Operator::Aggregate {
         input,
@@ -100,7 +102,7 @@ fn rewrite(node: &mut PlanNode, fusion: Fusion) {
     else {
         return;
     };
-    let (mut end_labels, mut conditions) = (Vec::new(), Vec::new());
+    let mut conditions = Vec::new();
     let search = match input.op {
         Operator::Filter { input, predicate } => {
             conjuncts(predicate, &mut conditions);
@@ -112,7 +114,7 @@ fn rewrite(node: &mut PlanNode, fusion: Fusion) {
         input,
         from,
         to,
-        pattern,
+        mut pattern,
         min,
         max,
         ..
@@ -120,13 +122,14 @@ fn rewrite(node: &mut PlanNode, fusion: Fusion) {
     else {
         return;
     };
-    conditions.retain(|condition| match condition {
-        Expr::HasLabels { base, labels } if **base == Expr::Variable(to) => {
-            end_labels.extend(labels.iter().cloned());
-            false
-        }
-        _ => true,
-    });
+    let mut ends = EndConditions::default();
+    conditions.retain(|condition| !absorb_condition(condition, to, &mut ends, variables));
+    let EndConditions {
+        labels: end_labels,
+        unlike,
+        ..
+    } = ends;
+    pattern.ends.unlike = unlike;
     let (count, _) = aggregates.pop().expect("one aggregate");
     let rows = input.estimated_rows;
     let mut below = input;

@@ -11,8 +11,13 @@
 //!
 //! Slots hold 32 bits of the hash, and a slot's place comes from the same bits: a larger table is filled from the slots alone, in order.
 //!
+//! Single keys that lie close together, as ids of nodes do, are not hashed: where slots would have to grow and an array by key
+//! from the smallest to the largest takes no more memory, keys go *by place*. Keys far from the others bring the slots
+//! back, for good.
+//!
 //! # Invariants
 //! * EX-35 At most five of eight slots are taken, so that every search ends.
+//! * EX-50 Keys are found by slots or by place: one of both is empty.
 
 use std::hash::{BuildHasher, Hasher};
 
@@ -20,6 +25,8 @@ use foldhash::fast::RandomState;
 
 /// Slots of the smallest table, as a power of two.
 const BITS_MIN: u32 = 8;
+/// Places that are made beside few others.
+const SPARE_MIN: u64 = 256;
 /// Not known yet.
 const OPEN: u32 = u32::MAX;
 /// A free slot. Not zero: memory that the system hands out as zeros and that is read before it is written costs two faults a page, the
@@ -30,6 +37,11 @@ const FREE: u64 = u64::MAX;
 pub(super) struct NumberTable<const N: usize> {
     slots: Vec<u64>,
     bits: u32,
+    /// By key from `first` on its number, or `OPEN`.
+    places: Vec<u32>,
+    first: u64,
+    /// Keys lay too far apart.
+    scattered: bool,
     keys: Vec<[u64; N]>,
     seed: u64,
     /// Of the batch at hand.
@@ -42,6 +54,9 @@ impl<const N: usize> Default for NumberTable<N> {
         Self {
             slots: Vec::new(),
             bits: 0,
+            places: Vec::new(),
+            first: 0,
+            scattered: N != 1,
             keys: Vec::new(),
             seed: RandomState::default().build_hasher().finish(),
             tags: Vec::new(),
@@ -75,14 +90,15 @@ impl<const N: usize> NumberTable<N> {
 
     /// Bytes of the table.
     pub(super) fn bytes(&self) -> usize {
-        self.slots.len() * 8 + self.keys.capacity() * size_of::<[u64; N]>()
+        let index = self.slots.len() * 8 + self.places.capacity() * 4;
+        index + self.keys.capacity() * size_of::<[u64; N]>()
     }
 
     /// Bytes of the table while and after `rows` more keys are added.
     pub(super) fn bytes_with(&self, rows: usize) -> usize {
         let keys = self.keys.len() + rows;
         let mut bytes = self.bytes();
-        // What grows stays until its larger copy is filled.
+        // What grows stays until its larger copy is filled; places may have to, whatever their number.
         if keys > self.room() {
             bytes += 8 << bits_for(keys);
         }
@@ -114,7 +130,18 @@ impl<const N: usize> NumberTable<N> {
     }
 
     fn insert_all(&mut self, keys: &[[u64; N]], out: &mut Vec<u32>) {
-        self.make_room(keys.len());
+        self.make_room(keys);
+        if !self.places.is_empty() {
+            out.extend(keys.iter().map(|key| {
+                let place = &mut self.places[at(key[0] - self.first)];
+                if *place == OPEN {
+                    *place = number(self.keys.len());
+                    self.keys.push(*key);
+                }
+                *place
+            }));
+            return;
+        }
         let (shift, mask) = (32 - self.bits, self.slots.len() - 1);
         let (mut tags, mut firsts) = (
             std::mem::take(&mut self.tags),
@@ -146,7 +173,8 @@ impl<const N: usize> NumberTable<N> {
     /// The number of a key; `None` if it is unknown.
     pub(super) fn find(&self, key: &[u64; N]) -> Option<u32> {
         if self.slots.is_empty() {
-            return None;
+            let place = self.places.get(at(key[0].wrapping_sub(self.first)));
+            return place.copied().filter(|place| *place != OPEN);
         }
         self.search(self.tag(key), key).ok()
     }
@@ -189,24 +217,82 @@ impl<const N: usize> NumberTable<N> {
         (fold(mixed ^ FACTOR, LAST) >> 32) as u32
     }
 
-    /// Makes sure that so many keys more fit.
-    fn make_room(&mut self, rows: usize) {
-        let keys = self.keys.len() + rows;
-        self.keys.reserve(rows);
-        if keys <= self.room() {
+    /// Makes sure that these keys fit.
+    fn make_room(&mut self, more: &[[u64; N]]) {
+        let keys = self.keys.len() + more.len();
+        self.keys.reserve(more.len());
+        if !self.places.is_empty() {
+            let last = self.first + (self.places.len() - 1) as u64;
+            if more.iter().all(|key| (self.first..=last).contains(&key[0])) {
+                return;
+            }
+        } else if keys <= self.room() {
             return;
         }
-        self.bits = bits_for(keys);
+        let bits = bits_for(keys);
+        if !self.scattered && self.go_by_place(more, 2 << bits) {
+            return;
+        }
+        self.scattered |= !self.places.is_empty();
+        let by_place = !std::mem::take(&mut self.places).is_empty();
+        self.bits = bits;
         let old = std::mem::replace(&mut self.slots, vec![FREE; 1 << self.bits]);
-        let mask = self.slots.len() - 1;
-        for slot in old.into_iter().filter(|slot| *slot != FREE) {
-            let mut at = (slot >> (64 - self.bits)) as usize;
-            while self.slots[at] != FREE {
-                at = (at + 1) & mask;
+        if by_place {
+            for (known, next) in (0..self.keys.len()).zip(1_u64..) {
+                let tag = self.tag(&self.keys[known]);
+                self.put(u64::from(tag) << 32 | next);
             }
-            self.slots[at] = slot;
+        }
+        for slot in old.into_iter().filter(|slot| *slot != FREE) {
+            self.put(slot);
         }
     }
+
+    /// Puts what a slot holds into the first free one.
+    fn put(&mut self, slot: u64) {
+        let mask = self.slots.len() - 1;
+        let mut at = (slot >> (64 - self.bits)) as usize;
+        while self.slots[at] != FREE {
+            at = (at + 1) & mask;
+        }
+        self.slots[at] = slot;
+    }
+
+    /// Goes by place if that takes no more than `places_max` places for all keys so far and these.
+    fn go_by_place(&mut self, more: &[[u64; N]], places_max: u64) -> bool {
+        let all = self.keys.iter().chain(more).map(|key| key[0]);
+        let (first, last) = all.fold((u64::MAX, 0), |(first, last), key| {
+            (first.min(key), last.max(key))
+        });
+        let span = last.saturating_sub(first);
+        if first > last || span >= places_max {
+            return false;
+        }
+        let spare = places_max - 1 - span;
+        if !self.places.is_empty() && spare < span / 2 {
+            // It would have to grow again and again.
+            return false;
+        }
+        // Some room on both sides: keys that come later seldom lie within those of the beginning.
+        let slack = spare.min(span.max(SPARE_MIN)) / 2;
+        self.first = first.saturating_sub(slack);
+        let places = last.saturating_add(slack) - self.first;
+        self.slots = Vec::new();
+        self.places = vec![OPEN; at(places.min(places_max - 1)) + 1];
+        for (key, number) in self.keys.iter().zip(0..) {
+            self.places[at(key[0] - self.first)] = number;
+        }
+        true
+    }
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "targets have 64-bit addresses"
+)]
+#[inline]
+fn at(place: u64) -> usize {
+    place as usize
 }
 
 /// The size of a table, as a power of two, that has room for so many keys, and for some more.
@@ -225,7 +311,7 @@ mod tests {
 
     use super::*;
 
-    fn check<const N: usize>(distinct: u64, run: usize) {
+    fn check<const N: usize>(distinct: u64, run: usize, begin: u64) {
         let mut table = NumberTable::<N>::default();
         let mut model: HashMap<[u64; N], u32> = HashMap::new();
         let mut state = 0x1234_5678_u64;
@@ -237,7 +323,8 @@ mod tests {
                     .wrapping_mul(6_364_136_223_846_793_005)
                     .wrapping_add(1);
                 let drawn = (state >> 33) % distinct;
-                let key = std::array::from_fn(|part| drawn << (32 * (part % 2)));
+                let key =
+                    std::array::from_fn(|part| begin.wrapping_add(drawn << (32 * (part % 2))));
                 keys.resize((keys.len() + run).min(rows), key);
             }
             let bound = table.bytes_with(rows);
@@ -256,12 +343,42 @@ mod tests {
 
     #[test]
     fn numbers_are_dense() {
-        for distinct in [1, 5, 1000, 1 << 30] {
+        for distinct in [1, 5, 1000, 20_000, 1 << 30] {
             for run in [1, 3, 50] {
-                check::<1>(distinct, run);
-                check::<2>(distinct, run);
+                for begin in [0, 1 << 40, u64::MAX - 10_000] {
+                    check::<1>(distinct, run, begin);
+                    check::<2>(distinct, run, begin);
+                }
             }
         }
         assert_eq!(NumberTable::<1>::default().find(&[1]), None);
+    }
+
+    /// Close keys go by place, also later ones next to them; far ones bring the slots back, and no number changes.
+    #[test]
+    fn close_keys_go_by_place() {
+        let mut table = NumberTable::<1>::default();
+        let (mut out, mut all) = (Vec::new(), Vec::new());
+        let mut insert = |table: &mut NumberTable<1>, keys: Vec<u64>| {
+            let keys: Vec<[u64; 1]> = keys.into_iter().map(|key| [key]).collect();
+            let bound = table.bytes_with(keys.len());
+            table.insert(&keys, &mut out);
+            assert!(table.bytes() <= bound, "{} of {bound}", table.bytes());
+            all.extend(keys);
+            for (key, number) in all.iter().zip(0..) {
+                assert_eq!(table.find(key), Some(number), "{key:?}");
+            }
+        };
+        insert(&mut table, (5000..7000).rev().collect());
+        assert!(!table.places.is_empty() && table.slots.is_empty());
+        assert_eq!(table.find(&[1]), None);
+        insert(&mut table, (7000..9000).collect());
+        insert(&mut table, (3000..5000).rev().collect());
+        assert!(!table.places.is_empty());
+        insert(&mut table, vec![u64::MAX, 0]);
+        assert!(table.places.is_empty() && !table.slots.is_empty());
+        insert(&mut table, (20_000..60_000).collect());
+        assert!(table.places.is_empty());
+        assert_eq!(table.find(&[1]), None);
     }
 }

@@ -9,7 +9,7 @@ use std::ops::Range;
 use graven_cypher::plan::AggregateFunction as F;
 
 use super::State;
-use crate::column::Column;
+use crate::column::{Column, NULL_ID};
 use crate::value::Value;
 
 /// One integer for each group.
@@ -96,6 +96,12 @@ impl Numbers {
     /// Takes an argument per row; whether it could.
     pub(super) fn add(&mut self, groups: &[u32], argument: Option<&Column>) -> bool {
         match (self, argument) {
+            (Self::Counts(counts), Some(Column::Nodes(ids) | Column::Relationships(ids))) => {
+                for (id, group) in ids.iter().zip(groups) {
+                    counts[*group as usize] += i64::from(*id != NULL_ID);
+                }
+                true
+            }
             (Self::Counts(counts), argument) => {
                 if let Some(argument) = argument
                     && !matches!(
