@@ -153,8 +153,8 @@ pub(crate) struct List {
 impl List {
     fn new(packing: Packing, count: usize) -> List {
         let entries = match packing.bits() {
-            ..=64 => Entries::Narrow(Vec::with_capacity(count)),
-            ..=128 => Entries::Wide(Vec::with_capacity(count)),
+            0..=64 => Entries::Narrow(Vec::with_capacity(count)),
+            65..=128 => Entries::Wide(Vec::with_capacity(count)),
             _ => Entries::Plain(Vec::with_capacity(count)),
         };
         List { packing, entries }
