@@ -163,10 +163,6 @@ impl ReachedEnds {
 }
 
 /// The word and the bit of a node in a filter of so many words, a power of two.
-#[expect(
-    clippy::cast_possible_truncation,
-    reason = "the lowest bits of the id are meant"
-)]
 #[inline]
 fn place_in_filter(node: u64, words: usize) -> (usize, u64) {
     ((node / 64) as usize & (words - 1), 1 << (node % 64))
