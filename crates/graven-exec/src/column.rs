@@ -18,6 +18,19 @@ use crate::value::Value;
 /// Null in a column of ids (EX-4).
 pub const NULL_ID: u64 = u64::MAX;
 
+/// The vectors of some columns, if all of them have this form.
+macro_rules! slices {
+    ($parts:expr, $form:ident) => {
+        $parts
+            .iter()
+            .map(|part| match part {
+                Column::$form(v) => Some(v.as_slice()),
+                _ => None,
+            })
+            .collect::<Option<Vec<&[_]>>>()
+    };
+}
+
 /// One column of a batch.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
@@ -151,16 +164,15 @@ impl Column {
     /// The rows at `at`, each named by part and row within it, in that order.
     #[must_use]
     pub(crate) fn gather_across(parts: &[&Self], at: &[(u32, u32)]) -> Self {
+        if let [only] = parts {
+            let rows: Vec<u32> = at.iter().map(|(_, row)| *row).collect();
+            return only.gather(&rows);
+        }
+        let spread: Vec<Option<Self>> = parts.iter().map(|part| part.spread()).collect();
+        let parts = spread_parts(parts, &spread);
         macro_rules! same_form {
             ($($form:ident),*) => {
-                $(if parts.iter().all(|p| matches!(p, Self::$form(_))) {
-                    let slices: Vec<&[_]> = parts
-                        .iter()
-                        .map(|p| match p {
-                            Self::$form(v) => v.as_slice(),
-                            _ => &[],
-                        })
-                        .collect();
+                $(if let Some(slices) = slices!(parts, $form) {
                     return Self::$form(
                         at.iter()
                             .map(|(part, row)| slices[*part as usize][*row as usize])
@@ -169,21 +181,49 @@ impl Column {
                 })*
             };
         }
-        if let [only] = parts {
-            let rows: Vec<u32> = at.iter().map(|(_, row)| *row).collect();
-            return only.gather(&rows);
-        }
-        let spread: Vec<Option<Self>> = parts.iter().map(|part| part.spread()).collect();
-        let parts = parts.iter().zip(&spread);
-        let parts: Vec<&Self> = parts
-            .map(|(part, spread)| spread.as_ref().unwrap_or(part))
-            .collect();
         same_form!(Nodes, Relationships, Integers, Floats, Booleans);
         Self::from_values(
             at.iter()
                 .map(|(part, row)| parts[*part as usize].value(*row as usize))
                 .collect(),
         )
+    }
+
+    /// The columns one below the other, divided: each row goes to the column that its owner names, of which `counts` says how many rows it gets.
+    #[must_use]
+    pub(crate) fn divide(parts: &[&Self], owners: &[u8], counts: &[usize]) -> Vec<Self> {
+        if let Some(Self::Constant(Value::Integer(all), _)) = parts.first()
+            && parts
+                .iter()
+                .all(|part| matches!(part, Self::Constant(Value::Integer(own), _) if own == all))
+        {
+            let one = |rows: &usize| Self::Constant(Value::Integer(*all), *rows);
+            return counts.iter().map(one).collect();
+        }
+        let spread: Vec<Option<Self>> = parts.iter().map(|part| part.spread()).collect();
+        let parts = spread_parts(parts, &spread);
+        macro_rules! same_form {
+            ($($form:ident),*) => {
+                $(if let Some(slices) = slices!(parts, $form) {
+                    let room = counts.iter().map(|rows| Vec::with_capacity(*rows));
+                    let mut divided: Vec<Vec<_>> = room.collect();
+                    for (value, owner) in slices.into_iter().flatten().zip(owners) {
+                        divided[usize::from(*owner)].push(*value);
+                    }
+                    return divided.into_iter().map(Self::$form).collect();
+                })*
+            };
+        }
+        same_form!(Nodes, Relationships, Integers, Floats, Booleans);
+        let room = counts.iter().map(|rows| Vec::with_capacity(*rows));
+        let mut divided: Vec<Vec<Value>> = room.collect();
+        let values = parts
+            .iter()
+            .flat_map(|part| (0..part.len()).map(|row| part.value(row)));
+        for (value, owner) in values.zip(owners) {
+            divided[usize::from(*owner)].push(value);
+        }
+        divided.into_iter().map(Self::from_values).collect()
     }
 
     /// Rows `from..to`.
@@ -270,27 +310,18 @@ impl Column {
     /// The columns one below the other.
     #[must_use]
     pub fn concat(parts: &[&Self]) -> Self {
-        macro_rules! same_form {
-            ($($form:ident),*) => {
-                $(if parts.iter().all(|p| matches!(p, Self::$form(_))) {
-                    let mut all = Vec::with_capacity(parts.iter().map(|p| p.len()).sum());
-                    for part in parts {
-                        if let Self::$form(v) = part {
-                            all.extend_from_slice(v);
-                        }
-                    }
-                    return Self::$form(all);
-                })*
-            };
-        }
         if let [only] = parts {
             return (*only).clone();
         }
         let spread: Vec<Option<Self>> = parts.iter().map(|part| part.spread()).collect();
-        let parts = parts.iter().zip(&spread);
-        let parts: Vec<&Self> = parts
-            .map(|(part, spread)| spread.as_ref().unwrap_or(part))
-            .collect();
+        let parts = spread_parts(parts, &spread);
+        macro_rules! same_form {
+            ($($form:ident),*) => {
+                $(if let Some(slices) = slices!(parts, $form) {
+                    return Self::$form(slices.concat());
+                })*
+            };
+        }
         same_form!(Nodes, Relationships, Integers, Floats, Booleans);
         Self::from_values(
             parts
@@ -314,6 +345,14 @@ impl Column {
             Self::Constant(value, _) => value.heap_bytes(),
         }
     }
+}
+
+/// Columns, those in place of which there is a spread one replaced.
+fn spread_parts<'c>(parts: &[&'c Column], spread: &'c [Option<Column>]) -> Vec<&'c Column> {
+    let parts = parts.iter().zip(spread);
+    parts
+        .map(|(part, spread)| spread.as_ref().unwrap_or(part))
+        .collect()
 }
 
 fn collect_ids(values: &[Value], id: impl Fn(&Value) -> Option<u64>) -> Option<Vec<u64>> {
@@ -397,6 +436,9 @@ mod tests {
             }
             assert!(all.value(2) == one.value(0) && picked.value(1) == many.value(1));
         }
+        let divided = Column::divide(&[&parts[0].0, &parts[0].1], &[1, 0, 1], &[1, 2]);
+        assert!(matches!(&divided[0], Column::Integers(own) if own == &[8]));
+        assert!(matches!(&divided[1], Column::Integers(own) if own == &[7, 9]));
         let mixed = Column::concat(&[&parts[0].0, &constant(Value::Null)]);
         assert!(matches!(mixed, Column::Values(_)) && mixed.value(2).is_null());
     }

@@ -26,6 +26,7 @@ use crate::operators::eager::{Eager, EmptyResult};
 use crate::operators::filter::Filter;
 use crate::operators::foreach::Foreach;
 use crate::operators::hash_join::{HashJoin, JoinColumns};
+use crate::operators::known_numbers::SharedNumbers;
 use crate::operators::limit::{Limit, Skip};
 use crate::operators::load_csv::{LoadCsv, Source};
 use crate::operators::merge::{Merge, MergeParts};
@@ -102,6 +103,8 @@ struct Instantiator<'a> {
     is_part: bool,
     /// What a top-n at the root shares with those of other copies.
     best: Option<Best>,
+    /// Numbers of matches that copies of a parallel pipeline share.
+    numbers: Option<SharedNumbers>,
     /// What a top-n above wants of the relationships in this variable.
     threshold: Option<(VarId, Threshold)>,
 }
@@ -127,6 +130,7 @@ impl<'a> Instantiator<'a> {
             divided: None,
             is_part: false,
             best: None,
+            numbers: None,
             threshold: None,
         }
     }

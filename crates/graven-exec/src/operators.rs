@@ -19,6 +19,7 @@ pub(crate) mod filter;
 pub(crate) mod foreach;
 pub(crate) mod hash_join;
 pub(crate) mod index_scan;
+pub(crate) mod known_numbers;
 pub(crate) mod limit;
 pub(crate) mod list_aggregate;
 mod lists;

@@ -12,6 +12,7 @@ use crate::operators::end_lists::EndLists;
 use crate::operators::expand::{Expand, ExpandColumns};
 use crate::operators::expand_into::ExpandInto;
 use crate::operators::index_scan::{IndexScan, Part, Sought};
+use crate::operators::known_numbers::SharedNumbers;
 use crate::operators::list_aggregate::{ListAggregate, ListCall};
 use crate::operators::parallel::{MakeWorker, MorselSlot, Parallel, Slot, Source, Worker};
 use crate::operators::pattern_count::{Branch, Hanging, PatternCount};
@@ -386,6 +387,7 @@ impl Instantiator<'_> {
             computed: computed.map(<[_]>::to_vec),
             cells: self.cells.cloned(),
             best: Best::default(),
+            numbers: SharedNumbers::default(),
         };
         if let P::Exchange { input: source } = &bottom.op {
             let (source, given) = self.node(source)?;
@@ -427,16 +429,25 @@ impl Instantiator<'_> {
         count: VarId,
     ) -> Result<Built> {
         let expected = input.estimated_rows * self.handed_in;
+        let numbers = match &self.numbers {
+            Some(numbers) => numbers.of_branch(usize::try_from(input.id).unwrap_or(0)),
+            None => SharedNumbers::default(),
+        };
         let (input, mut layout) = self.node(input)?;
-        let patterns = patterns.iter().map(|(from, hanging)| {
+        let patterns = (0..).zip(patterns).map(|(at, (from, hanging))| {
+            let numbers = numbers.of_branch(at);
             let from = slot(&layout, *from)?;
             let pattern = &hanging.pattern;
             if pattern.distinct_ends.is_empty() && !pattern.ends.read_the_row() {
-                return Ok(Hanging::Node(from, Branch::new(hanging, self.rt)?));
+                return Ok(Hanging::Node(
+                    from,
+                    Branch::new(hanging, &numbers, self.rt)?,
+                ));
             }
             let lists = EndLists::new(pattern, from, hanging.end, &layout, self.rt)?;
             let lists = lists.expecting(expected);
-            Ok(Hanging::Row(RowBranch::new(lists, hanging, self.rt)?))
+            let branch = RowBranch::new(lists, hanging, &numbers, self.rt)?;
+            Ok(Hanging::Row(branch))
         });
         let patterns = patterns.collect::<Result<_>>()?;
         let count = layout.slot_or_add(count);
@@ -469,6 +480,7 @@ struct Copies {
     computed: Option<Vec<(VarId, Expr)>>,
     cells: Option<ProfileCells>,
     best: Best,
+    numbers: SharedNumbers,
 }
 
 impl Copies {
@@ -489,6 +501,7 @@ impl Copies {
         let rt = rt.for_worker();
         let mut copy = Instantiator::new(&rt, self.cells.as_ref());
         copy.divided = Some((slot.clone(), given));
+        copy.numbers = Some(self.numbers.clone());
         copy.is_part = matches!(
             input.op,
             P::Aggregate { .. } | P::Distinct { runs: false, .. }

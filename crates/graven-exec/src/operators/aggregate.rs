@@ -32,7 +32,7 @@ use crate::runtime::Runtime;
 use crate::spill::{LEVELS, Partitions, RowRun, Spill, put_value, row_hashes};
 use crate::value::Value;
 use accumulator::Accumulator;
-use divided::{Piece, ROUND_ROWS, ROUND_SHARE, SHARED_ROWS, Share};
+use divided::{Piece, ROUND_ROWS, ROUND_SHARE, SHARED_ROWS, Share, WAITING_SHARE};
 use output::Output;
 
 /// Rows of states read back at a time, and their bytes.
@@ -72,9 +72,11 @@ pub(crate) struct Aggregate {
     /// Value of each call's parameter, as the first row gives it.
     parameters: Vec<Option<Value>>,
     /// Threads that the groups are divided among.
-    shares: usize,
+    threads: usize,
     /// What a part of several does, whose groups are merged above.
     part: Part,
+    /// A part has seen all its rows.
+    exhausted: bool,
 }
 
 /// Whether groups are merged with others above, and what that allows.
@@ -82,14 +84,39 @@ pub(crate) struct Aggregate {
 enum Part {
     /// They are not.
     Whole,
-    /// They are, and it is not known yet whether grouping makes rows fewer.
-    Merged,
+    /// They are. So many rows came, on all morsels so far, and so many groups were handed on.
+    Merged(Grouped),
     /// They are, and it does not: each row is handed on as a group of its own.
     Passing,
 }
 
 /// Rows after which a part decides.
-const PART_ROWS: usize = 16 << 10;
+const PART_ROWS: usize = 8 << 10;
+
+/// Rows, and the groups that they were put into.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+struct Grouped {
+    rows: usize,
+    groups: usize,
+}
+
+impl Part {
+    /// What is done from now on, after so many rows and groups more.
+    fn after(self, rows: usize, groups: usize) -> Self {
+        let Self::Merged(before) = self else {
+            return self;
+        };
+        let grouped = Grouped {
+            rows: before.rows + rows,
+            groups: before.groups + groups,
+        };
+        match grouped.rows >= PART_ROWS {
+            true if grouped.groups > grouped.rows / 2 => Self::Passing,
+            true => Self::Merged(Grouped::default()),
+            false => Self::Merged(grouped),
+        }
+    }
+}
 
 /// The groups in memory.
 struct Groups {
@@ -130,6 +157,13 @@ impl Groups {
     fn states_bytes(&self, groups: usize) -> usize {
         let each: usize = self.accumulators.iter().map(Accumulator::state_bytes).sum();
         groups * each
+    }
+
+    /// At most so many groups more are coming; `memory` is what another table has left.
+    fn expect(&mut self, rows: usize, memory: Vec<u64>) {
+        self.table.expect(rows, memory);
+        let accumulators = self.accumulators.iter_mut();
+        accumulators.for_each(|accumulator| accumulator.reserve(rows));
     }
 
     /// The group of each row, new groups added.
@@ -244,8 +278,9 @@ impl Aggregate {
             output: None,
             pending: Vec::new(),
             parameters: Vec::new(),
-            shares: 1,
+            threads: 1,
             part: Part::Whole,
+            exhausted: false,
         }
     }
 
@@ -263,7 +298,7 @@ impl Aggregate {
     pub(crate) fn part(self) -> Self {
         let part = match self.keys.is_empty() {
             true => Part::Whole,
-            false => Part::Merged,
+            false => Part::Merged(Grouped::default()),
         };
         Self { part, ..self }
     }
@@ -288,7 +323,7 @@ impl Aggregate {
                     let counted = (0..batch.len()).map(|row| i64::from(!argument.is_null(row)));
                     Arc::new(Column::Integers(counted.collect()))
                 }
-                None => Arc::new(Column::Integers(vec![1; batch.len()])),
+                None => Arc::new(Column::Constant(Value::Integer(1), batch.len())),
             });
         }
         Ok(Some(Batch::new(out, batch.len())))
@@ -296,11 +331,11 @@ impl Aggregate {
 
     /// The same with its groups divided among the threads of the statement.
     pub(crate) fn divided(self, rt: &Runtime) -> Self {
-        let shares = match self.keys.is_empty() {
+        let threads = match self.keys.is_empty() {
             true => 1,
             false => rt.tuning.threads,
         };
-        Self { shares, ..self }
+        Self { threads, ..self }
     }
 
     /// Computes the parameters of the calls, by the first batch if there is one.
@@ -330,19 +365,31 @@ impl Aggregate {
             });
             let arguments = arguments.collect::<Result<_>>()?;
             let keys = columns(&self.keys, all, rt)?;
-            let piece = Piece::new(keys, arguments, batch.len(), first);
+            let piece = Piece {
+                keys,
+                arguments,
+                rows: batch.len(),
+                first,
+            };
             (rows, bytes) = (rows + batch.len(), bytes + piece.bytes());
             first += batch.len() as u64;
             pieces.push(piece);
             next = self.input.next(rt)?;
             if next.is_none() || rows >= ROUND_ROWS || bytes >= bytes_max {
                 if shares.is_empty() {
-                    let few = next.is_none() && rows < SHARED_ROWS;
-                    let count = if few { 1 } else { self.shares };
+                    let count = match next.is_none() && rows < SHARED_ROWS {
+                        true => 1,
+                        false => divided::shares_for(rows, self.threads),
+                    };
                     let fresh = (0..count).map(|_| Share::new(&self.calls, &self.parameters));
                     shares = fresh.collect::<Result<_>>()?;
                 }
-                self.round(&mut shares, &mut pieces, &mut partitions)?;
+                // What is divided is there twice for a moment.
+                self.memory
+                    .force(2 * bytes + shares.iter().map(Share::bytes).sum::<usize>());
+                divided::divide(&pieces, &mut shares, self.threads);
+                pieces.clear();
+                self.round(&mut shares, &mut partitions, next.is_none(), rt)?;
                 (rows, bytes) = (0, 0);
             }
         }
@@ -352,26 +399,27 @@ impl Aggregate {
             return self.end(groups, partitions, 0);
         }
         let shares = shares.into_iter().map(|share| (share.groups, share.firsts));
-        Ok(Output::new(shares.collect(), self.keys.len()).on_threads(rt.budget.limit()))
+        let output = Output::new(shares.collect(), self.keys.len());
+        Ok(output.on_threads(self.threads, rt.budget.limit()))
     }
 
-    /// The shares take the rows of a round, whose pieces are gone then.
+    /// The shares take the rows that wait, where these are many or the last.
     fn round(
         &mut self,
         shares: &mut [Share],
-        pieces: &mut Vec<Piece>,
         partitions: &mut Option<Partitions>,
+        last: bool,
+        rt: &Runtime,
     ) -> Result<()> {
-        let counts = divided::hash(pieces, shares.len());
+        let held = shares.iter().map(Share::bytes).sum();
+        let waiting = divided::waiting_bytes(shares) as u64;
+        if !last && waiting < rt.budget.limit() / WAITING_SHARE && self.memory.keeps(held) {
+            return Ok(());
+        }
         let width = self.keys.len();
-        let held = divided::bytes_of(pieces);
         let wanted = |shares: &[Share]| {
-            let each = shares.iter().zip(&counts);
-            let each = each.map(|(share, rows)| {
-                let firsts = 16 * (share.firsts.len() + rows);
-                share.groups.bytes_with(*rows, width) + firsts
-            });
-            held + each.sum::<usize>()
+            let each = shares.iter().map(|share| share.bytes_with_waiting(width));
+            each.sum::<usize>()
         };
         if !self.memory.keeps(wanted(shares)) {
             if self.spill.is_some() && shares.iter().any(|share| share.groups.count > 1) {
@@ -381,8 +429,7 @@ impl Aggregate {
                 self.memory.set(wanted(shares))?;
             }
         }
-        divided::take(shares, pieces)?;
-        pieces.clear();
+        divided::take(shares, self.threads, last)?;
         // What values hold besides themselves is known only now.
         let bytes = shares.iter().map(Share::bytes).sum();
         if self.memory.keeps(bytes) {
@@ -438,14 +485,18 @@ impl Aggregate {
                 groups.bytes += accumulator.add(&numbers, argument.as_deref())?;
             }
             self.settle(&mut groups, &mut partitions, 0)?;
-            if self.part == Part::Merged && seen >= PART_ROWS {
-                if partitions.is_none() && groups.count > seen / 2 {
+            if seen >= PART_ROWS && partitions.is_none() {
+                // Groups of rows counted before may be met again: they count once.
+                if self.part.after(seen, groups.count) == Part::Passing {
                     self.part = Part::Passing;
-                    break;
+                    return self.end(groups, partitions, 0);
                 }
-                seen = 0;
             }
             next = self.input.next(rt)?;
+        }
+        self.exhausted = true;
+        if partitions.is_none() {
+            self.part = self.part.after(seen, groups.count);
         }
         self.end(groups, partitions, 0)
     }
@@ -556,7 +607,7 @@ pub(super) fn columns(
 /// Rows whose group number appears for the first time; numbers are dense in order of appearance.
 fn fresh_rows(numbers: &[u32], known: usize) -> Vec<u32> {
     let mut next = known;
-    let mut fresh = Vec::new();
+    let mut fresh = Vec::with_capacity(numbers.len());
     for (row, number) in numbers.iter().enumerate() {
         if *number as usize == next {
             next += 1;
@@ -569,7 +620,7 @@ fn fresh_rows(numbers: &[u32], known: usize) -> Vec<u32> {
 impl Operator for Aggregate {
     fn next(&mut self, rt: &Runtime) -> Result<Option<Batch>> {
         if self.output.is_none() && self.part != Part::Passing {
-            self.output = Some(match self.shares {
+            self.output = Some(match self.threads {
                 0 | 1 => self.consume_input(rt)?,
                 _ => self.consume_divided(rt)?,
             });
@@ -587,7 +638,7 @@ impl Operator for Aggregate {
             self.memory.clear();
             let Some((run, level)) = self.pending.pop() else {
                 return match self.part {
-                    Part::Passing => self.pass(rt),
+                    Part::Passing if !self.exhausted => self.pass(rt),
                     _ => Ok(None),
                 };
             };
@@ -597,6 +648,7 @@ impl Operator for Aggregate {
 
     fn rewind(&mut self) {
         self.input.rewind();
+        self.exhausted = false;
         self.memory.clear();
         self.output = None;
         self.pending.clear();

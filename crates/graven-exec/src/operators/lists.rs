@@ -21,6 +21,7 @@ use crate::id_order::IdOrder;
 use crate::memory::Memory;
 use crate::pattern::{Part, sweep};
 use crate::runtime::Runtime;
+use crate::threads::on_threads;
 use crate::tuning::ListAccess;
 
 /// Which ends are laid out: ascending disjoint id ranges; all without them.
@@ -121,6 +122,40 @@ impl PartLists {
         if let Some(span) = self.spans.get_mut(at) {
             *span = (start, offset(self.neighbours.len()));
         }
+    }
+
+    /// The lists of pieces that follow each other, on so many threads.
+    pub(super) fn joined(mut pieces: Vec<Self>, threads: usize) -> Self {
+        if pieces.len() < 2 {
+            return pieces.pop().unwrap_or_default();
+        }
+        let mut joined = Self {
+            first: pieces[0].first,
+            spans: vec![(0, 0); pieces.iter().map(|piece| piece.spans.len()).sum()],
+            neighbours: vec![0; pieces.iter().map(|piece| piece.neighbours.len()).sum()],
+            ..Self::default()
+        };
+        let (mut spans, mut neighbours) = (&mut joined.spans[..], &mut joined.neighbours[..]);
+        let mut before = 0;
+        let mut tasks = Vec::new();
+        for piece in pieces {
+            let (own_spans, own_neighbours);
+            (own_spans, spans) = spans.split_at_mut(piece.spans.len());
+            (own_neighbours, neighbours) = neighbours.split_at_mut(piece.neighbours.len());
+            let shift = before;
+            before += offset(piece.neighbours.len());
+            tasks.push((piece, shift, own_spans, own_neighbours));
+        }
+        let length = tasks.len().div_ceil(threads.max(1));
+        on_threads(tasks.chunks_mut(length).collect(), |tasks| {
+            for (piece, shift, spans, neighbours) in tasks {
+                neighbours.copy_from_slice(&piece.neighbours);
+                for (to, (start, end)) in spans.iter_mut().zip(&piece.spans) {
+                    *to = (start + *shift, end + *shift);
+                }
+            }
+        });
+        joined
     }
 
     /// Leaves out entries whose relationships `passes` refuses; it gets relationships and says which to keep.

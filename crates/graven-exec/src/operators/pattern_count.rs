@@ -4,7 +4,7 @@
 //! A hanging pattern is a tree. The number of matches of a node is the sum over its neighbours of the product of what
 //! hangs on them; a branch with nothing behind it is a degree. Nodes are worked on in ascending chunks: their lists are laid out,
 //! the distinct neighbours counted the same way one level deeper, and the sums formed. Numbers of inner nodes that are
-//! met again and again are kept, as long as the budget has room and keeping them pays.
+//! met again and again are kept ([`super::known_numbers`]).
 //!
 //! A pattern that hangs on the row itself may have ends that depend on it: see [`super::row_branch`].
 //!
@@ -14,15 +14,15 @@
 //! # Costs
 //! The relationships of the tree once, instead of its matches.
 
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 
-use foldhash::{HashMap, HashMapExt as _};
 use graven_cypher::plan::HangingPattern;
 use graven_pagecache::Budget;
 use graven_storage::Sweep;
 
 use super::fan_out::widen;
+use super::known_numbers::{Known, SharedNumbers};
 use super::lists::Ids;
 use super::reachable_count::intersect;
 use super::row_branch::RowBranch;
@@ -38,12 +38,6 @@ use crate::runtime::Runtime;
 
 /// List entries that a chunk of nodes aims to lay out.
 const CHUNK_ENTRIES: usize = 64 << 10;
-/// Look-ups after which it is judged whether keeping numbers pays, and the share of them that must have been known.
-const JUDGED_AFTER: u64 = 4096;
-const PAYING_SHARE: u64 = 8;
-/// Bytes of a kept number.
-const KEPT_BYTES: usize = 32;
-
 /// One hanging pattern, resolved.
 pub(crate) struct Branch {
     pattern: Pattern,
@@ -56,32 +50,29 @@ pub(crate) struct Branch {
     mean_entries: usize,
 }
 
-/// Numbers of nodes met before.
-struct Known {
-    numbers: HashMap<u64, u64>,
-    looked_up: u64,
-    found: u64,
-    given_up: bool,
-    memory: Memory,
-}
-
 impl Branch {
-    /// Resolves `hanging` for a row of any layout: it reads nothing of it.
-    pub(crate) fn new(hanging: &HangingPattern, rt: &Runtime) -> Result<Self> {
-        let branches = hanging.branches.iter().map(|b| Branch::new(b, rt));
+    /// Resolves `hanging` for a row of any layout: it reads nothing of it. Copies that threads run get the same `shared`.
+    pub(crate) fn new(
+        hanging: &HangingPattern,
+        shared: &SharedNumbers,
+        rt: &Runtime,
+    ) -> Result<Self> {
+        let branches = (0..).zip(&hanging.branches);
+        let branches = branches.map(|(at, b)| Branch::new(b, &shared.of_branch(at), rt));
         Ok(Self {
             pattern: Pattern::new(&hanging.pattern, &Layout::new(Vec::new()), rt)?,
             labels: hanging.labels.clone(),
             ends: Vec::new(),
             optional: hanging.optional,
             branches: branches.collect::<Result<_>>()?,
-            known: Known::new(&rt.budget),
+            known: Known::new(shared, &rt.budget),
             mean_entries: 64,
         })
     }
 
-    /// Looks up which nodes have the labels.
-    pub(super) fn begin(&mut self, rt: &Runtime) -> Result<()> {
+    /// Looks up which nodes have the labels. Numbers of nodes with ids in `span` may be asked for many times.
+    pub(super) fn begin(&mut self, span: Option<Range<u64>>, rt: &Runtime) -> Result<()> {
+        self.known.begin(span);
         self.ends = rt.all_node_ranges()?;
         for label in &self.labels {
             let of_label = match rt.label_id(label) {
@@ -90,7 +81,12 @@ impl Branch {
             };
             self.ends = intersect(&self.ends, &of_label);
         }
-        self.branches.iter_mut().try_for_each(|b| b.begin(rt))
+        if self.branches.is_empty() {
+            return Ok(());
+        }
+        let span = self.pattern.span()?;
+        let mut branches = self.branches.iter_mut();
+        branches.try_for_each(|b| b.begin(Some(span.clone()), rt))
     }
 
     pub(super) fn clear(&mut self) {
@@ -217,61 +213,6 @@ fn lay_out(
     refused.map_or(Ok(()), Err)
 }
 
-impl Known {
-    fn new(budget: &Arc<Budget>) -> Self {
-        Self {
-            numbers: HashMap::new(),
-            looked_up: 0,
-            found: 0,
-            given_up: false,
-            memory: memory(budget),
-        }
-    }
-
-    /// Fills in what is known; the places of the others.
-    fn look_up(&mut self, nodes: &[u64], numbers: &mut [u64]) -> Vec<usize> {
-        if self.given_up {
-            return (0..nodes.len()).collect();
-        }
-        let mut unknown = Vec::new();
-        for (at, node) in nodes.iter().enumerate() {
-            match self.numbers.get(node) {
-                Some(number) => numbers[at] = *number,
-                None => unknown.push(at),
-            }
-        }
-        self.looked_up += nodes.len() as u64;
-        self.found += (nodes.len() - unknown.len()) as u64;
-        if self.looked_up >= JUDGED_AFTER && self.found < self.looked_up / PAYING_SHARE {
-            self.give_up();
-        }
-        unknown
-    }
-
-    fn keep(&mut self, node: u64, number: u64) {
-        if self.given_up {
-            return;
-        }
-        if self.memory.try_charge(KEPT_BYTES) {
-            self.numbers.insert(node, number);
-        } else {
-            self.give_up();
-        }
-    }
-
-    fn give_up(&mut self) {
-        self.given_up = true;
-        self.numbers = HashMap::new();
-        self.memory.clear();
-    }
-
-    fn clear(&mut self) {
-        self.numbers = HashMap::new();
-        self.memory.clear();
-        (self.looked_up, self.found, self.given_up) = (0, 0, false);
-    }
-}
-
 pub(super) fn memory(budget: &Arc<Budget>) -> Memory {
     Memory::new(budget, "PatternCount", "count over fewer nodes at once")
 }
@@ -351,7 +292,7 @@ impl Operator for PatternCount {
             self.patterns
                 .iter_mut()
                 .try_for_each(|pattern| match pattern {
-                    Hanging::Node(_, branch) => branch.begin(rt),
+                    Hanging::Node(_, branch) => branch.begin(None, rt),
                     Hanging::Row(branch) => branch.begin(rt),
                 })?;
         }

@@ -18,6 +18,7 @@ use graven_cypher::plan::HangingPattern;
 
 use super::end_lists::EndLists;
 use super::expand::ChunkSize;
+use super::known_numbers::SharedNumbers;
 use super::lists::Entries;
 use super::pattern_count::{Branch, memory, overflow};
 use crate::batch::Batch;
@@ -244,8 +245,14 @@ fn products(nodes: &[u64], branches: &mut [Branch], rt: &Runtime) -> Result<Vec<
 
 impl RowBranch {
     /// Resolves the branches; `lists` finds the ends.
-    pub(crate) fn new(lists: EndLists, hanging: &HangingPattern, rt: &Runtime) -> Result<Self> {
-        let branches = hanging.branches.iter().map(|b| Branch::new(b, rt));
+    pub(crate) fn new(
+        lists: EndLists,
+        hanging: &HangingPattern,
+        shared: &SharedNumbers,
+        rt: &Runtime,
+    ) -> Result<Self> {
+        let branches = (0..).zip(&hanging.branches);
+        let branches = branches.map(|(at, b)| Branch::new(b, &shared.of_branch(at), rt));
         Ok(Self {
             lists: lists.with_labels(&hanging.labels),
             branches: branches.collect::<Result<_>>()?,
@@ -257,7 +264,12 @@ impl RowBranch {
     }
 
     pub(super) fn begin(&mut self, rt: &Runtime) -> Result<()> {
-        self.branches.iter_mut().try_for_each(|b| b.begin(rt))
+        let span = match self.branches.is_empty() {
+            true => None,
+            false => Some(self.lists.pattern.span()?),
+        };
+        let mut branches = self.branches.iter_mut();
+        branches.try_for_each(|b| b.begin(span.clone(), rt))
     }
 
     pub(super) fn clear(&mut self) {

@@ -96,6 +96,8 @@ pub(crate) struct KeyTable {
     values: HashMap<Box<[Value]>, u32, RandomState>,
     /// Heap bytes of keys in `values`.
     heap: usize,
+    /// Keys that are expected, and memory for them.
+    expected: Option<(usize, Vec<u64>)>,
 }
 
 /// What rows are keyed by.
@@ -197,6 +199,34 @@ impl KeyTable {
         }
     }
 
+    /// No keys are looked up any more: keeps nothing but those that are numbers. Memory for another table comes back.
+    pub(crate) fn end(&mut self) -> Vec<u64> {
+        match &mut self.keys {
+            Keys::None | Keys::Values => Vec::new(),
+            Keys::One(_, table) => table.end(),
+            Keys::Two(_, table) => table.end(),
+        }
+    }
+
+    /// At most so many keys more are coming; `memory` is what another table has left.
+    pub(crate) fn expect(&mut self, rows: usize, memory: Vec<u64>) {
+        match &mut self.keys {
+            Keys::None => self.expected = Some((rows, memory)),
+            Keys::Values => {}
+            Keys::One(_, table) => table.expect(rows, memory),
+            Keys::Two(_, table) => table.expect(rows, memory),
+        }
+    }
+
+    /// A first table, for the keys that are expected.
+    fn first_table<const N: usize>(&mut self) -> NumberTable<N> {
+        let mut table = NumberTable::default();
+        if let Some((rows, memory)) = self.expected.take() {
+            table.expect(rows, memory);
+        }
+        table
+    }
+
     /// The number of each row's key, adding unknown keys.
     pub(crate) fn insert(&mut self, keys: &[Arc<Column>], rows: usize, out: &mut Vec<u32>) {
         out.clear();
@@ -205,7 +235,7 @@ impl KeyTable {
         }
         if let Some((kinds, keys)) = numbers::<1>(keys) {
             if let Keys::None = self.keys {
-                self.keys = Keys::One(kinds[0], NumberTable::default());
+                self.keys = Keys::One(kinds[0], self.first_table());
             }
             if let Keys::One(own, table) = &mut self.keys
                 && *own == kinds[0]
@@ -215,7 +245,7 @@ impl KeyTable {
         }
         if let Some((kinds, keys)) = numbers::<2>(keys) {
             if let Keys::None = self.keys {
-                self.keys = Keys::Two(kinds, NumberTable::default());
+                self.keys = Keys::Two(kinds, self.first_table());
             }
             if let Keys::Two(own, table) = &mut self.keys
                 && *own == kinds

@@ -111,7 +111,9 @@ impl Buffer {
                 (&self.batches[batch as usize], row as usize)
             };
             // Words of the same keys are in the order of the rows.
-            order.for_each_tie(|tied| tied.sort_by(|a, b| order_rows(keys, row(*a), row(*b))));
+            order.for_each_tie(threads, |tied| {
+                tied.sort_by(|a, b| order_rows(keys, row(*a), row(*b)));
+            });
         }
         order.words.truncate(limit);
         Sorted {

@@ -11,16 +11,15 @@
 //! * EX-40 Only for statements that neither write nor run in a transaction: what is laid out does not change while they run.
 //!
 //! # Concurrency
-//! The threads of a statement share the lists; one lays them out while the others that want the same wait.
+//! The threads of a statement share the lists; one of them lays them out, with the help of others, in pieces by the ids of their nodes, while those that want the same wait.
 //!
 //! # Source
 //! Karlin, Manasse, Rudolph and Sleator, "Competitive snoopy caching", 1988 (renting until the rent comes to the price).
 
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use foldhash::{HashMap, HashMapExt as _};
-use graven_pagecache::Budget;
 use graven_storage::{Adjacency, Direction, NodeId, NodeSet, Sweep, TypeId};
 
 use super::lists::{EndRanges, PartLists, Wanted};
@@ -28,6 +27,7 @@ use crate::error::Result;
 use crate::memory::Memory;
 use crate::pattern::Part;
 use crate::runtime::Runtime;
+use crate::threads::on_reading_threads;
 use crate::tuning::ListAccess;
 
 /// Cost of visiting a list among others far from it, and among others near it, in entries decoded.
@@ -40,6 +40,11 @@ const EARLIER: u64 = 16;
 
 /// Lists are near each other if one node in so many is visited.
 const NEAR_SHARE: u64 = 8;
+
+/// From so many lists and entries on they are laid out by all threads of the statement, in so many pieces for each: those that want them
+/// would only wait.
+const THREADS_FROM: usize = 64 << 10;
+const PIECES: usize = 4;
 
 /// What is laid out: type, direction, whether loops are left out, ends.
 type Key = (TypeId, bool, bool, Option<Vec<(u64, u64)>>);
@@ -128,7 +133,7 @@ impl WholeLists {
                 }
             }
         }
-        let lists = self.lay_out(part, ends, &rt.budget)?;
+        let lists = self.lay_out(part, ends, rt)?;
         *state = match &lists {
             Some(lists) => State::There(Arc::clone(lists)),
             None => State::TooLarge,
@@ -149,7 +154,7 @@ impl WholeLists {
         &self,
         part: &Part,
         ends: EndRanges<'_>,
-        budget: &Arc<Budget>,
+        rt: &Runtime,
     ) -> Result<Option<Arc<PartLists>>> {
         let adjacency = &part.adjacency;
         let span = adjacency.node_span()?;
@@ -158,33 +163,79 @@ impl WholeLists {
         let Some((nodes, entries)) = sizes.filter(|_| adjacency.ids_fit_u32()) else {
             return Ok(None);
         };
+        let threads = match nodes + entries < THREADS_FROM {
+            true => 1,
+            false => rt.tuning.threads.max(1),
+        };
         let bytes = PartLists::bytes(nodes, entries);
+        // Pieces are there until they are joined.
+        let pieces_bytes = if threads > 1 { bytes } else { 0 };
         {
             let mut memory = locked(&self.memory);
             let memory = memory
-                .get_or_insert_with(|| Memory::new(budget, "Expand", "start from fewer nodes"));
+                .get_or_insert_with(|| Memory::new(&rt.budget, "Expand", "start from fewer nodes"));
             if u32::try_from(entries).is_err()
                 || !memory.is_small(bytes)
-                || !memory.try_charge(bytes)
+                || !memory.try_charge(bytes + pieces_bytes)
             {
                 return Ok(None);
             }
         }
-        let first = span.start & !63;
-        let words = (span.end - first).div_ceil(64);
-        let all = vec![u64::MAX; usize::try_from(words).expect("fewer than nodes")];
-        let mut lists = PartLists::of_ids(span.start, nodes, entries);
-        Adjacency::sweep_set(
-            &[adjacency],
-            NodeSet::new(NodeId(first), &all),
-            Sweep::Up,
-            |_, node, list| {
-                let mut wanted = Wanted::new(ends, part.skip_loops.then_some(node.0));
-                let list = list.iter().map(|id| u64::from(*id));
-                lists.put(node.0, list.filter(|id| wanted.admits(*id)));
-                ControlFlow::Continue(())
-            },
-        )?;
+        let pieces = match threads {
+            1 => 1,
+            _ => threads * PIECES,
+        };
+        let words = (span.end - (span.start & !63)).div_ceil(64);
+        let length = 64 * words.div_ceil(pieces as u64).max(1);
+        let starts = (span.start & !63..span.end).step_by(usize::try_from(length).expect("ids"));
+        let ranges: Vec<Range<u64>> = starts
+            .map(|start| start.max(span.start)..span.end.min(start + length))
+            .collect();
+        let share = entries / ranges.len().max(1);
+        let laid_out = on_reading_threads(&ranges, threads, rt, |range| {
+            lay_out_range(part, ends, range.clone(), share)
+        });
+        let pieces = laid_out.into_iter().collect::<Result<Vec<_>>>()?;
+        let lists = PartLists::joined(pieces, threads);
+        if let Some(memory) = locked(&self.memory).as_mut() {
+            memory.release(pieces_bytes);
+        }
         Ok(Some(Arc::new(lists)))
     }
+}
+
+/// The lists of the nodes with these ids; about so many entries are expected.
+fn lay_out_range(
+    part: &Part,
+    ends: EndRanges<'_>,
+    range: Range<u64>,
+    entries: usize,
+) -> Result<PartLists> {
+    let first = range.start & !63;
+    let words = usize::try_from((range.end - first).div_ceil(64)).expect("fewer than nodes");
+    let mut all = vec![u64::MAX; words];
+    // Ids behind the range belong to the next one.
+    if !range.end.is_multiple_of(64)
+        && let Some(last) = all.last_mut()
+    {
+        *last = (1 << (range.end % 64)) - 1;
+    }
+    let nodes = usize::try_from(range.end - range.start).expect("ids are narrow");
+    let mut lists = PartLists::of_ids(range.start, nodes, entries);
+    Adjacency::sweep_set(
+        &[&part.adjacency],
+        NodeSet::new(NodeId(first), &all),
+        Sweep::Up,
+        |_, node, list| {
+            let list = list.iter().map(|id| u64::from(*id));
+            if ends.is_none() && !part.skip_loops {
+                lists.put(node.0, list);
+            } else {
+                let mut wanted = Wanted::new(ends, part.skip_loops.then_some(node.0));
+                lists.put(node.0, list.filter(|id| wanted.admits(*id)));
+            }
+            ControlFlow::Continue(())
+        },
+    )?;
+    Ok(lists)
 }

@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 use super::pattern_count::MATCHES;
 use crate::plan::expression::{AggregateCall, AggregateFunction, Expr};
-use crate::plan::{Direction, Operator, Plan, PlanNode, VarId, VarKind, Variable};
+use crate::plan::{Direction, HangingPattern, Operator, Plan, PlanNode, VarId, VarKind, Variable};
 use crate::schema_view::SchemaView;
 
 /// Rows, estimated over all operators of a pipeline, from which threads pay.
@@ -35,13 +35,19 @@ pub(crate) fn apply(plan: &mut Plan, schema: &dyn SchemaView) {
     if schema.threads() > 1 && !plan.writes() {
         let variables = &mut plan.variables;
         let least = if schema.divides_always() { 0.0 } else { 1.0 };
-        Dividing { variables, least }.rewrite(&mut plan.root);
+        let mut dividing = Dividing {
+            variables,
+            schema,
+            least,
+        };
+        dividing.rewrite(&mut plan.root);
     }
 }
 
 /// What is needed on the way down a plan.
 struct Dividing<'a> {
     variables: &'a mut Vec<Variable>,
+    schema: &'a dyn SchemaView,
     /// Factor of the rows from which threads pay.
     least: f64,
 }
@@ -140,7 +146,7 @@ impl Dividing<'_> {
                 break;
             }
             let Some(input) = one_by_one(at) else { break };
-            above += found_by(at, input);
+            above += self.found_by(at, input);
             at = input;
             depth += 1;
         }
@@ -158,15 +164,66 @@ impl Dividing<'_> {
 
     /// Whether the pipeline has enough to do.
     fn pays(&self, node: &PlanNode) -> bool {
-        let mut rows = 0.0;
-        node.visit(&mut |node| {
-            let lists = match &node.op {
-                Operator::PatternCount { patterns, .. } => patterns.len() as f64,
-                _ => 0.0,
-            };
-            rows += node.estimated_rows * (1.0 + LIST_ROWS * lists);
-        });
-        rows >= self.least * ROWS_MIN
+        self.work(node) >= self.least * ROWS_MIN
+    }
+
+    /// What an operator and those below it have to do, in rows.
+    fn work(&self, node: &PlanNode) -> f64 {
+        match node.op.children().first() {
+            None => node.estimated_rows,
+            Some(input) => {
+                let own = self.found_by(node, input).max(node.estimated_rows);
+                own + self.work(input)
+            }
+        }
+    }
+
+    /// What an operator of a pipeline has to do for the rows of its input, in rows; what does not find anything is not counted.
+    fn found_by(&self, node: &PlanNode, input: &PlanNode) -> f64 {
+        use Operator as O;
+        let rows = input.estimated_rows;
+        let lists = match &node.op {
+            O::Expand { pattern, .. } | O::ExpandInto { pattern, .. } => {
+                1 + pattern.ends.joined.len()
+            }
+            O::PatternCount { patterns, .. } => {
+                let entries = patterns
+                    .iter()
+                    .map(|(_, hanging)| self.entries(hanging, rows));
+                let lists = rows * LIST_ROWS * patterns.len() as f64;
+                return node.estimated_rows + lists + entries.sum::<f64>();
+            }
+            O::VarExpand { .. } | O::ReachableCount { .. } | O::Unwind { .. } => 1,
+            O::Apply { inner, .. } | O::Optional { inner, .. } | O::SemiApply { inner, .. } => {
+                return node.estimated_rows + rows * self.work(inner);
+            }
+            _ => return 0.0,
+        };
+        node.estimated_rows + rows * LIST_ROWS * lists as f64
+    }
+
+    /// Entries of lists that are read for what hangs on so many nodes: none for a mere degree, and no list twice.
+    fn entries(&self, hanging: &HangingPattern, nodes: f64) -> f64 {
+        if hanging.branches.is_empty() {
+            return 0.0;
+        }
+        let pattern = &hanging.pattern;
+        let starts = pattern.direction != Direction::In;
+        let types = pattern.types.iter();
+        let (all, holders) = match pattern.types.is_empty() {
+            true => (self.schema.relationship_count(), self.schema.node_count()),
+            false => types.fold((0, 0), |(all, holders), rel_type| {
+                let own = self.schema.type_count(rel_type).unwrap_or(0);
+                let nodes = self.schema.nodes_with(rel_type, starts);
+                (all + own, holders + nodes.unwrap_or(own))
+            }),
+        };
+        let entries = all as f64 * (nodes / holders.max(1) as f64).min(1.0);
+        let behind = hanging.branches.iter();
+        entries
+            + behind
+                .map(|branch| self.entries(branch, entries))
+                .sum::<f64>()
     }
 }
 
@@ -223,23 +280,6 @@ fn decodes_other_ends(node: &PlanNode) -> bool {
         || !pattern.distinct_from.is_empty()
         || !pattern.disjoint_from.is_empty();
     (rel.is_some() || told_apart) && pattern.direction != Direction::Out
-}
-
-/// What an operator of a pipeline has to do for the rows of its input, in rows; what does not find anything is not counted.
-fn found_by(node: &PlanNode, input: &PlanNode) -> f64 {
-    use Operator as O;
-    let lists = match &node.op {
-        O::Expand { pattern, .. } | O::ExpandInto { pattern, .. } => 1 + pattern.ends.joined.len(),
-        O::PatternCount { patterns, .. } => patterns.len(),
-        O::VarExpand { .. } | O::ReachableCount { .. } | O::Unwind { .. } => 1,
-        O::Apply { inner, .. } | O::Optional { inner, .. } | O::SemiApply { inner, .. } => {
-            let mut rows = 0.0;
-            inner.visit(&mut |node| rows += node.estimated_rows);
-            return node.estimated_rows + input.estimated_rows * rows;
-        }
-        _ => return 0.0,
-    };
-    node.estimated_rows + input.estimated_rows * LIST_ROWS * lists as f64
 }
 
 fn calls_procedures(node: &PlanNode) -> bool {

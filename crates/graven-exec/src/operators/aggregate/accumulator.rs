@@ -130,6 +130,13 @@ impl Accumulator {
         state + set
     }
 
+    /// So many groups more are expected.
+    pub(crate) fn reserve(&mut self, groups: usize) {
+        if let States::Numbers(numbers) = &mut self.states {
+            numbers.reserve(groups);
+        }
+    }
+
     /// Makes room for so many groups.
     pub(crate) fn grow(&mut self, groups: usize) {
         match &mut self.states {
@@ -151,7 +158,7 @@ impl Accumulator {
     pub(crate) fn put(&mut self, group: usize, out: &mut Vec<u8>) -> bool {
         let states = match &mut self.states {
             States::Numbers(numbers) => {
-                put_state(&numbers.state(group), out);
+                put_state(&numbers.take(group), out);
                 return false;
             }
             States::Each(states) => states,

@@ -1,10 +1,11 @@
 //! Hands out groups in the order in which they appeared, wherever they were computed.
 //!
 //! # How it works
-//! The groups of each share are in order already. Where there are several shares, the next groups of all of them are picked by the rows
-//! in which they appeared; where these are many, threads take them from the shares and put their columns together.
+//! The groups of each share are in order already. Where there are several shares, those that appeared first in the next so many rows are
+//! taken from all of them and put in place by the numbers of these rows; where they are many, on several threads.
 
 use std::collections::VecDeque;
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::Groups;
@@ -22,16 +23,14 @@ const TOGETHER: usize = 4 * BATCH_ROWS;
 const TIMES: usize = 16;
 const SHARE: u64 = 32;
 
-/// Behind all rows.
-const NO_ROW: u64 = u64::MAX;
-
 /// Groups being handed out.
 pub(super) struct Output {
     shares: Vec<Share>,
     /// Key columns.
     width: usize,
-    /// Groups picked at a time.
+    /// Rows in which groups put together at a time appeared first.
     picked: usize,
+    threads: usize,
     /// Put together, to be handed out next.
     ready: VecDeque<Batch>,
 }
@@ -69,18 +68,23 @@ impl Output {
             shares: shares.collect(),
             width,
             picked: TOGETHER,
+            threads: 1,
             ready: VecDeque::new(),
         }
     }
 
-    /// The same, which puts many groups together on a thread for each share, within this memory limit.
-    pub(super) fn on_threads(self, limit: u64) -> Self {
+    /// The same, which puts many groups together on so many threads, within this memory limit.
+    pub(super) fn on_threads(self, threads: usize, limit: u64) -> Self {
         let results = self.shares.first().map_or(0, |s| s.accumulators.len());
         let columns = (self.width + results).max(1);
         let room = limit / SHARE / (2 * columns * size_of::<Value>()) as u64;
         let room = usize::try_from(room).unwrap_or(usize::MAX);
         let picked = room.clamp(TOGETHER, TIMES * TOGETHER);
-        Self { picked, ..self }
+        Self {
+            picked,
+            threads,
+            ..self
+        }
     }
 
     /// The next groups.
@@ -98,67 +102,70 @@ impl Output {
         Ok(self.ready.pop_front())
     }
 
-    /// Picks the next groups of all shares and puts them together.
+    /// Takes the next groups of all shares and puts them together.
     fn put_together(&mut self) -> Result<()> {
-        let (mut picks, taken) = self.picks();
-        let threads = match picks.len() > TOGETHER {
-            true => self.shares.len(),
-            false => 1,
+        let heads = self.shares.iter().filter_map(Share::first);
+        let Some(low) = heads.min() else {
+            return Ok(());
         };
+        let high = low.saturating_add(self.picked as u64);
+        let taken: Vec<usize> = self.shares.iter().map(|share| share.before(high)).collect();
+        let starts: Vec<usize> = self.shares.iter().map(|share| share.next).collect();
+        let many = taken.iter().sum::<usize>() > TOGETHER;
+        let threads = if many { self.threads } else { 1 };
         let width = self.width;
         let mut shares: Vec<_> = self.shares.iter_mut().zip(&taken).collect();
         let length = shares.len().div_ceil(threads).max(1);
         let parts = on_threads(shares.chunks_mut(length).collect(), |shares| {
-            let parts = shares.iter_mut();
-            let parts = parts.map(|(share, rows)| share.take(**rows as usize, width));
+            // Shares without a group among these have columns of no form.
+            let present = shares.iter_mut().filter(|(_, groups)| **groups > 0);
+            let parts = present.map(|(share, groups)| share.take(**groups, width));
             parts.collect::<Result<Vec<Batch>>>()
         });
         let parts = parts.into_iter().collect::<Result<Vec<Vec<Batch>>>>()?;
-        let parts: Vec<Batch> = parts.into_iter().flatten().collect();
-        // Shares without a group among these have columns of no form.
-        let present: Vec<usize> = (0..parts.len()).filter(|at| taken[*at] > 0).collect();
-        let mut number_of = vec![0_u32; parts.len()];
-        for (number, at) in (0..).zip(&present) {
-            number_of[*at] = number;
-        }
-        for (share, _) in &mut picks {
-            *share = number_of[*share as usize];
-        }
-        let parts: Vec<&Batch> = present.iter().map(|at| &parts[*at]).collect();
-        let pieces: Vec<&[Pick]> = picks.chunks(TOGETHER).collect();
-        let batches = on_threads(cut(&pieces, threads), |pieces| {
-            let batches = pieces.iter().map(|picks| gather(&parts, picks));
+        let parts: Vec<&Batch> = parts.iter().flatten().collect();
+        let firsts = self.shares.iter().zip(starts).zip(&taken);
+        let firsts = firsts.map(|((share, start), groups)| &share.firsts[start..start + groups]);
+        let firsts: Vec<&[u64]> = firsts.filter(|firsts| !firsts.is_empty()).collect();
+        let window = if many { TOGETHER } else { self.picked };
+        let windows: Vec<u64> = (low..high).step_by(window).collect();
+        let batches = on_threads(cut(&windows, threads), |windows| {
+            let batches = windows.iter().map(|low| {
+                let picks = picks(&firsts, *low..high.min(low + window as u64));
+                gather(&parts, &picks)
+            });
             batches.collect::<Vec<Batch>>()
         });
-        self.ready.extend(batches.into_iter().flatten());
+        let batches = batches.into_iter().flatten();
+        self.ready.extend(batches.filter(|batch| !batch.is_empty()));
         Ok(())
-    }
-
-    /// The next groups, and how many of them are of each share.
-    fn picks(&self) -> (Vec<Pick>, Vec<u32>) {
-        let mut picks: Vec<Pick> = Vec::with_capacity(TOGETHER);
-        let mut taken = vec![0_u32; self.shares.len()];
-        let mut heads: Vec<u64> = self.shares.iter().map(|share| share.first(0)).collect();
-        while picks.len() < self.picked {
-            let (mut share, mut first) = (0, NO_ROW);
-            for (number, head) in heads.iter().enumerate() {
-                if *head < first {
-                    (share, first) = (number, *head);
-                }
-            }
-            if first == NO_ROW {
-                break;
-            }
-            picks.push((u32::try_from(share).expect("few threads"), taken[share]));
-            taken[share] += 1;
-            heads[share] = self.shares[share].first(taken[share] as usize);
-        }
-        (picks, taken)
     }
 }
 
-/// A share, and the place among the groups taken from it.
+/// A share that has some of the groups, and the place among its own.
 type Pick = (u32, u32);
+
+/// No group appeared first in this row.
+const NONE: Pick = (u32::MAX, u32::MAX);
+
+/// The groups that appeared first in these rows, in their order.
+fn picks(firsts: &[&[u64]], rows: Range<u64>) -> Vec<Pick> {
+    let length = usize::try_from(rows.end - rows.start).expect("some thousand rows");
+    let mut places = vec![NONE; length];
+    for (share, firsts) in (0..).zip(firsts) {
+        let from = firsts.partition_point(|first| *first < rows.start);
+        for (group, first) in firsts.iter().enumerate().skip(from) {
+            if *first >= rows.end {
+                break;
+            }
+            let group = u32::try_from(group).expect("some thousand groups");
+            let place = usize::try_from(first - rows.start).expect("one of the rows");
+            places[place] = (share, group);
+        }
+    }
+    places.retain(|pick| *pick != NONE);
+    places
+}
 
 /// The groups at these places of the parts.
 fn gather(parts: &[&Batch], picks: &[Pick]) -> Batch {
@@ -171,11 +178,14 @@ fn gather(parts: &[&Batch], picks: &[Pick]) -> Batch {
 }
 
 impl Share {
-    /// The row in which the group `ahead` of the next one appeared first, or [`NO_ROW`].
-    #[inline]
-    fn first(&self, ahead: usize) -> u64 {
-        let first = self.firsts.get(self.next + ahead);
-        first.copied().unwrap_or(NO_ROW)
+    /// The row in which the next group appeared first.
+    fn first(&self) -> Option<u64> {
+        self.firsts.get(self.next).copied()
+    }
+
+    /// Groups that appeared first before this row and are left.
+    fn before(&self, row: u64) -> usize {
+        self.firsts[self.next..].partition_point(|first| *first < row)
     }
 
     /// Groups that can be taken without putting parts together.

@@ -108,6 +108,23 @@ impl<const N: usize> NumberTable<N> {
         bytes
     }
 
+    /// Keeps the keys alone: none is looked up or added any more. The memory of the slots is for another table.
+    pub(super) fn end(&mut self) -> Vec<u64> {
+        (self.tags, self.firsts, self.places) = (Vec::new(), Vec::new(), Vec::new());
+        std::mem::take(&mut self.slots)
+    }
+
+    /// Makes sure that so many keys more fit; `slots` is memory for them.
+    pub(super) fn expect(&mut self, rows: usize, slots: Vec<u64>) {
+        self.keys.reserve(rows);
+        if self.slots.is_empty() && self.places.is_empty() && rows > 0 {
+            self.bits = bits_for(rows);
+            self.slots = slots;
+            self.slots.clear();
+            self.slots.resize(1 << self.bits, FREE);
+        }
+    }
+
     /// Keys that the slots have room for (EX-35).
     fn room(&self) -> usize {
         self.slots.len() / 8 * 5

@@ -240,11 +240,7 @@ impl Order {
     pub(super) fn new(batches: &[Batch], keys: &KeyColumns, threads: usize) -> Self {
         let places = Places::new(batches);
         let rows = batches.iter().map(Batch::len).sum();
-        let mut words: Vec<u64> = Vec::with_capacity(rows);
-        for (batch, rows) in (0_u64..).zip(batches) {
-            let first = batch << places.row_bits;
-            words.extend(first..first + rows.len() as u64);
-        }
+        let mut words = row_words(batches, rows, places, threads);
         let mut left = 64 - places.bits;
         let mut is_exact = true;
         for (slot, direction) in keys {
@@ -254,17 +250,12 @@ impl Order {
             if taken > 0 {
                 left -= taken;
                 let shift = left + places.bits;
-                let mut words = words.as_mut_slice();
-                let parts = cut(batches, threads).into_iter().map(|batches| {
-                    let rows = batches.iter().map(Batch::len).sum();
-                    let own;
-                    (own, words) = std::mem::take(&mut words).split_at_mut(rows);
-                    (batches, own)
-                });
-                let parts = parts.collect();
-                on_threads(parts, |(batches, words)| {
-                    key.fill(batches, words, taken, shift)
-                });
+                on_threads(
+                    parts_of(&mut words, batches, threads),
+                    |(batches, words)| {
+                        key.fill(batches, words, taken, shift);
+                    },
+                );
             }
             // What one key leaves open is decided before the next one counts.
             if !is_exact {
@@ -287,16 +278,67 @@ impl Order {
         self.places
     }
 
-    /// Hands out the words of rows whose bits of keys are equal, where there are several.
-    pub(super) fn for_each_tie(&mut self, mut take: impl FnMut(&mut [u64])) {
-        let shift = 64 - self.key_bits;
-        let same = |a: &u64, b: &u64| self.key_bits == 0 || a >> shift == b >> shift;
-        for tied in self.words.chunk_by_mut(same) {
-            if tied.len() > 1 {
-                take(tied);
+    /// Hands out the words of rows whose bits of keys are equal, where there are several, on so many threads.
+    pub(super) fn for_each_tie(&mut self, threads: usize, take: impl Fn(&mut [u64]) + Sync) {
+        let (key_bits, shift) = (self.key_bits, 64 - self.key_bits);
+        let same = |a: &u64, b: &u64| key_bits == 0 || a >> shift == b >> shift;
+        let length = self.words.len().div_ceil(threads.max(1)).max(1);
+        let mut parts = Vec::with_capacity(threads);
+        let mut left = self.words.as_mut_slice();
+        while !left.is_empty() {
+            // What is equal stays together.
+            let mut end = length.min(left.len());
+            while end < left.len() && same(&left[end - 1], &left[end]) {
+                end += 1;
+            }
+            let part;
+            (part, left) = left.split_at_mut(end);
+            parts.push(part);
+        }
+        on_threads(parts, |words| {
+            let tied = words.chunk_by_mut(same);
+            tied.filter(|tied| tied.len() > 1).for_each(&take);
+        });
+    }
+}
+
+/// Consecutive batches for each thread, and the words of their rows.
+fn parts_of<'a>(
+    words: &'a mut [u64],
+    batches: &'a [Batch],
+    threads: usize,
+) -> Vec<(&'a [Batch], &'a mut [u64])> {
+    let mut left = words;
+    let parts = cut(batches, threads).into_iter().map(|batches| {
+        let rows = batches.iter().map(Batch::len).sum();
+        let own;
+        (own, left) = std::mem::take(&mut left).split_at_mut(rows);
+        (batches, own)
+    });
+    parts.collect()
+}
+
+/// A word for each row, which names it and says nothing of its keys yet.
+fn row_words(batches: &[Batch], rows: usize, places: Places, threads: usize) -> Vec<u64> {
+    // Memory that is written by the thread that gets it from the system first.
+    let mut words = vec![0; rows];
+    let mut before = 0;
+    let parts = parts_of(&mut words, batches, threads).into_iter();
+    let parts = parts.map(|(batches, words)| {
+        let first = before;
+        before += batches.len() as u64;
+        (first, batches, words)
+    });
+    on_threads(parts.collect(), |(first, batches, words)| {
+        let mut words = words.iter_mut();
+        for (batch, rows) in (first..).zip(batches) {
+            let first = batch << places.row_bits;
+            for (row, word) in (first..first + rows.len() as u64).zip(words.by_ref()) {
+                *word = row;
             }
         }
-    }
+    });
+    words
 }
 
 const _: () = assert!(NULL_ID == u64::MAX, "null comes last as the largest id");
@@ -307,6 +349,7 @@ mod tests {
 
     use std::cmp::Ordering;
     use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
     use super::*;
     use crate::value::order::total_order;
@@ -374,8 +417,12 @@ mod tests {
         let keys = vec![(0, SortOrder::Ascending), (1, SortOrder::Ascending)];
         let mut order = Order::new(&[batch], &keys, 1);
         assert!(!order.is_exact);
-        let mut tied = 0;
-        order.for_each_tie(|words| tied += words.len());
-        assert_eq!(tied, 2, "the lists decide, not the integers");
+        let tied = AtomicUsize::new(0);
+        for threads in [1, 2] {
+            order.for_each_tie(threads, |words| {
+                tied.fetch_add(words.len(), Relaxed);
+            });
+        }
+        assert_eq!(tied.into_inner(), 4, "the lists decide, not the integers");
     }
 }

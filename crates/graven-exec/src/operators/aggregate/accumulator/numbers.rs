@@ -61,6 +61,18 @@ impl Numbers {
         }
     }
 
+    /// So many groups more are expected.
+    pub(super) fn reserve(&mut self, groups: usize) {
+        match self {
+            Self::Counts(counts) => counts.reserve(groups),
+            Self::Sums(sums) => sums.reserve(groups),
+            Self::Extremes { best, any, .. } => {
+                best.reserve(groups);
+                any.reserve(groups);
+            }
+        }
+    }
+
     /// Makes room for so many groups.
     pub(super) fn grow(&mut self, groups: usize) {
         match self {
@@ -82,6 +94,16 @@ impl Numbers {
                 State::Best(any[group].then_some(Value::Integer(best[group])))
             }
         }
+    }
+
+    /// The state of a group, which is as that of a new one then: where a list beside it is written in several pieces, the others say nothing of it.
+    pub(super) fn take(&mut self, group: usize) -> State {
+        let state = self.state(group);
+        match self {
+            Self::Counts(numbers) | Self::Sums(numbers) => numbers[group] = 0,
+            Self::Extremes { best, any, .. } => (best[group], any[group]) = (0, false),
+        }
+        state
     }
 
     /// The states of all groups as others have them.
@@ -198,4 +220,25 @@ fn compare(largest: bool, (best, any): (&mut [i64], &mut [bool]), groups: &[u32]
         };
         any[group] = true;
     });
+}
+
+#[cfg(test)]
+mod tests {
+    //! Goal: a state that is written is written once, however many pieces a list beside it takes.
+
+    use super::*;
+
+    #[test]
+    fn a_state_is_taken_once() {
+        for function in [F::CountStar, F::Sum, F::Min, F::Max] {
+            let mut numbers = Numbers::of(function).expect("one integer a group");
+            numbers.grow(1);
+            let fresh = format!("{:?}", numbers.state(0));
+            let rows = Column::Integers(vec![7, 7, 7]);
+            let argument = (function != F::CountStar).then_some(&rows);
+            assert!(numbers.add(&[0, 0, 0], argument));
+            assert_ne!(format!("{:?}", numbers.take(0)), fresh);
+            assert_eq!(format!("{:?}", numbers.take(0)), fresh, "{function:?}");
+        }
+    }
 }
