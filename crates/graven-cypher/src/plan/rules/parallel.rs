@@ -142,7 +142,7 @@ impl Dividing<'_> {
             if pays && at.estimated_rows >= self.least * DIVIDED_MIN {
                 place = Some(depth);
             }
-            if decodes_other_ends(at) {
+            if gains_by_many_rows(at) {
                 break;
             }
             let Some(input) = one_by_one(at) else { break };
@@ -271,15 +271,17 @@ fn one_by_one(node: &PlanNode) -> Option<&PlanNode> {
     }
 }
 
-/// Whether an expansion finds relationships in the lists of the other ends: the fewer rows at a time, the more often it decodes these.
-fn decodes_other_ends(node: &PlanNode) -> bool {
+/// Whether an expansion does for many rows at a time what it would do again for each few: it finds relationships in the lists of
+/// the other ends, or asks the ends of a join once for all rows.
+fn gains_by_many_rows(node: &PlanNode) -> bool {
     let Operator::Expand { rel, pattern, .. } = &node.op else {
         return false;
     };
     let told_apart = pattern.filter.is_some()
         || !pattern.distinct_from.is_empty()
         || !pattern.disjoint_from.is_empty();
-    (rel.is_some() || told_apart) && pattern.direction != Direction::Out
+    let decodes_other_ends = (rel.is_some() || told_apart) && pattern.direction != Direction::Out;
+    decodes_other_ends || !pattern.ends.joined.is_empty()
 }
 
 fn calls_procedures(node: &PlanNode) -> bool {
