@@ -57,17 +57,27 @@ impl Branch {
         shared: &SharedNumbers,
         rt: &Runtime,
     ) -> Result<Self> {
-        let branches = (0..).zip(&hanging.branches);
-        let branches = branches.map(|(at, b)| Branch::new(b, &shared.of_branch(at), rt));
         Ok(Self {
             pattern: Pattern::new(&hanging.pattern, &Layout::new(Vec::new()), rt)?,
             labels: hanging.labels.clone(),
             ends: Vec::new(),
             optional: hanging.optional,
-            branches: branches.collect::<Result<_>>()?,
+            branches: Self::behind(hanging, shared, rt)?,
             known: Known::new(shared, &rt.budget),
             mean_entries: 64,
         })
+    }
+
+    /// The branches of `hanging`, as [`Branch::new`].
+    pub(super) fn behind(
+        hanging: &HangingPattern,
+        shared: &SharedNumbers,
+        rt: &Runtime,
+    ) -> Result<Vec<Self>> {
+        let branches = (0..).zip(&hanging.branches);
+        branches
+            .map(|(at, branch)| Self::new(branch, &shared.of_branch(at), rt))
+            .collect()
     }
 
     /// Looks up which nodes have the labels. Numbers of nodes with ids in `span` may be asked for many times.

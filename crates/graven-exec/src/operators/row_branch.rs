@@ -251,11 +251,9 @@ impl RowBranch {
         shared: &SharedNumbers,
         rt: &Runtime,
     ) -> Result<Self> {
-        let branches = (0..).zip(&hanging.branches);
-        let branches = branches.map(|(at, b)| Branch::new(b, &shared.of_branch(at), rt));
         Ok(Self {
             lists: lists.with_labels(&hanging.labels),
-            branches: branches.collect::<Result<_>>()?,
+            branches: Branch::behind(hanging, shared, rt)?,
             weights: Weights::new(),
             size: ChunkSize::default(),
             memory: memory(&rt.budget),
