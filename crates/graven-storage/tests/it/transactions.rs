@@ -60,6 +60,13 @@ fn open_spilling(
     Store::open_with(data, cache, options)
 }
 
+/// The files of a database without anything in it.
+fn empty() -> (MemoryFile, MemoryFile) {
+    let data = MemoryFile::new("data");
+    GraphBuilder::new().build(Arc::new(data.clone())).unwrap();
+    (data, MemoryFile::new("log"))
+}
+
 /// A file of its own with the present content of `file`.
 pub(crate) fn copy(file: &MemoryFile) -> Arc<dyn File> {
     Arc::new(MemoryFile::with_bytes("copy", &file.to_bytes()))
@@ -565,8 +572,7 @@ fn a_transaction_that_is_too_large_says_so() {
 fn a_transaction_may_be_larger_than_memory() {
     const NODES: u64 = 12_000;
     const MEMORY: u64 = 2 << 20;
-    let (data, log) = (MemoryFile::new("data"), MemoryFile::new("log"));
-    GraphBuilder::new().build(Arc::new(data.clone())).unwrap();
+    let (data, log) = empty();
     let open = |data: Arc<dyn File>, log: Arc<dyn File>| {
         open_spilling(data, log, MEMORY, None, true).unwrap()
     };
@@ -694,8 +700,7 @@ fn a_transaction_may_be_larger_than_memory() {
 fn nodes_of_labels_in_turn_take_little_memory() {
     const PAIRS: i64 = 60_000;
     const MEMORY: u64 = 2 << 20;
-    let (data, log) = (MemoryFile::new("data"), MemoryFile::new("log"));
-    GraphBuilder::new().build(Arc::new(data.clone())).unwrap();
+    let (data, log) = empty();
     let open = |data: Arc<dyn File>, log: Arc<dyn File>| {
         open_spilling(data, log, MEMORY, None, true).unwrap()
     };
