@@ -276,6 +276,14 @@ impl Log {
         Ok(end)
     }
 
+    /// Makes everything below `lsn` durable, if it is not.
+    ///
+    /// # Errors
+    /// [`Error::Failed`].
+    pub fn sync_up_to(&self, lsn: Lsn) -> Result<()> {
+        self.inner.sync_up_to(lsn).map(|_| ())
+    }
+
     /// The LSN behind everything appended.
     pub fn end(&self) -> Lsn {
         self.inner.lock_buffer().end

@@ -32,6 +32,7 @@ use crate::transaction::options::Isolation;
 use crate::transaction::own::Own;
 use crate::transaction::schema_change::{drop_lost_indexes, for_each_key};
 use crate::transaction::spill::sealed_onto;
+use crate::version::recent::Recent;
 use crate::{Error, Result};
 use foldhash::HashMap;
 use graven_io::File;
@@ -253,7 +254,8 @@ impl Store {
             return Ok(());
         };
         let commits = self.commits();
-        self.settle(&commits)?;
+        // With the lock held nothing comes after.
+        self.settle(commits.applied.lsn, commits.applied.timestamp)?;
         let end = log
             .close()
             .map_err(|error| failed(self.file().path(), error))?;
@@ -475,7 +477,7 @@ impl<'a> Replay<'a> {
         store.replace(&mut commits, |version| {
             version.below = below;
             version.active = active;
-            version.recent = Layer::default();
+            version.recent = Recent::default();
             version.schema = own.schema();
             drop_lost_indexes(&mut version.active, &version.schema);
             version.timestamp += count;

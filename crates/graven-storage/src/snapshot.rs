@@ -124,16 +124,11 @@ impl Snapshot {
     /// Nodes in all.
     #[must_use]
     pub fn node_count(&self) -> u64 {
+        if let Some(own) = self.own() {
+            own.read_label(None);
+        }
         let stored = self.root().catalog.statistics.nodes;
-        let stack = self.stack();
-        let Some(own) = self.own() else {
-            let more: i64 = stack.committed().map(|layer| layer.counts().nodes).sum();
-            return stored.saturating_add_signed(more);
-        };
-        let mut count = stored;
-        stack.for_each(|layer| count = count.saturating_add_signed(layer.counts().nodes));
-        own.read_label(None);
-        count
+        stored.saturating_add_signed(self.stack().nodes())
     }
 
     /// Whether it sees changes that are not in the data file's stores, whose counts in the catalogue then are not its own.
@@ -151,7 +146,7 @@ impl Snapshot {
         let version = &*self.version;
         self.own.is_some()
             || !version.active.nodes.is_empty()
-            || !version.recent.nodes.is_empty()
+            || version.recent.has_nodes()
             || version.below.iter().any(|lower| lower.view().has_nodes())
             || version
                 .frozen

@@ -15,7 +15,7 @@ pub(crate) mod maintenance;
 
 use crate::Result;
 use crate::adjacency::Adjacency;
-use crate::catalog::{Catalog, RelationshipPart, StoreKind};
+use crate::catalog::{Catalog, ClientId, RelationshipPart, StoreKind};
 use crate::chain;
 use crate::checkpoint::Checkpointer;
 use crate::column::Column;
@@ -36,6 +36,7 @@ use crate::transaction::commit::Commits;
 use crate::transaction::conflicts::Conflicts;
 use crate::transaction::publish::Publisher;
 use crate::value::PropertyValue;
+use crate::version::recent::Recent;
 use crate::version::{FrozenLayer, Schema, Version};
 use allocator::Allocator;
 use foldhash::HashMap;
@@ -68,6 +69,15 @@ pub(crate) struct Root {
     adjacencies: Mutex<HashMap<(TypeId, Direction), Adjacency>>,
     columns: Mutex<HashMap<StoreKind, Column>>,
     _reservation: Reservation,
+}
+
+/// The changes from one checkpoint to the next.
+struct Generation {
+    /// The newest version that has them as its own.
+    before: Arc<Version>,
+    frozen: Arc<FrozenLayer>,
+    /// Names of the newest commits.
+    clients: Arc<[ClientId]>,
 }
 
 /// Where the log of a store is, or how to make it when the first commit needs it.
@@ -180,13 +190,39 @@ impl Store {
 
     /// Freezes the changes committed so far, for a checkpoint; commits go on to a new generation. `None` if
     /// nothing was committed since the last checkpoint. The generation before must have been installed or thawed.
+    /// What is frozen is durable in the log when this returns; commits do not wait for that.
     ///
     /// # Errors
     /// [`crate::Error::LogFailed`]; [`crate::Error::CheckpointsStopped`] after one that panicked.
     pub(crate) fn freeze(&self) -> Result<Option<Frozen>> {
+        let Some(ended) = self.end_generation()? else {
+            return Ok(None);
+        };
+        let Generation {
+            before,
+            frozen,
+            clients,
+        } = ended;
+        let durable = self.settle(before.lsn, before.timestamp);
+        durable.inspect_err(|_| self.thaw(&frozen))?;
+        self.maintenance().progressed();
+        let log = LogPosition {
+            position: before.lsn,
+            ..self.found.lock().superblock.log
+        };
+        let mut catalog = before.assemble(None);
+        catalog.clients = clients;
+        Ok(Some(Frozen {
+            frozen,
+            catalog,
+            log,
+        }))
+    }
+
+    /// The part of [`Store::freeze`] that commits wait for.
+    fn end_generation(&self) -> Result<Option<Generation>> {
         let _whole = self.chunked.write();
         let mut commits = self.commits();
-        self.settle(&commits)?;
         let before = commits.applied.clone();
         if before.frozen.is_some() {
             // One checkpoint runs at a time, and what it froze is installed or thawed unless it panics.
@@ -213,7 +249,7 @@ impl Store {
         // Snapshots of its versions keep parts of it, for longer than the checkpoint takes.
         let _ = before.charged.set(reservation.clone());
         let mut layer = before.active.clone();
-        layer.merge(&before.recent);
+        before.recent.put_on(&mut layer);
         let frozen = Arc::new(FrozenLayer {
             below: before.below.clone(),
             layer,
@@ -223,43 +259,33 @@ impl Store {
             version.frozen = Some(frozen.clone());
             version.below = Arc::from([]);
             version.active = Layer::default();
-            version.recent = Layer::default();
+            version.recent = Recent::default();
             version.charged = Arc::default();
         });
-        self.maintenance().progressed();
-        let log = LogPosition {
-            position: before.lsn,
-            ..self.found.lock().superblock.log
-        };
-        let mut catalog = before.assemble(None);
-        catalog.clients = commits.clients.list();
-        Ok(Some(Frozen {
+        let clients = commits.clients.list();
+        Ok(Some(Generation {
+            before,
             frozen,
-            catalog,
-            log,
+            clients,
         }))
     }
 
     /// Makes `root` (the old root with `frozen` folded in, durable) the base of new snapshots. The old root is in use
     /// for as long as the result upgrades; then its pages may be used again.
-    ///
-    /// # Errors
-    /// [`crate::Error::LogFailed`]; the old root stays then.
-    pub(crate) fn install(&self, root: Root, frozen: &Frozen) -> Result<Weak<Root>> {
+    pub(crate) fn install(&self, root: Root, frozen: &Frozen) -> Weak<Root> {
+        let root = Arc::new(root);
         let mut commits = self.commits();
-        self.settle(&commits)?;
         let old = Arc::downgrade(&commits.applied.root);
         let same = commits.applied.frozen.as_ref();
         assert!(
             same.is_some_and(|it| Arc::ptr_eq(it, &frozen.frozen)),
             "what was frozen is installed"
         );
-        let root = Arc::new(root);
         self.replace(&mut commits, |version| {
             version.root = root;
             version.frozen = None;
         });
-        Ok(old)
+        old
     }
 
     /// Makes `root`, which has the content of the newest one, the base of new snapshots; as [`Store::install`].
@@ -281,9 +307,8 @@ impl Store {
     }
 
     /// Undoes [`Store::freeze`] after a checkpoint that failed.
-    pub(crate) fn thaw(&self, frozen: &Frozen) {
+    pub(crate) fn thaw(&self, frozen: &FrozenLayer) {
         let mut commits = self.commits();
-        let frozen = &frozen.frozen;
         let bytes = frozen.layer.bytes();
         let alone = frozen.below.is_empty() && commits.applied.below.is_empty();
         let mut held = self.budget().empty_reservation("committed changes");
@@ -465,10 +490,9 @@ impl Store {
             || version.lsn.saturating_sub(from) > LOG_BYTES
     }
 
-    pub(crate) fn set_visible(&self, version: Arc<Version>) {
-        let old = std::mem::replace(&mut *self.visible.write(), version);
-        // With the last reader of it goes what it alone knew, and nobody waits for that.
-        drop(old);
+    /// Shows `version` from now on; the one before, with which goes what it alone knew: for nobody to wait for.
+    pub(crate) fn set_visible(&self, version: Arc<Version>) -> Arc<Version> {
+        std::mem::replace(&mut *self.visible.write(), version)
     }
 
     /// The newest visible version, with a transaction running from there.

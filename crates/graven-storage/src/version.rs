@@ -5,9 +5,9 @@
 //! share versions; one that nobody holds any more goes with all that only it knew. The catalogue of a version is
 //! put together when it is first asked for.
 //!
-//! A change of a map copies the path to a leaf, and a commit of a few entries changes a dozen maps. So commits go into
-//! a layer of the newest ones, whose maps are a node or two, and that goes into the large one when it has grown
-//! ([`Version::apply`]): then neighbouring entries share their copies.
+//! A change of a map copies the path to a leaf, and a commit of a few entries changes a dozen maps. So commits are first
+//! listed ([`recent`]), and go into the large layer some at a time ([`Version::apply`]): then neighbouring entries share their
+//! copies.
 //!
 //! # Concurrency
 //! Immutable.
@@ -21,9 +21,11 @@ use crate::store::Root;
 use crate::store::allocator::NameLists;
 use crate::transaction::own::Own;
 use graven_pagecache::Reservation;
+use recent::Recent;
 use std::sync::{Arc, OnceLock};
 use views::Views;
 
+pub(crate) mod recent;
 pub(crate) mod views;
 
 /// Indexes and constraints without what the file says of them.
@@ -68,9 +70,6 @@ impl FrozenLayer {
     }
 }
 
-/// Bytes from which the newest commits go into the active layer.
-const RECENT_BYTES: u64 = 32 << 10;
-
 /// See the file header.
 #[derive(Debug)]
 pub(crate) struct Version {
@@ -81,7 +80,7 @@ pub(crate) struct Version {
     pub(crate) below: Arc<[Arc<Lower>]>,
     pub(crate) active: Layer,
     /// The newest commits, on top of `active`.
-    pub(crate) recent: Layer,
+    pub(crate) recent: Recent,
     /// Once the active layer was frozen: what all versions of it are charged, until the last one goes that a snapshot
     /// holds.
     pub(crate) charged: Arc<OnceLock<Arc<Reservation>>>,
@@ -105,7 +104,7 @@ impl Version {
             frozen: None,
             below: Arc::from([]),
             active: Layer::default(),
-            recent: Layer::default(),
+            recent: Recent::default(),
             charged: Arc::default(),
             timestamp,
             lsn,
@@ -130,7 +129,7 @@ impl Version {
             frozen: self.frozen.clone(),
             below: self.below.clone(),
             active: self.active.clone(),
-            recent: self.recent.clone(),
+            recent: self.recent.copy(),
             charged: self.charged.clone(),
             timestamp: self.timestamp,
             lsn: self.lsn,
@@ -145,9 +144,9 @@ impl Version {
 
     /// Puts a commit on top.
     pub(crate) fn apply(&mut self, layer: &Layer) {
-        if layer.bytes() < RECENT_BYTES {
-            self.recent.merge(layer);
-            if self.recent.bytes() > RECENT_BYTES {
+        if layer.bytes() < recent::BYTES_MAX {
+            self.recent.push(layer);
+            if self.recent.is_full() {
                 self.settle();
             }
         } else {
@@ -160,7 +159,7 @@ impl Version {
     pub(crate) fn settle(&mut self) {
         let recent = std::mem::take(&mut self.recent);
         if !recent.is_empty() {
-            self.active.merge(&recent);
+            recent.put_on(&mut self.active);
         }
     }
 

@@ -1,9 +1,9 @@
 //! Where a checkpoint writes its pages: into free units, low ones first, in short bursts.
 //!
 //! # How it works
-//! Pages that come to lie behind each other are gathered and written together. After every [`BURST_BYTES`] the
-//! writer pauses for about as long as the writing took, so that commits and readers get the disk in between; not while
-//! commits wait for the checkpoint's end.
+//! Pages that come to lie behind each other are gathered and written together, at most [`BURST_BYTES`] at a time. After each
+//! burst, and after [`STINT`] of other work, the writer pauses for as long as it has worked, so that commits and readers get disk
+//! and processors in between; not while commits wait for the checkpoint's end.
 //!
 //! # Invariants
 //! * CK-1, see `space.rs`: the copy of the free space that is allocated from holds nothing that is reachable.
@@ -20,8 +20,10 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 const BUFFER_BYTES: usize = 256 << 10;
-/// Bytes between two pauses.
-pub(crate) const BURST_BYTES: usize = 256 << 10;
+/// Bytes between two pauses: a commit's write that comes behind them on the disk waits for no more.
+const BURST_BYTES: usize = 64 << 10;
+/// Time worked between two pauses, roughly: less than a processor is given to one thread while others wait for it.
+const STINT: Duration = Duration::from_millis(1);
 /// A pause is never longer.
 const PAUSE_MAX: Duration = Duration::from_millis(50);
 
@@ -31,8 +33,8 @@ struct State {
     buffer: AlignedBuffer,
     used: usize,
     unit: u64,
-    /// Written since the last pause, and the time that took.
-    burst: (usize, Duration),
+    /// When the last pause ended.
+    resumed: Instant,
     written: u64,
     _reservation: Reservation,
 }
@@ -79,7 +81,7 @@ impl Output {
                 buffer: AlignedBuffer::zeroed(BUFFER_BYTES),
                 used: 0,
                 unit: 0,
-                burst: (0, Duration::ZERO),
+                resumed: Instant::now(),
                 written: 0,
                 _reservation: reservation,
             }),
@@ -111,6 +113,7 @@ impl Output {
     /// Writes a page to the place taken for it.
     pub(crate) fn write(&self, page: PageRef, kind: PageKind, payload: &[u8]) -> Result<()> {
         let mut state = self.state.lock();
+        self.rest(&mut state.resumed, STINT);
         let bytes = page.len_bytes();
         let follows = state.unit + (state.used / UNIT_BYTES) as u64 == page.unit();
         if !follows || state.used + bytes > state.buffer.len() {
@@ -132,21 +135,29 @@ impl Output {
         if state.used == 0 {
             return Ok(());
         }
-        let begun = Instant::now();
         let offset = state.unit * UNIT_BYTES as u64;
-        self.file
-            .write_all_at(&state.buffer[..state.used], offset)?;
-        state.burst.0 += state.used;
-        state.burst.1 += begun.elapsed();
+        let burst_bytes = match self.pace.pauses() {
+            true => BURST_BYTES,
+            false => state.used,
+        };
+        for from in (0..state.used).step_by(burst_bytes) {
+            let to = state.used.min(from + burst_bytes);
+            let burst = &state.buffer[from..to];
+            self.file.write_all_at(burst, offset + from as u64)?;
+            self.rest(&mut state.resumed, Duration::ZERO);
+        }
         state.written += state.used as u64;
         state.used = 0;
-        if state.burst.0 >= BURST_BYTES {
-            if self.pace.pauses() {
-                std::thread::sleep(state.burst.1.min(PAUSE_MAX));
-            }
-            state.burst = (0, Duration::ZERO);
-        }
         Ok(())
+    }
+
+    /// Pauses for as long as was worked since the last pause, where that was longer than `stint`.
+    fn rest(&self, resumed: &mut Instant, stint: Duration) {
+        let worked = resumed.elapsed();
+        if worked > stint && self.pace.pauses() {
+            std::thread::sleep(worked.min(PAUSE_MAX));
+            *resumed = Instant::now();
+        }
     }
 
     /// Bytes written so far.

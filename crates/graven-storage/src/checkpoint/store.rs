@@ -21,10 +21,10 @@ impl Store {
         };
         let root = self.newest_root();
         let folded = checkpointer.fold(&root, &frozen, options);
-        let (new, mut report) = folded.inspect_err(|_| self.thaw(&frozen))?;
+        let (new, mut report) = folded.inspect_err(|_| self.thaw(&frozen.frozen))?;
         let number = root.found.superblock.checkpoint;
         drop(root);
-        let old = self.install(new, &frozen)?;
+        let old = self.install(new, &frozen);
         drop(frozen);
         checkpointer.installed((number, old), &self.newest_root())?;
         self.cut_log()?;

@@ -6,6 +6,9 @@
 //! shares everything; a change copies the path to its chunk and the chunk, if they are shared. Putting a large map on top of
 //! another ([`IdMap::chunks`], [`IdMap::share`]) takes over whole chunks where the other has none.
 //!
+//! What a small transaction changes is in one chunk: a map of one has no tree, and to make it, read it and put it on
+//! another takes no allocations for one.
+//!
 //! # Costs
 //! A look-up is one in a tree of a sixteenth of the entries, and a bit count. An entry of a full chunk takes its own
 //! size and 4 bytes, one that is alone in its chunk [`CHUNK_BYTES`] more.
@@ -54,17 +57,102 @@ impl<V> Chunk<V> {
     }
 }
 
+/// Chunks by their numbers.
+#[derive(Clone, Debug)]
+enum Chunks<V> {
+    Few(Option<(u64, Arc<Chunk<V>>)>),
+    Many(OrdMap<u64, Arc<Chunk<V>>>),
+}
+
+impl<V> Chunks<V> {
+    #[inline]
+    fn get(&self, at: u64) -> Option<&Arc<Chunk<V>>> {
+        match self {
+            Chunks::Few(one) => one.as_ref().filter(|one| one.0 == at).map(|one| &one.1),
+            Chunks::Many(tree) => tree.get(&at),
+        }
+    }
+
+    fn get_mut(&mut self, at: u64) -> Option<&mut Arc<Chunk<V>>> {
+        match self {
+            Chunks::Few(one) => one.as_mut().filter(|one| one.0 == at).map(|one| &mut one.1),
+            Chunks::Many(tree) => tree.get_mut(&at),
+        }
+    }
+
+    fn insert(&mut self, at: u64, chunk: Arc<Chunk<V>>) {
+        match self {
+            Chunks::Few(one) if one.as_ref().is_none_or(|one| one.0 == at) => {
+                *one = Some((at, chunk));
+            }
+            Chunks::Few(one) => {
+                let both = one.take().into_iter().chain([(at, chunk)]);
+                *self = Chunks::Many(both.collect());
+            }
+            Chunks::Many(tree) => {
+                tree.insert(at, chunk);
+            }
+        }
+    }
+
+    fn remove(&mut self, at: u64) {
+        match self {
+            Chunks::Few(one) => {
+                one.take_if(|one| one.0 == at);
+            }
+            Chunks::Many(tree) => {
+                tree.remove(&at);
+            }
+        }
+    }
+
+    fn len(&self) -> usize {
+        match self {
+            Chunks::Few(one) => usize::from(one.is_some()),
+            Chunks::Many(tree) => tree.len(),
+        }
+    }
+
+    /// By number, ascending.
+    fn iter(&self) -> impl Iterator<Item = (u64, &Arc<Chunk<V>>)> {
+        let (few, many) = match self {
+            Chunks::Few(one) => (one.as_ref(), None),
+            Chunks::Many(tree) => (None, Some(tree)),
+        };
+        let few = few.into_iter().map(|(at, chunk)| (*at, chunk));
+        let many = many.into_iter().flatten().map(|(at, chunk)| (*at, chunk));
+        few.chain(many)
+    }
+
+    fn last(&self) -> Option<(u64, &Arc<Chunk<V>>)> {
+        match self {
+            Chunks::Few(one) => one.as_ref().map(|(at, chunk)| (*at, chunk)),
+            Chunks::Many(tree) => tree.get_max().map(|(at, chunk)| (*at, chunk)),
+        }
+    }
+
+    /// Whether there is one from `low` to `high`.
+    fn any(&self, low: u64, high: u64) -> bool {
+        match self {
+            Chunks::Few(one) => one
+                .as_ref()
+                .is_some_and(|one| (low..=high).contains(&one.0)),
+            Chunks::Many(tree) => tree.range(low..=high).next().is_some(),
+        }
+    }
+}
+
 /// See the file header.
 #[derive(Clone, Debug)]
 pub(crate) struct IdMap<V> {
-    chunks: OrdMap<u64, Arc<Chunk<V>>>,
+    chunks: Chunks<V>,
     len: usize,
 }
 
 impl<V> Default for IdMap<V> {
     fn default() -> Self {
         IdMap {
-            chunks: OrdMap::default(),
+            chunks: Chunks::Few(None),
             len: 0,
         }
     }
@@ -81,23 +169,20 @@ impl<V> IdMap<V> {
 
     #[inline]
     pub(crate) fn get(&self, id: u64) -> Option<&V> {
-        let chunk = self.chunks.get(&(id / SLOTS))?;
+        let chunk = self.chunks.get(id / SLOTS)?;
         let slot = id % SLOTS;
         chunk.has(slot).then(|| &chunk.values[chunk.rank(slot)])
     }
 
     /// Whether there may be entries of ids from `low` to `high`: some in the same chunks.
     pub(crate) fn may_have(&self, low: u64, high: u64) -> bool {
-        low <= high
-            && (self.chunks.range(low / SLOTS..=high / SLOTS))
-                .next()
-                .is_some()
+        low <= high && self.chunks.any(low / SLOTS, high / SLOTS)
     }
 
     /// All entries, ids ascending.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (u64, &V)> {
         let chunks = self.chunks.iter();
-        chunks.flat_map(|(at, chunk)| Self::entries(*at, chunk))
+        chunks.flat_map(|(at, chunk)| Self::entries(at, chunk))
     }
 
     pub(crate) fn chunk_count(&self) -> u64 {
@@ -111,13 +196,13 @@ impl<V> IdMap<V> {
 
     /// The largest id.
     pub(crate) fn last(&self) -> Option<u64> {
-        let (at, chunk) = self.chunks.get_max()?;
+        let (at, chunk) = self.chunks.last()?;
         Some(at * SLOTS + u64::from(chunk.mask.ilog2()))
     }
 
     /// All chunks with their numbers, ascending.
     pub(crate) fn chunks(&self) -> impl Iterator<Item = (u64, &Arc<Chunk<V>>)> {
-        self.chunks.iter().map(|(at, chunk)| (*at, chunk))
+        self.chunks.iter()
     }
 
     /// The entries of a chunk.
@@ -135,7 +220,7 @@ impl<V: Clone> IdMap<V> {
     /// Enters a value; the one before.
     pub(crate) fn insert(&mut self, id: u64, value: V) -> Option<V> {
         let (at, slot) = (id / SLOTS, id % SLOTS);
-        let Some(chunk) = self.chunks.get_mut(&at) else {
+        let Some(chunk) = self.chunks.get_mut(at) else {
             let chunk = Chunk {
                 mask: 1 << slot,
                 values: vec![value],
@@ -159,7 +244,7 @@ impl<V: Clone> IdMap<V> {
 
     /// Takes over a chunk of another map where this one has no entry of it; false if it has some.
     pub(crate) fn share(&mut self, at: u64, chunk: &Arc<Chunk<V>>) -> bool {
-        if self.chunks.contains_key(&at) {
+        if self.chunks.get(at).is_some() {
             return false;
         }
         self.len += chunk.values.len();
@@ -171,11 +256,11 @@ impl<V: Clone> IdMap<V> {
     pub(crate) fn remove(&mut self, id: u64) -> Option<V> {
         let (at, slot) = (id / SLOTS, id % SLOTS);
         self.get(id)?;
-        let chunk = Arc::make_mut(self.chunks.get_mut(&at)?);
+        let chunk = Arc::make_mut(self.chunks.get_mut(at)?);
         let value = chunk.values.remove(chunk.rank(slot));
         chunk.mask &= !(1 << slot);
         if chunk.mask == 0 {
-            self.chunks.remove(&at);
+            self.chunks.remove(at);
         }
         self.len -= 1;
         Some(value)
@@ -197,7 +282,7 @@ impl<V: Clone> Filler<'_, V> {
             Some((open, chunk)) if *open == at => chunk,
             _ => {
                 self.put_back();
-                if let Some(chunk) = self.map.chunks.get_mut(&at) {
+                if let Some(chunk) = self.map.chunks.get_mut(at) {
                     // There are at most so many more of it.
                     let before = Arc::make_mut(chunk).insert(slot, value);
                     self.map.len += usize::from(before.is_none());

@@ -18,6 +18,7 @@ use crate::ids::{Direction, NodeId, RelId, TypeId};
 use crate::transaction::own::Own;
 use crate::value::PropertyValue;
 use crate::version::FrozenLayer;
+use crate::version::recent::Recent;
 use std::collections::BTreeMap;
 use std::ops::{Bound, Range};
 use std::sync::Arc;
@@ -29,20 +30,34 @@ pub(crate) struct Stack<'a> {
     /// Between frozen and active, oldest first.
     pub(crate) below: &'a [Arc<Lower>],
     pub(crate) active: &'a Layer,
-    pub(crate) recent: &'a Layer,
+    pub(crate) recent: &'a Recent,
     pub(crate) own: Option<&'a Arc<Own>>,
 }
 
 impl<'a> Stack<'a> {
     /// Committed layers, newest first.
     pub(crate) fn committed(&self) -> impl Iterator<Item = View<'a>> + use<'a> {
+        std::iter::once(View::Memory(self.recent.layer())).chain(self.settled())
+    }
+
+    /// Committed layers but for the newest commits, newest first.
+    fn settled(&self) -> impl Iterator<Item = View<'a>> + use<'a> {
         let frozen = self.frozen.into_iter().flat_map(FrozenLayer::newest_first);
         let below = self.below.iter().rev().map(|lower| lower.view());
-        [self.recent, self.active]
-            .into_iter()
-            .map(View::Memory)
+        std::iter::once(View::Memory(self.active))
             .chain(below)
             .chain(frozen)
+    }
+
+    /// By how much all layers change the number of nodes.
+    pub(crate) fn nodes(&self) -> i64 {
+        let own = self.own.map_or(0, |own| {
+            let (newest, below) = own.look(|layer| layer.counts.nodes);
+            let below = below.iter().map(|lower| lower.view().counts().nodes);
+            newest + below.sum::<i64>()
+        });
+        let settled: i64 = self.settled().map(|layer| layer.counts().nodes).sum();
+        own + self.recent.nodes() + settled
     }
 
     /// The committed layers as one set of changes.

@@ -38,6 +38,8 @@ use std::time::Instant;
 
 /// Redo records of a large transaction are cut into pieces of about this size.
 const CHUNK_BYTES: usize = 256 << 10;
+/// Room for the redo records of a small transaction.
+const SMALL_BYTES: usize = 512;
 /// How often a commit makes room by a checkpoint before it fails for want of memory.
 const ATTEMPTS_MAX: u32 = 4;
 
@@ -248,7 +250,10 @@ impl Transaction {
                 .map_err(|error| log_error(&error, Durable::No))
         };
         let last = match own.below.is_empty() {
-            true => redo::encode(&own.layer, Vec::new(), CHUNK_BYTES, &mut full),
+            true => {
+                let out = Vec::with_capacity(SMALL_BYTES);
+                redo::encode(&own.layer, out, CHUNK_BYTES, &mut full)
+            }
             false => redo::encode_net(&own.net(), CHUNK_BYTES, &mut full),
         };
         match last {
@@ -354,8 +359,12 @@ impl Transaction {
         );
         commits.clients.add(self.options.client_id);
         commits.applied = version.clone();
-        let ready = store.log().is_none();
+        // What is acknowledged at once need not come back to say so; nobody then waits for a thread that got no processor.
+        let ready = store.log().is_none() || self.options.durability == Durability::Off;
         store.publisher().push(version.clone(), ready);
+        // The version before may have been the last to hold much: nobody waits for that either.
+        drop(commits);
+        drop(before);
         Ok((version, log_bytes))
     }
 }
@@ -383,8 +392,8 @@ impl Numbered for Arc<Version> {
 impl Shown<Arc<Version>> for Store {
     type Error = Error;
 
-    fn show(&self, version: Arc<Version>) {
-        self.set_visible(version);
+    fn show(&self, version: Arc<Version>) -> Arc<Version> {
+        self.set_visible(version)
     }
 
     fn durable(&self) -> u64 {
@@ -403,12 +412,12 @@ impl Store {
         self.publisher().publish(timestamp, self)
     }
 
-    /// Makes everything appended durable and visible; the commit lock is held, so nothing comes after.
-    pub(crate) fn settle(&self, commits: &Commits) -> Result<()> {
+    /// Makes what was appended up to `lsn` durable, and the commits up to that of `timestamp` visible.
+    pub(crate) fn settle(&self, lsn: u64, timestamp: u64) -> Result<()> {
         if let Some(log) = self.log() {
-            log.sync()
+            log.sync_up_to(Lsn(lsn))
                 .map_err(|error| log_error(&error, Durable::Unknown))?;
         }
-        self.publish(commits.applied.timestamp)
+        self.publish(timestamp)
     }
 }

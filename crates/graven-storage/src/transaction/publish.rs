@@ -14,7 +14,8 @@
 //! * TX-18: one that fails with a conflict, only when what it conflicts with is visible or the log has failed.
 //!
 //! # Concurrency
-//! One mutex; versions are shown while it is held. This file is compiled a second time by its tests, with the scheduler of
+//! One mutex; versions are shown while it is held, and those that nobody needs any more dropped when it is not: much may go
+//! with them. This file is compiled a second time by its tests, with the scheduler of
 //! `shuttle` below it.
 
 use super::sync::{Condvar, Mutex, MutexGuard};
@@ -70,8 +71,8 @@ impl<V> Default for Publisher<V> {
 pub(crate) trait Shown<V> {
     type Error;
 
-    /// Makes the version visible.
-    fn show(&self, version: V);
+    /// Makes the version visible; the one that was.
+    fn show(&self, version: V) -> V;
     /// What lies below this in the log is durable.
     fn durable(&self) -> u64;
     /// Why nothing becomes durable any more, if so.
@@ -92,11 +93,13 @@ impl<V: Numbered> Publisher<V> {
     /// Puts a version with the same commits in the place of the newest one; the commit lock is held.
     pub(crate) fn replace_newest(&self, version: V, store: &impl Shown<V>) {
         let mut queue = self.lock();
-        match queue.pending.back_mut() {
+        let before = match queue.pending.back_mut() {
             // It becomes visible with the commit that it is a copy of.
-            Some(last) => last.version = version,
+            Some(last) => std::mem::replace(&mut last.version, version),
             None => store.show(version),
-        }
+        };
+        drop(queue);
+        drop(before);
     }
 
     /// Makes visible what may be, up to the commit of `timestamp`, which may be acknowledged; waits for those before.
@@ -130,15 +133,18 @@ impl<V: Numbered> Publisher<V> {
         timestamp: u64,
         store: &S,
     ) -> Result<(), S::Error> {
+        let mut gone = Vec::new();
         loop {
-            self.publish_ready(&mut queue, store);
+            self.publish_ready(&mut queue, store, &mut gone);
             let first = queue.pending.front();
             let first = first.map(|pending| pending.version.timestamp());
-            if first.is_none_or(|first| first > timestamp) {
-                return Ok(());
-            }
-            if let Some(error) = store.failure() {
-                return Err(error);
+            let outcome = match first.is_none_or(|first| first > timestamp) {
+                true => Some(Ok(())),
+                false => store.failure().map(Err),
+            };
+            if let Some(outcome) = outcome {
+                drop(queue);
+                return outcome;
             }
             // A commit with less than full durability waits for those before it that have more.
             queue.waiting += 1;
@@ -148,16 +154,18 @@ impl<V: Numbered> Publisher<V> {
         }
     }
 
-    fn publish_ready(&self, queue: &mut Queue<V>, store: &impl Shown<V>) {
+    /// Shows what may be shown; what nobody needs any more is put into `gone`.
+    fn publish_ready(&self, queue: &mut Queue<V>, store: &impl Shown<V>, gone: &mut Vec<V>) {
         let durable = store.durable();
         let mut newest = None;
         while let Some(first) = queue.pending.front()
             && (first.ready || first.version.lsn() <= durable)
         {
-            newest = queue.pending.pop_front().map(|pending| pending.version);
+            let next = queue.pending.pop_front().map(|pending| pending.version);
+            gone.extend(std::mem::replace(&mut newest, next));
         }
         if let Some(version) = newest {
-            store.show(version);
+            gone.push(store.show(version));
             if queue.waiting > 0 {
                 self.published.notify_all();
             }

@@ -37,6 +37,14 @@ impl Numbered for Version {
     }
 }
 
+/// When a commit may be acknowledged: when it is durable, when it says so, at once.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Durability {
+    Full,
+    Relaxed,
+    Off,
+}
+
 #[derive(Debug, Default)]
 struct Log {
     synced: u64,
@@ -57,7 +65,7 @@ struct Store {
 impl Shown<Version> for Store {
     type Error = &'static str;
 
-    fn show(&self, version: Version) {
+    fn show(&self, version: Version) -> Version {
         let synced = self.log.lock().unwrap().synced;
         let mut visible = self.visible.lock().unwrap();
         assert!(visible.timestamp <= version.timestamp, "TX-9: in order");
@@ -66,7 +74,7 @@ impl Shown<Version> for Store {
             version.awaited <= synced,
             "TX-9: {version:?} is shown, {synced} is durable"
         );
-        *visible = version;
+        std::mem::replace(&mut *visible, version)
     }
 
     fn durable(&self) -> u64 {
@@ -84,7 +92,8 @@ impl Shown<Version> for Store {
 
 impl Store {
     /// One commit; false if the log failed.
-    fn commit(&self, relaxed: bool) -> bool {
+    fn commit(&self, durability: Durability) -> bool {
+        let relaxed = durability != Durability::Full;
         let version = {
             let mut applied = self.applied.lock().unwrap();
             applied.timestamp += 1;
@@ -92,7 +101,7 @@ impl Store {
             if !relaxed {
                 applied.awaited = applied.lsn;
             }
-            self.publisher.push(*applied, false);
+            self.publisher.push(*applied, durability == Durability::Off);
             *applied
         };
         if !relaxed && !self.sync() {
@@ -156,11 +165,12 @@ fn run(failing: Option<u64>) {
             let store = Arc::clone(&store);
             thread::spawn(move || {
                 let mut all = true;
-                for _ in 0..2 {
+                for round in 0..2 {
                     match client {
                         0 => store.replace(),
                         4 => all &= store.conflict(),
-                        _ => all &= store.commit(client == 1),
+                        1 => all &= store.commit([Durability::Relaxed, Durability::Off][round]),
+                        _ => all &= store.commit(Durability::Full),
                     }
                 }
                 all
