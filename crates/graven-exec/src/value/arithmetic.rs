@@ -86,6 +86,7 @@ pub fn subtract(a: &Value, b: &Value) -> Result<Value> {
             .map(Value::Integer)
             .ok_or_else(|| overflow("-", *x, *y)),
         (Value::Stored(x), Value::Stored(y)) => temporal(x, y, -1, || mismatch("subtract", a, b)),
+        (Value::Null, Value::Stored(_)) | (Value::Stored(_), Value::Null) => Ok(Value::Null),
         _ => floats(a, b, "subtract", |x, y| x - y),
     }
 }

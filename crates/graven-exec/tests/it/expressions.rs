@@ -214,6 +214,11 @@ fn integers_overflow_with_an_error() {
     assert_eq!(eval(binary(Op::Power, int(2), int(3))), Value::Float(8.0));
     assert_eq!(eval(binary(Op::Add, text("a"), int(1))), Value::text("a1"));
     assert_eq!(eval(binary(Op::Add, null(), int(1))), Value::Null);
+    for op in [Op::Add, Op::Subtract, Op::Multiply] {
+        let day = || call("duration", vec![text("P1D")]);
+        assert_eq!(eval(binary(op, null(), day())), Value::Null, "{op:?}");
+        assert_eq!(eval(binary(op, day(), null())), Value::Null, "{op:?}");
+    }
     assert_eq!(
         eval(binary(Op::Add, list(vec![int(1)]), int(2))),
         Value::list(vec![integer(1), integer(2)])
