@@ -93,6 +93,11 @@ impl Memory {
         self.reservation.as_ref().map_or(0, Reservation::bytes)
     }
 
+    /// Bytes held.
+    pub(crate) fn used(&self) -> usize {
+        usize::try_from(self.used).unwrap_or(usize::MAX)
+    }
+
     /// Tells the meter what is reserved now.
     fn tell(&mut self) {
         let now = self.reserved();
@@ -140,6 +145,11 @@ impl Memory {
     /// Holds exactly `bytes` in all if that is no more than a spilling operator should have; nothing changes if not.
     pub(crate) fn keeps(&mut self, bytes: usize) -> bool {
         bytes as u64 <= self.spills_at && self.set(bytes).is_ok()
+    }
+
+    /// Holds `bytes` more if that is no more than a spilling operator should have; nothing changes if not.
+    pub(crate) fn keeps_more(&mut self, bytes: usize) -> bool {
+        self.used + bytes as u64 <= self.spills_at && self.charge(bytes).is_ok()
     }
 
     /// Holds exactly `bytes` in all, also beyond the limit: for what exists already and is written out next.

@@ -3,17 +3,45 @@
 //! # How it works
 //! Two searches. [`meeting`] finds one or all shortest trails between two different nodes for lower bounds 0 and 1: a
 //! shortest walk repeats no node, so it is a trail, and breadth-first searches from both ends that meet find them.
-//! [`ordered`] finds trails in order of length under any bounds, closed ones included: partial trails are
-//! extended in order of their length and the distance that is left, which a search from the far end tells.
+//! [`ordered`] finds trails in order of length under any bounds, closed ones included, by walks in one direction that
+//! know what is left from a search in the other one.
+//!
+//! Both keep what they find in memory as long as an operator may, and in temporary pages from then on: [`levels`].
 //!
 //! # Invariants
 //! * EX-16 Trails come in ascending length; each is met once.
 
+pub(crate) mod distances;
+mod levels;
 pub(crate) mod meeting;
+mod odometer;
 pub(crate) mod ordered;
 
-use crate::error::Result;
+use crate::error::{ExecError, Result};
+use crate::memory::Memory;
 use crate::reachability::edges::Edges;
+use crate::runtime::Runtime;
+use crate::spill::Spill;
+
+/// What a search has besides relationships.
+pub(crate) struct Means<'a> {
+    pub(crate) memory: &'a mut Memory,
+    pub(crate) spill: Option<&'a Spill>,
+    pub(crate) rt: &'a Runtime,
+}
+
+impl Means<'_> {
+    /// Takes so many bytes more.
+    ///
+    /// # Errors
+    /// None if there are temporary pages to go on with; else that the budget has no room.
+    fn take(&mut self, bytes: usize) -> Result<(), Option<ExecError>> {
+        match self.spill {
+            None => self.memory.charge(bytes).map_err(Some),
+            Some(_) => self.memory.keeps_more(bytes).then_some(()).ok_or(None),
+        }
+    }
+}
 
 /// The usable relationships from both sides for one row.
 pub(crate) struct Sides<'a> {
@@ -30,11 +58,6 @@ impl<'a> Sides<'a> {
         } else {
             &self.backward
         }
-    }
-
-    /// Neighbours and relationships of `node`, seen from one side.
-    fn relationships(&self, forward: bool, node: u64) -> Result<Vec<(u64, u64)>> {
-        self.edges(forward).relationships(node)
     }
 
     /// Of the usable relationships by which one side goes from `node` to `other` that with this number.

@@ -10,6 +10,7 @@
 //! # Invariants
 //! * EX-45 A writer and a reader keep one page of bytes each; what is in temporary pages counts as pages.
 
+mod id_run;
 mod row_buffer;
 mod row_format;
 mod row_stream;
@@ -20,6 +21,7 @@ use std::sync::Arc;
 use foldhash::fast::FixedState;
 use graven_pagecache::{Budget, SizeClass, TemporaryPages};
 
+pub(crate) use id_run::{IdRun, IdWriter};
 pub(crate) use row_buffer::RowBuffer;
 pub(crate) use row_format::{put_list, put_value};
 pub(crate) use row_stream::{RowReader, RowRun, RowWriter};
@@ -63,6 +65,11 @@ impl Spill {
     /// A new stream.
     pub(crate) fn writer(&self) -> RowWriter {
         RowWriter::new(self.pages.clone(), self.class, self.operator)
+    }
+
+    /// Ascending ids to be written.
+    pub(crate) fn ids(&self) -> IdWriter {
+        IdWriter::new(self.pages.clone(), self.class, self.operator)
     }
 
     /// Bytes of the buffer that a writer or a reader keeps.

@@ -324,10 +324,9 @@ impl Instantiator<'_> {
                     to,
                     into: *into,
                 };
-                let budget = &self.rt.budget;
                 let operator: BoxedOperator = match mode {
                     VarExpandMode::Trails => {
-                        Box::new(TrailExpand::new(input, pattern, columns, bounds, budget))
+                        Box::new(TrailExpand::new(input, pattern, columns, bounds, self.rt))
                     }
                     VarExpandMode::Shortest(wanted) => Box::new(ShortestPaths::new(
                         input, pattern, columns, bounds, *wanted, self.rt,

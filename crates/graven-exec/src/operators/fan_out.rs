@@ -12,6 +12,9 @@ use crate::error::Result;
 use crate::operator::BoxedOperator;
 use crate::runtime::Runtime;
 
+/// A batch with so many values in its lists is handed over, however few rows it has.
+pub(crate) const LISTED_MAX: usize = 64 << 10;
+
 /// The input of an operator that turns one row into many.
 pub(crate) struct FanOut {
     input: BoxedOperator,

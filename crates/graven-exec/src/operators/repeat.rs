@@ -1,11 +1,12 @@
 //! Quantified patterns: an inner tree repeated from where it ended, until it was repeated often enough.
 //!
 //! # How it works
-//! For each input row the ways begun are kept on a stack, the longest on top, so that little more is kept than one way
+//! For each input row the ways begun are kept on a stack ([`ways`]), the longest on top, so that little more is kept than one way
 //! and its neighbours per repetition. A chunk of them is taken off and goes to the inner tree at once, by the node where
-//! each ends; what comes back are ways that are one repetition longer. A way that would use a relationship twice is
-//! dropped; one that is long enough is handed out; one that may go on goes back onto the stack. Ways share what they
-//! have in common.
+//! each ends; what comes back, a batch at a time, are ways that are one repetition longer. A way that would use a relationship twice is
+//! dropped; one that is long enough is handed out before the next batch; one that may go on goes back onto the stack.
+
+mod ways;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -13,14 +14,14 @@ use std::sync::Arc;
 use graven_storage::RelId;
 
 use super::argument::ArgumentSlot;
-use super::fan_out::{FanOut, widen};
+use super::fan_out::{FanOut, LISTED_MAX, widen};
 use crate::batch::{BATCH_ROWS, Batch};
 use crate::column::Column;
 use crate::error::Result;
-use crate::memory::Memory;
 use crate::operator::{BoxedOperator, Operator};
 use crate::runtime::Runtime;
 use crate::value::Value;
+use ways::{Link, Way, Ways};
 
 /// The inner tree and where its parts lie.
 pub(crate) struct Repetition {
@@ -50,52 +51,31 @@ pub(crate) struct Ends {
     pub(crate) apart: Vec<usize>,
 }
 
-/// One repetition of a way, and what was before it.
-struct Link {
-    before: Option<Arc<Link>>,
-    rels: Vec<u64>,
-    kept: Vec<Value>,
-}
-
-/// A way begun.
-#[derive(Clone)]
-struct Way {
-    end: u64,
-    repetitions: u32,
-    last: Option<Arc<Link>>,
-}
-
 /// See the file header.
 pub(crate) struct Repeat {
     input: FanOut,
     inner: Repetition,
     ends: Ends,
-    /// Ways of the current row that may go on; `None` before its first.
-    stack: Option<Vec<Way>>,
+    /// Ways of the current row that may go on.
+    ways: Ways,
+    /// Ways that the inner tree is at work on.
+    growing: Option<Vec<Way>>,
     /// Ways of the current row that are long enough.
     ready: VecDeque<Way>,
-    memory: Memory,
-}
-
-/// Bytes of a way and of its last repetition.
-fn bytes(way: &Way) -> usize {
-    let link = way.last.as_ref().map_or(0, |link| {
-        size_of::<Link>() + link.rels.len() * 8 + link.kept.len() * size_of::<Value>()
-    });
-    size_of::<Way>() + link
+    has_begun: bool,
 }
 
 impl Repeat {
     /// Repeats `inner` for the rows of `input`.
     pub(crate) fn new(input: BoxedOperator, inner: Repetition, ends: Ends, rt: &Runtime) -> Self {
-        let remedy = "bound the quantifier, or add conditions inside";
         Self {
             input: FanOut::new(input),
             inner,
             ends,
-            stack: None,
+            ways: Ways::new(rt),
+            growing: None,
             ready: VecDeque::new(),
-            memory: Memory::new(&rt.budget, "Repeat", remedy),
+            has_begun: false,
         }
     }
 
@@ -108,42 +88,40 @@ impl Repeat {
 
     /// Begins with the current row.
     fn begin(&mut self) -> Result<()> {
-        let mut stack = Vec::new();
+        self.has_begun = true;
         if let Some(from) = self.node(self.ends.from) {
-            let way = Way {
+            self.found(Way {
                 end: from,
                 repetitions: 0,
                 last: None,
-            };
-            self.found(way, &mut stack)?;
+            })?;
         }
-        self.stack = Some(stack);
-        Ok(())
+        self.ways.settle()
     }
 
     /// Puts a way where it belongs.
-    fn found(&mut self, way: Way, stack: &mut Vec<Way>) -> Result<()> {
+    fn found(&mut self, way: Way) -> Result<()> {
+        self.ways.made(&way);
         let arrives = !self.ends.into || self.node(self.ends.to) == Some(way.end);
         if arrives && way.repetitions >= self.ends.min {
-            self.memory.charge(bytes(&way))?;
-            self.ready.push_back(way.clone());
+            self.ready.push_back(self.ways.keep(way.clone())?);
         }
         if self.ends.max.is_none_or(|max| way.repetitions < max) {
-            self.memory.charge(bytes(&way))?;
-            stack.push(way);
+            self.ways.push(way)
+        } else {
+            self.ways.forget(way);
+            Ok(())
         }
-        Ok(())
     }
 
-    /// Takes ways off the stack and makes them longer.
-    fn extend(&mut self, rt: &Runtime) -> Result<()> {
+    /// Takes ways off the stack and gives them to the inner tree.
+    fn start_growing(&mut self, rt: &Runtime) -> Result<()> {
         rt.check_cancelled()?;
-        let mut stack = self.stack.take().expect("begun");
         let most = match self.inner.ordinal {
             Some(_) => BATCH_ROWS,
             None => 1,
         };
-        let ways = stack.split_off(stack.len().saturating_sub(most));
+        let ways = self.ways.take(most)?;
         let row = u32::try_from(self.input.row()).expect("a batch is small");
         let repeated = self.input.batch().gather(&vec![row; ways.len()]);
         let mut given = repeated.columns().to_vec();
@@ -156,21 +134,26 @@ impl Repeat {
         }
         self.inner.slot.set(Batch::new(given, ways.len()));
         self.inner.root.rewind();
-        while let Some(batch) = self.inner.root.next(rt)? {
-            for row in 0..batch.len() {
-                let number = match self.inner.ordinal.map(|slot| batch.value(slot, row)) {
-                    Some(Value::Integer(number)) => usize::try_from(number).unwrap_or(0),
-                    _ => 0,
-                };
-                if let Some(way) = self.longer(&ways[number], &batch, row) {
-                    self.found(way, &mut stack)?;
-                }
+        self.growing = Some(ways);
+        Ok(())
+    }
+
+    /// Takes a batch from the inner tree, which makes these ways longer.
+    fn grow(&mut self, ways: Vec<Way>, rt: &Runtime) -> Result<()> {
+        let Some(batch) = self.inner.root.next(rt)? else {
+            ways.into_iter().for_each(|way| self.ways.release(way));
+            return self.ways.settle();
+        };
+        for row in 0..batch.len() {
+            let number = match self.inner.ordinal.map(|slot| batch.value(slot, row)) {
+                Some(Value::Integer(number)) => usize::try_from(number).unwrap_or(0),
+                _ => 0,
+            };
+            if let Some(way) = self.longer(&ways[number], &batch, row) {
+                self.found(way)?;
             }
         }
-        for way in &ways {
-            self.memory.release(bytes(way));
-        }
-        self.stack = Some(stack);
+        self.growing = Some(ways);
         Ok(())
     }
 
@@ -183,12 +166,9 @@ impl Repeat {
                 _ => return None,
             }
         }
-        let mut before = way.last.as_ref();
-        while let Some(link) = before {
-            if link.rels.iter().any(|rel| rels.contains(rel)) {
-                return None;
-            }
-            before = link.before.as_ref();
+        let mut used = way.links().flat_map(|link| &link.rels);
+        if used.any(|rel| rels.contains(rel)) {
+            return None;
         }
         let apart = &self.ends.apart;
         if apart.iter().any(|column| self.touches(*column, &rels)) {
@@ -222,12 +202,7 @@ impl Repeat {
 
     /// All relationships of a way and the lists of its parts, in the order of the pattern.
     fn lists(&self, way: &Way) -> (Value, Vec<Value>) {
-        let mut links = Vec::new();
-        let mut next = way.last.as_ref();
-        while let Some(link) = next {
-            links.push(link);
-            next = link.before.as_ref();
-        }
+        let mut links: Vec<&Link> = way.links().collect();
         if !self.ends.reversed {
             links.reverse();
         }
@@ -270,41 +245,54 @@ impl Repeat {
 impl Operator for Repeat {
     fn next(&mut self, rt: &Runtime) -> Result<Option<Batch>> {
         let (mut rows, mut ways) = (Vec::new(), Vec::new());
+        let each = self.inner.rels.len() + self.inner.groups.len();
+        let mut listed = 0;
         loop {
             if !self.input.advance(rt, |_| Ok(()))? {
                 return Ok(None);
             }
-            if self.stack.is_none() {
+            if !self.has_begun {
                 self.begin()?;
             }
             let row = u32::try_from(self.input.row()).expect("a batch is small");
-            while ways.len() < BATCH_ROWS
+            let is_full = |ways: &[Way], listed| ways.len() == BATCH_ROWS || listed >= LISTED_MAX;
+            while !is_full(&ways, listed)
                 && let Some(way) = self.ready.pop_front()
             {
-                self.memory.release(bytes(&way));
+                listed += each * way.repetitions as usize;
                 rows.push(row);
                 ways.push(way);
             }
-            if ways.len() < BATCH_ROWS {
-                if self.stack.as_ref().is_some_and(|stack| !stack.is_empty()) {
-                    self.extend(rt)?;
+            if !is_full(&ways, listed) {
+                if let Some(growing) = self.growing.take() {
+                    self.grow(growing, rt)?;
                     continue;
                 }
-                self.stack = None;
-                self.memory.clear();
+                if !self.ways.is_empty() {
+                    self.start_growing(rt)?;
+                    continue;
+                }
+                self.has_begun = false;
                 self.input.step();
             }
             let batch_done = self.input.row() == self.input.batch().len();
-            if ways.len() == BATCH_ROWS || (batch_done && !ways.is_empty()) {
-                return Ok(Some(self.output(&rows, &ways)));
+            if is_full(&ways, listed) || (batch_done && !ways.is_empty()) {
+                let output = self.output(&rows, &ways);
+                ways.into_iter().for_each(|way| self.ways.release(way));
+                return Ok(Some(output));
             }
         }
     }
 
     fn rewind(&mut self) {
         self.input.rewind();
-        self.stack = None;
+        self.ways.clear();
+        self.growing = None;
         self.ready.clear();
-        self.memory.clear();
+        self.has_begun = false;
+    }
+
+    fn spilled_bytes(&self) -> u64 {
+        self.ways.spilled_bytes()
     }
 }

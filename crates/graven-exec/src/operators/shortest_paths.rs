@@ -8,11 +8,13 @@
 //!
 //! Where the planner expects rows to have an end in common, the search from there is kept from row to row, unless the row chooses
 //! among relationships, or the statement writes.
+//!
+//! Searches that do not fit go on in temporary pages.
 
 use graven_cypher::plan::{PathCount, ShortestPaths as Wanted};
 use graven_storage::RelId;
 
-use super::fan_out::{FanOut, widen};
+use super::fan_out::{FanOut, LISTED_MAX, widen};
 use super::trail_expand::TrailColumns;
 use crate::batch::BATCH_ROWS;
 use crate::batch::Batch;
@@ -24,9 +26,11 @@ use crate::pattern::Pattern;
 use crate::reachability::Bounds;
 use crate::reachability::edges::Edges;
 use crate::runtime::Runtime;
-use crate::shortest::Sides;
+use crate::shortest::distances::Distances;
 use crate::shortest::meeting::{self, Meeting, Side};
-use crate::shortest::ordered::Ordered;
+use crate::shortest::ordered::{self, Ordered};
+use crate::shortest::{Means, Sides};
+use crate::spill::Spill;
 use crate::value::Value;
 
 /// See the file header.
@@ -38,9 +42,37 @@ pub(crate) struct ShortestPaths {
     bounds: Bounds,
     wanted: Wanted,
     memory: Memory,
+    spill: Option<Spill>,
     current: Option<Current>,
     /// The search from the end that rows have in common.
-    kept: Option<Side>,
+    kept: Kept,
+}
+
+/// What a row leaves to the next one.
+#[derive(Default)]
+enum Kept {
+    #[default]
+    Nothing,
+    Side(Side),
+    Distances(Distances),
+}
+
+impl Kept {
+    fn bytes(&self) -> usize {
+        match self {
+            Self::Nothing => 0,
+            Self::Side(side) => side.bytes(),
+            Self::Distances(distances) => distances.bytes(),
+        }
+    }
+
+    fn is_from(&self, origin: u64, forward: bool) -> bool {
+        match self {
+            Self::Nothing => false,
+            Self::Side(side) => side.is_from(origin, forward),
+            Self::Distances(distances) => distances.is_from(origin, forward),
+        }
+    }
 }
 
 /// The search of the current row.
@@ -77,65 +109,87 @@ impl ShortestPaths {
             columns,
             bounds,
             wanted,
-            memory: Memory::new(&rt.budget, "ShortestPaths", "bound the pattern's length"),
+            memory: Memory::of_spilling(rt, "ShortestPaths", "bound the pattern's length"),
+            spill: Spill::new(rt, "ShortestPaths"),
             current: None,
-            kept: None,
+            kept: Kept::Nothing,
         }
     }
 
     /// Ends the search of the row at hand and goes to the next row, for which the search from the end that rows share is kept.
     fn finish_row(&mut self, search: Search, rt: &Runtime) -> Result<()> {
         let [starts, ends] = self.wanted.sharing;
-        if let Search::Meeting(meeting) = search
-            && starts != ends
-            && !self.pattern.reads_the_row()
-            && rt.writer.is_none()
-        {
-            let side = meeting.into_side(starts > ends);
-            self.kept = Some(side).filter(|side| self.memory.is_small(side.bytes()));
-        }
+        let is_shared = starts != ends && !self.pattern.reads_the_row() && rt.writer.is_none();
+        self.kept = match search {
+            Search::Meeting(meeting) if is_shared => match meeting.into_side(starts > ends) {
+                Some(side) if self.memory.is_small(side.bytes()) => Kept::Side(side),
+                _ => Kept::Nothing,
+            },
+            Search::Ordered(ordered) if is_shared => Kept::Distances(ordered.into_distances()),
+            _ => Kept::Nothing,
+        };
         self.input.step();
-        self.memory.set(self.kept.as_ref().map_or(0, Side::bytes))
+        self.memory.set(self.kept.bytes())
     }
 
     /// Adds trails of the current row until there are no more, which ends the row, or no more room.
-    fn trails(&mut self, lists: &mut Vec<Value>, rt: &Runtime) -> Result<()> {
+    fn trails(&mut self, out: &mut Trails, rt: &Runtime) -> Result<()> {
         let (batch, row) = (self.input.batch(), self.input.row());
         let excluded = self.pattern.excluded(batch, row)?;
         let sides = Sides {
             forward: Edges::new(&self.pattern, excluded.clone(), batch, row, rt)?,
             backward: Edges::new(&self.reversed, excluded, batch, row, rt)?,
         };
-        let memory = &mut self.memory;
+        let means = &mut Means {
+            memory: &mut self.memory,
+            spill: self.spill.as_ref(),
+            rt,
+        };
         let mut current = match self.current.take() {
             Some(current) => current,
             None => {
                 let node = |slot: usize| batch.column(slot).node(row);
                 let ends = node(self.columns.from).zip(node(self.columns.to));
-                let is_own = |side: &Side, (start, end)| {
-                    side.is_from(start, true) || side.is_from(end, false)
-                };
-                let kept = self.kept.take();
-                let kept = kept.filter(|side| ends.is_some_and(|ends| is_own(side, ends)));
-                memory.set(kept.as_ref().map_or(0, Side::bytes))?;
+                let mut kept = std::mem::take(&mut self.kept);
+                if !ends.is_some_and(|(start, end)| {
+                    kept.is_from(start, true) || kept.is_from(end, false)
+                }) {
+                    kept = Kept::Nothing;
+                }
+                means.memory.set(kept.bytes())?;
                 let wanted = (self.bounds, self.wanted);
                 Current {
-                    search: Search::start(ends, kept, wanted, &sides, memory, rt)?,
+                    search: Search::start(ends, kept, wanted, &sides, means)?,
                     paths: 0,
                     lengths: 0,
                     last: usize::MAX,
                 }
             }
         };
-        while lists.len() < BATCH_ROWS {
-            let Some(trail) = current.next(self.wanted.count, &sides, memory, rt)? else {
+        while !out.is_full() {
+            let Some(trail) = current.next(self.wanted.count, &sides, means)? else {
                 return self.finish_row(current.search, rt);
             };
+            out.listed += trail.len();
             let relationships = trail.into_iter().map(|r| Value::Relationship(RelId(r)));
-            lists.push(Value::List(relationships.collect()));
+            out.lists.push(Value::List(relationships.collect()));
         }
         self.current = Some(current);
         Ok(())
+    }
+}
+
+/// Trails handed out together.
+#[derive(Default)]
+struct Trails {
+    lists: Vec<Value>,
+    /// Values in the lists.
+    listed: usize,
+}
+
+impl Trails {
+    fn is_full(&self) -> bool {
+        self.lists.len() == BATCH_ROWS || self.listed >= LISTED_MAX
     }
 }
 
@@ -145,8 +199,7 @@ impl Current {
         &mut self,
         wanted: PathCount,
         sides: &Sides<'_>,
-        memory: &mut Memory,
-        rt: &Runtime,
+        means: &mut Means<'_>,
     ) -> Result<Option<Vec<u64>>> {
         if wanted == PathCount::Paths(self.paths) {
             return Ok(None);
@@ -157,8 +210,8 @@ impl Current {
                 self.search = Search::Nothing;
                 Some(Vec::new())
             }
-            Search::Meeting(search) => search.next(sides)?,
-            Search::Ordered(search) => search.next(sides, memory, rt)?,
+            Search::Meeting(search) => search.next(sides, means.memory)?,
+            Search::Ordered(search) => search.next(sides, means)?,
         };
         let Some(trail) = trail else {
             return Ok(None);
@@ -179,11 +232,10 @@ impl Search {
     /// The search for a row with these ends.
     fn start(
         ends: Option<(u64, u64)>,
-        kept: Option<Side>,
+        kept: Kept,
         (bounds, wanted): (Bounds, Wanted),
         sides: &Sides<'_>,
-        memory: &mut Memory,
-        rt: &Runtime,
+        means: &mut Means<'_>,
     ) -> Result<Self> {
         let Bounds { min, max, .. } = bounds;
         let Some((start, end)) = ends.filter(|_| max.is_none_or(|max| max >= min)) else {
@@ -202,10 +254,30 @@ impl Search {
                 all: wanted.count == PathCount::Lengths(1),
                 sharing: wanted.sharing,
             };
-            let search = Meeting::search((start, end), kept, wanted, sides, memory, rt)?;
+            let kept = match kept {
+                Kept::Side(side) => Some(side),
+                _ => None,
+            };
+            let search = Meeting::search((start, end), kept, wanted, sides, means)?;
             return Ok(Self::Meeting(Box::new(search)));
         }
-        let search = Ordered::new(start, end, (min, max), sides, memory, rt)?;
+        // Distances are from the end that rows share, walks from the other one.
+        let from_start = wanted.sharing[0] > wanted.sharing[1];
+        let (near, far) = if from_start {
+            (end, start)
+        } else {
+            (start, end)
+        };
+        let distances = match kept {
+            Kept::Distances(distances) => distances,
+            _ => Distances::new(far, from_start, sides, means)?,
+        };
+        let wanted = ordered::Wanted {
+            min,
+            max: max.unwrap_or(u32::MAX),
+            rows: wanted.sharing.into_iter().max().unwrap_or(1) as usize,
+        };
+        let search = Ordered::new(near, distances, wanted)?;
         Ok(Self::Ordered(Box::new(search)))
     }
 }
@@ -213,17 +285,17 @@ impl Search {
 impl Operator for ShortestPaths {
     fn next(&mut self, rt: &Runtime) -> Result<Option<Batch>> {
         let mut rows = Vec::new();
-        let mut lists = Vec::new();
+        let mut out = Trails::default();
         while self.input.advance(rt, |_| Ok(()))? {
             let row = u32::try_from(self.input.row()).expect("a batch is small");
-            self.trails(&mut lists, rt)?;
-            rows.resize(lists.len(), row);
+            self.trails(&mut out, rt)?;
+            rows.resize(out.lists.len(), row);
             let batch_done = self.input.row() == self.input.batch().len();
-            if lists.len() == BATCH_ROWS || (batch_done && !lists.is_empty()) {
+            if out.is_full() || (batch_done && !out.lists.is_empty()) {
                 let added = self
                     .columns
                     .relationships
-                    .map(|slot| (slot, Column::from_values(lists)));
+                    .map(|slot| (slot, Column::from_values(out.lists)));
                 return Ok(Some(widen(self.input.batch(), &rows, added)));
             }
         }
@@ -233,7 +305,11 @@ impl Operator for ShortestPaths {
     fn rewind(&mut self) {
         self.input.rewind();
         self.current = None;
-        self.kept = None;
+        self.kept = Kept::Nothing;
         self.memory.clear();
+    }
+
+    fn spilled_bytes(&self) -> u64 {
+        self.spill.as_ref().map_or(0, Spill::spilled_bytes)
     }
 }

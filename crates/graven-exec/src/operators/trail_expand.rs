@@ -1,13 +1,11 @@
 //! Every trail of a variable-length pattern is a row; streaming, in memory that follows the trail at hand.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 
 use foldhash::fast::RandomState;
-use graven_pagecache::Budget;
 use graven_storage::RelId;
 
-use super::fan_out::{FanOut, widen};
+use super::fan_out::{FanOut, LISTED_MAX, widen};
 use crate::batch::{BATCH_ROWS, Batch};
 use crate::column::Column;
 use crate::error::Result;
@@ -53,14 +51,14 @@ impl TrailExpand {
         pattern: Pattern,
         columns: TrailColumns,
         bounds: Bounds,
-        budget: &Arc<Budget>,
+        rt: &Runtime,
     ) -> Self {
         Self {
             input: FanOut::new(input),
             pattern,
             columns,
             bounds,
-            memory: Memory::new(budget, "TrailExpand", "bound the pattern's length"),
+            memory: Memory::of_spilling(rt, "TrailExpand", "bound the pattern's length"),
             trail: None,
             remembered: HashMap::default(),
             remembered_entries: 0,
@@ -88,7 +86,7 @@ impl TrailExpand {
         let (remembered, entries) = (&mut self.remembered, &mut self.remembered_entries);
         let plain = edges.is_plain();
         let mut steps = 0_u32;
-        while out.ends.len() < BATCH_ROWS {
+        while !out.is_full() {
             let neighbours = |node| {
                 // With a condition or exclusions the usable relationships belong to this row alone.
                 if !plain {
@@ -117,6 +115,7 @@ impl TrailExpand {
             }
             out.ends.push(end);
             if self.columns.relationships.is_some() {
+                out.listed += trail.relationships().len();
                 out.lists.push(Value::List(
                     trail
                         .relationships()
@@ -134,6 +133,14 @@ impl TrailExpand {
 struct Trails {
     ends: Vec<u64>,
     lists: Vec<Value>,
+    /// Values in the lists.
+    listed: usize,
+}
+
+impl Trails {
+    fn is_full(&self) -> bool {
+        self.ends.len() == BATCH_ROWS || self.listed >= LISTED_MAX
+    }
 }
 
 impl Operator for TrailExpand {
@@ -149,7 +156,7 @@ impl Operator for TrailExpand {
             }
             rows.resize(out.ends.len(), row);
             let batch_done = self.input.row() == self.input.batch().len();
-            if out.ends.len() == BATCH_ROWS || (batch_done && !out.ends.is_empty()) {
+            if out.is_full() || (batch_done && !out.ends.is_empty()) {
                 let mut added = vec![(self.columns.to, Column::Nodes(out.ends))];
                 if let Some(slot) = self.columns.relationships {
                     added.push((slot, Column::from_values(out.lists)));

@@ -3,20 +3,23 @@
 //! # How it works
 //! The side with the smaller frontier goes one level further. Every node reached keeps the nodes from which it was reached on its
 //! level: the first one, or all. At the first level on which the sides meet, every shortest trail passes exactly one
-//! of the nodes met, because no trail is shorter than the sum of the levels. Trails are then read off one by one, like the
-//! numbers of an odometer; which relationships they are is looked up only then.
+//! of the nodes met, because no trail is shorter than the sum of the levels. Trails are then read off one by one
+//! ([`super::odometer`]).
+//!
+//! Where that takes more memory than an operator should have, both searches begin anew with levels that are written to temporary
+//! pages ([`super::levels`]), and go the same way.
 //!
 //! A side whose origin many rows share is kept from one of them to the next, and the planner says how many there will be: what its
 //! levels cost is divided among them when the sides are compared. The next search goes over the levels that are known as if
 //! it found them itself, so that its trails are the same whatever rows came before.
 //!
 //! # Invariants
-//! * EX-52 What a search finds depends on its ends alone: levels are complete, the first node by which another was reached is
+//! * EX-52 What a search finds depends on its ends alone, not on rows before and not on the memory: levels are complete, the first node by which another was reached is
 //!   that with the smallest id, all of them ascend, and so do the nodes met.
 //!
 //! # Costs
-//! A node reached takes about 70 bytes, charged as it is reached; two searches of half the length reach far fewer
-//! nodes than one.
+//! A node reached takes about 70 bytes, charged as it is reached, or three bits for any number of nodes, and 8 bytes on disk for each
+//! reached; two searches of half the length reach far fewer nodes than one.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -24,11 +27,13 @@ use std::ops::ControlFlow;
 
 use foldhash::fast::RandomState;
 
-use super::Sides;
+use super::levels::{Fresh, Levels};
+use super::odometer::{Odometer, Steps, sources};
+use super::{Means, Sides};
 use crate::error::Result;
 use crate::memory::Memory;
 use crate::reachability::node_order::Nodes;
-use crate::runtime::Runtime;
+use crate::spill::IdRun;
 
 /// Bytes of a node that has been reached, its place in a frontier included.
 const NODE_BYTES: usize = 72;
@@ -67,22 +72,38 @@ pub(crate) struct Wanted {
 
 /// The shortest trails between two different nodes.
 pub(crate) struct Meeting {
-    sides: [Side; 2],
+    searched: Searched,
     /// Nodes on which the sides met and that are not read off yet.
-    met: Vec<u64>,
-    odometer: Option<Odometer>,
+    met: Met,
+    odometer: Odometer,
 }
 
-/// One trail through `middle`: at each node which of its steps is taken.
-struct Odometer {
-    middle: u64,
-    digits: Vec<Digit>,
+/// Both sides.
+enum Searched {
+    InMemory([Side; 2]),
+    Written([Levels; 2]),
 }
 
-struct Digit {
-    side: usize,
-    node: u64,
-    step: usize,
+/// Nodes, the last one first.
+#[derive(Default)]
+struct Met {
+    ids: Vec<u64>,
+    /// Parts of these, so many, come behind.
+    written: Option<IdRun>,
+    parts: usize,
+}
+
+impl Met {
+    fn pop(&mut self) -> Result<Option<u64>> {
+        if let Some(written) = &self.written
+            && self.ids.is_empty()
+            && self.parts > 0
+        {
+            self.parts -= 1;
+            written.read(self.parts, &mut self.ids)?;
+        }
+        Ok(self.ids.pop())
+    }
 }
 
 impl Side {
@@ -131,32 +152,27 @@ impl Side {
         reached.is_some_and(|reached| reached.level <= self.level)
     }
 
-    /// Goes one level further.
-    fn advance(
-        &mut self,
-        sides: &Sides<'_>,
-        all: bool,
-        memory: &mut Memory,
-        rt: &Runtime,
-    ) -> Result<()> {
+    /// Goes one level further; false if its nodes are to be written to temporary pages.
+    fn advance(&mut self, sides: &Sides<'_>, all: bool, means: &mut Means<'_>) -> Result<bool> {
         let is_known = !self.is_at_frontier();
         self.level += 1;
         if is_known {
-            return Ok(());
+            return Ok(true);
         }
-        rt.check_cancelled()?;
+        means.rt.check_cancelled()?;
         let level = self.level;
         let mut frontier = std::mem::take(&mut self.frontier);
         frontier.sort_unstable();
         let (mut next, mut refused) = (Vec::new(), None);
         let (reached, bytes) = (&mut self.reached, &mut self.bytes);
-        let mut take = |memory: &mut Memory, more: usize| {
-            let charged = memory.charge(more);
-            *bytes += if charged.is_ok() { more } else { 0 };
-            refused = charged.err();
-            match refused {
-                Some(_) => ControlFlow::Break(()),
-                None => ControlFlow::Continue(()),
+        let mut take = |more: usize| match means.take(more) {
+            Ok(()) => {
+                *bytes += more;
+                ControlFlow::Continue(())
+            }
+            Err(refusal) => {
+                refused = Some(refusal);
+                ControlFlow::Break(())
             }
         };
         let edges = sides.edges(self.forward);
@@ -168,7 +184,7 @@ impl Side {
                 }
                 match reached.entry(neighbour) {
                     Entry::Vacant(entry) => {
-                        flow = take(memory, NODE_BYTES);
+                        flow = take(NODE_BYTES);
                         entry.insert(Reached {
                             level,
                             first: node,
@@ -179,7 +195,7 @@ impl Side {
                     Entry::Occupied(mut entry) if entry.get().level == level => {
                         let known = entry.get_mut();
                         if all {
-                            flow = take(memory, 2 * size_of::<u64>());
+                            flow = take(2 * size_of::<u64>());
                             known.more.push(node);
                         } else {
                             known.first = known.first.min(node);
@@ -190,8 +206,8 @@ impl Side {
             });
             flow
         })?;
-        if let Some(refused) = refused {
-            return Err(refused);
+        if let Some(refusal) = refused {
+            return refusal.map_or(Ok(false), Err);
         }
         if all {
             for node in &next {
@@ -206,24 +222,55 @@ impl Side {
         }
         self.sizes.push(next.len());
         self.frontier = next;
-        Ok(())
+        Ok(true)
     }
 
-    /// From where a node was reached, and by which of the relationships from there.
-    fn step(&self, node: u64, step: usize) -> Option<(u64, usize)> {
-        let reached = self.reached.get(&node)?;
-        let Some(last) = step.checked_sub(1) else {
-            return Some((reached.first, 0));
+    /// From where a node was reached, parallel relationships repeated.
+    fn before(&self, node: u64) -> Vec<u64> {
+        let Some(reached) = self.reached.get(&node) else {
+            return Vec::new();
         };
-        let from = *reached.more.get(last)?;
-        let before = reached.more[..last].iter().rev();
-        let mut parallel = before.take_while(|other| **other == from).count();
-        parallel += usize::from(parallel == last && reached.first == from);
-        Some((from, parallel))
+        let mut before = Vec::with_capacity(1 + reached.more.len());
+        before.push(reached.first);
+        before.extend_from_slice(&reached.more);
+        before
+    }
+}
+
+impl Steps for [Side; 2] {
+    fn before(&self, side: usize, node: u64, _: u32, _: &Sides<'_>) -> Result<Vec<u64>> {
+        Ok(self[side].before(node))
     }
 
-    fn is_origin(&self, node: u64) -> bool {
-        node == self.origin
+    fn level(&self, side: usize) -> u32 {
+        self[side].level
+    }
+}
+
+impl Steps for [Levels; 2] {
+    fn before(&self, side: usize, node: u64, level: u32, edges: &Sides<'_>) -> Result<Vec<u64>> {
+        let mut before = Vec::new();
+        for source in sources(side, node, edges)? {
+            if before.last() == Some(&source) || self[side].contains(level - 1, source)? {
+                before.push(source);
+            }
+        }
+        Ok(before)
+    }
+
+    fn level(&self, side: usize) -> u32 {
+        self[side].last()
+    }
+}
+
+impl Wanted {
+    /// The side that goes on from levels of these sizes; `None` if there are no trails.
+    fn nearer(self, length: u32, sizes: [usize; 2]) -> Option<usize> {
+        let is_over = sizes.contains(&0) || self.max.is_some_and(|max| length >= max);
+        // What each costs a row, both times the product of the numbers of rows.
+        let rows = self.sharing.map(|rows| rows.max(1) as usize);
+        let costs = (sizes[0] * rows[1], sizes[1] * rows[0]);
+        (!is_over).then_some(usize::from(costs.1 < costs.0))
     }
 }
 
@@ -234,131 +281,127 @@ impl Meeting {
         kept: Option<Side>,
         wanted: Wanted,
         edges: &Sides<'_>,
-        memory: &mut Memory,
-        rt: &Runtime,
+        means: &mut Means<'_>,
     ) -> Result<Self> {
         let mut sides = [Side::new(start, true), Side::new(end, false)];
         if let Some(kept) = kept {
             let own = usize::from(!kept.forward);
             sides[own] = Side { level: 0, ..kept };
         }
-        let mut meeting = Self {
-            sides,
-            met: Vec::new(),
-            odometer: None,
-        };
-        let rows = wanted.sharing.map(|rows| rows.max(1) as usize);
         loop {
-            let [from, to] = &meeting.sides;
-            let length = from.level + to.level;
-            let is_over = from.size() == 0 || to.size() == 0;
-            if is_over || wanted.max.is_some_and(|max| length >= max) {
-                return Ok(meeting);
+            let [from, to] = &sides;
+            let mut met = Met::default();
+            if let Some(nearer) = wanted.nearer(from.level + to.level, [from.size(), to.size()]) {
+                if !sides[nearer].advance(edges, wanted.all, means)? {
+                    drop(sides);
+                    means.memory.clear();
+                    return Self::search_written((start, end), wanted, edges, means);
+                }
+                met.ids = meet(&sides);
+                if met.ids.is_empty() {
+                    continue;
+                }
             }
-            // What each costs a row, both times the product of the numbers of rows.
-            let costs = (from.size() * rows[1], to.size() * rows[0]);
-            let nearer = usize::from(costs.1 < costs.0);
-            meeting.sides[nearer].advance(edges, wanted.all, memory, rt)?;
-            meeting.meet();
-            if !meeting.met.is_empty() {
-                return Ok(meeting);
-            }
+            return Ok(Self {
+                searched: Searched::InMemory(sides),
+                met,
+                odometer: Odometer::default(),
+            });
         }
     }
 
-    /// Finds the nodes that both sides have reached on their last levels.
-    fn meet(&mut self) {
-        let [from, to] = &self.sides;
-        let (near, far) = match (from.is_at_frontier(), to.is_at_frontier()) {
-            (true, true) if from.frontier.len() > to.frontier.len() => (to, from),
-            (true, _) => (from, to),
-            (false, _) => (to, from),
-        };
-        let nodes = near.frontier.iter().copied();
-        self.met = nodes.filter(|node| far.has_reached(*node)).collect();
-        self.met.sort_unstable();
+    /// As [`Meeting::search`] with levels in temporary pages.
+    fn search_written(
+        (start, end): (u64, u64),
+        wanted: Wanted,
+        edges: &Sides<'_>,
+        means: &mut Means<'_>,
+    ) -> Result<Self> {
+        let span = edges.forward.pattern().span()?;
+        let spill = means.spill.expect("levels are written");
+        let mut fresh = Fresh::new(&span, means.memory)?;
+        let mut sides = [
+            Levels::new(start, &span, spill, means.memory)?,
+            Levels::new(end, &span, spill, means.memory)?,
+        ];
+        loop {
+            let sizes = [0, 1].map(|side: usize| sides[side].frontier().len());
+            let mut met = Met::default();
+            if let Some(nearer) = wanted.nearer(sides[0].last() + sides[1].last(), sizes) {
+                sides[nearer].advance(edges.edges(nearer == 0), &mut fresh, means)?;
+                let (frontier, far) = (sides[nearer].frontier(), &sides[1 - nearer]);
+                let (mut ids, mut nodes) = (spill.ids(), Vec::new());
+                for part in 0..frontier.parts() {
+                    frontier.read(part, &mut nodes)?;
+                    let mut both = nodes.iter().filter(|node| far.has_reached(**node));
+                    both.try_for_each(|node| ids.push(*node))?;
+                }
+                let ids = ids.finish()?;
+                if ids.len() == 0 {
+                    continue;
+                }
+                means.memory.charge(ids.heap_bytes())?;
+                met.parts = ids.parts();
+                met.written = Some(ids);
+            }
+            return Ok(Self {
+                searched: Searched::Written(sides),
+                met,
+                odometer: Odometer::default(),
+            });
+        }
     }
 
-    /// The side of the start (`forward`) or of the end, for another row.
-    pub(crate) fn into_side(self, forward: bool) -> Side {
-        let [start, end] = self.sides;
-        if forward { start } else { end }
+    /// The side of the start (`forward`) or of the end, for another row, if it is in memory.
+    pub(crate) fn into_side(self, forward: bool) -> Option<Side> {
+        match self.searched {
+            Searched::InMemory([start, end]) => Some(if forward { start } else { end }),
+            Searched::Written(_) => None,
+        }
     }
 
     /// The relationships of the next trail, in order of travel.
-    pub(crate) fn next(&mut self, edges: &Sides<'_>) -> Result<Option<Vec<u64>>> {
-        let turned = self.odometer.take().and_then(|o| self.turned(o));
-        let odometer = match turned {
-            Some(odometer) => odometer,
-            None => {
-                let Some(middle) = self.met.pop() else {
-                    return Ok(None);
-                };
-                self.completed(Odometer {
-                    middle,
-                    digits: Vec::new(),
-                })
-            }
-        };
-        let mut back = Vec::new();
-        let mut on = Vec::new();
-        for digit in &odometer.digits {
-            let side = &self.sides[digit.side];
-            let (from, parallel) = side.step(digit.node, digit.step).expect("a step taken");
-            let relationship = edges.between(side.forward, from, digit.node, parallel)?;
-            if digit.side == 0 {
-                back.push(relationship);
-            } else {
-                on.push(relationship);
-            }
-        }
-        back.reverse();
-        back.extend(on);
-        self.odometer = Some(odometer);
-        Ok(Some(back))
+    pub(crate) fn next(
+        &mut self,
+        edges: &Sides<'_>,
+        memory: &mut Memory,
+    ) -> Result<Option<Vec<u64>>> {
+        let (odometer, met) = (&mut self.odometer, &mut self.met);
+        let is_there = match &self.searched {
+            Searched::InMemory(sides) => next(odometer, met, sides, edges, memory),
+            Searched::Written(sides) => next(odometer, met, sides, edges, memory),
+        }?;
+        is_there.then(|| odometer.trail(edges)).transpose()
     }
+}
 
-    /// The next combination of steps; `None` after the last one.
-    fn turned(&self, mut odometer: Odometer) -> Option<Odometer> {
-        while let Some(mut digit) = odometer.digits.pop() {
-            digit.step += 1;
-            if self.sides[digit.side]
-                .step(digit.node, digit.step)
-                .is_some()
-            {
-                odometer.digits.push(digit);
-                return Some(self.completed(odometer));
-            }
-        }
-        None
+/// Finds the nodes that both sides have reached on their last levels.
+fn meet(sides: &[Side; 2]) -> Vec<u64> {
+    let [from, to] = sides;
+    let (near, far) = match (from.is_at_frontier(), to.is_at_frontier()) {
+        (true, true) if from.frontier.len() > to.frontier.len() => (to, from),
+        (true, _) => (from, to),
+        (false, _) => (to, from),
+    };
+    let nodes = near.frontier.iter().copied();
+    let mut met: Vec<u64> = nodes.filter(|node| far.has_reached(*node)).collect();
+    met.sort_unstable();
+    met
+}
+
+/// Goes on to the next trail; whether there is one.
+fn next(
+    odometer: &mut Odometer,
+    met: &mut Met,
+    steps: &impl Steps,
+    edges: &Sides<'_>,
+    memory: &mut Memory,
+) -> Result<bool> {
+    if odometer.turn(steps, edges, memory)? {
+        return Ok(true);
     }
-
-    /// Adds first steps until both origins are reached: back to the start, then on to the end.
-    fn completed(&self, mut odometer: Odometer) -> Odometer {
-        let (mut side, mut node) = match odometer.digits.last() {
-            None => (0, odometer.middle),
-            Some(last) => {
-                let next = self.sides[last.side].step(last.node, last.step);
-                (last.side, next.map_or(last.node, |(node, _)| node))
-            }
-        };
-        loop {
-            if self.sides[side].is_origin(node) {
-                if side == 1 {
-                    return odometer;
-                }
-                (side, node) = (1, odometer.middle);
-                continue;
-            }
-            odometer.digits.push(Digit {
-                side,
-                node,
-                step: 0,
-            });
-            let Some((next, _)) = self.sides[side].step(node, 0) else {
-                return odometer;
-            };
-            node = next;
-        }
+    match met.pop()? {
+        Some(middle) => odometer.begin(middle, steps, edges, memory).map(|()| true),
+        None => Ok(false),
     }
 }

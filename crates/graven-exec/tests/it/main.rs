@@ -5,6 +5,7 @@ mod expressions;
 mod model;
 mod naive;
 mod operators;
+mod paths;
 mod plans;
 mod reachability;
 mod spilling;

@@ -185,6 +185,48 @@ pub(crate) fn run_within(
     )
 }
 
+/// A cache with a temporary file, within a budget.
+pub(crate) struct Spilling {
+    budget: Arc<Budget>,
+    cache: Arc<PageCache>,
+    spill: Arc<SpillFile>,
+}
+
+impl Spilling {
+    /// Within so many bytes.
+    pub(crate) fn within(budget: u64) -> Self {
+        let budget = Budget::new(budget);
+        let cache = PageCache::new(Config::new(Arc::clone(&budget))).unwrap();
+        let open = || Ok(Arc::new(MemoryFile::new("spill")) as Arc<dyn File>);
+        let spill = SpillFile::new(&cache, "test-tmp", u64::MAX, Box::new(open)).unwrap();
+        Self {
+            budget,
+            cache,
+            spill: Arc::new(spill),
+        }
+    }
+
+    /// For a statement whose operators spill from so many bytes on.
+    pub(crate) fn context(&self, spill_at: Option<u64>) -> ExecContext {
+        let mut context = ExecContext::new(Arc::clone(&self.budget));
+        context.spill = Some(Arc::clone(&self.spill));
+        context.tuning.spill_at = spill_at;
+        context
+    }
+
+    /// The most that was ever taken.
+    pub(crate) fn peak(&self) -> u64 {
+        self.budget.peak()
+    }
+
+    /// After the statement: it has left nothing.
+    pub(crate) fn check(&self) {
+        assert_eq!(self.spill.used_bytes(), 0, "temporary pages are given back");
+        assert!(self.budget.used() <= self.budget.limit());
+        self.cache.check().unwrap();
+    }
+}
+
 /// As [`run`] with a cache of so many bytes to spill to, from `spill_at` bytes of an operator on.
 pub(crate) fn run_spilling(
     snapshot: &Snapshot,
@@ -193,14 +235,8 @@ pub(crate) fn run_spilling(
     budget: u64,
     spill_at: Option<u64>,
 ) -> Result<Vec<Vec<Value>>, ExecError> {
-    let budget = Budget::new(budget);
-    let cache = PageCache::new(Config::new(Arc::clone(&budget))).unwrap();
-    let open = || Ok(Arc::new(MemoryFile::new("spill")) as Arc<dyn File>);
-    let spill = SpillFile::new(&cache, "test-tmp", u64::MAX, Box::new(open)).unwrap();
-    let spill = Arc::new(spill);
-    let mut context = ExecContext::new(Arc::clone(&budget));
-    context.spill = Some(Arc::clone(&spill));
-    context.tuning.spill_at = spill_at;
+    let spilling = Spilling::within(budget);
+    let context = spilling.context(spill_at);
     let plan = plan(root, returns, PlanMode::Execute);
     let mut execution = execute(plan, snapshot.clone(), Arc::new(Params::new()), context)?;
     let mut rows = Vec::new();
@@ -209,9 +245,7 @@ pub(crate) fn run_spilling(
         rows.extend((0..batch.len()).map(|row| batch.row(row)));
     }
     drop(execution);
-    assert_eq!(spill.used_bytes(), 0, "temporary pages are given back");
-    assert!(budget.used() <= budget.limit());
-    cache.check().unwrap();
+    spilling.check();
     Ok(rows)
 }
 

@@ -118,6 +118,7 @@ fn tuning(random: &mut Random) -> Tuning {
     tuning.sparse_share = random.pick(&[1, 2, 64]);
     tuning.byte_nodes = random.pick(&[0, tuning.byte_nodes]);
     tuning.lanes_min = random.pick(&[1, 8, usize::MAX]);
+    tuning.spill_at = random.pick(&[None, Some(0), Some(200)]);
     tuning.level_direction = random.pick(&[
         LevelDirection::Cheaper,
         LevelDirection::TopDown,
