@@ -222,6 +222,7 @@ impl Pair {
             V::Float(f) => float(*f),
             V::Str(s) => format!("{s:?}"),
             V::Date(days) => crate::value::iso(*days),
+            V::Time(t) => t.text(),
             V::List(items) => list(items.iter().map(|v| self.shown(v, bag)).collect(), bag),
             V::Node(at) => match &graph.nodes[*at] {
                 Some(node) => {

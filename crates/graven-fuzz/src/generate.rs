@@ -32,6 +32,13 @@ pub(crate) enum Kind {
     Rels,
     Nodes,
     Date,
+    /// A local date with time.
+    Local,
+    /// One with an offset.
+    Zoned,
+    Span,
+    /// Of any temporal type.
+    Temporal,
     Path,
     /// A path whose length alone is certain.
     ShortPath,
@@ -174,7 +181,7 @@ impl Generator<'_> {
             && let Some(path) = self.shortest()
         {
             paths.push(path);
-        } else if !optional && self.random.chance(4) {
+        } else if !optional && self.random.chance(7) {
             paths.push(self.shortest_of_ends());
         } else {
             for _ in 0..=usize::from(self.random.chance(20)) {

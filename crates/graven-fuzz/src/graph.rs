@@ -4,15 +4,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use crate::random::Random;
+use crate::temporal::T;
 use crate::text;
 use crate::value::V;
 
 pub(crate) const LABELS: &[&str] = &["A", "B", "C"];
 pub(crate) const TYPES: &[&str] = &["R", "S", "T"];
 
-/// Properties: integer, float, text, anything, list of integers, date; `uid` is on every node and relationship that was
+/// Properties: integer, float, text, anything, list of integers, date, local and zoned date with time, duration, any temporal type; `uid` is on every node and relationship that was
 /// there from the beginning, and unique.
-pub(crate) const KEYS: &[&str] = &["a", "f", "s", "m", "l", "d"];
+pub(crate) const KEYS: &[&str] = &["a", "f", "s", "m", "l", "d", "w", "z", "p", "t"];
 
 pub(crate) type Properties = BTreeMap<&'static str, V>;
 
@@ -52,7 +53,12 @@ pub(crate) fn property(random: &mut Random, key: &str) -> Option<V> {
         "s" => V::Str((*random.pick(WORDS)).to_owned()),
         "l" => V::List((0..random.below(4)).map(|_| int(random)).collect()),
         "d" => date(random),
-        _ => match random.below(6) {
+        "w" => local(random),
+        "z" => zoned(random),
+        "p" => span(random),
+        "t" => temporal(random),
+        _ => match random.below(7) {
+            6 => temporal(random),
             5 => date(random),
             0 => V::Bool(random.chance(50)),
             1 => V::Str((*random.pick(WORDS)).to_owned()),
@@ -66,6 +72,55 @@ pub(crate) fn property(random: &mut Random, key: &str) -> Option<V> {
 /// Around the end of a February with 29 days.
 fn date(random: &mut Random) -> V {
     V::Date(18_290 + random.between(-40, 40))
+}
+
+/// Nanoseconds of a day: few, so that some are equal.
+fn clock(random: &mut Random) -> i64 {
+    const SECOND: i64 = 1_000_000_000;
+    let hours = *random.pick(&[0, 1, 2, 12, 23]) * 3600 * SECOND;
+    let rest = [0, 60 * SECOND, 3_599_500_000_000, 15 * SECOND + 120_000_001];
+    hours + *random.pick(&rest)
+}
+
+fn offset(random: &mut Random) -> i64 {
+    *random.pick(&[0, 3600, -5400, 7200])
+}
+
+/// Around the end of the same February.
+fn moment(random: &mut Random) -> i64 {
+    (18_320 + random.between(-2, 2)) * 86_400_000_000_000 + clock(random)
+}
+
+fn local(random: &mut Random) -> V {
+    V::Time(T::Local(moment(random)))
+}
+
+fn zoned(random: &mut Random) -> V {
+    let utc = moment(random);
+    V::Time(T::Zoned(utc, offset(random)))
+}
+
+/// Some are of the same length, by the average month, though they differ.
+fn span(random: &mut Random) -> V {
+    V::Time(T::Span {
+        months: random.between(-1, 1),
+        days: *random.pick(&[0, 0, 1, -1, 30]),
+        nanos: *random.pick(&[0, 0, 37_746_000_000_000, -1_500_000_000, 86_400_000_000_000]),
+    })
+}
+
+fn temporal(random: &mut Random) -> V {
+    match random.below(6) {
+        0 => date(random),
+        1 => local(random),
+        2 => zoned(random),
+        3 => span(random),
+        4 => V::Time(T::Clock(clock(random))),
+        _ => {
+            let nanos = clock(random);
+            V::Time(T::ZonedClock(nanos, offset(random)))
+        }
+    }
 }
 
 fn properties(random: &mut Random, uid: usize) -> Properties {
@@ -91,6 +146,10 @@ impl Graph {
             "CREATE INDEX FOR (n:A) ON (n.d)",
             "CREATE INDEX FOR (n:C) ON (n.l)",
             "CREATE INDEX FOR (n:B) ON (n.m)",
+            "CREATE INDEX FOR (n:A) ON (n.w)",
+            "CREATE INDEX FOR (n:C) ON (n.z)",
+            "CREATE INDEX FOR (n:B) ON (n.t)",
+            "CREATE INDEX FOR (n:A) ON (n.p)",
         ];
         let mut graph = Graph::default();
         for uid in 0..random.below(9) {

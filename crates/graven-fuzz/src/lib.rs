@@ -27,6 +27,7 @@ mod noise;
 mod query;
 mod random;
 mod shrink;
+mod temporal;
 mod text;
 mod value;
 

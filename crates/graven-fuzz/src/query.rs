@@ -80,6 +80,8 @@ pub(crate) enum Expr {
     Sub(Sub, Box<Query>),
     /// A date and how many months and days later.
     Later(Box<Expr>, i64, i64),
+    /// The moment or duration later by months, days, nanoseconds.
+    Shifted(Box<Expr>, i64, i64, i64),
     /// Days from one date to another.
     DaysBetween(Box<Expr>, Box<Expr>),
     /// A pattern as a condition.
@@ -148,8 +150,10 @@ pub(crate) enum Shape {
     Plain,
     Shortest,
     AllShortest,
-    /// `ALL SHORTEST`, between each two ends.
-    AllOfEnds,
+    /// `SHORTEST k GROUPS`, or `ALL SHORTEST` for one: all paths of the first lengths between each two ends.
+    Groups(usize),
+    /// `SHORTEST k`, between each two ends.
+    Some(usize),
 }
 
 #[derive(Clone, Debug, PartialEq)]

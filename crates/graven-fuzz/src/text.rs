@@ -7,6 +7,7 @@ use crate::query::{
     Aggregate, Change, Clause, Direction, Expr, Labels, Length, NodePattern, Op, Path, Projection,
     Quantifier, Query, RelPattern, Shape, Sub,
 };
+use crate::temporal::duration;
 use crate::value::{V, iso};
 
 pub(crate) fn properties(properties: &Properties) -> String {
@@ -22,6 +23,7 @@ pub(crate) fn value(v: &V) -> String {
         V::Float(f) => format!("{f:?}"),
         V::Str(s) => format!("'{s}'"),
         V::Date(days) => format!("date('{}')", iso(*days)),
+        V::Time(t) => t.literal(),
         V::List(items) => format!("[{}]", join(items, value)),
         other => format!("{other:?}"),
     }
@@ -139,7 +141,9 @@ fn path(p: &Path) -> String {
         Shape::Plain => {}
         Shape::Shortest => text = format!("shortestPath({text})"),
         Shape::AllShortest => text = format!("allShortestPaths({text})"),
-        Shape::AllOfEnds => text = format!("ALL SHORTEST {text}"),
+        Shape::Groups(1) => text = format!("ALL SHORTEST {text}"),
+        Shape::Groups(count) => text = format!("SHORTEST {count} GROUPS {text}"),
+        Shape::Some(count) => text = format!("SHORTEST {count} {text}"),
     }
     match &p.var {
         Some(var) => format!("{var} = {text}"),
@@ -273,6 +277,9 @@ pub(crate) fn expr(e: &Expr) -> String {
                 "({} + duration({{months: {months}, days: {days}}}))",
                 expr(date)
             )
+        }
+        Expr::Shifted(of, months, days, nanos) => {
+            format!("({} + {})", expr(of), duration(*months, *days, *nanos))
         }
         Expr::DaysBetween(a, b) => {
             format!("duration.inDays({}, {}).days", expr(a), expr(b))

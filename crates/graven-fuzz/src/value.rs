@@ -2,6 +2,8 @@
 
 use std::cmp::Ordering;
 
+use crate::temporal::T;
+
 /// A value. Nodes and relationships are places in the [`Graph`](crate::graph::Graph).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) enum V {
@@ -13,6 +15,7 @@ pub(crate) enum V {
     Str(String),
     /// Days since 1970-01-01.
     Date(i64),
+    Time(T),
     List(Vec<V>),
     Node(usize),
     Rel(usize),
@@ -72,6 +75,7 @@ pub(crate) fn compare(a: &V, b: &V) -> Option<Ordering> {
         (V::Str(x), V::Str(y)) => Some(x.cmp(y)),
         (V::Bool(x), V::Bool(y)) => Some(x.cmp(y)),
         (V::Date(x), V::Date(y)) => Some(x.cmp(y)),
+        (V::Time(x), V::Time(y)) => x.compare(y),
         (V::List(x), V::List(y)) => {
             for (x, y) in x.iter().zip(y) {
                 if !equal(x, y)? {
@@ -91,11 +95,12 @@ pub(crate) fn order(a: &V, b: &V) -> Ordering {
         V::Rel(_) => 2,
         V::List(_) => 3,
         V::Path(..) => 4,
-        V::Date(_) => 5,
-        V::Str(_) => 6,
-        V::Bool(_) => 7,
-        V::Int(_) | V::Float(_) => 8,
-        V::Null => 9,
+        V::Time(t) => 10 + t.rank(),
+        V::Date(_) => 13,
+        V::Str(_) => 20,
+        V::Bool(_) => 21,
+        V::Int(_) | V::Float(_) => 22,
+        V::Null => 23,
     };
     let within = || match (a, b) {
         (V::List(x), V::List(y)) => {
@@ -103,6 +108,7 @@ pub(crate) fn order(a: &V, b: &V) -> Ordering {
             let differs = first.into_iter().find(|o| o.is_ne());
             differs.unwrap_or_else(|| x.len().cmp(&y.len()))
         }
+        (V::Time(x), V::Time(y)) => x.order(y),
         _ => compare(a, b).unwrap_or(Ordering::Equal),
     };
     rank(a).cmp(&rank(b)).then_with(within)

@@ -74,21 +74,26 @@ impl Generator<'_> {
         })
     }
 
-    /// All shortest paths between each two ends, whatever they are.
+    /// Shortest paths between each two ends, whatever they are.
     pub(super) fn shortest_of_ends(&mut self) -> Path {
         let start = self.node(true);
-        let low = self.random.below(2);
+        let low = self.random.below(3);
         let rel = RelPattern {
             var: None,
             types: self.types(),
             direction: self.direction(),
-            length: Length::Braces(low, 1 + self.random.below(3)),
+            length: Length::Braces(low, low.max(1) + self.random.below(3)),
             properties: Vec::new(),
         };
         let end = self.node(true);
+        let (shape, kind) = match self.random.below(4) {
+            0 => (Shape::Groups(1), Kind::Path),
+            1 => (Shape::Groups(2), Kind::Path),
+            _ => (Shape::Some(1 + self.random.below(3)), Kind::ShortPath),
+        };
         Path {
-            var: Some(self.bind(Kind::Path, false)),
-            shape: Shape::AllOfEnds,
+            var: Some(self.bind(kind, false)),
+            shape,
             start,
             steps: vec![(rel, end)],
         }

@@ -117,6 +117,10 @@ impl Generator<'_> {
                 Kind::Mixed,
                 Kind::Ints,
                 Kind::Date,
+                Kind::Local,
+                Kind::Zoned,
+                Kind::Span,
+                Kind::Temporal,
             ];
             let kind = *self.random.pick(&kinds);
             let expr = self.expression(kind, 3);
@@ -133,10 +137,9 @@ impl Generator<'_> {
         let (expr, kind) = match self.random.below(10) {
             9 => {
                 let which = *self.random.pick(&[Aggregate::Min, Aggregate::Max]);
-                (
-                    make(which, Some(self.expression(Kind::Date, 2))),
-                    Kind::Date,
-                )
+                let kinds = [Kind::Date, Kind::Zoned, Kind::Span, Kind::Temporal];
+                let kind = *self.random.pick(&kinds);
+                (make(which, Some(self.expression(kind, 2))), kind)
             }
             0 => (Expr::Aggregate(Aggregate::Count, false, None), Kind::Int),
             1 => match self.variable(|v| matches!(v.kind, Kind::Node | Kind::Rel)) {
@@ -241,7 +244,11 @@ fn by(v: &Variable) -> Option<Expr> {
         | Kind::Str
         | Kind::Mixed
         | Kind::Ints
-        | Kind::Date => Some(var),
+        | Kind::Date
+        | Kind::Local
+        | Kind::Zoned
+        | Kind::Span
+        | Kind::Temporal => Some(var),
         Kind::Rels | Kind::Nodes | Kind::Path | Kind::ShortPath | Kind::Bag => None,
     }
 }

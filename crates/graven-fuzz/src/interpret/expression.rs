@@ -4,6 +4,7 @@ use std::cmp::Ordering;
 
 use crate::interpret::{Interpreter, Row, Stop};
 use crate::query::{Expr, Op, Quantifier, Sub};
+use crate::temporal::T;
 use crate::value::{V, add_months, civil, compare, equal, iso};
 
 impl Interpreter {
@@ -17,6 +18,7 @@ impl Interpreter {
                     (V::Date(days), "year") => V::Int(civil(*days).0),
                     (V::Date(days), "month") => V::Int(civil(*days).1),
                     (V::Date(days), "day") => V::Int(civil(*days).2),
+                    (V::Time(t), part) => V::Int(t.part(part).ok_or(Stop::Senseless)?),
                     _ => self.graph.property(&of, key),
                 }
             }
@@ -140,6 +142,10 @@ impl Interpreter {
                 V::Date(date) => V::Date(add_months(date, *months) + days),
                 _ => V::Null,
             },
+            Expr::Shifted(of, months, days, nanos) => match self.value(of, row)? {
+                V::Time(t) => V::Time(t.later(*months, *days, *nanos)),
+                _ => V::Null,
+            },
             Expr::DaysBetween(a, b) => match (self.value(a, row)?, self.value(b, row)?) {
                 (V::Date(a), V::Date(b)) => V::Int(b - a),
                 _ => V::Null,
@@ -182,6 +188,21 @@ impl Interpreter {
             ("toString", [V::Int(i)]) => text(i.to_string()),
             ("toString", [V::Bool(b)]) => text(b.to_string()),
             ("toString", [V::Date(days)]) => text(iso(*days)),
+            ("toString", [V::Time(t)]) => text(t.text()),
+            ("localdatetime.truncate", [V::Str(unit), V::Time(t)]) => {
+                t.truncated(unit).map(V::Time).ok_or(Stop::Senseless)
+            }
+            ("duration.inSeconds", [V::Time(a), V::Time(b)]) => match (a, b) {
+                (T::Local(a), T::Local(b)) | (T::Zoned(a, _), T::Zoned(b, _)) => {
+                    let (months, days, nanos) = (0, 0, b - a);
+                    Ok(V::Time(T::Span {
+                        months,
+                        days,
+                        nanos,
+                    }))
+                }
+                _ => Err(Stop::Senseless),
+            },
             ("date.truncate", [V::Str(unit), V::Date(days)]) => {
                 let (_, month, day) = civil(*days);
                 let first = days - (day - 1);
@@ -291,6 +312,30 @@ fn arithmetic(op: Op, a: V, b: V) -> Result<V, Stop> {
             _ => a.checked_rem(b).ok_or(Stop::Senseless)?,
         }),
         (V::Str(a), V::Str(b)) if op == Op::Plus => V::Str(a + &b),
+        (
+            V::Time(a),
+            V::Time(T::Span {
+                months,
+                days,
+                nanos,
+            }),
+        ) => V::Time(match op {
+            Op::Plus => a.later(months, days, nanos),
+            Op::Minus => a.later(-months, -days, -nanos),
+            _ => return Err(Stop::Senseless),
+        }),
+        (
+            V::Time(T::Span {
+                months,
+                days,
+                nanos,
+            }),
+            V::Int(by),
+        ) if op == Op::Times => V::Time(T::Span {
+            months: months * by,
+            days: days * by,
+            nanos: nanos * by,
+        }),
         (V::List(mut a), V::List(b)) if op == Op::Plus => {
             a.extend(b);
             V::List(a)

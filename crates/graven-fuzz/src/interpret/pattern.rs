@@ -93,13 +93,29 @@ impl Interpreter {
             }
             states = next;
         }
-        if path.shape == Shape::AllOfEnds {
+        if let Shape::Groups(count) | Shape::Some(count) = path.shape {
             let ends = |s: &State| (s.nodes.first().copied(), s.nodes.last().copied());
             let all: Vec<_> = states.iter().map(|s| (ends(s), s.rels.len())).collect();
             self.look(all.len() * all.len() / 16)?;
+            let mut at = 0;
             states.retain(|s| {
-                let own = all.iter().filter(|(other, _)| *other == ends(s));
-                own.map(|(_, length)| *length).min() == Some(s.rels.len())
+                at += 1;
+                let before = all.iter().enumerate().filter(|(other, (others, length))| {
+                    let is_before =
+                        *length < s.rels.len() || *length == s.rels.len() && *other < at - 1;
+                    *others == ends(s) && is_before
+                });
+                let lengths = before.map(|(_, (_, length))| *length);
+                match path.shape {
+                    Shape::Some(_) => lengths.count() < count,
+                    _ => {
+                        let mut shorter: Vec<usize> =
+                            lengths.filter(|length| *length < s.rels.len()).collect();
+                        shorter.sort_unstable();
+                        shorter.dedup();
+                        shorter.len() < count
+                    }
+                }
             });
         } else if path.shape != Shape::Plain {
             // No shortest path leads from a node to itself but the empty one.
