@@ -168,7 +168,7 @@ impl Column {
             let rows: Vec<u32> = at.iter().map(|(_, row)| *row).collect();
             return only.gather(&rows);
         }
-        let spread: Vec<Option<Self>> = parts.iter().map(|part| part.spread()).collect();
+        let spread = spread_beside(parts);
         let parts = spread_parts(parts, &spread);
         macro_rules! same_form {
             ($($form:ident),*) => {
@@ -200,7 +200,7 @@ impl Column {
             let one = |rows: &usize| Self::Constant(Value::Integer(*all), *rows);
             return counts.iter().map(one).collect();
         }
-        let spread: Vec<Option<Self>> = parts.iter().map(|part| part.spread()).collect();
+        let spread = spread_beside(parts);
         let parts = spread_parts(parts, &spread);
         macro_rules! same_form {
             ($($form:ident),*) => {
@@ -313,7 +313,7 @@ impl Column {
         if let [only] = parts {
             return (*only).clone();
         }
-        let spread: Vec<Option<Self>> = parts.iter().map(|part| part.spread()).collect();
+        let spread = spread_beside(parts);
         let parts = spread_parts(parts, &spread);
         macro_rules! same_form {
             ($($form:ident),*) => {
@@ -345,6 +345,20 @@ impl Column {
             Self::Constant(value, _) => value.heap_bytes(),
         }
     }
+}
+
+/// Constants among columns in the form of these; where they are ids, null is one.
+fn spread_beside(parts: &[&Column]) -> Vec<Option<Column>> {
+    let nulls = parts.iter().find_map(|part| match part {
+        Column::Nodes(_) => Some(Column::Nodes as fn(Vec<u64>) -> Column),
+        Column::Relationships(_) => Some(Column::Relationships as fn(Vec<u64>) -> Column),
+        _ => None,
+    });
+    let spread = parts.iter().map(|part| match (part, nulls) {
+        (Column::Constant(Value::Null, rows), Some(form)) => Some(form(vec![NULL_ID; *rows])),
+        _ => part.spread(),
+    });
+    spread.collect()
 }
 
 /// Columns, those in place of which there is a spread one replaced.
@@ -441,6 +455,9 @@ mod tests {
         assert!(matches!(&divided[1], Column::Integers(own) if own == &[7, 9]));
         let mixed = Column::concat(&[&parts[0].0, &constant(Value::Null)]);
         assert!(matches!(mixed, Column::Values(_)) && mixed.value(2).is_null());
+        // Ids have room for null.
+        let mixed = Column::concat(&[&parts[3].0, &constant(Value::Null)]);
+        assert!(matches!(mixed, Column::Nodes(_)) && mixed.value(2).is_null());
     }
 
     #[test]

@@ -223,6 +223,21 @@ impl Pattern {
         }
     }
 
+    /// Whether some of `rows`, whose nodes are `nodes`, may have one relationship less, as far as is quickly told.
+    pub(crate) fn may_take(&self, batch: &Batch, rows: Range<usize>, nodes: &[u64]) -> bool {
+        let meets = |column: usize| match &**batch.column(column) {
+            Column::Nodes(others) => {
+                let mut pairs = others[rows.clone()].iter().zip(nodes);
+                pairs.any(|(other, node)| other == node)
+            }
+            _ => true,
+        };
+        self.distinct_ends.iter().any(|(start, end)| {
+            self.direction != PlanDirection::In && meets(*start)
+                || self.direction != PlanDirection::Out && meets(*end)
+        })
+    }
+
     /// Whether which relationships count depends on the row.
     pub(crate) fn reads_the_row(&self) -> bool {
         let told_apart = [

@@ -60,6 +60,8 @@ pub struct Tuning {
     pub morsel_nodes: u64,
     /// One thread works on rows that might be divided for so long before others help: some times what starting a thread takes.
     pub alone: Duration,
+    /// Others do not help with rows that seem to take one thread no longer than this.
+    pub rest: Duration,
 }
 
 impl Default for Tuning {
@@ -78,6 +80,7 @@ impl Default for Tuning {
             divide_always: false,
             morsel_nodes: 4,
             alone: Duration::from_micros(500),
+            rest: Duration::from_millis(3),
         }
     }
 }

@@ -175,7 +175,11 @@ impl Instantiator<'_> {
             };
             Box::new(ExpandInto::new(input, pattern, columns, budget))
         } else {
-            let lists = EndLists::new(pattern, from, *to, &layout, self.rt)?.expecting(expected);
+            let mut lists =
+                EndLists::new(pattern, from, *to, &layout, self.rt)?.expecting(expected);
+            if rel.is_none() {
+                lists = lists.without_relationships(pattern);
+            }
             let relationship = rel.map(|r| layout.slot_or_add(r));
             let columns = ExpandColumns {
                 from,

@@ -376,11 +376,13 @@ impl Aggregate {
             pieces.push(piece);
             next = self.input.next(rt)?;
             if next.is_none() || rows >= ROUND_ROWS || bytes >= bytes_max {
+                let few = next.is_none() && rows < SHARED_ROWS;
+                let counted = self.counts_only() && divided::keys_lie_close(&pieces);
+                if shares.is_empty() && (few || counted) {
+                    return self.consume(pieces, next, rt);
+                }
                 if shares.is_empty() {
-                    let count = match next.is_none() && rows < SHARED_ROWS {
-                        true => 1,
-                        false => divided::shares_for(rows, self.threads),
-                    };
+                    let count = divided::shares_for(rows, self.threads);
                     let fresh = (0..count).map(|_| Share::new(&self.calls, &self.parameters));
                     shares = fresh.collect::<Result<_>>()?;
                 }
@@ -455,16 +457,43 @@ impl Aggregate {
         Ok(())
     }
 
+    /// Whether a row takes no more than to be counted.
+    fn counts_only(&self) -> bool {
+        self.calls.iter().all(|call| {
+            let function = &call.function;
+            let counts = [AggregateFunction::CountStar, AggregateFunction::Count];
+            !call.distinct && counts.contains(function)
+        })
+    }
+
     /// Groups the rows of the input.
     fn consume_input(&mut self, rt: &Runtime) -> Result<Output> {
-        let mut next = self.input.next(rt)?;
+        let next = self.input.next(rt)?;
         self.set_parameters(next.as_ref(), rt)?;
+        self.consume(Vec::new(), next, rt)
+    }
+
+    /// Groups these rows, whose keys are there, then those of the next batch and the rest of the input.
+    fn consume(
+        &mut self,
+        pieces: Vec<Piece>,
+        mut next: Option<Batch>,
+        rt: &Runtime,
+    ) -> Result<Output> {
         let mut groups = Groups::new(&self.calls, &self.parameters)?;
         let mut partitions = None;
         let mut numbers = Vec::new();
         if self.keys.is_empty() {
             groups.count = 1;
             groups.grow();
+        }
+        for piece in pieces {
+            self.make_room(&mut groups, &mut partitions, piece.rows, 0)?;
+            groups.numbers(piece.keys, piece.rows, &mut numbers);
+            for (accumulator, argument) in groups.accumulators.iter_mut().zip(&piece.arguments) {
+                groups.bytes += accumulator.add(&numbers, argument.as_deref())?;
+            }
+            self.settle(&mut groups, &mut partitions, 0)?;
         }
         let mut seen = 0;
         while let Some(batch) = next {

@@ -13,13 +13,14 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use graven_cypher::plan::{Direction, EndJoin, JoinKind, RelPattern, VarId};
+use graven_cypher::plan::{Direction, EndJoin, Expr, JoinKind, RelPattern, VarId};
 
 use graven_storage::Direction as Stored;
 
 use super::lists::{Entries, Lists, ListsOfRows};
 use super::reachable_count::intersect;
-use super::reached_ends::ReachedEnds;
+use super::reached_ends::{Joined, ReachedEnds, Sought};
+use super::whole_lists::Passing;
 use crate::batch::Batch;
 use crate::error::{ExecError, Result};
 use crate::layout::Layout;
@@ -55,6 +56,10 @@ pub(crate) struct EndLists {
     expected: f64,
     /// The ends of the loaded rows, where they were found from the nodes of the only join.
     reached: Option<ReachedEnds>,
+    /// The condition on relationships, where it alone decides which count and nobody asks for them otherwise.
+    condition: Option<Expr>,
+    /// The loaded lists hold what satisfies it, without relationships.
+    pub(super) decided: bool,
 }
 
 /// A relationship between the end and the node in column `near`.
@@ -123,7 +128,21 @@ impl EndLists {
             others: Vec::new(),
             expected: 0.0,
             reached: None,
+            condition: None,
+            decided: false,
         })
+    }
+
+    /// For an expansion that hands out no relationships: those of `pattern` are asked for by its condition alone.
+    pub(crate) fn without_relationships(mut self, pattern: &RelPattern) -> Self {
+        if self.pattern.filters_alone()
+            && !self.pattern.goes_by_ends()
+            && !self.looks_at_the_row()
+            && self.pattern.direction == Direction::In
+        {
+            self.condition.clone_from(&pattern.filter);
+        }
+        self
     }
 
     /// For so many rows, as far as one can tell.
@@ -198,51 +217,137 @@ impl EndLists {
         memory: &mut Memory,
         rt: &Runtime,
     ) -> Result<()> {
-        if self.ranges.is_none() && !self.labels.is_empty() {
-            let mut ranges: Option<Vec<(u64, u64)>> = None;
-            for label in &self.labels {
-                let of_label = match rt.label_id(label) {
-                    Some(label) => rt.label_ranges(label)?,
-                    None => Vec::new(),
-                };
-                ranges = Some(match ranges {
-                    None => of_label,
-                    Some(others) => intersect(&others, &of_label),
-                });
-            }
-            self.ranges = ranges;
-            if let Some(ranges) = &self.ranges
-                && self.pattern.ends_lie_in(ranges)?
-            {
-                // They say nothing.
-                self.ranges = None;
-                self.labels.clear();
-            }
+        self.find_ranges(rt)?;
+        self.reached = None;
+        self.decided = false;
+        if wanted == Entries::Both
+            && let Some(lists) = self.passing_lists(batch, &rows, rt)?
+        {
+            self.lists = lists;
+            self.decided = true;
+            return Ok(());
         }
-        let of_rows = ListsOfRows {
-            column: batch.column(self.from),
-            rows: rows.clone(),
-            expected: self.expected,
-            entries: wanted,
-            ends: self.ranges.as_deref(),
-        };
-        self.lists = Lists::of_rows(&self.pattern.parts, of_rows, memory, rt)?;
         let expected = self.expected;
         for join in self.all_joins() {
             join.load(batch, rows.clone(), expected, memory, rt)?;
         }
-        self.reached = None;
+        let column = batch.column(self.from);
+        let mut joined: Option<Joined> = None;
         if let ([part], [join]) = (&self.pattern.parts[..], &self.joins[..])
             && self.any_of.is_empty()
             && join.kind != JoinKind::None
             && join.pattern.parts.len() == 1
             && wanted == Entries::Ends
         {
-            let ends = self.ranges.as_deref();
-            let own = (part, &self.lists);
-            self.reached = ReachedEnds::find(own, &join.lists, rows, ends, memory, (expected, rt))?;
+            let sought = Sought {
+                part,
+                ends: self.ranges.as_deref(),
+                near: &join.lists,
+                expected,
+            };
+            joined = Joined::of_rows(&join.lists, &rows, rt);
+            if let Some(few) = &joined
+                && few.are_few(part, &rows)?
+            {
+                self.reached = ReachedEnds::find(few, &sought, memory, rt)?;
+            }
+            if self.reached.is_some() {
+                self.lists = Lists::by_ids(column, &rows, Vec::new());
+                return Ok(());
+            }
+        }
+        let of_rows = ListsOfRows {
+            column,
+            rows: rows.clone(),
+            expected,
+            entries: wanted,
+            ends: self.ranges.as_deref(),
+        };
+        self.lists = Lists::of_rows(&self.pattern.parts, of_rows, memory, rt)?;
+        if let ([part], [join], Some(joined)) = (&self.pattern.parts[..], &self.joins[..], joined)
+            && joined.are_shorter(&self.lists, rows.clone(), rt)
+        {
+            let sought = Sought {
+                part,
+                ends: self.ranges.as_deref(),
+                near: &join.lists,
+                expected,
+            };
+            self.reached = ReachedEnds::find(&joined, &sought, memory, rt)?;
+            if self.reached.is_some() {
+                self.lists = Lists::by_ids(column, &rows, Vec::new());
+            }
         }
         Ok(())
+    }
+
+    /// Looks up which nodes have the labels, if that is not known.
+    fn find_ranges(&mut self, rt: &Runtime) -> Result<()> {
+        if self.ranges.is_some() || self.labels.is_empty() {
+            return Ok(());
+        }
+        let mut ranges: Option<Vec<(u64, u64)>> = None;
+        for label in &self.labels {
+            let of_label = match rt.label_id(label) {
+                Some(label) => rt.label_ranges(label)?,
+                None => Vec::new(),
+            };
+            ranges = Some(match ranges {
+                None => of_label,
+                Some(others) => intersect(&others, &of_label),
+            });
+        }
+        self.ranges = ranges;
+        if let Some(ranges) = &self.ranges
+            && self.pattern.ends_lie_in(ranges)?
+        {
+            // They say nothing.
+            self.ranges = None;
+            self.labels.clear();
+        }
+        Ok(())
+    }
+
+    /// The lists of the rows without what the condition on relationships refuses, where they are laid out for all nodes at once.
+    fn passing_lists(
+        &self,
+        batch: &Batch,
+        rows: &Range<usize>,
+        rt: &Runtime,
+    ) -> Result<Option<Lists>> {
+        let (Some(condition), Some(whole), [part]) = (
+            self.condition.as_ref(),
+            rt.shared.whole_lists.as_ref(),
+            &self.pattern.parts[..],
+        ) else {
+            return Ok(None);
+        };
+        let column = batch.column(self.from);
+        let nodes = rows.clone().map(|row| column.node(row));
+        let passing = Passing {
+            part,
+            ends: self.ranges.as_deref(),
+            pattern: &self.pattern,
+            condition,
+        };
+        let lists = whole.passing(&passing, nodes, rt)?;
+        Ok(lists.map(|lists| Lists::by_ids(column, rows, vec![lists])))
+    }
+
+    /// Calls `visit` with pieces that hold every possible end of the rows.
+    pub(super) fn for_each_list(&self, mut visit: impl FnMut(&[u64])) {
+        match &self.reached {
+            Some(reached) => reached.all_ends().for_each(|end| visit(&[end])),
+            None => self.lists.for_each_list(visit),
+        }
+    }
+
+    /// Entries of the lists of all rows, or the ends of all rows where they are known.
+    pub(super) fn entries(&self) -> usize {
+        match &self.reached {
+            Some(reached) => reached.len(),
+            None => self.lists.entries(),
+        }
     }
 
     /// Loads what the next rows look at, a few of them together; to be asked for each row.
@@ -292,8 +397,8 @@ impl EndLists {
         }
         if self.joins.is_empty() && self.any_of.is_empty() && !self.pattern.goes_by_ends() {
             for part in &self.lists.parts {
-                let list = part.list(place).iter();
-                ends.extend(list.filter(|end| !self.others.contains(end)));
+                let list = part.list(place);
+                ends.extend(list.iter().filter(|end| !self.others.contains(end)));
             }
             return Ok(());
         }
@@ -302,7 +407,12 @@ impl EndLists {
         if self.reached.is_some() {
             first = Some(0);
         }
-        for part in &self.lists.parts {
+        let parts = if self.reached.is_some() {
+            1
+        } else {
+            self.lists.parts.len()
+        };
+        for number in 0..parts {
             let start = ends.len();
             let marking = first.map(|first| &self.joins[first]);
             match (&self.reached, marking) {
@@ -310,10 +420,11 @@ impl EndLists {
                     let joined = join.current.unwrap_or(usize::MAX);
                     ends.extend(reached.ends(self.lists.node(place), joined));
                 }
-                (_, None) => ends.extend_from_slice(part.list(place)),
+                (_, None) => ends.extend_from_slice(&self.lists.parts[number].list(place)),
                 (None, Some(join)) => {
                     let wanted = join.kind != JoinKind::None;
-                    append_marked(part.list(place), &join.marks, wanted, ends);
+                    let list = self.lists.parts[number].list(place);
+                    append_marked(&list, &join.marks, wanted, ends);
                 }
             }
             leave_out_taken(start, &mut self.taken, ends);
@@ -414,22 +525,20 @@ impl EndLists {
         };
         let mut number = entries;
         if near.is_some() {
-            let entries = self.lists.parts.iter().flat_map(|part| part.list(place));
-            number = entries.filter(|node| counts(**node)).count();
+            let entries = self.lists.parts.iter().flat_map(|part| part.ends(place));
+            number = entries.filter(|node| counts(*node)).count();
         }
         let gone = out.iter().filter(|(node, _)| counts(*node));
         let gone: u64 = gone.map(|(_, times)| times).sum();
         Some(number as u64 - gone)
     }
 
-    /// Makes the node of the row the current one of the only join; its place, if its list is marked and has each node once or
-    /// need not.
+    /// Makes the node of the row the current one of the only join, for so many entries to be looked for; its place, if its list is
+    /// marked and has each node once or need not.
     ///
     /// # Errors
     /// A damaged list.
-    pub(super) fn go_to_marks(&mut self, row: usize, place: usize) -> Result<Option<usize>> {
-        let entries = self.lists.parts.iter().map(|part| part.list(place).len());
-        let entries = entries.sum();
+    pub(super) fn go_to_marks(&mut self, row: usize, entries: usize) -> Result<Option<usize>> {
         let Some(join) = self.joins.first_mut() else {
             return Ok(None);
         };
@@ -440,11 +549,27 @@ impl EndLists {
         Ok(near.filter(|_| marked && !(repeated && join.kind == JoinKind::Each)))
     }
 
+    /// Whether nothing but a single join and relationships used already decide on ends.
+    pub(super) fn judges_by_join_alone(&self) -> bool {
+        self.unlike.is_empty() && self.any_of.is_empty() && self.joins.len() == 1
+    }
+
+    /// The first of `rows`, which were loaded, that share the node of the only join.
+    pub(super) fn joined_alike(&self, rows: Range<usize>) -> Range<usize> {
+        let Some(join) = self.joins.first() else {
+            return rows;
+        };
+        let place = join.lists.place(rows.start);
+        let mut others = rows.start + 1..rows.end;
+        let end = others.find(|row| join.lists.place(*row) != place);
+        rows.start..end.unwrap_or(rows.end)
+    }
+
     /// The list of the only join's node at a place.
     pub(super) fn joined_list(&self, place: usize) -> impl Iterator<Item = u64> {
         let parts = self.joins.first().map(|join| &join.lists.parts);
         let lists = parts.into_iter().flatten();
-        lists.flat_map(move |part| part.list(place).iter().copied())
+        lists.flat_map(move |part| part.ends(place))
     }
 
     /// Entries in the lists at `place` that are no ends of a row whatever the joins say, each node with how many; `false` if no entry
@@ -624,7 +749,7 @@ impl Join {
         };
         if std::mem::take(&mut self.marks.marked) {
             for part in &self.lists.parts {
-                for node in part.list(place) {
+                for node in part.list(place).iter() {
                     let at = (node - self.marks.first) / 64;
                     self.marks.words[usize::try_from(at).expect("it was marked")] = 0;
                 }
@@ -689,10 +814,10 @@ impl Join {
             ..
         } = &mut self.marks;
         *repeated = false;
-        for node in self.lists.parts.iter().flat_map(|part| part.list(place)) {
+        for node in self.lists.parts.iter().flat_map(|part| part.ends(place)) {
             let at = node.wrapping_sub(*first);
             let word = words.get_mut(usize::try_from(at / 64).unwrap_or(usize::MAX));
-            let word = word.ok_or_else(|| self.pattern.stray(*node))?;
+            let word = word.ok_or_else(|| self.pattern.stray(node))?;
             *repeated |= *word >> (at % 64) & 1 == 1;
             *word |= 1 << (at % 64);
         }

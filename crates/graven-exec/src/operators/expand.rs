@@ -163,11 +163,12 @@ impl Expand {
     }
 
     fn wants_ids(&self) -> bool {
-        self.columns.relationship.is_some() || self.lists.pattern.needs_ids()
+        self.columns.relationship.is_some() || self.lists.pattern.needs_ids() && !self.lists.decided
     }
 
     /// Lays out the lists of the next rows of the batch.
     fn load_chunk(&mut self, rt: &Runtime) -> Result<()> {
+        self.lists.decided = false;
         let wanted = match &self.threshold {
             Some(threshold)
                 if threshold.wanted().is_some()
@@ -188,7 +189,7 @@ impl Expand {
             &mut self.memory,
             rt,
         )?;
-        if self.lists.pattern.filters_alone() {
+        if self.lists.pattern.filters_alone() && !self.lists.decided {
             let EndLists { pattern, lists, .. } = &mut self.lists;
             lists.keep_passing(|relationships| pattern.passing(relationships, rt))?;
         }
@@ -333,20 +334,17 @@ impl Expand {
                 let node = lists.node(place);
                 pattern.taken_ends(&self.batch, self.row, node, &mut self.taken);
             }
-            let list = part.range(place);
-            let next = list.start + self.entry;
-            let take = (list.end - next).min(BATCH_ROWS - to.len());
-            append_others(
-                &part.neighbours[next..next + take],
-                &mut self.taken,
-                &mut to,
-            );
+            let list = part.list(place);
+            let left = &list[self.entry..];
+            let take = left.len().min(BATCH_ROWS - to.len());
+            append_others(&left[..take], &mut self.taken, &mut to);
             if wants_ids {
+                let next = part.range(place).start + self.entry;
                 relationships.extend_from_slice(&part.relationships[next..next + take]);
             }
             rows.resize(to.len(), u32::try_from(self.row).expect("a batch is small"));
             self.entry += take;
-            if next + take == list.end {
+            if self.entry == list.len() {
                 self.part += 1;
                 self.entry = 0;
             }
@@ -366,6 +364,10 @@ impl Expand {
 
 /// Writes out rows as long as all their ends fit a batch; the first row that was not.
 fn emit_whole(lists: &Lists, span: Range<usize>, rows: &mut Vec<u32>, to: &mut Vec<u64>) -> usize {
+    let some = span.start..span.end.min(span.start + BATCH_ROWS);
+    if lists.append_sole(some.clone(), rows, to) {
+        return some.end;
+    }
     for row in span.clone() {
         if (row - span.start).is_multiple_of(AHEAD_ROWS) {
             lists.load_ahead(row..span.end.min(row + AHEAD_ROWS));
@@ -376,7 +378,7 @@ fn emit_whole(lists: &Lists, span: Range<usize>, rows: &mut Vec<u32>, to: &mut V
         };
         let before = to.len();
         for part in &lists.parts {
-            match part.list(place) {
+            match &*part.list(place) {
                 [] => {}
                 [only] => to.push(*only),
                 list if list.len() < BATCH_ROWS => to.extend_from_slice(list),

@@ -91,16 +91,19 @@ pub(crate) fn widen(
     rows: &[u32],
     added: impl IntoIterator<Item = (usize, Column)>,
 ) -> Batch {
-    let mut columns: Vec<Arc<Column>> = batch
-        .columns()
-        .iter()
-        .map(|c| {
-            Arc::new(match &**c {
-                Column::Constant(value, _) => Column::Constant(value.clone(), rows.len()),
-                other => other.gather(rows),
+    // Rows that each have one output row stay where they are.
+    let same = rows.len() == batch.len() && (0..).zip(rows).all(|(at, row)| at == *row);
+    let mut columns: Vec<Arc<Column>> = match same {
+        true => batch.columns().to_vec(),
+        false => (batch.columns().iter())
+            .map(|column| {
+                Arc::new(match &**column {
+                    Column::Constant(value, _) => Column::Constant(value.clone(), rows.len()),
+                    other => other.gather(rows),
+                })
             })
-        })
-        .collect();
+            .collect(),
+    };
     for (slot, column) in added {
         if slot == columns.len() {
             columns.push(Arc::new(column));

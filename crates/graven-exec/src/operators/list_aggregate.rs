@@ -99,7 +99,7 @@ impl ListAggregate {
             let Some(place) = lists.place(row) else {
                 continue;
             };
-            let entries: usize = lists.parts.iter().map(|part| part.range(place).len()).sum();
+            let entries: usize = lists.parts.iter().map(|part| part.len(place)).sum();
             if entries > 0 {
                 rows.push(u32::try_from(row).expect("a batch is small"));
                 counts.push(i64::try_from(entries).expect("lists are in memory"));

@@ -4,12 +4,14 @@
 //! The distinct nodes of the rows are visited in id order, part by part of the pattern, so that each page is pinned
 //! once; each row knows the place of its node. Ends outside of the wanted id ranges are left out while
 //! lists are decoded. Where many lists of an adjacency were visited already, all of them may be there
-//! ([`super::whole_lists`]); the place of a node is its id then.
+//! ([`super::whole_lists`]); the place of a node is its id then, and where no node has more than one neighbour they are an
+//! array of neighbours.
 //!
 //! # Invariants
 //! * EX-41 Fewer than 2^32 entries are laid out at once; more are refused like memory that is not there.
+//! * EX-53 Lists by place are either all in `sole` or all in `spans` and `neighbours`.
 
-use std::ops::{ControlFlow, Range};
+use std::ops::{ControlFlow, Deref, Range};
 use std::sync::Arc;
 
 use graven_storage::{Direction, IdCursor, NodeId, Sweep};
@@ -82,6 +84,9 @@ impl Default for Places {
 pub(super) struct PartLists {
     /// The place of the first list; empty lists surround those that are there.
     first: usize,
+    /// Where no place has more than one neighbour: that of place `first + i`, or [`NOBODY`] (EX-53). Half of what spans take, and
+    /// nothing to follow from there.
+    sole: Vec<u32>,
     /// Where the list of place `first + i` starts and ends.
     spans: Vec<(u32, u32)>,
     pub(super) neighbours: Vec<u64>,
@@ -89,6 +94,30 @@ pub(super) struct PartLists {
     pub(super) relationships: Vec<u64>,
     /// Entries in the order in which their relationships were met, mostly that of their ids; empty where that is their own order.
     order: Vec<u32>,
+}
+
+/// No neighbour in `sole`: ids that fit 32 bits are below it.
+const NOBODY: u32 = u32::MAX;
+
+/// The neighbours of a place, ascending.
+#[derive(Clone, Copy)]
+pub(super) enum Ends<'a> {
+    /// They lie in memory.
+    Several(&'a [u64]),
+    /// There is one.
+    One(u64),
+}
+
+impl Deref for Ends<'_> {
+    type Target = [u64];
+
+    #[inline]
+    fn deref(&self) -> &[u64] {
+        match self {
+            Self::Several(ends) => ends,
+            Self::One(end) => std::slice::from_ref(end),
+        }
+    }
 }
 
 impl PartLists {
@@ -102,10 +131,31 @@ impl PartLists {
 
     /// No list yet, for nodes by their ids from `first` on.
     pub(super) fn of_ids(first: u64, nodes: usize, entries: usize) -> Self {
-        let first = usize::try_from(first).expect("ids are narrow");
         Self {
+            first: usize::try_from(first).expect("ids are narrow"),
+            sole: vec![NOBODY; nodes],
             neighbours: Vec::with_capacity(entries),
-            ..Self::with_places(first, nodes)
+            ..Self::default()
+        }
+    }
+
+    /// Lists of nodes by their ids from `first` on, of these lengths one behind the other.
+    pub(super) fn of_lengths(
+        first: u64,
+        lengths: impl Iterator<Item = u32>,
+        neighbours: Vec<u64>,
+    ) -> Self {
+        let mut end = 0;
+        let spans = lengths.map(|length| {
+            let start = end;
+            end += length;
+            (start, end)
+        });
+        Self {
+            first: usize::try_from(first).expect("ids are narrow"),
+            spans: spans.collect(),
+            neighbours,
+            ..Self::default()
         }
     }
 
@@ -114,14 +164,68 @@ impl PartLists {
         nodes.saturating_add(entries).saturating_mul(8)
     }
 
-    /// Adds the list of a place that has none yet.
-    pub(super) fn put(&mut self, place: u64, list: impl Iterator<Item = u64>) {
+    /// Adds the wanted neighbours of a place that has none yet.
+    #[inline]
+    pub(super) fn put(
+        &mut self,
+        place: u64,
+        list: &[u32],
+        ends: EndRanges<'_>,
+        skipped: Option<u64>,
+    ) {
         let at = usize::try_from(place).map_or(usize::MAX, |at| at.wrapping_sub(self.first));
+        if let ([only], Some(sole)) = (list, self.sole.get_mut(at)) {
+            if is_wanted(ends, u64::from(*only)) && skipped != Some(u64::from(*only)) {
+                *sole = *only;
+            }
+            return;
+        }
+        self.put_several(at, list, ends, skipped);
+    }
+
+    fn put_several(&mut self, at: usize, list: &[u32], ends: EndRanges<'_>, skipped: Option<u64>) {
+        if !self.sole.is_empty() {
+            let mut kept = Vec::new();
+            append_wanted(list, ends, skipped, &mut kept);
+            match (&kept[..], self.sole.get_mut(at)) {
+                ([], _) => return,
+                ([only], Some(sole)) => {
+                    *sole = u32::try_from(*only).expect("it came from 32 bits");
+                    return;
+                }
+                _ => self.unfold(),
+            }
+        }
         let start = offset(self.neighbours.len());
-        self.neighbours.extend(list);
+        append_wanted(list, ends, skipped, &mut self.neighbours);
         if let Some(span) = self.spans.get_mut(at) {
             *span = (start, offset(self.neighbours.len()));
         }
+    }
+
+    /// Some place has several neighbours (EX-53).
+    fn unfold(&mut self) {
+        let sole = std::mem::take(&mut self.sole);
+        self.spans = vec![(0, 0); sole.len()];
+        for (span, only) in self.spans.iter_mut().zip(sole) {
+            if only != NOBODY {
+                let start = offset(self.neighbours.len());
+                self.neighbours.push(u64::from(only));
+                *span = (start, start + 1);
+            }
+        }
+    }
+
+    /// Whether no place has more than one neighbour, as far as is known.
+    pub(super) fn is_sole(&self) -> bool {
+        !self.sole.is_empty()
+    }
+
+    /// The only neighbour of a place by its number, if the lists are [`PartLists::is_sole`].
+    #[inline]
+    fn only(&self, place: usize) -> u32 {
+        let only = self.sole.get(place.wrapping_sub(self.first));
+        only.copied().unwrap_or(NOBODY)
     }
 
     /// The lists of pieces that follow each other, on so many threads.
@@ -129,6 +233,16 @@ impl PartLists {
         if pieces.len() < 2 {
             return pieces.pop().unwrap_or_default();
         }
+        if pieces.iter().all(Self::is_sole) {
+            let sole: Vec<&[u32]> = pieces.iter().map(|piece| &piece.sole[..]).collect();
+            return Self {
+                first: pieces[0].first,
+                sole: sole.concat(),
+                ..Self::default()
+            };
+        }
+        let folded = pieces.iter_mut().filter(|piece| piece.is_sole());
+        folded.for_each(Self::unfold);
         let mut joined = Self {
             first: pieces[0].first,
             spans: vec![(0, 0); pieces.iter().map(|piece| piece.spans.len()).sum()],
@@ -197,7 +311,7 @@ impl PartLists {
         Ok(())
     }
 
-    /// Where the list of a place lies.
+    /// Where the list of a place lies in `neighbours` or `relationships`; not of lists that may be there whole.
     #[inline]
     pub(super) fn range(&self, place: usize) -> Range<usize> {
         let at = place.wrapping_sub(self.first);
@@ -207,10 +321,67 @@ impl PartLists {
         }
     }
 
+    /// Entries of the list of a place, also of lists that hold relationships alone.
+    #[inline]
+    pub(super) fn len(&self, place: usize) -> usize {
+        match self.is_sole() {
+            true => usize::from(self.only(place) != NOBODY),
+            false => self.range(place).len(),
+        }
+    }
+
     /// The neighbours of a place, ascending.
     #[inline]
-    pub(super) fn list(&self, place: usize) -> &[u64] {
-        &self.neighbours[self.range(place)]
+    pub(super) fn list(&self, place: usize) -> Ends<'_> {
+        if self.is_sole() {
+            return match self.only(place) {
+                NOBODY => Ends::Several(&[]),
+                only => Ends::One(u64::from(only)),
+            };
+        }
+        Ends::Several(&self.neighbours[self.range(place)])
+    }
+
+    /// Calls `visit` with the neighbours of a place, ascending.
+    #[inline]
+    pub(super) fn for_each(&self, place: usize, visit: impl FnMut(u64)) {
+        match self.is_sole() {
+            true => Some(self.only(place))
+                .filter(|only| *only != NOBODY)
+                .map(u64::from)
+                .into_iter()
+                .for_each(visit),
+            false => (self.neighbours[self.range(place)].iter().copied()).for_each(visit),
+        }
+    }
+
+    /// As [`PartLists::list`], one after the other.
+    pub(super) fn ends(&self, place: usize) -> impl Iterator<Item = u64> {
+        let list = self.list(place);
+        (0..list.len()).map(move |at| list[at])
+    }
+}
+
+/// Appends the entries of an ascending list that lie in the ranges and are not `skipped`.
+fn append_wanted<T: Copy + Into<u64>>(
+    list: &[T],
+    ends: EndRanges<'_>,
+    skipped: Option<u64>,
+    to: &mut Vec<u64>,
+) {
+    match ends {
+        None if skipped.is_none() => to.extend(list.iter().map(|id| (*id).into())),
+        Some([(from, behind)]) if skipped.is_none() => {
+            let start = list.partition_point(|id| (*id).into() < *from);
+            let list = &list[start..];
+            let end = list.partition_point(|id| (*id).into() < *behind);
+            to.extend(list[..end].iter().map(|id| (*id).into()));
+        }
+        _ => {
+            let mut wanted = Wanted::new(ends, skipped);
+            let ids = list.iter().map(|id| (*id).into());
+            to.extend(ids.filter(|id| wanted.admits(*id)));
+        }
     }
 }
 
@@ -259,11 +430,7 @@ impl Lists {
                 .map(|part| whole.get(part, ends, expected, rt))
                 .collect::<Result<Option<Vec<_>>>>()?;
             if let Some(parts) = all {
-                return Ok(Self {
-                    places: Places::Ids(Arc::clone(column), rows.len()),
-                    first_row,
-                    parts,
-                });
+                return Ok(Self::by_ids(column, &rows, parts));
             }
         }
         let nodes = IdOrder::new(rows.map(|row| column.node(row)));
@@ -325,12 +492,94 @@ impl Lists {
             let mut seen = 0;
             for part in &self.parts {
                 let places = rows.clone().filter_map(|row| column.node(row));
-                for place in places {
-                    let range = part.range(usize::try_from(place).unwrap_or(usize::MAX));
-                    seen ^= part.neighbours.get(range.start).copied().unwrap_or(0);
+                let places = places.map(|place| usize::try_from(place).unwrap_or(usize::MAX));
+                match part.is_sole() {
+                    true => places.for_each(|place| seen ^= u64::from(part.only(place))),
+                    false => places.for_each(|place| {
+                        let first = part.neighbours.get(part.range(place).start);
+                        seen ^= first.copied().unwrap_or(0);
+                    }),
                 }
             }
             std::hint::black_box(seen);
+        }
+    }
+
+    /// Appends the rows of `span` whose nodes have an end, and that end, where no node has more than one; `false` if some may.
+    pub(super) fn append_sole(
+        &self,
+        span: Range<usize>,
+        rows: &mut Vec<u32>,
+        to: &mut Vec<u64>,
+    ) -> bool {
+        let (Some(part), Some(nodes)) = (self.sole_part(), self.nodes_by_id()) else {
+            return false;
+        };
+        let mut kept = to.len();
+        rows.resize(kept + span.len(), 0);
+        to.resize(kept + span.len(), 0);
+        let first = u32::try_from(span.start).expect("a batch is small");
+        // Without a branch, so that many rows are waited for at once.
+        for (row, node) in (first..).zip(&nodes[span]) {
+            let only = part.only(usize::try_from(*node).unwrap_or(usize::MAX));
+            rows[kept] = row;
+            to[kept] = u64::from(only);
+            kept += usize::from(only != NOBODY);
+        }
+        rows.truncate(kept);
+        to.truncate(kept);
+        true
+    }
+
+    /// The lists, if there is one part and no node has more than one neighbour.
+    fn sole_part(&self) -> Option<&PartLists> {
+        match &self.parts[..] {
+            [part] if self.are_whole() && part.is_sole() => Some(part),
+            _ => None,
+        }
+    }
+
+    /// The nodes of all rows of the batch, if places are their ids and they are plain numbers.
+    fn nodes_by_id(&self) -> Option<&[u64]> {
+        match &self.places {
+            Places::Ids(column, _) => match &**column {
+                Column::Nodes(nodes) => Some(nodes),
+                _ => None,
+            },
+            Places::Of(_) => None,
+        }
+    }
+
+    /// The nodes of rows, where none has more than one neighbour.
+    pub(super) fn nodes_of_sole(&self, span: Range<usize>) -> Option<&[u64]> {
+        self.sole_part()?;
+        Some(&self.nodes_by_id()?[span])
+    }
+
+    /// The only ends of rows, where no node has more than one; `None` if some may.
+    #[inline]
+    pub(super) fn sole_ends(
+        &self,
+        span: Range<usize>,
+    ) -> Option<impl Iterator<Item = Option<u64>>> {
+        let (part, nodes) = (self.sole_part()?, self.nodes_by_id()?);
+        let ends = nodes[span].iter().map(|node| {
+            let only = part.only(usize::try_from(*node).unwrap_or(usize::MAX));
+            (only != NOBODY).then_some(u64::from(only))
+        });
+        Some(ends)
+    }
+
+    /// Lists found by id.
+    pub(super) fn by_ids(
+        column: &Arc<Column>,
+        rows: &Range<usize>,
+        parts: Vec<Arc<PartLists>>,
+    ) -> Self {
+        Self {
+            places: Places::Ids(Arc::clone(column), rows.len()),
+            first_row: rows.start,
+            parts,
         }
     }
 
@@ -361,9 +610,12 @@ impl Lists {
         match &self.places {
             Places::Of(_) => (self.parts.iter()).for_each(|part| visit(&part.neighbours)),
             Places::Ids(_, rows) => {
+                if self.parts.is_empty() {
+                    return;
+                }
                 let rows = self.first_row..self.first_row + rows;
                 for place in rows.filter_map(|row| self.place(row)) {
-                    (self.parts.iter()).for_each(|part| visit(part.list(place)));
+                    (self.parts.iter()).for_each(|part| visit(&part.list(place)));
                 }
             }
         }
@@ -418,7 +670,7 @@ pub(super) fn lay_out(
         } else if wants_ids && ends.is_none() && skipped.is_none() {
             relationships.clear();
             list.append_relationships_at(&mut cursor, 0..list.len(), &mut relationships)?;
-            ids.append(list, &mut lists.neighbours)?;
+            ids.append(list, None, None, &mut lists.neighbours)?;
             lists
                 .relationships
                 .extend(relationships.iter().map(|id| id.0));
@@ -434,15 +686,8 @@ pub(super) fn lay_out(
                 }
                 rank += 1;
             })?;
-        } else if ends.is_none() && skipped.is_none() {
-            ids.append(list, &mut lists.neighbours)?;
         } else {
-            let mut wanted = Wanted::new(ends, skipped);
-            ids.for_each(list, |neighbour| {
-                if wanted.admits(neighbour) {
-                    lists.neighbours.push(neighbour);
-                }
-            })?;
+            ids.append(list, ends, skipped, &mut lists.neighbours)?;
         }
         lists.spans[at] = (start, offset(lists.neighbours.len()));
         Ok(ControlFlow::Continue(()))
@@ -471,12 +716,8 @@ fn lay_out_reversed(
             return Ok(ControlFlow::Break(()));
         }
         let start = offset(lists.neighbours.len());
-        let mut wanted = Wanted::new(ends, part.skip_loops.then_some(node.0));
-        ids.for_each(list, |neighbour| {
-            if wanted.admits(neighbour) {
-                lists.neighbours.push(neighbour);
-            }
-        })?;
+        let skipped = part.skip_loops.then_some(node.0);
+        ids.append(list, ends, skipped, &mut lists.neighbours)?;
         lists.spans[at] = (start, offset(lists.neighbours.len()));
         Ok(ControlFlow::Continue(()))
     })?;
@@ -490,6 +731,7 @@ fn lay_out_reversed(
     let mut next: Vec<u32> = lists.spans.iter().map(|(start, _)| *start).collect();
     let mut order = Vec::with_capacity(lists.neighbours.len());
     let (mut ranks, mut relationships) = (Vec::new(), Vec::new());
+    let mut cursor = IdCursor::default();
     sweep(&part.reversed, &others, Sweep::Up, |other, list| {
         ranks.clear();
         let from = order.len();
@@ -510,7 +752,7 @@ fn lay_out_reversed(
             return Ok(ControlFlow::Continue(()));
         };
         relationships.clear();
-        list.append_relationships(*first..*last + 1, &mut relationships)?;
+        list.append_relationships_at(&mut cursor, *first..*last + 1, &mut relationships)?;
         for (at, rank) in order[from..].iter().zip(&ranks) {
             lists.relationships[*at as usize] = relationships[rank - first].0;
         }
@@ -672,17 +914,18 @@ impl Ids {
         Ok(())
     }
 
-    /// Appends the neighbours, ascending.
+    /// Appends the wanted neighbours, ascending.
     fn append(
         &mut self,
         list: &graven_storage::List<'_>,
+        ends: EndRanges<'_>,
+        skipped: Option<u64>,
         to: &mut Vec<u64>,
     ) -> graven_storage::Result<()> {
         if self.narrow {
-            let ids = list.decode(&mut self.scratch)?;
-            to.extend(ids.iter().map(|id| u64::from(*id)));
+            append_wanted(list.decode(&mut self.scratch)?, ends, skipped, to);
         } else {
-            to.extend_from_slice(list.decode_wide(&mut self.wide)?);
+            append_wanted(list.decode_wide(&mut self.wide)?, ends, skipped, to);
         }
         Ok(())
     }

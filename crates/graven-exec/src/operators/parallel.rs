@@ -12,9 +12,9 @@
 //! place, rows wait by morsel and are handed out in the order of the morsels. Sorts, aggregations and limits have copies in the
 //! pipeline, put there by the planner, so that mostly few rows come out and one round is enough.
 //!
-//! Rows to be divided are made by the calling thread, some thousand at a time. How much is found from them nobody knows beforehand, so
+//! Rows to be divided are made by the calling thread, some thousand at a time, twice as many each time. How much is found from them nobody knows beforehand, so
 //! one worker begins alone; the others are made, and threads started, when it has run for [`Tuning::alone`](crate::Tuning) and morsels
-//! are left.
+//! are left, unless it will soon be done with these.
 //!
 //! # Invariants
 //! * EX-32 Rows come out in the order of the ids that the scan would produce, or of the rows that are divided, whatever the number of threads.
@@ -36,6 +36,7 @@ use graven_pagecache::stats::Scope;
 use super::argument::ArgumentSlot;
 use super::scan::Nodes;
 use crate::batch::{BATCH_ROWS, Batch};
+use crate::column::Column;
 use crate::error::{ExecError, Result};
 use crate::memory::Memory;
 use crate::operator::{BoxedOperator, Operator};
@@ -43,10 +44,16 @@ use crate::runtime::Runtime;
 
 /// Morsels for each worker, so that they end at nearly the same time.
 const MORSELS_PER_WORKER: u64 = 16;
+/// Fewer where they would have fewer nodes: operators do for many rows together what they would do again for each few.
+const FEWEST_MORSELS: u64 = 6;
+const MORSEL_NODES: u64 = 128;
 
 /// Rows that are divided at a time, morsels of these for each worker, and fewest rows of a morsel: what expansions do for many rows
 /// together they would do again for each few.
 const DIVIDED_ROWS: usize = 4 * BATCH_ROWS;
+/// As long as more rows come, twice as many are taken each time, up to these, or to this part of the memory limit.
+const DIVIDED_MOST: usize = 64 * BATCH_ROWS;
+const DIVIDED_SHARE: u64 = 64;
 const DIVIDED_MORSELS: usize = 3;
 const MORSEL_ROWS: usize = 64;
 
@@ -162,7 +169,7 @@ impl Worker {
             };
             match self.root.next(&self.rt) {
                 Ok(Some(batch)) => {
-                    held += batch.heap_bytes();
+                    held += held_bytes(&batch);
                     made.batches.push((morsel, batch));
                     if held >= quota.bytes {
                         return made;
@@ -203,12 +210,16 @@ pub(crate) struct Parallel {
     /// What is divided at present; `None` before the first round and when all of it has been handed out.
     morsels: Option<Vec<Morsel>>,
     morsel_bytes: usize,
+    /// Rows that are divided next.
+    rows_at_once: usize,
     next: AtomicUsize,
     waiting: BTreeMap<usize, Waiting>,
     /// The morsel whose rows are handed out.
     emitted: usize,
     /// For how long the first worker runs alone yet.
     alone: Duration,
+    /// What rounds have taken since rows were divided.
+    spent: Duration,
     ended: bool,
     memory: Memory,
 }
@@ -225,9 +236,11 @@ impl Parallel {
             source,
             morsels: None,
             morsel_bytes: 0,
+            rows_at_once: DIVIDED_ROWS,
             next: AtomicUsize::new(0),
             waiting: BTreeMap::new(),
             emitted: 0,
+            spent: Duration::ZERO,
             ended: false,
             memory: Memory::new(&rt.budget, "Parallel", "use fewer threads"),
         }
@@ -247,7 +260,7 @@ impl Parallel {
             }
             Source::Rows(input, _) => {
                 let (mut batches, mut rows) = (Vec::new(), 0);
-                while rows < DIVIDED_ROWS {
+                while rows < self.rows_at_once {
                     let Some(batch) = input.next(rt)? else {
                         self.ended = true;
                         break;
@@ -255,16 +268,38 @@ impl Parallel {
                     rows += batch.len();
                     batches.push(batch);
                 }
-                self.morsel_bytes = batches.iter().map(Batch::heap_bytes).sum();
+                self.morsel_bytes = batches.iter().map(held_bytes).sum();
+                if 2 * self.morsel_bytes as u64 <= rt.budget.limit() / DIVIDED_SHARE {
+                    self.rows_at_once = DIVIDED_MOST.min(2 * self.rows_at_once);
+                }
                 cut_rows(&batches, rows, rt.tuning.threads, !self.alone.is_zero())
             }
         };
         self.next = AtomicUsize::new(0);
+        self.spent = Duration::ZERO;
         self.emitted = 0;
         self.waiting.clear();
         let any = !morsels.is_empty();
         self.morsels = Some(morsels);
         Ok(any)
+    }
+
+    /// Whether what is left, all of whose rows are known, takes the first worker no longer than others would have to pay for, as far as
+    /// what it has done tells.
+    fn rest_is_short(&self, morsels: &[Morsel], rt: &Runtime) -> bool {
+        if !self.ended || self.workers.len() > 1 {
+            return false;
+        }
+        let next = self.next.load(Ordering::Relaxed).min(morsels.len());
+        let (done, left) = morsels.split_at(next);
+        let rows = |morsels: &[Morsel]| -> u32 {
+            let rows = morsels.iter().map(|morsel| match morsel {
+                Morsel::Nodes(_) => 0,
+                Morsel::Rows(rows) => u32::try_from(rows.len()).unwrap_or(u32::MAX),
+            });
+            rows.fold(0, u32::saturating_add)
+        };
+        self.spent.saturating_mul(rows(left)) < rt.tuning.rest.saturating_mul(rows(done))
     }
 
     /// Runs the workers that may run, all at once.
@@ -273,7 +308,7 @@ impl Parallel {
         let left = morsels
             .len()
             .saturating_sub(self.next.load(Ordering::Relaxed));
-        let alone = !self.alone.is_zero();
+        let alone = !self.alone.is_zero() || self.rest_is_short(morsels, rt);
         if let Source::Rows(_, make) = &mut self.source
             && !alone
             && left > 1
@@ -286,7 +321,7 @@ impl Parallel {
         let began = Instant::now();
         let quota = Quota {
             bytes: round_bytes(rt, count),
-            until: alone.then(|| began + self.alone),
+            until: (!self.alone.is_zero()).then(|| began + self.alone),
         };
         let held: usize = self.waiting.values().map(Waiting::bytes).sum();
         // Where too much waits already, only the rows that are wanted next are made (EX-44).
@@ -321,9 +356,8 @@ impl Parallel {
             });
             own.into_iter().chain(joined).collect()
         });
-        if alone {
-            self.alone = self.alone.saturating_sub(began.elapsed());
-        }
+        self.alone = self.alone.saturating_sub(began.elapsed());
+        self.spent += began.elapsed();
         self.keep(made)
     }
 
@@ -375,8 +409,15 @@ fn cut_rows(batches: &[Batch], rows: usize, workers: usize, alone: bool) -> Vec<
 
 impl Waiting {
     fn bytes(&self) -> usize {
-        self.batches.iter().map(Batch::heap_bytes).sum()
+        self.batches.iter().map(held_bytes).sum()
     }
+}
+
+/// Bytes that a batch holds by itself: a value that all its rows share, such as a list collected below, others share as well.
+fn held_bytes(batch: &Batch) -> usize {
+    let columns = batch.columns().iter();
+    let own = columns.filter(|column| !matches!(&***column, Column::Constant(..)));
+    own.map(|column| column.heap_bytes()).sum()
 }
 
 /// Bytes of rows after which a worker stops for a while.
@@ -391,7 +432,9 @@ fn round_bytes(rt: &Runtime, workers: usize) -> usize {
 /// which may be empty.
 fn cut(ranges: &[(u64, u64)], workers: usize, least: u64) -> Vec<(u64, u64)> {
     let nodes: u64 = ranges.iter().map(|(from, to)| to - from).sum();
-    let size = (nodes / (workers as u64 * MORSELS_PER_WORKER)).max(least);
+    let workers = workers as u64;
+    let morsels = nodes / workers / MORSEL_NODES;
+    let size = (nodes / (workers * morsels.clamp(FEWEST_MORSELS, MORSELS_PER_WORKER))).max(least);
     let mut morsels = Vec::new();
     let (mut start, mut held) = (ranges.first().map_or(0, |range| range.0), 0);
     for (mut from, to) in ranges.iter().copied() {
@@ -447,6 +490,7 @@ impl Operator for Parallel {
         }
         self.morsels = None;
         self.morsel_bytes = 0;
+        self.rows_at_once = DIVIDED_ROWS;
         self.ended = false;
         self.next = AtomicUsize::new(0);
         self.waiting.clear();

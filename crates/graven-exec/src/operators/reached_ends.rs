@@ -2,9 +2,10 @@
 //!
 //! # How it works
 //! `(friend)<--(post)<--(forum)` for rows of (friend, forum): the posts of each forum could be looked for among those of the
-//! friend. Where the rows have far longer lists than the few friends among them, every friend's posts are asked once which
-//! forums they lie in; pairs of forum and post, sorted, then answer each row by a search. Mostly few rows have any end: a filter
-//! of one bit by the lowest bits of the forum's id tells the others without one.
+//! friend. Where the rows are more than the pairs that the few friends among them lead to, or have far longer lists, every friend's posts are
+//! asked once which forums they lie in; pairs of forum and post, sorted, then answer each row by a search. Mostly few rows have any
+//! end: a filter of one bit by the lowest bits of the forum's id tells the others without one. The lists of the rows are not even
+//! loaded.
 //!
 //! # Invariants
 //! * EX-42 For a node of a row and the node of its join there are the entries of the first one's list that stand in the second
@@ -13,7 +14,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::lists::{EndRanges, Entries, Lists, ListsOfRows, distinct_ids, is_wanted};
+use super::lists::{EndRanges, Entries, Lists, ListsOfRows, is_wanted};
 use crate::column::Column;
 use crate::error::Result;
 use crate::memory::Memory;
@@ -23,8 +24,8 @@ use crate::runtime::Runtime;
 /// See the file header.
 #[derive(Default)]
 pub(super) struct ReachedEnds {
-    /// Node of a row and an end, sorted within each group.
-    pairs: Vec<(u64, u64)>,
+    /// Node of a row and an end, in the upper and the lower half, sorted within each group.
+    pairs: Vec<u64>,
     /// The group of a place of a join's node, by place.
     groups: Vec<(usize, Range<usize>)>,
     /// A bit for each node of a row that has ends, and by chance for some others; a power of two of words.
@@ -35,25 +36,29 @@ pub(super) struct ReachedEnds {
 const FILTER_BITS: usize = 32;
 const FILTER_WORDS: usize = 16;
 
-impl ReachedEnds {
-    /// Finds the ends of `rows`, whose lists along `part` are in `lists` and those of their joins in `near`; `None` where
-    /// looking row by row is cheaper: if lists of the rows are not so many times longer as the tuning says, or these rows not as
-    /// many. `expected` rows come in all.
-    ///
-    /// # Errors
-    /// What reading gives; [`crate::error::ExecError::Memory`].
-    pub(super) fn find(
-        (part, lists): (&Part, &Lists),
-        near: &Lists,
-        rows: Range<usize>,
-        ends: EndRanges<'_>,
-        memory: &mut Memory,
-        (expected, rt): (f64, &Runtime),
-    ) -> Result<Option<Self>> {
-        let longer = rt.tuning.reached_longer;
-        let (Some(own), Some(near_lists)) = (lists.parts.first(), near.parts.first()) else {
-            return Ok(None);
-        };
+/// What rows look for their ends in.
+pub(super) struct Sought<'a> {
+    /// From the nodes of the rows to the ends.
+    pub(super) part: &'a Part,
+    pub(super) ends: EndRanges<'a>,
+    /// The lists of the nodes of their joins.
+    pub(super) near: &'a Lists,
+    /// Rows that come in all.
+    pub(super) expected: f64,
+}
+
+/// The few nodes of joins among some rows.
+pub(super) struct Joined {
+    /// Their places, ascending.
+    places: Vec<usize>,
+    /// Entries of their lists.
+    entries: usize,
+}
+
+impl Joined {
+    /// Those of `rows`, if the rows are so many times more as the tuning says.
+    pub(super) fn of_rows(near: &Lists, rows: &Range<usize>, rt: &Runtime) -> Option<Self> {
+        let list = near.parts.first()?;
         let mut places = Vec::new();
         let mut last = None;
         for joined in rows.clone().filter_map(|row| near.place(row)) {
@@ -61,33 +66,74 @@ impl ReachedEnds {
                 places.push(joined);
             }
         }
-        if places.len() * longer > rows.len() {
-            return Ok(None);
+        if places.len() * rt.tuning.reached_longer > rows.len() {
+            return None;
         }
         places.sort_unstable();
         places.dedup();
-        let joined: usize = places
-            .iter()
-            .map(|place| near_lists.range(*place).len())
-            .sum();
+        let entries = places.iter().map(|place| list.len(*place)).sum();
+        Some(Self { places, entries })
+    }
+
+    /// Whether there is no need to know the lists of the rows: there are more rows than pairs are expected here.
+    ///
+    /// # Errors
+    /// What reading gives.
+    pub(super) fn are_few(&self, part: &Part, rows: &Range<usize>) -> Result<bool> {
+        let ends = part.reversed.node_span()?;
+        let each = part.reversed.relationship_count() / (ends.end - ends.start).max(1);
+        let pairs = (self.entries as u64).saturating_mul(each.max(1));
+        Ok(pairs <= rows.len() as u64)
+    }
+
+    /// Whether the lists of the rows are so many times longer as the tuning says.
+    pub(super) fn are_shorter(&self, lists: &Lists, rows: Range<usize>, rt: &Runtime) -> bool {
+        let Some(own) = lists.parts.first() else {
+            return false;
+        };
         // No more lists of the rows are looked at than it takes.
-        let enough = longer * (joined + rows.len());
+        let enough = rt.tuning.reached_longer * (self.entries + rows.len());
         let mut entries = 0;
-        let of_rows = rows.clone().filter_map(|row| lists.place(row));
-        let mut lengths = of_rows.map(|place| own.range(place).len());
+        let mut lengths = rows.filter_map(|row| lists.place(row));
         while entries < enough {
             match lengths.next() {
-                Some(length) => entries += length,
-                None => return Ok(None),
+                Some(place) => entries += own.len(place),
+                None => return false,
             }
         }
-        memory.charge(32 * joined)?;
-        let mut met = Vec::with_capacity(joined);
-        for place in &places {
-            let list = near_lists.list(*place).iter();
-            met.extend(list.filter(|end| is_wanted(ends, **end)));
+        true
+    }
+}
+
+impl ReachedEnds {
+    /// Finds the ends of rows from the nodes of their joins; `None` where ids are too large for it.
+    ///
+    /// # Errors
+    /// What reading gives; [`crate::error::ExecError::Memory`].
+    pub(super) fn find(
+        joined: &Joined,
+        sought: &Sought<'_>,
+        memory: &mut Memory,
+        rt: &Runtime,
+    ) -> Result<Option<Self>> {
+        let Sought { part, near, .. } = sought;
+        if !part.adjacency.ids_fit_u32() || !part.reversed.ids_fit_u32() {
+            return Ok(None);
         }
-        let met = distinct_ids(&met);
+        memory.charge(32 * joined.entries)?;
+        let mut reached = Self::default();
+        let mut met = Vec::with_capacity(joined.entries);
+        for place in &joined.places {
+            let from = met.len();
+            let list = near.parts[0].list(*place);
+            // Parallel relationships of the join are counted by who asks.
+            for (at, end) in list.iter().enumerate() {
+                if is_wanted(sought.ends, *end) && (at == 0 || list[at - 1] != *end) {
+                    met.push(*end);
+                }
+            }
+            reached.groups.push((*place, from..met.len()));
+        }
         let back = Part {
             adjacency: part.reversed.clone(),
             reversed: part.adjacency.clone(),
@@ -98,7 +144,7 @@ impl ReachedEnds {
         let of_met = ListsOfRows {
             column: &column,
             rows: 0..column.len(),
-            expected,
+            expected: sought.expected,
             entries: Entries::Ends,
             ends: None,
         };
@@ -106,35 +152,33 @@ impl ReachedEnds {
         let Column::Nodes(met) = &*column else {
             unreachable!("made of nodes");
         };
-        let list_of = |at: usize| {
-            let place = back.place(at).expect("a node is no null");
-            back.parts[0].list(place)
-        };
-        let entries: usize = (0..met.len()).map(|at| list_of(at).len()).sum();
-        memory.charge(32 * entries)?;
-        let mut reached = Self::default();
-        for place in places {
+        memory.charge(24 * back.entries())?;
+        for (_, group) in &mut reached.groups {
             let from = reached.pairs.len();
-            let list = near_lists.list(place);
-            for (at, end) in list.iter().enumerate() {
-                // Parallel relationships of the join are counted by who asks.
-                if at > 0 && list[at - 1] == *end {
-                    continue;
-                }
-                if let Ok(at) = met.binary_search(end) {
-                    let nodes = list_of(at).iter();
-                    reached.pairs.extend(nodes.map(|node| (*node, *end)));
+            let ends = &met[group.clone()];
+            let pair = |node: u64, end: u64| node << 32 | end;
+            if let Some(nodes) = back.sole_ends(group.clone()) {
+                let pairs = nodes.zip(ends);
+                let pairs = pairs.filter_map(|(node, end)| Some(pair(node?, *end)));
+                reached.pairs.extend(pairs);
+            } else {
+                for (at, end) in group.clone().zip(ends) {
+                    let place = back.place(at).expect("a node is no null");
+                    let nodes = back.parts[0].list(place);
+                    reached
+                        .pairs
+                        .extend(nodes.iter().map(|node| pair(*node, *end)));
                 }
             }
             reached.pairs[from..].sort_unstable();
-            reached.groups.push((place, from..reached.pairs.len()));
+            *group = from..reached.pairs.len();
         }
         let words = (reached.pairs.len() * FILTER_BITS / 64).next_power_of_two();
         let words = words.max(FILTER_WORDS);
         memory.charge(8 * words)?;
         reached.filter = vec![0; words];
-        for (node, _) in &reached.pairs {
-            let (word, bit) = place_in_filter(*node, words);
+        for pair in &reached.pairs {
+            let (word, bit) = place_in_filter(pair >> 32, words);
             reached.filter[word] |= bit;
         }
         Ok(Some(reached))
@@ -154,11 +198,20 @@ impl ReachedEnds {
             .binary_search_by_key(&joined, |(place, _)| *place)
             .map_or(0..0, |at| self.groups[at].1.clone());
         let pairs = &self.pairs[group];
-        let from = pairs.partition_point(|(other, _)| *other < node);
+        let from = pairs.partition_point(|pair| pair >> 32 < node);
         let pairs = pairs[from..].iter();
-        pairs
-            .take_while(move |(other, _)| *other == node)
-            .map(|(_, end)| *end)
+        let pairs = pairs.take_while(move |pair| *pair >> 32 == node);
+        pairs.map(|pair| pair & u64::from(u32::MAX))
+    }
+
+    /// Ends found in all.
+    pub(super) fn len(&self) -> usize {
+        self.pairs.len()
+    }
+
+    /// The ends of all rows.
+    pub(super) fn all_ends(&self) -> impl Iterator<Item = u64> {
+        self.pairs.iter().map(|pair| pair & u64::from(u32::MAX))
     }
 }
 

@@ -6,6 +6,9 @@
 //! relationship reaches; once more entries than that were met, those of all ids are found at once. The number of a row is
 //! the sum of the weights of its ends.
 //!
+//! Where no node has more than one neighbour, as an author of a message, the number of a row is the weight of its only end: rows that
+//! share the node of the join are answered together, a look-up each.
+//!
 //! Where the only join decides whether an end counts at all, ends are not even chosen: a second vector is *masked* by the
 //! list of the join's node, so that it holds zero for every end which does not count, and is summed up over the whole list of the
 //! row. Rows that follow each other mostly share that node. Nodes that an end must not be, and relationships that are
@@ -13,6 +16,8 @@
 //!
 //! # Invariants
 //! * EX-33 `masked` differs from what it is without a mask only at the entries of the list it is masked by, which is laid out.
+
+use std::ops::Range;
 
 use graven_cypher::plan::HangingPattern;
 
@@ -117,7 +122,7 @@ impl Weights {
         if self.complete {
             return Ok(());
         }
-        self.met += lists.lists.entries();
+        self.met += lists.entries();
         if !self.dense.is_empty() && !self.piecemeal && self.met >= 2 * self.dense.len() {
             match self.find_all(branches, rt) {
                 // A number that nobody asks for is no error.
@@ -127,7 +132,7 @@ impl Weights {
         }
         let mut nodes = Vec::new();
         let mut stray = None;
-        lists.lists.for_each_list(|list| {
+        lists.for_each_list(|list| {
             for node in list {
                 if self.dense.is_empty() {
                     nodes.push(*node);
@@ -301,31 +306,77 @@ impl RowBranch {
                 self.memory.charge(self.weights.bytes())?;
                 self.weights.find(&self.lists, &mut self.branches, rt)?;
             }
-            for (count, row) in counts[row..loaded].iter_mut().zip(row..) {
-                self.lists.look_ahead(row, loaded);
-                let number = match self.plain_number(batch, row) {
-                    Some(number) => Some(number),
-                    None if self.lists.are_reached() => None,
-                    None => self.masked_sum(batch, row)?,
+            let sole = weighs && self.is_sole(batch, row..loaded);
+            while row < loaded {
+                let run = match sole {
+                    true => self.lists.joined_alike(row..loaded),
+                    false => row..loaded,
                 };
-                let number = match number {
-                    Some(number) => number,
-                    None => {
-                        self.lists.select(batch, row, &mut ends)?;
-                        match self.branches.is_empty() {
-                            true => ends.len() as u64,
-                            false => {
-                                let sum = self.weights.sum(&self.lists, &ends)?;
-                                u64::try_from(sum).map_err(|_| overflow())?
-                            }
-                        }
-                    }
-                };
-                *count = count.checked_mul(number).ok_or_else(overflow)?;
+                row = run.end;
+                if sole && self.sole_run(run.clone(), &mut counts[run.clone()])? {
+                    continue;
+                }
+                for (count, row) in counts[run.clone()].iter_mut().zip(run) {
+                    self.lists.look_ahead(row, loaded);
+                    let number = self.number(batch, row, &mut ends)?;
+                    *count = count.checked_mul(number).ok_or_else(overflow)?;
+                }
             }
-            row = loaded;
         }
         Ok(())
+    }
+
+    /// The number of a row.
+    #[inline]
+    fn number(&mut self, batch: &Batch, row: usize, ends: &mut Vec<u64>) -> Result<u64> {
+        if let Some(number) = self.plain_number(batch, row) {
+            return Ok(number);
+        }
+        if !self.lists.are_reached()
+            && let Some(number) = self.masked_sum(batch, row)?
+        {
+            return Ok(number);
+        }
+        self.lists.select(batch, row, ends)?;
+        if self.branches.is_empty() {
+            return Ok(ends.len() as u64);
+        }
+        let sum = self.weights.sum(&self.lists, ends)?;
+        u64::try_from(sum).map_err(|_| overflow())
+    }
+
+    /// Whether the number of each of these rows is the weight of its only end, if the only join lets that count.
+    fn is_sole(&self, batch: &Batch, rows: Range<usize>) -> bool {
+        self.weights.mask.is_some()
+            && self.weights.largest < PLAIN_MAX
+            && !self.lists.are_reached()
+            && self.lists.judges_by_join_alone()
+            && (self.lists.lists.nodes_of_sole(rows.clone()))
+                .is_some_and(|nodes| !self.lists.pattern.may_take(batch, rows, nodes))
+    }
+
+    /// The numbers of rows that share the node of the join; `false` where its list is not marked.
+    fn sole_run(&mut self, rows: Range<usize>, counts: &mut [u64]) -> Result<bool> {
+        let Some(by) = self.lists.go_to_marks(rows.start, rows.len())? else {
+            return Ok(false);
+        };
+        self.weights.mask(&self.lists, Some(by));
+        let Weights { first, mask, .. } = &self.weights;
+        let masked = mask.as_ref().map_or(&[][..], |mask| &mask.masked);
+        let Some(ends) = self.lists.lists.sole_ends(rows) else {
+            return Ok(false);
+        };
+        for (count, end) in counts.iter_mut().zip(ends) {
+            let weight = match end {
+                None => 0,
+                Some(end) => {
+                    let at = usize::try_from(end.wrapping_sub(*first)).unwrap_or(usize::MAX);
+                    *(masked.get(at)).ok_or_else(|| self.lists.pattern.stray(end))?
+                }
+            };
+            *count = count.checked_mul(weight).ok_or_else(overflow)?;
+        }
+        Ok(true)
     }
 
     /// The number of a row where all ends weigh the same and need not be chosen.
@@ -347,7 +398,9 @@ impl RowBranch {
         let Some(place) = self.lists.lists.place(row) else {
             return Ok(Some(0));
         };
-        let Some(by) = self.lists.go_to_marks(row, place)? else {
+        let entries = self.lists.lists.parts.iter().map(|part| part.len(place));
+        let entries = entries.sum();
+        let Some(by) = self.lists.go_to_marks(row, entries)? else {
             return Ok(None);
         };
         if !self.lists.left_out(batch, row, place, &mut self.left_out) {
@@ -360,14 +413,15 @@ impl RowBranch {
             let at = usize::try_from(node.wrapping_sub(*first)).unwrap_or(usize::MAX);
             masked.get(at).copied()
         };
-        let mut sum = 0_u64;
+        let (mut sum, mut stray) = (0_u64, None);
         for part in &self.lists.lists.parts {
-            for node in part.list(place) {
-                match weight(*node) {
-                    Some(weight) => sum += weight,
-                    None => return Err(self.lists.pattern.stray(*node)),
-                }
-            }
+            part.for_each(place, |node| match weight(node) {
+                Some(weight) => sum += weight,
+                None => stray = Some(node),
+            });
+        }
+        if let Some(node) = stray {
+            return Err(self.lists.pattern.stray(node));
         }
         for (node, times) in &self.left_out {
             sum -= times * weight(*node).unwrap_or(0);

@@ -7,6 +7,11 @@
 //! ways would have cost it. Where the planner expects visits that pay by far, that is done much earlier, but not at once:
 //! a limit above may end the statement after a few rows. Lists that take more than a small part of the memory limit stay where they are.
 //!
+//! Incoming lists with a condition on relationships ([`Passing`]) are made from the lists of the other ends, which know the ids of
+//! their relationships: read through in order, so that properties are as well, and what satisfies the condition is counted and
+//! laid out by its other end. That takes every relationship once, and is done when so many were asked for that it pays. A
+//! condition that fails for a relationship that nobody may have asked for is left to those who ask.
+//!
 //! # Invariants
 //! * EX-40 Only for statements that neither write nor run in a transaction: what is laid out does not change while they run.
 //!
@@ -20,14 +25,17 @@ use std::ops::{ControlFlow, Range};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use foldhash::{HashMap, HashMapExt as _};
-use graven_storage::{Adjacency, Direction, NodeId, NodeSet, Sweep, TypeId};
+use graven_cypher::plan::Expr;
+use graven_storage::{Adjacency, Direction, IdCursor, NodeId, NodeSet, RelId, Sweep, TypeId};
 
-use super::lists::{EndRanges, PartLists, Wanted};
-use crate::error::Result;
+use super::lists::{EndRanges, PartLists, is_wanted};
+use crate::batch::BATCH_ROWS;
+use crate::error::{ExecError, Result};
+use crate::id_order::IdOrder;
 use crate::memory::Memory;
-use crate::pattern::Part;
+use crate::pattern::{Part, Pattern, sweep};
 use crate::runtime::Runtime;
-use crate::threads::on_reading_threads;
+use crate::threads::{on_reading_threads, on_threads};
 use crate::tuning::ListAccess;
 
 /// Cost of visiting a list among others far from it, and among others near it, in entries decoded.
@@ -46,6 +54,13 @@ const NEAR_SHARE: u64 = 8;
 const THREADS_FROM: usize = 64 << 10;
 const PIECES: usize = 4;
 
+/// Fewer rows are no case for lists with a condition; one relationship in so many must have been asked for.
+const PASSING_ROWS: usize = 32;
+const PASSING_SHARE: u64 = 4;
+
+/// Relationships that are judged together, some batches.
+const JUDGED: usize = 16 * BATCH_ROWS;
+
 /// What is laid out: type, direction, whether loops are left out, ends.
 type Key = (TypeId, bool, bool, Option<Vec<(u64, u64)>>);
 
@@ -54,6 +69,25 @@ pub(crate) struct WholeLists {
     known: Mutex<HashMap<Key, Arc<Mutex<State>>>>,
     /// Holds what is laid out; made by the first that needs it, so that it counts for the statement.
     memory: Mutex<Option<Memory>>,
+    /// Lists with a condition.
+    conditional: Mutex<Vec<Conditional>>,
+}
+
+/// Incoming lists with a condition on relationships, and how far they have come.
+struct Conditional {
+    key: Key,
+    condition: Expr,
+    state: Arc<Mutex<State>>,
+}
+
+/// Incoming lists without what a condition on relationships refuses.
+pub(super) struct Passing<'a> {
+    pub(super) part: &'a Part,
+    pub(super) ends: EndRanges<'a>,
+    /// Decides.
+    pub(super) pattern: &'a Pattern,
+    /// By what it is told from others of the statement.
+    pub(super) condition: &'a Expr,
 }
 
 /// How far an adjacency has come.
@@ -81,6 +115,12 @@ impl Visit {
     }
 }
 
+fn key_of(part: &Part, ends: EndRanges<'_>) -> Key {
+    let forward = part.direction == Direction::Out;
+    let ends = ends.map(<[_]>::to_vec);
+    (part.adjacency.rel_type(), forward, part.skip_loops, ends)
+}
+
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -91,13 +131,12 @@ impl WholeLists {
         Self {
             known: Mutex::new(HashMap::new()),
             memory: Mutex::new(None),
+            conditional: Mutex::default(),
         }
     }
 
     fn state(&self, part: &Part, ends: EndRanges<'_>) -> Arc<Mutex<State>> {
-        let forward = part.direction == Direction::Out;
-        let ends = ends.map(<[_]>::to_vec);
-        let key = (part.adjacency.rel_type(), forward, part.skip_loops, ends);
+        let key = key_of(part, ends);
         let mut known = locked(&self.known);
         let state = known.entry(key);
         Arc::clone(state.or_insert_with(|| Arc::new(Mutex::new(State::Visited(0)))))
@@ -170,38 +209,250 @@ impl WholeLists {
         let bytes = PartLists::bytes(nodes, entries);
         // Pieces are there until they are joined.
         let pieces_bytes = if threads > 1 { bytes } else { 0 };
-        {
-            let mut memory = locked(&self.memory);
-            let memory = memory
-                .get_or_insert_with(|| Memory::new(&rt.budget, "Expand", "start from fewer nodes"));
-            if u32::try_from(entries).is_err()
-                || !memory.is_small(bytes)
-                || !memory.try_charge(bytes + pieces_bytes)
-            {
-                return Ok(None);
-            }
+        if u32::try_from(entries).is_err() || !self.hold(bytes, pieces_bytes, rt) {
+            return Ok(None);
         }
-        let pieces = match threads {
-            1 => 1,
-            _ => threads * PIECES,
-        };
-        let words = (span.end - (span.start & !63)).div_ceil(64);
-        let length = 64 * words.div_ceil(pieces as u64).max(1);
-        let starts = (span.start & !63..span.end).step_by(usize::try_from(length).expect("ids"));
-        let ranges: Vec<Range<u64>> = starts
-            .map(|start| start.max(span.start)..span.end.min(start + length))
-            .collect();
+        let ranges = pieces_of(&span, threads);
         let share = entries / ranges.len().max(1);
         let laid_out = on_reading_threads(&ranges, threads, rt, |range| {
             lay_out_range(part, ends, range.clone(), share)
         });
         let pieces = laid_out.into_iter().collect::<Result<Vec<_>>>()?;
         let lists = PartLists::joined(pieces, threads);
-        if let Some(memory) = locked(&self.memory).as_mut() {
-            memory.release(pieces_bytes);
-        }
+        self.release(pieces_bytes);
         Ok(Some(Arc::new(lists)))
     }
+
+    /// Charges for lists, and for what is gone when they are there; `false` where that is too much.
+    fn hold(&self, bytes: usize, meanwhile: usize, rt: &Runtime) -> bool {
+        let mut memory = locked(&self.memory);
+        let memory = memory
+            .get_or_insert_with(|| Memory::new(&rt.budget, "Expand", "start from fewer nodes"));
+        memory.is_small(bytes) && memory.try_charge(bytes + meanwhile)
+    }
+
+    fn release(&self, bytes: usize) {
+        if let Some(memory) = locked(&self.memory).as_mut() {
+            memory.release(bytes);
+        }
+    }
+
+    /// All lists of `passing`, if they are laid out or those of `nodes` are enough for that.
+    ///
+    /// # Errors
+    /// What reading gives.
+    pub(super) fn passing(
+        &self,
+        passing: &Passing<'_>,
+        nodes: impl ExactSizeIterator<Item = Option<u64>>,
+        rt: &Runtime,
+    ) -> Result<Option<Arc<PartLists>>> {
+        if rt.tuning.list_access == ListAccess::Stored {
+            return Ok(None);
+        }
+        let key = key_of(passing.part, passing.ends);
+        let state = {
+            let mut known = locked(&self.conditional);
+            let same = |it: &&Conditional| it.key == key && it.condition == *passing.condition;
+            let found = known.iter().find(same).map(|it| Arc::clone(&it.state));
+            found.unwrap_or_else(|| {
+                let state = Arc::new(Mutex::new(State::Visited(0)));
+                known.push(Conditional {
+                    key,
+                    condition: passing.condition.clone(),
+                    state: Arc::clone(&state),
+                });
+                state
+            })
+        };
+        let mut state = locked(&state);
+        match &mut *state {
+            State::There(lists) => return Ok(Some(Arc::clone(lists))),
+            State::TooLarge => return Ok(None),
+            State::Visited(_) if rt.tuning.list_access == ListAccess::Whole => {}
+            State::Visited(asked) => {
+                if nodes.len() < PASSING_ROWS {
+                    return Ok(None);
+                }
+                let nodes = IdOrder::new(nodes).distinct;
+                passing.part.sweep(&nodes, Sweep::Up, |_, list| {
+                    *asked += list.len() as u64;
+                    Ok(ControlFlow::Continue(()))
+                })?;
+                let all = passing.part.adjacency.relationship_count();
+                if *asked < all / PASSING_SHARE {
+                    return Ok(None);
+                }
+            }
+        }
+        let lists = match self.lay_out_passing(passing, rt) {
+            Ok(lists) => lists,
+            Err(error @ (ExecError::Cancelled | ExecError::TimedOut { .. })) => return Err(error),
+            Err(_) => None,
+        };
+        *state = match &lists {
+            Some(lists) => State::There(Arc::clone(lists)),
+            None => State::TooLarge,
+        };
+        Ok(lists)
+    }
+
+    /// As [`WholeLists::lay_out`] with a condition.
+    fn lay_out_passing(
+        &self,
+        passing: &Passing<'_>,
+        rt: &Runtime,
+    ) -> Result<Option<Arc<PartLists>>> {
+        let span = passing.part.adjacency.node_span()?;
+        let others = passing.part.reversed.node_span()?;
+        let entries = passing.part.adjacency.relationship_count();
+        let narrow = passing.part.adjacency.ids_fit_u32() && passing.part.reversed.ids_fit_u32();
+        let sizes = u32::try_from(entries)
+            .ok()
+            .zip(u32::try_from(span.end - span.start).ok());
+        let Some((entries, nodes)) = sizes.filter(|_| narrow) else {
+            return Ok(None);
+        };
+        let (entries, nodes) = (entries as usize, nodes as usize);
+        let bytes = PartLists::bytes(nodes, entries);
+        let meanwhile = 8 * entries + 4 * nodes;
+        if !self.hold(bytes, meanwhile, rt) {
+            return Ok(None);
+        }
+        let threads = match nodes + entries < THREADS_FROM {
+            true => 1,
+            false => rt.tuning.threads.max(1),
+        };
+        let ranges = pieces_of(&others, threads).into_iter();
+        // Each piece is judged with a runtime of its own, as those of workers are.
+        let ranges: Vec<_> = ranges
+            .map(|range| (range, Mutex::new(rt.for_worker())))
+            .collect();
+        let found = on_reading_threads(&ranges, threads, rt, |(range, rt)| {
+            passing_pairs(passing, range.clone(), &locked(rt))
+        });
+        let found = found.into_iter().collect::<Result<Vec<_>>>();
+        let found = found.inspect_err(|_| self.release(bytes + meanwhile))?;
+        let lists = by_node(&found, span.start, nodes, threads);
+        let saved = 8 * (entries - found.iter().map(Vec::len).sum::<usize>());
+        self.release(meanwhile + saved);
+        Ok(Some(Arc::new(lists)))
+    }
+}
+
+/// Ids in pieces for threads; they begin at multiples of 64.
+fn pieces_of(span: &Range<u64>, threads: usize) -> Vec<Range<u64>> {
+    let pieces = match threads {
+        1 => 1,
+        _ => threads * PIECES,
+    };
+    let words = (span.end - (span.start & !63)).div_ceil(64);
+    let length = 64 * words.div_ceil(pieces as u64).max(1);
+    let starts = (span.start & !63..span.end).step_by(usize::try_from(length).expect("ids"));
+    starts
+        .map(|start| start.max(span.start)..span.end.min(start + length))
+        .collect()
+}
+
+/// Pairs of a node and an end whose relationships pass, of the ends with these ids, which ascend.
+fn passing_pairs(
+    passing: &Passing<'_>,
+    range: Range<u64>,
+    rt: &Runtime,
+) -> Result<Vec<(u32, u32)>> {
+    let Passing {
+        part,
+        ends,
+        pattern,
+        ..
+    } = passing;
+    let wanted: Vec<u64> = range.filter(|end| is_wanted(*ends, *end)).collect();
+    let (mut pairs, mut waiting) = (Vec::new(), Vec::new());
+    let (mut ids, mut relationships): (Vec<u32>, Vec<RelId>) = (Vec::new(), Vec::new());
+    let mut cursor = IdCursor::default();
+    let mut judged = Ok(());
+    let mut judge = |waiting: &mut Vec<(u32, u32)>, relationships: &mut Vec<RelId>| -> Result<()> {
+        rt.check_cancelled()?;
+        for (waiting, some) in (waiting.chunks(BATCH_ROWS)).zip(relationships.chunks(BATCH_ROWS)) {
+            let some: Vec<u64> = some.iter().map(|id| id.0).collect();
+            let passed = pattern.passing(&some, rt)?;
+            pairs.extend(passed.iter().map(|at| waiting[*at as usize]));
+        }
+        waiting.clear();
+        relationships.clear();
+        Ok(())
+    };
+    sweep(&part.reversed, &wanted, Sweep::Up, |end, list| {
+        let other = u32::try_from(end.0).expect("ids fit 32 bits");
+        list.append_relationships_at(&mut cursor, 0..list.len(), &mut relationships)?;
+        waiting.extend(list.decode(&mut ids)?.iter().map(|node| (*node, other)));
+        if waiting.len() >= JUDGED {
+            judged = judge(&mut waiting, &mut relationships);
+        }
+        Ok(match &judged {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(_) => ControlFlow::Break(()),
+        })
+    })?;
+    judged?;
+    judge(&mut waiting, &mut relationships)?;
+    if part.skip_loops {
+        pairs.retain(|(node, end)| node != end);
+    }
+    Ok(pairs)
+}
+
+/// The ends of each node from `first` on, in the order of the pairs; each thread takes the nodes of a range.
+fn by_node(found: &[Vec<(u32, u32)>], first: u64, nodes: usize, threads: usize) -> PartLists {
+    let base = u32::try_from(first).expect("ids fit 32 bits");
+    let mut lengths = vec![0_u32; nodes];
+    for (node, _) in found.iter().flatten() {
+        // Damage is told by those who ask.
+        if let Some(length) = lengths.get_mut(node.wrapping_sub(base) as usize) {
+            *length += 1;
+        }
+    }
+    let all: u64 = lengths.iter().map(|length| u64::from(*length)).sum();
+    let mut neighbours = vec![0_u64; usize::try_from(all).expect("they are in memory")];
+    let mut tasks = Vec::new();
+    let (mut left, mut from) = (&mut neighbours[..], 0);
+    let share = (all / threads.max(1) as u64).max(1);
+    while from < nodes {
+        let mut held = 0;
+        let mut to = from;
+        while to < nodes && held < share {
+            held += u64::from(lengths[to]);
+            to += 1;
+        }
+        if tasks.len() + 1 == threads {
+            held += lengths[to..]
+                .iter()
+                .map(|length| u64::from(*length))
+                .sum::<u64>();
+            to = nodes;
+        }
+        let own;
+        (own, left) = left.split_at_mut(usize::try_from(held).expect("they are in memory"));
+        tasks.push((from..to, own));
+        from = to;
+    }
+    let counted = &lengths;
+    on_threads(tasks, |(range, own)| {
+        let mut behind = 0;
+        let starts = counted[range.clone()].iter().map(|length| {
+            behind += length;
+            behind - length
+        });
+        let mut at: Vec<u32> = starts.collect();
+        for (node, end) in found.iter().flatten() {
+            let node = (node.wrapping_sub(base) as usize).wrapping_sub(range.start);
+            if let Some(at) = at.get_mut(node) {
+                own[*at as usize] = u64::from(*end);
+                *at += 1;
+            }
+        }
+    });
+    PartLists::of_lengths(first, lengths.into_iter(), neighbours)
 }
 
 /// The lists of the nodes with these ids; about so many entries are expected.
@@ -227,13 +478,7 @@ fn lay_out_range(
         NodeSet::new(NodeId(first), &all),
         Sweep::Up,
         |_, node, list| {
-            let list = list.iter().map(|id| u64::from(*id));
-            if ends.is_none() && !part.skip_loops {
-                lists.put(node.0, list);
-            } else {
-                let mut wanted = Wanted::new(ends, part.skip_loops.then_some(node.0));
-                lists.put(node.0, list.filter(|id| wanted.admits(*id)));
-            }
+            lists.put(node.0, list, ends, part.skip_loops.then_some(node.0));
             ControlFlow::Continue(())
         },
     )?;

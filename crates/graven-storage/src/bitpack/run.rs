@@ -177,6 +177,12 @@ fn walk<S: Copy>(
             count,
             widths,
         } = opening;
+        if count == 1 {
+            if !visit(item.name, &[first]) {
+                return Stop::Enough;
+            }
+            continue;
+        }
         let mut block_at = widths.end;
         if scratch.len() < 1 + widths.len() * BLOCK {
             scratch.resize(1 + widths.len() * BLOCK, 0);
