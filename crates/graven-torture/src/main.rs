@@ -7,6 +7,9 @@ use std::time::Duration;
 
 use graven_torture::{Options, mutants, run};
 
+/// Crash points for a mutant at most: some show at a certain moment only, and one that is caught ends its runs.
+const MUTANT_POINTS: u64 = 40_000;
+
 fn main() -> ExitCode {
     match torture(std::env::args().skip(1)) {
         Ok(true) => ExitCode::SUCCESS,
@@ -20,7 +23,7 @@ fn main() -> ExitCode {
 
 fn torture(mut args: impl Iterator<Item = String>) -> Result<bool, String> {
     let mut options = Options::default();
-    let mut with_mutants = false;
+    let (mut with_mutants, mut points) = (false, None);
     while let Some(name) = args.next() {
         if name == "--mutants" {
             with_mutants = true;
@@ -34,14 +37,15 @@ fn torture(mut args: impl Iterator<Item = String>) -> Result<bool, String> {
         };
         match name.as_str() {
             "--seed" => options.seed = number()?,
-            "--points" => options.points = number()?,
+            "--points" => points = Some(number()?),
             "--minutes" => options.time = Duration::from_secs(number()? * 60),
             _ => return Err(format!("unknown option {name}")),
         }
     }
     if with_mutants {
-        return judge(options.points);
+        return judge(points.unwrap_or(MUTANT_POINTS));
     }
+    options.points = points.unwrap_or(options.points);
     match run(&options) {
         Ok(report) => {
             print!("{report}");
