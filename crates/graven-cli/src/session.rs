@@ -50,6 +50,17 @@ impl Session {
         let alone = words.all(|w| w == "TRANSACTION");
         match word.as_str() {
             "BEGIN" if alone => self.begin(),
+            "COMMIT"
+                if alone
+                    && self
+                        .transaction
+                        .as_ref()
+                        .is_some_and(Transaction::has_failed) =>
+            {
+                Err(Error::usage(
+                    "a statement of this transaction has failed: only ROLLBACK is left",
+                ))
+            }
             "COMMIT" if alone => match self.transaction.take() {
                 Some(transaction) => transaction.commit().map(Answer::Committed),
                 None => Err(none_open("COMMIT")),

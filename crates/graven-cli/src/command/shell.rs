@@ -20,7 +20,7 @@ use crate::interrupt::{self, Reaction};
 use crate::open::Open;
 use crate::session::{Answer, Session as Statements};
 use crate::shell::command::{Command, HELP};
-use crate::shell::editor::{self, Input};
+use crate::shell::editor::{self, Editor, Input};
 use crate::statement;
 
 /// Type statements, or pipe them in.
@@ -43,6 +43,11 @@ impl Shell {
     pub(crate) fn run(self) -> Result<(), Failure> {
         let db = self.open.database_or_new()?;
         let connection = db.connect().with_timeout(self.timeout);
+        let editor = match io::stdin().is_terminal() {
+            true => Some(editor::open(db.names()?)?),
+            false => None,
+        };
+        // Behind the editor, which listens to the signal, too, once it is open.
         interrupt::react(Reaction::Cancel(connection.cancel_handle()));
         let mut session = Session {
             format: Format::or_default(self.format),
@@ -53,10 +58,9 @@ impl Shell {
             statements: Statements::new(connection),
             db,
         };
-        if io::stdin().is_terminal() {
-            session.read_terminal()?;
-        } else {
-            session.read_pipe()?;
+        match editor {
+            Some(editor) => session.read_terminal(editor)?,
+            None => session.read_pipe()?,
         }
         if session.statements.in_transaction() {
             eprintln!("the input ends inside a transaction: it was rolled back");
@@ -88,13 +92,12 @@ struct Session {
 }
 
 impl Session {
-    fn read_terminal(&mut self) -> Result<(), Failure> {
+    fn read_terminal(&mut self, mut editor: Editor) -> Result<(), Failure> {
         eprintln!(
             "Graven {} - {}\nEnd a statement with a semicolon. :help for help, :quit to leave.",
             env!("CARGO_PKG_VERSION"),
             self.db.path().display()
         );
-        let mut editor = editor::open(self.db.names()?)?;
         self.stats = true;
         loop {
             match editor.next()? {

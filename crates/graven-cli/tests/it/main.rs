@@ -7,3 +7,4 @@ mod processes;
 mod program;
 mod query;
 mod shell;
+mod terminal;

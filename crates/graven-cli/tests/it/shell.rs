@@ -4,6 +4,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::process::{Command, Stdio};
 
 use crate::program::{graven_reading, network};
+use crate::terminal;
 
 fn json_lines(text: &str) -> Vec<serde_json::Value> {
     text.lines()
@@ -84,6 +85,57 @@ fn the_shells_own_commands_work_from_a_pipe() {
     let said = graven_reading(["shell", &network().db], ":frobnicate\n");
     assert_eq!(said.code, 1);
     assert!(said.err.contains(":help"), "{}", said.err);
+}
+
+#[test]
+fn after_a_failure_only_rollback_is_left() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let db = folder.path().join("failed.graven");
+    let input =
+        "BEGIN;\nCREATE (:A);\nRETURN 1/0;\nCOMMIT;\nROLLBACK;\nMATCH (a) RETURN count(a);\n";
+    let said = graven_reading(["shell", db.to_str().expect("a name")], input);
+    assert_eq!(said.code, 1);
+    assert!(said.err.contains("only ROLLBACK"), "{}", said.err);
+    assert!(
+        said.out.ends_with("rolled back\ncount(a)\n0\n"),
+        "{}",
+        said.out
+    );
+}
+
+/// Control-C on a terminal ends the statement that runs, not the shell.
+#[test]
+fn control_c_cancels_a_statement_on_a_terminal() {
+    use std::io::Read;
+    let folder = tempfile::tempdir().expect("a folder");
+    let db = folder.path().join("cancelled.graven");
+    let (mut terminal, mut child) = terminal::start(&["shell", db.to_str().expect("a name")]);
+    let mut heard = String::new();
+    let mut until = |terminal: &mut std::fs::File, what: &str| {
+        let mut bytes = [0; 4096];
+        let end = loop {
+            if let Some(at) = heard.find(what) {
+                break at + what.len();
+            }
+            let read = terminal.read(&mut bytes).expect("the shell goes on");
+            heard.push_str(&String::from_utf8_lossy(&bytes[..read]));
+        };
+        heard.drain(..end);
+    };
+    until(&mut terminal, "graven> ");
+    let endless = "UNWIND range(1, 1000000000000) AS x RETURN sum(x) AS total;\r";
+    terminal.write_all(endless.as_bytes()).expect("typed");
+    until(&mut terminal, "total;");
+    // The shell has the line; now it runs.
+    std::thread::sleep(std::time::Duration::from_secs(1));
+    terminal.write_all(b"\x03").expect("typed");
+    until(&mut terminal, "cancelled");
+    until(&mut terminal, "graven> ");
+    terminal.write_all(b"RETURN 40 + 2 AS n;\r").expect("typed");
+    until(&mut terminal, "42");
+    until(&mut terminal, "graven> ");
+    terminal.write_all(b":quit\r").expect("typed");
+    assert!(child.wait().expect("ends").success());
 }
 
 /// A statement without rows answers as well, and only once it is durable: what was answered survives a kill.
