@@ -69,7 +69,7 @@ impl Builder {
             let wrong = |reason: &str| header_error(&table, i, reason.to_owned());
             columns.push(match field.role {
                 Role::Ignore => NodeColumn::Ignore,
-                Role::Label => NodeColumn::Labels(self.format.array_delimiter),
+                Role::Label => NodeColumn::Labels(self.format.array_delimiter(table.cut.delimiter)),
                 Role::Id { ids } if space.is_none() => {
                     let key = field.name.as_deref().map(|n| self.plan.keys.intern(n));
                     space = Some(self.id_space(field.space.as_deref(), ids));
@@ -193,7 +193,8 @@ impl Builder {
             Some(delimiter) => delimiter,
             None => guess_delimiter(&first_line(first)?.ok_or_else(empty)?),
         };
-        if Some(delimiter) == quote || delimiter == self.format.array_delimiter {
+        let array_delimiter = self.format.array_delimiter(delimiter);
+        if Some(delimiter) == quote || delimiter == array_delimiter {
             return Err(ImportError::Option(format!(
                 "'{}' is the delimiter of {} and also the quote or the array delimiter: choose \
                  another with --delimiter, --quote or --array-delimiter",
@@ -209,10 +210,21 @@ impl Builder {
             header,
             headers: Headers::FirstFile,
         };
-        let mut fields = Vec::new();
+        let mut fields: Vec<Field> = Vec::new();
         for (i, text) in table.header.iter().enumerate() {
-            let field = Field::parse(text, self.format.array_delimiter);
-            fields.push(field.map_err(|reason| header_error(&table, i, reason))?);
+            let field = Field::parse(text, array_delimiter);
+            let field = field.map_err(|reason| header_error(&table, i, reason))?;
+            if let Some(first) = fields
+                .iter()
+                .position(|earlier| earlier.is_same_key(&field))
+            {
+                let reason = format!(
+                    "names the property of column {} again: rename one, or write :IGNORE",
+                    first + 1
+                );
+                return Err(header_error(&table, i, reason));
+            }
+            fields.push(field);
         }
         Ok((table, fields))
     }

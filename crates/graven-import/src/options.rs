@@ -70,8 +70,8 @@ impl std::str::FromStr for TableArgument {
 pub struct CsvFormat {
     /// Byte between fields; `None` takes what the header line holds most of (`|`, `,`, `;`, tab).
     pub delimiter: Option<u8>,
-    /// Byte between the elements of an array.
-    pub array_delimiter: u8,
+    /// Byte between the elements of an array; `None` is `;`, or `|` where fields are cut at `;`.
+    pub array_delimiter: Option<u8>,
     /// Quote character; `None` means that no field is quoted.
     pub quote: Option<u8>,
 }
@@ -80,9 +80,17 @@ impl Default for CsvFormat {
     fn default() -> Self {
         Self {
             delimiter: None,
-            array_delimiter: b';',
+            array_delimiter: None,
             quote: Some(b'"'),
         }
+    }
+}
+
+impl CsvFormat {
+    /// Byte between the elements of an array in a table whose fields `delimiter` cuts.
+    pub(crate) fn array_delimiter(&self, delimiter: u8) -> u8 {
+        let usual = if delimiter == b';' { b'|' } else { b';' };
+        self.array_delimiter.unwrap_or(usual)
     }
 }
 

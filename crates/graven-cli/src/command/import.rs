@@ -37,9 +37,9 @@ pub(crate) struct Import {
     /// Character between fields (default: what the header holds most of, of | , ; and tab)
     #[arg(long, value_parser = argument::one_byte)]
     delimiter: Option<u8>,
-    /// Character between the elements of an array
-    #[arg(long, value_parser = argument::one_byte, default_value = ";")]
-    array_delimiter: u8,
+    /// Character between the elements of an array (default: ; or, where that is between fields, |)
+    #[arg(long, value_parser = argument::one_byte)]
+    array_delimiter: Option<u8>,
     /// Quote character, or `none`
     #[arg(long, default_value = "\"")]
     quote: String,

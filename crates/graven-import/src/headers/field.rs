@@ -61,6 +61,12 @@ impl Field {
             .map(str::to_owned);
         Ok(Self { name, role, space })
     }
+
+    /// Whether both become a property of one name.
+    pub(super) fn is_same_key(&self, other: &Self) -> bool {
+        let is_key = |field: &Self| matches!(field.role, Role::Property { .. } | Role::Id { .. });
+        self.name.is_some() && self.name == other.name && is_key(self) && is_key(other)
+    }
 }
 
 fn role(word: &str, options: Option<&str>, array_delimiter: u8) -> Result<Role, String> {

@@ -107,23 +107,22 @@ fn the_convention_in_full() {
         ":START_ID(Person)\t:END_ID(Person)\t:TYPE\n1\t2\tKNOWS\n2\t2\tLIKES\n",
     )
     .unwrap();
-    let mut source = source(
+    let source = source(
         &[
             argument("Person", &[&header, &data]),
             argument("Item:Thing", &[&item]),
         ],
         &[argument("", &[&any]), argument("BOUGHT", &[&bought])],
     );
-    // The array delimiter is the field delimiter of one file here.
-    let error = run(&file("db"), &source, &ImportOptions::default())
+    // The array delimiter asked for is the field delimiter of one file; where none is asked for, another is taken there.
+    let mut asked = source.clone();
+    if let ImportSource::Tables(tables) = &mut asked {
+        tables.format.array_delimiter = Some(b';');
+    }
+    let error = run(&file("db"), &asked, &ImportOptions::default())
         .unwrap_err()
         .to_string();
     assert!(error.contains("array delimiter"), "{error}");
-    let text = String::from_utf8(text.to_vec()).unwrap().replace(';', ",");
-    write(&bought, zstd::encode_all(text.as_bytes(), 1).unwrap()).unwrap();
-    if let ImportSource::Tables(tables) = &mut source {
-        tables.format.array_delimiter = b';';
-    }
     let report = run(&file("db"), &source, &ImportOptions::default()).unwrap();
     assert_eq!((report.nodes, report.relationships), (4, 5));
     let graph = open(&file("db"));
@@ -312,6 +311,15 @@ fn bad_rows_are_named_when_ids_do_not_fit_in_memory() {
         .unwrap_err()
         .to_string();
     for part in ["nodes.csv, line 150002", "'n21'", "occurs twice"] {
+        assert!(error.contains(part), "{error}");
+    }
+}
+
+#[test]
+fn a_property_named_twice_is_refused() {
+    let case = case("id:ID|name|name:int\n1|a|2\n", ":START_ID|:END_ID\n");
+    let error = case.fail();
+    for part in ["nodes.csv", "column 3", "column 2 again"] {
         assert!(error.contains(part), "{error}");
     }
 }
