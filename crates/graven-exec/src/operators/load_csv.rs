@@ -2,7 +2,8 @@
 //!
 //! # How it works
 //! The file is read record by record, so its size does not matter. A field may stand in double quotes; a doubled quote
-//! inside stands for one, and the field may span lines. An empty field without quotes is null.
+//! inside stands for one, and the field may span lines. Quotes within other fields are text. An empty field without quotes
+//! is null.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader};
@@ -117,6 +118,47 @@ impl Operator for LoadCsv {
     }
 }
 
+/// Where in a record a character stands.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// At the beginning of a field.
+    Start,
+    Plain,
+    Quoted,
+    /// Behind the closing quote of a field, or the first of two quotes within it.
+    Closed,
+}
+
+impl Place {
+    fn after(self, c: char, terminator: char) -> Self {
+        match self {
+            Self::Quoted if c == '"' => Self::Closed,
+            Self::Quoted => Self::Quoted,
+            Self::Start | Self::Closed if c == '"' => Self::Quoted,
+            _ if c == terminator => Self::Start,
+            Self::Closed => Self::Closed,
+            _ => Self::Plain,
+        }
+    }
+}
+
+/// The path of a URL, where `%20` stands for a blank.
+fn decoded(path: &str) -> String {
+    let mut bytes = Vec::with_capacity(path.len());
+    let mut rest = path.as_bytes();
+    while let [first, after @ ..] = rest {
+        let code = match (first, after) {
+            (b'%', [high, low, ..]) => std::str::from_utf8(&[*high, *low])
+                .ok()
+                .and_then(|digits| u8::from_str_radix(digits, 16).ok()),
+            _ => None,
+        };
+        bytes.push(code.unwrap_or(*first));
+        rest = if code.is_some() { &after[2..] } else { after };
+    }
+    String::from_utf8(bytes).unwrap_or_else(|_| path.to_owned())
+}
+
 /// Records of one file.
 struct Records {
     path: String,
@@ -129,9 +171,10 @@ struct Records {
 
 impl Records {
     fn open(url: &str, terminator: char, headers: bool) -> Result<Self> {
-        let path = match url.strip_prefix("file://") {
-            Some(path) => path.to_owned(),
-            None => url.strip_prefix("file:").unwrap_or(url).to_owned(),
+        let of_url = url.strip_prefix("file://");
+        let path = match of_url.or_else(|| url.strip_prefix("file:")) {
+            Some(path) => decoded(path),
+            None => url.to_owned(),
         };
         if path.contains("://") {
             let message = format!("LOAD CSV reads local files only, not {url}");
@@ -173,9 +216,9 @@ impl Records {
             None => Value::list(fields),
             Some(names) => {
                 let mut fields = fields.into_iter();
-                let entries = names.iter().filter(|name| !name.is_empty());
+                let entries = names.iter();
                 let entries = entries.map(|n| (n.clone(), fields.next().unwrap_or_default()));
-                Value::map(entries.collect())
+                Value::map(entries.filter(|(name, _)| !name.is_empty()).collect())
             }
         }))
     }
@@ -183,6 +226,7 @@ impl Records {
     /// The fields of the next record; blank lines are passed over.
     fn record(&mut self) -> Result<Option<Vec<Value>>> {
         let mut text = String::new();
+        let (mut place, mut opened) = (Place::Start, 0);
         loop {
             let before = text.len();
             let read = self.lines.read_line(&mut text);
@@ -191,9 +235,17 @@ impl Records {
             if self.line == 1 && text.starts_with('\u{feff}') {
                 text.remove(0);
             }
-            let open = text.matches('"').count() % 2 == 1;
+            for c in text[before.min(text.len())..].chars() {
+                let next = place.after(c, self.terminator);
+                if next == Place::Quoted && place == Place::Start {
+                    opened = self.line;
+                }
+                place = next;
+            }
+            let open = place == Place::Quoted;
             if read == 0 && open {
-                return Err(self.fault("a quoted field does not end"));
+                self.line = opened;
+                return Err(self.fault("a quoted field begins here and does not end"));
             }
             if read == 0 && before == 0 {
                 return Ok(None);
@@ -204,6 +256,7 @@ impl Records {
             if open {
                 continue;
             }
+            place = Place::Start;
             if text.trim_end_matches(['\r', '\n']).is_empty() {
                 text.clear();
                 continue;
