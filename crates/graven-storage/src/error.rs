@@ -242,6 +242,9 @@ pub enum Error {
         /// Why.
         what: String,
     },
+    /// The caller wanted to stop before the work was done; nothing of it is left.
+    #[error("stopped before it was done")]
+    Stopped,
     /// The store takes no writes.
     #[error("{}: opened for reading only: {why}", path.display())]
     ReadOnly {

@@ -709,7 +709,7 @@ impl Views<'_> {
                 .iter()
                 .all(|known| known.number != index.number)
             {
-                for_each_key(&self.after, index, &mut |id, key| {
+                for_each_key(&self.after, index, &|| false, &mut |id, key| {
                     let key: Arc<[u8]> = cut(key).into();
                     self.own.change(|layer| {
                         layer.put_index_entry(index.number, &key, id, Change::Added);

@@ -25,6 +25,7 @@ impl Schema {
 
     fn run(&self, rt: &Runtime) -> Result<()> {
         let transaction = rt.writer()?.transaction();
+        let stop: &dyn Fn() -> bool = &|| rt.check_cancelled().is_err();
         let entity = |subject: &SchemaSubject| -> Result<SchemaEntity> {
             Ok(match subject {
                 SchemaSubject::Label(label) => SchemaEntity::Node(transaction.label(label)?),
@@ -49,7 +50,10 @@ impl Schema {
                     keys: ids(keys)?,
                     unique: false,
                 };
-                (transaction.create_index(&spec).map(|_| ()), *if_not_exists)
+                (
+                    transaction.create_index(&spec, stop).map(|_| ()),
+                    *if_not_exists,
+                )
             }
             SchemaCommand::CreateConstraint {
                 name,
@@ -68,7 +72,7 @@ impl Schema {
                     entity: entity(subject)?,
                     keys: ids(keys)?,
                 };
-                let made = transaction.create_constraint(&spec).map(|_| ());
+                let made = transaction.create_constraint(&spec, stop).map(|_| ());
                 (made, *if_not_exists)
             }
             SchemaCommand::DropIndex { name, if_exists } => {
@@ -80,6 +84,7 @@ impl Schema {
         };
         match outcome {
             Err(Error::SchemaExists { .. } | Error::NoSuchSchema { .. }) if lenient => Ok(()),
+            Err(Error::Stopped) => rt.check_cancelled(),
             other => Ok(other?),
         }
     }

@@ -38,7 +38,9 @@ pub(super) fn copy(
             unique: index.unique,
         };
         let place = format!("index {}", index.name);
-        match make(&store, |transaction| transaction.create_index(&spec)) {
+        match make(&store, |transaction| {
+            transaction.create_index(&spec, &|| false)
+        }) {
             Ok(()) => report.indexes += 1,
             Err(error) => note(report, place, error)?,
         }
@@ -51,7 +53,9 @@ pub(super) fn copy(
             keys: constraint.keys.clone(),
         };
         let place = format!("constraint {}", constraint.name);
-        match make(&store, |transaction| transaction.create_constraint(&spec)) {
+        match make(&store, |transaction| {
+            transaction.create_constraint(&spec, &|| false)
+        }) {
             Ok(()) => report.constraints += 1,
             Err(error) => note(report, place, error)?,
         }

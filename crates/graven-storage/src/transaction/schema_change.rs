@@ -60,13 +60,20 @@ pub(crate) fn for_each_entity(
     visit(&ids)
 }
 
+/// Fails where the caller wants to stop.
+fn go_on(stop: &dyn Fn() -> bool) -> Result<()> {
+    if stop() { Err(Error::Stopped) } else { Ok(()) }
+}
+
 /// Calls `visit` with the id and the whole key of everything that belongs into `index`.
 pub(crate) fn for_each_key(
     view: &Snapshot,
     index: &IndexDescription,
+    stop: &dyn Fn() -> bool,
     visit: &mut dyn FnMut(u64, &[u8]) -> Result<()>,
 ) -> Result<()> {
     for_each_entity(view, index.entity, &mut |ids| {
+        go_on(stop)?;
         for id in ids {
             if let Some(key) = key_in(view, index, *id, None)? {
                 visit(*id, &key)?;
@@ -99,13 +106,13 @@ fn holder(view: &Snapshot, index: &IndexDescription, key: &[u8]) -> Result<Optio
 }
 
 impl Transaction {
-    /// Creates an index over what is there and what comes; its name.
+    /// Creates an index over what is there and what comes; its name. `stop` is asked now and then.
     ///
     /// # Errors
-    /// [`Error::SchemaExists`], [`Error::InvalidSchema`], [`Error::Duplicate`].
-    pub fn create_index(&self, spec: &IndexSpec) -> Result<Arc<str>> {
+    /// [`Error::SchemaExists`], [`Error::InvalidSchema`], [`Error::Duplicate`]; [`Error::Stopped`].
+    pub fn create_index(&self, spec: &IndexSpec, stop: &dyn Fn() -> bool) -> Result<Arc<str>> {
         self.write(|state| {
-            let (name, _) = self.add_index(state, spec, "index")?;
+            let (name, _) = self.add_index(state, spec, "index", stop)?;
             state.counters.indexes_added += 1;
             Ok(name)
         })
@@ -116,6 +123,7 @@ impl Transaction {
         state: &mut State,
         spec: &IndexSpec,
         prefix: &str,
+        stop: &dyn Fn() -> bool,
     ) -> Result<(Arc<str>, u32)> {
         let mut schema = (*self.own.schema()).clone();
         check_keys(&spec.keys)?;
@@ -138,7 +146,7 @@ impl Transaction {
         let index = IndexDescription::new(number, &name, spec.entity, &spec.keys, spec.unique);
         schema.next_index += 1;
         schema.indexes.push(index.clone());
-        if let Err(error) = self.populate(state, &index) {
+        if let Err(error) = self.populate(state, &index, stop) {
             self.own.change(|layer| layer.remove_index(number));
             return Err(error);
         }
@@ -148,9 +156,14 @@ impl Transaction {
     }
 
     /// Makes the entries of a new index.
-    fn populate(&self, state: &mut State, index: &IndexDescription) -> Result<()> {
+    fn populate(
+        &self,
+        state: &mut State,
+        index: &IndexDescription,
+        stop: &dyn Fn() -> bool,
+    ) -> Result<()> {
         let mut made = 0;
-        for_each_key(&self.view, index, &mut |id, key| {
+        for_each_key(&self.view, index, stop, &mut |id, key| {
             if index.unique
                 && let Some(other) = holder(&self.view, index, key)?
             {
@@ -208,11 +221,15 @@ impl Transaction {
         state.schema_changed = true;
     }
 
-    /// Creates a constraint, with its index where it needs one; its name.
+    /// Creates a constraint, with its index where it needs one; its name. `stop` is asked now and then.
     ///
     /// # Errors
     /// As [`Transaction::create_index`]; [`Error::MissingProperty`].
-    pub fn create_constraint(&self, spec: &ConstraintSpec) -> Result<Arc<str>> {
+    pub fn create_constraint(
+        &self,
+        spec: &ConstraintSpec,
+        stop: &dyn Fn() -> bool,
+    ) -> Result<Arc<str>> {
         self.write(|state| {
             check_keys(&spec.keys)?;
             let before = self.own.schema();
@@ -242,6 +259,7 @@ impl Transaction {
             };
             if spec.kind != ConstraintKind::Unique {
                 for_each_entity(&self.view, spec.entity, &mut |ids| {
+                    go_on(stop)?;
                     ids.iter()
                         .try_for_each(|id| self.check_present(&constraint, *id))
                 })?;
@@ -253,7 +271,7 @@ impl Transaction {
                     keys: spec.keys.clone(),
                     unique: true,
                 };
-                constraint.index = Some(self.add_index(state, &index, prefix)?.1);
+                constraint.index = Some(self.add_index(state, &index, prefix, stop)?.1);
             }
             let mut schema = (*self.own.schema()).clone();
             schema.constraints.push(constraint);

@@ -306,14 +306,14 @@ fn a_salvage_has_the_schema_too() {
         constraint("both", ConstraintKind::NodeKey, &[one, two]),
     ];
     for spec in &constraints {
-        transaction.create_constraint(spec).unwrap();
+        transaction.create_constraint(spec, &|| false).unwrap();
     }
     let on_relationships = SchemaEntity::Relationship(rel_type);
     for spec in [
         index("composite", of_nodes, &[two, one]),
         index("rels", on_relationships, &[one]),
     ] {
-        transaction.create_index(&spec).unwrap();
+        transaction.create_index(&spec, &|| false).unwrap();
     }
     for number in 0..1000i64 {
         let properties = [

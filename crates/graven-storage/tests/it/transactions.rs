@@ -361,12 +361,13 @@ impl Running {
                 });
             }
             Step::CreateIndex(label, key) => {
-                let made = it.create_index(&IndexSpec {
+                let spec = IndexSpec {
                     name: None,
                     entity: SchemaEntity::Node(LabelId(*label)),
                     keys: vec![KeyId(*key)],
                     unique: false,
-                });
+                };
+                let made = it.create_index(&spec, &|| false);
                 assert!(made.is_ok() || matches!(made, Err(Error::SchemaExists { .. })));
             }
             Step::Check => self.view.check(&it.snapshot()),
@@ -470,14 +471,13 @@ fn people() -> (Arc<Store>, LabelId, KeyId) {
         transaction.label("Person").unwrap(),
         transaction.key("name").unwrap(),
     );
-    transaction
-        .create_constraint(&ConstraintSpec {
-            name: Some("one_name".to_owned()),
-            kind: ConstraintKind::NodeKey,
-            entity: SchemaEntity::Node(label),
-            keys: vec![key],
-        })
-        .unwrap();
+    let spec = ConstraintSpec {
+        name: Some("one_name".to_owned()),
+        kind: ConstraintKind::NodeKey,
+        entity: SchemaEntity::Node(label),
+        keys: vec![key],
+    };
+    transaction.create_constraint(&spec, &|| false).unwrap();
     transaction.commit().unwrap();
     (store, label, key)
 }
@@ -593,7 +593,7 @@ fn a_transaction_may_be_larger_than_memory() {
             keys: vec![key],
             unique: true,
         };
-        transaction.create_index(&spec).unwrap();
+        transaction.create_index(&spec, &|| false).unwrap();
         let mut nodes = Vec::new();
         for number in 0..NODES as i64 {
             let properties = [

@@ -83,6 +83,29 @@ fn statements_that_take_too_long_are_ended() {
 }
 
 #[test]
+fn an_index_that_takes_too_long_is_not_there() {
+    let place = clique();
+    let hurried = place
+        .db
+        .connect()
+        .with_timeout(Some(Duration::from_nanos(1)));
+    for text in [
+        "CREATE INDEX slow FOR (k:K) ON (k.i)",
+        "CREATE CONSTRAINT slow FOR (k:K) REQUIRE k.i IS UNIQUE",
+        "CREATE CONSTRAINT slow FOR (k:K) REQUIRE k.i IS NOT NULL",
+    ] {
+        let error = run(&hurried, text).expect_err(text);
+        assert_eq!(error.code(), "Statement.TimedOut", "{text}: {error}");
+        run(&place.db.connect(), text).expect("nothing of that name is there");
+        let drop = match text.contains("INDEX") {
+            true => "DROP INDEX slow",
+            false => "DROP CONSTRAINT slow",
+        };
+        run(&place.db.connect(), drop).expect("dropped");
+    }
+}
+
+#[test]
 fn what_they_wrote_is_undone() {
     let place = clique();
     let hurried = place.db.connect().with_timeout(SHORT);
