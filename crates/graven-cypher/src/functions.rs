@@ -106,6 +106,9 @@ const fn volatile(function: Function) -> Function {
 /// Name of the internal function behind map projections: merges maps, later ones win; null maps are skipped.
 pub const MERGE_MAPS: &str = "graven.merge_maps";
 
+/// Name of the internal function behind `%`: whether a node has any label; every relationship has a type.
+pub(crate) const IS_LABELED: &str = "graven.is_labeled";
+
 /// Name of the function behind `x IS :: TYPE`: a value and the text of a type.
 pub(crate) const IS_TYPED: &str = "graven.is_typed";
 
@@ -222,6 +225,13 @@ pub const FUNCTIONS: &[Function] = &[
     function("exists", "exists", (1, 1), ANY, BOOL),
     function("exp", "exp", (1, 1), NUM, FLOAT),
     function("floor", "floor", (1, 1), NUM, FLOAT),
+    internal(function(
+        "graven.is_labeled",
+        IS_LABELED,
+        (1, 1),
+        ENTITY,
+        BOOL,
+    )),
     function("graven.is_typed", IS_TYPED, (2, 2), ANY, BOOL),
     internal(function(
         "graven.merge_maps",

@@ -565,14 +565,7 @@ pub(crate) fn label_condition(base: &Expr, labels: &LabelExpr) -> Expr {
         LabelExpr::And(items) => joined(BinaryOp::And, items),
         LabelExpr::Or(items) => joined(BinaryOp::Or, items),
         LabelExpr::Not(item) => unary(UnaryOp::Not, label_condition(base, item)),
-        LabelExpr::Any => {
-            let labels = call("labels", vec![base.clone()]);
-            binary(
-                BinaryOp::Greater,
-                call("size", vec![labels]),
-                Expr::Literal(Literal::Integer(0)),
-            )
-        }
+        LabelExpr::Any => call(functions::IS_LABELED, vec![base.clone()]),
     }
 }
 

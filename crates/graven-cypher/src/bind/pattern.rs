@@ -506,9 +506,10 @@ impl Binder<'_> {
     }
 }
 
-/// The types of `:A|B|C`, if it is nothing more.
+/// The types of `:A|B|C`, if it is nothing more; none for `:%`, which is any.
 fn alternatives(types: &LabelExpr) -> Option<Vec<Arc<str>>> {
     match types {
+        LabelExpr::Any => Some(Vec::new()),
         LabelExpr::Label(name) => Some(vec![name.text.clone()]),
         LabelExpr::Or(items) => {
             let mut names: Vec<Arc<str>> = Vec::new();

@@ -37,6 +37,12 @@ fn statements_answer_as_they_read() {
             "3",
         ),
         ("MATCH (y:Y) RETURN count(y)", "6"),
+        // Any type at all, and none.
+        ("MATCH (:N)-[r:%]->(:N) RETURN count(r)", "4"),
+        ("MATCH (:N)-[r:!%]->(:N) RETURN count(r)", "0"),
+        ("MATCH (:N)-[r:R|%]->(:N) WHERE r:% RETURN count(r)", "4"),
+        ("MATCH (:N {n: 2})-[:%*1..2]->(b) RETURN count(b)", "1"),
+        ("MATCH (n:%) WHERE n:!% RETURN count(n)", "0"),
         // A column that is a subquery, and a condition on it.
         (
             "WITH EXISTS { MATCH (n:N) } AS found WHERE found RETURN found",

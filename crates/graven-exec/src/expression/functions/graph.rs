@@ -35,6 +35,11 @@ pub(in crate::expression) const FUNCTIONS: &[Function] = &[
         body: properties,
     },
     Function {
+        name: "graven.is_labeled",
+        arity: (1, 1),
+        body: is_labeled,
+    },
+    Function {
         name: "graven.merge_maps",
         arity: (1, MANY),
         body: merge_maps,
@@ -100,6 +105,15 @@ fn labels(rt: &Runtime, args: &[Value]) -> Result<Value> {
             rt.labels_of(id.0)?.into_iter().map(Value::String).collect(),
         )),
         other => Err(wrong("labels", "a Node", other)),
+    }
+}
+
+fn is_labeled(rt: &Runtime, args: &[Value]) -> Result<Value> {
+    match &args[0] {
+        Value::Null => Ok(Value::Null),
+        Value::Node(id) => Ok(Value::Boolean(!rt.labels_of(id.0)?.is_empty())),
+        Value::Relationship(_) => Ok(Value::Boolean(true)),
+        other => Err(wrong("%", "a Node or Relationship", other)),
     }
 }
 
