@@ -8,8 +8,10 @@ use graven_pagecache::{Budget, PageCache};
 use graven_storage::{BackupReport, CheckpointOptions, CheckpointReport, SalvageReport, Store};
 
 use crate::config::Config;
-use crate::database::Database;
+use crate::database::{Database, Place};
 use crate::error::Error;
+use crate::params::Params;
+use crate::value::Value;
 
 /// Memory for checking a finished copy.
 const CHECK_BYTES: u64 = 16 << 20;
@@ -45,17 +47,10 @@ impl Database {
     /// # Errors
     /// `Database.Exists` if there is a file; `Database.Damaged` if the copy is; `Io.Failed`.
     pub fn backup(&self, path: impl AsRef<Path>) -> Result<u64, Error> {
-        let path = path.as_ref();
-        let part = beside(path, "-backup");
-        let file = create(path, &part)?;
-        let settings = graven_pagecache::Config::new(Budget::new(CHECK_BYTES));
-        let report = self
-            .inner()?
-            .store
-            .backup(file, PageCache::new(settings)?)?;
-        sound(&part, &report)?;
-        graven_io::durable_rename(&part, path)?;
-        Ok(report.bytes)
+        match self.place()? {
+            Place::Here(inner) => backup(&inner.store, path.as_ref()),
+            Place::There(_) => Ok(self.let_owner_back_up(path.as_ref(), None)?.0),
+        }
     }
 
     /// As [`Database::backup`], from an earlier backup `since`, of which everything is taken that has not changed; `path`
@@ -71,41 +66,40 @@ impl Database {
         since: impl AsRef<Path>,
     ) -> Result<(u64, u64), Error> {
         let (path, since) = (path.as_ref(), since.as_ref());
-        let failed = |error: std::io::Error| {
-            let message = format!("{} cannot be read: {error}", since.display());
-            match error.kind() {
-                std::io::ErrorKind::NotFound => Error::new("Database.NotFound", message),
-                _ => Error::new("Io.Failed", message),
-            }
-        };
-        let earlier = since.canonicalize().map_err(failed)?;
-        if path.canonicalize().ok().is_none_or(|path| path != earlier) {
-            refuse_existing(path)?;
-        }
-        let part = beside(path, "-backup");
-        // File systems that can share blocks between files do so here.
-        let duplicated = std::fs::copy(&earlier, &part).map_err(failed);
-        let updated = duplicated.and_then(|_| self.update_backup(&part));
-        match updated {
-            Ok(done) => {
-                graven_io::durable_rename(&part, path)?;
-                Ok(done)
-            }
-            Err(error) => {
-                // The first error is the one to tell.
-                let _ = std::fs::remove_file(&part);
-                Err(error)
-            }
+        match self.place()? {
+            Place::Here(inner) => backup_since(&inner.store, path, since),
+            Place::There(_) => self.let_owner_back_up(path, Some(since)),
         }
     }
 
-    fn update_backup(&self, part: &Path) -> Result<(u64, u64), Error> {
-        let file = graven_io::open(part, &OpenOptions::default())?;
-        let settings = graven_pagecache::Config::new(Budget::new(CHECK_BYTES));
-        let store = &self.inner()?.store;
-        let report = store.backup_since(file, PageCache::new(settings)?)?;
-        sound(part, &report)?;
-        Ok((report.bytes, report.written))
+    /// Lets the process that owns the database make the copy: its length, and how many bytes had changed.
+    fn let_owner_back_up(&self, path: &Path, since: Option<&Path>) -> Result<(u64, u64), Error> {
+        let text = |path: &Path| -> Result<Value, Error> {
+            let whole = std::path::absolute(path)
+                .map_err(|error| Error::new("Io.Failed", format!("{}: {error}", path.display())))?;
+            match whole.to_str() {
+                Some(text) => Ok(Value::from(text)),
+                None => Err(Error::usage(format!(
+                    "{}: another process has the database open, and a name that is no text cannot be told to it",
+                    path.display()
+                ))),
+            }
+        };
+        let mut params = Params::new();
+        params.set("file", text(path)?);
+        params.set("since", since.map(text).transpose()?.unwrap_or(Value::Null));
+        let mut result = self.connect().query(
+            "CALL graven.backup($file, $since) YIELD bytes, changedBytes RETURN bytes, changedBytes",
+            &params,
+        )?;
+        let row = result.next_row()?;
+        let number = |at: usize| {
+            let value = row.as_ref().and_then(|row| row.values().get(at));
+            value
+                .and_then(Value::as_integer)
+                .map_or(0, i64::unsigned_abs)
+        };
+        Ok((number(0), number(1)))
     }
 
     /// Copies all that can be read of a damaged database to a new file. What is lost is in the report.
@@ -129,6 +123,55 @@ impl Database {
         }
         salvaged
     }
+}
+
+/// See [`Database::backup`].
+pub(crate) fn backup(store: &Store, path: &Path) -> Result<u64, Error> {
+    let part = beside(path, "-backup");
+    let file = create(path, &part)?;
+    let settings = graven_pagecache::Config::new(Budget::new(CHECK_BYTES));
+    let report = store.backup(file, PageCache::new(settings)?)?;
+    sound(&part, &report)?;
+    graven_io::durable_rename(&part, path)?;
+    Ok(report.bytes)
+}
+
+/// See [`Database::backup_since`].
+pub(crate) fn backup_since(store: &Store, path: &Path, since: &Path) -> Result<(u64, u64), Error> {
+    let failed = |error: std::io::Error| {
+        let message = format!("{} cannot be read: {error}", since.display());
+        match error.kind() {
+            std::io::ErrorKind::NotFound => Error::new("Database.NotFound", message),
+            _ => Error::new("Io.Failed", message),
+        }
+    };
+    let earlier = since.canonicalize().map_err(failed)?;
+    if path.canonicalize().ok().is_none_or(|path| path != earlier) {
+        refuse_existing(path)?;
+    }
+    let part = beside(path, "-backup");
+    // File systems that can share blocks between files do so here.
+    let duplicated = std::fs::copy(&earlier, &part).map_err(failed);
+    let updated = duplicated.and_then(|_| update_backup(store, &part));
+    match updated {
+        Ok(done) => {
+            graven_io::durable_rename(&part, path)?;
+            Ok(done)
+        }
+        Err(error) => {
+            // The first error is the one to tell.
+            let _ = std::fs::remove_file(&part);
+            Err(error)
+        }
+    }
+}
+
+fn update_backup(store: &Store, part: &Path) -> Result<(u64, u64), Error> {
+    let file = graven_io::open(part, &OpenOptions::default())?;
+    let settings = graven_pagecache::Config::new(Budget::new(CHECK_BYTES));
+    let report = store.backup_since(file, PageCache::new(settings)?)?;
+    sound(part, &report)?;
+    Ok((report.bytes, report.written))
 }
 
 fn salvage(path: &Path, out: Arc<dyn File>, config: Config) -> Result<SalvageReport, Error> {

@@ -11,12 +11,14 @@ mod schema_list;
 mod show;
 mod table;
 
+use std::path::Path;
 use std::sync::Arc;
 
 use graven_cypher::ProcedureView;
 use graven_exec::{ExecError, ProcedureResult, Procedures, Value};
 
 use crate::bytes::parse_bytes;
+use crate::care;
 use crate::database::Inner;
 use crate::materialise::{Materialiser, to_inner};
 use registered::Registry;
@@ -104,6 +106,25 @@ fn resize(db: &Arc<Inner>, args: &[Value]) -> Result<Rows, String> {
     let before = db.budget.limit();
     db.cache.resize(bytes).map_err(|e| e.to_string())?;
     Ok(vec![vec![integer(before), integer(db.budget.limit())]])
+}
+
+/// A copy, whole or from an earlier one: its length, and bytes that were not in that.
+fn backup(db: &Arc<Inner>, args: &[Value]) -> Result<Rows, String> {
+    let done = match args {
+        [Value::String(file)] | [Value::String(file), Value::Null] => {
+            care::backup(&db.store, Path::new(&**file)).map(|bytes| (bytes, bytes))
+        }
+        [Value::String(file), Value::String(since)] => {
+            care::backup_since(&db.store, Path::new(&**file), Path::new(&**since))
+        }
+        _ => {
+            return Err(
+                "give the new file as text, and perhaps that of an earlier backup".to_owned(),
+            );
+        }
+    };
+    let (bytes, changed) = done.map_err(|e| e.to_string())?;
+    Ok(vec![vec![integer(bytes), integer(changed)]])
 }
 
 fn set_policy(db: &Arc<Inner>, args: &[Value]) -> Result<Rows, String> {

@@ -294,7 +294,8 @@ pub(super) fn visualization(db: &Arc<Inner>, _: &[Value]) -> Rows {
         entries.extend(fields.into_iter().map(|(k, v)| (Arc::from(k), v)));
         Value::map(entries)
     };
-    let used = labels(catalog).filter(|(label, _)| catalog.label_count(*label) > 0);
+    let is_used = |label: LabelId| catalog.label_count(label) > 0;
+    let used = labels(catalog).filter(|(label, _)| is_used(*label));
     let nodes = used.map(|(label, name)| {
         let of = |keys: &[graven_storage::KeyId]| {
             let names = keys.iter().filter_map(|key| catalog.key_name(*key));
@@ -322,6 +323,10 @@ pub(super) fn visualization(db: &Arc<Inner>, _: &[Value]) -> Rows {
     let mut relationships = Vec::new();
     for (rel_type, name) in types(catalog) {
         for (start, end, _) in ends(catalog, rel_type) {
+            // Counts of types between labels are exact after a checkpoint only.
+            if !(is_used(start) && is_used(end)) {
+                continue;
+            }
             let id = u32::try_from(relationships.len()).unwrap_or(u32::MAX);
             let properties = vec![("name".into(), Value::String(Arc::clone(name)))];
             relationships.push(entity(

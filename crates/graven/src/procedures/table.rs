@@ -182,6 +182,17 @@ pub(super) const TABLE: &[Procedure] = &[
         run: schema_list::components,
     },
     Procedure {
+        name: "graven.backup",
+        about: "copies the database to a new file while it is used, and checks the copy",
+        arguments: &[("file", TypeSet::STRING), ("since", TypeSet::STRING)],
+        optional: 1,
+        columns: &[
+            ("bytes", TypeSet::INTEGER),
+            ("changedBytes", TypeSet::INTEGER),
+        ],
+        run: super::backup,
+    },
+    Procedure {
         name: "graven.cache.contents",
         about: "what of the file is in memory, by kind, label, type and property",
         arguments: &[],

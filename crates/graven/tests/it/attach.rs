@@ -224,6 +224,29 @@ fn an_attached_handle_takes_over_when_the_owner_closes() {
 }
 
 #[test]
+fn who_is_attached_can_have_a_copy_made() {
+    let folder = folder();
+    let _owner = open(&folder);
+    let attached = open(&folder);
+    run(&attached, "UNWIND range(1, 3) AS i CREATE (:N {i: i})");
+    let copy = folder.path.with_file_name("copy.graven");
+    let bytes = attached.backup(&copy).expect("copied");
+    assert_eq!(bytes, std::fs::metadata(&copy).expect("there").len());
+    let error = attached.backup(&copy).expect_err("there already");
+    assert!(error.message().contains("exists already"), "{error}");
+    run(&attached, "CREATE (:N {i: 4})");
+    let (_, changed) = attached
+        .backup_since(&copy, &copy)
+        .expect("brought up to date");
+    assert!(changed > 0);
+    let restored = Database::open(&copy, small()).expect("opened");
+    assert_eq!(
+        one(&restored, "MATCH (n:N) RETURN sum(n.i)"),
+        Value::Integer(10)
+    );
+}
+
+#[test]
 fn a_reader_may_attach_but_not_write() {
     let folder = folder();
     let owner = open(&folder);
