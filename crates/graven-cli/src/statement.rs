@@ -68,6 +68,13 @@ pub(crate) fn split(text: &str) -> Statements<'_> {
     }
 }
 
+/// The line of `text` in which its part `statement` begins, from 1 on.
+pub(crate) fn line_of(text: &str, statement: &str) -> usize {
+    let blank = statement.len() - statement.trim_start().len();
+    let start = (statement.as_ptr() as usize + blank).saturating_sub(text.as_ptr() as usize);
+    1 + text.bytes().take(start).filter(|b| *b == b'\n').count()
+}
+
 /// Whether there is nothing but space and comments.
 pub(crate) fn is_blank(text: &str) -> bool {
     let mut rest = text.trim_start();

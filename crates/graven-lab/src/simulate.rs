@@ -336,13 +336,15 @@ fn replay(trace: &Loaded, job: &Job, seed: u64) -> Result<Counted, LabError> {
     if let Some(bypass) = belady::bypass_of(&job.spec) {
         return Ok(optimum(&trace.dense, job.capacity, bypass));
     }
+    // What no page of the trace can fill need not be made; the smallest part that a policy divides its cache into is a hundredth.
+    let unique = trace.dense.unique.max(1);
     let replay = Replay {
         trace,
-        capacity: job.capacity,
+        capacity: job.capacity.min(unique),
     };
     Ok(registry::visit(
         &job.spec,
-        job.capacity as u64,
+        job.capacity.min(unique.saturating_mul(128)) as u64,
         seed,
         replay,
     )?)

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use graven::{Counters, Params, QueryResult, Summary};
+use graven::{Counters, Params, QueryResult, Summary, Value};
 
 use crate::argument;
 use crate::failure::Failure;
@@ -75,12 +75,21 @@ impl Query {
         interrupt::react(Reaction::Cancel(connection.cancel_handle()));
         let format = Format::or_default(self.format);
         let mut session = Session::new(connection);
-        for text in statements {
-            let summary =
-                run_one(&mut session, text, &params, format).map_err(|failure| match failure {
-                    Stopped::Statement(error) => Failure::failed(error.render()),
-                    Stopped::Output(error) => Failure::from(error),
-                })?;
+        for statement in statements {
+            let outcome = run_one(&mut session, statement, &params, format);
+            let summary = outcome.map_err(|failure| match failure {
+                Stopped::Statement(error) => Failure::failed(match &self.file {
+                    Some(path) => format!(
+                        "{}, the statement that begins in line {}: {} ({})",
+                        path.display(),
+                        statement::line_of(&text, statement),
+                        error.render(),
+                        error.code()
+                    ),
+                    None => error.render().to_owned(),
+                }),
+                Stopped::Output(error) => Failure::from(error),
+            })?;
             tell(summary.as_ref(), self.stats);
         }
         if session.in_transaction() {
@@ -112,7 +121,8 @@ impl From<io::Error> for Stopped {
 }
 
 /// Runs one statement and prints its result: rows, then the plan of a profiled statement; the plan alone of
-/// an explained one. Whatever has no rows says in a line what it did, so that a program at the other end of a pipe knows
+/// an explained one. In JSON the plan of the latter is a row; beside rows for programs the plan goes to standard error.
+/// Whatever has no rows says in a line what it did, so that a program at the other end of a pipe knows
 /// that it is done, and durable.
 pub(crate) fn run_one(
     session: &mut Session,
@@ -143,7 +153,16 @@ pub(crate) fn run_one(
         }
     }
     if let Some(plan) = result.plan() {
-        writeln!(out, "{plan}")?;
+        match (format, result.is_explain()) {
+            (Format::Json, true) => {
+                let mut writer = format.writer(&["plan".to_owned()]);
+                writer.row(&mut out, &[Value::from(plan.as_str())])?;
+                writer.finish(&mut out)?;
+            }
+            (Format::Table, _) | (_, true) => writeln!(out, "{plan}")?,
+            _ if silent => writeln!(out, "{plan}")?,
+            _ => eprintln!("{plan}"),
+        }
         // A plan is shown with its notices.
         summary.notices.clear();
     }

@@ -28,7 +28,7 @@ impl Size {
         };
         if pages == 0 {
             return Err(LabError::Setting(format!(
-                "{self:?} is less than one page of {page_bytes} bytes"
+                "a cache of that size is less than one page of {page_bytes} bytes"
             )));
         }
         // More frames than pages change nothing but the memory they take.
