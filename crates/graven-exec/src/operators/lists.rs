@@ -11,17 +11,19 @@
 //! * EX-41 Fewer than 2^32 entries are laid out at once; more are refused like memory that is not there.
 //! * EX-53 Lists by place are either all in `sole` or all in `spans` and `neighbours`.
 
-use std::ops::{ControlFlow, Deref, Range};
+mod lay_out;
+
+use std::ops::{Deref, Range};
 use std::sync::Arc;
 
-use graven_storage::{Direction, IdCursor, NodeId, Sweep};
+pub(super) use lay_out::lay_out;
 
 use super::whole_lists::Visit;
 use crate::column::Column;
 use crate::error::Result;
 use crate::id_order::IdOrder;
 use crate::memory::Memory;
-use crate::pattern::{Part, sweep};
+use crate::pattern::Part;
 use crate::runtime::Runtime;
 use crate::threads::on_threads;
 use crate::tuning::ListAccess;
@@ -622,153 +624,6 @@ impl Lists {
     }
 }
 
-/// Visits the lists of `nodes` in id order and lays them out.
-pub(super) fn lay_out(
-    part: &Part,
-    nodes: &[u64],
-    wanted: Entries,
-    ends: EndRanges<'_>,
-    memory: &mut Memory,
-) -> Result<PartLists> {
-    let mut lists = PartLists::with_places(0, nodes.len());
-    let wants_ids = wanted != Entries::Ends;
-    if wants_ids && part.direction == Direction::In {
-        lay_out_reversed(part, nodes, ends, memory, &mut lists)?;
-        return Ok(lists);
-    }
-    let mut ids = Ids::new(part);
-    let mut refused = None;
-    let mut relationships = Vec::new();
-    let mut cursor = IdCursor::default();
-    let mut at = 0;
-    part.sweep(nodes, Sweep::Up, |node, list| {
-        while nodes[at] != node.0 {
-            at += 1;
-        }
-        let bytes = if wants_ids { 16 } else { 8 };
-        let laid_out = lists.neighbours.len().max(lists.relationships.len());
-        if let Err(error) = charge(memory, laid_out, list.len(), bytes) {
-            refused = Some(error);
-            return Ok(ControlFlow::Break(()));
-        }
-        let start = offset(lists.neighbours.len());
-        let skipped = part.skip_loops.then_some(node.0);
-        if wanted == Entries::Relationships {
-            relationships.clear();
-            list.append_relationships_at(&mut cursor, 0..list.len(), &mut relationships)?;
-            let start = offset(lists.relationships.len());
-            lists
-                .relationships
-                .extend(relationships.iter().map(|id| id.0));
-            lists.spans[at] = (start, offset(lists.relationships.len()));
-            return Ok(ControlFlow::Continue(()));
-        }
-        if let (false, Some(only)) = (wants_ids, list.only()?) {
-            if skipped != Some(only) && is_wanted(ends, only) {
-                lists.neighbours.push(only);
-            }
-        } else if wants_ids && ends.is_none() && skipped.is_none() {
-            relationships.clear();
-            list.append_relationships_at(&mut cursor, 0..list.len(), &mut relationships)?;
-            ids.append(list, None, None, &mut lists.neighbours)?;
-            lists
-                .relationships
-                .extend(relationships.iter().map(|id| id.0));
-        } else if wants_ids {
-            relationships.clear();
-            list.append_relationships_at(&mut cursor, 0..list.len(), &mut relationships)?;
-            let mut wanted = Wanted::new(ends, skipped);
-            let mut rank = 0;
-            ids.for_each(list, |neighbour| {
-                if wanted.admits(neighbour) {
-                    lists.neighbours.push(neighbour);
-                    lists.relationships.push(relationships[rank].0);
-                }
-                rank += 1;
-            })?;
-        } else {
-            ids.append(list, ends, skipped, &mut lists.neighbours)?;
-        }
-        lists.spans[at] = (start, offset(lists.neighbours.len()));
-        Ok(ControlFlow::Continue(()))
-    })?;
-    refused.map_or(Ok(lists), Err)
-}
-
-/// Ids of reversed lists stand in the lists of the other ends, each of which is decoded once for all nodes.
-fn lay_out_reversed(
-    part: &Part,
-    nodes: &[u64],
-    ends: EndRanges<'_>,
-    memory: &mut Memory,
-    lists: &mut PartLists,
-) -> Result<()> {
-    let mut ids = Ids::new(part);
-    let mut refused = None;
-    let mut at = 0;
-    part.sweep(nodes, Sweep::Up, |node, list| {
-        while nodes[at] != node.0 {
-            at += 1;
-        }
-        // Entries with their relationships, and what these are found by.
-        if let Err(error) = charge(memory, lists.neighbours.len(), list.len(), 48) {
-            refused = Some(error);
-            return Ok(ControlFlow::Break(()));
-        }
-        let start = offset(lists.neighbours.len());
-        let skipped = part.skip_loops.then_some(node.0);
-        ids.append(list, ends, skipped, &mut lists.neighbours)?;
-        lists.spans[at] = (start, offset(lists.neighbours.len()));
-        Ok(ControlFlow::Continue(()))
-    })?;
-    if let Some(error) = refused {
-        return Err(error);
-    }
-    lists.relationships = vec![0; lists.neighbours.len()];
-    let others = distinct_ids(&lists.neighbours);
-    let place_of = PlaceOf::new(nodes, lists.neighbours.len());
-    // The entry of each node that comes next: its list ascends, and so do the others.
-    let mut next: Vec<u32> = lists.spans.iter().map(|(start, _)| *start).collect();
-    let mut order = Vec::with_capacity(lists.neighbours.len());
-    let (mut ranks, mut relationships) = (Vec::new(), Vec::new());
-    let mut cursor = IdCursor::default();
-    sweep(&part.reversed, &others, Sweep::Up, |other, list| {
-        ranks.clear();
-        let from = order.len();
-        let mut rank = 0_usize;
-        ids.for_each(list, |node| {
-            // Parallel relationships stand one behind the other in both lists, in the same order.
-            if let Some(place) = place_of.find(nodes, node)
-                && next[place] < lists.spans[place].1
-                && lists.neighbours[next[place] as usize] == other.0
-            {
-                order.push(next[place]);
-                ranks.push(rank);
-                next[place] += 1;
-            }
-            rank += 1;
-        })?;
-        let (Some(first), Some(last)) = (ranks.first(), ranks.last()) else {
-            return Ok(ControlFlow::Continue(()));
-        };
-        relationships.clear();
-        list.append_relationships_at(&mut cursor, *first..*last + 1, &mut relationships)?;
-        for (at, rank) in order[from..].iter().zip(&ranks) {
-            lists.relationships[*at as usize] = relationships[rank - first].0;
-        }
-        Ok(ControlFlow::Continue(()))
-    })?;
-    let incomplete = (next.iter().zip(&lists.spans)).position(|(next, (_, end))| next < end);
-    if let Some(place) = incomplete {
-        // The directions disagree, which the look-up of one node's ids says in full.
-        let node = nodes[place];
-        part.adjacency.neighbours(NodeId(node), &mut Vec::new())?;
-        return Err(part.adjacency.stray_neighbour(node).into());
-    }
-    lists.order = order;
-    Ok(())
-}
-
 /// The distinct ids among some, ascending.
 pub(super) fn distinct_ids(ids: &[u64]) -> Vec<u64> {
     let (Some(first), Some(last)) = (ids.iter().min(), ids.iter().max()) else {
@@ -797,42 +652,6 @@ pub(super) fn distinct_ids(ids: &[u64]) -> Vec<u64> {
         }
     }
     distinct
-}
-
-/// Finds nodes among some that ascend: by a table over their ids where that is not much larger than what is looked for.
-struct PlaceOf {
-    /// Place plus one of the node `first + i`.
-    table: Option<Vec<u32>>,
-    first: u64,
-}
-
-impl PlaceOf {
-    fn new(nodes: &[u64], searches: usize) -> Self {
-        let first = nodes.first().copied().unwrap_or(0);
-        let span = nodes.last().map_or(0, |last| last - first + 1);
-        let size = usize::try_from(span).ok();
-        let size = size.filter(|size| size / 8 <= nodes.len().max(searches));
-        let table = size.map(|size| {
-            let mut table = vec![0; size];
-            for (place, node) in (1..).zip(nodes) {
-                table[usize::try_from(node - first).expect("within the span")] = place;
-            }
-            table
-        });
-        Self { table, first }
-    }
-
-    #[inline]
-    fn find(&self, nodes: &[u64], node: u64) -> Option<usize> {
-        match &self.table {
-            Some(table) => {
-                let at = usize::try_from(node.wrapping_sub(self.first)).ok()?;
-                let place = *table.get(at)?;
-                (place as usize).checked_sub(1)
-            }
-            None => nodes.binary_search(&node).ok(),
-        }
-    }
 }
 
 /// Whether a single entry is wanted.
