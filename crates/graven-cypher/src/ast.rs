@@ -23,6 +23,8 @@ pub(crate) struct Name {
 #[derive(Clone, Debug)]
 pub(crate) struct Statement {
     pub mode: PlanMode,
+    /// Options behind `CYPHER` that are none of the language.
+    pub unknown_options: Vec<Name>,
     pub query: Query,
 }
 
@@ -89,12 +91,16 @@ pub(crate) enum ClauseKind {
         filter: Option<Expr>,
     },
     Return(Projection),
+    /// The end of a query that returns nothing.
+    Finish,
     Unwind {
         list: Expr,
         name: Name,
     },
     Call(ProcedureCall),
     Subquery {
+        /// A row without results is kept, with nulls.
+        optional: bool,
         imports: Imports,
         query: Box<Query>,
         /// `IN TRANSACTIONS`.
@@ -329,10 +335,18 @@ pub(crate) enum ExprKind {
         first: Box<Expr>,
         rest: Vec<(BinaryOp, Expr)>,
     },
+    /// With a subject the conditions of the branches read it as [`ExprKind::CaseSubject`].
     Case {
         subject: Option<Box<Expr>>,
         branches: Vec<(Expr, Expr)>,
         otherwise: Option<Box<Expr>>,
+    },
+    /// The subject of the innermost `CASE` whose condition this is in.
+    CaseSubject,
+    /// `left || right`.
+    Concatenate {
+        left: Box<Expr>,
+        right: Box<Expr>,
     },
     /// `name(args)`; `count(*)` has `star`.
     Call {
@@ -406,6 +420,7 @@ impl Expr {
             | ExprKind::String(_)
             | ExprKind::Parameter(_)
             | ExprKind::Variable(_)
+            | ExprKind::CaseSubject
             | ExprKind::Subquery { .. } => {}
             ExprKind::List(items) | ExprKind::Call { args: items, .. } => {
                 items.iter().for_each(visit)
@@ -423,7 +438,7 @@ impl Expr {
                 visit(base);
                 from.iter().chain(to).for_each(|e| visit(e));
             }
-            ExprKind::Binary { left, right, .. } => {
+            ExprKind::Binary { left, right, .. } | ExprKind::Concatenate { left, right } => {
                 [left, right].into_iter().for_each(|e| visit(e))
             }
             ExprKind::Chain { first, rest } => {

@@ -63,10 +63,16 @@ pub(crate) fn bind(
         aggregating: Aggregating::Refused,
         constant_only: None,
         clause_span: Span::default(),
+        case_subjects: Vec::new(),
         groups: 0,
         before_pattern: 0,
         depth: 0,
     };
+    for option in &statement.unknown_options {
+        let message = format!("there is no option `{}`; it is ignored", option.text);
+        let notice = diagnostic::notice(text, option.span, "UnknownOption", message);
+        binder.notices.push(notice);
+    }
     let query = binder.query(&statement.query)?;
     Ok(Bound {
         mode: statement.mode,
@@ -95,6 +101,8 @@ struct Binder<'a> {
     /// Set to what is being bound where no variable may be read.
     constant_only: Option<&'static str>,
     clause_span: Span,
+    /// Subjects of the `CASE`s whose conditions are being bound, the innermost last.
+    case_subjects: Vec<expression::Typed>,
     /// `MATCH` clauses seen so far.
     groups: u32,
     /// Variables that were there before the pattern that is being bound.
@@ -217,19 +225,17 @@ impl Binder<'_> {
         if self.depth > 0 {
             start = self.importing_with(query);
             if std::mem::take(&mut self.scope.imports_by_with) {
-                self.scope.outer = match query.clauses.first().map(|c| &c.kind) {
+                let taken = |e: &Entry| match query.clauses.first().map(|c| &c.kind) {
                     Some(ClauseKind::With { projection, .. }) if start > 0 => {
-                        let named = |e: &Entry| {
-                            projection.star.is_some()
-                                || projection.items.iter().any(|item| {
-                                    matches!(&item.expr.kind, ast::ExprKind::Variable(name)
-                                        if name.text == e.name)
-                                })
-                        };
-                        self.scope.outer.drain(..).filter(named).collect()
+                        projection.star.is_some()
+                            || projection.items.iter().any(|item| {
+                                matches!(&item.expr.kind, ast::ExprKind::Variable(name)
+                                    if name.text == e.name)
+                            })
                     }
-                    _ => Vec::new(),
+                    _ => false,
                 };
+                self.scope.withhold(taken);
             }
         }
         let last = query.clauses.len() - 1;
@@ -337,11 +343,16 @@ impl Binder<'_> {
                 steps.push(Step::Unwind { list, var });
             }
             ClauseKind::Call(call) => return self.procedure(call, standalone, steps),
+            ClauseKind::Finish => {}
             ClauseKind::Subquery {
+                optional,
                 imports,
                 query,
                 transactions,
-            } => self.call_subquery(imports, query, transactions.as_deref(), steps)?,
+            } => {
+                let transactions = transactions.as_deref();
+                self.call_subquery(imports, query, transactions, *optional, steps)?;
+            }
             ClauseKind::Schema(command) => steps.push(Step::Schema(command.clone())),
             ClauseKind::LoadCsv {
                 headers,
@@ -383,6 +394,7 @@ impl Binder<'_> {
         imports: &Imports,
         query: &ast::Query,
         transactions: Option<&ast::InTransactions>,
+        optional: bool,
         steps: &mut Vec<Step>,
     ) -> Result<()> {
         if let Imports::Names(names) = imports {
@@ -394,8 +406,7 @@ impl Binder<'_> {
         match imports {
             Imports::Names(names) => self
                 .scope
-                .outer
-                .retain(|e| names.iter().any(|n| n.text == e.name)),
+                .withhold(|e| names.iter().any(|n| n.text == e.name)),
             Imports::ByWith => self.scope.imports_by_with = true,
             Imports::All => {}
         }
@@ -427,6 +438,7 @@ impl Binder<'_> {
             query,
             imports,
             transactions,
+            optional,
         });
         Ok(())
     }

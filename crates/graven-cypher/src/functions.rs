@@ -106,6 +106,9 @@ const fn volatile(function: Function) -> Function {
 /// Name of the internal function behind map projections: merges maps, later ones win; null maps are skipped.
 pub const MERGE_MAPS: &str = "graven.merge_maps";
 
+/// Name of the internal function behind `a || b`.
+pub(crate) const CONCATENATE: &str = "graven.concatenate";
+
 /// Name of the internal function behind `%`: whether a node has any label; every relationship has a type.
 pub(crate) const IS_LABELED: &str = "graven.is_labeled";
 
@@ -225,6 +228,13 @@ pub const FUNCTIONS: &[Function] = &[
     function("exists", "exists", (1, 1), ANY, BOOL),
     function("exp", "exp", (1, 1), NUM, FLOAT),
     function("floor", "floor", (1, 1), NUM, FLOAT),
+    internal(function(
+        "graven.concatenate",
+        CONCATENATE,
+        (2, 2),
+        SIZED,
+        SIZED,
+    )),
     internal(function(
         "graven.is_labeled",
         IS_LABELED,

@@ -4,6 +4,7 @@
 //! The whole statement is cut into tokens at once; a table of matching brackets comes with them, so that
 //! the parser can tell a parenthesised expression from a pattern by looking ahead instead of trying.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use logos::Logos;
@@ -140,7 +141,8 @@ fn match_brackets(list: &[Token]) -> Vec<u32> {
 
 /// The value of an integer literal; `negative` if a minus sign stands directly before it.
 pub(crate) fn integer(text: &str, token: Token, negative: bool) -> Result<i64, Diagnostic> {
-    let digits = token.span.slice(text);
+    let digits = without_underscores(token.span.slice(text));
+    let digits = &*digits;
     let (digits, radix) = match token.kind {
         TokenKind::Hexadecimal => (&digits[2..], 16),
         TokenKind::Octal => (&digits[2..], 8),
@@ -159,9 +161,17 @@ pub(crate) fn integer(text: &str, token: Token, negative: bool) -> Result<i64, D
         })
 }
 
+/// The digits of a number, which underscores may part: `1_000`.
+fn without_underscores(number: &str) -> Cow<'_, str> {
+    match number.contains('_') {
+        true => number.replace('_', "").into(),
+        false => number.into(),
+    }
+}
+
 /// The value of a float literal.
 pub(crate) fn float(text: &str, token: Token) -> Result<f64, Diagnostic> {
-    match token.span.slice(text).parse::<f64>() {
+    match without_underscores(token.span.slice(text)).parse::<f64>() {
         Ok(value) if value.is_finite() => Ok(value),
         _ => {
             let message = format!(
@@ -283,6 +293,8 @@ mod tests {
             [OpenBracket, DotDot, Integer, CloseBracket, End]
         );
         assert_eq!(kinds("1.5e3 .5 1e5"), [Float, Float, Float, End]);
+        assert_eq!(kinds("1_0..2_0"), [Integer, DotDot, Integer, End]);
+        assert_eq!(kinds("1_0.5_0"), [Float, End]);
     }
 
     #[test]
@@ -296,6 +308,8 @@ mod tests {
         let code = |text| tokenize(text).err().map(|d| d.code);
         assert_eq!(code("9223372h54775808"), Some(Code::InvalidNumberLiteral));
         assert_eq!(code("0x"), Some(Code::InvalidNumberLiteral));
+        assert_eq!(code("1_"), Some(Code::InvalidNumberLiteral));
+        assert_eq!(code("1__0"), Some(Code::InvalidNumberLiteral));
         assert_eq!(code("42 \u{2014} 41"), Some(Code::InvalidUnicodeCharacter));
         assert_eq!(code("1#2"), Some(Code::UnexpectedSyntax));
         assert_eq!(code("'abc"), Some(Code::UnexpectedSyntax));
@@ -333,5 +347,7 @@ mod tests {
         );
         assert_eq!(value("0x7fffffffffffffff", false).unwrap(), i64::MAX);
         assert_eq!(value("0o17", false).unwrap(), 15);
+        assert_eq!(value("1_000_000", true).unwrap(), -1_000_000);
+        assert_eq!(value("0xff_ff", false).unwrap(), 0xffff);
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! # How it works
 //! `parser/clause.rs` reads statements and clauses, `parser/pattern.rs` paths, `parser/expression.rs`
-//! expressions by precedence, `parser/atom.rs` what they start from. This file holds what they share: the position, look-ahead and errors.
+//! expressions by precedence, `parser/atom.rs` what they start from, `parser/prefix.rs` what stands before a statement. This file holds what they share: the position, look-ahead and errors.
 //!
 //! # Invariants
 //! * CY-12 Nesting is counted: brackets and subqueries deeper than [`NESTING_MAX`] or an expression tree
@@ -10,11 +10,13 @@
 //! * CY-13 There is no backtracking over an unbounded number of tokens; parsing takes linear time.
 
 mod atom;
+mod case;
 mod clause;
 mod expression;
 mod hint;
 mod in_transactions;
 mod pattern;
+mod prefix;
 mod schema;
 mod show;
 mod type_name;
@@ -37,8 +39,8 @@ pub(crate) type Result<T> = std::result::Result<T, Diagnostic>;
 /// Words that cannot be a variable standing alone in an expression, offered in hints.
 const KEYWORDS: &[&str] = &[
     "MATCH", "OPTIONAL", "WHERE", "WITH", "RETURN", "UNWIND", "UNION", "ORDER", "SKIP", "LIMIT",
-    "CREATE", "MERGE", "DELETE", "DETACH", "SET", "REMOVE", "CALL", "YIELD", "FOREACH", "EXPLAIN",
-    "PROFILE", "DISTINCT",
+    "CREATE", "INSERT", "MERGE", "DELETE", "DETACH", "NODETACH", "SET", "REMOVE", "CALL", "YIELD",
+    "FOREACH", "FINISH", "EXPLAIN", "PROFILE", "DISTINCT",
 ];
 
 /// Parses one statement.

@@ -74,14 +74,17 @@ pub enum TokenKind {
     Word,
     #[regex(r"`([^`]|``)*`")]
     QuotedName,
-    #[regex(r"[0-9]+", priority = 20)]
+    #[regex(r"[0-9]+(_[0-9]+)*", priority = 20)]
     Integer,
-    #[regex(r"0[xX][0-9a-fA-F]+", priority = 20)]
+    #[regex(r"0[xX][0-9a-fA-F]+(_[0-9a-fA-F]+)*", priority = 20)]
     Hexadecimal,
-    #[regex(r"0[oO][0-7]+", priority = 20)]
+    #[regex(r"0[oO][0-7]+(_[0-7]+)*", priority = 20)]
     Octal,
-    #[regex(r"[0-9]*\.[0-9]+([eE][+-]?[0-9]+)?", priority = 20)]
-    #[regex(r"[0-9]+[eE][+-]?[0-9]+", priority = 20)]
+    #[regex(
+        r"([0-9]+(_[0-9]+)*)?\.[0-9]+(_[0-9]+)*([eE][+-]?[0-9]+(_[0-9]+)*)?",
+        priority = 20
+    )]
+    #[regex(r"[0-9]+(_[0-9]+)*[eE][+-]?[0-9]+(_[0-9]+)*", priority = 20)]
     Float,
     #[regex(r"[0-9][\p{XID_Continue}]*", priority = 3)]
     BadNumber,
@@ -122,6 +125,8 @@ pub enum TokenKind {
     DotDot,
     #[token("|")]
     Bar,
+    #[token("||")]
+    BarBar,
     #[token("&")]
     Ampersand,
     #[token("!")]

@@ -736,10 +736,10 @@ impl Instantiator<'_> {
             | P::Union { .. } => false,
             // Only the input side carries our hidden variable; the inner side has an argument of its own.
             P::HashJoin { input, build, .. } => self.stands_alone(build) && self.is_row_wise(input),
-            P::Apply { input, inner } => self.is_row_wise(input) && !inner.writes(),
-            P::Optional { input, .. } | P::SemiApply { input, .. } | P::Repeat { input, .. } => {
-                self.is_row_wise(input)
+            P::Apply { input, inner } | P::Optional { input, inner, .. } => {
+                self.is_row_wise(input) && !inner.writes()
             }
+            P::SemiApply { input, .. } | P::Repeat { input, .. } => self.is_row_wise(input),
             op => inputs(op).into_iter().all(|input| self.is_row_wise(input)),
         }
     }

@@ -35,6 +35,15 @@ impl Binder<'_> {
                 Code::UnknownFunction,
                 format!("unknown function `{}`", name.text),
             );
+            if let Some((known, hint)) = NOT_AVAILABLE
+                .iter()
+                .find(|(known, _)| known.eq_ignore_ascii_case(&name.text))
+            {
+                let message = format!("`{known}()` is not available in this build");
+                return Err(self
+                    .error(name.span, Code::FeatureNotAvailable, message)
+                    .with_hint(*hint));
+            }
             let known = functions::FUNCTIONS
                 .iter()
                 .map(|f| f.display)
@@ -217,6 +226,27 @@ const AGGREGATES: &[(&str, AggregateFunction)] = &[
     ("stDevP", AggregateFunction::StDevP),
     ("percentileCont", AggregateFunction::PercentileCont),
     ("percentileDisc", AggregateFunction::PercentileDisc),
+];
+
+/// Functions of Neo4j 5 that are known by name only, and what to do instead.
+const NOT_AVAILABLE: &[(&str, &str)] = &[
+    (
+        "file",
+        "the statement itself names the file: pass it as a parameter",
+    ),
+    ("linenumber", "number the lines in the file itself"),
+    ("graph.byName", "a file holds one database"),
+    ("graph.byElementId", "a file holds one database"),
+    ("graph.names", "a file holds one database"),
+    ("graph.propertiesByName", "a file holds one database"),
+    (
+        "vector.similarity.cosine",
+        "compute it with reduce over the lists",
+    ),
+    (
+        "vector.similarity.euclidean",
+        "compute it with reduce over the lists",
+    ),
 ];
 
 /// The aggregate of that name, if it is one.

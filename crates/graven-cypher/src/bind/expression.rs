@@ -62,6 +62,12 @@ impl Binder<'_> {
 
     /// Any expression.
     pub(super) fn expression(&mut self, expr: &ast::Expr) -> Result<Typed> {
+        if let Some(number) = self.named_number(expr) {
+            return Ok((
+                Expr::Literal(Literal::Float(number)),
+                Type::of(TypeSet::FLOAT),
+            ));
+        }
         if let Some(found) = self.grouped(expr)? {
             return Ok(found);
         }
@@ -147,6 +153,11 @@ impl Binder<'_> {
                 branches,
                 otherwise,
             } => self.case(subject.as_deref(), branches, otherwise.as_deref())?,
+            ExprKind::CaseSubject => {
+                let subject = self.case_subjects.last();
+                subject.expect("only in a CASE with a subject").clone()
+            }
+            ExprKind::Concatenate { left, right } => self.concatenation(left, right)?,
             ExprKind::Call {
                 name,
                 distinct,
@@ -271,12 +282,22 @@ impl Binder<'_> {
             ),
             None => (
                 Code::UndefinedVariable,
-                format!("variable `{}` is not defined", name.text),
+                match self.scope.withheld.contains(&name.text) {
+                    true => format!("variable `{}` is not taken into the subquery", name.text),
+                    false => format!("variable `{}` is not defined", name.text),
+                },
             ),
         };
         let error = self.error(name.span, code, message);
         if code == Code::NonConstantExpression {
             return Err(error);
+        }
+        if self.scope.withheld.contains(&name.text) {
+            let text = &name.text;
+            let hint = format!(
+                "write `CALL ({text}) {{ ... }}`, or begin the subquery with `WITH {text}`, which takes plain variables only"
+            );
+            return Err(error.with_hint(hint));
         }
         Err(match closest(&name.text, self.scope.names()) {
             Some(near) => {
@@ -485,6 +506,44 @@ impl Binder<'_> {
         Ok((binary(op, a, b), ty))
     }
 
+    /// `left || right`: two texts or two lists.
+    fn concatenation(&mut self, left: &ast::Expr, right: &ast::Expr) -> Result<Typed> {
+        let (a, left_ty) = self.expression(left)?;
+        let (b, right_ty) = self.expression(right)?;
+        let wanted = TypeSet::STRING.or(TypeSet::LIST);
+        self.require(left_ty, wanted, left.span, "an operand of `||`")?;
+        self.require(right_ty, wanted, right.span, "an operand of `||`")?;
+        for kind in [TypeSet::STRING, TypeSet::LIST] {
+            if left_ty.set.is(kind) {
+                let what = format!("what `||` joins to {kind}");
+                self.require(right_ty, kind, right.span, &what)?;
+            }
+        }
+        let both = |set: TypeSet| left_ty.set.is(set) && right_ty.set.is(set);
+        let ty = if both(TypeSet::STRING) {
+            Type::of(TypeSet::STRING)
+        } else if both(TypeSet::LIST) {
+            left_ty.or(right_ty)
+        } else {
+            Type::ANY
+        };
+        Ok((call(functions::CONCATENATE, vec![a, b]), ty))
+    }
+
+    /// `Infinity`, `INF` and `NaN`, where no variable is called so.
+    fn named_number(&self, expr: &ast::Expr) -> Option<f64> {
+        let ExprKind::Variable(name) = &expr.kind else {
+            return None;
+        };
+        let is = |word: &str| name.text.eq_ignore_ascii_case(word);
+        let number = match (is("inf") || is("infinity"), is("nan")) {
+            (true, _) => f64::INFINITY,
+            (_, true) => f64::NAN,
+            _ => return None,
+        };
+        self.scope.find(&name.text).is_none().then_some(number)
+    }
+
     fn case(
         &mut self,
         subject: Option<&ast::Expr>,
@@ -495,12 +554,11 @@ impl Binder<'_> {
         let mut bound = Vec::with_capacity(branches.len());
         let mut ty: Option<Type> = None;
         for (when, then) in branches {
-            let condition = match &subject {
-                Some((subject, _)) => {
-                    binary(BinaryOp::Equal, subject.clone(), self.expression(when)?.0)
-                }
-                None => self.predicate(when)?,
-            };
+            let outer = self.case_subjects.len();
+            self.case_subjects.extend(subject.clone());
+            let condition = self.predicate(when);
+            self.case_subjects.truncate(outer);
+            let condition = condition?;
             let (then, then_ty) = self.expression(then)?;
             ty = Some(ty.map_or(then_ty, |ty| ty.or(then_ty)));
             bound.push((condition, then));

@@ -91,6 +91,8 @@ pub(crate) enum Step {
         query: BoundQuery,
         imports: Vec<VarId>,
         transactions: Option<InTransactions>,
+        /// A row for which it returns nothing is kept, with nulls.
+        optional: bool,
     },
     Create {
         creation: Creation,

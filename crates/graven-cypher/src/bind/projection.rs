@@ -34,6 +34,8 @@ pub(super) enum Aggregating {
         columns: Vec<(ast::Expr, VarId, Type)>,
         aggregate: bool,
         keys: Vec<ast::Expr>,
+        /// Names that were there before, and are not any more.
+        lost: Vec<Arc<str>>,
     },
 }
 
@@ -146,6 +148,7 @@ impl Binder<'_> {
                 .error(span, Code::NoExpressionAlias, message)
                 .with_hint("add `AS name`"));
         }
+        let before = self.scope.row.iter().map(|e| e.name.clone()).collect();
         if !narrow {
             // WHERE after WITH sees the row before as well, the new names first.
             let wide = self.shadowed(&outputs);
@@ -158,6 +161,7 @@ impl Binder<'_> {
                 columns,
                 aggregate: false,
                 keys: Vec::new(),
+                lost: before,
             };
         }
         let filter = filter.map(|f| self.predicate(f)).transpose();
@@ -326,10 +330,22 @@ impl Binder<'_> {
             .with_hint("make it an item of its own, or compute it in a WITH before")
     }
 
+    fn lost(&self, name: &ast::Name) -> Diagnostic {
+        let message = format!(
+            "variable `{}` is not defined here: after DISTINCT or aggregation only the columns are",
+            name.text
+        );
+        self.error(name.span, Code::UndefinedVariable, message)
+            .with_hint("make what is asked for a column, or compute and sort in a WITH of its own")
+    }
+
     /// A variable or aggregate in `ORDER BY` that is not a column.
     fn sorted_leaf(&mut self, expr: &ast::Expr) -> Result<Option<(Expr, Type)>> {
         let Aggregating::Sorting {
-            aggregate, keys, ..
+            aggregate,
+            keys,
+            lost,
+            ..
         } = &self.aggregating
         else {
             return Ok(None);
@@ -338,6 +354,9 @@ impl Binder<'_> {
             ExprKind::Variable(name) if self.scope.find(&name.text).is_none() => {
                 if *aggregate && keys.iter().any(|key| reads(key, &name.text)) {
                     return Err(self.ambiguous(name));
+                }
+                if lost.contains(&name.text) {
+                    return Err(self.lost(name));
                 }
                 Ok(None)
             }
@@ -389,6 +408,7 @@ impl Binder<'_> {
                     columns: columns.to_vec(),
                     aggregate,
                     keys: keys.clone(),
+                    lost: before.iter().map(|e| e.name.clone()).collect(),
                 };
             }
             let bound = self.expression(expr);

@@ -26,6 +26,8 @@ pub(crate) struct Scope {
     pub locals: Vec<Entry>,
     /// A `CALL {}` subquery that takes from outside only what a leading `WITH` names.
     pub imports_by_with: bool,
+    /// Names around the subquery that it has not taken, for hints.
+    pub withheld: Vec<Arc<str>>,
 }
 
 impl Scope {
@@ -49,8 +51,16 @@ impl Scope {
         outer.extend(self.locals.iter().cloned());
         Scope {
             outer,
+            withheld: self.withheld.clone(),
             ..Scope::default()
         }
+    }
+
+    /// Leaves of the surroundings only what is taken.
+    pub(crate) fn withhold(&mut self, taken: impl Fn(&Entry) -> bool) {
+        let (kept, rest): (Vec<Entry>, Vec<Entry>) = self.outer.drain(..).partition(taken);
+        self.outer = kept;
+        self.withheld.extend(rest.into_iter().map(|e| e.name));
     }
 
     /// All names, for hints.

@@ -298,33 +298,6 @@ impl Parser<'_> {
         Ok(kind)
     }
 
-    pub(super) fn case(&mut self) -> Result<ExprKind> {
-        self.expect_word("CASE")?;
-        let subject = match self.is_word("WHEN") {
-            true => None,
-            false => Some(Box::new(self.expression()?)),
-        };
-        let mut branches = Vec::new();
-        while self.eat_word("WHEN") {
-            let when = self.expression()?;
-            self.expect_word("THEN")?;
-            branches.push((when, self.expression()?));
-        }
-        if branches.is_empty() {
-            return Err(self.unexpected("`WHEN`"));
-        }
-        let otherwise = match self.eat_word("ELSE") {
-            true => Some(Box::new(self.expression()?)),
-            false => None,
-        };
-        self.expect_word("END")?;
-        Ok(ExprKind::Case {
-            subject,
-            branches,
-            otherwise,
-        })
-    }
-
     /// `trim(LEADING|TRAILING|BOTH [characters] FROM text)`, as a call of `lTrim`, `rTrim` or `bTrim`.
     fn trim_specification(&mut self) -> Result<ExprKind> {
         let start = self.advance().span;

@@ -1,10 +1,11 @@
 //! Statements and clauses.
 //!
 //! # How it works
-//! `[EXPLAIN|PROFILE] query [;]`, a query being single queries joined by `UNION`, a single query being
+//! `[options] query [;]` (the options are in `parser/prefix.rs`), a query being single queries joined by `UNION`, a single query being
 //! clauses in order. Which clause may follow which is judged here, since it needs no names:
 //! `RETURN` ends a query, reading after writing needs `WITH`, a query must not end in `MATCH`.
 
+use super::prefix::Prefix;
 use super::{Parser, Result};
 use crate::ast::ExprKind;
 use crate::ast::{
@@ -12,7 +13,7 @@ use crate::ast::{
     RemoveItem, SetItem, SingleQuery, Statement, SubqueryKind, Union, Yields,
 };
 use crate::diagnostic::{Code, Diagnostic};
-use crate::plan::{PlanMode, SortOrder};
+use crate::plan::SortOrder;
 use crate::token::{Span, TokenKind};
 
 /// Most clauses of one single query apart from `CREATE`; the plan is as deep as they are many.
@@ -32,12 +33,10 @@ enum Place {
 
 impl Parser<'_> {
     pub(super) fn statement(&mut self) -> Result<Statement> {
-        let mut mode = PlanMode::Execute;
-        if self.eat_word("EXPLAIN") {
-            mode = PlanMode::Explain;
-        } else if self.eat_word("PROFILE") {
-            mode = PlanMode::Profile;
-        }
+        let Prefix {
+            mode,
+            unknown_options,
+        } = self.prefix()?;
         let query = match self.schema_statement()? {
             Some(query) => query,
             None => self.query(Place::Top)?,
@@ -47,7 +46,11 @@ impl Parser<'_> {
         if self.kind() != TokenKind::End {
             return Err(self.unexpected("a clause or the end of the statement"));
         }
-        Ok(Statement { mode, query })
+        Ok(Statement {
+            mode,
+            unknown_options,
+            query,
+        })
     }
 
     fn query(&mut self, place: Place) -> Result<Query> {
@@ -102,6 +105,8 @@ impl Parser<'_> {
         );
         let fault = if matches!(previous.kind, ClauseKind::Return(_)) {
             "nothing can follow `RETURN`"
+        } else if matches!(previous.kind, ClauseKind::Finish) {
+            "nothing can follow `FINISH`"
         } else if writes(&previous.kind) && reads {
             "a `WITH` is needed between writing and reading"
         } else {
@@ -136,6 +141,7 @@ impl Parser<'_> {
             | ClauseKind::Unwind { .. }
             | ClauseKind::LoadCsv { .. }
             | ClauseKind::With { .. } => place == Place::Expression,
+            ClauseKind::Finish => place != Place::Expression,
             _ => true,
         };
         if ends {
@@ -170,10 +176,13 @@ impl Parser<'_> {
             "MATCH" => self.match_clause(false)?,
             "OPTIONAL" => {
                 self.advance();
-                if !self.is_word("MATCH") {
-                    return Err(self.unexpected("`MATCH`"));
+                if self.is_word("CALL") {
+                    self.call_clause(true)?
+                } else if self.is_word("MATCH") {
+                    self.match_clause(true)?
+                } else {
+                    return Err(self.unexpected("`MATCH` or `CALL`"));
                 }
-                self.match_clause(true)?
             }
             "WITH" => {
                 self.advance();
@@ -196,11 +205,15 @@ impl Parser<'_> {
                     name: self.name("a variable")?,
                 }
             }
-            "CALL" => self.call_clause()?,
-            "LOAD" => self.load_csv()?,
-            "CREATE" | "MERGE" | "SET" | "REMOVE" | "DELETE" | "DETACH" | "FOREACH" => {
-                self.writing_clause(&word)?
+            "FINISH" => {
+                self.advance();
+                ClauseKind::Finish
             }
+            "CALL" => self.call_clause(false)?,
+            "LOAD" => self.load_csv()?,
+            "CREATE" | "INSERT" | "MERGE" | "SET" | "REMOVE" | "DELETE" | "DETACH" | "NODETACH"
+            | "FOREACH" => self.writing_clause(&word)?,
+            "USE" => return Err(self.no_other_database(span)),
             "UNION" => return Ok(None),
             _ => return Err(self.unexpected("a clause such as `MATCH`, `WITH` or `RETURN`")),
         };
@@ -209,6 +222,7 @@ impl Parser<'_> {
 
     fn match_clause(&mut self, optional: bool) -> Result<ClauseKind> {
         self.expect_word("MATCH")?;
+        self.match_mode()?;
         let patterns = self.patterns()?;
         Ok(ClauseKind::Match {
             optional,
@@ -216,6 +230,25 @@ impl Parser<'_> {
             hints: self.hints()?,
             filter: self.where_clause()?,
         })
+    }
+
+    /// `DIFFERENT RELATIONSHIPS` and `REPEATABLE ELEMENTS`, which are refused.
+    fn match_mode(&self) -> Result<()> {
+        let at = |mode: &str, kinds: [&str; 2]| {
+            self.is_word(mode) && kinds.iter().any(|kind| self.is_word_at(1, kind))
+        };
+        let hint = if at("DIFFERENT", ["RELATIONSHIP", "RELATIONSHIPS"]) {
+            "leave it out: the relationships of one MATCH always differ"
+        } else if at("REPEATABLE", ["ELEMENT", "ELEMENTS"]) {
+            "put the patterns into MATCH clauses of their own: relationships differ within each only"
+        } else {
+            return Ok(());
+        };
+        let message =
+            "`DIFFERENT RELATIONSHIPS` and `REPEATABLE ELEMENTS` are not available in this build";
+        Err(self
+            .error(self.token().span, Code::FeatureNotAvailable, message)
+            .with_hint(hint))
     }
 
     pub(super) fn where_clause(&mut self) -> Result<Option<Expr>> {
@@ -248,8 +281,8 @@ impl Parser<'_> {
     /// `ORDER BY`, `SKIP` and `LIMIT` of a projection; whether there was one of them.
     fn bounds(&mut self, projection: &mut Projection) -> Result<bool> {
         let start = self.next;
-        if self.is_word("ORDER") && self.is_word_at(1, "BY") {
-            self.next += 2;
+        if self.eat_word("ORDER") {
+            self.expect_word("BY")?;
             projection.order = self.sort_items()?;
         }
         if self.eat_word("SKIP") || self.eat_word("OFFSET") {
@@ -303,23 +336,24 @@ impl Parser<'_> {
         }
     }
 
-    fn call_clause(&mut self) -> Result<ClauseKind> {
-        self.expect_word("CALL")?;
-        if self.kind() == TokenKind::OpenBrace {
+    fn call_clause(&mut self, optional: bool) -> Result<ClauseKind> {
+        let start = self.expect_word("CALL")?.span;
+        if matches!(self.kind(), TokenKind::OpenBrace | TokenKind::OpenParen) {
+            let imports = match self.kind() {
+                TokenKind::OpenParen => self.imports()?,
+                _ => Imports::ByWith,
+            };
             let query = self.nested(Self::braced_query)?;
+            let transactions = self.in_transactions()?;
+            if let (true, Some(transactions)) = (optional, &transactions) {
+                let message = "`OPTIONAL CALL` in transactions is not available in this build";
+                return Err(self.error(transactions.span, Code::FeatureNotAvailable, message));
+            }
             return Ok(ClauseKind::Subquery {
-                imports: Imports::ByWith,
-                query: Box::new(query),
-                transactions: self.in_transactions()?,
-            });
-        }
-        if self.kind() == TokenKind::OpenParen {
-            let imports = self.imports()?;
-            let query = self.nested(Self::braced_query)?;
-            return Ok(ClauseKind::Subquery {
+                optional,
                 imports,
                 query: Box::new(query),
-                transactions: self.in_transactions()?,
+                transactions,
             });
         }
         let name = self.dotted_name("a procedure or `{`")?;
@@ -333,13 +367,52 @@ impl Parser<'_> {
             yields = self.yields()?;
             filter = self.where_clause()?;
         }
-        Ok(ClauseKind::Call(ProcedureCall {
+        let call = ProcedureCall {
             name,
             args,
             yields,
             filter,
             shown: false,
-        }))
+        };
+        match optional {
+            true => self.optional_procedure(call, start),
+            false => Ok(ClauseKind::Call(call)),
+        }
+    }
+
+    /// `OPTIONAL CALL procedure() YIELD a`, as `OPTIONAL CALL (*) { CALL procedure() YIELD a RETURN a }`.
+    fn optional_procedure(&mut self, call: ProcedureCall, span: Span) -> Result<ClauseKind> {
+        let Yields::Items(yielded) = &call.yields else {
+            let message = "`OPTIONAL CALL` of a procedure needs `YIELD` with the result columns";
+            return Err(self
+                .error(call.name.span, Code::UnexpectedSyntax, message)
+                .with_hint("add `YIELD name, ...`"));
+        };
+        let mut projection = Projection {
+            star: None,
+            ..Projection::of_all(span)
+        };
+        for (column, alias) in yielded {
+            let name = alias.as_ref().unwrap_or(column).clone();
+            let span = name.span;
+            let expr = self.make(ExprKind::Variable(name), span)?;
+            projection.items.push(ProjectionItem { expr, alias: None });
+        }
+        let mut kinds = vec![ClauseKind::Call(call)];
+        if !projection.items.is_empty() {
+            kinds.push(ClauseKind::Return(projection));
+        }
+        let clauses = kinds.into_iter().map(|kind| Clause { kind, span });
+        let first = SingleQuery {
+            clauses: clauses.collect(),
+        };
+        let unions = Vec::new();
+        Ok(ClauseKind::Subquery {
+            optional: true,
+            imports: Imports::All,
+            query: Box::new(Query { first, unions }),
+            transactions: None,
+        })
     }
 
     /// `(a, b)` or `(*)` after `CALL`.
@@ -476,7 +549,7 @@ impl Parser<'_> {
     fn writing_clause(&mut self, word: &str) -> Result<ClauseKind> {
         self.advance();
         Ok(match word {
-            "CREATE" => {
+            "CREATE" | "INSERT" => {
                 self.eat_word("UNIQUE");
                 ClauseKind::Create {
                     patterns: self.patterns()?,
@@ -488,7 +561,7 @@ impl Parser<'_> {
             "FOREACH" => self.foreach()?,
             _ => {
                 let detach = word == "DETACH";
-                if detach {
+                if detach || word == "NODETACH" {
                     self.expect_word("DELETE")?;
                 }
                 let mut targets = vec![self.expression()?];
@@ -529,7 +602,7 @@ impl Parser<'_> {
     }
 
     fn set_item(&mut self) -> Result<SetItem> {
-        if self.at_name() && self.peek(1) == TokenKind::Colon {
+        if self.at_name() && (self.peek(1) == TokenKind::Colon || self.is_word_at(1, "IS")) {
             let name = self.name("a variable")?;
             return Ok(SetItem::Labels {
                 name,
@@ -590,7 +663,10 @@ impl Parser<'_> {
 
     fn plain_labels(&mut self) -> Result<Vec<Name>> {
         let mut labels = Vec::new();
-        while self.eat(TokenKind::Colon) {
+        while self.eat(TokenKind::Colon) || labels.is_empty() && self.eat_word("IS") {
+            if self.kind() == TokenKind::Dollar {
+                return Err(self.dynamic_label());
+            }
             labels.push(self.name("a label")?);
         }
         Ok(labels)
@@ -599,7 +675,7 @@ impl Parser<'_> {
     fn remove_items(&mut self) -> Result<Vec<RemoveItem>> {
         let mut items = Vec::new();
         loop {
-            if self.at_name() && self.peek(1) == TokenKind::Colon {
+            if self.at_name() && (self.peek(1) == TokenKind::Colon || self.is_word_at(1, "IS")) {
                 let name = self.name("a variable")?;
                 items.push(RemoveItem::Labels {
                     name,

@@ -2,7 +2,7 @@
 //!
 //! # How it works
 //! From loose to tight: `OR`, `XOR`, `AND`, `NOT`, comparisons (a chain like `a < b <= c` is one
-//! expression), `IN`/`STARTS WITH`/`ENDS WITH`/`CONTAINS`/`=~`/`IS NULL`, `+ -`, `* / %`, `^`, unary sign,
+//! expression), `IN`/`STARTS WITH`/`ENDS WITH`/`CONTAINS`/`=~`/`IS NULL`/`IS Label`, `+ - ||`, `* / %`, `^`, unary sign,
 //! postfix (`.key`, `[index]`, `:Label`), atoms (`parser/atom.rs`). Chains of `AND` and `OR` become balanced trees, so a
 //! generated condition with thousands of terms stays flat.
 
@@ -39,7 +39,7 @@ impl Parser<'_> {
         Ok(expr)
     }
 
-    fn binary(&mut self, op: BinaryOp, left: Expr, right: Expr) -> Result<Expr> {
+    pub(super) fn binary(&mut self, op: BinaryOp, left: Expr, right: Expr) -> Result<Expr> {
         let span = left.span.to(right.span);
         self.make(
             ExprKind::Binary {
@@ -52,7 +52,7 @@ impl Parser<'_> {
     }
 
     /// Joins operands of an associative operator into a tree of logarithmic height.
-    fn balanced(&mut self, op: BinaryOp, mut operands: Vec<Expr>) -> Result<Expr> {
+    pub(super) fn balanced(&mut self, op: BinaryOp, mut operands: Vec<Expr>) -> Result<Expr> {
         while operands.len() > 1 {
             let mut joined = Vec::with_capacity(operands.len().div_ceil(2));
             let mut rest = operands.into_iter();
@@ -174,13 +174,8 @@ impl Parser<'_> {
             } else if self.is_word("ENDS") && self.is_word_at(1, "WITH") {
                 self.next += 2;
                 BinaryOp::EndsWith
-            } else if self.is_word("IS")
-                && (self.is_word_at(1, "NULL")
-                    || self.is_word_at(1, "NOT")
-                    || self.is_word_at(1, "TYPED")
-                    || self.peek(1) == TokenKind::Colon)
-            {
-                left = self.is_check(left)?;
+            } else if self.at_check() {
+                left = self.check(left)?;
                 continue;
             } else {
                 return Ok(left);
@@ -190,12 +185,50 @@ impl Parser<'_> {
         }
     }
 
-    /// `IS [NOT] NULL`, `IS [NOT] :: TYPE`, `IS [NOT] TYPED TYPE`.
-    fn is_check(&mut self, operand: Expr) -> Result<Expr> {
+    /// Whether `IS` and something that can follow it, or `::`, stands here.
+    pub(super) fn at_check(&self) -> bool {
+        let is_type = self.kind() == TokenKind::Colon && self.peek(1) == TokenKind::Colon;
+        let words = ["NULL", "NOT", "TYPED"];
+        is_type
+            || self.at_is_label()
+            || self.is_word("IS")
+                && (self.peek(1) == TokenKind::Colon
+                    || words.iter().any(|word| self.is_word_at(1, word))
+                    || self.is_normal_form(1))
+    }
+
+    /// Whether words about the Unicode form of a text stand so many tokens on.
+    fn is_normal_form(&self, ahead: usize) -> bool {
+        let forms = ["NFC", "NFD", "NFKC", "NFKD"];
+        self.is_word_at(ahead, "NORMALIZED")
+            || self.is_word_at(ahead + 1, "NORMALIZED")
+                && forms.iter().any(|form| self.is_word_at(ahead, form))
+    }
+
+    /// `IS [NOT] NULL`, `IS [NOT] :: TYPE`, `IS [NOT] TYPED TYPE`, `:: TYPE`, `IS Label`.
+    pub(super) fn check(&mut self, operand: Expr) -> Result<Expr> {
+        if self.kind() == TokenKind::Colon {
+            return self.type_check(operand, false);
+        }
+        if self.at_is_label() {
+            let span = operand.span;
+            let labels = self.label_expression()?;
+            let kind = ExprKind::Labels {
+                base: Box::new(operand),
+                labels,
+            };
+            return self.make(kind, span.to(self.last_span()));
+        }
         self.advance();
         let is_negated = self.eat_word("NOT");
         if self.kind() == TokenKind::Colon || self.is_word("TYPED") {
             return self.type_check(operand, is_negated);
+        }
+        if self.is_normal_form(0) {
+            let message = "`IS NORMALIZED` is not available in this build";
+            return Err(self
+                .error(self.token().span, Code::FeatureNotAvailable, message)
+                .with_hint("compare with normalize(text)"));
         }
         let op = if is_negated {
             UnaryOp::IsNotNull
@@ -213,12 +246,23 @@ impl Parser<'_> {
         )
     }
 
-    fn additive(&mut self) -> Result<Expr> {
+    pub(super) fn additive(&mut self) -> Result<Expr> {
         let mut left = self.multiplicative()?;
         loop {
             let op = match self.kind() {
                 TokenKind::Plus => BinaryOp::Add,
                 TokenKind::Minus => BinaryOp::Subtract,
+                TokenKind::BarBar => {
+                    self.advance();
+                    let right = self.multiplicative()?;
+                    let span = left.span.to(right.span);
+                    let kind = ExprKind::Concatenate {
+                        left: Box::new(left),
+                        right: Box::new(right),
+                    };
+                    left = self.make(kind, span)?;
+                    continue;
+                }
                 _ => return Ok(left),
             };
             self.advance();
@@ -313,6 +357,7 @@ impl Parser<'_> {
                             | TokenKind::Bang
                             | TokenKind::OpenParen
                             | TokenKind::Percent
+                            | TokenKind::Dollar
                     ) =>
                 {
                     let labels = self.label_expression()?;
@@ -371,7 +416,7 @@ impl Parser<'_> {
     }
 }
 
-fn comparison_op(kind: TokenKind) -> Option<BinaryOp> {
+pub(super) fn comparison_op(kind: TokenKind) -> Option<BinaryOp> {
     Some(match kind {
         TokenKind::Equal => BinaryOp::Equal,
         TokenKind::NotEqual => BinaryOp::NotEqual,

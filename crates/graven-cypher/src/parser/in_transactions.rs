@@ -79,6 +79,11 @@ impl Parser<'_> {
             Ok(OnError::Break)
         } else if self.eat_word("FAIL") {
             Ok(OnError::Fail)
+        } else if self.is_word("RETRY") {
+            let message = "`ON ERROR RETRY` is not available in this build";
+            Err(self
+                .error(self.token().span, Code::FeatureNotAvailable, message)
+                .with_hint("conflicts with other transactions are retried without it; write CONTINUE, BREAK or FAIL"))
         } else {
             Err(self.unexpected("`CONTINUE`, `BREAK` or `FAIL`"))
         }

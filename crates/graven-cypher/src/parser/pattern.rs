@@ -6,7 +6,7 @@
 
 use super::{Parser, Result};
 use crate::ast::{LabelExpr, Length, NodePattern, PathPattern, RelationshipPattern, Shortest};
-use crate::diagnostic::Code;
+use crate::diagnostic::{Code, Diagnostic};
 use crate::plan::{Direction, PathCount};
 use crate::token::TokenKind;
 
@@ -279,13 +279,13 @@ impl Parser<'_> {
 
     fn node(&mut self) -> Result<NodePattern> {
         let open = self.expect(TokenKind::OpenParen, "a node pattern such as `(n:Label)`")?;
-        let name = match self.at_name() && !self.is_inline_filter() {
+        let name = match self.at_name() && !self.is_inline_filter() && !self.at_is_label() {
             true => Some(self.name("a variable")?),
             false => None,
         };
-        let labels = match self.kind() {
-            TokenKind::Colon => Some(self.with_bar(false, Self::label_expression)?),
-            _ => None,
+        let labels = match self.kind() == TokenKind::Colon || self.at_is_label() {
+            true => Some(self.with_bar(false, Self::label_expression)?),
+            false => None,
         };
         let properties = self.pattern_properties()?;
         let filter = self.inline_filter()?;
@@ -370,10 +370,10 @@ impl Parser<'_> {
     }
 
     fn relationship_detail(&mut self, pattern: &mut RelationshipPattern) -> Result<()> {
-        if self.at_name() && !self.is_inline_filter() {
+        if self.at_name() && !self.is_inline_filter() && !self.at_is_label() {
             pattern.name = Some(self.name("a variable")?);
         }
-        if self.kind() == TokenKind::Colon {
+        if self.kind() == TokenKind::Colon || self.at_is_label() {
             pattern.types = Some(self.with_bar(false, Self::label_expression)?);
         }
         if self.eat(TokenKind::Star) {
@@ -412,9 +412,39 @@ impl Parser<'_> {
         Ok(Length { min, max: min })
     }
 
-    /// `:A:B`, `:A|B`, `:A&!B`, `:(A|B)`; the colon is still to be read.
+    /// Whether `IS` and a label stand here, which is the same as a colon and a label.
+    pub(super) fn at_is_label(&self) -> bool {
+        let follows = match self.peek(1) {
+            // What else can stand behind `IS`, or behind a variable of that name.
+            TokenKind::Word => {
+                let others = ["NULL", "NOT", "TYPED", "NORMALIZED", "WHERE", "THEN"];
+                !others.iter().any(|word| self.is_word_at(1, word))
+                    && !self.is_word_at(2, "NORMALIZED")
+            }
+            TokenKind::QuotedName | TokenKind::Bang | TokenKind::Percent | TokenKind::OpenParen => {
+                true
+            }
+            TokenKind::Dollar => self.peek(2) == TokenKind::OpenParen,
+            _ => false,
+        };
+        follows && self.is_word("IS")
+    }
+
+    /// `$(expression)` stands in the place of a label or type.
+    pub(super) fn dynamic_label(&self) -> Diagnostic {
+        let message = "labels and types computed by an expression are not available in this build";
+        let hint =
+            "write the name into the statement, or compare: $label IN labels(n), type(r) = $type";
+        self.error(self.token().span, Code::FeatureNotAvailable, message)
+            .with_hint(hint)
+    }
+
+    /// `:A:B`, `:A|B`, `:A&!B`, `:(A|B)`; the colon, or `IS`, is still to be read.
     pub(super) fn label_expression(&mut self) -> Result<LabelExpr> {
         let mut all = Vec::new();
+        if self.eat_word("IS") {
+            all.push(self.label_or()?);
+        }
         while self.eat(TokenKind::Colon) {
             all.push(self.label_or()?);
         }
@@ -456,6 +486,7 @@ impl Parser<'_> {
                 p.advance();
                 Ok(LabelExpr::Any)
             }
+            TokenKind::Dollar => Err(p.dynamic_label()),
             _ => Ok(LabelExpr::Label(p.name("a label or type")?)),
         })
     }
@@ -482,9 +513,13 @@ impl Parser<'_> {
         if matches!(kind(inside), Word | QuotedName) {
             inside += 1;
         }
-        if !matches!(kind(inside), Colon | OpenBrace | Dollar | CloseParen)
-            && !self.is_word_at(inside - self.next, "WHERE")
-        {
+        let is_word = |idx: usize, word: &str| self.is_word_at(idx - self.next, word);
+        let is_label = |idx: usize| is_word(idx, "IS") && !is_word(idx + 1, "NULL");
+        let begins_so = matches!(kind(inside), Colon | OpenBrace | Dollar | CloseParen)
+            || is_word(inside, "WHERE")
+            || is_label(inside)
+            || is_label(start + 1);
+        if !begins_so {
             return false;
         }
         let mut after = self.tokens.closing[start] as usize + 1;

@@ -88,6 +88,13 @@ impl Parser<'_> {
         let (variable, subject) = self.subject()?;
         self.expect_word("REQUIRE")?;
         let keys = self.properties_of(&variable)?;
+        if self.kind() == TokenKind::Colon
+            || self.is_word("IS")
+                && (self.peek(1) == TokenKind::Colon || self.is_word_at(1, "TYPED"))
+        {
+            let message = "constraints on the type of a property are not available in this build";
+            return Err(self.error(self.token().span, Code::FeatureNotAvailable, message));
+        }
         self.expect_word("IS")?;
         let kind = if self.eat_word("NOT") {
             self.expect_word("NULL")?;

@@ -7,8 +7,11 @@
 
 use super::schema::INDEX_KINDS;
 use super::{Parser, Result};
-use crate::ast::{Clause, ClauseKind, Expr, ExprKind, Name, ProcedureCall, Projection, Yields};
+use crate::ast::{
+    Clause, ClauseKind, Expr, ExprKind, Name, ProcedureCall, Projection, ProjectionItem, Yields,
+};
 use crate::diagnostic::Code;
+use crate::plan::expression::BinaryOp;
 use crate::token::{Span, TokenKind};
 
 /// What is shown: words, the procedure behind them, and whether names or ids of what is wanted may follow.
@@ -36,6 +39,29 @@ const SHOWN: &[(&[&str], &str, bool)] = &[
 /// Words before what is shown that do not narrow anything here.
 const NARROWING: &[&str] = &["ALL", "BUILT", "IN", "USER", "DEFINED", "HOME", "DEFAULT"];
 
+/// Words for kinds of constraint, and the types listed for them: whether on nodes, and the name.
+type KindOfConstraint = (&'static [&'static str], &'static [(bool, &'static str)]);
+
+const CONSTRAINT_KINDS: &[KindOfConstraint] = &[
+    (
+        &["UNIQUE", "UNIQUENESS"],
+        &[(true, "UNIQUENESS"), (false, "RELATIONSHIP_UNIQUENESS")],
+    ),
+    (&["KEY"], &[(true, "NODE_KEY"), (false, "RELATIONSHIP_KEY")]),
+    (
+        &["EXISTENCE", "EXIST"],
+        &[
+            (true, "NODE_PROPERTY_EXISTENCE"),
+            (false, "RELATIONSHIP_PROPERTY_EXISTENCE"),
+        ],
+    ),
+    // There are none of these.
+    (&["TYPE"], &[]),
+];
+
+/// Those before which `PROPERTY` may stand.
+const PROPERTY_KINDS: &[&str] = &["EXISTENCE", "TYPE"];
+
 impl Parser<'_> {
     /// The whole statement; its first word is next.
     pub(super) fn show(&mut self, start: Span) -> Result<Vec<Clause>> {
@@ -44,6 +70,7 @@ impl Parser<'_> {
             .span
             .slice(self.text)
             .eq_ignore_ascii_case("TERMINATE");
+        let mut only = None;
         let (procedure, takes_ids) = match terminates {
             true => {
                 if !self.eat_word("TRANSACTION") {
@@ -51,7 +78,10 @@ impl Parser<'_> {
                 }
                 ("graven.terminate.transactions", true)
             }
-            false => self.what_is_shown()?,
+            false => {
+                only = self.constraint_kinds()?;
+                self.what_is_shown()?
+            }
         };
         let name = Name {
             text: procedure.into(),
@@ -73,7 +103,42 @@ impl Parser<'_> {
             let _ = self.eat_word("CURRENT");
             self.name("a user")?;
         }
-        self.shown(name, args, start)
+        self.shown(name, args, only, start)
+    }
+
+    /// `UNIQUE`, `NODE KEY`, `REL EXISTENCE` and the like before `CONSTRAINTS`, as a condition on the column `type`.
+    fn constraint_kinds(&mut self) -> Result<Option<Expr>> {
+        let start = self.next;
+        let node = self.eat_word("NODE");
+        let relationship = !node && (self.eat_word("RELATIONSHIP") || self.eat_word("REL"));
+        let property = self.eat_word("PROPERTY");
+        let mut all = CONSTRAINT_KINDS.iter();
+        let kind = all.find(|(words, _)| words.iter().any(|word| self.is_word(word)));
+        let follows = self.is_word_at(1, "CONSTRAINT") || self.is_word_at(1, "CONSTRAINTS");
+        let (Some((words, types)), true) = (kind, follows) else {
+            self.next = start;
+            return Ok(None);
+        };
+        if property && !PROPERTY_KINDS.contains(&words[0]) {
+            return Err(self.unexpected("`EXISTENCE` or `TYPE`"));
+        }
+        let span = self.tokens.list[start].span.to(self.advance().span);
+        let wanted = types.iter().filter(|(of_nodes, _)| match of_nodes {
+            true => !relationship,
+            false => !node,
+        });
+        let mut names = Vec::new();
+        for (_, name) in wanted {
+            names.push(self.make(ExprKind::String((*name).into()), span)?);
+        }
+        let list = self.make(ExprKind::List(names), span)?;
+        let column = self.variable_named("type", span)?;
+        self.binary(BinaryOp::In, column, list).map(Some)
+    }
+
+    fn variable_named(&mut self, name: &str, span: Span) -> Result<Expr> {
+        let text = name.into();
+        self.make(ExprKind::Variable(Name { text, span }), span)
     }
 
     fn what_is_shown(&mut self) -> Result<(&'static str, bool)> {
@@ -113,14 +178,43 @@ impl Parser<'_> {
     }
 
     /// The call, and what `YIELD`, `WHERE` and `RETURN` make of it.
-    fn shown(&mut self, name: Name, args: Vec<Expr>, span: Span) -> Result<Vec<Clause>> {
+    fn shown(
+        &mut self,
+        name: Name,
+        args: Vec<Expr>,
+        only: Option<Expr>,
+        span: Span,
+    ) -> Result<Vec<Clause>> {
         let mut yields = Yields::None;
         let mut bounds = None;
         if self.eat_word("YIELD") {
             yields = self.yields()?;
-            bounds = self.projection_end(Projection::of_all(span))?;
+            let projection = match &yields {
+                // The condition reads a column that need not be among those taken, so that they are taken behind it.
+                Yields::Items(items) if only.is_some() => Some(self.taken(items, span)?),
+                _ => None,
+            };
+            bounds = match projection {
+                Some(taken) => {
+                    yields = Yields::None;
+                    let bounded = self.projection_end(taken.clone())?;
+                    bounded.or(Some(taken))
+                }
+                None => self.projection_end(Projection::of_all(span))?,
+            };
         }
-        let filter = self.where_clause()?;
+        let mut filter = self.where_clause()?;
+        let mut before = None;
+        match (only, bounds.is_some()) {
+            (Some(only), true) => before = Some(only),
+            (Some(only), false) => {
+                filter = Some(match filter {
+                    Some(filter) => self.binary(BinaryOp::And, only, filter)?,
+                    None => only,
+                });
+            }
+            (None, _) => {}
+        }
         let call = ProcedureCall {
             name,
             args: Some(args),
@@ -135,7 +229,7 @@ impl Parser<'_> {
             // The bounds are for the rows that are yielded; the condition comes after them.
             let filter = call.filter.clone();
             let call = ProcedureCall {
-                filter: None,
+                filter: before,
                 ..call
             };
             let with = ClauseKind::With { projection, filter };
@@ -148,6 +242,10 @@ impl Parser<'_> {
                 .chain(end)
                 .collect());
         }
+        let call = ProcedureCall {
+            filter: call.filter.or(before),
+            ..call
+        };
         let mut clauses = vec![clause(ClauseKind::Call(call))];
         if self.is_word("RETURN") {
             clauses.extend(bounds.map(|projection| {
@@ -166,5 +264,19 @@ impl Parser<'_> {
             return Err(self.error(self.token().span, Code::FeatureNotAvailable, message));
         }
         Ok(clauses)
+    }
+
+    /// The columns named behind `YIELD`, as a projection.
+    fn taken(&mut self, items: &[(Name, Option<Name>)], span: Span) -> Result<Projection> {
+        let mut projection = Projection {
+            star: None,
+            ..Projection::of_all(span)
+        };
+        for (column, alias) in items {
+            let expr = self.make(ExprKind::Variable(column.clone()), column.span)?;
+            let alias = alias.clone();
+            projection.items.push(ProjectionItem { expr, alias });
+        }
+        Ok(projection)
     }
 }

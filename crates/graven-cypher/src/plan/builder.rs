@@ -212,6 +212,7 @@ impl Builder<'_> {
                 query,
                 imports,
                 transactions,
+                optional,
             } => {
                 let columns: Vec<VarId> = query.columns.iter().map(|(_, var)| *var).collect();
                 let rows = match transactions {
@@ -230,10 +231,19 @@ impl Builder<'_> {
                         aggregates: vec![(ran, count)],
                     });
                 }
-                let rows = partial.rows() * inner.rows();
+                let results = match optional {
+                    true => inner.rows().max(1.0),
+                    false => inner.rows(),
+                };
+                let rows = partial.rows() * results;
                 let inner = Box::new(inner.root);
                 partial.bound.extend(columns.iter().copied());
                 match transactions {
+                    None if optional => partial.push(rows, |input| Operator::Optional {
+                        input,
+                        inner,
+                        nulls: columns,
+                    }),
                     None => partial.push(rows, |input| Operator::Apply { input, inner }),
                     Some(mut batches) => {
                         batches.columns = columns;

@@ -19,6 +19,8 @@ const SEEDS: &[&str] = &[
     "PROFILE MATCH (a) WHERE a.x =~ '.*' XOR a.y STARTS WITH \"b\" OR 1 < a.z <= 3 RETURN *",
     "MATCH (a)-[r]-(b) MATCH (c)-[r]->(d) WITH DISTINCT a, d ORDER BY a.x RETURN any(x IN labels(a) WHERE x = 'A')",
     "CALL test.my.proc('x', 1) YIELD city AS c WHERE c <> 'y' RETURN c, $`odd name`, -9223372036854775808, 0x1F",
+    "CYPHER 5 runtime=slotted EXPLAIN USE neo4j MATCH (a IS A|B)-[r IS R]->(IS C) WHERE a IS !D RETURN CASE a.x WHEN 1_0, > 2, IS NOT NULL THEN 'a' || a.y WHEN STARTS WITH 'b' THEN INF END",
+    "MATCH (a) OPTIONAL CALL (a) { WITH a MATCH (a)-->(b) RETURN b } OPTIONAL CALL test.my.proc('x', 1) YIELD city AS c INSERT (:A {x: c :: STRING}) SET a IS B NODETACH DELETE b FINISH",
 ];
 
 fn run(text: &str) {

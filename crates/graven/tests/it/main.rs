@@ -3,6 +3,7 @@
 mod attach;
 mod counting;
 mod database;
+mod dialect;
 mod errors;
 mod estimates;
 mod graph;

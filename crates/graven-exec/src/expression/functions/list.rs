@@ -4,9 +4,14 @@ use super::wrong;
 use crate::error::{ExecError, Result};
 use crate::expression::function::{Function, MANY};
 use crate::runtime::Runtime;
-use crate::value::Value;
+use crate::value::{Value, arithmetic};
 
 pub(in crate::expression) const FUNCTIONS: &[Function] = &[
+    Function {
+        name: "graven.concatenate",
+        arity: (2, 2),
+        body: concatenate,
+    },
     Function {
         name: "size",
         arity: (1, 1),
@@ -61,6 +66,24 @@ pub(in crate::expression) const FUNCTIONS: &[Function] = &[
 
 fn count(n: usize) -> Value {
     Value::Integer(i64::try_from(n).unwrap_or(i64::MAX))
+}
+
+/// `a || b`: unlike `+` it converts nothing and appends no elements.
+fn concatenate(_: &Runtime, args: &[Value]) -> Result<Value> {
+    match (&args[0], &args[1]) {
+        (Value::Null, Value::Null | Value::String(_) | Value::List(_))
+        | (Value::String(_) | Value::List(_), Value::Null) => Ok(Value::Null),
+        (Value::String(_), Value::String(_)) | (Value::List(_), Value::List(_)) => {
+            arithmetic::add(&args[0], &args[1])
+        }
+        (a, b) => Err(ExecError::Type {
+            message: format!(
+                "cannot join {} and {} with ||",
+                a.type_name(),
+                b.type_name()
+            ),
+        }),
+    }
 }
 
 fn size(_: &Runtime, args: &[Value]) -> Result<Value> {

@@ -1,0 +1,433 @@
+//! Goal: spellings of Neo4j 5 beside those of openCypher give the answers they stand for, and what is not there is refused by
+//! name.
+
+use graven::{Params, Value};
+
+use crate::graph::{Social, social};
+
+/// All rows, each value as text, columns separated by spaces.
+fn rows(social: &Social, text: &str) -> Vec<String> {
+    let rows = social.rows(text);
+    let line = |row: &graven::Row| {
+        let values: Vec<String> = row.values().iter().map(Value::to_string).collect();
+        values.join(" ")
+    };
+    rows.iter().map(line).collect()
+}
+
+fn value(text: &str) -> String {
+    social().value(text).to_string()
+}
+
+/// Code, message and hint of the error.
+fn error(text: &str) -> String {
+    let social = social();
+    let result = social
+        .db
+        .connect()
+        .query(text, &Params::new())
+        .and_then(|rows| rows.collect::<Result<Vec<_>, _>>());
+    match result {
+        Ok(rows) => panic!("{text}: {} rows instead of an error", rows.len()),
+        Err(error) => format!("{} {error}", error.code()),
+    }
+}
+
+#[track_caller]
+fn refused(text: &str, parts: &[&str]) {
+    let error = error(text);
+    for part in parts {
+        assert!(error.contains(part), "{text}: no `{part}` in: {error}");
+    }
+}
+
+#[test]
+fn concatenation_joins_texts_or_lists_and_nothing_else() {
+    assert_eq!(value("RETURN 'a' || 'b' || 'c' = 'abc'"), "true");
+    assert_eq!(value("RETURN [1] || [2, 'x'] || []"), "[1, 2, \"x\"]");
+    assert_eq!(
+        value("RETURN ('a' || null) IS NULL AND ([1] || null) IS NULL"),
+        "true"
+    );
+    // As tight as `+`.
+    assert_eq!(value("RETURN 'a' || 'b' + 1 || 'c' = 'ab1c'"), "true");
+    assert_eq!(
+        rows(
+            &social(),
+            "MATCH (p:Person) WHERE p.id < 3 RETURN p.name || '!' = 'Ada!' AS x ORDER BY p.id"
+        ),
+        ["true", "false"]
+    );
+    refused(
+        "RETURN 1 || 'a'",
+        &["SyntaxError.InvalidArgumentType", "||"],
+    );
+    refused(
+        "RETURN [1] || 'a'",
+        &["SyntaxError.InvalidArgumentType", "||"],
+    );
+    refused(
+        "MATCH (p:Person) RETURN p.name || p.id",
+        &["TypeError.InvalidArgumentType", "||"],
+    );
+    refused(
+        "UNWIND [[1], [2]] AS l UNWIND ['a'] AS s RETURN [l, s][0] || [l, s][1]",
+        &["TypeError.InvalidArgumentType", "||"],
+    );
+}
+
+#[test]
+fn case_takes_lists_of_values_and_partial_conditions() {
+    let text = "UNWIND [0, 1, 2, 3, 7, 1.5, null, 'abc', 'xyz'] AS x
+                RETURN CASE x WHEN 1, 2 THEN 1
+                              WHEN IS NULL THEN 2
+                              WHEN IS :: STRING, IS :: BOOLEAN THEN CASE x WHEN STARTS WITH 'a' THEN 3 WHEN =~ '.*z' THEN 4 END
+                              WHEN > 5, = 0 THEN 5
+                              WHEN IS NOT NULL THEN 6 END AS y";
+    assert_eq!(
+        rows(&social(), text),
+        ["5", "1", "1", "6", "5", "6", "2", "3", "4"]
+    );
+    assert_eq!(
+        value("RETURN CASE 'ab' WHEN ENDS WITH 'b' THEN 1 ELSE 0 END"),
+        "1"
+    );
+    // The subject is that of the innermost CASE, and a value may hold another one.
+    assert_eq!(
+        value("RETURN CASE 3 WHEN CASE 1 WHEN < 2 THEN 3 END, 9 THEN 'in' ELSE 'out' END = 'in'"),
+        "true"
+    );
+    assert_eq!(
+        rows(
+            &social(),
+            "MATCH (p:Person) RETURN CASE count { (p)-[:KNOWS]->() } WHEN >= 2 THEN 'many' WHEN 1 THEN 'one' ELSE 'none' END = 'one' AS k ORDER BY p.id"
+        ),
+        ["false", "true", "true", "false"]
+    );
+    assert_eq!(
+        rows(
+            &social(),
+            "MATCH (p:Person) RETURN CASE p.id WHEN < 3 THEN 0 ELSE 1 END AS g, count(*) AS c ORDER BY g"
+        ),
+        ["0 2", "1 2"]
+    );
+    // Words of conditions are names where no condition follows.
+    assert_eq!(
+        value(
+            "WITH 1 AS is, 2 AS starts RETURN CASE 2 WHEN is THEN 'a' WHEN starts THEN 'b' END = 'b'"
+        ),
+        "true"
+    );
+    refused(
+        "RETURN CASE 1 WHEN > THEN 2 END",
+        &["SyntaxError.UnexpectedSyntax"],
+    );
+    refused(
+        "RETURN CASE WHEN > 1 THEN 2 END",
+        &["SyntaxError.UnexpectedSyntax"],
+    );
+    refused("RETURN CASE 1 WHEN 1, THEN 2 END", &["SyntaxError"]);
+}
+
+#[test]
+fn options_before_a_statement_are_read() {
+    assert_eq!(value("CYPHER 5 RETURN 1"), "1");
+    assert_eq!(value("cypher runtime=slotted planner = cost RETURN 1"), "1");
+    assert_eq!(value("CYPHER 5 replan=force USE neo4j RETURN 1"), "1");
+    assert_eq!(value("USE `neo4j` RETURN 1"), "1");
+    let social = social();
+    let connection = social.db.connect();
+    let result = connection
+        .query("CYPHER wings=two EXPLAIN RETURN 1", &Params::new())
+        .expect("explained");
+    let notices = result.summary().notices;
+    assert!(
+        notices.iter().any(|n| n.message.contains("`wings`")),
+        "no notice of the option"
+    );
+    refused("CYPHER 25 RETURN 1", &["NotAvailable", "CYPHER 25"]);
+    refused("USE other RETURN 1", &["NotAvailable", "USE"]);
+    refused("USE graph.byName('x') RETURN 1", &["NotAvailable", "USE"]);
+    refused(
+        "CALL { USE neo4j RETURN 1 AS x } RETURN x",
+        &["NotAvailable", "USE"],
+    );
+    refused(
+        "CYPHER runtime= RETURN 1",
+        &["SyntaxError.UnexpectedSyntax"],
+    );
+}
+
+#[test]
+fn is_stands_for_a_colon() {
+    let social = social();
+    let count = |text: &str| rows(&social, text).concat();
+    assert_eq!(count("MATCH (n IS Person) RETURN count(*)"), "4");
+    assert_eq!(count("MATCH (IS Person|Post) RETURN count(*)"), "5");
+    assert_eq!(count("MATCH (n IS Post&Message) RETURN count(*)"), "1");
+    assert_eq!(
+        count("MATCH (:Person)-[r IS KNOWS]->(IS Person) RETURN count(r)"),
+        "4"
+    );
+    assert_eq!(count("MATCH ()-[IS KNOWS|LIKES]->() RETURN count(*)"), "8");
+    assert_eq!(
+        count("MATCH (n) WHERE n IS Person AND n.id > 1 RETURN count(*)"),
+        "3"
+    );
+    assert_eq!(
+        count("MATCH (n) WHERE NOT n IS !Person RETURN count(*)"),
+        "4"
+    );
+    assert_eq!(
+        count("MATCH (n) WHERE (n IS Person)-[:KNOWS]->() RETURN count(*)"),
+        "3"
+    );
+    assert_eq!(
+        count("MATCH (is) WHERE is IS NOT NULL RETURN count(is)"),
+        "5"
+    );
+    assert_eq!(
+        count("RETURN 1 :: INTEGER AND 'a' IS TYPED STRING AND NOT 1 :: STRING"),
+        "true"
+    );
+    let social = self::social();
+    social.rows("MATCH (n:Person {id: 1}) SET n IS Boss");
+    assert_eq!(rows(&social, "MATCH (b:Boss) RETURN b.id"), ["1"]);
+    social.rows("MATCH (n:Boss) REMOVE n IS Boss");
+    assert_eq!(rows(&social, "MATCH (b:Boss) RETURN count(b)"), ["0"]);
+    refused(
+        "RETURN 'a' IS NFC NORMALIZED",
+        &["NotAvailable", "NORMALIZED"],
+    );
+    refused(
+        "RETURN 'a' IS NOT NORMALIZED",
+        &["NotAvailable", "NORMALIZED"],
+    );
+}
+
+#[test]
+fn finish_returns_nothing_and_runs_to_the_end() {
+    let social = social();
+    assert!(rows(&social, "MATCH (n) FINISH").is_empty());
+    assert!(rows(&social, "MATCH (n:Person) INSERT (:Copy {id: n.id}) FINISH").is_empty());
+    assert_eq!(rows(&social, "MATCH (c:Copy) RETURN count(c)"), ["4"]);
+    assert_eq!(
+        rows(
+            &social,
+            "UNWIND [1, 2] AS x CALL (x) { MATCH (c:Copy {id: x}) FINISH } RETURN x"
+        ),
+        ["1", "2"]
+    );
+    assert!(rows(&social, "MATCH (c:Copy) NODETACH DELETE c").is_empty());
+    assert_eq!(rows(&social, "MATCH (c:Copy) RETURN count(c)"), ["0"]);
+    refused(
+        "MATCH (n) FINISH RETURN 1",
+        &["InvalidClauseComposition", "FINISH"],
+    );
+    refused(
+        "RETURN EXISTS { MATCH (n) FINISH }",
+        &["InvalidClauseComposition"],
+    );
+    refused(
+        "MATCH (p:Person) NODETACH DELETE p",
+        &["ConstraintVerificationFailed.DeleteConnectedNode"],
+    );
+}
+
+#[test]
+fn optional_calls_keep_the_row() {
+    let social = social();
+    assert_eq!(
+        rows(
+            &social,
+            "MATCH (p:Person) OPTIONAL CALL (p) { MATCH (p)-[:KNOWS]->(f) RETURN f.id AS f } RETURN p.id, f ORDER BY p.id, f"
+        ),
+        ["1 2", "1 3", "2 3", "3 4", "4 null"]
+    );
+    assert_eq!(
+        rows(
+            &social,
+            "MATCH (p:Person) OPTIONAL CALL { WITH p MATCH (p)-[:KNOWS]->(f) RETURN f ORDER BY f.id LIMIT 1 } RETURN p.id, f.id ORDER BY p.id"
+        ),
+        ["1 2", "2 3", "3 4", "4 null"]
+    );
+    assert_eq!(
+        rows(
+            &social,
+            "MATCH (p:Person) OPTIONAL CALL (p) { MATCH (p)-[:KNOWS]->(f) RETURN f } RETURN count(*)"
+        ),
+        ["5"]
+    );
+    // What is found goes on being a node, and so does the null.
+    assert_eq!(
+        rows(
+            &social,
+            "MATCH (p:Person) WHERE p.id > 2 OPTIONAL CALL (p) { MATCH (p)-[:KNOWS]->(f) RETURN f } OPTIONAL MATCH (f)-[:LIKES]->(m) RETURN p.id, m.length ORDER BY p.id"
+        ),
+        ["3 2.0", "4 null"]
+    );
+    // It may write, also inside another subquery.
+    assert_eq!(
+        rows(
+            &social,
+            "UNWIND [1, 2, 9] AS i CALL (i) { OPTIONAL CALL (i) { MATCH (p:Person {id: i}) SET p.seen = coalesce(p.seen, 0) + 1 RETURN p.seen AS seen } RETURN seen } RETURN i, seen"
+        ),
+        ["1 1", "2 1", "9 null"]
+    );
+    assert_eq!(
+        rows(
+            &social,
+            "OPTIONAL CALL db.labels() YIELD label WHERE label = 'Nothing' RETURN label"
+        ),
+        ["null"]
+    );
+    assert_eq!(
+        rows(
+            &social,
+            "UNWIND ['Post', 'None'] AS l OPTIONAL CALL db.labels() YIELD label AS found WHERE found = l RETURN l = 'Post', found = 'Post'"
+        ),
+        ["true true", "false null"]
+    );
+    refused(
+        "OPTIONAL CALL db.labels() RETURN 1",
+        &["SyntaxError", "YIELD"],
+    );
+    refused(
+        "OPTIONAL CALL { CREATE (:A) } IN TRANSACTIONS",
+        &["NotAvailable", "OPTIONAL CALL"],
+    );
+    refused("OPTIONAL RETURN 1", &["`MATCH` or `CALL`"]);
+}
+
+#[test]
+fn numbers_have_underscores_and_names() {
+    assert_eq!(value("RETURN 1_000_000 + 0xff_ff"), "1065535");
+    assert_eq!(value("RETURN 1_0.2_5"), "10.25");
+    assert_eq!(
+        value("RETURN INF > 1e308 AND -Infinity < 0 AND isNaN(NaN)"),
+        "true"
+    );
+    assert_eq!(value("WITH 7 AS inf RETURN inf"), "7");
+    assert_eq!(
+        rows(
+            &social(),
+            "MATCH (p:Person) RETURN min(p.id) + INF > 3, count(*)"
+        ),
+        ["true 4"]
+    );
+    refused("RETURN 1__0", &["InvalidNumberLiteral"]);
+    refused("RETURN 1_", &["InvalidNumberLiteral"]);
+}
+
+#[test]
+fn constraints_are_shown_by_kind() {
+    let social = social();
+    social.rows("CREATE CONSTRAINT has_name FOR (p:Person) REQUIRE p.name IS NOT NULL");
+    social.rows("CREATE CONSTRAINT post_key FOR (p:Post) REQUIRE p.length IS NODE KEY");
+    social.rows("CREATE CONSTRAINT one_x FOR (p:Post) REQUIRE p.x IS UNIQUE");
+    let names = |text: &str| rows(&social, text);
+    assert_eq!(
+        names("SHOW NODE KEY CONSTRAINTS YIELD name"),
+        ["\"post_key\""]
+    );
+    assert_eq!(
+        names("SHOW KEY CONSTRAINTS YIELD name AS n WHERE n <> 'post_key'").len(),
+        0
+    );
+    assert_eq!(
+        names("SHOW EXISTENCE CONSTRAINTS YIELD type, name RETURN name"),
+        ["\"has_name\""]
+    );
+    assert_eq!(
+        names("SHOW NODE PROPERTY EXISTENCE CONSTRAINTS WHERE name = 'x'").len(),
+        0
+    );
+    assert_eq!(names("SHOW UNIQUENESS CONSTRAINTS").len(), 1);
+    assert_eq!(names("SHOW REL UNIQUE CONSTRAINTS").len(), 0);
+    assert_eq!(names("SHOW PROPERTY TYPE CONSTRAINTS").len(), 0);
+    assert_eq!(names("SHOW CONSTRAINTS").len(), 3);
+    assert_eq!(
+        names("SHOW ALL CONSTRAINTS YIELD * ORDER BY name LIMIT 1").len(),
+        1
+    );
+    refused("SHOW PROPERTY UNIQUE CONSTRAINTS", &["EXISTENCE"]);
+    refused("SHOW UNIQUE INDEXES", &["SyntaxError"]);
+}
+
+#[test]
+fn mistakes_are_named() {
+    refused("RETURN 'aa' =~ '(?=a)aa'", &["ArgumentError"]);
+    refused("RETURN 'aa' =~ '(a)\\\\1'", &["ArgumentError"]);
+    refused(
+        "MATCH (a:Person) RETURN DISTINCT a.name AS m ORDER BY a.id",
+        &["UndefinedVariable", "`a`", "after DISTINCT or aggregation"],
+    );
+    refused(
+        "MATCH (a:Person) WITH a.name AS m, count(*) AS c ORDER BY a.id RETURN m",
+        &["`a`", "after DISTINCT or aggregation"],
+    );
+    refused(
+        "MATCH (a:Person) WITH DISTINCT a.name AS m WHERE a.id > 1 RETURN m",
+        &["`a`", "after DISTINCT or aggregation"],
+    );
+    refused("MATCH (n) RETURN n ORDER n.id", &["expected `BY`"]);
+    refused(
+        "MATCH (n) CALL { WITH n.id AS q RETURN q } RETURN q",
+        &["UndefinedVariable", "`n`", "plain variables only"],
+    );
+    refused(
+        "MATCH (n) CALL { MATCH (m) WHERE m.id = n.id RETURN m } RETURN m",
+        &["UndefinedVariable", "CALL (n)"],
+    );
+    assert_eq!(
+        value("WITH 1 AS n CALL { WITH [n IN [1, 2] | n] AS l RETURN size(l) AS s } RETURN s"),
+        "2"
+    );
+}
+
+#[test]
+fn what_is_not_there_is_refused_by_name() {
+    for (text, part) in [
+        ("MATCH (n:$($l)) RETURN n", "computed by an expression"),
+        (
+            "MATCH (n) WHERE n:$('A') RETURN n",
+            "computed by an expression",
+        ),
+        (
+            "MATCH ()-[r:$('A')]->() RETURN r",
+            "computed by an expression",
+        ),
+        ("MATCH (n IS $('A')) RETURN n", "computed by an expression"),
+        ("CREATE (:$('A'))", "computed by an expression"),
+        ("MATCH (n) SET n:$('A')", "computed by an expression"),
+        ("MATCH (n) REMOVE n:A:$('A')", "computed by an expression"),
+        (
+            "CREATE CONSTRAINT c FOR (n:A) REQUIRE n.x IS :: STRING",
+            "type of a property",
+        ),
+        (
+            "CREATE CONSTRAINT c FOR (n:A) REQUIRE n.x IS TYPED STRING",
+            "type of a property",
+        ),
+        (
+            "CREATE CONSTRAINT c FOR (n:A) REQUIRE n.x :: STRING",
+            "type of a property",
+        ),
+        (
+            "CALL { CREATE (:A) } IN TRANSACTIONS ON ERROR RETRY THEN CONTINUE",
+            "RETRY",
+        ),
+        (
+            "MATCH DIFFERENT RELATIONSHIPS (a)-->(b) RETURN a",
+            "DIFFERENT RELATIONSHIPS",
+        ),
+        (
+            "MATCH REPEATABLE ELEMENTS (a)-->(b) RETURN a",
+            "REPEATABLE ELEMENTS",
+        ),
+        ("RETURN linenumber()", "linenumber()"),
+        ("RETURN file()", "file()"),
+    ] {
+        refused(text, &["NotAvailable.FeatureNotAvailable", part]);
+    }
+}
