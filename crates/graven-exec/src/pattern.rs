@@ -356,6 +356,21 @@ impl Part {
     ) -> Result<()> {
         sweep(&self.adjacency, nodes, order, visit)
     }
+
+    /// As [`Part::sweep`] upwards; `visit` is also told the place of the node among `nodes`.
+    pub(crate) fn sweep_places(
+        &self,
+        nodes: &[u64],
+        mut visit: impl FnMut(usize, NodeId, &List<'_>) -> graven_storage::Result<ControlFlow<()>>,
+    ) -> Result<()> {
+        let mut place = 0;
+        self.sweep(nodes, Sweep::Up, |node, list| {
+            while nodes[place] != node.0 {
+                place += 1;
+            }
+            visit(place, node, list)
+        })
+    }
 }
 
 /// As [`Part::sweep`] for one adjacency.

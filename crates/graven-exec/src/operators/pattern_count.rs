@@ -19,7 +19,6 @@ use std::sync::Arc;
 
 use graven_cypher::plan::HangingPattern;
 use graven_pagecache::Budget;
-use graven_storage::Sweep;
 
 use super::fan_out::widen;
 use super::known_numbers::{Known, SharedNumbers};
@@ -135,11 +134,7 @@ impl Branch {
     fn degrees(&self, nodes: &[u64]) -> Result<Vec<u64>> {
         let mut degrees = vec![0_u64; nodes.len()];
         for part in &self.pattern.parts {
-            let mut at = 0;
-            part.sweep(nodes, Sweep::Up, |node, list| {
-                while nodes[at] != node.0 {
-                    at += 1;
-                }
+            part.sweep_places(nodes, |at, node, list| {
                 let loops = match part.skip_loops {
                     true => list.positions(node)?.len(),
                     false => 0,
@@ -197,11 +192,7 @@ fn lay_out(
 ) -> Result<()> {
     let mut ids = Ids::new(part);
     let mut refused = None;
-    let mut at = 0;
-    part.sweep(nodes, Sweep::Up, |node, list| {
-        while nodes[at] != node.0 {
-            at += 1;
-        }
+    part.sweep_places(nodes, |at, node, list| {
         if let Err(error) = memory.charge(16 * list.len()) {
             refused = Some(error);
             return Ok(ControlFlow::Break(()));

@@ -31,11 +31,7 @@ pub(in crate::operators) fn lay_out(
     let mut refused = None;
     let mut relationships = Vec::new();
     let mut cursor = IdCursor::default();
-    let mut at = 0;
-    part.sweep(nodes, Sweep::Up, |node, list| {
-        while nodes[at] != node.0 {
-            at += 1;
-        }
+    part.sweep_places(nodes, |at, node, list| {
         let bytes = if wants_ids { 16 } else { 8 };
         let laid_out = lists.neighbours.len().max(lists.relationships.len());
         if let Err(error) = charge(memory, laid_out, list.len(), bytes) {
@@ -96,11 +92,7 @@ fn lay_out_reversed(
 ) -> Result<()> {
     let mut ids = Ids::new(part);
     let mut refused = None;
-    let mut at = 0;
-    part.sweep(nodes, Sweep::Up, |node, list| {
-        while nodes[at] != node.0 {
-            at += 1;
-        }
+    part.sweep_places(nodes, |at, node, list| {
         // Entries with their relationships, and what these are found by.
         if let Err(error) = charge(memory, lists.neighbours.len(), list.len(), 48) {
             refused = Some(error);
