@@ -60,7 +60,7 @@ impl<V> Chunk<V> {
 /// Chunks by their numbers.
 #[derive(Clone, Debug)]
 enum Chunks<V> {
-    Few(Option<(u64, Arc<Chunk<V>>)>),
+    One(Option<(u64, Arc<Chunk<V>>)>),
     Many(OrdMap<u64, Arc<Chunk<V>>>),
 }
 
@@ -68,24 +68,24 @@ impl<V> Chunks<V> {
     #[inline]
     fn get(&self, at: u64) -> Option<&Arc<Chunk<V>>> {
         match self {
-            Chunks::Few(one) => one.as_ref().filter(|one| one.0 == at).map(|one| &one.1),
+            Chunks::One(one) => one.as_ref().filter(|one| one.0 == at).map(|one| &one.1),
             Chunks::Many(tree) => tree.get(&at),
         }
     }
 
     fn get_mut(&mut self, at: u64) -> Option<&mut Arc<Chunk<V>>> {
         match self {
-            Chunks::Few(one) => one.as_mut().filter(|one| one.0 == at).map(|one| &mut one.1),
+            Chunks::One(one) => one.as_mut().filter(|one| one.0 == at).map(|one| &mut one.1),
             Chunks::Many(tree) => tree.get_mut(&at),
         }
     }
 
     fn insert(&mut self, at: u64, chunk: Arc<Chunk<V>>) {
         match self {
-            Chunks::Few(one) if one.as_ref().is_none_or(|one| one.0 == at) => {
+            Chunks::One(one) if one.as_ref().is_none_or(|one| one.0 == at) => {
                 *one = Some((at, chunk));
             }
-            Chunks::Few(one) => {
+            Chunks::One(one) => {
                 let both = one.take().into_iter().chain([(at, chunk)]);
                 *self = Chunks::Many(both.collect());
             }
@@ -97,7 +97,7 @@ impl<V> Chunks<V> {
 
     fn remove(&mut self, at: u64) {
         match self {
-            Chunks::Few(one) => {
+            Chunks::One(one) => {
                 one.take_if(|one| one.0 == at);
             }
             Chunks::Many(tree) => {
@@ -108,7 +108,7 @@ impl<V> Chunks<V> {
 
     fn len(&self) -> usize {
         match self {
-            Chunks::Few(one) => usize::from(one.is_some()),
+            Chunks::One(one) => usize::from(one.is_some()),
             Chunks::Many(tree) => tree.len(),
         }
     }
@@ -116,7 +116,7 @@ impl<V> Chunks<V> {
     /// By number, ascending.
     fn iter(&self) -> impl Iterator<Item = (u64, &Arc<Chunk<V>>)> {
         let (few, many) = match self {
-            Chunks::Few(one) => (one.as_ref(), None),
+            Chunks::One(one) => (one.as_ref(), None),
             Chunks::Many(tree) => (None, Some(tree)),
         };
         let few = few.into_iter().map(|(at, chunk)| (*at, chunk));
@@ -126,7 +126,7 @@ impl<V> Chunks<V> {
 
     fn last(&self) -> Option<(u64, &Arc<Chunk<V>>)> {
         match self {
-            Chunks::Few(one) => one.as_ref().map(|(at, chunk)| (*at, chunk)),
+            Chunks::One(one) => one.as_ref().map(|(at, chunk)| (*at, chunk)),
             Chunks::Many(tree) => tree.get_max().map(|(at, chunk)| (*at, chunk)),
         }
     }
@@ -134,7 +134,7 @@ impl<V> Chunks<V> {
     /// Whether there is one from `low` to `high`.
     fn any(&self, low: u64, high: u64) -> bool {
         match self {
-            Chunks::Few(one) => one
+            Chunks::One(one) => one
                 .as_ref()
                 .is_some_and(|one| (low..=high).contains(&one.0)),
             Chunks::Many(tree) => tree.range(low..=high).next().is_some(),
@@ -152,7 +152,7 @@ pub(crate) struct IdMap<V> {
 impl<V> Default for IdMap<V> {
     fn default() -> Self {
         IdMap {
-            chunks: Chunks::Few(None),
+            chunks: Chunks::One(None),
             len: 0,
         }
     }
