@@ -169,7 +169,7 @@ impl PageCache {
             } else {
                 0
             },
-        );
+        )?;
         let cache = Arc::new(PageCache {
             base: arena.base(),
             hit_mode: AtomicU64::new(hit_mode.0),

@@ -193,6 +193,7 @@ pub struct CacheStats {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(usize)]
 pub(crate) enum Event {
+    /// Kept apart from the others, see [`Counters::changes`].
     Hit,
     Fault,
     EvictionBackground,
@@ -207,8 +208,9 @@ const EVENTS: usize = 7;
 /// Counters of one thread for one cache.
 pub(crate) struct Counters {
     cache: u64,
-    /// Events counted, whatever they were: as long as this stays, all others do.
-    changes: AtomicU64,
+    hits: [AtomicU64; PageKind::SLOTS],
+    /// Events counted besides hits, whatever they were.
+    others: AtomicU64,
     events: [[AtomicU64; EVENTS]; PageKind::SLOTS],
 }
 
@@ -216,7 +218,8 @@ impl Counters {
     fn new(cache: u64) -> Counters {
         Counters {
             cache,
-            changes: AtomicU64::new(0),
+            hits: [const { AtomicU64::new(0) }; PageKind::SLOTS],
+            others: AtomicU64::new(0),
             events: [const { [const { AtomicU64::new(0) }; EVENTS] }; PageKind::SLOTS],
         }
     }
@@ -228,8 +231,17 @@ impl Counters {
             let sum = counter.load(Ordering::Relaxed).wrapping_add(amount);
             counter.store(sum, Ordering::Relaxed);
         };
+        if event == Event::Hit {
+            return add(&self.hits[kind.index()], amount);
+        }
         add(&self.events[kind.index()][event as usize], amount);
-        add(&self.changes, 1);
+        add(&self.others, 1);
+    }
+
+    /// As long as this stays, all counters do. A hit counts itself; a second counter for it would cost each hit a store.
+    fn changes(&self) -> u64 {
+        let hits = self.hits.iter().map(|hits| hits.load(Ordering::Relaxed));
+        hits.fold(self.others.load(Ordering::Relaxed), u64::wrapping_add)
     }
 
     #[inline]
@@ -237,7 +249,7 @@ impl Counters {
         PerKind(std::array::from_fn(|kind| {
             let get = |event: Event| self.events[kind][event as usize].load(Ordering::Relaxed);
             KindStats {
-                hits: get(Event::Hit),
+                hits: self.hits[kind].load(Ordering::Relaxed),
                 faults: get(Event::Fault),
                 evictions_background: get(Event::EvictionBackground),
                 evictions_cooperative: get(Event::EvictionCooperative),
@@ -272,7 +284,7 @@ impl Blocks {
             let used = Arc::strong_count(block) > 1;
             if !used {
                 let (changes, sums) = &mut **gone.get_or_insert_default();
-                *changes = changes.wrapping_add(block.changes.load(Ordering::Relaxed));
+                *changes = changes.wrapping_add(block.changes());
                 *sums += &block.read();
             }
             used
@@ -441,9 +453,10 @@ fn moment() -> Moment {
             blocks.thread = NEXT.fetch_add(1, Ordering::Relaxed);
         }
         let gone = blocks.gone.as_ref().map_or(0, |gone| gone.0);
-        let changes = blocks.blocks.iter().fold(gone, |sum, block| {
-            sum.wrapping_add(block.changes.load(Ordering::Relaxed))
-        });
+        let changes = blocks
+            .blocks
+            .iter()
+            .fold(gone, |sum, block| sum.wrapping_add(block.changes()));
         Moment {
             thread: blocks.thread,
             changes,

@@ -16,8 +16,9 @@
 //!   outlives it.
 //!
 //! # Concurrency
-//! Look-ups are two loads without locks. A directory that becomes too short is replaced by a longer copy; the
-//! old one is kept, because a look-up may be under way. Adding chunks and files takes a lock.
+//! Look-ups are three loads without locks: directory, chunk, word. A directory that becomes too short is replaced by a
+//! longer copy; the old one is kept, because a look-up may be under way. Where a file has no chunk its directory leads to
+//! one of zeros that all files share, so that a look-up asks for no null. Adding chunks and files takes a lock.
 //!
 //! # Costs
 //! 8 bytes per 4 KiB of the parts of files that are in memory, rounded up to 2 MiB of file; 2 KiB a GiB of file.
@@ -31,7 +32,7 @@ use crate::error::Result;
 use crate::memory::{Backing, Region};
 use parking_lot::Mutex;
 use std::ptr;
-use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
 const CHUNK_SHIFT: u32 = 18;
 const CHUNK_WORDS: usize = 1 << CHUNK_SHIFT;
@@ -56,24 +57,25 @@ pub(crate) struct Chunk {
     pieces: Box<[AtomicU32]>,
 }
 
-/// What a look-up needs of a file: one cache line at most.
-struct Directory {
-    /// `len` pointers to the first word of each chunk, null where there is none.
-    chunks: AtomicPtr<AtomicPtr<AtomicU64>>,
-    len: AtomicUsize,
-}
+/// Where the chunks of a file begin. The first element is no pointer but their number, so that one load leads to both.
+type Directory = [AtomicPtr<AtomicU64>];
+
+/// The directory of files without chunks.
+static NO_CHUNKS: [AtomicPtr<AtomicU64>; 1] = [AtomicPtr::new(ptr::null_mut())];
 
 #[derive(Default)]
 struct FileTables {
     /// Kept for look-ups under way (US-3); the last one is current.
-    directories: Vec<Box<[AtomicPtr<AtomicU64>]>>,
+    directories: Vec<Box<Directory>>,
     chunks: Vec<Option<&'static Chunk>>,
 }
 
 /// The page tables of all files of a cache.
 pub(crate) struct Tables {
-    /// In place, so that a look-up loads no pointer to it.
-    directories: [Directory; FILES_MAX],
+    /// The first element of each file's directory. In place, so that a look-up loads no pointer to it.
+    directories: [AtomicPtr<AtomicPtr<AtomicU64>>; FILES_MAX],
+    /// The chunk of those that a file has not: never written.
+    nowhere: Region,
     files: Box<[Mutex<FileTables>]>,
     /// Chunks of removed files: all words are zero.
     spare: Mutex<Vec<&'static Chunk>>,
@@ -104,19 +106,19 @@ pub(crate) struct Piece {
 
 impl Tables {
     /// Tables that charge `charged`; chunks use huge pages while they stay below `huge_bytes_max` bytes in total.
-    pub(crate) fn new(charged: Reservation, huge_bytes_max: u64) -> Tables {
-        let directory = || Directory {
-            chunks: AtomicPtr::new(ptr::null_mut()),
-            len: AtomicUsize::new(0),
-        };
-        Tables {
-            directories: std::array::from_fn(|_| directory()),
+    ///
+    /// # Errors
+    /// [`crate::Error::Map`] when the system refuses addresses.
+    pub(crate) fn new(charged: Reservation, huge_bytes_max: u64) -> Result<Tables> {
+        Ok(Tables {
+            directories: [const { AtomicPtr::new(NO_CHUNKS.as_ptr().cast_mut()) }; FILES_MAX],
+            nowhere: Region::anywhere(CHUNK_BYTES, Backing::Small)?,
             files: (0..FILES_MAX).map(|_| Mutex::default()).collect(),
             spare: Mutex::default(),
             all: Mutex::default(),
             charged: Mutex::new(charged),
             huge_bytes_max,
-        }
+        })
     }
 
     /// Bytes charged for tables.
@@ -124,24 +126,25 @@ impl Tables {
         self.charged.lock().bytes()
     }
 
-    /// The word of `unit` if its chunk exists: the hit path.
+    /// The word of `unit`: the hit path. Where the file has no chunk there is none or a zero that nobody may write.
     #[inline(always)]
     pub(crate) fn lookup(&self, file: u16, unit: u64) -> Option<&AtomicU64> {
         let directory = self.directories.get(usize::from(file))?;
-        // The length is published after the chunks it covers, so load it first.
-        let len = directory.len.load(Ordering::Acquire);
+        let directory = directory.load(Ordering::Acquire);
+        // SAFETY: a directory has an element before those it counts, and is kept (US-3).
+        let len = unsafe { &*directory }.load(Ordering::Relaxed).addr();
         let chunk = (unit >> CHUNK_SHIFT) as usize;
         if chunk >= len {
             return None;
         }
-        let chunks = directory.chunks.load(Ordering::Acquire);
-        // SAFETY: `chunks` has at least `len` elements and is kept (US-3).
-        let words = unsafe { &*chunks.add(chunk) }.load(Ordering::Acquire);
-        if words.is_null() {
-            return None;
+        // SAFETY: behind its first element the directory has `len` more.
+        let words = unsafe { &*directory.add(1 + chunk) }.load(Ordering::Acquire);
+        // SAFETY: a published chunk has CHUNK_WORDS words and stays mapped (US-3), so it is not null, which the
+        // compiler cannot know of a pointer that it loads.
+        unsafe {
+            std::hint::assert_unchecked(!words.is_null());
+            Some(&*words.add(unit as usize & (CHUNK_WORDS - 1)))
         }
-        // SAFETY: a published chunk has CHUNK_WORDS words and stays mapped (US-3).
-        Some(unsafe { &*words.add(unit as usize & (CHUNK_WORDS - 1)) })
     }
 
     /// The word of `unit`, making its chunk if need be.
@@ -185,31 +188,41 @@ impl Tables {
             tables.chunks.resize(position + 1, None);
         }
         tables.chunks[position] = Some(chunk);
-        let directory = &self.directories[usize::from(file)];
-        if directory.len.load(Ordering::Relaxed) <= position {
-            let len = (position + 1).next_power_of_two();
-            let chunks: Box<[AtomicPtr<AtomicU64>]> = (0..len)
-                .map(|at| AtomicPtr::new(tables.words(at)))
-                .collect();
-            directory
-                .chunks
-                .store(chunks.as_ptr().cast_mut(), Ordering::Release);
-            directory.len.store(len, Ordering::Release);
-            tables.directories.push(chunks);
-        } else if let Some(current) = tables.directories.last() {
-            current[position].store(tables.words(position), Ordering::Release);
+        match tables.directories.last() {
+            Some(current) if current.len() > position + 1 => {
+                current[position + 1].store(self.words(tables, position), Ordering::Release);
+            }
+            _ => {
+                let len = (position + 1).next_power_of_two();
+                let directory: Box<Directory> = std::iter::once(ptr::without_provenance_mut(len))
+                    .chain((0..len).map(|at| self.words(tables, at)))
+                    .map(AtomicPtr::new)
+                    .collect();
+                let first = directory.as_ptr().cast_mut();
+                tables.directories.push(directory);
+                self.directories[usize::from(file)].store(first, Ordering::Release);
+            }
         }
+    }
+
+    /// The first word of the chunk at `position`.
+    fn words(&self, tables: &FileTables, position: usize) -> *mut AtomicU64 {
+        let chunk = tables.chunks.get(position).copied().flatten();
+        chunk
+            .map_or(&self.nowhere, |chunk| &chunk.words)
+            .base()
+            .cast()
     }
 
     /// Forgets a file whose words are all zero; its chunks serve other files.
     pub(crate) fn remove_file(&self, file: u16) {
         let mut tables = self.files[usize::from(file)].lock();
-        if let Some(current) = tables.directories.last() {
-            current
-                .iter()
-                .for_each(|chunk| chunk.store(ptr::null_mut(), Ordering::Release));
-        }
         let chunks = std::mem::take(&mut tables.chunks);
+        if let Some(current) = tables.directories.last() {
+            current[1..]
+                .iter()
+                .for_each(|chunk| chunk.store(self.nowhere.base().cast(), Ordering::Release));
+        }
         self.spare.lock().extend(chunks.into_iter().flatten());
     }
 
@@ -303,15 +316,6 @@ impl Drop for Tables {
     }
 }
 
-impl FileTables {
-    fn words(&self, position: usize) -> *mut AtomicU64 {
-        match self.chunks.get(position) {
-            Some(Some(chunk)) => chunk.words.base().cast(),
-            _ => ptr::null_mut(),
-        }
-    }
-}
-
 impl Chunk {
     /// The entry of `unit`, which must lie in the GiB of this chunk.
     pub(crate) fn entry(&'static self, unit: u64) -> Entry {
@@ -345,7 +349,7 @@ mod tests {
     #[test]
     fn an_empty_piece_is_named_once() {
         let budget = Budget::new(1 << 20);
-        let tables = Tables::new(budget.empty_reservation("page tables"), 0);
+        let tables = Tables::new(budget.empty_reservation("page tables"), 0).unwrap();
         let entry = tables.entry(0, 7).unwrap();
         let visit = || {
             tables.enter(entry);

@@ -238,7 +238,9 @@ pub(crate) const fn next_version(version: u32, bits: u32) -> u32 {
 #[inline(always)]
 pub(crate) fn is_same<W: Word>(word: &W, before: u64) -> bool {
     W::fence(Ordering::Acquire);
-    word.load(Ordering::Relaxed) & SAME_MASK == before & SAME_MASK
+    let now = word.load(Ordering::Relaxed);
+    // Mostly nothing at all has changed, which is the cheaper question.
+    now == before || now & SAME_MASK == before & SAME_MASK
 }
 
 /// A largest usage count in the place it has in a word.
