@@ -214,14 +214,14 @@ pub(crate) enum SetItem {
     Property { target: Expr, value: Expr },
     Replace { name: Name, value: Expr },
     Merge { name: Name, value: Expr },
-    Labels { name: Name, labels: Vec<Name> },
+    Labels { name: Name, labels: LabelExpr },
 }
 
 /// One item of `REMOVE`.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum RemoveItem {
     Property(Expr),
-    Labels { name: Name, labels: Vec<Name> },
+    Labels { name: Name, labels: LabelExpr },
 }
 
 /// A path: `name = (a)-[r]->(b)...`.
@@ -278,6 +278,25 @@ pub(crate) enum LabelExpr {
     Not(Box<LabelExpr>),
     /// `%`: any label at all.
     Any,
+    /// `$(names)`, `$all(names)`: all of the names that the expression gives; `$any(names)`: one of them.
+    Computed {
+        any: bool,
+        names: Box<Expr>,
+    },
+}
+
+impl LabelExpr {
+    /// Visits the expressions that give names.
+    pub(crate) fn expressions<'a>(&'a self, visit: &mut dyn FnMut(&'a Expr)) {
+        match self {
+            LabelExpr::Label(_) | LabelExpr::Any => {}
+            LabelExpr::And(items) | LabelExpr::Or(items) => {
+                items.iter().for_each(|item| item.expressions(visit));
+            }
+            LabelExpr::Not(item) => item.expressions(visit),
+            LabelExpr::Computed { names, .. } => visit(names),
+        }
+    }
 }
 
 /// An expression with its place.
@@ -431,7 +450,11 @@ impl Expr {
                     visit(value);
                 }
             }),
-            ExprKind::Property { base, .. } | ExprKind::Labels { base, .. } => visit(base),
+            ExprKind::Property { base, .. } => visit(base),
+            ExprKind::Labels { base, labels } => {
+                visit(base);
+                labels.expressions(visit);
+            }
             ExprKind::Unary { operand, .. } => visit(operand),
             ExprKind::Index { base, index } => [base, index].into_iter().for_each(|e| visit(e)),
             ExprKind::Slice { base, from, to } => {
@@ -489,9 +512,12 @@ impl Expr {
 }
 
 impl PathPattern {
-    /// Visits the expressions of the pattern: property maps and inline filters.
+    /// Visits the expressions of the pattern: computed labels, property maps and inline filters.
     pub(crate) fn expressions<'a>(&'a self, visit: &mut dyn FnMut(&'a Expr)) {
         let node = |node: &'a NodePattern, visit: &mut dyn FnMut(&'a Expr)| {
+            node.labels
+                .iter()
+                .for_each(|labels| labels.expressions(visit));
             node.properties
                 .iter()
                 .chain(node.filter.as_deref())
@@ -502,6 +528,8 @@ impl PathPattern {
             if let Some(repeated) = &relationship.repeated {
                 repeated.expressions(visit);
             }
+            let types = relationship.types.iter();
+            types.for_each(|types| types.expressions(visit));
             relationship
                 .properties
                 .iter()

@@ -12,6 +12,7 @@ mod call;
 mod comprehension;
 mod expression;
 pub(crate) mod graph;
+mod labels;
 mod pattern;
 mod procedure;
 mod projection;
@@ -29,7 +30,7 @@ use self::graph::{Bound, BoundQuery, Branch, QueryGraph, Step, Subquery};
 use self::projection::Aggregating;
 use self::scope::{Entry, Scope};
 use crate::ParameterNames;
-use crate::ast::{self, Clause, ClauseKind, Imports, LabelExpr, Name};
+use crate::ast::{self, Clause, ClauseKind, Imports, Name};
 use crate::diagnostic::{self, Code, Diagnostic, closest};
 use crate::plan::variables::conjuncts;
 use crate::plan::{Expr, InTransactions, Notice, VarId, VarKind, Variable};
@@ -58,6 +59,7 @@ pub(crate) fn bind(
         subqueries: BTreeMap::new(),
         notices: Vec::new(),
         names: None,
+        planned_for: BTreeMap::new(),
         written: BTreeSet::new(),
         uses: Vec::new(),
         aggregating: Aggregating::Refused,
@@ -80,6 +82,7 @@ pub(crate) fn bind(
         variables: binder.variables,
         subqueries: binder.subqueries,
         notices: binder.notices,
+        planned_for: binder.planned_for,
     })
 }
 
@@ -93,6 +96,8 @@ struct Binder<'a> {
     notices: Vec<Notice>,
     /// Names of the schema, fetched for the first unknown one.
     names: Option<Vec<String>>,
+    /// Texts of parameters that stand for labels or types.
+    planned_for: BTreeMap<Arc<str>, Vec<Arc<str>>>,
     /// Names the clauses so far write; to read them afterwards is no mistake.
     written: BTreeSet<Arc<str>>,
     /// Every use of a variable, in order; a subquery's imports are read off it.
@@ -472,22 +477,6 @@ impl Binder<'_> {
             .map_or(Type::ANY, |e| e.ty)
     }
 
-    fn notice_unknown_labels(&mut self, labels: &LabelExpr) {
-        each_label(labels, &mut |name| {
-            if self.schema.label_count(&name.text).is_none() {
-                self.notice_unknown(name, "UnknownLabel", "label");
-            }
-        });
-    }
-
-    fn notice_unknown_types(&mut self, types: &LabelExpr) {
-        each_label(types, &mut |name| {
-            if self.schema.type_count(&name.text).is_none() {
-                self.notice_unknown(name, "UnknownRelationshipType", "relationship type");
-            }
-        });
-    }
-
     fn notice_unknown_key(&mut self, key: &Name) {
         if !self.schema.knows_key(&key.text) {
             self.notice_unknown(key, "UnknownPropertyKey", "property key");
@@ -520,16 +509,5 @@ fn kind_of(ty: Type) -> VarKind {
         VarKind::Path
     } else {
         VarKind::Value
-    }
-}
-
-fn each_label(labels: &LabelExpr, visit: &mut dyn FnMut(&Name)) {
-    match labels {
-        LabelExpr::Label(name) => visit(name),
-        LabelExpr::And(items) | LabelExpr::Or(items) => {
-            items.iter().for_each(|item| each_label(item, visit))
-        }
-        LabelExpr::Not(item) => each_label(item, visit),
-        LabelExpr::Any => {}
     }
 }

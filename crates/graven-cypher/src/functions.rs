@@ -112,6 +112,11 @@ pub(crate) const CONCATENATE: &str = "graven.concatenate";
 /// Name of the internal function behind `%`: whether a node has any label; every relationship has a type.
 pub(crate) const IS_LABELED: &str = "graven.is_labeled";
 
+/// Names of the internal functions behind `$(names)` and `$any(names)`: whether a node or relationship has all, or one, of the
+/// labels or types that a text or a list of texts names.
+pub(crate) const HAS_ALL_LABELS: &str = "graven.has_all_labels";
+pub(crate) const HAS_ANY_LABEL: &str = "graven.has_any_label";
+
 /// Name of the function behind `x IS :: TYPE`: a value and the text of a type.
 pub(crate) const IS_TYPED: &str = "graven.is_typed";
 
@@ -234,6 +239,20 @@ pub const FUNCTIONS: &[Function] = &[
         (2, 2),
         SIZED,
         SIZED,
+    )),
+    internal(function(
+        "graven.has_all_labels",
+        HAS_ALL_LABELS,
+        (2, 2),
+        ANY,
+        BOOL,
+    )),
+    internal(function(
+        "graven.has_any_label",
+        HAS_ANY_LABEL,
+        (2, 2),
+        ANY,
+        BOOL,
     )),
     internal(function(
         "graven.is_labeled",

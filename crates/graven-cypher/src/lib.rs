@@ -18,7 +18,8 @@ pub mod schema_view;
 pub mod token;
 pub mod types;
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
 pub use diagnostic::{Code, Diagnostic};
 pub use plan::Plan;
@@ -34,8 +35,9 @@ pub enum ParameterNames {
     /// Not known yet (a statement is prepared or explained); the executor reports a missing one.
     #[default]
     Any,
-    /// Exactly these; the use of another is an error.
-    Known(BTreeSet<String>),
+    /// Exactly these; the use of another is an error. Of one that holds a text, or a few texts, they may be told: where it
+    /// stands for labels or types, the statement is planned for just these ([`Plan::planned_for`]).
+    Known(BTreeMap<String, Option<Vec<Arc<str>>>>),
 }
 
 impl ParameterNames {
@@ -44,14 +46,23 @@ impl ParameterNames {
     pub fn allows(&self, name: &str) -> bool {
         match self {
             ParameterNames::Any => true,
-            ParameterNames::Known(names) => names.contains(name),
+            ParameterNames::Known(names) => names.contains_key(name),
+        }
+    }
+
+    /// The texts that `$name` holds, where that is known.
+    fn texts(&self, name: &str) -> Option<&[Arc<str>]> {
+        match self {
+            ParameterNames::Any => None,
+            ParameterNames::Known(names) => names.get(name)?.as_deref(),
         }
     }
 }
 
 impl<S: Into<String>> FromIterator<S> for ParameterNames {
     fn from_iter<I: IntoIterator<Item = S>>(names: I) -> ParameterNames {
-        ParameterNames::Known(names.into_iter().map(Into::into).collect())
+        let names = names.into_iter().map(|name| (name.into(), None));
+        ParameterNames::Known(names.collect())
     }
 }
 

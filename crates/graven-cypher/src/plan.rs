@@ -40,7 +40,7 @@ use crate::schema_view::SchemaView;
 pub use forecast::Forecast;
 
 pub use expression::{AggregateCall, AggregateFunction, BinaryOp, Expr, Literal, UnaryOp};
-pub use write::{CreateNode, CreateRelationship, Creation, SetItem, WrittenNames};
+pub use write::{CreateNode, CreateRelationship, Creation, RelType, SetItem, WrittenNames};
 
 /// A row variable: index into the plan's variable table, 0-based.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
@@ -83,6 +83,8 @@ pub struct Plan {
     pub mode: PlanMode,
     /// Notices for the user: unknown labels, types or property keys, cartesian products, ...
     pub notices: Vec<Notice>,
+    /// Parameters that stand for labels or types, and the texts they hold: it is the plan for these alone.
+    pub planned_for: BTreeMap<Arc<str>, Vec<Arc<str>>>,
     /// Of an explained or profiled statement what each operator is expected to cost, by its id.
     pub forecasts: Vec<Forecast>,
 }
@@ -647,6 +649,7 @@ pub(crate) fn plan(bound: Bound, schema: &dyn SchemaView) -> Plan {
         variables,
         subqueries,
         notices,
+        planned_for,
     } = bound;
     let columns: Vec<(Arc<str>, VarId)> = query.columns.clone();
     let mut builder = Builder {
@@ -669,6 +672,7 @@ pub(crate) fn plan(bound: Bound, schema: &dyn SchemaView) -> Plan {
         columns,
         mode,
         notices: builder.notices,
+        planned_for,
         forecasts: Vec::new(),
     };
     rules::apply(&mut plan, schema);

@@ -7,6 +7,8 @@
 
 use std::ops::Range;
 
+use std::borrow::Cow;
+
 use logos::Logos;
 
 /// A byte range of the statement.
@@ -61,6 +63,17 @@ impl From<Span> for Range<usize> {
 impl PartialEq for Span {
     fn eq(&self, _: &Span) -> bool {
         true
+    }
+}
+
+/// A name as a statement has to write it: between backticks where it is no plain word.
+#[must_use]
+pub fn written_name(name: &str) -> Cow<'_, str> {
+    let plain = name.chars().all(|c| c.is_alphanumeric() || c == '_')
+        && !name.starts_with(|c: char| c.is_numeric());
+    match plain && !name.is_empty() {
+        true => Cow::Borrowed(name),
+        false => Cow::Owned(format!("`{}`", name.replace('`', "``"))),
     }
 }
 

@@ -77,6 +77,7 @@ fn plan() -> Arc<Plan> {
         columns: vec![("id".into(), id), ("count".into(), count)],
         mode: PlanMode::Execute,
         notices: Vec::new(),
+        planned_for: std::collections::BTreeMap::new(),
         forecasts: Vec::new(),
     })
 }

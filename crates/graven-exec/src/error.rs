@@ -65,6 +65,12 @@ pub enum ExecError {
     /// A writing statement was started without a transaction.
     #[error("the statement writes and needs a transaction")]
     NoTransaction,
+    /// A computed relationship type was new, and the statement follows relationships of any type: what follows them was
+    /// made before. The type is there now.
+    #[error(
+        "a relationship type came to be while the statement followed relationships of any type: run it again"
+    )]
+    NewType,
     /// Overflow or division by zero.
     #[error("{message}")]
     Arithmetic {
@@ -145,6 +151,7 @@ impl ExecError {
             Self::DeletedEntity { .. } => "EntityNotFound",
             Self::MergeNull { .. } => "SemanticError",
             Self::NoTransaction => "NoTransaction",
+            Self::NewType => "Conflict",
             Self::Arithmetic { .. } => "ArithmeticError",
             Self::MissingParameter { .. } => "ParameterMissing",
             Self::Memory { .. } => "OutOfMemory",

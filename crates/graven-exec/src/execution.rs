@@ -178,6 +178,12 @@ impl Execution {
             .rt
             .check_cancelled()
             .and_then(|()| self.root.next(&self.rt));
+        let outrun = self.rt.writer.as_ref().is_some_and(Writer::is_outrun);
+        if outrun && !matches!(next, Ok(Some(_))) {
+            // Only now, so that all new types are there when it is run again.
+            self.done = true;
+            return Err(ExecError::NewType);
+        }
         match next {
             Ok(Some(batch)) => {
                 let columns = self

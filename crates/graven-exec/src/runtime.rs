@@ -14,7 +14,8 @@ use graven_cypher::plan::Inclusion;
 use graven_pagecache::stats::PerKind;
 use graven_pagecache::{Budget, Reservation, SpillFile};
 use graven_storage::{
-    Index, IndexRange, KeyId, LabelId, NodeId, NodeRanges, PropertyValue, RelId, Snapshot, TypeId,
+    Catalog, Index, IndexRange, KeyId, LabelId, NodeId, NodeRanges, PropertyValue, RelId, Snapshot,
+    TypeId,
 };
 
 use crate::column::{Column, NULL_ID};
@@ -244,11 +245,13 @@ impl Runtime {
     }
 
     pub(crate) fn label_id(&self, name: &str) -> Option<LabelId> {
-        self.snapshot.label(name)
+        let known = self.snapshot.label(name);
+        known.or_else(|| self.writer.as_ref()?.known_label(name))
     }
 
     pub(crate) fn type_id(&self, name: &str) -> Option<TypeId> {
-        self.snapshot.rel_type(name)
+        let known = self.snapshot.rel_type(name);
+        known.or_else(|| self.writer.as_ref()?.known_type(name))
     }
 
     pub(crate) fn key_id(&self, name: &str) -> Option<KeyId> {
@@ -261,13 +264,18 @@ impl Runtime {
         compiled.or_else(|| self.writer.as_ref()?.known_key(name))
     }
 
-    fn key_name(&self, key: KeyId) -> Arc<str> {
-        if let Some(name) = self.snapshot.catalog().key_name(key) {
-            return name.clone();
+    /// A name of the catalogue, which may have come to be after the snapshot was taken.
+    fn name(&self, find: impl Fn(&Catalog) -> Option<Arc<str>>) -> Arc<str> {
+        if let Some(name) = find(self.snapshot.catalog()) {
+            return name;
         }
         let fresh = self.writer.as_ref().map(|w| w.transaction().snapshot());
-        let name = fresh.and_then(|s| s.catalog().key_name(key).cloned());
+        let name = fresh.and_then(|snapshot| find(snapshot.catalog()));
         name.unwrap_or_default()
+    }
+
+    fn key_name(&self, key: KeyId) -> Arc<str> {
+        self.name(|catalog| catalog.key_name(key).cloned())
     }
 
     /// # Errors
@@ -321,11 +329,7 @@ impl Runtime {
     }
 
     pub(crate) fn type_name(&self, id: TypeId) -> Arc<str> {
-        self.snapshot
-            .catalog()
-            .type_name(id)
-            .cloned()
-            .unwrap_or_default()
+        self.name(|catalog| catalog.type_name(id).cloned())
     }
 
     /// All relationship types of the snapshot.
@@ -343,13 +347,9 @@ impl Runtime {
     /// Names of the node's labels.
     pub(crate) fn labels_of(&self, id: u64) -> Result<Vec<Arc<str>>> {
         self.check_node(id)?;
-        let catalog = self.snapshot.catalog();
-        Ok(self
-            .snapshot
-            .labels_of(NodeId(id))?
-            .into_iter()
-            .filter_map(|l| catalog.label_name(l).cloned())
-            .collect())
+        let labels = self.snapshot.labels_of(NodeId(id))?.into_iter();
+        let name = |label| self.name(|catalog| catalog.label_name(label).cloned());
+        Ok(labels.map(name).collect())
     }
 
     /// Whether the node has all these labels; `None` is a label the catalogue does not know.

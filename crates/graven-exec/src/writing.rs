@@ -2,7 +2,7 @@
 //!
 //! # How it works
 //! A writing statement runs on a transaction. Names that stand in its text are interned before it starts
-//! ([`intern`]); keys of computed maps are interned when they are met. The snapshot of the transaction is live, so a
+//! ([`intern`]); keys of computed maps, and computed labels and types, are interned when they are met. The snapshot of the transaction is live, so a
 //! read that comes after a write of the same statement sees it; the plan has barriers where that would be wrong.
 //!
 //! # Invariants
@@ -11,12 +11,12 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use graven_cypher::Plan;
 use graven_cypher::plan::{Expr, Operator, VarId, VarKind, WrittenNames};
 use graven_pagecache::Budget;
-use graven_storage::{KeyId, NodeId, PropertyValue, RelId, Transaction, TypeId};
+use graven_storage::{KeyId, LabelId, NodeId, PropertyValue, RelId, Transaction, TypeId};
 
 use crate::error::{ExecError, Result};
 use crate::memory::Memory;
@@ -27,11 +27,23 @@ use crate::value::convert::to_stored;
 /// The writing side of a running statement.
 pub(crate) struct Writer {
     transaction: Arc<Transaction>,
-    /// Keys interned while running, which the snapshot's catalogue may not know.
-    late_keys: Mutex<HashMap<Arc<str>, KeyId>>,
+    /// Names interned while running, which the snapshot's catalogue may not know.
+    late: Mutex<LateNames>,
+    /// Whether a relationship type has come to be that operators made before do not follow.
+    outrun: AtomicBool,
+    /// Whether there are operators that follow relationships of any type.
+    follows_any: bool,
     /// Relationships deleted by this statement, where it may still ask for their types or return them.
     deleted: Option<Mutex<(DeletedRelationships, Memory)>>,
     any_deleted: AtomicBool,
+}
+
+/// Names interned while a statement runs.
+#[derive(Default)]
+struct LateNames {
+    keys: HashMap<Arc<str>, KeyId>,
+    labels: HashMap<Arc<str>, LabelId>,
+    types: HashMap<Arc<str>, TypeId>,
 }
 
 /// Type, start and end of deleted relationships by id.
@@ -75,7 +87,12 @@ impl Writer {
         let remedy = "do not return what is deleted";
         Self {
             transaction,
-            late_keys: Mutex::default(),
+            late: Mutex::default(),
+            outrun: AtomicBool::new(false),
+            follows_any: plan.root.any(&|op| {
+                let pattern = op.rel_pattern();
+                pattern.is_some_and(|pattern| pattern.types.is_empty())
+            }),
             deleted: asks_for_deleted(plan).then(|| {
                 let memory = Memory::new(budget, "Delete", remedy);
                 Mutex::new((DeletedRelationships::new(), memory))
@@ -88,27 +105,64 @@ impl Writer {
         &self.transaction
     }
 
+    fn late(&self) -> MutexGuard<'_, LateNames> {
+        self.late.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// The id of a key met while running.
     pub(crate) fn key(&self, name: &Arc<str>) -> Result<KeyId> {
-        let mut late = self
-            .late_keys
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        if let Some(key) = late.get(name) {
+        let mut late = self.late();
+        if let Some(key) = late.keys.get(name) {
             return Ok(*key);
         }
         let key = self.transaction.key(name)?;
-        late.insert(name.clone(), key);
+        late.keys.insert(name.clone(), key);
         Ok(key)
+    }
+
+    /// The id of a label met while running.
+    pub(crate) fn label(&self, name: &Arc<str>) -> Result<LabelId> {
+        let mut late = self.late();
+        if let Some(label) = late.labels.get(name) {
+            return Ok(*label);
+        }
+        let label = self.transaction.label(name)?;
+        late.labels.insert(name.clone(), label);
+        Ok(label)
+    }
+
+    /// The id of a relationship type met while running.
+    pub(crate) fn rel_type(&self, name: &Arc<str>, rt: &Runtime) -> Result<TypeId> {
+        let mut late = self.late();
+        if let Some(rel_type) = late.types.get(name) {
+            return Ok(*rel_type);
+        }
+        if self.follows_any && rt.snapshot.rel_type(name).is_none() {
+            self.outrun.store(true, Ordering::Relaxed);
+        }
+        let rel_type = self.transaction.rel_type(name)?;
+        late.types.insert(name.clone(), rel_type);
+        Ok(rel_type)
+    }
+
+    /// Whether what the statement has found may lack relationships of a type that it has brought about itself.
+    pub(crate) fn is_outrun(&self) -> bool {
+        self.outrun.load(Ordering::Relaxed)
     }
 
     /// The id of a key, if somebody has interned it by now.
     pub(crate) fn known_key(&self, name: &str) -> Option<KeyId> {
-        let late = self
-            .late_keys
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        late.get(name).copied()
+        self.late().keys.get(name).copied()
+    }
+
+    /// The id of a label, as [`Writer::known_key`].
+    pub(crate) fn known_label(&self, name: &str) -> Option<LabelId> {
+        self.late().labels.get(name).copied()
+    }
+
+    /// The id of a relationship type, as [`Writer::known_key`].
+    pub(crate) fn known_type(&self, name: &str) -> Option<TypeId> {
+        self.late().types.get(name).copied()
     }
 
     /// Whether this statement has deleted anything.
@@ -239,4 +293,42 @@ pub(crate) fn storable(value: &Value, key: &str) -> Result<PropertyValue> {
         }
     }
     to_stored(value).ok_or_else(|| fault(format!("a {}", value.type_name())))
+}
+
+/// The names that `$(...)` gives: a text or a list of texts.
+///
+/// # Errors
+/// Any other value, null among them.
+pub(crate) fn computed_names(value: &Value) -> Result<Vec<Arc<str>>> {
+    let fault = |value: &Value| ExecError::Type {
+        message: format!(
+            "labels and types are given by a String or a List of Strings, this is {}: {value}",
+            value.type_name()
+        ),
+    };
+    match value {
+        Value::String(name) => Ok(vec![name.clone()]),
+        Value::List(items) => items
+            .iter()
+            .map(|item| match item {
+                Value::String(name) => Ok(name.clone()),
+                other => Err(fault(other)),
+            })
+            .collect(),
+        other => Err(fault(other)),
+    }
+}
+
+/// As [`computed_names`], for something to write.
+///
+/// # Errors
+/// As [`computed_names`]; an empty name.
+pub(crate) fn written_names(value: &Value) -> Result<Vec<Arc<str>>> {
+    let names = computed_names(value)?;
+    match names.iter().any(|name| name.is_empty()) {
+        true => Err(ExecError::Argument {
+            message: "the empty text is no name of a label or type".to_owned(),
+        }),
+        false => Ok(names),
+    }
 }

@@ -56,7 +56,9 @@ impl Batches for OwnTransactions<'_> {
             };
             transaction.rollback();
             let again = match &error {
-                ExecError::Storage(graven_storage::Error::Conflict { .. }) => pauses.next(),
+                ExecError::Storage(graven_storage::Error::Conflict { .. }) | ExecError::NewType => {
+                    pauses.next()
+                }
                 ExecError::Storage(graven_storage::Error::Duplicate { .. }) => {
                     self.merges && pauses.next_merge()
                 }

@@ -1,6 +1,5 @@
 //! Where statements are run: parse, plan, execute, cancel.
 
-use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -14,7 +13,7 @@ use crate::database::{Database, Inner, Place};
 use crate::error::Error;
 use crate::materialise::to_inner;
 use crate::params::Params;
-use crate::plan_cache::{Planned, Remembered};
+use crate::plan_cache::{Planned, Remembered, texts_of};
 use crate::procedures::OnDatabase;
 use crate::query_result::QueryResult;
 use crate::result::Running;
@@ -350,18 +349,18 @@ impl Connection {
     ) -> Result<Planned, Error> {
         let nodes = snapshot.node_count();
         let plans = &inner.plans;
-        let names = || params.iter().map(|(name, _)| name);
-        if let Some(known) = plans.get(text, names(), nodes) {
+        if let Some(known) = plans.get(text, params, nodes) {
             return Ok(known);
         }
-        let names: BTreeSet<String> = names().map(str::to_owned).collect();
-        let known = ParameterNames::Known(names.clone());
+        let names = || params.iter().map(|(name, _)| name.to_owned());
+        let texts = params.iter().map(|(_, value)| texts_of(value));
+        let known = ParameterNames::Known(names().zip(texts).collect());
         let schema = Schema(snapshot, &inner.registered, &inner.tuning);
         let plan = parse_and_plan(text, &schema, &known)?;
         let planned = Planned::new(text, plan);
         // A notice may be out of date by the next time: an unknown label may have come to exist.
         if planned.plan.notices.is_empty() {
-            plans.put(names, nodes, planned.clone());
+            plans.put(names().collect(), nodes, planned.clone());
         }
         Ok(planned)
     }

@@ -336,6 +336,9 @@ impl From<graven_exec::ExecError> for Error {
             Exec::Memory { .. } => {
                 return Error::with_retry("Memory.Limit", error.to_string(), Retry::MayHelp);
             }
+            Exec::NewType => {
+                return Error::with_retry(CONFLICT, error.to_string(), Retry::MayHelp);
+            }
             Exec::Cancelled => "Statement.Cancelled",
             Exec::TimedOut { .. } => {
                 return Error::with_retry("Statement.TimedOut", error.to_string(), Retry::MayHelp);

@@ -1,7 +1,8 @@
 //! Plans by statement text, so that a program that asks the same thing again does not plan again.
 //!
 //! # How it works
-//! A plan depends on the text and on which parameters are given (their names, never their values). The cache
+//! A plan depends on the text and on which parameters are given: on their names, never on their values, but for those that
+//! stand for labels or types, whose texts it was made for. The cache
 //! holds up to [`PLANS_MAX`] texts; when it is full the one used longest ago goes. Names stay text in a plan, so it
 //! stays right while data changes; it is made anew when the number of nodes is no longer of the same size, for it
 //! was chosen by that, and all are dropped when indexes or constraints change.
@@ -17,6 +18,7 @@ use graven_cypher::Plan;
 use graven_cypher::plan::{Operator, PlanMode};
 
 use crate::params::Params;
+use crate::value::Value;
 
 /// A plan, the text it was made of and the headings of its result.
 #[derive(Clone, Debug)]
@@ -54,6 +56,15 @@ impl Planned {
             columns: columns.collect(),
             plan: Arc::new(plan),
         }
+    }
+
+    /// Whether it is the plan for the labels and types that these parameters hold.
+    fn suits(&self, params: &Params) -> bool {
+        let mut made_for = self.plan.planned_for.iter();
+        made_for.all(|(name, texts)| {
+            let given = params.get(name).and_then(texts_of);
+            given.is_some_and(|given| given == *texts)
+        })
     }
 
     /// Whether running it changes something.
@@ -108,7 +119,20 @@ impl Remembered {
         let same = self.generation == generation
             && self.params.len() == names.len()
             && self.params.iter().map(|name| &**name).eq(names);
-        (same && alike(self.nodes, nodes)).then(|| self.planned.clone())
+        (same && alike(self.nodes, nodes) && self.planned.suits(params))
+            .then(|| self.planned.clone())
+    }
+}
+
+/// Most texts of a parameter that a plan is made for.
+const TEXTS_MAX: usize = 16;
+
+/// The texts that a parameter holds, where it is a text or a short list of them.
+pub(crate) fn texts_of(value: &Value) -> Option<Vec<Arc<str>>> {
+    let text = |value: &Value| value.as_str().map(Arc::from);
+    match value {
+        Value::List(items) if items.len() <= TEXTS_MAX => items.iter().map(text).collect(),
+        value => Some(vec![text(value)?]),
     }
 }
 
@@ -145,20 +169,16 @@ fn alike(a: u64, b: u64) -> bool {
 }
 
 impl PlanCache {
-    /// The plan made for this text and these parameter names, and the text as it is kept.
-    pub(crate) fn get<'a>(
-        &self,
-        text: &str,
-        params: impl ExactSizeIterator<Item = &'a str>,
-        nodes: u64,
-    ) -> Option<Planned> {
+    /// The plan made for this text and these parameters, and the text as it is kept.
+    pub(crate) fn get(&self, text: &str, params: &Params, nodes: u64) -> Option<Planned> {
         let mut plans = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
         plans.clock += 1;
         let now = plans.clock;
         let entry = plans.by_text.get_mut(text)?;
-        let same = entry.params.len() == params.len()
-            && entry.params.iter().map(String::as_str).eq(params);
-        if !same || !alike(entry.nodes, nodes) {
+        let names = params.iter().map(|(name, _)| name);
+        let same =
+            entry.params.len() == names.len() && entry.params.iter().map(String::as_str).eq(names);
+        if !same || !alike(entry.nodes, nodes) || !entry.planned.suits(params) {
             return None;
         }
         entry.last_use = now;

@@ -8,7 +8,7 @@
 use std::sync::Arc;
 
 use super::{Binder, Result};
-use crate::ast::{self, ExprKind, LabelExpr, MapItem, Name};
+use crate::ast::{self, ExprKind, MapItem, Name};
 use crate::diagnostic::{Code, closest};
 use crate::functions;
 use crate::plan::expression::{BinaryOp, Expr, Literal, UnaryOp};
@@ -436,17 +436,6 @@ impl Binder<'_> {
         Ok((value, Type::of(TypeSet::MAP)))
     }
 
-    fn has_labels(&mut self, base: &ast::Expr, labels: &LabelExpr) -> Result<Typed> {
-        let (bound, ty) = self.expression(base)?;
-        self.require(ty, TypeSet::ENTITY, base.span, "what has labels or a type")?;
-        if ty.set.is(TypeSet::RELATIONSHIP) {
-            self.notice_unknown_types(labels);
-        } else if ty.set.is(TypeSet::NODE) {
-            self.notice_unknown_labels(labels);
-        }
-        Ok((label_condition(&bound, labels), Type::of(TypeSet::BOOLEAN)))
-    }
-
     fn unary(&mut self, op: UnaryOp, operand: &ast::Expr) -> Result<Typed> {
         let span = operand.span;
         let boolean = Type::of(TypeSet::BOOLEAN);
@@ -603,27 +592,6 @@ pub(crate) fn binary(op: BinaryOp, left: Expr, right: Expr) -> Expr {
         op,
         left: Box::new(left),
         right: Box::new(right),
-    }
-}
-
-/// A label expression as a condition on `base`.
-pub(crate) fn label_condition(base: &Expr, labels: &LabelExpr) -> Expr {
-    let joined = |op: BinaryOp, items: &[LabelExpr]| {
-        items
-            .iter()
-            .map(|item| label_condition(base, item))
-            .reduce(|left, right| binary(op, left, right))
-            .expect("at least one label")
-    };
-    match labels {
-        LabelExpr::Label(name) => Expr::HasLabels {
-            base: Box::new(base.clone()),
-            labels: vec![name.text.clone()],
-        },
-        LabelExpr::And(items) => joined(BinaryOp::And, items),
-        LabelExpr::Or(items) => joined(BinaryOp::Or, items),
-        LabelExpr::Not(item) => unary(UnaryOp::Not, label_condition(base, item)),
-        LabelExpr::Any => call(functions::IS_LABELED, vec![base.clone()]),
     }
 }
 

@@ -22,6 +22,7 @@ pub(crate) struct Bound {
     pub variables: Vec<Variable>,
     pub subqueries: BTreeMap<VarId, Subquery>,
     pub notices: Vec<Notice>,
+    pub planned_for: BTreeMap<Arc<str>, Vec<Arc<str>>>,
 }
 
 /// Single queries joined by `UNION`.

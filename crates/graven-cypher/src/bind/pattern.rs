@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use super::expression::{binary, label_condition};
+use super::expression::binary;
 use super::graph::{AccessHint, Edge, QueryGraph, Step};
 use super::scope::Entry;
 use super::{Binder, Result};
@@ -371,11 +371,10 @@ impl Binder<'_> {
         var: VarId,
     ) -> Result<()> {
         if let Some(labels) = &node.labels {
-            self.notice_unknown_labels(labels);
-            conjuncts(
-                label_condition(&Expr::Variable(var), labels),
-                &mut graph.predicates,
-            );
+            let labels = self.known(labels);
+            self.notice_unknown_labels(&labels);
+            let condition = self.label_condition(&Expr::Variable(var), &labels)?;
+            conjuncts(condition, &mut graph.predicates);
         }
         let conditions = self.property_conditions(node.properties.as_ref(), var)?;
         graph.predicates.extend(conditions);
@@ -403,10 +402,11 @@ impl Binder<'_> {
         let subject = if bound || length.is_none() { rel } else { each };
         let mut conditions = Vec::new();
         if let Some(types) = &pattern.types {
-            self.notice_unknown_types(types);
-            match alternatives(types) {
+            let types = self.known(types);
+            self.notice_unknown_types(&types);
+            match alternatives(&types) {
                 Some(names) => graph.edges[edge].types = names,
-                None => conditions.push(label_condition(&Expr::Variable(subject), types)),
+                None => conditions.push(self.label_condition(&Expr::Variable(subject), &types)?),
             }
         }
         // Inside, the name of a list of relationships is each of them.

@@ -5,17 +5,18 @@
 //! already. Properties may read what an earlier part of the same clause creates: the creation is then split there
 //! in two. `MERGE` is bound twice, once as a pattern to look for and once as a creation.
 
-use std::sync::Arc;
-
 use super::graph::{Branch, Merge, QueryGraph, Step};
+use super::labels::Labels;
 use super::{Binder, Result};
 use crate::ast::{
-    self, Clause, ClauseKind, ExprKind, LabelExpr, Name, NodePattern, PathPattern,
-    RelationshipPattern, RemoveItem,
+    self, Clause, ClauseKind, ExprKind, Name, NodePattern, PathPattern, RelationshipPattern,
+    RemoveItem,
 };
 use crate::diagnostic::Code;
 use crate::plan::expression::{Expr, Literal};
-use crate::plan::{CreateNode, CreateRelationship, Creation, Direction, SetItem, VarId, VarKind};
+use crate::plan::{
+    CreateNode, CreateRelationship, Creation, Direction, RelType, SetItem, VarId, VarKind,
+};
 use crate::types::{Type, TypeSet};
 
 /// A creation in the making.
@@ -89,6 +90,9 @@ impl Binder<'_> {
             let mut parts = vec![at];
             for (relationship, node) in &pattern.steps {
                 let rel_type = self.single_type(relationship, "CREATE")?;
+                if let RelType::Computed(rel_type) = &rel_type {
+                    self.split_at(rel_type, &mut group, steps);
+                }
                 if relationship.direction == Direction::Both {
                     let message = "a relationship is created in one direction";
                     return Err(self
@@ -144,7 +148,7 @@ impl Binder<'_> {
         if let Some(var) = self.bound_node(node, alone)? {
             return Ok(var);
         }
-        let labels = self.plain_labels(node.labels.as_ref())?;
+        let labels = self.created_labels(node, group, steps)?;
         let (properties, filter) = (node.properties.as_ref(), node.filter.as_deref());
         let properties = self.created_properties(properties, filter, group, steps)?;
         let var = match &node.name {
@@ -153,10 +157,25 @@ impl Binder<'_> {
         };
         group.creation.nodes.push(CreateNode {
             var,
-            labels,
+            labels: labels.names,
+            computed: labels.computed,
             properties,
         });
         Ok(var)
+    }
+
+    /// Labels of a node to create; splits the creation if they read a part of it.
+    fn created_labels(
+        &mut self,
+        node: &NodePattern,
+        group: &mut Group,
+        steps: &mut Vec<Step>,
+    ) -> Result<Labels> {
+        let labels = self.merged_labels(node)?;
+        for computed in &labels.computed {
+            self.split_at(computed, group, steps);
+        }
+        Ok(labels)
     }
 
     /// The node of a pattern of `CREATE` or `MERGE` if it is bound already; it must stand there bare then.
@@ -203,54 +222,6 @@ impl Binder<'_> {
         Ok(())
     }
 
-    /// The type of a relationship to create.
-    fn single_type(
-        &mut self,
-        relationship: &RelationshipPattern,
-        clause: &str,
-    ) -> Result<Arc<str>> {
-        if relationship.length.is_some() {
-            let message = format!("{clause} cannot make a relationship of variable length");
-            return Err(self.error(relationship.span, Code::CreatingVarLength, message));
-        }
-        match &relationship.types {
-            Some(LabelExpr::Label(name)) => {
-                self.written.insert(name.text.clone());
-                Ok(name.text.clone())
-            }
-            _ => {
-                let message = "a relationship is created with exactly one type";
-                Err(self
-                    .error(relationship.span, Code::NoSingleRelationshipType, message)
-                    .with_hint("write -[:TYPE]->"))
-            }
-        }
-    }
-
-    /// The labels of a node to create.
-    fn plain_labels(&mut self, labels: Option<&LabelExpr>) -> Result<Vec<Arc<str>>> {
-        let mut found: Vec<Arc<str>> = Vec::new();
-        let mut open: Vec<&LabelExpr> = labels.into_iter().collect();
-        while let Some(label) = open.pop() {
-            match label {
-                LabelExpr::Label(name) => {
-                    if !found.contains(&name.text) {
-                        found.push(name.text.clone());
-                    }
-                }
-                LabelExpr::And(items) => open.extend(items.iter().rev()),
-                _ => {
-                    let message = "a new node has labels, not conditions on labels";
-                    return Err(self
-                        .error(self.clause_span, Code::UnexpectedSyntax, message)
-                        .with_hint("write (:A:B)"));
-                }
-            }
-        }
-        self.written.extend(found.iter().cloned());
-        Ok(found)
-    }
-
     /// Property map of something to create; splits the creation if it reads a part of it.
     fn created_properties(
         &mut self,
@@ -264,6 +235,12 @@ impl Binder<'_> {
             return Ok(None);
         };
         let expr = self.property_map(properties)?;
+        self.split_at(&expr, group, steps);
+        Ok(Some(expr))
+    }
+
+    /// Ends the creation so far if the expression reads a part of it.
+    fn split_at(&self, expr: &Expr, group: &mut Group, steps: &mut Vec<Step>) {
         let reads_own = {
             let mut read = expr.variables();
             let imported: Vec<VarId> = read
@@ -279,7 +256,6 @@ impl Binder<'_> {
         if reads_own {
             steps.push(flushed(group));
         }
-        Ok(Some(expr))
     }
 
     fn no_filter(&self, filter: Option<&ast::Expr>) -> Result<()> {
@@ -312,6 +288,7 @@ impl Binder<'_> {
         let mut bound = vec![self.bound_node(&pattern.first, alone)?];
         let mut maps = vec![self.merged_properties(&pattern.first.properties)?];
         self.no_filter(pattern.first.filter.as_deref())?;
+        let mut labels = vec![self.merged_labels(&pattern.first)?];
         let mut types = Vec::new();
         for (relationship, node) in &pattern.steps {
             types.push(self.single_type(relationship, "MERGE")?);
@@ -319,6 +296,7 @@ impl Binder<'_> {
             self.no_filter(relationship.filter.as_deref().or(node.filter.as_deref()))?;
             maps.push(self.merged_properties(&relationship.properties)?);
             bound.push(self.bound_node(node, false)?);
+            labels.push(self.merged_labels(node)?);
             maps.push(self.merged_properties(&node.properties)?);
         }
         let mut graph = QueryGraph::default();
@@ -328,19 +306,20 @@ impl Binder<'_> {
         self.notices.truncate(notices);
         let declared = &declared[0];
         let mut creation = Creation::default();
-        let nodes = std::iter::once(&pattern.first).chain(pattern.steps.iter().map(|s| &s.1));
-        let mut maps = maps.into_iter();
+        let (mut maps, mut labels) = (maps.into_iter(), labels.into_iter());
         let mut relationship_maps = Vec::new();
-        for (idx, (node, var)) in nodes.zip(&declared.nodes).enumerate() {
+        for (idx, var) in declared.nodes.iter().enumerate() {
             if idx > 0 {
                 relationship_maps.push(maps.next().flatten());
             }
             let properties = maps.next().flatten();
+            let labels = labels.next().unwrap_or_default();
             let known = creation.nodes.iter().any(|n| n.var == *var);
             if bound[idx].is_none() && !known {
                 creation.nodes.push(CreateNode {
                     var: *var,
-                    labels: self.plain_labels(node.labels.as_ref())?,
+                    labels: labels.names,
+                    computed: labels.computed,
                     properties,
                 });
             }
@@ -371,6 +350,13 @@ impl Binder<'_> {
             on_create,
             on_match,
         })
+    }
+
+    /// Labels of a node that may be created.
+    fn merged_labels(&mut self, node: &NodePattern) -> Result<Labels> {
+        let labels = self.plain_labels(node.labels.as_ref(), self.clause_span)?;
+        self.written.extend(labels.names.iter().cloned());
+        Ok(labels)
     }
 
     fn merged_properties(&mut self, properties: &Option<ast::Expr>) -> Result<Option<Expr>> {
@@ -440,10 +426,12 @@ impl Binder<'_> {
                 }
             }
             ast::SetItem::Labels { name, labels } => {
-                self.written.extend(labels.iter().map(|l| l.text.clone()));
+                let labels = self.plain_labels(Some(labels), name.span)?;
+                self.written.extend(labels.names.iter().cloned());
                 SetItem::AddLabels {
                     target: self.labelled(name)?,
-                    labels: texts(labels),
+                    labels: labels.names,
+                    computed: labels.computed,
                 }
             }
         })
@@ -456,10 +444,14 @@ impl Binder<'_> {
                 RemoveItem::Property(target) => {
                     self.property_item(target, Expr::Literal(Literal::Null))
                 }
-                RemoveItem::Labels { name, labels } => Ok(SetItem::RemoveLabels {
-                    target: self.labelled(name)?,
-                    labels: texts(labels),
-                }),
+                RemoveItem::Labels { name, labels } => {
+                    let labels = self.plain_labels(Some(labels), name.span)?;
+                    Ok(SetItem::RemoveLabels {
+                        target: self.labelled(name)?,
+                        labels: labels.names,
+                        computed: labels.computed,
+                    })
+                }
             })
             .collect()
     }
@@ -602,8 +594,4 @@ fn directed(direction: Direction, from: VarId, to: VarId) -> (VarId, VarId) {
         Direction::In => (to, from),
         Direction::Out | Direction::Both => (from, to),
     }
-}
-
-fn texts(names: &[Name]) -> Vec<Arc<str>> {
-    names.iter().map(|name| name.text.clone()).collect()
 }

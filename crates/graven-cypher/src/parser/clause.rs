@@ -9,7 +9,7 @@ use super::prefix::Prefix;
 use super::{Parser, Result};
 use crate::ast::ExprKind;
 use crate::ast::{
-    Clause, ClauseKind, Expr, Imports, Name, ProcedureCall, Projection, ProjectionItem, Query,
+    Clause, ClauseKind, Expr, Imports, ProcedureCall, Projection, ProjectionItem, Query,
     RemoveItem, SetItem, SingleQuery, Statement, SubqueryKind, Union, Yields,
 };
 use crate::diagnostic::{Code, Diagnostic};
@@ -659,17 +659,6 @@ impl Parser<'_> {
             }
             steps += 1;
         }
-    }
-
-    fn plain_labels(&mut self) -> Result<Vec<Name>> {
-        let mut labels = Vec::new();
-        while self.eat(TokenKind::Colon) || labels.is_empty() && self.eat_word("IS") {
-            if self.kind() == TokenKind::Dollar {
-                return Err(self.dynamic_label());
-            }
-            labels.push(self.name("a label")?);
-        }
-        Ok(labels)
     }
 
     fn remove_items(&mut self) -> Result<Vec<RemoveItem>> {

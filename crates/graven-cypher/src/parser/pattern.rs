@@ -6,7 +6,7 @@
 
 use super::{Parser, Result};
 use crate::ast::{LabelExpr, Length, NodePattern, PathPattern, RelationshipPattern, Shortest};
-use crate::diagnostic::{Code, Diagnostic};
+use crate::diagnostic::Code;
 use crate::plan::{Direction, PathCount};
 use crate::token::TokenKind;
 
@@ -424,19 +424,48 @@ impl Parser<'_> {
             TokenKind::QuotedName | TokenKind::Bang | TokenKind::Percent | TokenKind::OpenParen => {
                 true
             }
-            TokenKind::Dollar => self.peek(2) == TokenKind::OpenParen,
+            TokenKind::Dollar => {
+                self.peek(2) == TokenKind::OpenParen || self.peek(3) == TokenKind::OpenParen
+            }
             _ => false,
         };
         follows && self.is_word("IS")
     }
 
-    /// `$(expression)` stands in the place of a label or type.
-    pub(super) fn dynamic_label(&self) -> Diagnostic {
-        let message = "labels and types computed by an expression are not available in this build";
-        let hint =
-            "write the name into the statement, or compare: $label IN labels(n), type(r) = $type";
-        self.error(self.token().span, Code::FeatureNotAvailable, message)
-            .with_hint(hint)
+    /// `$(names)`, `$all(names)`, `$any(names)` in the place of a label or type.
+    fn computed_label(&mut self) -> Result<LabelExpr> {
+        let start = self.expect(TokenKind::Dollar, "`$`")?.span;
+        let any = self.is_word("ANY");
+        if self.peek(1) == TokenKind::OpenParen && (any || self.is_word("ALL")) {
+            self.advance();
+        }
+        if self.kind() != TokenKind::OpenParen {
+            let message = "a parameter does not stand for a label or type by itself";
+            let name = self.token().span.slice(self.text);
+            let hint = format!("write the parameter in parentheses: `$(${name})`");
+            return Err(self
+                .error(start, Code::UnexpectedSyntax, message)
+                .with_hint(hint));
+        }
+        self.advance();
+        let names = self.with_bar(false, Self::expression)?;
+        self.expect(TokenKind::CloseParen, "`)`")?;
+        Ok(LabelExpr::Computed {
+            any,
+            names: Box::new(names),
+        })
+    }
+
+    /// `:A:B`, or `IS A`, without conditions: the labels that are set or removed.
+    pub(super) fn plain_labels(&mut self) -> Result<LabelExpr> {
+        let mut labels = Vec::new();
+        while self.eat(TokenKind::Colon) || labels.is_empty() && self.eat_word("IS") {
+            labels.push(match self.kind() {
+                TokenKind::Dollar => self.nested(Self::computed_label)?,
+                _ => LabelExpr::Label(self.name("a label")?),
+            });
+        }
+        Ok(one_or(labels, LabelExpr::And))
     }
 
     /// `:A:B`, `:A|B`, `:A&!B`, `:(A|B)`; the colon, or `IS`, is still to be read.
@@ -486,7 +515,7 @@ impl Parser<'_> {
                 p.advance();
                 Ok(LabelExpr::Any)
             }
-            TokenKind::Dollar => Err(p.dynamic_label()),
+            TokenKind::Dollar => p.computed_label(),
             _ => Ok(LabelExpr::Label(p.name("a label or type")?)),
         })
     }

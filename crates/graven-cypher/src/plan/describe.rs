@@ -1,5 +1,7 @@
 //! Operators and expressions as text, for `EXPLAIN` and `PROFILE`.
 
+mod changes;
+
 use std::fmt::Write as _;
 use std::sync::Arc;
 
@@ -7,9 +9,12 @@ use super::expression::{
     AggregateCall, AggregateFunction, BinaryOp, Expr, Literal, Quantifier, UnaryOp,
 };
 use super::{
-    Creation, Direction, EndJoin, HangingPattern, Inclusion, IndexPart, JoinKind, OnError,
-    Operator, PathCount, Plan, RelPattern, SetItem, SortOrder, VarExpandMode, VarId,
+    Direction, EndJoin, HangingPattern, Inclusion, IndexPart, JoinKind, OnError, Operator,
+    PathCount, Plan, RelPattern, SetItem, SortOrder, VarExpandMode, VarId,
 };
+
+use crate::functions;
+use crate::token::written_name;
 
 impl Operator {
     /// The operator's name.
@@ -358,60 +363,6 @@ impl Plan {
         }
     }
 
-    fn creation(&self, creation: &Creation) -> String {
-        let map = |properties: &Option<Expr>| {
-            properties
-                .as_ref()
-                .map_or(String::new(), |p| format!(" {}", self.expression(p)))
-        };
-        let mut parts = Vec::new();
-        for node in &creation.nodes {
-            let name = self.variable_name(node.var);
-            parts.push(format!(
-                "({name}{}{})",
-                colons(&node.labels),
-                map(&node.properties)
-            ));
-        }
-        for relationship in &creation.relationships {
-            parts.push(format!(
-                "({})-[{}:{}{}]->({})",
-                self.variable_name(relationship.start),
-                self.variable_name(relationship.var),
-                quoted(&relationship.rel_type),
-                map(&relationship.properties),
-                self.variable_name(relationship.end),
-            ));
-        }
-        parts.join(", ")
-    }
-
-    fn set_items(&self, items: &[SetItem]) -> String {
-        let text = |e: &Expr| self.expression(e);
-        joined(items, |item| match item {
-            SetItem::Property { target, key, .. } if item.removes() => {
-                format!("{}.{}", text(target), quoted(key))
-            }
-            SetItem::Property { target, key, value } => {
-                format!("{}.{} = {}", text(target), quoted(key), text(value))
-            }
-            SetItem::Element { target, key, value } => {
-                format!("{}[{}] = {}", text(target), text(key), text(value))
-            }
-            SetItem::Properties {
-                target,
-                value,
-                keep,
-            } => {
-                let sign = if *keep { "+=" } else { "=" };
-                format!("{} {sign} {}", text(target), text(value))
-            }
-            SetItem::AddLabels { target, labels } | SetItem::RemoveLabels { target, labels } => {
-                format!("{}{}", text(target), colons(labels))
-            }
-        })
-    }
-
     fn items(&self, items: &[(VarId, Expr)]) -> String {
         joined(items, |(var, value)| match value {
             Expr::Variable(same) if same == var => self.variable_name(*var),
@@ -604,7 +555,16 @@ impl Plan {
                 let labels: String = labels.iter().map(|l| format!(":{}", quoted(l))).collect();
                 format!("{}{labels}", operand(base))
             }
-            Expr::Call { name, args } => format!("{name}({})", joined(args, text)),
+            Expr::Call { name, args } => match (&**name, &args[..]) {
+                (functions::IS_LABELED, [base]) => format!("{}:%", text(base)),
+                (functions::HAS_ALL_LABELS, [base, names]) => {
+                    format!("{}:$({})", text(base), text(names))
+                }
+                (functions::HAS_ANY_LABEL, [base, names]) => {
+                    format!("{}:$any({})", text(base), text(names))
+                }
+                _ => format!("{name}({})", joined(args, text)),
+            },
             Expr::Case {
                 branches,
                 otherwise,
@@ -727,12 +687,7 @@ fn bounds(min: u32, max: Option<u32>) -> String {
 
 /// A name as it must be written.
 fn quoted(name: &Arc<str>) -> String {
-    let plain = name.chars().all(|c| c.is_alphanumeric() || c == '_')
-        && !name.starts_with(|c: char| c.is_numeric());
-    match plain && !name.is_empty() {
-        true => name.to_string(),
-        false => format!("`{}`", name.replace('`', "``")),
-    }
+    written_name(name).into_owned()
 }
 
 fn literal_text(literal: &Literal) -> String {

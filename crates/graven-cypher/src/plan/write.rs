@@ -22,8 +22,19 @@ pub struct CreateNode {
     pub var: VarId,
     /// Its labels.
     pub labels: Vec<Arc<str>>,
+    /// Expressions that give names of further labels, each a text or a list of texts.
+    pub computed: Vec<Expr>,
     /// A map of its properties; null entries are left out.
     pub properties: Option<Expr>,
+}
+
+/// The type of a relationship to create.
+#[derive(Clone, Debug)]
+pub enum RelType {
+    /// As the text has it.
+    Named(Arc<str>),
+    /// The text, or the list of one text, that an expression gives.
+    Computed(Box<Expr>),
 }
 
 /// One relationship to create.
@@ -32,7 +43,7 @@ pub struct CreateRelationship {
     /// The variable it is bound to.
     pub var: VarId,
     /// Its type.
-    pub rel_type: Arc<str>,
+    pub rel_type: RelType,
     /// Start node.
     pub start: VarId,
     /// End node.
@@ -64,15 +75,23 @@ pub enum SetItem {
         value: Expr,
         keep: bool,
     },
-    /// `target:A:B`.
-    AddLabels { target: Expr, labels: Vec<Arc<str>> },
+    /// `target:A:B`; `computed` as in [`CreateNode`].
+    AddLabels {
+        target: Expr,
+        labels: Vec<Arc<str>>,
+        computed: Vec<Expr>,
+    },
     /// `REMOVE target:A:B`.
-    RemoveLabels { target: Expr, labels: Vec<Arc<str>> },
+    RemoveLabels {
+        target: Expr,
+        labels: Vec<Arc<str>>,
+        computed: Vec<Expr>,
+    },
 }
 
 impl Creation {
     /// Visits the property maps.
-    pub fn for_each_expr<'a>(&'a self, visit: &mut dyn FnMut(&'a Expr)) {
+    fn for_each_map<'a>(&'a self, visit: &mut dyn FnMut(&'a Expr)) {
         let nodes = self.nodes.iter().filter_map(|n| n.properties.as_ref());
         let relationships = self
             .relationships
@@ -81,14 +100,38 @@ impl Creation {
         nodes.chain(relationships).for_each(visit);
     }
 
+    /// Visits the property maps and what computes labels and types.
+    pub fn for_each_expr<'a>(&'a self, visit: &mut dyn FnMut(&'a Expr)) {
+        self.for_each_map(visit);
+        let labels = self.nodes.iter().flat_map(|n| &n.computed);
+        labels.for_each(&mut *visit);
+        for relationship in &self.relationships {
+            if let RelType::Computed(rel_type) = &relationship.rel_type {
+                visit(rel_type);
+            }
+        }
+    }
+
     /// As [`Creation::for_each_expr`], for changing them.
     pub(crate) fn exprs_mut(&mut self) -> impl Iterator<Item = &mut Expr> {
-        let nodes = self.nodes.iter_mut().filter_map(|n| n.properties.as_mut());
-        let relationships = self
-            .relationships
+        let nodes = self
+            .nodes
             .iter_mut()
-            .filter_map(|r| r.properties.as_mut());
+            .flat_map(|n| n.computed.iter_mut().chain(&mut n.properties));
+        let relationships = self.relationships.iter_mut().flat_map(|r| {
+            let rel_type = match &mut r.rel_type {
+                RelType::Computed(rel_type) => Some(&mut **rel_type),
+                RelType::Named(_) => None,
+            };
+            rel_type.into_iter().chain(&mut r.properties)
+        });
         nodes.chain(relationships)
+    }
+
+    /// Whether names of labels or types are computed.
+    fn computes_names(&self) -> bool {
+        let types = |r: &CreateRelationship| matches!(r.rel_type, RelType::Computed(_));
+        self.nodes.iter().any(|n| !n.computed.is_empty()) || self.relationships.iter().any(types)
     }
 
     /// Variables it binds.
@@ -129,7 +172,9 @@ impl SetItem {
         match self {
             SetItem::Property { value, .. } | SetItem::Properties { value, .. } => visit(value),
             SetItem::Element { key, value, .. } => [key, value].into_iter().for_each(visit),
-            SetItem::AddLabels { .. } | SetItem::RemoveLabels { .. } => {}
+            SetItem::AddLabels { computed, .. } | SetItem::RemoveLabels { computed, .. } => {
+                computed.iter().for_each(visit);
+            }
         }
     }
 
@@ -140,9 +185,12 @@ impl SetItem {
                 vec![target, value]
             }
             SetItem::Element { target, key, value } => vec![target, key, value],
-            SetItem::AddLabels { target, .. } | SetItem::RemoveLabels { target, .. } => {
-                vec![target]
+            SetItem::AddLabels {
+                target, computed, ..
             }
+            | SetItem::RemoveLabels {
+                target, computed, ..
+            } => std::iter::once(target).chain(computed).collect(),
         }
     }
 
@@ -176,9 +224,11 @@ impl WrittenNames {
             self.labels.extend(node.labels.iter().cloned());
         }
         for relationship in &creation.relationships {
-            self.types.insert(relationship.rel_type.clone());
+            if let RelType::Named(rel_type) = &relationship.rel_type {
+                self.types.insert(rel_type.clone());
+            }
         }
-        creation.for_each_expr(&mut |map| self.map(map));
+        creation.for_each_map(&mut |map| self.map(map));
     }
 
     fn map(&mut self, map: &Expr) {
@@ -201,7 +251,54 @@ impl WrittenNames {
     }
 }
 
+impl WrittenNames {
+    /// Adds the labels and types that an operator reads.
+    fn read(&mut self, op: &Operator) {
+        fn of_expr(names: &mut WrittenNames, expr: &Expr) {
+            if let Expr::HasLabels { labels, .. } = expr {
+                // Of a variable that holds either it may be a label or a type.
+                names.labels.extend(labels.iter().cloned());
+                names.types.extend(labels.iter().cloned());
+            }
+            expr.for_each_child(&mut |child| of_expr(names, child));
+        }
+        op.for_each_expr(&mut |expr| of_expr(self, expr));
+        self.labels.extend(op.found_label().cloned());
+        if let Some(pattern) = op.rel_pattern() {
+            self.types.extend(pattern.types.iter().cloned());
+            self.labels.extend(pattern.ends.labels.iter().cloned());
+        }
+    }
+}
+
 impl Operator {
+    /// The label of a scan or seek.
+    fn found_label(&self) -> Option<&Arc<str>> {
+        match self {
+            Operator::LabelScan { label, .. }
+            | Operator::IndexSeek { label, .. }
+            | Operator::IndexRange { label, .. }
+            | Operator::IndexScan { label, .. } => Some(label),
+            _ => None,
+        }
+    }
+
+    /// Whether this operator alone writes labels or types that it computes.
+    fn computes_names(&self) -> bool {
+        let item = |item: &SetItem| matches!(item, SetItem::AddLabels { computed, .. } if !computed.is_empty());
+        match self {
+            Operator::Create { creation, .. } => creation.computes_names(),
+            Operator::Merge {
+                creation,
+                on_create,
+                on_match,
+                ..
+            } => creation.computes_names() || on_create.iter().chain(on_match).any(item),
+            Operator::Set { items, .. } => items.iter().any(item),
+            _ => false,
+        }
+    }
+
     /// Whether this operator alone, apart from its inputs, changes the graph.
     #[must_use]
     pub fn writes(&self) -> bool {
@@ -253,10 +350,14 @@ impl Plan {
 }
 
 impl PlanNode {
-    /// Labels, types and keys that this operator and those below it may write.
+    /// Labels, types and keys that this operator and those below it may write. Where names of labels or types are
+    /// computed, they may be any that the text reads.
     #[must_use]
     pub fn written_names(&self) -> WrittenNames {
         let mut names = WrittenNames::default();
+        if self.any(&Operator::computes_names) {
+            self.visit(&mut |node| names.read(&node.op));
+        }
         self.visit(&mut |node| match &node.op {
             Operator::Create { creation, .. } => names.creation(creation),
             Operator::Merge {

@@ -1,5 +1,6 @@
 //! The nodes and relationships that one row creates: compiled once, created row by row.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use graven_cypher::plan::{self, Expr, VarId};
@@ -12,7 +13,7 @@ use crate::expression::{Compiled, Compiler, Rows};
 use crate::layout::Layout;
 use crate::runtime::Runtime;
 use crate::value::Value;
-use crate::writing::{Entity, gone, storable};
+use crate::writing::{Entity, gone, storable, written_names};
 
 /// Properties of something to create.
 enum Properties {
@@ -31,13 +32,19 @@ enum Computed {
 struct Node {
     var: VarId,
     labels: Vec<LabelId>,
+    /// What gives further labels.
+    computed: Vec<Compiled>,
     properties: Properties,
+}
+
+enum RelType {
+    Named(TypeId, Arc<str>),
+    Computed(Compiled),
 }
 
 struct Relationship {
     var: VarId,
-    rel_type: TypeId,
-    type_name: Arc<str>,
+    rel_type: RelType,
     start: End,
     end: End,
     properties: Properties,
@@ -58,8 +65,12 @@ pub(crate) struct Creation {
     relationships: Vec<Relationship>,
 }
 
-/// Property values of a whole batch, in the order of the creation's nodes and relationships.
-pub(crate) struct Prepared(Vec<Computed>);
+/// Values for the rows of a batch, in the order of the creation's nodes and relationships.
+pub(crate) struct Prepared {
+    properties: Vec<Computed>,
+    /// Names of labels and types, as many columns as there are expressions.
+    names: Vec<Vec<Arc<Column>>>,
+}
 
 /// What one row created.
 #[derive(Default)]
@@ -75,12 +86,19 @@ impl Creation {
     /// A variable that is not produced below; names that cannot be interned.
     pub(crate) fn new(creation: &plan::Creation, layout: &Layout, rt: &Runtime) -> Result<Self> {
         let transaction = rt.writer()?.transaction();
+        let compile = |exprs: &[Expr]| -> Result<Vec<Compiled>> {
+            let exprs = exprs.iter();
+            exprs
+                .map(|e| Compiler::new(layout, rt).compile(e))
+                .collect()
+        };
         let mut nodes = Vec::with_capacity(creation.nodes.len());
         for node in &creation.nodes {
             let labels = node.labels.iter().map(|l| Ok(transaction.label(l)?));
             nodes.push(Node {
                 var: node.var,
                 labels: labels.collect::<Result<_>>()?,
+                computed: compile(&node.computed)?,
                 properties: Properties::new(node.properties.as_ref(), layout, rt)?,
             });
         }
@@ -97,8 +115,14 @@ impl Creation {
         for relationship in &creation.relationships {
             relationships.push(Relationship {
                 var: relationship.var,
-                rel_type: transaction.rel_type(&relationship.rel_type)?,
-                type_name: relationship.rel_type.clone(),
+                rel_type: match &relationship.rel_type {
+                    plan::RelType::Named(name) => {
+                        RelType::Named(transaction.rel_type(name)?, name.clone())
+                    }
+                    plan::RelType::Computed(name) => {
+                        RelType::Computed(Compiler::new(layout, rt).compile(name)?)
+                    }
+                },
                 start: end(relationship.start)?,
                 end: end(relationship.end)?,
                 properties: Properties::new(relationship.properties.as_ref(), layout, rt)?,
@@ -116,12 +140,24 @@ impl Creation {
         nodes.chain(self.relationships.iter().map(|r| r.var))
     }
 
-    /// Computes the properties for all rows of a batch.
+    /// Computes properties and names for all rows of a batch.
     pub(crate) fn prepare(&self, batch: &Batch, rt: &Runtime) -> Result<Prepared> {
         let nodes = self.nodes.iter().map(|n| &n.properties);
         let relationships = self.relationships.iter().map(|r| &r.properties);
         let computed = nodes.chain(relationships).map(|p| p.compute(batch, rt));
-        Ok(Prepared(computed.collect::<Result<_>>()?))
+        let labels = self.nodes.iter().map(|n| &n.computed[..]);
+        let types = self.relationships.iter().map(|r| match &r.rel_type {
+            RelType::Named(..) => &[][..],
+            RelType::Computed(name) => std::slice::from_ref(name),
+        });
+        let column = |e: &Compiled| e.column(Rows::all(batch), rt);
+        let names = labels
+            .chain(types)
+            .map(|exprs| exprs.iter().map(column).collect());
+        Ok(Prepared {
+            properties: computed.collect::<Result<_>>()?,
+            names: names.collect::<Result<_>>()?,
+        })
     }
 
     /// Creates what all rows of the batch are to create, where that is one node a row with properties named in the text.
@@ -136,10 +172,13 @@ impl Creation {
             return Ok(None);
         };
         let (Properties::Entries(entries), [Computed::Entries(columns)]) =
-            (&node.properties, &*prepared.0)
+            (&node.properties, &*prepared.properties)
         else {
             return Ok(None);
         };
+        if !node.computed.is_empty() {
+            return Ok(None);
+        }
         let mut values = Vec::with_capacity(entries.len());
         for ((key, name, _), column) in entries.iter().zip(columns) {
             values.push((*key, storable_column(column, batch.len(), name)?));
@@ -159,17 +198,19 @@ impl Creation {
     ) -> Result<Created> {
         let transaction = rt.writer()?.transaction();
         let mut created = Created::default();
-        let mut values = prepared.0.iter();
+        let mut values = prepared.properties.iter().zip(&prepared.names);
         for node in &self.nodes {
-            let computed = values.next().expect("one for each");
+            let (computed, names) = values.next().expect("one for each");
             let properties = node.properties.row(computed, row, rt)?;
+            let labels = node.labels(names, row, rt)?;
             created
                 .nodes
-                .push(transaction.create_node(&node.labels, &properties)?);
+                .push(transaction.create_node(&labels, &properties)?);
         }
         for relationship in &self.relationships {
-            let computed = values.next().expect("one for each");
+            let (computed, names) = values.next().expect("one for each");
             let properties = relationship.properties.row(computed, row, rt)?;
+            let (rel_type, type_name) = relationship.rel_type.of_row(names, row, rt)?;
             let end = |end: End, which: &str| match end {
                 End::Created(at) => Ok(created.nodes[at]),
                 End::Column(slot) => match &*batch.column(slot).get(row) {
@@ -177,7 +218,7 @@ impl Creation {
                     other => Err(ExecError::Type {
                         message: format!(
                             "the {which} of the new relationship :{} is {}, not a Node",
-                            relationship.type_name,
+                            type_name,
                             other.type_name()
                         ),
                     }),
@@ -186,7 +227,7 @@ impl Creation {
             let start = end(relationship.start, "start")?;
             let end = end(relationship.end, "end")?;
             let id = transaction
-                .create_relationship(start, relationship.rel_type, end, &properties)
+                .create_relationship(start, rel_type, end, &properties)
                 .map_err(|error| gone(error, Entity::Node(start)))?;
             created.relationships.push(id);
         }
@@ -197,7 +238,7 @@ impl Creation {
     pub(crate) fn null_property(&self, prepared: &Prepared, row: usize) -> Option<Arc<str>> {
         let nodes = self.nodes.iter().map(|n| &n.properties);
         let relationships = self.relationships.iter().map(|r| &r.properties);
-        for (properties, computed) in nodes.chain(relationships).zip(&prepared.0) {
+        for (properties, computed) in nodes.chain(relationships).zip(&prepared.properties) {
             if let (Properties::Entries(entries), Computed::Entries(columns)) =
                 (properties, computed)
             {
@@ -208,6 +249,51 @@ impl Creation {
             }
         }
         None
+    }
+}
+
+impl Node {
+    /// All labels of the node of one row.
+    fn labels(
+        &self,
+        names: &[Arc<Column>],
+        row: usize,
+        rt: &Runtime,
+    ) -> Result<Cow<'_, [LabelId]>> {
+        let mut labels = Cow::Borrowed(&self.labels[..]);
+        for column in names {
+            for name in written_names(&column.get(row))? {
+                let label = rt.writer()?.label(&name)?;
+                if !labels.contains(&label) {
+                    labels.to_mut().push(label);
+                }
+            }
+        }
+        Ok(labels)
+    }
+}
+
+impl RelType {
+    /// The type of the relationship of one row, and its name.
+    fn of_row(
+        &self,
+        names: &[Arc<Column>],
+        row: usize,
+        rt: &Runtime,
+    ) -> Result<(TypeId, Arc<str>)> {
+        if let RelType::Named(id, name) = self {
+            return Ok((*id, name.clone()));
+        }
+        let mut found = written_names(&names[0].get(row))?;
+        match (found.pop(), found.is_empty()) {
+            (Some(name), true) => Ok((rt.writer()?.rel_type(&name, rt)?, name)),
+            _ => Err(ExecError::Argument {
+                message: format!(
+                    "a relationship has exactly one type, this is a list of {}",
+                    written_names(&names[0].get(row))?.len()
+                ),
+            }),
+        }
     }
 }
 

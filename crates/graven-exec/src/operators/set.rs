@@ -17,7 +17,7 @@ use crate::layout::Layout;
 use crate::operator::{BoxedOperator, Operator};
 use crate::runtime::Runtime;
 use crate::value::Value;
-use crate::writing::{Entity, gone, storable};
+use crate::writing::{Entity, gone, storable, written_names};
 
 /// What is done to the target.
 enum Change {
@@ -35,8 +35,14 @@ enum Change {
         value: Compiled,
         keep: bool,
     },
-    AddLabels(Vec<LabelId>),
-    RemoveLabels(Vec<Arc<str>>),
+    AddLabels {
+        labels: Vec<LabelId>,
+        computed: Vec<Compiled>,
+    },
+    RemoveLabels {
+        labels: Vec<Arc<str>>,
+        computed: Vec<Compiled>,
+    },
 }
 
 /// One item, compiled.
@@ -79,13 +85,21 @@ impl Items {
                     value: compile(value)?,
                     keep: *keep,
                 },
-                S::AddLabels { labels, .. } => Change::AddLabels(
-                    labels
+                S::AddLabels {
+                    labels, computed, ..
+                } => Change::AddLabels {
+                    labels: labels
                         .iter()
                         .map(|l| Ok(transaction.label(l)?))
                         .collect::<Result<_>>()?,
-                ),
-                S::RemoveLabels { labels, .. } => Change::RemoveLabels(labels.clone()),
+                    computed: computed.iter().map(compile).collect::<Result<_>>()?,
+                },
+                S::RemoveLabels {
+                    labels, computed, ..
+                } => Change::RemoveLabels {
+                    labels: labels.clone(),
+                    computed: computed.iter().map(compile).collect::<Result<_>>()?,
+                },
             };
             compiled.push(Item {
                 target: compile(item.target())?,
@@ -135,33 +149,37 @@ struct Computed {
     target: Arc<Column>,
     key: Option<Arc<Column>>,
     value: Option<Arc<Column>>,
+    labels: Vec<Arc<Column>>,
 }
 
 impl Item {
-    fn exprs(&self) -> impl Iterator<Item = &Compiled> {
-        let (key, value) = match &self.change {
+    /// What computes the key, the value and labels.
+    fn parts(&self) -> (Option<&Compiled>, Option<&Compiled>, &[Compiled]) {
+        match &self.change {
             Change::Property { value, .. } | Change::Properties { value, .. } => {
-                (None, Some(value))
+                (None, Some(value), &[])
             }
-            Change::Element { key, value } => (Some(key), Some(value)),
-            Change::AddLabels(_) | Change::RemoveLabels(_) => (None, None),
-        };
-        std::iter::once(&self.target).chain(key).chain(value)
+            Change::Element { key, value } => (Some(key), Some(value), &[]),
+            Change::AddLabels { computed, .. } | Change::RemoveLabels { computed, .. } => {
+                (None, None, computed)
+            }
+        }
+    }
+
+    fn exprs(&self) -> impl Iterator<Item = &Compiled> {
+        let (key, value, labels) = self.parts();
+        let own = std::iter::once(&self.target).chain(key).chain(value);
+        own.chain(labels)
     }
 
     fn compute(&self, batch: &Batch, rt: &Runtime) -> Result<Computed> {
         let column = |e: &Compiled| e.column(Rows::all(batch), rt);
-        let (key, value) = match &self.change {
-            Change::Property { value, .. } | Change::Properties { value, .. } => {
-                (None, Some(column(value)?))
-            }
-            Change::Element { key, value } => (Some(column(key)?), Some(column(value)?)),
-            Change::AddLabels(_) | Change::RemoveLabels(_) => (None, None),
-        };
+        let (key, value, labels) = self.parts();
         Ok(Computed {
             target: column(&self.target)?,
-            key,
-            value,
+            key: key.map(column).transpose()?,
+            value: value.map(column).transpose()?,
+            labels: labels.iter().map(column).collect::<Result<_>>()?,
         })
     }
 }
@@ -197,27 +215,37 @@ impl Computed {
                 }
             }
             Change::Properties { keep, .. } => set_all(entity, &value(), *keep, rt),
-            Change::AddLabels(labels) => {
+            Change::AddLabels { labels, .. } => {
                 let node = labelled(entity)?;
-                for label in labels {
-                    rt.writer()?
-                        .transaction()
-                        .add_label(node, *label)
-                        .map_err(|error| gone(error, entity))?;
+                let writer = rt.writer()?;
+                let computed = self.labels(row)?;
+                let computed = computed.iter().map(|name| writer.label(name));
+                for label in labels.iter().map(|l| Ok(*l)).chain(computed) {
+                    let added = writer.transaction().add_label(node, label?);
+                    added.map_err(|error| gone(error, entity))?;
                 }
                 Ok(())
             }
-            Change::RemoveLabels(labels) => {
+            Change::RemoveLabels { labels, .. } => {
                 let node = labelled(entity)?;
-                for label in labels.iter().filter_map(|l| rt.label_id(l)) {
-                    rt.writer()?
-                        .transaction()
-                        .remove_label(node, label)
-                        .map_err(|error| gone(error, entity))?;
+                let computed = self.labels(row)?;
+                let names = labels.iter().chain(&computed);
+                for label in names.filter_map(|name| rt.label_id(name)) {
+                    let removed = rt.writer()?.transaction().remove_label(node, label);
+                    removed.map_err(|error| gone(error, entity))?;
                 }
                 Ok(())
             }
         }
+    }
+
+    /// Names of computed labels.
+    fn labels(&self, row: usize) -> Result<Vec<Arc<str>>> {
+        let mut names = Vec::new();
+        for column in &self.labels {
+            names.extend(written_names(&column.get(row))?);
+        }
+        Ok(names)
     }
 }
 

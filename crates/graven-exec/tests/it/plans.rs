@@ -1,5 +1,6 @@
 //! Hand-built plans: shorthand for operators and expressions, and running them.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use graven_cypher::plan::{
@@ -137,6 +138,7 @@ pub(crate) fn plan(root: Box<PlanNode>, returns: &[u32], mode: PlanMode) -> Arc<
             .collect(),
         mode,
         notices: Vec::new(),
+        planned_for: BTreeMap::new(),
         forecasts: Vec::new(),
     })
 }

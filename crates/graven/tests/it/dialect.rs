@@ -388,19 +388,6 @@ fn mistakes_are_named() {
 #[test]
 fn what_is_not_there_is_refused_by_name() {
     for (text, part) in [
-        ("MATCH (n:$($l)) RETURN n", "computed by an expression"),
-        (
-            "MATCH (n) WHERE n:$('A') RETURN n",
-            "computed by an expression",
-        ),
-        (
-            "MATCH ()-[r:$('A')]->() RETURN r",
-            "computed by an expression",
-        ),
-        ("MATCH (n IS $('A')) RETURN n", "computed by an expression"),
-        ("CREATE (:$('A'))", "computed by an expression"),
-        ("MATCH (n) SET n:$('A')", "computed by an expression"),
-        ("MATCH (n) REMOVE n:A:$('A')", "computed by an expression"),
         (
             "CREATE CONSTRAINT c FOR (n:A) REQUIRE n.x IS :: STRING",
             "type of a property",

@@ -1,6 +1,7 @@
 //! Tests of the library from outside, on small files written for each test.
 
 mod attach;
+mod computed_labels;
 mod counting;
 mod database;
 mod dialect;

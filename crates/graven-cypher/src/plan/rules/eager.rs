@@ -29,8 +29,9 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use crate::functions;
 use crate::plan::expression::Expr;
-use crate::plan::{Creation, Operator, Plan, PlanNode, SetItem, VarId, VarKind, Variable};
+use crate::plan::{Creation, Operator, Plan, PlanNode, RelType, SetItem, VarId, VarKind, Variable};
 
 pub(crate) fn apply(plan: &mut Plan) {
     if !plan.writes() {
@@ -70,10 +71,16 @@ enum Access {
 /// What is written.
 #[derive(Clone, Debug, PartialEq)]
 enum Write {
-    Node(Vec<Arc<str>>),
-    Relationship(Arc<str>),
+    /// A node with these labels and, where `any` says so, others.
+    Node {
+        labels: Vec<Arc<str>>,
+        any: bool,
+    },
+    /// A relationship of this type (none: any).
+    Relationship(Option<Arc<str>>),
     Property(Option<Arc<str>>, Option<VarKind>, Option<VarId>),
-    Label(Arc<str>, Option<VarId>),
+    /// A label (none: any) of a variable.
+    Label(Option<Arc<str>>, Option<VarId>),
     /// Nodes and, where `relationships` says so, relationships are deleted.
     Delete {
         var: Option<VarId>,
@@ -325,8 +332,14 @@ impl Rule<'_> {
                 SetItem::Element { .. } | SetItem::Properties { .. } => {
                     writes.push(Write::Property(None, kind, var));
                 }
-                SetItem::AddLabels { labels, .. } | SetItem::RemoveLabels { labels, .. } => {
-                    writes.extend(labels.iter().map(|l| Write::Label(l.clone(), var)));
+                SetItem::AddLabels {
+                    labels, computed, ..
+                }
+                | SetItem::RemoveLabels {
+                    labels, computed, ..
+                } => {
+                    writes.extend(labels.iter().map(|l| Write::Label(Some(l.clone()), var)));
+                    writes.extend(computed.iter().map(|_| Write::Label(None, var)));
                 }
             }
         }
@@ -365,7 +378,9 @@ impl Rule<'_> {
                     "id" | "elementid" | "type" | "size" | "head" | "last" | "tail"
                     | "coalesce" | "startnode" | "endnode" | "nodes" | "relationships"
                     | "length" | "reverse" => {}
-                    "labels" => reads.push(Access::Label(None, var)),
+                    "labels" | functions::HAS_ALL_LABELS | functions::HAS_ANY_LABEL => {
+                        reads.push(Access::Label(None, var));
+                    }
                     _ => reads.push(Access::Property(None, kind, var)),
                 }
             }
@@ -423,12 +438,14 @@ impl Rule<'_> {
 
     fn written(&self, write: &Write) -> String {
         match write {
-            Write::Node(labels) if labels.is_empty() => "creating a node".to_owned(),
-            Write::Node(labels) => format!("creating :{}", labels.join(":")),
-            Write::Relationship(rel_type) => format!("creating :{rel_type}"),
+            Write::Node { labels, .. } if labels.is_empty() => "creating a node".to_owned(),
+            Write::Node { labels, .. } => format!("creating :{}", labels.join(":")),
+            Write::Relationship(Some(rel_type)) => format!("creating :{rel_type}"),
+            Write::Relationship(None) => "creating a relationship".to_owned(),
             Write::Property(Some(key), ..) => format!("setting .{key}"),
             Write::Property(None, ..) => "setting properties".to_owned(),
-            Write::Label(label, _) => format!("changing :{label}"),
+            Write::Label(Some(label), _) => format!("changing :{label}"),
+            Write::Label(None, _) => "changing labels".to_owned(),
             Write::Delete { .. } => "deleting".to_owned(),
         }
     }
@@ -441,11 +458,17 @@ impl Effects {
 
     fn creates(&mut self, creation: &Creation) {
         for node in &creation.nodes {
-            self.writes.push(Write::Node(node.labels.clone()));
+            self.writes.push(Write::Node {
+                labels: node.labels.clone(),
+                any: !node.computed.is_empty(),
+            });
         }
         for relationship in &creation.relationships {
-            self.writes
-                .push(Write::Relationship(relationship.rel_type.clone()));
+            let rel_type = match &relationship.rel_type {
+                RelType::Named(name) => Some(name.clone()),
+                RelType::Computed(_) => None,
+            };
+            self.writes.push(Write::Relationship(rel_type));
         }
     }
 }
@@ -466,20 +489,22 @@ fn own_entity(a: Option<VarId>, b: Option<VarId>, unique: &BTreeSet<VarId>) -> b
 /// Whether the write on one row may be seen by the read on another.
 fn meets(write: &Write, read: &Access, unique: &BTreeSet<VarId>) -> bool {
     match (write, read) {
-        (Write::Node(labels), Access::Nodes(label)) => {
-            label.as_ref().is_none_or(|l| labels.contains(l))
+        (Write::Node { labels, any }, Access::Nodes(label)) => {
+            *any || label.as_ref().is_none_or(|l| labels.contains(l))
         }
         (Write::Relationship(rel_type), Access::Relationships(types)) => {
-            types.is_empty() || types.contains(rel_type)
+            types.is_empty() || rel_type.as_ref().is_none_or(|t| types.contains(t))
         }
         (Write::Property(key, kind, var), Access::Property(read_key, read_kind, read_var)) => {
             overlap(key.as_ref(), read_key.as_ref())
                 && overlap(kind.as_ref(), read_kind.as_ref())
                 && !own_entity(*var, *read_var, unique)
         }
-        (Write::Label(label, _), Access::Nodes(Some(scanned))) => label == scanned,
+        (Write::Label(label, _), Access::Nodes(Some(scanned))) => {
+            overlap(label.as_ref(), Some(scanned))
+        }
         (Write::Label(label, var), Access::Label(read, read_var)) => {
-            overlap(Some(label), read.as_ref()) && !own_entity(*var, *read_var, unique)
+            overlap(label.as_ref(), read.as_ref()) && !own_entity(*var, *read_var, unique)
         }
         (Write::Delete { nodes, .. }, Access::Nodes(_)) => *nodes,
         (Write::Delete { relationships, .. }, Access::Relationships(_)) => *relationships,
@@ -514,7 +539,7 @@ fn collides(a: &Write, b: &Write, unique: &BTreeSet<VarId>) -> bool {
                 && !own_entity(*var, *var2, unique)
         }
         (Write::Label(label, var), Write::Label(label2, var2)) => {
-            label == label2 && !own_entity(*var, *var2, unique)
+            overlap(label.as_ref(), label2.as_ref()) && !own_entity(*var, *var2, unique)
         }
         // Deleting twice is deleting once.
         (Write::Delete { .. }, Write::Delete { .. }) => false,

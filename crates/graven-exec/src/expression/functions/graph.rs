@@ -7,6 +7,7 @@ use crate::error::Result;
 use crate::expression::function::{Function, MANY};
 use crate::runtime::Runtime;
 use crate::value::Value;
+use crate::writing::computed_names;
 
 pub(in crate::expression) const FUNCTIONS: &[Function] = &[
     Function {
@@ -33,6 +34,16 @@ pub(in crate::expression) const FUNCTIONS: &[Function] = &[
         name: "properties",
         arity: (1, 1),
         body: properties,
+    },
+    Function {
+        name: "graven.has_all_labels",
+        arity: (2, 2),
+        body: has_all_labels,
+    },
+    Function {
+        name: "graven.has_any_label",
+        arity: (2, 2),
+        body: has_any_label,
     },
     Function {
         name: "graven.is_labeled",
@@ -115,6 +126,38 @@ fn is_labeled(rt: &Runtime, args: &[Value]) -> Result<Value> {
         Value::Relationship(_) => Ok(Value::Boolean(true)),
         other => Err(wrong("%", "a Node or Relationship", other)),
     }
+}
+
+fn has_all_labels(rt: &Runtime, args: &[Value]) -> Result<Value> {
+    has_labels(rt, args, false)
+}
+
+fn has_any_label(rt: &Runtime, args: &[Value]) -> Result<Value> {
+    has_labels(rt, args, true)
+}
+
+/// Whether a node or relationship has all of the labels or types that the second argument names, or with `any` one.
+fn has_labels(rt: &Runtime, args: &[Value], any: bool) -> Result<Value> {
+    let names = computed_names(&args[1])?;
+    let rel_type = match &args[0] {
+        Value::Relationship(id) => Some(rt.relationship_type(id.0)?),
+        _ => None,
+    };
+    for name in names {
+        let has = match &args[0] {
+            Value::Null => return Ok(Value::Null),
+            Value::Node(id) => rt.has_all_labels(id.0, &[rt.label_id(&name)])?,
+            Value::Relationship(_) => rt.type_id(&name) == rel_type,
+            other => return Err(wrong(":$(...)", "a Node or Relationship", other)),
+        };
+        if has == any {
+            return Ok(Value::Boolean(any));
+        }
+    }
+    Ok(match &args[0] {
+        Value::Null => Value::Null,
+        _ => Value::Boolean(!any),
+    })
 }
 
 fn rel_type(rt: &Runtime, args: &[Value]) -> Result<Value> {
