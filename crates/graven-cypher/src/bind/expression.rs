@@ -539,7 +539,15 @@ impl Binder<'_> {
         branches: &[(ast::Expr, ast::Expr)],
         otherwise: Option<&ast::Expr>,
     ) -> Result<Typed> {
-        let subject = subject.map(|s| self.expression(s)).transpose()?;
+        let mut subject = subject.map(|s| self.expression(s)).transpose()?;
+        // What takes work is computed once, as the element of a list of one.
+        let mut once = None;
+        if let Some((value, _)) = &mut subject
+            && !is_at_hand(value)
+        {
+            let var = self.new_variable("  subject", VarKind::Value);
+            once = Some((var, std::mem::replace(value, Expr::Variable(var))));
+        }
         let mut bound = Vec::with_capacity(branches.len());
         let mut ty: Option<Type> = None;
         for (when, then) in branches {
@@ -560,13 +568,29 @@ impl Binder<'_> {
             }
             None => None,
         };
-        Ok((
-            Expr::Case {
-                branches: bound,
-                otherwise,
-            },
-            ty.unwrap_or(Type::ANY),
-        ))
+        let mut case = Expr::Case {
+            branches: bound,
+            otherwise,
+        };
+        if let Some((var, subject)) = once {
+            let list = Expr::ListComprehension {
+                var,
+                list: Box::new(Expr::List(vec![subject])),
+                filter: None,
+                map: Some(Box::new(case)),
+            };
+            case = call("head", vec![list]);
+        }
+        Ok((case, ty.unwrap_or(Type::ANY)))
+    }
+}
+
+/// Whether a value may as well be asked for several times.
+fn is_at_hand(expr: &Expr) -> bool {
+    match expr {
+        Expr::Literal(_) | Expr::Parameter(_) | Expr::Variable(_) => true,
+        Expr::Property { base, .. } => matches!(**base, Expr::Variable(_)),
+        _ => false,
     }
 }
 
