@@ -427,6 +427,20 @@ pub const FUNCTIONS: &[Function] = &[
     function("type", "type", (1, 1), REL, STR),
     function("upper", "upper", (1, 1), STR, STR),
     function("valueType", "valuetype", (1, 1), ANY, STR),
+    function(
+        "vector.similarity.cosine",
+        "vector.similarity.cosine",
+        (2, 2),
+        LIST,
+        FLOAT,
+    ),
+    function(
+        "vector.similarity.euclidean",
+        "vector.similarity.euclidean",
+        (2, 2),
+        LIST,
+        FLOAT,
+    ),
 ];
 
 /// Names of the aggregates, as documented.

@@ -459,7 +459,9 @@ fn assemble_time(nanos: i64, is_start: bool, has_base: bool, fields: &Fields) ->
 
 /// Milliseconds, microseconds and nanoseconds as nanoseconds; each counts from the larger one that is given.
 fn subseconds(fields: &Fields) -> Result<Option<i64>> {
-    let milli = fields.integer("millisecond")?;
+    // An epoch in milliseconds has given them.
+    let epoch = fields.integer("epochMillis")?.map(|ms| ms.rem_euclid(1000));
+    let milli = fields.integer("millisecond")?.or(epoch);
     let micro = fields.integer("microsecond")?;
     let nano = fields.integer("nanosecond")?;
     if milli.is_none() && micro.is_none() && nano.is_none() {

@@ -21,13 +21,12 @@ pub fn parse(kind: Kind, text: &str, zone: &Zone) -> Result<PropertyValue> {
         what: kind.name(),
         text: text.to_owned(),
     };
-    let trimmed = text.trim();
     let (date_text, time_text) = match kind {
-        Kind::Date => (Some(trimmed), None),
-        Kind::LocalTime | Kind::Time => (None, Some(trimmed)),
-        Kind::LocalDateTime | Kind::DateTime => match trimmed.split_once(['T', 't']) {
+        Kind::Date => (Some(text), None),
+        Kind::LocalTime | Kind::Time => (None, Some(text)),
+        Kind::LocalDateTime | Kind::DateTime => match text.split_once(['T', 't']) {
             Some((date, time)) => (Some(date), Some(time)),
-            None => (Some(trimmed), None),
+            None => (Some(text), None),
         },
     };
     let mut parts = Parts {

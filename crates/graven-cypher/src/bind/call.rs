@@ -239,14 +239,6 @@ const NOT_AVAILABLE: &[(&str, &str)] = &[
     ("graph.byElementId", "a file holds one database"),
     ("graph.names", "a file holds one database"),
     ("graph.propertiesByName", "a file holds one database"),
-    (
-        "vector.similarity.cosine",
-        "compute it with reduce over the lists",
-    ),
-    (
-        "vector.similarity.euclidean",
-        "compute it with reduce over the lists",
-    ),
 ];
 
 /// The aggregate of that name, if it is one.

@@ -218,12 +218,7 @@ impl Parser<'_> {
             {
                 return self.case();
             }
-            "trim"
-                if follows == TokenKind::OpenParen
-                    && ["LEADING", "TRAILING", "BOTH"]
-                        .iter()
-                        .any(|w| self.is_word_at(2, w)) =>
-            {
+            "trim" if follows == TokenKind::OpenParen && self.at_trim_specification() => {
                 return self.trim_specification();
             }
             "exists" if follows == TokenKind::OpenBrace => {
@@ -298,22 +293,33 @@ impl Parser<'_> {
         Ok(kind)
     }
 
-    /// `trim(LEADING|TRAILING|BOTH [characters] FROM text)`, as a call of `lTrim`, `rTrim` or `bTrim`.
+    /// Whether `FROM` stands within the parentheses of `trim(`.
+    fn at_trim_specification(&self) -> bool {
+        let open = self.next + 1;
+        let close = self.tokens.closing[open] as usize;
+        let mut at = open + 1;
+        while at < close {
+            if at > open + 1 && self.is_word_at(at - self.next, "FROM") {
+                return true;
+            }
+            // What is in brackets is not looked at.
+            at = 1 + at.max(self.tokens.closing[at] as usize);
+        }
+        false
+    }
+
+    /// `trim([LEADING|TRAILING|BOTH] [characters] FROM text)`, as a call of `lTrim`, `rTrim` or `bTrim`.
     fn trim_specification(&mut self) -> Result<ExprKind> {
         let start = self.advance().span;
         self.expect(TokenKind::OpenParen, "`(`")?;
-        let function = match self
-            .token()
-            .span
-            .slice(self.text)
-            .to_ascii_uppercase()
-            .as_str()
-        {
-            "LEADING" => "lTrim",
-            "TRAILING" => "rTrim",
-            _ => "bTrim",
+        let function = if self.eat_word("LEADING") {
+            "lTrim"
+        } else if self.eat_word("TRAILING") {
+            "rTrim"
+        } else {
+            self.eat_word("BOTH");
+            "bTrim"
         };
-        self.advance();
         let mut args = Vec::new();
         if !self.is_word("FROM") {
             args.push(self.expression()?);

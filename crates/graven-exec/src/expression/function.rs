@@ -46,6 +46,7 @@ pub(crate) fn all() -> impl Iterator<Item = &'static Function> {
         functions::convert::FUNCTIONS,
         functions::types::FUNCTIONS,
         functions::spatial::FUNCTIONS,
+        functions::vector::FUNCTIONS,
         functions::temporal::FUNCTIONS,
         functions::temporal::DATE,
         functions::temporal::LOCAL_TIME,

@@ -11,6 +11,7 @@ pub(super) mod spatial;
 pub(super) mod temporal;
 pub(super) mod text;
 pub(super) mod types;
+pub(super) mod vector;
 
 /// The error of a function that got a value it does not take.
 fn wrong(function: &str, wanted: &str, got: &Value) -> ExecError {

@@ -60,7 +60,7 @@ fn of_value(value: &Value, key: &str, key_id: Option<KeyId>, rt: &Runtime) -> Re
 /// A part of a date, time, duration or point.
 fn of_stored(stored: &PropertyValue, key: &str) -> Result<Value> {
     if let PropertyValue::Point(point) = stored {
-        return Ok(super::functions::spatial::component(point, key).unwrap_or_default());
+        return super::functions::spatial::component(point, key);
     }
     match component(stored, key) {
         Some(Component::Integer(i)) => Ok(Value::Integer(i)),

@@ -418,3 +418,127 @@ fn what_is_not_there_is_refused_by_name() {
         refused(text, &["NotAvailable.FeatureNotAvailable", part]);
     }
 }
+
+#[test]
+fn the_subject_of_a_case_is_computed_once() {
+    assert_eq!(
+        rows(
+            &social(),
+            "MATCH (p:Person) RETURN CASE toUpper(p.name) + '!' WHEN 'ADA!' THEN 1 WHEN STARTS WITH 'B' THEN p.id * 10 ELSE size([x IN [1, 2] | p.id]) END AS v ORDER BY p.id"
+        ),
+        ["1", "20", "2", "2"]
+    );
+    // Only where it is asked for once can the value of a random number not slip between the branches.
+    assert_eq!(
+        value(
+            "UNWIND range(1, 2000) AS i WITH CASE toInteger(rand() * 4) WHEN 0 THEN 'a' WHEN 1 THEN 'b' WHEN 2 THEN 'c' WHEN 3 THEN 'd' END AS v RETURN count(*) - count(v)"
+        ),
+        "0"
+    );
+    // A copy in each branch would double the size with each level.
+    let nested = (0..40).fold("toInteger('1')".to_owned(), |inner, _| {
+        format!("CASE {inner} WHEN 1 THEN 2 WHEN 2 THEN 1 END")
+    });
+    assert_eq!(value(&format!("RETURN {nested}")), "1");
+    assert_eq!(
+        rows(
+            &social(),
+            "MATCH (p:Person) RETURN CASE count(*) + 0 WHEN 4 THEN 'four' ELSE 'other' END AS v"
+        ),
+        ["\"four\""]
+    );
+}
+
+#[test]
+fn trim_takes_characters_without_a_side() {
+    assert_eq!(value("RETURN trim('x' FROM 'xaxx')"), "\"a\"");
+    assert_eq!(value("RETURN trim(left('xy', 1) FROM 'xax')"), "\"a\"");
+    assert_eq!(value("RETURN trim(BOTH FROM ' a ')"), "\"a\"");
+    assert_eq!(value("WITH ' a ' AS from RETURN trim(from)"), "\"a\"");
+}
+
+#[test]
+fn alternatives_of_a_type_stand_in_the_order_of_the_manual() {
+    assert_eq!(
+        value("RETURN valueType([{a: 1}, 'a', 1, [1.5], date('2015-01-01'), true])"),
+        "\"LIST<BOOLEAN NOT NULL | STRING NOT NULL | INTEGER NOT NULL | DATE NOT NULL | MAP NOT NULL | LIST<FLOAT NOT NULL> NOT NULL> NOT NULL\""
+    );
+}
+
+#[test]
+fn vectors_are_compared_as_vector_indexes_do() {
+    assert_eq!(
+        value("RETURN vector.similarity.cosine([1, 0], [0, 2])"),
+        "0.5"
+    );
+    assert_eq!(
+        value("RETURN vector.similarity.cosine([1, 2], [2.0, 4.0]) > 0.999999"),
+        "true"
+    );
+    assert_eq!(
+        value("RETURN vector.similarity.cosine([1, 0], [-3, 0])"),
+        "0.0"
+    );
+    assert_eq!(
+        value("RETURN vector.similarity.euclidean([1, 1], [1, 4])"),
+        "0.1"
+    );
+    assert_eq!(
+        value("RETURN vector.similarity.euclidean(null, [1, 4])"),
+        "null"
+    );
+    refused(
+        "RETURN vector.similarity.cosine([1], [1, 2])",
+        &["ArgumentError", "1 and 2"],
+    );
+    refused(
+        "RETURN vector.similarity.cosine([0], [1])",
+        &["ArgumentError", "direction"],
+    );
+    refused(
+        "RETURN vector.similarity.euclidean(['a'], [1])",
+        &["TypeError", "finite"],
+    );
+}
+
+#[test]
+fn a_point_has_only_the_parts_of_its_system() {
+    assert_eq!(value("RETURN point({x: 1, y: 2}).y"), "2.0");
+    assert_eq!(
+        value("RETURN point({longitude: 1, latitude: 2, height: 3}).z"),
+        "3.0"
+    );
+    refused(
+        "RETURN point({x: 1, y: 2}).latitude",
+        &["ArgumentError", "cartesian", "latitude"],
+    );
+    refused(
+        "RETURN point({x: 1, y: 2}).z",
+        &["ArgumentError", "cartesian", "no part z"],
+    );
+    refused("RETURN point({x: 1, y: 2})['w']", &["no part w", "x, y, z"]);
+}
+
+#[test]
+fn dates_and_times_are_read_as_they_stand() {
+    for text in [
+        "date(' 2015-07-21')",
+        "time('12:00 ')",
+        "duration(' P1D')",
+        "datetime('2015-07-21T12:00 ')",
+    ] {
+        refused(&format!("RETURN {text}"), &["ArgumentError"]);
+    }
+    assert_eq!(
+        value("RETURN toString(datetime({epochMillis: 1234567, nanosecond: 5}))"),
+        "\"1970-01-01T00:20:34.567000005Z\""
+    );
+    assert_eq!(
+        value("RETURN toString(datetime({epochMillis: -1, microsecond: 5}))"),
+        "\"1969-12-31T23:59:59.999005Z\""
+    );
+    refused(
+        "RETURN datetime({epochMillis: 1, nanosecond: 1000000})",
+        &["999999"],
+    );
+}

@@ -88,7 +88,10 @@ pub(in crate::expression) const FUNCTIONS: &[Function] = &[
     float_function!("sinh", f64::sinh),
     float_function!("cosh", f64::cosh),
     float_function!("tanh", f64::tanh),
-    float_function!("coth", |x: f64| 1.0 / x.tanh()),
+    float_function!("coth", |x: f64| match x == 0.0 {
+        true => f64::NAN,
+        false => 1.0 / x.tanh(),
+    }),
     float_function!("cot", |x: f64| 1.0 / x.tan()),
     float_function!("asin", f64::asin),
     float_function!("acos", f64::acos),

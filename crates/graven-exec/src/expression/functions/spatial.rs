@@ -63,18 +63,26 @@ fn is_globe(srid: u32) -> bool {
 }
 
 /// `p.x`, `p.latitude`, `p.crs`, ...
-pub(in crate::expression) fn component(point: &Point, name: &str) -> Option<Value> {
+///
+/// # Errors
+/// A part that no point has, or that this one does not have.
+pub(in crate::expression) fn component(point: &Point, name: &str) -> Result<Value> {
     let globe = is_globe(point.srid);
-    Some(match name {
-        "x" => Value::Float(point.x),
-        "y" => Value::Float(point.y),
-        "z" => Value::Float(point.z?),
-        "longitude" if globe => Value::Float(point.x),
-        "latitude" if globe => Value::Float(point.y),
-        "height" if globe => Value::Float(point.z?),
-        "srid" => Value::Integer(i64::from(point.srid)),
-        "crs" => Value::text(system_name(point.srid)),
-        _ => return None,
+    let there = match name {
+        "x" | "longitude" => Some(Value::Float(point.x)),
+        "y" | "latitude" => Some(Value::Float(point.y)),
+        "z" | "height" => point.z.map(Value::Float),
+        "srid" => Some(Value::Integer(i64::from(point.srid))),
+        "crs" => Some(Value::text(system_name(point.srid))),
+        _ => {
+            let parts = "x, y, z, longitude, latitude, height, crs, srid";
+            return Err(refused(format!("a point has no part {name}, only {parts}")));
+        }
+    };
+    let is_of_globe = matches!(name, "longitude" | "latitude" | "height");
+    there.filter(|_| globe || !is_of_globe).ok_or_else(|| {
+        let system = system_name(point.srid);
+        refused(format!("a point of {system} has no part {name}"))
     })
 }
 

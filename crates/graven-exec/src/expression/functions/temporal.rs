@@ -240,9 +240,7 @@ pub(in crate::expression) fn decimal(value: &Value) -> Option<Decimal> {
 fn make_duration(value: &Value) -> Result<Value> {
     match value {
         Value::Null => Ok(Value::Null),
-        Value::String(text) => Ok(stored(PropertyValue::Duration(duration::parse(
-            text.trim(),
-        )?))),
+        Value::String(text) => Ok(stored(PropertyValue::Duration(duration::parse(text)?))),
         Value::Stored(found) if matches!(**found, PropertyValue::Duration(_)) => Ok(value.clone()),
         Value::Map(map) => {
             let mut sum = Sum::default();

@@ -29,6 +29,28 @@ pub(in crate::expression) const FUNCTIONS: &[Function] = &[
     },
 ];
 
+/// Types in the order in which alternatives are written.
+const ORDER: [&str; 18] = [
+    "NULL",
+    "BOOLEAN",
+    "STRING",
+    "INTEGER",
+    "FLOAT",
+    "DATE",
+    "LOCAL TIME",
+    "ZONED TIME",
+    "LOCAL DATETIME",
+    "ZONED DATETIME",
+    "DURATION",
+    "POINT",
+    "BYTES",
+    "NODE",
+    "RELATIONSHIP",
+    "MAP",
+    "LIST",
+    "PATH",
+];
+
 /// Name of a value's own type, elements of lists aside.
 fn name(value: &Value) -> &'static str {
     match value {
@@ -57,7 +79,7 @@ fn describe(value: &Value) -> String {
         Value::Null => "NULL".to_owned(),
         Value::List(items) => {
             let has_null = items.iter().any(Value::is_null);
-            let types: BTreeSet<String> = items
+            let types: BTreeSet<(Option<usize>, String)> = items
                 .iter()
                 .filter(|v| !v.is_null())
                 .map(|v| {
@@ -65,10 +87,10 @@ fn describe(value: &Value) -> String {
                     if has_null {
                         text.truncate(text.len() - " NOT NULL".len());
                     }
-                    text
+                    (ORDER.iter().position(|known| *known == name(v)), text)
                 })
                 .collect();
-            let elements: Vec<String> = types.into_iter().collect();
+            let elements: Vec<String> = types.into_iter().map(|(_, text)| text).collect();
             let elements = match (elements.is_empty(), has_null) {
                 (true, true) => "NULL".to_owned(),
                 (true, false) => "NOTHING".to_owned(),
@@ -210,7 +232,19 @@ mod tests {
         let list = Value::list(vec![Value::Integer(1), Value::text("a")]);
         assert_eq!(
             describe(&list),
-            "LIST<INTEGER NOT NULL | STRING NOT NULL> NOT NULL"
+            "LIST<STRING NOT NULL | INTEGER NOT NULL> NOT NULL"
+        );
+        let nested = Value::list(vec![
+            Value::list(vec![Value::Float(1.0)]),
+            Value::map(Vec::new()),
+            Value::Float(1.0),
+            Value::list(Vec::new()),
+            Value::Boolean(true),
+            Value::Null,
+        ]);
+        assert_eq!(
+            describe(&nested),
+            "LIST<BOOLEAN | FLOAT | MAP | LIST<FLOAT NOT NULL> | LIST<NOTHING>> NOT NULL"
         );
         let with_null = Value::list(vec![Value::Integer(1), Value::Null]);
         assert_eq!(describe(&with_null), "LIST<INTEGER> NOT NULL");
