@@ -11,8 +11,10 @@
 //! All but the base are a [`layer::Layer`] in memory, and below it, if there was much, layers that lie in temporary pages
 //! ([`lower`]). [`overlay`] holds what columns, lists and indexes need of the stack.
 
+pub(crate) mod batch;
 pub(crate) mod counts;
 pub(crate) mod frozen;
+pub(crate) mod growing;
 pub(crate) mod id_map;
 pub(crate) mod layer;
 pub(crate) mod lower;
@@ -22,3 +24,4 @@ pub(crate) mod redo;
 pub(crate) mod sealed_map;
 pub(crate) mod stored;
 pub(crate) mod unlisted;
+pub(crate) mod work_sharing;

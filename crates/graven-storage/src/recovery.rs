@@ -7,6 +7,8 @@
 //! into the file. Otherwise nothing is written but the destroyed torn tail (by [`graven_log::Log::open`]), so a crash while recovering changes nothing and
 //! recovering twice gives the same.
 //!
+//! Where [`OpenOptions::threads`] allows it, the maps of a layer that goes to temporary pages are written side by side.
+//!
 //! The log is made when the first commit needs it: a database that is only read stays as it is. The superblocks
 //! then name its generation, and from there on the database does not open without it.
 //!
@@ -16,6 +18,7 @@
 
 use crate::bytes::{Malformed, Reader};
 use crate::checkpoint::CheckpointOptions;
+use crate::delta::batch::Batch;
 use crate::delta::counts::Counts;
 use crate::delta::layer::{Change, ColumnOf, Layer, NodeChange, ValueMap};
 use crate::delta::redo::{self, Decoder, Head, NAME_KINDS, NamesLogged};
@@ -31,7 +34,7 @@ use crate::transaction::index_entries::key_in;
 use crate::transaction::options::Isolation;
 use crate::transaction::own::Own;
 use crate::transaction::schema_change::{drop_lost_indexes, for_each_key};
-use crate::transaction::spill::sealed_onto;
+use crate::transaction::spill::{Sealing, sealed_onto};
 use crate::version::recent::Recent;
 use crate::{Error, Result};
 use foldhash::HashMap;
@@ -50,6 +53,8 @@ const BATCH_STEP: u64 = 128 << 10;
 /// With more relationships than this a batch goes to temporary pages, even where memory would hold it: writing sorted lists
 /// there costs a fraction of making maps of them.
 const LISTED_MAX: usize = 100_000;
+/// Sealed layers that are merged into one.
+const RECOVERY_TIER: usize = 32;
 /// So many patterns are counted before they go into the layer's counts.
 const PATTERNS_MAX: usize = 1024;
 /// Chunks of large transactions are kept in temporary pages of 64 KiB.
@@ -72,6 +77,8 @@ pub struct OpenOptions {
     pub spill: Option<Arc<SpillFile>>,
     /// Changes of more bytes than this go there; `None`: than an eighth of the memory limit.
     pub seal_bytes: Option<u64>,
+    /// Threads that recover, the calling one among them: what a log says of different stores is put in order side by side.
+    pub threads: usize,
 }
 
 impl OpenOptions {
@@ -85,6 +92,7 @@ impl OpenOptions {
             own_checkpoints: true,
             spill: None,
             seal_bytes: None,
+            threads: 1,
         }
     }
 }
@@ -104,6 +112,14 @@ fn failed(path: &std::path::Path, error: impl std::fmt::Display) -> Error {
 }
 
 impl Store {
+    /// How recovery seals layers: a checkpoint merges them soon, so they become one only where they are many.
+    fn sealing(&self) -> Sealing {
+        Sealing {
+            tier: RECOVERY_TIER,
+            threads: self.recovery_threads,
+        }
+    }
+
     /// Opens `file` with its log: recovers what was committed since the last checkpoint.
     ///
     /// # Errors
@@ -124,6 +140,7 @@ impl Store {
             own_checkpoints,
             spill,
             seal_bytes,
+            threads,
         } = options;
         let reading_only = read_only.is_some();
         let setup = LogSetup {
@@ -133,6 +150,7 @@ impl Store {
         let mut store = Store::open_base(file, cache, Some(setup), read_only)?;
         store.spill = spill;
         store.seal_bytes = seal_bytes.unwrap_or(store.seal_bytes);
+        store.recovery_threads = threads;
         if !own_checkpoints {
             store.maintenance().stop();
         }
@@ -271,7 +289,7 @@ struct Replay<'a> {
     store: &'a Store,
     /// Chunks of transactions whose commit has not come yet.
     open: HashMap<u64, Vec<Chunk>>,
-    batch: Layer,
+    batch: Batch,
     reservation: Reservation,
     /// What was recovered so far takes too much memory.
     crowded: bool,
@@ -285,7 +303,7 @@ impl<'a> Replay<'a> {
         Replay {
             store,
             open: HashMap::default(),
-            batch: Layer::default(),
+            batch: Batch::default(),
             reservation: store.budget().empty_reservation("recovered changes"),
             crowded: false,
             lsn: 0,
@@ -425,7 +443,8 @@ impl<'a> Replay<'a> {
             return Ok(());
         }
         let store = self.store;
-        let mut raw = std::mem::take(&mut self.batch);
+        let batch = std::mem::take(&mut self.batch);
+        let mut raw = batch.into_layer();
         self.reservation.shrink(self.reservation.bytes());
         let allocator = store.allocator();
         let last = |id: Option<u64>| id.map_or(0, |id| id.saturating_add(1));
@@ -468,7 +487,7 @@ impl<'a> Replay<'a> {
             && let Some(pages) = store.temporary_pages()
         {
             // No checkpoint may begin while part of a transaction is applied.
-            below = sealed_onto(store, &pages, &below, &active)?;
+            below = sealed_onto(store, &pages, store.sealing(), &below, &active)?;
             active = Layer::default();
             let bytes = commits.reservation.bytes();
             commits.reservation.shrink(bytes);
@@ -615,7 +634,7 @@ impl Views<'_> {
             && let Some(pages) = self.store.temporary_pages()
         {
             let (layer, below) = self.own.look(Layer::clone);
-            let below = sealed_onto(self.store, &pages, &below, &layer)?;
+            let below = sealed_onto(self.store, &pages, self.store.sealing(), &below, &layer)?;
             self.own.set_layers(below, Layer::default());
         }
         Ok(())
@@ -637,7 +656,7 @@ impl Views<'_> {
                 counts.nodes(labels, 1);
             }
         }
-        for (_, it) in layer.relationships.iter() {
+        layer.relationships.iter().for_each(|(_, it)| {
             let mut labels = |node: NodeId| {
                 // A node that went has those that it had, if its relationship goes with it.
                 let changed = layer
@@ -652,7 +671,7 @@ impl Views<'_> {
             let pattern = (labels(it.start), it.rel_type, labels(it.end));
             let by = if it.change == Change::Added { 1 } else { -1 };
             patterns.count(pattern, by, &sets, &mut counts);
-        }
+        });
         patterns.empty_into(&sets, &mut counts);
         self.own.change(|layer| layer.counts = counts);
     }

@@ -120,6 +120,8 @@ pub struct Store {
     pub(crate) spill: Option<Arc<SpillFile>>,
     /// Changes of more bytes than this go there.
     pub(crate) seal_bytes: u64,
+    /// Threads that put in order what a log says.
+    pub(crate) recovery_threads: usize,
     pub(crate) log_setup: Option<LogSetup>,
     /// Why nothing may be written, if so.
     pub(crate) read_only: Option<String>,
@@ -183,6 +185,7 @@ impl Store {
             log: OnceLock::new(),
             spill: None,
             seal_bytes,
+            recovery_threads: 1,
             log_setup,
             read_only,
         }

@@ -451,6 +451,7 @@ impl Inner {
         let mut options = graven_storage::OpenOptions::new(Box::new(log));
         options.read_only = read_only;
         options.spill = Some(Arc::clone(&spill));
+        options.threads = config.threads.max(1);
         let store = Store::open_with(file, Arc::clone(&cache), options)?;
         let mut tuning = config.tuning;
         tuning.threads = config.threads.max(1);

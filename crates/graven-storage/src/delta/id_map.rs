@@ -17,7 +17,7 @@ use imbl::OrdMap;
 use std::sync::Arc;
 
 /// Ids of a chunk.
-const SLOTS: u64 = 16;
+pub(super) const SLOTS: u64 = 16;
 /// What a chunk takes beside its entries: header, mask, vector, its place in the tree, the allocator's.
 pub(crate) const CHUNK_BYTES: u64 = 96;
 
@@ -46,7 +46,7 @@ impl<V> Chunk<V> {
     }
 
     /// Enters a value; the one before.
-    fn insert(&mut self, slot: u64, value: V) -> Option<V> {
+    pub(super) fn insert(&mut self, slot: u64, value: V) -> Option<V> {
         let rank = self.rank(slot);
         if self.has(slot) {
             return Some(std::mem::replace(&mut self.values[rank], value));
@@ -54,6 +54,42 @@ impl<V> Chunk<V> {
         self.mask |= 1 << slot;
         self.values.insert(rank, value);
         None
+    }
+
+    /// Takes a value out, if there is one.
+    pub(super) fn remove(&mut self, slot: u64) -> Option<V> {
+        self.has(slot).then(|| {
+            let value = self.values.remove(self.rank(slot));
+            self.mask &= !(1 << slot);
+            value
+        })
+    }
+
+    pub(super) fn get_mut(&mut self, slot: u64) -> Option<&mut V> {
+        let rank = self.rank(slot);
+        self.has(slot).then(|| &mut self.values[rank])
+    }
+
+    pub(super) fn empty() -> Chunk<V> {
+        Chunk {
+            mask: 0,
+            values: Vec::new(),
+        }
+    }
+
+    /// An empty one with room for all its ids: they will come one after the other.
+    pub(super) fn roomy() -> Chunk<V> {
+        Chunk {
+            mask: 0,
+            values: Vec::with_capacity(SLOTS as usize),
+        }
+    }
+
+    /// Gives room back, if much was left over.
+    pub(super) fn end(&mut self) {
+        if self.values.len() < SLOTS as usize / 2 {
+            self.values.shrink_to_fit();
+        }
     }
 }
 
@@ -257,13 +293,23 @@ impl<V: Clone> IdMap<V> {
         let (at, slot) = (id / SLOTS, id % SLOTS);
         self.get(id)?;
         let chunk = Arc::make_mut(self.chunks.get_mut(at)?);
-        let value = chunk.values.remove(chunk.rank(slot));
-        chunk.mask &= !(1 << slot);
+        let value = chunk.remove(slot);
         if chunk.mask == 0 {
             self.chunks.remove(at);
         }
         self.len -= 1;
-        Some(value)
+        value
+    }
+
+    /// A map of chunks whose numbers ascend.
+    pub(super) fn of_chunks(mut chunks: Vec<(u64, Chunk<V>)>) -> IdMap<V> {
+        let len = chunks.iter().map(|(_, chunk)| chunk.values.len()).sum();
+        let shared = |(at, chunk)| (at, Arc::new(chunk));
+        let chunks = match chunks.len() {
+            0 | 1 => Chunks::Few(chunks.pop().map(shared)),
+            _ => Chunks::Many(chunks.into_iter().map(shared).collect()),
+        };
+        IdMap { chunks, len }
     }
 }
 
@@ -288,11 +334,7 @@ impl<V: Clone> Filler<'_, V> {
                     self.map.len += usize::from(before.is_none());
                     return before;
                 }
-                let chunk = Chunk {
-                    mask: 0,
-                    values: Vec::with_capacity(SLOTS as usize),
-                };
-                &mut self.open.insert((at, chunk)).1
+                &mut self.open.insert((at, Chunk::roomy())).1
             }
         };
         chunk.insert(slot, value)
@@ -300,9 +342,7 @@ impl<V: Clone> Filler<'_, V> {
 
     fn put_back(&mut self) {
         if let Some((at, mut chunk)) = self.open.take() {
-            if chunk.values.len() < SLOTS as usize / 2 {
-                chunk.values.shrink_to_fit();
-            }
+            chunk.end();
             self.map.len += chunk.values.len();
             self.map.chunks.insert(at, Arc::new(chunk));
         }

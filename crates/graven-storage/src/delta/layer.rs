@@ -18,7 +18,6 @@
 
 use super::counts::Counts;
 use super::id_map::{CHUNK_BYTES, IdMap};
-use super::merge::Over;
 use crate::ids::{Direction, KeyId, LabelId, NodeId, RelId, TypeId};
 use crate::value::PropertyValue;
 use imbl::OrdMap;
@@ -90,8 +89,8 @@ pub(super) const fn slot_bytes(size: usize) -> u64 {
     (size + size / 4) as u64
 }
 
-const NODE_BYTES: u64 = slot_bytes(size_of::<NodeChange>());
-const VALUE_BYTES: u64 = slot_bytes(size_of::<PropertyValue>());
+pub(super) const NODE_BYTES: u64 = slot_bytes(size_of::<NodeChange>());
+pub(super) const VALUE_BYTES: u64 = slot_bytes(size_of::<PropertyValue>());
 pub(super) const RELATIONSHIP_BYTES: u64 =
     slot_bytes(size_of::<RelationshipChange>()) + 2 * entry_bytes(size_of::<(EdgeKey, Change)>());
 const INDEX_BYTES: u64 = entry_bytes(size_of::<((Arc<[u8]>, u64), Change)>()) + 16;
@@ -192,28 +191,6 @@ impl Layer {
         });
         self.bytes += count as u64 * NODE_BYTES;
         self.counts.nodes(labels, count as i64);
-    }
-
-    /// Enters changes of nodes that `give` hands over, best by ascending ids.
-    pub(crate) fn put_nodes<T>(
-        &mut self,
-        give: impl FnOnce(&mut dyn FnMut(NodeId, NodeChange)) -> T,
-    ) -> T {
-        let mut more = 0;
-        let given = counted(&mut self.nodes, &mut self.bytes, |nodes| {
-            let mut filler = nodes.filler();
-            give(
-                &mut |node, change| match filler.put(node.0, change.clone()) {
-                    None => more += NODE_BYTES,
-                    Some(before) => {
-                        let net = NodeChange::over(change, &before);
-                        filler.put(node.0, net.expect("a node's change never comes to nothing"));
-                    }
-                },
-            )
-        });
-        self.bytes += more;
-        given
     }
 
     /// Enters values of one property that `give` hands over, best by ascending ids.

@@ -3,7 +3,7 @@
 //! # How it works
 //! A layer that takes too much memory is *sealed*: written, store by store, to [`SealedMap`]s, after which an empty one is
 //! written to on top of it. Readers ask a [`View`], which is either kind. Several sealed layers become one when there are
-//! [`TIER`] of about the same age, so that a large transaction has few of them; where their keys do not overlap, as when
+//! a few of about the same age, so that a large transaction has few of them; where their keys do not overlap, as when
 //! nodes are created one after the other, no page is written again.
 //!
 //! # Invariants
@@ -21,6 +21,8 @@ use super::merge::{Entries, Over, merge};
 use super::overlay::IndexKey;
 use super::sealed_map::{Block, SealedMap, SealedWriter};
 use super::stored::Stored;
+use super::unlisted::Unlisted;
+use super::work_sharing::share;
 use crate::Result;
 use crate::id_runs::{IdRuns, Run};
 use crate::ids::{Direction, RelId, TypeId};
@@ -31,9 +33,6 @@ use parking_lot::Mutex;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::{Bound, Range};
 use std::sync::Arc;
-
-/// Sealed layers of one tier that are merged into one of the next.
-pub(crate) const TIER: usize = 8;
 
 /// Changed nodes are charged after so many of them.
 const CHARGE_EVERY: usize = 4096;
@@ -458,35 +457,29 @@ impl<'a> Net<'a> {
         self.views.iter().flat_map(View::index_numbers).collect()
     }
 
-    /// Writes the net changes to temporary pages.
-    pub(crate) fn seal(&self, out: &TemporaryPages, budget: &Arc<Budget>) -> Result<Sealed> {
+    /// Writes the net changes to temporary pages, on up to `threads` threads.
+    pub(crate) fn seal(
+        &self,
+        out: &TemporaryPages,
+        budget: &Arc<Budget>,
+        threads: usize,
+    ) -> Result<Sealed> {
         let mut reservation = budget.empty_reservation("changes in temporary pages");
         let nodes = Nodes::of(self.nodes(), &mut reservation)?;
-        let mut columns = BTreeMap::new();
-        for of in self.column_keys() {
-            let joined = self.joined(|sealed| sealed.columns.get(&of), || self.values(of));
-            insert(&mut columns, of, write(out, &mut reservation, joined)?);
-        }
-        let relationships = self.joined(|it| Some(&it.relationships), || self.relationships());
-        let relationships = Arc::new(write(out, &mut reservation, relationships)?);
-        let mut adjacency = BTreeMap::new();
-        for of in self.adjacency_keys() {
-            let joined = self.joined(|it| it.adjacency.get(&of), || self.edges(of.0, of.1));
-            insert(&mut adjacency, of, write(out, &mut reservation, joined)?);
-        }
-        if let [View::Memory(layer)] = self.views[..]
-            && layer.is_unlisted()
-        {
-            for (of, list) in layer.lists() {
-                let entries = Joined::Write(Box::new(list.into_entries().map(Ok)));
-                insert(&mut adjacency, of, write(out, &mut reservation, entries)?);
-            }
-        }
-        let mut indexes = BTreeMap::new();
-        for number in self.index_numbers() {
-            let joined = self.joined(|it| it.indexes.get(&number), || self.index(number));
-            insert(&mut indexes, number, write(out, &mut reservation, joined)?);
-        }
+        let maps = Mutex::new(Maps {
+            reservation,
+            columns: BTreeMap::new(),
+            relationships: None,
+            adjacency: BTreeMap::new(),
+            indexes: BTreeMap::new(),
+        });
+        let unlisted = match self.views[..] {
+            [View::Memory(layer)] => Unlisted::of(layer),
+            _ => None,
+        };
+        let jobs = self.jobs(unlisted.as_ref());
+        share(jobs, threads, |job| self.write(job, out, &maps))?;
+        let maps = maps.into_inner();
         let mut counts = Counts::default();
         let views = self.views.iter();
         views.for_each(|view| counts.add(view.counts()));
@@ -496,15 +489,63 @@ impl<'a> Net<'a> {
         });
         Ok(Sealed {
             nodes,
-            columns,
-            relationships,
+            columns: maps.columns,
+            relationships: maps.relationships.expect("written above"),
             last: Mutex::default(),
-            adjacency,
-            indexes,
+            adjacency: maps.adjacency,
+            indexes: maps.indexes,
             counts,
             tier: tiers.max().unwrap_or(0),
-            _reservation: reservation,
+            _reservation: maps.reservation,
         })
+    }
+
+    /// The maps to be written, the largest ones first.
+    fn jobs<'u>(&self, unlisted: Option<&'u Unlisted<'u>>) -> Vec<Job<'u>> {
+        let lists = |of| [Direction::Out, Direction::In].map(|way| Job::Lists(of, way));
+        let mut jobs: Vec<Job<'u>> = unlisted.into_iter().flat_map(lists).collect();
+        jobs.extend(self.adjacency_keys().into_iter().map(Job::Edges));
+        jobs.push(Job::Relationships);
+        jobs.extend(self.column_keys().into_iter().map(Job::Values));
+        jobs.extend(self.index_numbers().into_iter().map(Job::Index));
+        jobs
+    }
+
+    fn write(&self, job: Job<'_>, out: &TemporaryPages, maps: &Mutex<Maps>) -> Result<()> {
+        match job {
+            Job::Values(of) => {
+                let joined = self.joined(|sealed| sealed.columns.get(&of), || self.values(of));
+                let map = write(out, joined)?;
+                maps.lock().insert(|maps| &mut maps.columns, of, map)
+            }
+            Job::Relationships => {
+                let joined = self.joined(|it| Some(&it.relationships), || self.relationships());
+                let map = write(out, joined)?;
+                let mut maps = maps.lock();
+                maps.reservation.grow(map.memory_bytes())?;
+                maps.relationships = Some(Arc::new(map));
+                Ok(())
+            }
+            Job::Edges(of) => {
+                let joined = self.joined(|it| it.adjacency.get(&of), || self.edges(of.0, of.1));
+                let map = write(out, joined)?;
+                maps.lock().insert(|maps| &mut maps.adjacency, of, map)
+            }
+            Job::Lists(unlisted, direction) => {
+                for (rel_type, list) in unlisted.lists(direction) {
+                    let mut writer = SealedWriter::new(out);
+                    list.visit(|key, change| writer.push(&key, &change))?;
+                    let (of, map) = ((rel_type, direction), writer.finish()?);
+                    maps.lock().insert(|maps| &mut maps.adjacency, of, map)?;
+                }
+                Ok(())
+            }
+            Job::Index(number) => {
+                let joined = self.joined(|it| it.indexes.get(&number), || self.index(number));
+                let map = write(out, joined)?;
+                maps.lock().insert(|maps| &mut maps.indexes, number, map)
+            }
+        }
     }
 
     /// The maps of sealed layers put one behind the other if they do not overlap, else what is to be written.
@@ -538,36 +579,55 @@ enum Joined<'a, K, V> {
     Write(Entries<'a, K, V>),
 }
 
-fn write<K, V>(
-    out: &TemporaryPages,
-    reservation: &mut Reservation,
-    joined: Joined<'_, K, V>,
-) -> Result<SealedMap<K, V>>
+fn write<K, V>(out: &TemporaryPages, joined: Joined<'_, K, V>) -> Result<SealedMap<K, V>>
 where
     K: Stored + Ord + Clone,
     V: Stored + Over,
 {
-    let map = match joined {
-        Joined::Done(map) => map,
+    match joined {
+        Joined::Done(map) => Ok(map),
         Joined::Write(entries) => {
             let mut writer = SealedWriter::new(out);
             for entry in entries {
                 let (key, value) = entry?;
                 writer.push(&key, &value)?;
             }
-            writer.finish()?
+            writer.finish()
         }
-    };
-    reservation.grow(map.memory_bytes())?;
-    Ok(map)
+    }
 }
 
-fn insert<O: Ord, K: Stored + Ord + Clone, V: Stored>(
-    maps: &mut BTreeMap<O, Arc<SealedMap<K, V>>>,
-    of: O,
-    map: SealedMap<K, V>,
-) {
-    if map.len() > 0 {
-        maps.insert(of, Arc::new(map));
+/// A map to be written; lists that are still to be made are one for each direction.
+#[derive(Debug)]
+enum Job<'u> {
+    Values(ColumnOf),
+    Relationships,
+    Edges((TypeId, Direction)),
+    Lists(&'u Unlisted<'u>, Direction),
+    Index(u32),
+}
+
+/// The maps that are written, and what they are charged.
+struct Maps {
+    reservation: Reservation,
+    columns: BTreeMap<ColumnOf, Arc<SealedMap<u64, crate::PropertyValue>>>,
+    relationships: Option<Arc<SealedMap<u64, RelationshipChange>>>,
+    adjacency: BTreeMap<(TypeId, Direction), Arc<SealedMap<EdgeKey, Change>>>,
+    indexes: BTreeMap<u32, Arc<SealedMap<IndexKey, Change>>>,
+}
+
+impl Maps {
+    /// Puts a map that has entries into its place.
+    fn insert<O: Ord, K: Stored + Ord + Clone, V: Stored>(
+        &mut self,
+        place: impl FnOnce(&mut Maps) -> &mut BTreeMap<O, Arc<SealedMap<K, V>>>,
+        of: O,
+        map: SealedMap<K, V>,
+    ) -> Result<()> {
+        self.reservation.grow(map.memory_bytes())?;
+        if map.len() > 0 {
+            place(self).insert(of, Arc::new(map));
+        }
+        Ok(())
     }
 }

@@ -23,6 +23,7 @@
 //! | 3 relationship property | varint type, varint key, then as 2 |
 //! | 4 relationships | count (4); each: varint difference to the id before, kind (1 byte: 0 deleted, 1 created), varint type, start, end |
 
+use super::batch::Batch;
 use super::layer::{Change, ColumnOf, Layer, NodeChange, RelationshipChange};
 use super::lower::Net;
 use crate::bytes::{Decoded, Malformed, Reader, put_text, put_varint};
@@ -320,8 +321,8 @@ enum Section {
     Relationships,
 }
 
-/// Puts sections into a layer, a few thousand entries at a time: a chunk of the log may be several times as large in memory.
-/// The lists of the layer are made when it is complete ([`super::unlisted`]); entries of indexes and counts are not in them.
+/// Puts sections into a batch, a few thousand entries at a time: a chunk of the log may be several times as large in memory.
+/// Entries of lists and indexes and the counts are not in them.
 #[derive(Debug)]
 pub(crate) struct Decoder {
     section: Section,
@@ -329,6 +330,8 @@ pub(crate) struct Decoder {
     left: u32,
     /// The newest id.
     id: u64,
+    /// Of the node that is being read.
+    labels: Vec<LabelId>,
 }
 
 impl Decoder {
@@ -337,6 +340,7 @@ impl Decoder {
             section: Section::Nodes,
             left: 0,
             id: 0,
+            labels: Vec::new(),
         }
     }
 
@@ -356,7 +360,7 @@ impl Decoder {
     }
 
     /// Reads on; `false` at the end.
-    pub(crate) fn step(&mut self, reader: &mut Reader<'_>, layer: &mut Layer) -> Decoded<bool> {
+    pub(crate) fn step(&mut self, reader: &mut Reader<'_>, batch: &mut Batch) -> Decoded<bool> {
         if self.left == 0 {
             if reader.remaining() == 0 {
                 return Ok(false);
@@ -371,25 +375,35 @@ impl Decoder {
             Ok::<u64, Malformed>(*id)
         };
         match self.section {
-            Section::Values(of) => layer.put_values(of, |put| {
+            Section::Values(of) => batch.put_values(of, |put| {
                 (0..count).try_for_each(|_| {
                     put(next(reader)?, read_value(reader)?);
                     Ok::<(), Malformed>(())
                 })
             })?,
-            Section::Nodes => layer.put_nodes(|put| {
-                let mut before = Arc::from([]);
-                (0..count).try_for_each(|_| {
-                    put(NodeId(next(reader)?), read_node(reader, &mut before)?);
-                    Ok::<(), Malformed>(())
-                })
-            })?,
-            Section::Relationships => layer.put_unlisted(|put| {
-                (0..count).try_for_each(|_| {
-                    put(RelId(next(reader)?), read_relationship(reader)?);
-                    Ok::<(), Malformed>(())
-                })
-            })?,
+            Section::Nodes => {
+                for _ in 0..count {
+                    let node = NodeId(next(reader)?);
+                    let change = read_node(reader, &mut self.labels, batch)?;
+                    batch.put_node(node, change);
+                }
+            }
+            Section::Relationships => {
+                for _ in 0..count {
+                    let id = RelId(next(reader)?);
+                    // Part by part: as one result of a call it would go through memory and be waited for.
+                    let change = read_change(reader)?;
+                    let rel_type = TypeId(number(reader)?);
+                    let (start, end) = (NodeId(reader.varint()?), NodeId(reader.varint()?));
+                    let it = RelationshipChange {
+                        rel_type,
+                        start,
+                        end,
+                        change,
+                    };
+                    batch.put_relationship(id, it);
+                }
+            }
         }
         Ok(true)
     }
@@ -399,21 +413,22 @@ fn beyond() -> Malformed {
     Malformed::new("an id beyond 64 bits")
 }
 
-/// A node's change; `before` are the labels of the one before, which are mostly the same.
-fn read_node(reader: &mut Reader<'_>, before: &mut Arc<[LabelId]>) -> Decoded<NodeChange> {
+/// A node's change, with its labels as `batch` has them; `labels` is room for them.
+fn read_node(
+    reader: &mut Reader<'_>,
+    labels: &mut Vec<LabelId>,
+    batch: &mut Batch,
+) -> Decoded<NodeChange> {
     let kind = reader.u8()?;
     if kind == 0 {
         return Ok(NodeChange::Deleted);
     }
     let count = reader.length()?;
-    let mut labels = Vec::new();
+    labels.clear();
     for _ in 0..count {
         labels.push(LabelId(number(reader)?));
     }
-    if **before != *labels {
-        *before = labels.into();
-    }
-    let labels = before.clone();
+    let labels = batch.labels(labels);
     match kind {
         1 => Ok(NodeChange::Created(labels)),
         2 => Ok(NodeChange::Labels(labels)),
@@ -421,20 +436,12 @@ fn read_node(reader: &mut Reader<'_>, before: &mut Arc<[LabelId]>) -> Decoded<No
     }
 }
 
-fn read_relationship(reader: &mut Reader<'_>) -> Decoded<RelationshipChange> {
-    let change = match reader.u8()? {
-        0 => Change::Removed,
-        1 => Change::Added,
-        other => {
-            return Err(Malformed(format!(
-                "unknown change {other} of a relationship"
-            )));
-        }
-    };
-    Ok(RelationshipChange {
-        rel_type: TypeId(number(reader)?),
-        start: NodeId(reader.varint()?),
-        end: NodeId(reader.varint()?),
-        change,
-    })
+fn read_change(reader: &mut Reader<'_>) -> Decoded<Change> {
+    match reader.u8()? {
+        0 => Ok(Change::Removed),
+        1 => Ok(Change::Added),
+        other => Err(Malformed(format!(
+            "unknown change {other} of a relationship"
+        ))),
+    }
 }

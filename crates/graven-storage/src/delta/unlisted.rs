@@ -9,13 +9,14 @@
 //! An entry is packed into one integer: node, neighbour, relationship. That is 8 bytes, or 16 in large graphs, for each
 //! direction, and as many for the one that is being sorted. Sorting is a few passes over them, by the digits of the ends alone, for relationships come by their ids.
 
-use super::layer::{Change, EdgeKey, Layer, RelationshipChange, counted, slot_bytes};
-use crate::ids::{Direction, RelId, TypeId};
+use super::layer::{Change, EdgeKey, EdgeMap, Layer, RelationshipChange, slot_bytes};
+use crate::ids::{Direction, TypeId};
 use std::collections::BTreeMap;
+use std::convert::Infallible;
 
-/// A relationship and its entries in the lists that are being made, one of them twice while it is sorted.
-const UNLISTED_BYTES: u64 =
-    slot_bytes(size_of::<RelationshipChange>()) + 3 * size_of::<u128>() as u64;
+/// A relationship and its entries in the lists that are being made, each of them twice while it is sorted.
+pub(super) const UNLISTED_BYTES: u64 =
+    slot_bytes(size_of::<RelationshipChange>()) + 4 * size_of::<u128>() as u64;
 
 /// Fewer entries than this are sorted by comparing them.
 const RADIX_MIN: usize = 1024;
@@ -32,32 +33,6 @@ struct Packing {
 }
 
 impl Packing {
-    /// One that every relationship of `layer` fits, and how many there are of each type.
-    fn of(layer: &Layer) -> (Packing, BTreeMap<TypeId, usize>) {
-        let (mut nodes, mut first, mut last) = (0, None, 0);
-        let mut counts = BTreeMap::new();
-        let mut run = (TypeId(0), 0);
-        for (id, it) in layer.relationships.iter() {
-            nodes |= it.start.0 | it.end.0;
-            first.get_or_insert(id);
-            last = id;
-            if it.rel_type != run.0 {
-                *counts.entry(run.0).or_default() += run.1;
-                run = (it.rel_type, 0);
-            }
-            run.1 += 1;
-        }
-        *counts.entry(run.0).or_default() += run.1;
-        counts.retain(|_, count| *count > 0);
-        let first = first.unwrap_or(0);
-        let packing = Packing {
-            node_bits: u64::BITS - nodes.leading_zeros(),
-            id_bits: u64::BITS - (last - first).leading_zeros(),
-            first,
-        };
-        (packing, counts)
-    }
-
     /// Bits behind those of the ends.
     fn low_bits(&self) -> u32 {
         self.id_bits + 1
@@ -177,82 +152,101 @@ impl List {
         }
     }
 
-    /// All entries, ascending; sorted only now.
-    pub(crate) fn into_entries(mut self) -> Box<dyn Iterator<Item = (EdgeKey, Change)> + Send> {
+    /// Hands over all entries, ascending; sorted only now.
+    pub(crate) fn visit<E>(
+        mut self,
+        mut visit: impl FnMut(EdgeKey, Change) -> Result<(), E>,
+    ) -> Result<(), E> {
         self.sort();
         let packing = self.packing;
+        let mut visit = |(key, change)| visit(key, change);
         match self.entries {
-            Entries::Narrow(it) => Box::new(it.into_iter().map(move |e| e.unpack(packing))),
-            Entries::Wide(it) => Box::new(it.into_iter().map(move |e| e.unpack(packing))),
-            Entries::Plain(it) => Box::new(it.into_iter()),
+            Entries::Narrow(it) => it.into_iter().try_for_each(|e| visit(e.unpack(packing))),
+            Entries::Wide(it) => it.into_iter().try_for_each(|e| visit(e.unpack(packing))),
+            Entries::Plain(it) => it.into_iter().try_for_each(visit),
         }
     }
 }
 
-impl Layer {
-    /// Whether its lists are still to be made.
-    pub(crate) fn is_unlisted(&self) -> bool {
-        self.adjacency.is_empty() && !self.relationships.is_empty()
-    }
+/// A layer whose lists are still to be made.
+#[derive(Debug)]
+pub(crate) struct Unlisted<'a> {
+    layer: &'a Layer,
+    packing: Packing,
+    /// Relationships of each type.
+    counts: BTreeMap<TypeId, usize>,
+}
 
-    /// Enters relationships that `give` hands over, best by ascending ids, without their lists.
-    pub(crate) fn put_unlisted<T>(
-        &mut self,
-        give: impl FnOnce(&mut dyn FnMut(RelId, RelationshipChange)) -> T,
-    ) -> T {
-        debug_assert!(self.adjacency.is_empty(), "lists are made at the end");
-        let (mut more, mut undone) = (0, Vec::new());
-        let given = counted(&mut self.relationships, &mut self.bytes, |relationships| {
-            let mut filler = relationships.filler();
-            give(&mut |id, change| match filler.put(id.0, change) {
-                None => more += UNLISTED_BYTES,
-                // Ids are never used again, so what is here already was added here and goes now (TX-4).
-                Some(_) => undone.push(id.0),
-            })
-        });
-        self.bytes += more;
-        for id in undone {
-            let gone = counted(&mut self.relationships, &mut self.bytes, |relationships| {
-                relationships.remove(id)
-            });
-            if gone.is_some() {
-                self.bytes = self.bytes.saturating_sub(UNLISTED_BYTES);
-            }
+impl<'a> Unlisted<'a> {
+    /// `None` for a layer that has its lists, or no relationships.
+    pub(crate) fn of(layer: &'a Layer) -> Option<Unlisted<'a>> {
+        if !layer.adjacency.is_empty() {
+            return None;
         }
-        given
-    }
-
-    /// The lists of both directions (TX-1), per type.
-    pub(crate) fn lists(&self) -> Vec<((TypeId, Direction), List)> {
-        let (packing, counts) = Packing::of(self);
-        let new = |(rel_type, count)| {
-            let [out, into] = [(); 2].map(|()| List::new(packing, count));
-            (rel_type, out, into)
+        let (first, last) = (
+            layer.relationships.ids().next()?,
+            layer.relationships.last()?,
+        );
+        let (mut nodes, mut counts, mut run) = (0, BTreeMap::new(), (TypeId(0), 0));
+        layer.relationships.iter().for_each(|(_, it)| {
+            nodes |= it.start.0 | it.end.0;
+            if it.rel_type != run.0 {
+                *counts.entry(run.0).or_default() += run.1;
+                run = (it.rel_type, 0);
+            }
+            run.1 += 1;
+        });
+        *counts.entry(run.0).or_default() += run.1;
+        counts.retain(|_, count| *count > 0);
+        let packing = Packing {
+            node_bits: u64::BITS - nodes.leading_zeros(),
+            id_bits: u64::BITS - (last - first).leading_zeros(),
+            first,
         };
-        let mut lists: Vec<(TypeId, List, List)> = counts.into_iter().map(new).collect();
-        let mut at = 0;
-        for (id, it) in self.relationships.iter() {
-            if lists[at].0 != it.rel_type {
-                at = lists.partition_point(|(rel_type, ..)| *rel_type < it.rel_type);
-            }
-            let (_, out, into) = &mut lists[at];
-            out.push((it.start.0, it.end.0, id), it.change);
-            into.push((it.end.0, it.start.0, id), it.change);
-        }
-        let both = lists.into_iter().flat_map(|(rel_type, out, into)| {
-            let ways = [(Direction::Out, out), (Direction::In, into)];
-            ways.map(|(direction, list)| ((rel_type, direction), list))
-        });
-        both.collect()
+        Some(Unlisted {
+            layer,
+            packing,
+            counts,
+        })
     }
 
-    /// Makes the lists (TX-1).
+    /// The lists of one direction, per type. Those of the other have the ends exchanged (TX-1).
+    pub(crate) fn lists(&self, direction: Direction) -> Vec<(TypeId, List)> {
+        let counts = self.counts.iter();
+        let new =
+            |(rel_type, count): (&TypeId, &usize)| (*rel_type, List::new(self.packing, *count));
+        let mut lists: Vec<(TypeId, List)> = counts.map(new).collect();
+        let mut at = 0;
+        self.layer.relationships.iter().for_each(|(id, it)| {
+            if lists[at].0 != it.rel_type {
+                at = lists.partition_point(|(rel_type, _)| *rel_type < it.rel_type);
+            }
+            let (node, other) = match direction {
+                Direction::Out => (it.start.0, it.end.0),
+                Direction::In => (it.end.0, it.start.0),
+            };
+            lists[at].1.push((node, other, id), it.change);
+        });
+        lists
+    }
+}
+
+impl Layer {
+    /// Makes the lists (TX-1), if they are still to be made.
     pub(crate) fn enter_lists(&mut self) {
-        if !self.is_unlisted() {
+        let Some(unlisted) = Unlisted::of(self) else {
             return;
-        }
-        for (of, list) in self.lists() {
-            self.adjacency.insert(of, list.into_entries().collect());
+        };
+        let lists = [Direction::Out, Direction::In].map(|way| (way, unlisted.lists(way)));
+        for (direction, lists) in lists {
+            for (rel_type, list) in lists {
+                let mut edges = EdgeMap::new();
+                let Ok(()) = list.visit(|key, change| {
+                    edges.insert(key, change);
+                    Ok::<(), Infallible>(())
+                });
+                self.adjacency.insert((rel_type, direction), edges);
+            }
         }
         let count = self.relationships.len() as u64;
         self.bytes += count * (super::layer::RELATIONSHIP_BYTES - UNLISTED_BYTES);
@@ -261,95 +255,49 @@ impl Layer {
 
 #[cfg(test)]
 mod tests {
-    //! Goal: a layer whose lists are made at the end is the one that gets every relationship by itself, also where some
-    //! are added and go again.
+    //! Goal: lists come out in their order, whatever their entries are packed into. That they are the right ones:
+    //! [`super::super::batch`].
 
     use super::*;
-    use crate::ids::NodeId;
+    use crate::delta::batch::Batch;
+    use crate::ids::{NodeId, RelId};
 
     /// Every packing gives back what it got, in its order.
     #[test]
     fn entries_of_any_size_are_sorted() {
         for (shift, id_shift) in [(0, 0), (20, 3), (40, 20), (62, 61)] {
-            let mut layer = Layer::default();
+            let mut batch = Batch::default();
             let mut seed = 5u64;
             let mut wanted = Vec::new();
-            layer.put_unlisted(|put| {
-                for at in 0..5000u64 {
-                    seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-                    let id = 9 + (at << id_shift);
-                    if id >> id_shift != at + (9 >> id_shift) {
-                        break;
-                    }
-                    let it = RelationshipChange {
-                        rel_type: TypeId(1),
-                        start: NodeId((seed >> 50) << shift >> (shift / 8)),
-                        end: NodeId((seed >> 30 & 63) << shift >> (shift / 8)),
-                        change: if at % 3 == 0 {
-                            Change::Removed
-                        } else {
-                            Change::Added
-                        },
-                    };
-                    wanted.push(((it.end.0, it.start.0, id), it.change));
-                    put(RelId(id), it);
-                }
-            });
-            wanted.sort_by_key(|(key, _)| *key);
-            let into = layer.lists().remove(1);
-            assert_eq!(into.0, (TypeId(1), Direction::In));
-            let list = into.1;
-            assert_eq!(list.into_entries().collect::<Vec<_>>(), wanted);
-        }
-    }
-
-    #[test]
-    fn lists_made_at_the_end_are_those_made_one_by_one() {
-        let (mut one_by_one, mut at_the_end) = (Layer::default(), Layer::default());
-        let mut seed = 11u64;
-        for round in 0..60u64 {
-            let mut given = Vec::new();
-            for step in 0..round * 3 {
+            for at in 0..5000u64 {
                 seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-                let relationship = RelationshipChange {
-                    rel_type: TypeId((seed >> 60) as u32 % 3),
-                    start: NodeId(seed >> 40 & 8191),
-                    end: NodeId(seed >> 50 & 31),
-                    change: match round % 7 {
-                        0 => Change::Removed,
-                        _ => Change::Added,
+                let id = 9 + (at << id_shift);
+                if id >> id_shift != at + (9 >> id_shift) {
+                    break;
+                }
+                let it = RelationshipChange {
+                    rel_type: TypeId(1),
+                    start: NodeId((seed >> 50) << shift >> (shift / 8)),
+                    end: NodeId((seed >> 30 & 63) << shift >> (shift / 8)),
+                    change: if at % 3 == 0 {
+                        Change::Removed
+                    } else {
+                        Change::Added
                     },
                 };
-                given.push((RelId(round * 1000 + step), relationship));
+                wanted.push(((it.end.0, it.start.0, id), it.change));
+                batch.put_relationship(RelId(id), it);
             }
-            // Some of what came before goes again.
-            let known: Vec<u64> = one_by_one.relationships.ids().step_by(13).collect();
-            if round % 5 == 4 {
-                given.splice(
-                    0..0,
-                    known.into_iter().map(|id| {
-                        let before = *one_by_one.relationships.get(id).expect("known");
-                        (RelId(id), before)
-                    }),
-                );
-            }
-            for (id, change) in &given {
-                one_by_one.put_relationship(*id, *change);
-            }
-            at_the_end.put_unlisted(|put| given.iter().for_each(|(id, change)| put(*id, *change)));
+            let layer = batch.into_layer();
+            wanted.sort_by_key(|(key, _)| *key);
+            let (rel_type, list) = Unlisted::of(&layer).unwrap().lists(Direction::In).remove(0);
+            assert_eq!(rel_type, TypeId(1));
+            let mut entries = Vec::new();
+            let Ok(()) = list.visit(|key, change| {
+                entries.push((key, change));
+                Ok::<(), Infallible>(())
+            });
+            assert_eq!(entries, wanted);
         }
-        assert!(at_the_end.is_unlisted());
-        at_the_end.enter_lists();
-        assert!(!at_the_end.is_unlisted());
-        let by_id = |layer: &Layer| -> Vec<(u64, RelationshipChange)> {
-            layer
-                .relationships
-                .iter()
-                .map(|(id, it)| (id, *it))
-                .collect()
-        };
-        assert_eq!(by_id(&one_by_one), by_id(&at_the_end));
-        assert_eq!(one_by_one.adjacency, at_the_end.adjacency);
-        assert_eq!(one_by_one.bytes(), at_the_end.bytes());
     }
 }

@@ -11,7 +11,7 @@
 
 use super::{CHARGE_BYTES, LIMIT_SHARE, State, Transaction};
 use crate::delta::layer::Layer;
-use crate::delta::lower::{Lower, Net, TIER, View};
+use crate::delta::lower::{Lower, Net, View};
 use crate::store::Store;
 use crate::{Error, Result};
 use graven_pagecache::TemporaryPages;
@@ -20,20 +20,38 @@ use std::sync::Arc;
 /// A layer smaller than this is not worth a page of its own for every store.
 const SEAL_BYTES_MIN: u64 = 64 << 10;
 
+/// How layers are sealed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sealing {
+    /// Sealed layers of one tier that are merged into one of the next.
+    pub(crate) tier: usize,
+    /// Threads that write.
+    pub(crate) threads: usize,
+}
+
+impl Sealing {
+    /// For transactions, whose readers look into all layers.
+    pub(crate) const TRANSACTION: Sealing = Sealing {
+        tier: 8,
+        threads: 1,
+    };
+}
+
 /// `below` with `layer`, sealed, on top; as many layers become one as their age allows.
 pub(crate) fn sealed_onto(
     store: &Store,
     pages: &TemporaryPages,
+    how: Sealing,
     below: &[Arc<Lower>],
     layer: &Layer,
 ) -> Result<Arc<[Arc<Lower>]>> {
     let mut below = below.to_vec();
     let views = vec![View::Memory(layer)];
-    let sealed = Net { views }.seal(pages, store.budget())?;
+    let sealed = Net { views }.seal(pages, store.budget(), how.threads)?;
     below.push(Arc::new(Lower::Sealed(sealed)));
-    while let Some(from) = same_tier(&below) {
+    while let Some(from) = same_tier(&below, how.tier) {
         let views = below[from..].iter().map(|lower| lower.view()).collect();
-        let merged = Net { views }.seal(pages, store.budget())?;
+        let merged = Net { views }.seal(pages, store.budget(), how.threads)?;
         below.truncate(from);
         below.push(Arc::new(Lower::Sealed(merged)));
     }
@@ -41,8 +59,8 @@ pub(crate) fn sealed_onto(
 }
 
 /// Where the newest layers begin that are of one tier, if they are enough to be merged.
-fn same_tier(below: &[Arc<Lower>]) -> Option<usize> {
-    let from = below.len().checked_sub(TIER)?;
+fn same_tier(below: &[Arc<Lower>], count: usize) -> Option<usize> {
+    let from = below.len().checked_sub(count)?;
     let tier = |lower: &Arc<Lower>| match &**lower {
         Lower::Memory { .. } => None,
         Lower::Sealed(sealed) => Some(sealed.tier),
@@ -89,7 +107,7 @@ impl Transaction {
             return Ok(false);
         };
         let (layer, below) = self.own.look(Layer::clone);
-        let below = sealed_onto(&self.store, &pages, &below, &layer)?;
+        let below = sealed_onto(&self.store, &pages, Sealing::TRANSACTION, &below, &layer)?;
         self.own.set_layers(below, Layer::default());
         let bytes = state.reservation.bytes();
         state.reservation.shrink(bytes);

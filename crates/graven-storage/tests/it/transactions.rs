@@ -57,6 +57,7 @@ fn open_spilling(
     options.spill = Some(Arc::new(spill));
     options.seal_bytes = seal_bytes;
     options.own_checkpoints = own_checkpoints;
+    options.threads = 3;
     Store::open_with(data, cache, options)
 }
 
