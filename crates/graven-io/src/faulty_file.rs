@@ -19,7 +19,7 @@ mod plan;
 mod unsynced;
 
 pub use control::{FaultControl, FaultCounts};
-pub(crate) use plan::Dice;
+use graven_random::SplitMix64;
 pub use plan::{Fault, FaultPlan};
 pub use unsynced::{Crash, Survival};
 
@@ -211,7 +211,7 @@ impl File for FaultyFile {
         let file = Arc::new(self.clone());
         let mut state = self.shared.lock();
         if state.plan.disordered_reads {
-            let dice = Dice::new(state.dice.next());
+            let dice = SplitMix64::new(state.dice.bits());
             return Ok(Box::new(ImmediateQueue::in_disorder(file, dice)));
         }
         Ok(Box::new(ImmediateQueue::new(file)))

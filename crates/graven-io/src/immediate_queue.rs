@@ -6,14 +6,14 @@
 
 use std::sync::Arc;
 
-use crate::faulty_file::Dice;
 use crate::{Completion, File, QueueKind, ReadQueue, ReadRequest, Result, Wait};
+use graven_random::SplitMix64;
 
 /// Read queue that reads at submission.
 pub(crate) struct ImmediateQueue {
     file: Arc<dyn File>,
     ended: Vec<Completion>,
-    disorder: Option<Dice>,
+    disorder: Option<SplitMix64>,
 }
 
 impl ImmediateQueue {
@@ -27,7 +27,7 @@ impl ImmediateQueue {
     }
 
     /// A queue over `file`, delivering as `dice` say.
-    pub(crate) fn in_disorder(file: Arc<dyn File>, dice: Dice) -> ImmediateQueue {
+    pub(crate) fn in_disorder(file: Arc<dyn File>, dice: SplitMix64) -> ImmediateQueue {
         ImmediateQueue {
             file,
             ended: Vec::new(),

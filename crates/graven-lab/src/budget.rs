@@ -19,7 +19,7 @@ use serde::Serialize;
 use crate::error::LabError;
 use crate::figure::{Axis, Figure, Panel, Series};
 use crate::measurement::percentile;
-use crate::random::Random;
+use graven_random::SplitMix64;
 
 /// Fault ratios of the table.
 const RATIOS: [f64; 9] = [0.001, 0.003, 0.01, 0.03, 0.05, 0.1, 0.2, 0.5, 1.0];
@@ -83,14 +83,14 @@ impl FaultTime {
             ..OpenOptions::default()
         };
         let file = open(&path, &options).map_err(failed)?;
-        let mut random = Random(seed);
+        let mut random = SplitMix64::new(seed);
         let mut block = AlignedBuffer::zeroed(WRITE_BYTES);
         for offset in (0..file_bytes).step_by(WRITE_BYTES) {
             // Nothing that a file system or device could fold together.
             block
                 .iter_mut()
                 .step_by(64)
-                .for_each(|byte| *byte = random.next() as u8);
+                .for_each(|byte| *byte = random.bits() as u8);
             file.write_all_at(&block, offset).map_err(failed)?;
         }
         file.sync_data().map_err(failed)?;

@@ -13,7 +13,6 @@ pub mod measurement;
 pub mod mrc;
 mod oracle;
 mod parallel;
-mod random;
 pub mod record;
 pub mod replay;
 pub mod report;

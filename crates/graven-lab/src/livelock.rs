@@ -23,7 +23,7 @@ use serde::Serialize;
 
 use crate::error::LabError;
 use crate::figure::{Axis, Figure, Panel, Series, Shape};
-use crate::random::Random;
+use graven_random::SplitMix64;
 
 const KIND: PageKind = PageKind::Adjacency;
 const CLASS: SizeClass = SizeClass::MIN;
@@ -160,7 +160,7 @@ impl Livelock {
             let worker = |number: usize| {
                 let (cache, barrier) = (&cache, &barrier);
                 move || {
-                    let mut random = Random(self.seed + number as u64);
+                    let mut random = SplitMix64::new(self.seed + number as u64);
                     let mut pinned = VecDeque::new();
                     barrier.wait();
                     for _ in 0..self.accesses {

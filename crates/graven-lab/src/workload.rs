@@ -22,9 +22,9 @@ mod skew;
 use std::collections::VecDeque;
 use std::str::FromStr;
 
-use crate::random::{Random, mix};
 pub use accesses::Accesses;
 pub use figure::figure;
+use graven_random::{SplitMix64, mix};
 use skew::Skew;
 
 /// In which order a search visits a level.
@@ -196,7 +196,7 @@ impl Workload {
         };
         Accesses {
             workload: self.clone(),
-            random: Random(mix(seed)),
+            random: SplitMix64::new(mix(seed)),
             skew: Skew::new(self.pages(), alpha),
             position: 0,
             query: 0,

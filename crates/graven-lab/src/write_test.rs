@@ -32,6 +32,7 @@ use std::time::Instant;
 
 use graven_io::IoMode;
 use graven_log::{Durability, Histogram, Identity, Kind, Log, LogOptions, RecordRef};
+use graven_random::SplitMix64;
 use serde::Serialize;
 
 use crate::LabError;
@@ -118,7 +119,7 @@ impl WriteTest {
             )));
         }
         let mut log = self.open_log()?;
-        let mut random = Random(self.seed);
+        let mut random = SplitMix64::new(self.seed);
         let syncs = Histogram::default();
         let mut count = Count::default();
         let mut places = Vec::new();
@@ -396,24 +397,6 @@ pub(crate) fn spare_databases(path: &Path) -> Result<(), LabError> {
         )));
     }
     Ok(())
-}
-
-/// Seeded random numbers (SplitMix64).
-#[derive(Clone, Debug)]
-pub(crate) struct Random(pub(crate) u64);
-
-impl Random {
-    pub(crate) fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut bits = self.0;
-        bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        bits ^ (bits >> 31)
-    }
-
-    pub(crate) fn below(&mut self, limit: u64) -> u64 {
-        ((u128::from(self.next()) * u128::from(limit)) >> 64) as u64
-    }
 }
 
 #[cfg(test)]

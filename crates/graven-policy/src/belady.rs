@@ -153,14 +153,14 @@ impl PositionSet {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rng::SplitMix64;
+    use graven_random::SplitMix64;
 
     /// Goal: equals the definition, a scan over all resident pages at every fault.
     #[test]
     fn equals_the_definition() {
         let mut rng = SplitMix64::new(5);
         let pages: Vec<u32> = (0..3_000)
-            .map(|_| (rng.below(60) * rng.below(60) / 60) as u32)
+            .map(|_| (rng.place(60) * rng.place(60) / 60) as u32)
             .collect();
         let next = next_uses(&pages, 60);
         for capacity in [1, 2, 5, 20, 60] {

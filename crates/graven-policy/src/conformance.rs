@@ -8,8 +8,8 @@
 use std::cell::Cell;
 use std::collections::HashMap;
 
-use crate::rng::SplitMix64;
 use crate::{Admission, Claim, FrameIdx, Frames, Hint, HitKind, PageId, Policy};
+use graven_random::SplitMix64;
 
 /// Frames that watch the policy.
 #[derive(Debug)]
@@ -293,8 +293,8 @@ impl Kit {
     }
 
     fn trouble(&mut self, rng: &mut SplitMix64, original: u64) {
-        let page = rng.below(150) as u64;
-        match rng.below(6) {
+        let page = rng.place(150) as u64;
+        match rng.place(6) {
             0 => {
                 let resident = self.resident.get(&page).copied();
                 if let Some(frame) = resident.filter(|f| !self.frames.pinned[f.0 as usize]) {
@@ -309,19 +309,19 @@ impl Kit {
             }
             3 if self.policy.hit_kind() == HitKind::Append => {
                 // A hit that comes late, on a frame that holds something else or nothing.
-                let frame = FrameIdx(rng.below(self.frames.frame_count()) as u32);
+                let frame = FrameIdx(rng.place(self.frames.frame_count()) as u32);
                 self.policy.on_hit(&self.frames, frame, PageId(1 << 40));
             }
             4 => self.access(
                 page,
-                if rng.below(2) == 0 {
+                if rng.place(2) == 0 {
                     Hint::Scan
                 } else {
                     Hint::Prefetch
                 },
             ),
-            5 if rng.below(8) == 0 => {
-                self.capacity = (original / (1 + rng.below(4) as u64)).max(8.min(original));
+            5 if rng.place(8) == 0 => {
+                self.capacity = (original / (1 + rng.place(4) as u64)).max(8.min(original));
                 self.policy.resize(self.capacity);
                 while self.used > self.capacity && self.evict(Admission::default()) {}
             }
@@ -342,24 +342,24 @@ fn live(build: Build<'_>, scenario: Scenario, seed: u64) -> Vec<PageId> {
     let mut pins: Vec<FrameIdx> = Vec::new();
     for step in 0..scenario.accesses {
         // Half of the accesses go to a sixteenth of the pages, a quarter is a loop.
-        let page = match rng.below(4) {
-            0 => rng.below(scenario.pages),
+        let page = match rng.place(4) {
+            0 => rng.place(scenario.pages),
             1 => step % scenario.pages,
-            _ => rng.below(scenario.pages / 16 + 1),
+            _ => rng.place(scenario.pages / 16 + 1),
         } as u64;
         kit.access(page, Hint::Normal);
-        let pins_now = scenario.pins > 0 && rng.below(scenario.pins) == 0;
+        let pins_now = scenario.pins > 0 && rng.place(scenario.pins) == 0;
         if let (true, Some(&frame)) = (pins_now, kit.resident.get(&page)) {
             kit.frames.pinned[frame.0 as usize] = true;
             pins.push(frame);
         }
         // At times everything that was touched lately is pinned, then all is let go.
-        if pins.len() > kit.resident.len() / 2 || rng.below(40) == 0 {
+        if pins.len() > kit.resident.len() / 2 || rng.place(40) == 0 {
             for frame in pins.drain(..) {
                 kit.frames.pinned[frame.0 as usize] = false;
             }
         }
-        if scenario.troubles && rng.below(3) == 0 {
+        if scenario.troubles && rng.place(3) == 0 {
             kit.trouble(&mut rng, scenario.capacity);
         }
         kit.frames.epoch += u32::from(step % 16 == 0);

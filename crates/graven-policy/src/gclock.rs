@@ -17,9 +17,9 @@
 //! A. J. Smith, "Sequentiality and prefetching in database systems", ACM TODS 3(3), 1978 (GCLOCK);
 //! V. Nicola, A. Dan, D. Dias, "Analysis of the generalized clock buffer replacement scheme", SIGMETRICS 1992.
 
-use crate::rng::SplitMix64;
 use crate::slots::Slots;
 use crate::{Admission, Claim, FrameIdx, Frames, Hint, HitKind, PageId, Policy};
+use graven_random::SplitMix64;
 
 /// Where a sweep starts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -106,7 +106,7 @@ impl GClock {
     ) -> Option<(FrameIdx, PageId)> {
         let mut at = match self.config.arm {
             Arm::Global => self.arm,
-            Arm::Thread => self.rng.below(self.slots.len()),
+            Arm::Thread => self.rng.place(self.slots.len()),
         };
         let looks = 2 * usize::from(self.highest.max(1)) * self.slots.resident();
         let mut victim = None;

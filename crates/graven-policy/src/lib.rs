@@ -49,7 +49,6 @@ pub mod neo4j;
 mod page_index;
 pub mod random;
 pub mod registry;
-mod rng;
 pub mod s3fifo;
 pub mod s4lru_blog;
 pub mod sieve;

@@ -127,7 +127,7 @@ mod tests {
     use std::collections::HashMap;
 
     use super::*;
-    use crate::rng::SplitMix64;
+    use graven_random::SplitMix64;
 
     /// Goal: equals a hash map over random insertions and removals, across growth.
     #[test]
@@ -137,10 +137,10 @@ mod tests {
         let mut index = PageIndex::new();
         let mut model: HashMap<u64, u32> = HashMap::new();
         for _ in 0..20_000 {
-            let page = rng.below(700) as u64 * 0x1_0000_0001;
+            let page = rng.place(700) as u64 * 0x1_0000_0001;
             let of = |node: u32| pages[node as usize];
             assert_eq!(index.find(PageId(page), of), model.get(&page).copied());
-            if rng.below(2) == 0 {
+            if rng.place(2) == 0 {
                 assert_eq!(index.remove(PageId(page), of), model.remove(&page));
             } else if let std::collections::hash_map::Entry::Vacant(entry) = model.entry(page) {
                 let node = pages.len() as u32;

@@ -11,9 +11,9 @@
 //! L. Belady, "A study of replacement algorithms for a virtual-storage computer", IBM Systems Journal 5(2),
 //! 1966 (class 1).
 
-use crate::rng::SplitMix64;
 use crate::slots::Slots;
 use crate::{Admission, Claim, FrameIdx, Frames, Hint, HitKind, PageId, Policy};
+use graven_random::SplitMix64;
 
 /// Draws before the slots are tried in order.
 const DRAWS: usize = 32;
@@ -64,7 +64,7 @@ impl<F: Frames + ?Sized> Policy<F> for Random {
         }
         let mut at = 0;
         for _ in 0..DRAWS {
-            at = self.rng.below(self.slots.len());
+            at = self.rng.place(self.slots.len());
             if let Some(victim) = self.take(frames, FrameIdx(at as u32)) {
                 return Some(victim);
             }

@@ -23,9 +23,9 @@
 //! A use is noted when a sample meets its page, so uses between two samplings count once; a coarse tick is 1/64 of as
 //! many loads as there are frames. Writes have no times of their own: the cache answers that a dirty page is busy.
 
-use crate::rng::SplitMix64;
 use crate::slots::Slots;
 use crate::{Admission, Claim, FrameIdx, Frames, Hint, HitKind, PageId, Policy};
+use graven_random::SplitMix64;
 
 /// Most uses remembered.
 pub const MAX_USES: usize = 8;
@@ -138,7 +138,7 @@ impl<F: Frames + ?Sized> Policy<F> for Watt {
         let mut sample = [(0.0, 0); MAX_SAMPLE];
         let sample = &mut sample[..self.sample];
         for place in sample.iter_mut() {
-            let slot = self.rng.below(self.slots.len().max(1));
+            let slot = self.rng.place(self.slots.len().max(1));
             let slot = self.slots.next_resident(slot)?;
             *place = (self.value(frames, slot), slot);
         }

@@ -40,27 +40,3 @@ pub enum Failure {
     #[error("{0}")]
     Setup(String),
 }
-
-/// Seeded random numbers (SplitMix64).
-#[derive(Clone, Debug)]
-pub(crate) struct Random(pub(crate) u64);
-
-impl Random {
-    pub(crate) fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut bits = self.0;
-        bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        bits ^ (bits >> 31)
-    }
-
-    /// A number below `limit`; 0 where that is 0.
-    pub(crate) fn below(&mut self, limit: u64) -> u64 {
-        ((u128::from(self.next()) * u128::from(limit)) >> 64) as u64
-    }
-
-    /// Once in `times`.
-    pub(crate) fn once_in(&mut self, times: u64) -> bool {
-        self.below(times) == 0
-    }
-}

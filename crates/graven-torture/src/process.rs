@@ -19,7 +19,8 @@ use std::time::{Duration, Instant};
 
 use graven::{Config, Database, Params, Value};
 
-use crate::{Failure, Random};
+use crate::Failure;
+use graven_random::SplitMix64;
 
 /// Nodes that each transaction creates, all with its number.
 const NODES: i64 = 3;
@@ -88,7 +89,7 @@ impl ProcessTorture {
                 path.display()
             )));
         }
-        let mut random = Random(self.seed);
+        let mut random = SplitMix64::new(self.seed);
         let mut report = ProcessReport::default();
         let mut acknowledged = BTreeSet::new();
         let begun = Instant::now();

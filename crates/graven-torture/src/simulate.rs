@@ -22,12 +22,13 @@ use std::time::{Duration, Instant};
 
 use graven_io::{Crash, Fault, FaultPlan, Survival};
 
+use crate::Failure;
 use crate::check::{self, Promise};
 use crate::disk::{Disk, Images, SURVIVALS};
 use crate::model::Graph;
 use crate::mutants::Sabotage;
 use crate::workload::{History, Stop, Workload};
-use crate::{Failure, Random};
+use graven_random::SplitMix64;
 
 /// Steps of a database that was recovered and works on.
 const STEPS_AFTER: u64 = 25;
@@ -188,7 +189,7 @@ struct Watch {
     injected: Injected,
     heavy: bool,
     history: History,
-    random: Random,
+    random: SplitMix64,
     points: BTreeMap<String, u64>,
     count: u64,
     second_lives: u64,
@@ -217,7 +218,7 @@ pub fn run_seed(seed: u64, sabotage: Option<Sabotage>, report: &mut Report) -> R
         injected,
         heavy,
         history: History::new(graph),
-        random: Random(seed ^ 0x5eed),
+        random: SplitMix64::new(seed ^ 0x5eed),
         points: BTreeMap::new(),
         count: 0,
         second_lives: 0,
@@ -280,7 +281,7 @@ impl Watch {
         for turn in 0..2 {
             let survival = SURVIVALS[((self.count + turn * 2) % 4) as usize];
             let crash = Crash {
-                seed: self.random.next(),
+                seed: self.random.bits(),
                 survival,
             };
             let images = disk.images(crash);
@@ -319,7 +320,7 @@ impl Watch {
         if self.random.once_in(4) {
             drop(found.store);
             let again = found.disk.images(Crash {
-                seed: self.random.next(),
+                seed: self.random.bits(),
                 survival: Survival::Any,
             });
             let Some(again) = check::read(&again, promise)? else {
@@ -351,7 +352,7 @@ impl Watch {
             let whole = opened.is_ok();
             drop(opened);
             let crash = Crash {
-                seed: self.random.next(),
+                seed: self.random.bits(),
                 survival: Survival::Any,
             };
             *self.points.entry("recovery".to_owned()).or_default() += 1;
@@ -372,7 +373,7 @@ impl Watch {
     /// Reads that end too early are errors or harmless, never wrong answers.
     fn short_reads(&mut self, images: &Images, least: usize) -> Result<(), String> {
         let plan = FaultPlan {
-            seed: self.random.next(),
+            seed: self.random.bits(),
             short_read: 0.02,
             ..FaultPlan::default()
         };
@@ -395,7 +396,7 @@ impl Watch {
         let with = |change: &mut dyn FnMut(&mut History)| {
             change(&mut history.lock().unwrap_or_else(PoisonError::into_inner));
         };
-        let mut workload = Workload::new(store, self.random.next());
+        let mut workload = Workload::new(store, self.random.bits());
         let steps = self.random.below(STEPS_AFTER);
         for _ in 0..steps {
             match workload.step(&with) {
@@ -405,7 +406,7 @@ impl Watch {
             }
         }
         let crash = Crash {
-            seed: self.random.next(),
+            seed: self.random.bits(),
             survival: Survival::Any,
         };
         *self.points.entry("second life".to_owned()).or_default() += 1;

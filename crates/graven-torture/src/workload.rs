@@ -14,8 +14,8 @@ use graven_storage::{
     TransactionOptions,
 };
 
-use crate::Random;
 use crate::model::{Change, Graph, INDEXED, Node, Relationship};
+use graven_random::SplitMix64;
 
 const LABELS: [&str; 3] = ["A", "B", "C"];
 const TYPES: [&str; 2] = ["R", "S"];
@@ -61,7 +61,7 @@ struct Open {
 /// A workload in progress.
 pub(crate) struct Workload {
     store: Arc<Store>,
-    random: Random,
+    random: SplitMix64,
     open: Vec<Open>,
     /// Of all transactions; else each has its own.
     durability: Option<Durability>,
@@ -80,7 +80,7 @@ impl Workload {
     pub(crate) fn new(store: Arc<Store>, seed: u64) -> Workload {
         Workload {
             store,
-            random: Random(seed),
+            random: SplitMix64::new(seed),
             open: Vec::new(),
             durability: None,
         }
@@ -95,7 +95,7 @@ impl Workload {
     /// A transaction that creates one large node with a key of its own in the index.
     pub(crate) fn large_commit(&mut self, history: &Access<'_>) -> std::result::Result<(), Stop> {
         let mut open = self.begin(history)?;
-        let number = self.random.next();
+        let number = self.random.bits();
         let mut node = Node::default();
         node.labels.insert(INDEXED.0.to_owned());
         let key = format!("{number:016x} {}", "of some length ".repeat(70));
@@ -210,7 +210,7 @@ fn commit(open: &Open, history: &Access<'_>) -> std::result::Result<(), Stop> {
 
 /// One change. What changes nothing is no write: it neither conflicts nor undoes what others did meanwhile, so the model
 /// leaves it out.
-fn change(open: &mut Open, random: &mut Random) -> Result<()> {
+fn change(open: &mut Open, random: &mut SplitMix64) -> Result<()> {
     let Open {
         transaction,
         view,
@@ -268,7 +268,7 @@ fn change(open: &mut Open, random: &mut Random) -> Result<()> {
     Ok(())
 }
 
-fn create_node(transaction: &Transaction, random: &mut Random) -> Result<Change> {
+fn create_node(transaction: &Transaction, random: &mut SplitMix64) -> Result<Change> {
     let mut node = Node::default();
     for label in LABELS {
         if random.once_in(2) {
@@ -296,7 +296,7 @@ fn create(transaction: &Transaction, node: Node) -> Result<Change> {
 
 fn create_relationship(
     transaction: &Transaction,
-    random: &mut Random,
+    random: &mut SplitMix64,
     start: u64,
     end: u64,
 ) -> Result<Change> {
@@ -318,12 +318,12 @@ fn create_relationship(
     Ok(Change::CreateRelationship(id.0, relationship))
 }
 
-fn pick<T>(map: &std::collections::BTreeMap<u64, T>, random: &mut Random) -> Option<u64> {
+fn pick<T>(map: &std::collections::BTreeMap<u64, T>, random: &mut SplitMix64) -> Option<u64> {
     let at = random.below(map.len() as u64) as usize;
     map.keys().nth(at).copied()
 }
 
-fn value(random: &mut Random) -> PropertyValue {
+fn value(random: &mut SplitMix64) -> PropertyValue {
     match random.below(10) {
         0 | 1 => PropertyValue::Null,
         2 => PropertyValue::string("a text of some length, so that records differ"),

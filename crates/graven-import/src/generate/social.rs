@@ -19,8 +19,9 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use crate::error::ImportError;
-use crate::generate::random::{Random, exp, ln};
+use crate::generate::random::{self, exp, ln};
 use crate::progress::{Meter, ProgressSink, Unit};
+use graven_random::SplitMix64;
 
 /// Persons at scale 1.
 const PERSONS: f64 = 9_892.0;
@@ -89,7 +90,7 @@ pub fn social(
         )));
     }
     let mut meter = Meter::new(progress);
-    let stream = |purpose| Random::new(options.seed, purpose);
+    let stream = |purpose| random::stream(options.seed, purpose);
     meter.phase("making friends", 0, Unit::Relationships)?;
     let targets = degrees::targets(persons_at(options.scale), &mut stream(1));
     let people = persons::persons(&targets, &mut stream(2));
@@ -114,7 +115,7 @@ pub fn social(
 fn dated(
     people: &[persons::Person],
     pairs: Vec<(u32, u32)>,
-    random: &mut Random,
+    random: &mut SplitMix64,
 ) -> Vec<(u64, u64, i64)> {
     let mut knows: Vec<(u64, u64, i64)> = pairs
         .into_iter()
@@ -165,7 +166,7 @@ impl Tables<'_, '_, '_> {
             |out, k| writeln!(out, "{}|{}|{}", k.0, k.1, k.2),
         )?;
         let mut ids: Vec<u64> = people.iter().map(|p| p.id).collect();
-        Random::new(self.options.seed, 6).shuffle(&mut ids);
+        random::stream(self.options.seed, 6).shuffle(&mut ids);
         ids.truncate(STARTS);
         let starts: Vec<(usize, u64)> = ids.into_iter().enumerate().collect();
         self.table(

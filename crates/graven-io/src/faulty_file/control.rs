@@ -6,9 +6,10 @@ use std::thread;
 
 use parking_lot::{Mutex, MutexGuard};
 
-use super::plan::{Dice, Fault, FaultPlan};
+use super::plan::{Fault, FaultPlan};
 use super::unsynced::{Crash, Unsynced};
 use crate::{Error, File, Operation, Result};
+use graven_random::SplitMix64;
 
 /// What was done to a faulty file and what was injected.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -48,7 +49,7 @@ impl Access {
 #[derive(Debug)]
 pub(super) struct State {
     pub(super) plan: FaultPlan,
-    pub(super) dice: Dice,
+    pub(super) dice: SplitMix64,
     pub(super) unsynced: Unsynced,
     /// Faults that strike once, after so many more chances.
     armed: Vec<(Fault, u64)>,
@@ -83,7 +84,7 @@ pub(super) struct Shared {
 impl Shared {
     pub(super) fn new(inner: Arc<dyn File>, plan: FaultPlan) -> Shared {
         let state = State {
-            dice: Dice::new(plan.seed),
+            dice: SplitMix64::new(plan.seed),
             plan,
             unsynced: Unsynced::default(),
             armed: Vec::new(),
@@ -147,7 +148,7 @@ impl FaultControl {
     /// Replaces the plan; the dice start anew from its seed.
     pub fn set_plan(&self, plan: FaultPlan) {
         let mut state = self.shared.lock();
-        state.dice = Dice::new(plan.seed);
+        state.dice = SplitMix64::new(plan.seed);
         state.plan = plan;
     }
 

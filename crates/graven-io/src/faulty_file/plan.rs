@@ -63,33 +63,3 @@ impl FaultPlan {
         self.capacity_bytes.is_some_and(|capacity| end > capacity)
     }
 }
-
-/// Seeded random numbers (SplitMix64).
-#[derive(Clone, Debug)]
-pub(crate) struct Dice(u64);
-
-impl Dice {
-    /// Dice that always fall alike for one `seed`.
-    pub(crate) fn new(seed: u64) -> Dice {
-        Dice(seed)
-    }
-
-    /// The next 64 random bits.
-    pub(crate) fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut bits = self.0;
-        bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        bits ^ (bits >> 31)
-    }
-
-    /// A number below `limit`; 0 where `limit` is 0.
-    pub(crate) fn below(&mut self, limit: u64) -> u64 {
-        ((u128::from(self.next()) * u128::from(limit)) >> 64) as u64
-    }
-
-    /// True with the given probability; throws nothing for 0, so unused faults do not move the dice.
-    pub(crate) fn happens(&mut self, probability: f64) -> bool {
-        probability > 0.0 && ((self.next() >> 11) as f64 / (1u64 << 53) as f64) < probability
-    }
-}

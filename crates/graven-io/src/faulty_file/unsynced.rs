@@ -11,8 +11,8 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
 use super::SECTOR_BYTES;
-use super::plan::Dice;
 use crate::{File, Result};
+use graven_random::SplitMix64;
 
 type Bytes = Box<[u8]>;
 
@@ -52,7 +52,7 @@ impl<T> History<T> {
             .map_or(&self.durable, |(_, value)| value)
     }
 
-    fn surviving(&self, survival: Survival, cut: u64, dice: &mut Dice) -> &T {
+    fn surviving(&self, survival: Survival, cut: u64, dice: &mut SplitMix64) -> &T {
         match survival {
             Survival::None => &self.durable,
             Survival::All => self.newest(),
@@ -126,7 +126,7 @@ impl Unsynced {
     }
 
     /// A sync failed: some of the newest versions are durable, the others are lost for good.
-    pub(super) fn sync_failed(&mut self, inner: &dyn File, dice: &mut Dice) -> Result<()> {
+    pub(super) fn sync_failed(&mut self, inner: &dyn File, dice: &mut SplitMix64) -> Result<()> {
         self.settle(inner, |_| dice.happens(0.5))
     }
 
@@ -153,7 +153,7 @@ impl Unsynced {
 
     /// The bytes that `crash` leaves of `inner`.
     pub(super) fn image(&self, inner: &dyn File, crash: Crash) -> Result<Vec<u8>> {
-        let mut dice = Dice::new(crash.seed);
+        let mut dice = SplitMix64::new(crash.seed);
         let changes = self
             .sectors
             .values()

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering, fence};
 use graven_pagecache::page::HEADER_BYTES;
 
 use super::huge_slab::HugeSlab;
-use crate::random::Random;
+use graven_random::SplitMix64;
 
 const STATE_ONE: u64 = 1 << 56;
 const STATE_MAX: u64 = 250;
@@ -30,7 +30,7 @@ impl Floors {
     pub(super) fn new(pages: u64, page_bytes: usize) -> io::Result<Floors> {
         let slab = HugeSlab::new(pages as usize * page_bytes)?;
         let mut frames: Vec<u64> = (0..pages).collect();
-        let mut random = Random(7);
+        let mut random = SplitMix64::new(7);
         for i in (1..frames.len()).rev() {
             frames.swap(i, random.below(i as u64 + 1) as usize);
         }

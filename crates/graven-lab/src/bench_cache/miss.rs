@@ -17,7 +17,7 @@ use super::data::{KIND, content, page_ref};
 use super::miss_floor::Floor;
 use super::report::{CacheReport, MissSubject, Samples};
 use super::{CacheBench, CacheBenchError, clock};
-use crate::random::Random;
+use graven_random::SplitMix64;
 
 /// Result of one measurement.
 pub(super) struct Outcome {
@@ -187,7 +187,7 @@ impl Subject {
 /// One thread's window of prefetched pages.
 struct Reader<'a> {
     subject: &'a Subject,
-    random: Random,
+    random: SplitMix64,
     depth: usize,
     window: VecDeque<u64>,
     batch: Vec<PageRef>,
@@ -198,7 +198,7 @@ impl<'a> Reader<'a> {
     fn new(subject: &'a Subject, depth: usize, seed: u64) -> Reader<'a> {
         Reader {
             subject,
-            random: Random(seed),
+            random: SplitMix64::new(seed),
             depth,
             window: VecDeque::with_capacity(depth),
             batch: Vec::with_capacity(depth),

@@ -14,7 +14,7 @@ use io_uring::{IoUring, opcode, types};
 use super::clock;
 use super::huge_slab::HugeSlab;
 use super::miss::Outcome;
-use crate::random::Random;
+use graven_random::SplitMix64;
 
 /// A loop over one file.
 pub(super) struct Floor {
@@ -60,7 +60,7 @@ impl Floor {
     /// Reads random pages for `seconds`.
     pub(super) fn run(&self, seconds: f64, seed: u64) -> io::Result<Outcome> {
         let mut ring = IoUring::new(self.depth as u32 * 2)?;
-        let mut random = Random(seed);
+        let mut random = SplitMix64::new(seed);
         // A frame is free again when its read has ended; slot s cycles over the frames s, s + depth, ...
         let mut frame_of: Vec<usize> = (0..self.depth).collect();
         let mut free: Vec<usize> = (0..self.depth).collect();

@@ -1,6 +1,6 @@
 //! Zipfian page numbers over scattered pages.
 
-use crate::random::Random;
+use graven_random::SplitMix64;
 
 /// Accesses to `pages` pages for each of `threads` threads: exactly Zipfian with exponent 0.99, ranks
 /// scattered over the pages at random.
@@ -12,13 +12,13 @@ pub(super) fn traces(pages: u32, threads: usize, length: usize) -> Vec<Vec<u32>>
         sums.push(sum);
     }
     let mut order: Vec<u32> = (0..pages).collect();
-    let mut random = Random(42);
+    let mut random = SplitMix64::new(42);
     for i in (1..order.len()).rev() {
         order.swap(i, random.below(i as u64 + 1) as usize);
     }
     (0..threads)
         .map(|thread| {
-            let mut random = Random(1000 + thread as u64);
+            let mut random = SplitMix64::new(1000 + thread as u64);
             let mut draw = || {
                 let point = random.unit() * sum;
                 order[sums.partition_point(|&s| s < point).min(order.len() - 1)]

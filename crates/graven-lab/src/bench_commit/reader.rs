@@ -18,7 +18,7 @@ use super::report::median;
 use super::{CommitBench, Run, Workload};
 use crate::LabError;
 use crate::machine::thread_cpu_seconds;
-use crate::random::Random;
+use graven_random::SplitMix64;
 
 const PERSONS: i64 = 20_000;
 const READ: &str = "MATCH (p:Person {id: $id}) RETURN p.firstName, p.born";
@@ -104,7 +104,7 @@ impl CommitBench {
 
     fn read(&self, database: &Database) -> Result<Reads, LabError> {
         let connection = database.connect();
-        let mut random = Random(7);
+        let mut random = SplitMix64::new(7);
         let (begun, cpu) = (Instant::now(), thread_cpu_seconds());
         let mut reads = 0;
         while begun.elapsed() < self.slice {

@@ -21,7 +21,7 @@ use super::{Section, Table};
 use crate::error::LabError;
 use crate::figure::{Axis, Figure, Panel, Series, Shape};
 use crate::parallel;
-use crate::random::Random;
+use graven_random::SplitMix64;
 
 const PAGE_BYTES: usize = 4032;
 const BLOCK: usize = 32;
@@ -86,7 +86,7 @@ impl Graph {
         let mut order: Vec<u32> = (0..count).collect();
         match layout {
             "random" => {
-                let mut random = Random(5);
+                let mut random = SplitMix64::new(5);
                 for at in (1..order.len()).rev() {
                     order.swap(at, random.below(at as u64 + 1) as usize);
                 }
@@ -230,7 +230,7 @@ pub(super) fn measure(data: &Path, questions: usize) -> Result<Faults, LabError>
         });
     };
     let graph = Graph::read(&path)?;
-    let mut random = Random(7);
+    let mut random = SplitMix64::new(7);
     let starts: Vec<u32> = (0..questions)
         .map(|_| random.below(graph.lists.len() as u64) as u32)
         .collect();

@@ -7,7 +7,7 @@ use graven_trace::{Access, FLAG_SCAN};
 use super::graph::Graph;
 use super::skew::Skew;
 use super::{Order, Workload};
-use crate::random::Random;
+use graven_random::SplitMix64;
 
 const NODES_PER_PAGE: u64 = 32;
 
@@ -15,7 +15,7 @@ const NODES_PER_PAGE: u64 = 32;
 #[derive(Clone, Debug)]
 pub struct Accesses {
     pub(super) workload: Workload,
-    pub(super) random: Random,
+    pub(super) random: SplitMix64,
     pub(super) skew: Skew,
     pub(super) position: u64,
     pub(super) query: u32,

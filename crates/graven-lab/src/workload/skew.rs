@@ -1,6 +1,6 @@
 //! Pages by Zipf's law.
 
-use crate::random::{Random, mix};
+use graven_random::{SplitMix64, mix};
 
 /// Ranks by Zipf's law, by rejection, without a table.
 #[derive(Clone, Debug)]
@@ -45,7 +45,7 @@ impl Skew {
     }
 
     /// A page: a rank, scattered over the store.
-    pub(super) fn draw(&self, random: &mut Random) -> u64 {
+    pub(super) fn draw(&self, random: &mut SplitMix64) -> u64 {
         let (high, low) = self.bounds;
         loop {
             let y = high + random.unit() * (low - high);

@@ -5,9 +5,10 @@ use std::io::{Read as _, Write as _};
 use std::path::Path;
 use std::time::Instant;
 
+use graven_random::SplitMix64;
 use serde::Serialize;
 
-use super::{Random, spare_databases};
+use super::spare_databases;
 use crate::LabError;
 
 const CHUNK_BYTES: usize = 1 << 20;
@@ -62,13 +63,13 @@ pub fn prepare(store: &Path, bytes: u64) -> Result<Prepared, LabError> {
     let failed = |action| LabError::io(store, action);
     let mut file = File::create(store).map_err(failed("creating"))?;
     let mut chunk = vec![0; CHUNK_BYTES];
-    let mut random = Random(bytes);
+    let mut random = SplitMix64::new(bytes);
     let begun = Instant::now();
     let mut left = bytes;
     while left > 0 {
         let count = left.min(CHUNK_BYTES as u64) as usize;
         for word in chunk[..count].chunks_mut(8) {
-            word.copy_from_slice(&random.next().to_le_bytes()[..word.len()]);
+            word.copy_from_slice(&random.bits().to_le_bytes()[..word.len()]);
         }
         file.write_all(&chunk[..count]).map_err(failed("writing"))?;
         left -= count as u64;

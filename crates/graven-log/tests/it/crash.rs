@@ -2,6 +2,7 @@
 //! opening twice gives the same; what was dropped never comes back.
 //! Method: seeded histories on a faulty file, the power cut at every operation in turn, several images of each cut.
 
+use graven_random::SplitMix64;
 use std::sync::Arc;
 
 use graven_io::{Crash, Fault, FaultPlan, FaultyFile, File, MemoryFile, Survival};
@@ -16,20 +17,8 @@ struct History {
     from: Lsn,
 }
 
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, limit: u64) -> u64 {
-        self.0 = self
-            .0
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % limit
-    }
-}
-
 /// Works on the log until it fails or `steps` are done.
-fn work(log: &Log, history: &mut History, random: &mut Random, steps: u64) {
+fn work(log: &Log, history: &mut History, random: &mut SplitMix64, steps: u64) {
     for _ in 0..steps {
         let number = history.appended.len() as u64;
         let bytes = [20, 447, 3_000, 70_000][random.below(4) as usize] + random.below(600) as usize;
@@ -100,7 +89,7 @@ fn a_power_cut_at_every_operation_loses_nothing_acknowledged() {
                 acknowledged: Lsn(0),
                 from: Lsn(0),
             };
-            work(&log, &mut history, &mut Random(seed), 25);
+            work(&log, &mut history, &mut SplitMix64::new(seed), 25);
             let over = log.failed().is_none() && file.control().counts().injected == 0;
             drop(log);
             for (round, survival) in [
@@ -137,7 +126,7 @@ fn a_power_cut_at_every_operation_loses_nothing_acknowledged() {
 #[test]
 fn what_was_dropped_never_comes_back() {
     for seed in 0..150u64 {
-        let mut random = Random(seed);
+        let mut random = SplitMix64::new(seed);
         let file = FaultyFile::new(Arc::new(MemoryFile::new("test-wal")), FaultPlan::default());
         let log = create(Arc::new(file.clone()));
         let mut history = History {

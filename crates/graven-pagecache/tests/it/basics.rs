@@ -1,9 +1,10 @@
 //! Pages come in, stay, go and come back; every way of access agrees.
 
 use crate::support::{
-    KIND, Rng, cache_over, cache_with, check, file_of, mixed_file, settle_and_check, word_of,
+    KIND, cache_over, cache_with, check, file_of, mixed_file, settle_and_check, word_of,
 };
 use graven_pagecache::{Damage, Error, FileId, PageKind, PageRef, Scope, SizeClass};
+use graven_random::SplitMix64;
 use std::sync::Arc;
 
 /// Goal: each way of access gives the page's own bytes, with a pool that holds everything and one that does not.
@@ -36,15 +37,15 @@ fn every_access_gives_the_pages_own_bytes() {
 /// Goal: all size classes share one pool, in any order, at the smallest and at a middle size.
 #[test]
 fn classes_share_the_pool() {
-    let mut rng = Rng(3);
+    let mut rng = SplitMix64::new(3);
     for (bytes, largest) in [(1 << 20, 5), (24 << 20, 11), (80 << 20, 11)] {
         let classes: Vec<SizeClass> = (0..60)
-            .map(|_| SizeClass::new(rng.below(largest) as u8).unwrap())
+            .map(|_| SizeClass::new(rng.place(largest) as u8).unwrap())
             .collect();
         let (file, pages) = mixed_file(&classes);
         let (cache, id) = cache_over(bytes, file);
         for _ in 0..600 {
-            let page = pages[rng.below(pages.len())];
+            let page = pages[rng.place(pages.len())];
             check(&cache.pin(id, page, KIND).unwrap(), page);
         }
         settle_and_check(&cache);

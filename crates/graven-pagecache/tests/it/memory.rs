@@ -1,10 +1,9 @@
 //! Memory: the budget holds, whatever the file's size; resizing gives memory back or says who keeps it.
 
-use crate::support::{
-    KIND, Rng, cache_over, cache_with, check, file_of, mixed_file, settle_and_check,
-};
+use crate::support::{KIND, cache_over, cache_with, check, file_of, mixed_file, settle_and_check};
 use graven_io::{File, IoMode, OpenOptions, ReadQueue, open};
 use graven_pagecache::{Budget, Config, Error, Evictor, HugePages, PageCache, PageRef, SizeClass};
+use graven_random::SplitMix64;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -98,10 +97,10 @@ fn a_process_stays_small() {
     let file = open(&path, &options).unwrap();
     let cache = cache_with(LIMIT, |config| config.verify = false);
     let id = cache.add_file(file).unwrap();
-    let mut rng = Rng(7);
+    let mut rng = SplitMix64::new(7);
     for (class, reads) in [(SizeClass::KIB_64, 4_000), (SizeClass::MIN, 20_000)] {
         for _ in 0..reads {
-            let unit = rng.next() % (ENDLESS_BYTES / class.bytes() as u64) * class.units();
+            let unit = rng.bits() % (ENDLESS_BYTES / class.bytes() as u64) * class.units();
             cache
                 .read(id, PageRef::new(class, unit), KIND, |view| view.u64_at(0))
                 .unwrap();
@@ -121,9 +120,9 @@ fn a_huge_file_stays_within_the_limit() {
         let limit = 16 << 20;
         let cache = cache_with(limit, |config| config.verify = false);
         let id = cache.add_file(Arc::new(Endless)).unwrap();
-        let mut rng = Rng(7);
+        let mut rng = SplitMix64::new(7);
         for read in 0..reads {
-            let unit = rng.next() % (ENDLESS_BYTES / class.bytes() as u64) * class.units();
+            let unit = rng.bits() % (ENDLESS_BYTES / class.bytes() as u64) * class.units();
             let page = PageRef::new(class, unit);
             let found = cache.read(id, page, KIND, |view| view.u64_at(0)).unwrap();
             assert_eq!(found, page.offset_bytes());

@@ -1,10 +1,11 @@
 //! Many threads, few frames: the traversals' way of using the cache.
 
 use crate::support::{
-    KIND, Rng, cache_over, cache_with, check, file_of, mixed_file, settle_and_check, word_of,
+    KIND, cache_over, cache_with, check, file_of, mixed_file, settle_and_check, word_of,
 };
 use graven_io::{FaultPlan, FaultyFile};
 use graven_pagecache::{Error, SizeClass, View};
+use graven_random::SplitMix64;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -60,11 +61,11 @@ fn everything_at_once() {
             .map(|thread| {
                 let (cache, pages) = (&cache, &pages);
                 scope.spawn(move || {
-                    let mut rng = Rng(thread);
+                    let mut rng = SplitMix64::new(thread);
                     for _ in 0..6_000 {
-                        let at = rng.below(pages.len() - 20);
+                        let at = rng.place(pages.len() - 20);
                         let page = pages[at];
-                        match rng.below(10) {
+                        match rng.place(10) {
                             0 => {
                                 cache.prefetch(id, &pages[at..at + 20], KIND);
                             }
@@ -92,13 +93,13 @@ fn everything_at_once() {
             })
             .collect();
         scope.spawn(|| {
-            let mut rng = Rng(99);
+            let mut rng = SplitMix64::new(99);
             while !stop.load(Ordering::Relaxed) {
-                let policy = ["random", "fifo", "clock", "gclock:max=7", "neo4j"][rng.below(5)];
+                let policy = ["random", "fifo", "clock", "gclock:max=7", "neo4j"][rng.place(5)];
                 cache.set_policy(policy).unwrap();
-                let bytes = [1 << 20, 3 << 20, 2 << 20, 8 << 20][rng.below(4)];
+                let bytes = [1 << 20, 3 << 20, 2 << 20, 8 << 20][rng.place(4)];
                 cache.resize(bytes).unwrap();
-                if rng.below(8) == 0 {
+                if rng.place(8) == 0 {
                     cache.drop_all();
                 }
                 std::thread::sleep(Duration::from_millis(1));
@@ -159,9 +160,9 @@ fn abandoned_prefetches_do_not_hinder_for_ever() {
 /// and nothing stays locked.
 #[test]
 fn failing_reads_of_mixed_sizes() {
-    let mut rng = Rng(5);
+    let mut rng = SplitMix64::new(5);
     let classes: Vec<_> = (0..160)
-        .map(|_| SizeClass::new(rng.below(6) as u8).unwrap())
+        .map(|_| SizeClass::new(rng.place(6) as u8).unwrap())
         .collect();
     let (inner, pages) = mixed_file(&classes);
     let plan = FaultPlan {
@@ -187,11 +188,11 @@ fn failing_reads_of_mixed_sizes() {
             .map(|thread| {
                 let (cache, pages) = (&cache, &pages);
                 scope.spawn(move || {
-                    let mut rng = Rng(thread);
+                    let mut rng = SplitMix64::new(thread);
                     for _ in 0..1_000 {
-                        let at = rng.below(pages.len() - 8);
+                        let at = rng.place(pages.len() - 8);
                         let (page, batch) = (pages[at], &pages[at..at + 8]);
-                        match rng.below(6) {
+                        match rng.place(6) {
                             0 => {
                                 cache.prefetch(id, batch, KIND);
                             }
@@ -222,15 +223,15 @@ fn failing_reads_of_mixed_sizes() {
             })
             .collect();
         scope.spawn(|| {
-            let mut rng = Rng(99);
+            let mut rng = SplitMix64::new(99);
             while !stop.load(Ordering::Relaxed) {
                 cache
-                    .set_policy(["random", "lru", "clock", "neo4j"][rng.below(4)])
+                    .set_policy(["random", "lru", "clock", "neo4j"][rng.place(4)])
                     .unwrap();
                 cache
-                    .resize([1 << 20, 3 << 20, 2 << 20, 8 << 20][rng.below(4)])
+                    .resize([1 << 20, 3 << 20, 2 << 20, 8 << 20][rng.place(4)])
                     .unwrap();
-                if rng.below(4) == 0 {
+                if rng.place(4) == 0 {
                     cache.drop_all();
                 }
                 std::thread::sleep(Duration::from_millis(2));

@@ -1,12 +1,13 @@
 //! Temporary pages and pages that are changed: what is kept comes back, memory holds, failures stay with their
 //! owner, nothing is left on disk.
 
-use crate::support::{KIND, Rng, cache_with, content, settle_and_check};
+use crate::support::{KIND, cache_with, content, settle_and_check};
 use graven_io::{FaultPlan, FaultyFile, File, MemoryFile};
 use graven_pagecache::{
     Error, Evictor, PageCache, PageKind, PageRef, SizeClass, SpillFile, TemporaryPage,
     TemporaryPages, WriteBack,
 };
+use graven_random::SplitMix64;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -20,17 +21,17 @@ fn spill_over(cache: &Arc<PageCache>, file: impl File + Clone + 'static) -> Spil
 fn fill(pages: &TemporaryPages, class: SizeClass, seed: u64) -> TemporaryPage {
     let mut writer = pages.allocate(class).unwrap();
     let length = writer.len();
-    let mut rng = Rng(seed);
+    let mut rng = SplitMix64::new(seed);
     for chunk in writer.chunks_exact_mut(8) {
-        chunk.copy_from_slice(&rng.next().to_le_bytes());
+        chunk.copy_from_slice(&rng.bits().to_le_bytes());
     }
     writer.finish(length)
 }
 
 fn check(payload: &[u8], seed: u64) {
-    let mut rng = Rng(seed);
+    let mut rng = SplitMix64::new(seed);
     for chunk in payload.chunks_exact(8) {
-        assert_eq!(chunk, rng.next().to_le_bytes(), "page {seed}");
+        assert_eq!(chunk, rng.bits().to_le_bytes(), "page {seed}");
     }
 }
 
@@ -58,9 +59,9 @@ fn more_than_memory_holds_comes_back() {
                 policy.name
             );
             assert!(cache.budget().used() <= cache.budget().limit() + (1 << 20));
-            let mut rng = Rng(7);
+            let mut rng = SplitMix64::new(7);
             while !kept.is_empty() {
-                let (seed, page) = kept.swap_remove(rng.below(kept.len()));
+                let (seed, page) = kept.swap_remove(rng.place(kept.len()));
                 if seed.is_multiple_of(2) {
                     check(&page.pin().unwrap(), seed);
                 } else {
@@ -224,19 +225,19 @@ fn threads_spill_beside_readers() {
             let (spill, cache, base) = (&spill, &cache, &base);
             scope.spawn(move || {
                 let pages = spill.owner();
-                let mut rng = Rng(thread);
+                let mut rng = SplitMix64::new(thread);
                 let mut kept: Vec<(u64, TemporaryPage)> = Vec::new();
                 for round in 0..1500 {
-                    let reference = base[rng.below(base.len())];
+                    let reference = base[rng.place(base.len())];
                     crate::support::check(&cache.pin(id, reference, KIND).unwrap(), reference);
-                    if kept.len() < 40 || rng.below(2) == 0 && kept.len() < 80 {
-                        let class = SizeClass::new(rng.below(4) as u8).unwrap();
+                    if kept.len() < 40 || rng.place(2) == 0 && kept.len() < 80 {
+                        let class = SizeClass::new(rng.place(4) as u8).unwrap();
                         kept.push((
                             thread << 32 | round,
                             fill(&pages, class, thread << 32 | round),
                         ));
                     } else {
-                        let (seed, page) = kept.swap_remove(rng.below(kept.len()));
+                        let (seed, page) = kept.swap_remove(rng.place(kept.len()));
                         check(&page.into_pinned().unwrap(), seed);
                     }
                 }

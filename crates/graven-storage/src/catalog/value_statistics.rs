@@ -25,6 +25,7 @@
 
 use crate::bytes::{Decoded, Malformed, Reader, put_varint};
 use crate::value::{PropertyValue, encode};
+use graven_random::mix;
 
 /// Groups of hashes, a power of two.
 const REGISTERS: usize = 256;
@@ -355,13 +356,6 @@ fn hash_bytes(bytes: &[u8]) -> u64 {
         hash ^= hash >> 32;
     }
     mix(hash)
-}
-
-/// Spreads a number over all bits.
-fn mix(mut bits: u64) -> u64 {
-    bits = (bits ^ bits >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    bits = (bits ^ bits >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-    bits ^ bits >> 31
 }
 
 #[cfg(test)]

@@ -9,11 +9,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use graven_io::{Crash, FaultPlan, Survival};
 use graven_storage::{GraphBuilder, PropertyValue, Uniqueness};
 
+use crate::Failure;
 use crate::check::{self, Promise};
 use crate::disk::{Disk, Images, SURVIVALS};
 use crate::model::{Graph, INDEXED};
 use crate::mutants::Sabotage;
-use crate::{Failure, Random};
+use graven_random::SplitMix64;
 
 /// A small database with an index. With `tortured` it is made a second time with a crash in front of every operation.
 ///
@@ -71,7 +72,7 @@ pub(super) fn run(
 }
 
 fn graph(seed: u64) -> GraphBuilder {
-    let mut random = Random(seed);
+    let mut random = SplitMix64::new(seed);
     let mut builder = GraphBuilder::new();
     let mut nodes = Vec::new();
     for number in 0..6 {

@@ -11,11 +11,11 @@ use graven_storage::Store;
 use graven_storage::checkpoint::CheckpointOptions;
 
 use super::{Injected, Watch, statements};
-use crate::Random;
 use crate::check;
 use crate::disk::{Disk, REGION_BYTES};
 use crate::model::Graph;
 use crate::workload::{History, Stop, Workload};
+use graven_random::SplitMix64;
 
 /// Steps of a run's first life.
 const STEPS: u64 = 120;
@@ -100,7 +100,7 @@ pub(super) fn work(disk: &Disk, watch: &Arc<Mutex<Watch>>, seed: u64) -> Result<
 
 /// Makes the disk ready to fail.
 fn arm(disk: &Disk, seed: u64, injected: Injected) {
-    let mut random = Random(seed ^ 0xfa17);
+    let mut random = SplitMix64::new(seed ^ 0xfa17);
     let (_, log) = disk.controls();
     match injected {
         Injected::SyncError => log.arm(Fault::SyncError, 1 + random.below(20)),
@@ -127,7 +127,7 @@ fn arm(disk: &Disk, seed: u64, injected: Injected) {
 struct Beside {
     store: Arc<Store>,
     watch: Arc<Mutex<Watch>>,
-    random: Arc<Mutex<Random>>,
+    random: Arc<Mutex<SplitMix64>>,
     heavy: bool,
     stopped: Arc<Mutex<Option<Stop>>>,
 }
@@ -137,7 +137,7 @@ impl Beside {
         Beside {
             store: Arc::clone(store),
             watch: Arc::clone(watch),
-            random: Arc::new(Mutex::new(Random(seed ^ 0xbe51de))),
+            random: Arc::new(Mutex::new(SplitMix64::new(seed ^ 0xbe51de))),
             heavy,
             stopped: Arc::default(),
         }
@@ -147,7 +147,7 @@ impl Beside {
         let mut stopped = self.stopped.lock().unwrap_or_else(PoisonError::into_inner);
         let (seed, now) = {
             let mut random = self.random.lock().unwrap_or_else(PoisonError::into_inner);
-            (random.next(), random.once_in(2))
+            (random.bits(), random.once_in(2))
         };
         if stopped.is_some() || !now {
             return;

@@ -37,11 +37,11 @@ const POWER_CUT: Crash = Crash {
 impl Watch {
     /// Loses commits made on top of `images` and makes the first of them again.
     pub(super) fn retried(&mut self, images: &Images) -> Result<(), String> {
-        let seed = self.random.next();
+        let seed = self.random.bits();
         let unsynced = Durability::Relaxed(Duration::from_secs(3600));
         let cuts: Vec<Crash> = (0..CUTS)
             .map(|_| Crash {
-                seed: self.random.next(),
+                seed: self.random.bits(),
                 survival: Survival::Any,
             })
             .collect();

@@ -102,7 +102,7 @@ impl Watch {
     fn backup_left(&mut self, disk: &Disk, site: &str, acknowledged: bool) -> Result<(), String> {
         for survival in SURVIVALS {
             let crash = Crash {
-                seed: self.random.next(),
+                seed: self.random.bits(),
                 survival,
             };
             *self.points.entry(format!("{site} (copy)")).or_default() += 1;

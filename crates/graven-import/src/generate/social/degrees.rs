@@ -16,7 +16,8 @@
 //! The networks stop at the bulk cut-off, so the mean is a share of that formula: `SHARE / n^FALL`,
 //! fitted to the mean degrees of LDBC's SF1 (36.6) and SF10 (58.9) graphs.
 
-use crate::generate::random::{Random, exp, ln};
+use crate::generate::random::{exp, ln};
+use graven_random::SplitMix64;
 
 /// Share of the friendships made before the cut-off, at one person.
 const SHARE: f64 = 1.057;
@@ -65,7 +66,7 @@ pub(super) fn mean(persons: u64) -> f64 {
 }
 
 /// The number of friends each person is meant to have.
-pub(super) fn targets(persons: u64, random: &mut Random) -> Vec<u32> {
+pub(super) fn targets(persons: u64, random: &mut SplitMix64) -> Vec<u32> {
     let mean = mean(persons) / table_mean();
     let most = persons.saturating_sub(1) as f64;
     let mut degrees: Vec<u32> = (0..persons)

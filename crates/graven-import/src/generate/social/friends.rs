@@ -15,7 +15,7 @@
 //! Minh-Duc Pham, Peter Boncz, Orri Erling: S3G2, a Scalable Structure-Correlated Social Graph
 //! Generator, TPCTC 2012; window and limit as in LDBC's generator.
 
-use crate::generate::random::Random;
+use graven_random::SplitMix64;
 
 /// Probability of meeting the next one in the order; it falls by this factor at each step.
 const NEAR: f64 = 0.95;
@@ -30,7 +30,7 @@ const SHARES: [f64; 3] = [0.45, 0.9, 1.0];
 pub(super) fn friendships(
     targets: &[u32],
     orders: [Vec<u32>; 3],
-    random: &mut Random,
+    random: &mut SplitMix64,
 ) -> Vec<(u32, u32)> {
     let mut circle = Circle {
         friends: vec![Vec::new(); targets.len()],
@@ -66,7 +66,7 @@ impl Circle {
     }
 
     /// One dimension: `order` lists the persons, `room` the friends each may have after it.
-    fn round(&mut self, order: &[u32], room: &[u32], thresholds: &[f64], random: &mut Random) {
+    fn round(&mut self, order: &[u32], room: &[u32], thresholds: &[f64], random: &mut SplitMix64) {
         let full = |circle: &Self, p: u32| circle.degree(p) >= room[p as usize];
         // next[i] leads to the first place at or after i whose person has room.
         let mut next: Vec<u32> = (0..=order.len() as u32).collect();

@@ -3,8 +3,8 @@
 //! Names, places and topics are our own short lists; what matters for the graph is only that
 //! persons of one city, university or interest are found together.
 
-use crate::generate::random::Random;
 use crate::value::temporal::days_from_civil;
+use graven_random::SplitMix64;
 
 const COUNTRIES: u64 = 110;
 const UNIVERSITIES_PER_CITY: u64 = 5;
@@ -58,7 +58,7 @@ pub(super) fn end_of_time() -> i64 {
 }
 
 /// Makes one person per target; those meant to have no friend join in the last tenth of the time.
-pub(super) fn persons(targets: &[u32], random: &mut Random) -> Vec<Person> {
+pub(super) fn persons(targets: &[u32], random: &mut SplitMix64) -> Vec<Person> {
     let mut serials: Vec<u64> = (0..targets.len() as u64).collect();
     random.shuffle(&mut serials);
     let start = days_from_civil(2010, 1, 1) * DAY_MILLIS;
@@ -76,7 +76,7 @@ pub(super) fn persons(targets: &[u32], random: &mut Random) -> Vec<Person> {
         .collect()
 }
 
-fn person(serial: u64, start: i64, since_start: i64, random: &mut Random) -> Person {
+fn person(serial: u64, start: i64, since_start: i64, random: &mut SplitMix64) -> Person {
     // Large countries are more likely: of two draws the smaller number counts.
     let country = random.below(COUNTRIES).min(random.below(COUNTRIES));
     let cities = 4 + (country * 7) % 16;
@@ -99,7 +99,7 @@ fn person(serial: u64, start: i64, since_start: i64, random: &mut Random) -> Per
         0 => ("female", &FEMALE),
         _ => ("male", &MALE),
     };
-    let pick = |list: &[&'static str], random: &mut Random| {
+    let pick = |list: &[&'static str], random: &mut SplitMix64| {
         list[((country * 3 + random.below(8)) % list.len() as u64) as usize]
     };
     let part = (since_start / DAY_MILLIS / DAYS_PER_PART) as u64;
@@ -110,7 +110,7 @@ fn person(serial: u64, start: i64, since_start: i64, random: &mut Random) -> Per
         gender,
         birthday: born * DAY_MILLIS,
         created: start + since_start,
-        address: (random.next() >> 32) as u32,
+        address: (random.bits() >> 32) as u32,
         browser: BROWSERS[random.below(5).min(random.below(5)) as usize],
         city,
         country,
@@ -121,7 +121,7 @@ fn person(serial: u64, start: i64, since_start: i64, random: &mut Random) -> Per
 }
 
 /// The persons' numbers sorted by place and studies, by interest, and at random.
-pub(super) fn orders(persons: &[Person], random: &mut Random) -> [Vec<u32>; 3] {
+pub(super) fn orders(persons: &[Person], random: &mut SplitMix64) -> [Vec<u32>; 3] {
     let mut shuffled: Vec<u32> = (0..persons.len() as u32).collect();
     random.shuffle(&mut shuffled);
     // A stable sort of a shuffled list: equal ones stand in random order.

@@ -14,7 +14,7 @@ use graven_pagecache::{Budget, Config, FileId, PageCache, PageKind, PageRef, Siz
 
 use crate::bench_cache::huge_slab::HugeSlab;
 use crate::error::LabError;
-use crate::random::Random;
+use graven_random::SplitMix64;
 
 const SMALL: SizeClass = SizeClass::MIN;
 const KIND: PageKind = PageKind::Adjacency;
@@ -46,7 +46,7 @@ struct Frames {
 
 impl Frames {
     fn new() -> std::io::Result<Self> {
-        let mut random = Random(3);
+        let mut random = SplitMix64::new(3);
         let mut shuffled = || {
             let mut list: Vec<u64> = (0..PAGES).collect();
             for at in (1..list.len()).rev() {
