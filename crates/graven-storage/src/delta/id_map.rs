@@ -306,7 +306,7 @@ impl<V: Clone> IdMap<V> {
         let len = chunks.iter().map(|(_, chunk)| chunk.values.len()).sum();
         let shared = |(at, chunk)| (at, Arc::new(chunk));
         let chunks = match chunks.len() {
-            0 | 1 => Chunks::Few(chunks.pop().map(shared)),
+            0 | 1 => Chunks::One(chunks.pop().map(shared)),
             _ => Chunks::Many(chunks.into_iter().map(shared).collect()),
         };
         IdMap { chunks, len }
