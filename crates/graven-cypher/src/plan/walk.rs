@@ -6,116 +6,73 @@ use super::{
     EndConditions, Expr, HangingPattern, IndexPart, Operator, Plan, PlanNode, RelPattern, VarId,
 };
 
+/// Inputs of an operator in order, the outer one first; `$each` says how those of a union are borrowed.
+macro_rules! inputs {
+    ($operator:expr, $each:ident) => {{
+        use Operator as O;
+        match $operator {
+            O::Unit | O::Argument { .. } => Vec::new(),
+            O::Union { inputs } => inputs.$each().collect(),
+            O::Apply { input, inner }
+            | O::Optional { input, inner, .. }
+            | O::SemiApply { input, inner, .. }
+            | O::InTransactions { input, inner, .. }
+            | O::Repeat { input, inner, .. }
+            | O::Merge { input, inner, .. }
+            | O::Foreach { input, inner, .. }
+            | O::CartesianProduct { input, inner }
+            | O::HashJoin {
+                input,
+                build: inner,
+                ..
+            } => vec![input, inner],
+            O::AllNodesScan { input, .. }
+            | O::LabelScan { input, .. }
+            | O::IndexSeek { input, .. }
+            | O::IndexRange { input, .. }
+            | O::IndexScan { input, .. }
+            | O::NodeByIdSeek { input, .. }
+            | O::Expand { input, .. }
+            | O::ExpandInto { input, .. }
+            | O::VarExpand { input, .. }
+            | O::BuildPath { input, .. }
+            | O::SelectPaths { input, .. }
+            | O::Filter { input, .. }
+            | O::Project { input, .. }
+            | O::Extend { input, .. }
+            | O::Aggregate { input, .. }
+            | O::ReachableCount { input, .. }
+            | O::PatternCount { input, .. }
+            | O::Distinct { input, .. }
+            | O::Sort { input, .. }
+            | O::TopN { input, .. }
+            | O::Skip { input, .. }
+            | O::Limit { input, .. }
+            | O::Unwind { input, .. }
+            | O::Procedure { input, .. }
+            | O::Create { input, .. }
+            | O::Set { input, .. }
+            | O::Delete { input, .. }
+            | O::Eager { input, .. }
+            | O::EmptyResult { input }
+            | O::Parallel { input }
+            | O::Exchange { input }
+            | O::Schema { input, .. }
+            | O::LoadCsv { input, .. } => vec![input],
+        }
+    }};
+}
+
 impl Operator {
     /// Inputs in order: the outer one first.
     #[must_use]
     pub fn children(&self) -> Vec<&PlanNode> {
-        use Operator as O;
-        match self {
-            O::Unit | O::Argument { .. } => Vec::new(),
-            O::Union { inputs } => inputs.iter().collect(),
-            O::Apply { input, inner }
-            | O::Optional { input, inner, .. }
-            | O::SemiApply { input, inner, .. }
-            | O::InTransactions { input, inner, .. }
-            | O::Repeat { input, inner, .. }
-            | O::Merge { input, inner, .. }
-            | O::Foreach { input, inner, .. }
-            | O::CartesianProduct { input, inner }
-            | O::HashJoin {
-                input,
-                build: inner,
-                ..
-            } => vec![input, inner],
-            O::AllNodesScan { input, .. }
-            | O::LabelScan { input, .. }
-            | O::IndexSeek { input, .. }
-            | O::IndexRange { input, .. }
-            | O::IndexScan { input, .. }
-            | O::NodeByIdSeek { input, .. }
-            | O::Expand { input, .. }
-            | O::ExpandInto { input, .. }
-            | O::VarExpand { input, .. }
-            | O::BuildPath { input, .. }
-            | O::SelectPaths { input, .. }
-            | O::Filter { input, .. }
-            | O::Project { input, .. }
-            | O::Extend { input, .. }
-            | O::Aggregate { input, .. }
-            | O::ReachableCount { input, .. }
-            | O::PatternCount { input, .. }
-            | O::Distinct { input, .. }
-            | O::Sort { input, .. }
-            | O::TopN { input, .. }
-            | O::Skip { input, .. }
-            | O::Limit { input, .. }
-            | O::Unwind { input, .. }
-            | O::Procedure { input, .. }
-            | O::Create { input, .. }
-            | O::Set { input, .. }
-            | O::Delete { input, .. }
-            | O::Eager { input, .. }
-            | O::EmptyResult { input }
-            | O::Parallel { input }
-            | O::Exchange { input }
-            | O::Schema { input, .. }
-            | O::LoadCsv { input, .. } => vec![input],
-        }
+        inputs!(self, iter)
     }
 
     /// As [`Operator::children`], for changing them.
     pub fn children_mut(&mut self) -> Vec<&mut PlanNode> {
-        use Operator as O;
-        match self {
-            O::Unit | O::Argument { .. } => Vec::new(),
-            O::Union { inputs } => inputs.iter_mut().collect(),
-            O::Apply { input, inner }
-            | O::Optional { input, inner, .. }
-            | O::SemiApply { input, inner, .. }
-            | O::InTransactions { input, inner, .. }
-            | O::Repeat { input, inner, .. }
-            | O::Merge { input, inner, .. }
-            | O::Foreach { input, inner, .. }
-            | O::CartesianProduct { input, inner }
-            | O::HashJoin {
-                input,
-                build: inner,
-                ..
-            } => vec![input, inner],
-            O::AllNodesScan { input, .. }
-            | O::LabelScan { input, .. }
-            | O::IndexSeek { input, .. }
-            | O::IndexRange { input, .. }
-            | O::IndexScan { input, .. }
-            | O::NodeByIdSeek { input, .. }
-            | O::Expand { input, .. }
-            | O::ExpandInto { input, .. }
-            | O::VarExpand { input, .. }
-            | O::BuildPath { input, .. }
-            | O::SelectPaths { input, .. }
-            | O::Filter { input, .. }
-            | O::Project { input, .. }
-            | O::Extend { input, .. }
-            | O::Aggregate { input, .. }
-            | O::ReachableCount { input, .. }
-            | O::PatternCount { input, .. }
-            | O::Distinct { input, .. }
-            | O::Sort { input, .. }
-            | O::TopN { input, .. }
-            | O::Skip { input, .. }
-            | O::Limit { input, .. }
-            | O::Unwind { input, .. }
-            | O::Procedure { input, .. }
-            | O::Create { input, .. }
-            | O::Set { input, .. }
-            | O::Delete { input, .. }
-            | O::Eager { input, .. }
-            | O::EmptyResult { input }
-            | O::Parallel { input }
-            | O::Exchange { input }
-            | O::Schema { input, .. }
-            | O::LoadCsv { input, .. } => vec![input],
-        }
+        inputs!(self, iter_mut)
     }
 
     /// Visits the expressions of this operator alone.

@@ -123,7 +123,7 @@ pub(super) mod x86 {
         pub(in crate::bitpack) shift: [u32; 16],
     }
 
-    pub(in crate::bitpack) static SPREAD: [Spread; WIDTHS] = spreads();
+    static SPREAD: [Spread; WIDTHS] = spreads();
 
     const fn spreads() -> [Spread; WIDTHS] {
         let mut table = [const {
@@ -174,6 +174,21 @@ pub(super) mod x86 {
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
     unsafe fn block_avx512(block: &[u8; REACH], width: usize, sum: u32, out: &mut [u32; BLOCK]) {
+        let (low, high) = fields(block, width);
+        let last = _mm512_set1_epi32(15);
+        let low = _mm512_add_epi32(running_sums(low), _mm512_set1_epi32(sum as i32));
+        let high = _mm512_add_epi32(running_sums(high), _mm512_permutexvar_epi32(last, low));
+        // SAFETY: `out` has 32 places.
+        unsafe {
+            _mm512_storeu_si512(out.as_mut_ptr().cast(), low);
+            _mm512_storeu_si512(out.as_mut_ptr().add(16).cast(), high);
+        }
+    }
+
+    /// The 32 values of `width` bits in `block`, spread out to 32 bits each.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
+    pub(in crate::bitpack) fn fields(block: &[u8; REACH], width: usize) -> (__m512i, __m512i) {
         let spread = &SPREAD[width];
         // SAFETY: both arrays are 64 bytes long.
         let (order, shift) = unsafe {
@@ -196,17 +211,7 @@ pub(super) mod x86 {
                 mask,
             )
         };
-        let last = _mm512_set1_epi32(15);
-        let low = _mm512_add_epi32(running_sums(values(low)), _mm512_set1_epi32(sum as i32));
-        let high = _mm512_add_epi32(
-            running_sums(values(high)),
-            _mm512_permutexvar_epi32(last, low),
-        );
-        // SAFETY: `out` has 32 places.
-        unsafe {
-            _mm512_storeu_si512(out.as_mut_ptr().cast(), low);
-            _mm512_storeu_si512(out.as_mut_ptr().add(16).cast(), high);
-        }
+        (values(low), values(high))
     }
 
     #[inline]

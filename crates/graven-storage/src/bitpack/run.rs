@@ -347,7 +347,7 @@ fn touch(bytes: &[u8], at: usize) {
 #[cfg(target_arch = "x86_64")]
 mod x86 {
     //! The vector kernels; see the parent's header.
-    use super::super::list::x86::{SPREAD, running_sums};
+    use super::super::list::x86::{fields, running_sums};
     use super::{BLOCK, Item, REACH, Source, Stop, advance, probe, walk};
     use std::arch::x86_64::*;
 
@@ -450,30 +450,9 @@ mod x86 {
         (sum, worst): (__m512i, __m512i),
         out: &mut [u32; BLOCK],
     ) -> (__m512i, __m512i) {
-        let spread = &SPREAD[width];
-        // SAFETY: both arrays are 64 bytes long.
-        let (order, shift) = unsafe {
-            (
-                _mm512_loadu_si512(spread.bytes.as_ptr().cast()),
-                _mm512_loadu_si512(spread.shift.as_ptr().cast()),
-            )
-        };
-        let mask = _mm512_set1_epi32(((1u64 << width) - 1) as i32);
-        // SAFETY: 16 values of `width` <= 25 bits start at byte 2 * width <= 50, and REACH is 128.
-        let (low, high) = unsafe {
-            (
-                _mm512_loadu_si512(block.as_ptr().cast()),
-                _mm512_loadu_si512(block.as_ptr().add(2 * width).cast()),
-            )
-        };
-        let values = |raw| {
-            _mm512_and_si512(
-                _mm512_srlv_epi32(_mm512_permutexvar_epi8(order, raw), shift),
-                mask,
-            )
-        };
+        let (low, high) = fields(block, width);
         let last = _mm512_set1_epi32(15);
-        let (low, high) = (running_sums(values(low)), running_sums(values(high)));
+        let (low, high) = (running_sums(low), running_sums(high));
         // The totals do not depend on the sum so far: only one addition a block does.
         let low_total = _mm512_permutexvar_epi32(last, low);
         let total = _mm512_add_epi32(low_total, _mm512_permutexvar_epi32(last, high));
