@@ -72,13 +72,13 @@ impl ExecContext {
 
 /// A running statement.
 pub struct Execution {
-    plan: Arc<Plan>,
-    rt: Runtime,
-    root: BoxedOperator,
+    pub(crate) plan: Arc<Plan>,
+    pub(crate) rt: Runtime,
+    pub(crate) root: BoxedOperator,
     /// Columns of the root's batches in the order of the result.
-    columns: Vec<usize>,
-    cells: Option<ProfileCells>,
-    done: bool,
+    pub(crate) columns: Vec<usize>,
+    pub(crate) cells: Option<ProfileCells>,
+    pub(crate) done: bool,
 }
 
 /// Starts `plan` on `snapshot`, or in the context's transaction. Nothing is read before the first [`Execution::next_batch`].
@@ -127,6 +127,7 @@ pub(crate) fn runtime(
         writer,
         params,
         held: Mutex::default(),
+        holds: AtomicBool::new(false),
         budget: context.budget,
         spill: context.spill,
         cancel: context.cancel,
@@ -186,6 +187,11 @@ impl Execution {
         }
         match next {
             Ok(Some(batch)) => {
+                if self.columns.len() == batch.columns().len()
+                    && self.columns.iter().copied().eq(0..self.columns.len())
+                {
+                    return Ok(Some(batch));
+                }
                 let columns = self
                     .columns
                     .iter()

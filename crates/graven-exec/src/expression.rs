@@ -2,7 +2,7 @@
 //!
 //! # How it works
 //! [`compile`] turns a bound expression into a [`Compiled`] tree: variables become column numbers, parameters
-//! become constants, names of labels, types and keys become ids of the snapshot's catalogue, functions become
+//! get their values, names of labels, types and keys become ids of the snapshot's catalogue, functions become
 //! function pointers. [`evaluate`] computes a whole column at a time. A *selection* (row numbers) travels with
 //! the batch, so that the branches of `CASE`, the right side of `AND` and the filters of comprehensions are
 //! computed only for rows that need them: `CASE WHEN x = 0 THEN 0 ELSE 1 / x END` never divides by zero.
@@ -18,6 +18,7 @@ mod evaluate;
 pub(crate) mod function;
 mod functions;
 mod list_scope;
+mod parameters;
 mod property;
 
 use std::sync::Arc;
@@ -27,6 +28,7 @@ use graven_storage::{KeyId, LabelId, TypeId};
 
 pub(crate) use compile::Compiler;
 pub(crate) use functions::list::Range;
+pub(crate) use parameters::{bind_all, unbind_all};
 
 use crate::batch::Batch;
 use crate::column::Column;
@@ -37,8 +39,10 @@ use crate::value::Value;
 /// An expression ready to run.
 #[derive(Clone, Debug)]
 pub(crate) enum Compiled {
-    /// A literal or parameter.
+    /// A literal, or what is made of literals and parameters once.
     Constant(Value),
+    /// A parameter, and the value it has in this run.
+    Parameter(Arc<str>, Value),
     /// A column of the batch, or a variable of an enclosing list scope.
     Slot(usize),
     /// `base.key`
@@ -225,7 +229,7 @@ impl Compiled {
     pub(crate) fn slots(&self, slots: &mut Vec<usize>) {
         let mut add = |e: &Compiled| e.slots(slots);
         match self {
-            Self::Constant(_) => {}
+            Self::Constant(_) | Self::Parameter(..) => {}
             Self::Slot(slot) => {
                 if !slots.contains(slot) {
                     slots.push(*slot);

@@ -13,12 +13,12 @@ use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 
 use graven_cypher::plan::{Direction as PlanDirection, RelPattern, VarId};
-use graven_storage::{Adjacency, Direction, List, NodeId, Sweep};
+use graven_storage::{Adjacency, Direction, List, NodeId, Sweep, TypeId};
 
 use crate::batch::Batch;
 use crate::column::Column;
 use crate::error::{ExecError, Result};
-use crate::expression::{Compiled, Compiler, Rows};
+use crate::expression::{Compiled, Compiler, Rows, bind_all, unbind_all};
 use crate::layout::Layout;
 use crate::runtime::Runtime;
 use crate::value::Value;
@@ -37,6 +37,8 @@ pub(crate) struct Part {
 /// See the file header.
 pub(crate) struct Pattern {
     pub(crate) parts: Vec<Part>,
+    /// What the parts are made of.
+    types: Vec<TypeId>,
     pub(crate) direction: PlanDirection,
     /// Condition over the row and, in column `each`, the relationship.
     filter: Option<Compiled>,
@@ -104,31 +106,6 @@ impl Pattern {
         };
         types.sort_unstable();
         types.dedup();
-        let mut parts = Vec::new();
-        for rel_type in types {
-            let out = rt.snapshot.adjacency(rel_type, Direction::Out)?;
-            let into = rt.snapshot.adjacency(rel_type, Direction::In)?;
-            // A writing statement may create the first ones while it runs.
-            if out.relationship_count() == 0 && rt.writer.is_none() {
-                continue;
-            }
-            if pattern.direction != PlanDirection::In {
-                parts.push(Part {
-                    adjacency: out.clone(),
-                    reversed: into.clone(),
-                    direction: Direction::Out,
-                    skip_loops: false,
-                });
-            }
-            if pattern.direction != PlanDirection::Out {
-                parts.push(Part {
-                    adjacency: into,
-                    reversed: out,
-                    direction: Direction::In,
-                    skip_loops: pattern.direction == PlanDirection::Both,
-                });
-            }
-        }
         let each = layout.width();
         let filter = match &pattern.filter {
             None => None,
@@ -157,7 +134,8 @@ impl Pattern {
                 .collect()
         };
         Ok(Self {
-            parts,
+            parts: parts(&types, pattern.direction, rt)?,
+            types,
             direction: pattern.direction,
             filter,
             captured,
@@ -166,6 +144,21 @@ impl Pattern {
             distinct_ends: ends(&pattern.distinct_ends)?,
             disjoint_from: slots(&pattern.disjoint_from),
         })
+    }
+
+    /// Ends a run of the statement.
+    pub(crate) fn rest(&mut self) {
+        self.parts.clear();
+        unbind_all(&mut self.filter);
+    }
+
+    /// Follows the relationships that another run sees.
+    ///
+    /// # Errors
+    /// What reading gives; a missing parameter.
+    pub(crate) fn renew(&mut self, rt: &Runtime) -> Result<()> {
+        self.parts = parts(&self.types, self.direction, rt)?;
+        bind_all(&mut self.filter, Some(rt))
     }
 
     /// The same relationships, followed from their other ends.
@@ -181,6 +174,7 @@ impl Pattern {
         };
         Self {
             parts: self.parts.iter().map(turned).collect(),
+            types: self.types.clone(),
             direction: match self.direction {
                 PlanDirection::Out => PlanDirection::In,
                 PlanDirection::In => PlanDirection::Out,
@@ -344,6 +338,36 @@ impl Pattern {
         }
         Ok(())
     }
+}
+
+/// The adjacencies of relationships of these types.
+fn parts(types: &[TypeId], direction: PlanDirection, rt: &Runtime) -> Result<Vec<Part>> {
+    let mut parts = Vec::new();
+    for rel_type in types {
+        let out = rt.snapshot.adjacency(*rel_type, Direction::Out)?;
+        let into = rt.snapshot.adjacency(*rel_type, Direction::In)?;
+        // A writing statement may create the first ones while it runs.
+        if out.relationship_count() == 0 && rt.writer.is_none() {
+            continue;
+        }
+        if direction != PlanDirection::In {
+            parts.push(Part {
+                adjacency: out.clone(),
+                reversed: into.clone(),
+                direction: Direction::Out,
+                skip_loops: false,
+            });
+        }
+        if direction != PlanDirection::Out {
+            parts.push(Part {
+                adjacency: into,
+                reversed: out,
+                direction: Direction::In,
+                skip_loops: direction == PlanDirection::Both,
+            });
+        }
+    }
+    Ok(parts)
 }
 
 impl Part {

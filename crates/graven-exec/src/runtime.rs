@@ -106,6 +106,8 @@ pub(crate) struct Shared {
     pub(crate) thread_pages: Mutex<Option<Box<PerKind>>>,
     /// Lists that were visited so often that all are laid out (EX-40); only where nothing that the statement sees changes.
     pub(crate) whole_lists: Option<WholeLists>,
+    /// The operators hold values of parameters that cannot be exchanged.
+    pub(crate) is_for_one_run: AtomicBool,
 }
 
 impl Shared {
@@ -117,6 +119,7 @@ impl Shared {
             extents: Mutex::default(),
             thread_pages: Mutex::default(),
             whole_lists: alone.then(WholeLists::new),
+            is_for_one_run: AtomicBool::new(false),
         }
     }
 }
@@ -157,6 +160,8 @@ pub(crate) struct Runtime {
     pub(crate) shared: Arc<Shared>,
     /// What the expressions being evaluated hold; see [`Runtime::hold`].
     pub(crate) held: Mutex<Option<Reservation>>,
+    /// Whether they ever held anything.
+    pub(crate) holds: AtomicBool,
 }
 
 /// Values of an expression below this many bytes are not worth a reservation.
@@ -184,6 +189,7 @@ impl Runtime {
             meter: self.meter.clone(),
             shared: Arc::clone(&self.shared),
             held: Mutex::default(),
+            holds: AtomicBool::new(false),
         }
     }
 
@@ -209,6 +215,7 @@ impl Runtime {
         if bytes < HELD_MIN {
             return Ok(());
         }
+        self.holds.store(true, Ordering::Relaxed);
         let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
         held.get_or_insert_with(|| self.budget.empty_reservation("expressions"))
             .grow(bytes as u64)
@@ -222,12 +229,18 @@ impl Runtime {
 
     /// Bytes held for the values of expressions.
     pub(crate) fn held(&self) -> u64 {
+        if !self.holds.load(Ordering::Relaxed) {
+            return 0;
+        }
         let held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
         held.as_ref().map_or(0, Reservation::bytes)
     }
 
     /// Gives back what is held beyond `bytes`: those values are gone, or are charged by who has them now.
     pub(crate) fn hold_only(&self, bytes: u64) {
+        if !self.holds.load(Ordering::Relaxed) {
+            return;
+        }
         let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(held) = held.as_mut() {
             held.shrink(held.bytes().saturating_sub(bytes));

@@ -82,6 +82,17 @@ impl<'a> Reader<'a> {
         Ok(f64::from_le_bytes(self.array()?))
     }
 
+    /// Two numbers as [`Reader::varint`] reads them, if they come next and both take a byte.
+    #[inline]
+    pub(crate) fn small_pair(&mut self) -> Option<(u64, u64)> {
+        let [first, second] = *self.bytes.get(self.at..)?.first_chunk()?;
+        if (first | second) >= 0x80 {
+            return None;
+        }
+        self.at += 2;
+        Some((first.into(), second.into()))
+    }
+
     /// An unsigned LEB128 number of at most 10 bytes.
     #[inline]
     pub(crate) fn varint(&mut self) -> Decoded<u64> {

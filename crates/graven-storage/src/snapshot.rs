@@ -19,7 +19,7 @@ use crate::index::Index;
 use crate::labels::NodeRanges;
 use crate::schema::SchemaEntity;
 use crate::store::Root;
-use crate::store::allocator::NameKind;
+use crate::store::allocator::{NameKind, NameLists};
 use crate::transaction::own::{Own, OwnSide};
 use crate::version::Version;
 use crate::{Error, Result};
@@ -100,6 +100,19 @@ impl Snapshot {
             None => self.version.names.list(kind).number(name),
             Some(own) => own.allocator().number(kind, name),
         }
+    }
+
+    /// Labels, relationship types and property keys in all. None is ever forgotten: as long as this stays the same in a database, what
+    /// [`Snapshot::label`] and its like say does too.
+    #[must_use]
+    pub fn names_known(&self) -> usize {
+        let kinds = [NameKind::Label, NameKind::Type, NameKind::Key];
+        let count = |names: &NameLists| kinds.map(|kind| names.list(kind).list().len());
+        let counts = match self.own() {
+            None => count(&self.version.names),
+            Some(own) => count(&own.allocator().names()),
+        };
+        counts.iter().sum()
     }
 
     /// Place of the newest commit that is seen in the order of all commits.

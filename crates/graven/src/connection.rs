@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
 use graven_cypher::{ParameterNames, parse_and_plan};
-use graven_exec::{Deadline, ExecContext, Procedures, execute};
+use graven_exec::{Deadline, ExecContext, Procedures, Resting, execute};
 use graven_storage::{Snapshot, TransactionOptions};
 
 use crate::attach;
@@ -16,7 +16,7 @@ use crate::params::Params;
 use crate::plan_cache::{Planned, Remembered, texts_of};
 use crate::procedures::OnDatabase;
 use crate::query_result::QueryResult;
-use crate::result::Running;
+use crate::result::{Kept, Running};
 use crate::schema::Schema;
 use crate::statements::Seat;
 
@@ -64,7 +64,12 @@ pub struct Prepared {
     connection: Connection,
     /// The plan used last.
     remembered: Mutex<Option<Remembered>>,
+    /// What the run that ended last has left.
+    keep: Arc<Keep>,
 }
+
+/// Where the operators of a prepared statement wait for its next run.
+pub(crate) type Keep = Mutex<Option<Kept>>;
 
 impl Clone for Prepared {
     fn clone(&self) -> Self {
@@ -111,20 +116,30 @@ impl Connection {
         };
         let snapshot = inner.store.snapshot();
         let planned = self.plan(&inner, text, params, &snapshot)?;
-        self.start(&inner, planned, params, snapshot)
+        self.start(&inner, planned, params, snapshot, None)
     }
 
-    /// Starts a planned statement; one that writes runs to its end.
+    /// Starts a planned statement, with its operators if they are kept there; one that writes runs to its end.
     fn start(
         &self,
         inner: &Arc<Inner>,
         planned: Planned,
         params: &Params,
         snapshot: Snapshot,
+        keep: Option<&Arc<Keep>>,
     ) -> Result<QueryResult, Error> {
         self.cancel.reset();
         let text = Arc::clone(&planned.text);
-        let seat = inner.statements.enter(Some(text), self.cancel.flag());
+        let kept = keep.and_then(|keep| keep.lock().unwrap_or_else(PoisonError::into_inner).take());
+        let fits = |kept: &Kept| (kept.operators).fits(&planned.plan, &snapshot, &inner.budget);
+        let (operators, counts) = match kept.filter(fits) {
+            Some(Kept { operators, counts }) => (Some(operators), Some(counts)),
+            None => (None, None),
+        };
+        let memory = operators.as_ref().and_then(Resting::meter);
+        let memory = memory.map(Arc::clone).unwrap_or_default();
+        let flag = self.cancel.flag();
+        let seat = inner.statements.enter(Some(text), flag, memory);
         if planned.runs_in_transactions() {
             drop(snapshot);
             let values = Run::new(params).values;
@@ -147,10 +162,15 @@ impl Connection {
         let values = Run::new(params).values;
         let mut context = self.context(inner, &planned, None, &occasion);
         context.only_reads = true;
-        let mut running = Running::start(planned, snapshot, begun, |plan, snapshot| {
-            execute(plan, snapshot, values, context)
-        })?;
+        let run = |plan, snapshot| match operators {
+            Some(operators) => operators.execute(snapshot, values, context),
+            None => execute(plan, snapshot, values, context),
+        };
+        let mut running = Running::start(planned, snapshot, begun, counts, run)?;
         running.sits(seat);
+        if let Some(keep) = keep {
+            running.kept_in(keep);
+        }
         Ok(running.into())
     }
 
@@ -196,7 +216,7 @@ impl Connection {
         let snapshot = transaction.snapshot();
         let before = transaction.counters();
         let begun = occasion.begun;
-        let result = Running::start(planned.clone(), snapshot, begun, |plan, snapshot| {
+        let result = Running::start(planned.clone(), snapshot, begun, None, |plan, snapshot| {
             execute(plan, snapshot, Arc::clone(&run.values), context)
         })?;
         result.complete(&inner.budget, &before, transaction)
@@ -379,7 +399,7 @@ impl Prepared {
         };
         let snapshot = inner.store.snapshot();
         let planned = self.plan(&inner, params, &snapshot)?;
-        connection.start(&inner, planned, params, snapshot)
+        connection.start(&inner, planned, params, snapshot, Some(&self.keep))
     }
 
     fn new(text: Arc<str>, connection: Connection) -> Self {
@@ -387,6 +407,7 @@ impl Prepared {
             text,
             connection,
             remembered: Mutex::default(),
+            keep: Arc::default(),
         }
     }
 
@@ -407,5 +428,67 @@ impl Prepared {
         let planned = self.connection.plan(inner, &self.text, params, snapshot)?;
         *remembered = Remembered::new(&planned, params, nodes, generation);
         Ok(planned)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Config;
+
+    /// Goal: statements that read a few nodes keep their operators, which hold no memory of the budget (EX-57); those that
+    /// write, are profiled or have failed do not.
+    #[test]
+    fn operators_of_short_reads_are_kept() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let config = Config {
+            create: true,
+            ..Config::default()
+        };
+        let db = Database::open(folder.path().join("kept.graven"), config).expect("opened");
+        let connection = db.connect();
+        let texts = [
+            ("CREATE (:P {id: 1})-[:KNOWS]->(:P {id: 2})", false),
+            ("CREATE INDEX FOR (p:P) ON (p.id)", false),
+            ("MATCH (p:P {id: $id}) RETURN p.id", true),
+            (
+                "MATCH (p:P {id: $id})-[k:KNOWS]-(f:P) RETURN f.id, k.since ORDER BY k.since, f.id",
+                true,
+            ),
+            (
+                "MATCH (p:P {id: $id})-[:KNOWS]-(f) RETURN count(DISTINCT f.id)",
+                true,
+            ),
+            (
+                "MATCH (p:P {id: $id})-[:KNOWS]-(f) RETURN DISTINCT f.id LIMIT 2",
+                true,
+            ),
+            ("MATCH (p:P {id: $id}) RETURN p.id IN [$id, 2]", false),
+            ("PROFILE MATCH (p:P {id: $id}) RETURN p.id", false),
+            ("MATCH (p:P {id: $id}) RETURN p.id / 0", false),
+            ("MATCH (p:P {id: $id}) SET p.x = 1 RETURN p.x", false),
+        ];
+        for (text, kept) in texts {
+            let prepared = connection.prepare(text).expect("valid");
+            for round in 0..3 {
+                let params = Params::new().with("id", 1 + round % 2);
+                if let Ok(result) = prepared.query(&params) {
+                    let _: Vec<_> = result.collect();
+                }
+                let keep = prepared.keep.lock().unwrap_or_else(PoisonError::into_inner);
+                assert_eq!(keep.is_some(), kept, "{text}");
+                let operators = [
+                    "NodeSeek",
+                    "Expand",
+                    "Sort",
+                    "Aggregate",
+                    "Distinct",
+                    "Project",
+                ];
+                let mut holders = db.inner().expect("here").budget.holders().into_iter();
+                let held = holders.find(|it| operators.contains(&it.tag) && it.bytes > 0);
+                assert_eq!(held, None, "{text}");
+            }
+        }
     }
 }

@@ -1,14 +1,15 @@
 //! A statement that runs in this process: rows one after another, then what it cost.
 
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
 use graven_cypher::Plan;
 use graven_cypher::plan::PlanMode;
-use graven_exec::{Batch, ExecError, Execution};
+use graven_exec::{Batch, ExecError, Execution, Resting};
 use graven_pagecache::{Budget, PerKind, Reservation, Scope};
 use graven_storage::{Snapshot, Transaction, WriteCounters};
 
+use crate::connection::Keep;
 use crate::error::Error;
 use crate::materialise::Materialiser;
 use crate::plan_cache::Planned;
@@ -23,7 +24,8 @@ use crate::value::Value;
 pub(crate) struct Running {
     plan: Arc<Plan>,
     columns: Arc<[String]>,
-    execution: Option<Execution>,
+    /// Boxed, as all that makes a result large.
+    execution: Option<Box<Execution>>,
     values: Materialiser,
     batch: Option<(Batch, usize)>,
     /// Whether no page is read to complete the rows of the batch, so that nothing needs counting.
@@ -34,14 +36,49 @@ pub(crate) struct Running {
     commit: Option<Commit>,
     profile: Option<String>,
     rows: u64,
-    /// Boxed: a result of a kilobyte and more makes the allocator clean up with every statement.
-    pages: Box<PerKind>,
-    /// Counts them while the statement is at work.
-    scope: Box<Scope>,
+    /// Boxed: a result of a kilobyte and more makes the allocator clean up with every statement. Taken when this is dropped.
+    counts: Option<Box<Counts>>,
     begun: Instant,
     elapsed: Option<Duration>,
     /// Its place among the statements that run.
     seat: Option<Seat>,
+    /// Where its operators go when it is dropped.
+    kept_in: Option<Arc<Keep>>,
+}
+
+/// What happened to pages, and what counts it while the statement is at work.
+#[derive(Debug)]
+pub(crate) struct Counts {
+    pages: PerKind,
+    scope: Scope,
+}
+
+impl Counts {
+    /// Nothing yet.
+    fn start() -> Box<Self> {
+        Box::new(Counts {
+            pages: PerKind::default(),
+            scope: Scope::start(),
+        })
+    }
+
+    /// Starts anew.
+    fn restart(&mut self) {
+        self.pages = PerKind::default();
+        self.scope.start_again();
+    }
+
+    /// Adds what happened since the scope was started.
+    fn add(&mut self) {
+        self.scope.add_to(&mut self.pages);
+    }
+}
+
+/// What a prepared statement keeps of a run for the next one.
+#[derive(Debug)]
+pub(crate) struct Kept {
+    pub(crate) operators: Resting,
+    pub(crate) counts: Box<Counts>,
 }
 
 /// One row.
@@ -116,18 +153,24 @@ impl Running {
         planned: Planned,
         snapshot: Snapshot,
         begun: Instant,
+        counts: Option<Box<Counts>>,
         execute: impl FnOnce(Arc<Plan>, Snapshot) -> Result<Execution, ExecError>,
     ) -> Result<Self, Error> {
-        let mut scope = Box::new(Scope::start());
+        let mut counts = match counts {
+            Some(mut counts) => {
+                counts.restart();
+                counts
+            }
+            None => Counts::start(),
+        };
         let Planned { plan, columns, .. } = planned;
         let execution = match plan.mode {
             PlanMode::Explain => None,
             PlanMode::Execute | PlanMode::Profile => {
-                Some(execute(Arc::clone(&plan), snapshot.clone())?)
+                Some(Box::new(execute(Arc::clone(&plan), snapshot.clone())?))
             }
         };
-        let mut pages = Box::<PerKind>::default();
-        scope.add_to(&mut pages);
+        counts.add();
         Ok(Running {
             columns,
             execution,
@@ -139,11 +182,11 @@ impl Running {
             commit: None,
             profile: None,
             rows: 0,
-            pages,
-            scope,
+            counts: Some(counts),
             begun,
             elapsed: None,
             seat: None,
+            kept_in: None,
             plan,
         })
     }
@@ -151,6 +194,11 @@ impl Running {
     /// Runs at this place until its last row.
     pub(crate) fn sits(&mut self, seat: Seat) {
         self.seat = Some(seat);
+    }
+
+    /// Its operators are kept there, if they can be used again.
+    pub(crate) fn kept_in(&mut self, keep: &Arc<Keep>) {
+        self.kept_in = Some(Arc::clone(keep));
     }
 
     /// Headings, in order; none for statements without `RETURN`.
@@ -166,11 +214,11 @@ impl Running {
         if self.is_at_hand() {
             return self.take_row().map(Some);
         }
-        self.scope.start_again();
+        self.counts().scope.start_again();
         let row = self.advance();
-        self.scope.add_to(&mut self.pages);
+        self.counts().add();
         if !matches!(row, Ok(Some(_))) {
-            self.ended();
+            self.ended(row.is_ok());
         }
         row
     }
@@ -180,22 +228,29 @@ impl Running {
     /// # Errors
     /// As [`Running::next_row`].
     pub(crate) fn next_rows(&mut self) -> Result<Option<Rows>, Error> {
-        self.scope.start_again();
+        self.counts().scope.start_again();
         let rows = self.advance_rows();
-        self.scope.add_to(&mut self.pages);
+        self.counts().add();
         if !matches!(rows, Ok(Some(_))) {
-            self.ended();
+            self.ended(rows.is_ok());
         }
         rows
     }
 
-    /// There are no more rows.
-    fn ended(&mut self) {
+    fn counts(&mut self) -> &mut Counts {
+        self.counts.as_mut().expect("there until this is dropped")
+    }
+
+    /// There are no more rows; `well`: nothing went wrong.
+    fn ended(&mut self, well: bool) {
         if self.elapsed.is_none() {
             self.elapsed = Some(self.begun.elapsed());
             self.seat = None;
             // After an error there may be rows left.
             self.batch = None;
+            if !well {
+                self.kept_in = None;
+            }
         }
     }
 
@@ -206,7 +261,7 @@ impl Running {
         before: &WriteCounters,
         transaction: &Transaction,
     ) -> Result<Self, Error> {
-        self.scope.start_again();
+        self.counts().scope.start_again();
         let mut memory = budget.empty_reservation("result");
         let mut batches = Vec::new();
         if let Some(execution) = &mut self.execution {
@@ -215,7 +270,7 @@ impl Running {
                 batches.push(batch);
             }
         }
-        let deleted = self.execution.as_ref().map(Execution::take_deleted);
+        let deleted = self.execution.as_ref().map(|it| it.take_deleted());
         self.values = Materialiser::at_the_end(transaction.snapshot(), deleted.unwrap_or_default());
         let mut rows = Vec::new();
         for batch in batches {
@@ -237,7 +292,7 @@ impl Running {
         }
         self.kept = Some((rows.into_iter(), memory));
         self.execution = None;
-        self.scope.add_to(&mut self.pages);
+        self.counts().add();
         Ok(self)
     }
 
@@ -269,7 +324,7 @@ impl Running {
         counters: WriteCounters,
         commit: Option<Commit>,
     ) {
-        *self.pages += pages;
+        self.counts().pages += pages;
         self.counters = counters;
         self.commit = commit;
     }
@@ -333,8 +388,8 @@ impl Running {
                 return Ok(false);
             }
             let batch = execution.next_batch();
-            if let Some(pages) = execution.take_thread_pages() {
-                *self.pages += &pages;
+            if let (Some(pages), Some(counts)) = (execution.take_thread_pages(), &mut self.counts) {
+                counts.pages += &pages;
             }
             let Some(batch) = batch? else {
                 return Ok(false);
@@ -380,7 +435,10 @@ impl Running {
             rows: self.rows,
             elapsed: self.elapsed.unwrap_or_else(|| self.begun.elapsed()),
             notices: notices.collect(),
-            pages: *self.pages,
+            pages: self
+                .counts
+                .as_ref()
+                .map_or_else(PerKind::default, |it| it.pages),
             counters: self.counters,
             commit: self.commit,
         }
@@ -409,6 +467,19 @@ impl Running {
                 let execution = self.execution.as_ref();
                 execution.map(|e| plan_text::profile(&self.plan, &e.profile()))
             }),
+        }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // After a panic nobody knows what state the operators are in.
+        if let (Some(keep), Some(execution)) = (self.kept_in.take(), self.execution.take())
+            && !std::thread::panicking()
+            && let (Some(operators), Some(counts)) = (execution.rest(), self.counts.take())
+        {
+            let mut keep = keep.lock().unwrap_or_else(PoisonError::into_inner);
+            *keep = Some(Kept { operators, counts });
         }
     }
 }

@@ -50,8 +50,13 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Statements {
-    /// A seat for a statement or, without text, for an explicit transaction.
-    pub(crate) fn enter(self: &Arc<Self>, text: Option<Arc<str>>, cancel: Arc<AtomicBool>) -> Seat {
+    /// A seat for a statement or, without text, for an explicit transaction, whose operators count what they hold in `memory`.
+    pub(crate) fn enter(
+        self: &Arc<Self>,
+        text: Option<Arc<str>>,
+        cancel: Arc<AtomicBool>,
+        memory: Arc<AtomicU64>,
+    ) -> Seat {
         let number = self.next.fetch_add(1, Ordering::Relaxed) + 1;
         let occupant = Arc::new(Occupant {
             number,
@@ -59,7 +64,7 @@ impl Statements {
             begun: Instant::now(),
             cancel,
             terminated: AtomicBool::new(false),
-            memory: Arc::default(),
+            memory,
         });
         lock(self.table(number)).push(Arc::clone(&occupant));
         Seat {

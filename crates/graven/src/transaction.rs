@@ -249,7 +249,8 @@ impl Connection {
             }
         };
         let transaction = Arc::new(database.store.begin(options)?);
-        let seat = database.statements.enter(None, self.cancelling().flag());
+        let flag = self.cancelling().flag();
+        let seat = database.statements.enter(None, flag, Arc::default());
         Ok(Transaction::new(Work::Here {
             connection: self.clone().in_transaction(),
             database,

@@ -1,5 +1,7 @@
 //! Compiles bound expressions: names to columns, ids and function pointers.
 
+use std::sync::atomic::Ordering;
+
 use graven_cypher::plan::expression::{Expr, Literal};
 use graven_cypher::plan::{UnaryOp, VarId};
 
@@ -34,7 +36,7 @@ impl<'a> Compiler<'a> {
     pub(crate) fn compile(&mut self, expr: &Expr) -> Result<Compiled> {
         Ok(match expr {
             Expr::Literal(literal) => Compiled::Constant(literal_value(literal)),
-            Expr::Parameter(name) => Compiled::Constant(self.rt.parameter(name)?),
+            Expr::Parameter(name) => Compiled::Parameter(name.clone(), self.rt.parameter(name)?),
             Expr::Variable(var) => Compiled::Slot(self.slot(*var)?),
             Expr::Property { base, key } => Compiled::Property {
                 base: self.boxed(base)?,
@@ -47,7 +49,7 @@ impl<'a> Compiler<'a> {
                 from: self.optional(from.as_deref())?,
                 to: self.optional(to.as_deref())?,
             },
-            Expr::List(items) => fold_list(self.all(items)?),
+            Expr::List(items) => self.list(items)?,
             Expr::Map(entries) => Compiled::Map(
                 entries
                     .iter()
@@ -161,6 +163,23 @@ impl<'a> Compiler<'a> {
         Ok(Compiled::Call(function, self.all(args)?))
     }
 
+    /// A list of literals and parameters is a constant; with parameters among them it is one for this run alone.
+    fn list(&mut self, items: &[Expr]) -> Result<Compiled> {
+        let items = self.all(items)?;
+        let value = |item: &Compiled| match item {
+            Compiled::Constant(value) | Compiled::Parameter(_, value) => Some(value.clone()),
+            _ => None,
+        };
+        let Some(values) = items.iter().map(value).collect::<Option<Vec<Value>>>() else {
+            return Ok(Compiled::List(items));
+        };
+        let parameter = |item: &Compiled| matches!(item, Compiled::Parameter(..));
+        if items.iter().any(parameter) {
+            self.rt.shared.is_for_one_run.store(true, Ordering::Relaxed);
+        }
+        Ok(Compiled::Constant(Value::list(values)))
+    }
+
     fn slot(&self, var: VarId) -> Result<usize> {
         if let Some(i) = self.locals.iter().rposition(|v| *v == var) {
             return Ok(self.layout.width() + i);
@@ -214,19 +233,4 @@ fn literal_value(literal: &Literal) -> Value {
         Literal::Float(f) => Value::Float(*f),
         Literal::String(s) => Value::String(s.clone()),
     }
-}
-
-/// A list of constants is a constant.
-fn fold_list(items: Vec<Compiled>) -> Compiled {
-    if items.iter().all(|i| matches!(i, Compiled::Constant(_))) {
-        let values = items
-            .into_iter()
-            .map(|i| match i {
-                Compiled::Constant(value) => value,
-                _ => unreachable!("all items are constants"),
-            })
-            .collect();
-        return Compiled::Constant(Value::list(values));
-    }
-    Compiled::List(items)
 }

@@ -20,7 +20,9 @@ use crate::value::{Value, arithmetic, equality};
 pub(super) fn column(expr: &Compiled, rows: Rows<'_>, rt: &Runtime) -> Result<Arc<Column>> {
     let n = rows.len();
     Ok(match expr {
-        Compiled::Constant(value) => Arc::new(Column::Constant(value.clone(), n)),
+        Compiled::Constant(value) | Compiled::Parameter(_, value) => {
+            Arc::new(Column::Constant(value.clone(), n))
+        }
         Compiled::Slot(slot) => rows.column(*slot),
         Compiled::Property { base, key, key_id } => {
             let base = column(base, rows, rt)?;
@@ -159,7 +161,7 @@ fn all_true(expr: &Compiled, rows: Rows<'_>, rt: &Runtime) -> Result<Vec<u32>> {
                         unreachable!("a comparison");
                     };
                     let side = |side: &Compiled| match side {
-                        Compiled::Constant(_) => column(side, part, rt),
+                        Compiled::Constant(_) | Compiled::Parameter(..) => column(side, part, rt),
                         _ => Ok(Arc::clone(&values)),
                     };
                     let step = binary(*op, &*side(a)?, &*side(b)?)?;
@@ -213,8 +215,10 @@ fn compared_property(condition: &Compiled) -> Option<&Compiled> {
             | BinaryOp::GreaterOrEqual
     );
     let property = match (&**a, &**b) {
-        (property @ Compiled::Property { .. }, Compiled::Constant(_))
-        | (Compiled::Constant(_), property @ Compiled::Property { .. }) => property,
+        (property @ Compiled::Property { .. }, Compiled::Constant(_) | Compiled::Parameter(..))
+        | (Compiled::Constant(_) | Compiled::Parameter(..), property @ Compiled::Property { .. }) => {
+            property
+        }
         _ => return None,
     };
     compares.then_some(property)

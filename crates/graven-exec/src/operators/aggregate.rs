@@ -25,7 +25,7 @@ use super::row_key::KeyTable;
 use crate::batch::{BATCH_ROWS, Batch};
 use crate::column::Column;
 use crate::error::Result;
-use crate::expression::{Compiled, Rows};
+use crate::expression::{Compiled, Rows, bind_all, unbind_all};
 use crate::memory::Memory;
 use crate::operator::{BoxedOperator, Operator};
 use crate::runtime::Runtime;
@@ -282,6 +282,12 @@ impl Aggregate {
             part: Part::Whole,
             exhausted: false,
         }
+    }
+
+    fn expressions(&mut self) -> impl Iterator<Item = &mut Compiled> {
+        let calls = self.calls.iter_mut();
+        let calls = calls.flat_map(|call| call.argument.iter_mut().chain(&mut call.parameter));
+        self.keys.iter_mut().chain(calls)
     }
 
     /// The distinct rows over columns of `input`, in the order in which they appeared first; at least one column.
@@ -681,6 +687,22 @@ impl Operator for Aggregate {
         self.memory.clear();
         self.output = None;
         self.pending.clear();
+    }
+
+    fn rest(&mut self) -> bool {
+        self.exhausted = false;
+        self.memory.clear();
+        self.output = None;
+        self.pending = Vec::new();
+        self.parameters = Vec::new();
+        unbind_all(self.expressions());
+        // One of several is not alone.
+        self.part == Part::Whole && self.threads == 1 && self.input.rest()
+    }
+
+    fn renew(&mut self, rt: &Runtime) -> Result<()> {
+        bind_all(self.expressions(), Some(rt))?;
+        self.input.renew(rt)
     }
 
     fn spilled_bytes(&self) -> u64 {

@@ -224,6 +224,23 @@ impl Operator for Distinct {
         self.held = None;
     }
 
+    fn rest(&mut self) -> bool {
+        self.table = KeyTable::default();
+        self.memory.clear();
+        self.overflow = None;
+        self.pending = Vec::new();
+        self.current = None;
+        self.level = 0;
+        self.input_done = false;
+        self.owner = Value::Null;
+        self.held = None;
+        self.input.rest()
+    }
+
+    fn renew(&mut self, rt: &Runtime) -> Result<()> {
+        self.input.renew(rt)
+    }
+
     fn spilled_bytes(&self) -> u64 {
         self.spill.as_ref().map_or(0, Spill::spilled_bytes)
     }

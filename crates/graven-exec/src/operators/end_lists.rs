@@ -38,6 +38,8 @@ pub(crate) struct EndLists {
     pub(super) pattern: Pattern,
     from: usize,
     labels: Vec<Arc<str>>,
+    /// All ends have them, as far as this run sees.
+    labels_are_certain: bool,
     /// Id ranges of nodes with the labels, once known.
     ranges: Option<Vec<(u64, u64)>>,
     unlike: Vec<usize>,
@@ -81,6 +83,7 @@ impl EndLists {
             pattern: Pattern::new(pattern, layout, rt)?,
             from,
             labels: pattern.ends.labels.clone(),
+            labels_are_certain: false,
             ranges: None,
             unlike: unlike.map(|var| slot(*var)).collect::<Result<_>>()?,
             joins: joins
@@ -156,7 +159,7 @@ impl EndLists {
     /// Whether all entries of a list are ends, and its relationships can be had without them.
     pub(super) fn lets_all_through(&self) -> bool {
         let plain = |part: &Part| part.direction == Stored::Out && !part.skip_loops;
-        self.labels.is_empty()
+        (self.labels.is_empty() || self.labels_are_certain)
             && !self.looks_at_the_row()
             && !self.pattern.needs_ids()
             && !self.pattern.goes_by_ends()
@@ -252,7 +255,7 @@ impl EndLists {
 
     /// Looks up which nodes have the labels, if that is not known.
     fn find_ranges(&mut self, rt: &Runtime) -> Result<()> {
-        if self.ranges.is_some() || self.labels.is_empty() {
+        if self.ranges.is_some() || self.labels.is_empty() || self.labels_are_certain {
             return Ok(());
         }
         let mut ranges: Option<Vec<(u64, u64)>> = None;
@@ -272,7 +275,7 @@ impl EndLists {
         {
             // They say nothing.
             self.ranges = None;
-            self.labels.clear();
+            self.labels_are_certain = true;
         }
         Ok(())
     }
@@ -602,6 +605,24 @@ impl EndLists {
             join.lists = Lists::default();
             join.marks = Marks::default();
         }
+    }
+
+    /// Ends a run; whether there can be another one. What is joined belongs to one run.
+    pub(super) fn rest(&mut self) -> bool {
+        self.ranges = None;
+        self.labels_are_certain = false;
+        self.taken = Vec::new();
+        self.others = Vec::new();
+        self.pattern.rest();
+        !self.looks_at_the_row()
+    }
+
+    /// See [`Operator::renew`](crate::operator::Operator::renew).
+    ///
+    /// # Errors
+    /// What reading gives.
+    pub(super) fn renew(&mut self, rt: &Runtime) -> Result<()> {
+        self.pattern.renew(rt)
     }
 
     fn all_joins(&mut self) -> impl Iterator<Item = &mut Join> {

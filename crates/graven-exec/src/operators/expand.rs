@@ -446,6 +446,19 @@ impl Operator for Expand {
         self.input.rewind();
         self.rewind_state();
     }
+
+    fn rest(&mut self) -> bool {
+        self.rewind_state();
+        self.memory.clear();
+        self.size = ChunkSize::default();
+        self.taken = Vec::new();
+        self.threshold.is_none() && self.lists.rest() && self.input.rest()
+    }
+
+    fn renew(&mut self, rt: &Runtime) -> Result<()> {
+        self.lists.renew(rt)?;
+        self.input.renew(rt)
+    }
 }
 
 impl Expand {

@@ -2,7 +2,7 @@
 
 use crate::batch::Batch;
 use crate::error::Result;
-use crate::expression::{Compiled, Rows};
+use crate::expression::{Compiled, Rows, unbind_all};
 use crate::operator::{BoxedOperator, Operator};
 use crate::runtime::Runtime;
 
@@ -35,5 +35,15 @@ impl Operator for Filter {
 
     fn rewind(&mut self) {
         self.input.rewind();
+    }
+
+    fn rest(&mut self) -> bool {
+        unbind_all([&mut self.predicate]);
+        self.input.rest()
+    }
+
+    fn renew(&mut self, rt: &Runtime) -> Result<()> {
+        self.predicate.bind(Some(rt))?;
+        self.input.renew(rt)
     }
 }

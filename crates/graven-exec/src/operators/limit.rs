@@ -2,7 +2,7 @@
 
 use crate::batch::Batch;
 use crate::error::{ExecError, Result};
-use crate::expression::Compiled;
+use crate::expression::{Compiled, unbind_all};
 use crate::operator::{BoxedOperator, Operator};
 use crate::runtime::Runtime;
 use crate::value::Value;
@@ -69,6 +69,17 @@ impl Operator for Skip {
         self.input.rewind();
         self.left = None;
     }
+
+    fn rest(&mut self) -> bool {
+        self.left = None;
+        unbind_all([&mut self.count]);
+        self.input.rest()
+    }
+
+    fn renew(&mut self, rt: &Runtime) -> Result<()> {
+        self.count.bind(Some(rt))?;
+        self.input.renew(rt)
+    }
 }
 
 /// Stops after so many rows; the input is not pulled further than needed, unless it writes: then it is run to its end.
@@ -123,5 +134,16 @@ impl Operator for Limit {
     fn rewind(&mut self) {
         self.input.rewind();
         self.left = None;
+    }
+
+    fn rest(&mut self) -> bool {
+        self.left = None;
+        unbind_all([&mut self.count]);
+        self.input.rest()
+    }
+
+    fn renew(&mut self, rt: &Runtime) -> Result<()> {
+        self.count.bind(Some(rt))?;
+        self.input.renew(rt)
     }
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use crate::batch::Batch;
 use crate::column::Column;
 use crate::error::Result;
-use crate::expression::{Compiled, Rows};
+use crate::expression::{Compiled, Rows, bind_all, unbind_all};
 use crate::memory::Memory;
 use crate::operator::{BoxedOperator, Operator};
 use crate::runtime::Runtime;
@@ -63,6 +63,17 @@ impl Operator for Project {
         self.input.rewind();
         self.memory.clear();
     }
+
+    fn rest(&mut self) -> bool {
+        self.memory.clear();
+        unbind_all(&mut self.items);
+        self.input.rest()
+    }
+
+    fn renew(&mut self, rt: &Runtime) -> Result<()> {
+        bind_all(&mut self.items, Some(rt))?;
+        self.input.renew(rt)
+    }
 }
 
 /// Rows with the computed columns added. All items see the row as it came in.
@@ -106,5 +117,16 @@ impl Operator for Extend {
     fn rewind(&mut self) {
         self.input.rewind();
         self.memory.clear();
+    }
+
+    fn rest(&mut self) -> bool {
+        self.memory.clear();
+        unbind_all(self.items.iter_mut().map(|(_, item)| item));
+        self.input.rest()
+    }
+
+    fn renew(&mut self, rt: &Runtime) -> Result<()> {
+        bind_all(self.items.iter_mut().map(|(_, item)| item), Some(rt))?;
+        self.input.renew(rt)
     }
 }

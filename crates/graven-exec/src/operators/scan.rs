@@ -132,4 +132,13 @@ impl Operator for NodeScan {
         self.input.rewind();
         self.ranges = None;
     }
+
+    fn rest(&mut self) -> bool {
+        self.ranges = None;
+        self.morsel.is_none() && self.input.rest()
+    }
+
+    fn renew(&mut self, rt: &Runtime) -> Result<()> {
+        self.input.renew(rt)
+    }
 }

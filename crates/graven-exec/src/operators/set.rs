@@ -310,9 +310,9 @@ fn add(entity: Entity, entries: &[(Arc<str>, Value)], rt: &Runtime) -> Result<()
 /// Whether computing the expression for these rows may read a property or label.
 fn reads_graph(expr: &Compiled, batch: &Batch) -> bool {
     match expr {
-        Compiled::Constant(_) | Compiled::Slot(_) => false,
+        Compiled::Constant(_) | Compiled::Parameter(..) | Compiled::Slot(_) => false,
         Compiled::Property { base, .. } => match &**base {
-            Compiled::Constant(_) => false,
+            Compiled::Constant(_) | Compiled::Parameter(..) => false,
             Compiled::Slot(slot) if *slot < batch.columns().len() => {
                 let holds = |v: &Value| !matches!(v, Value::Map(_) | Value::Null);
                 match &**batch.column(*slot) {

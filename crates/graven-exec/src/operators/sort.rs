@@ -28,7 +28,7 @@ use super::limit::row_count;
 use crate::batch::{BATCH_ROWS, Batch};
 use crate::column::Column;
 use crate::error::Result;
-use crate::expression::{Compiled, Rows};
+use crate::expression::{Compiled, Rows, bind_all, unbind_all};
 use crate::memory::Memory;
 use crate::operator::{BoxedOperator, Operator};
 use crate::runtime::Runtime;
@@ -167,7 +167,7 @@ pub(super) fn order_rows(keys: &KeyColumns, a: (&Batch, usize), b: (&Batch, usiz
 /// Whether a key is certain to have a value for each row, so that leaving out rows before it hides no error.
 fn cannot_fail(key: &Compiled, batch: &Batch, rt: &Runtime) -> bool {
     match key {
-        Compiled::Slot(_) | Compiled::Constant(_) => true,
+        Compiled::Slot(_) | Compiled::Constant(_) | Compiled::Parameter(..) => true,
         Compiled::Property { base, .. } => {
             let entities = |slot: usize| {
                 let column = &**batch.column(slot);
@@ -284,6 +284,11 @@ impl Sort {
             gathered: VecDeque::new(),
             threads: rt.tuning.threads,
         }
+    }
+
+    fn expressions(&mut self) -> impl Iterator<Item = &mut Compiled> {
+        let keys = self.keys.iter_mut().map(|(key, _)| key);
+        keys.chain(&mut self.limit)
     }
 
     /// The same, which tells the input what is wanted.
@@ -536,6 +541,20 @@ impl Operator for Sort {
         self.memory.clear();
         self.output = None;
         self.gathered.clear();
+    }
+
+    fn rest(&mut self) -> bool {
+        self.memory.clear();
+        self.output = None;
+        self.gathered = VecDeque::new();
+        unbind_all(self.expressions());
+        // What is shared with others belongs to one run.
+        self.threshold.is_none() && self.shared.is_none() && self.input.rest()
+    }
+
+    fn renew(&mut self, rt: &Runtime) -> Result<()> {
+        bind_all(self.expressions(), Some(rt))?;
+        self.input.renew(rt)
     }
 
     fn spilled_bytes(&self) -> u64 {

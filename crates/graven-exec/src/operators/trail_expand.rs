@@ -173,4 +173,18 @@ impl Operator for TrailExpand {
         self.trail = None;
         self.memory.clear();
     }
+
+    fn rest(&mut self) -> bool {
+        self.trail = None;
+        self.remembered = HashMap::default();
+        self.remembered_entries = 0;
+        self.memory.clear();
+        self.pattern.rest();
+        self.input.rest()
+    }
+
+    fn renew(&mut self, rt: &Runtime) -> Result<()> {
+        self.pattern.renew(rt)?;
+        self.input.renew(rt)
+    }
 }

@@ -67,30 +67,43 @@ pub(crate) fn read(area: &[u8], count: usize, index: usize) -> Decoded<Text> {
     let restart = index / RESTART;
     let offset = Reader::starting_at(area, restart * 4).u32()?;
     let mut reader = Reader::starting_at(area, offset as usize);
-    let mut text = Vec::new();
+    // What each string up to the wanted one shares with the one before, and adds.
+    let mut pieces = [(0, [].as_slice()); RESTART];
+    let mut len = 0;
     for position in restart * RESTART..=index {
-        let shared = reader.varint()?;
-        let length = reader.varint()?;
-        if shared > text.len() as u64 || length / 2 > reader.remaining() as u64 {
+        let (shared, length) = match reader.small_pair() {
+            Some(pair) => pair,
+            None => (reader.varint()?, reader.varint()?),
+        };
+        if shared > len as u64 || length / 2 > reader.remaining() as u64 {
             return Err(Malformed(format!(
-                "string of {shared} shared and {} own bytes behind one of {}",
+                "string of {shared} shared and {} own bytes behind one of {len}",
                 length / 2,
-                text.len()
             )));
         }
-        text.truncate(shared as usize);
-        let own = reader.take((length / 2) as usize)?;
+        let (shared, own) = (shared as usize, reader.take((length / 2) as usize)?);
         if length % 2 == 0 {
-            text.extend_from_slice(own);
+            pieces[position % RESTART] = (shared, own);
+            len = shared + own.len();
             continue;
         }
-        text.clear();
+        len = 0;
         if position == index {
             let raw: [u8; 8] = own
                 .try_into()
                 .map_err(|_| Malformed(format!("overflow reference of {} bytes", own.len())))?;
             return Ok(Text::Overflow(Pages::reference(u64::from_le_bytes(raw))?));
         }
+    }
+    // From its end: of each piece as much as those behind it share.
+    let mut left = len;
+    for (shared, own) in pieces[..=index % RESTART].iter_mut().rev() {
+        *own = &own[..left.saturating_sub(*shared)];
+        left = left.min(*shared);
+    }
+    let mut text = Vec::with_capacity(len);
+    for (_, own) in &pieces[..=index % RESTART] {
+        text.extend_from_slice(own);
     }
     Ok(Text::Here(text))
 }
