@@ -4,7 +4,7 @@
 //! Ids are given out one after the other, so what one transaction creates are runs. The map is a persistent B-tree
 //! (crate `imbl`) of *chunks*: the entries of [`SLOTS`] neighbouring ids, a bit mask and a vector. A copy of the map
 //! shares everything; a change copies the path to its chunk and the chunk, if they are shared. Putting a large map on top of
-//! another ([`IdMap::chunks`], [`IdMap::share`]) takes over whole chunks where the other has none.
+//! another ([`IdMap::chunks`], [`IdMap::merge_chunk`]) takes over whole chunks where the other has none.
 //!
 //! What a small transaction changes is in one chunk: a map of one has no tree, and to make it, read it and put it on
 //! another takes no allocations for one.
@@ -278,14 +278,32 @@ impl<V: Clone> IdMap<V> {
         }
     }
 
-    /// Takes over a chunk of another map where this one has no entry of it; false if it has some.
-    pub(crate) fn share(&mut self, at: u64, chunk: &Arc<Chunk<V>>) -> bool {
-        if self.chunks.get(at).is_some() {
-            return false;
+    /// Puts a chunk of a newer map on top: takes it over where this one has no entry of it, else enters what `over` makes of each value
+    /// and the one that is known. Whether it was taken over.
+    pub(crate) fn merge_chunk(
+        &mut self,
+        at: u64,
+        newer: &Arc<Chunk<V>>,
+        mut over: impl FnMut(&V, Option<&V>) -> V,
+    ) -> bool {
+        let Some(own) = self.chunks.get_mut(at) else {
+            self.len += newer.values.len();
+            self.chunks.insert(at, Arc::clone(newer));
+            return true;
+        };
+        let own = Arc::make_mut(own);
+        let before = own.values.len();
+        for (id, value) in Self::entries(at, newer) {
+            let slot = id % SLOTS;
+            match own.get_mut(slot) {
+                Some(known) => *known = over(value, Some(known)),
+                None => {
+                    own.insert(slot, over(value, None));
+                }
+            }
         }
-        self.len += chunk.values.len();
-        self.chunks.insert(at, Arc::clone(chunk));
-        true
+        self.len += own.values.len() - before;
+        false
     }
 
     /// Takes an entry out.
@@ -415,10 +433,24 @@ mod tests {
                 check(&map, &plain);
                 let mut other = IdMap::default();
                 for (at, chunk) in map.chunks() {
-                    assert!(other.share(at, chunk));
-                    assert!(!other.share(at, chunk));
+                    assert!(other.merge_chunk(at, chunk, |_, _| unreachable!("it is taken over")));
+                    let known = |new: &u64, old: Option<&u64>| new + old.map_or(1, |old| old - new);
+                    assert!(!other.merge_chunk(at, chunk, known));
                 }
                 check(&other, &plain);
+                // On top of another map, whose entries count where it has some.
+                let mut sum = before.clone();
+                for (at, chunk) in map.chunks() {
+                    sum.merge_chunk(at, chunk, |new, old| new + old.copied().unwrap_or(0));
+                }
+                let mut wanted = plain_before.clone();
+                for (id, value) in &plain {
+                    let chunk = id / SLOTS;
+                    let taken_over = plain_before.keys().all(|known| known / SLOTS != chunk);
+                    let known = wanted.entry(*id).or_default();
+                    *known = if taken_over { *value } else { *known + value };
+                }
+                check(&sum, &wanted);
                 for id in 150..220 {
                     assert_eq!(map.remove(id), plain.remove(&id));
                 }

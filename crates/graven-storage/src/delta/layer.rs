@@ -18,6 +18,7 @@
 
 use super::counts::Counts;
 use super::id_map::{CHUNK_BYTES, IdMap};
+use super::merge::Over;
 use crate::ids::{Direction, KeyId, LabelId, NodeId, RelId, TypeId};
 use crate::value::PropertyValue;
 use imbl::OrdMap;
@@ -279,25 +280,41 @@ impl Layer {
             return;
         }
         for (at, chunk) in newer.nodes.chunks() {
-            if self.nodes.share(at, chunk) {
-                self.bytes += CHUNK_BYTES + chunk.values().len() as u64 * NODE_BYTES;
-                continue;
-            }
-            for (node, change) in IdMap::entries(at, chunk) {
-                self.put_node(NodeId(node), change.clone());
-            }
+            let mut more = 0;
+            let taken_over = self
+                .nodes
+                .merge_chunk(at, chunk, |change, known| match known {
+                    None => {
+                        more += NODE_BYTES;
+                        change.clone()
+                    }
+                    Some(known) => {
+                        let net = NodeChange::over(change.clone(), known);
+                        net.expect("a node's change never comes to nothing")
+                    }
+                });
+            self.bytes += match taken_over {
+                true => CHUNK_BYTES + chunk.values().len() as u64 * NODE_BYTES,
+                false => more,
+            };
         }
         for (of, values) in &newer.columns {
             let map = slot(&mut self.columns, *of);
             for (at, chunk) in values.chunks() {
-                if map.share(at, chunk) {
+                let (mut more, mut less) = (0, 0);
+                let taken_over = map.merge_chunk(at, chunk, |value, known| {
+                    more += value.heap_bytes();
+                    match known {
+                        None => more += VALUE_BYTES,
+                        Some(known) => less += known.heap_bytes(),
+                    }
+                    value.clone()
+                });
+                if taken_over {
                     let bytes = |value: &PropertyValue| VALUE_BYTES + value.heap_bytes();
-                    self.bytes += CHUNK_BYTES + chunk.values().iter().map(bytes).sum::<u64>();
-                    continue;
+                    more = CHUNK_BYTES + chunk.values().iter().map(bytes).sum::<u64>();
                 }
-                for (id, value) in IdMap::entries(at, chunk) {
-                    put_into(map, &mut self.bytes, id, value.clone());
-                }
+                self.bytes = (self.bytes + more).saturating_sub(less);
             }
         }
         for (id, change) in newer.relationships.iter() {

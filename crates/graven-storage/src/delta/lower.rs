@@ -26,10 +26,12 @@ use super::work_sharing::share;
 use crate::Result;
 use crate::id_runs::{IdRuns, Run};
 use crate::ids::{Direction, RelId, TypeId};
+use equivalent::{Comparable, Equivalent};
 use foldhash::HashMap;
 use graven_pagecache::{Budget, Reservation, TemporaryPages};
 use imbl::OrdMap;
 use parking_lot::Mutex;
+use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::{Bound, Range};
 use std::sync::Arc;
@@ -193,6 +195,31 @@ impl<K: Stored + Ord + Clone, V: Stored + Clone> Part<K, V> {
                     .map(|(key, value)| (key.clone(), value.clone())))
             }
             Part::Sealed(map) => map.previous(end),
+        }
+    }
+}
+
+/// Entries of a key in an index, whatever their ids.
+struct OfKey<'a>(&'a [u8]);
+
+impl Equivalent<IndexKey> for OfKey<'_> {
+    fn equivalent(&self, entry: &IndexKey) -> bool {
+        *entry.0 == *self.0
+    }
+}
+
+impl Comparable<IndexKey> for OfKey<'_> {
+    fn compare(&self, entry: &IndexKey) -> Ordering {
+        (*self.0).cmp(&entry.0)
+    }
+}
+
+impl Part<IndexKey, Change> {
+    /// Whether there may be entries of `key`; false is always right.
+    pub(crate) fn may_have(&self, key: &[u8]) -> bool {
+        match self {
+            Part::Memory(map) => map.contains_key(&OfKey(key)),
+            Part::Sealed(_) => true,
         }
     }
 }

@@ -345,10 +345,11 @@ impl IndexOverlay {
                 &own
             }
         };
-        let first: IndexKey = (key.into(), 0);
         let mut known: Vec<u64> = Vec::new();
         let mut few = true;
-        for map in newest_first {
+        // Most layers know nothing of a key, and to look for it takes a fifth of beginning a range.
+        for map in newest_first.iter().filter(|map| map.may_have(key)) {
+            let first: IndexKey = (key.into(), 0);
             map.visit(Bound::Included(&first), &mut |(of, id), change| {
                 if **of != *key {
                     return false;

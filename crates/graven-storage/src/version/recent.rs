@@ -141,8 +141,8 @@ mod tests {
     //! Goal: the newest commits are what merging them one after the other gives, whoever looked at which state before.
 
     use super::*;
-    use crate::delta::layer::{ColumnOf, NodeChange};
-    use crate::ids::{KeyId, LabelId, NodeId};
+    use crate::delta::layer::{Change, ColumnOf, NodeChange, RelationshipChange};
+    use crate::ids::{KeyId, LabelId, NodeId, RelId, TypeId};
     use crate::value::PropertyValue;
 
     fn commit(number: u64) -> Layer {
@@ -153,6 +153,21 @@ mod tests {
         let of = ColumnOf::Node(KeyId(0));
         for id in [number, number / 2] {
             layer.put_value(of, id, PropertyValue::Integer(number as i64));
+        }
+        // One comes, and goes again with the commit after the next.
+        for (id, change) in [
+            (Some(number), Change::Added),
+            (number.checked_sub(2), Change::Removed),
+        ] {
+            let Some(id) = id else { continue };
+            let it = RelationshipChange {
+                rel_type: TypeId(id as u32 % 2),
+                start: NodeId(id),
+                end: NodeId(id / 3),
+                change,
+            };
+            layer.put_relationship(RelId(id), it);
+            layer.put_index_entry(4, &Arc::from([id as u8 / 2]), id, change);
         }
         layer
     }
@@ -168,6 +183,18 @@ mod tests {
         };
         assert_eq!(values(one), values(other));
         assert_eq!(one.counts, other.counts);
+        assert!(one.relationships.iter().eq(other.relationships.iter()));
+        let edges = |layer: &Layer| {
+            let edges = layer
+                .adjacency
+                .iter()
+                .filter(|(_, edges)| !edges.is_empty());
+            edges
+                .map(|(of, edges)| (*of, edges.clone()))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(edges(one), edges(other));
+        assert_eq!(one.indexes, other.indexes);
     }
 
     #[test]
