@@ -9,7 +9,7 @@ use graven_storage::{BackupReport, CheckpointOptions, CheckpointReport, SalvageR
 
 use crate::config::Config;
 use crate::database::{Database, Place};
-use crate::error::Error;
+use crate::error::{Error, LOCKED, Retry};
 use crate::params::Params;
 use crate::value::Value;
 
@@ -105,8 +105,8 @@ impl Database {
     /// Copies all that can be read of a damaged database to a new file. What is lost is in the report.
     ///
     /// # Errors
-    /// `Database.NotFound`; `Database.Damaged` if neither superblock leads to a catalogue; `Database.Exists` if there
-    /// is a file at `out`; `Io.Failed`; `Memory.Limit`.
+    /// `Database.NotFound`; `Database.InUse` if somebody else has the file open for writing; `Database.Damaged` if neither
+    /// superblock leads to a catalogue; `Database.Exists` if there is a file at `out`; `Io.Failed`; `Memory.Limit`.
     pub fn salvage(
         path: impl AsRef<Path>,
         out: impl AsRef<Path>,
@@ -187,6 +187,13 @@ fn salvage(path: &Path, out: Arc<dyn File>, config: Config) -> Result<SalvageRep
     let mut lost = Vec::new();
     let store = match Database::open(path, read_only) {
         Ok(db) => db.inner()?.store.clone(),
+        // Its owner gives pages out again while they would be read here.
+        Err(error) if error.code() == LOCKED => {
+            let what = format!(
+                "{error}; what is written to cannot be salvaged: close it there, or copy it with `graven backup`"
+            );
+            return Err(Error::with_retry(LOCKED, what, Retry::MayHelp));
+        }
         Err(error) => {
             let options = OpenOptions {
                 mode: config.io.into(),

@@ -260,6 +260,21 @@ fn one_writer_or_many_readers() {
     );
 }
 
+/// What somebody writes to is not read page by page beside him: it would be copied without what is in its log, and with pages of
+/// different states.
+#[test]
+fn what_is_in_use_is_not_salvaged() {
+    let social = social();
+    let out = social.path.with_file_name("copy.graven");
+    let error = Database::salvage(&social.path, &out, small()).expect_err("it is in use");
+    assert_eq!(error.code(), "Database.InUse", "{error}");
+    assert!(error.message().contains("graven backup"), "{error}");
+    assert!(!out.exists(), "a failed salvage leaves nothing behind");
+    drop(social.db);
+    let report = Database::salvage(&social.path, &out, small()).expect("nobody has it any more");
+    assert!(report.lost.is_empty(), "{:?}", report.lost);
+}
+
 #[test]
 fn commits_are_there_after_opening_again() {
     let social = social();
