@@ -82,6 +82,11 @@ pub(crate) enum Compiled {
         branches: Vec<(Compiled, Compiled)>,
         otherwise: Option<Box<Compiled>>,
     },
+    /// A value with a name for one expression; it stands where a scope has its list.
+    Let {
+        scope: ListScope,
+        body: Box<Compiled>,
+    },
     /// `[x IN list WHERE p | e]`
     ListComprehension {
         scope: ListScope,
@@ -103,12 +108,12 @@ pub(crate) enum Compiled {
     },
 }
 
-/// What the body of a comprehension, quantifier or `reduce` runs over.
+/// What the body of a comprehension, quantifier, `reduce` or of a named value runs over.
 #[derive(Clone, Debug)]
 pub(crate) struct ListScope {
     /// Column of the element variable.
     var: usize,
-    /// The list.
+    /// The list, or the value that is named.
     list: Box<Compiled>,
     /// Outer columns the body reads.
     captured: Vec<usize>,
@@ -261,6 +266,10 @@ impl Compiled {
                     add(then);
                 }
                 otherwise.iter().for_each(|e| add(e));
+            }
+            Self::Let { scope, body } => {
+                add(&scope.list);
+                add(body);
             }
             Self::ListComprehension { scope, filter, map } => {
                 add(&scope.list);

@@ -540,7 +540,7 @@ impl Binder<'_> {
         otherwise: Option<&ast::Expr>,
     ) -> Result<Typed> {
         let mut subject = subject.map(|s| self.expression(s)).transpose()?;
-        // What takes work is computed once, as the element of a list of one.
+        // What takes work is computed once.
         let mut once = None;
         if let Some((value, _)) = &mut subject
             && !is_at_hand(value)
@@ -573,13 +573,11 @@ impl Binder<'_> {
             otherwise,
         };
         if let Some((var, subject)) = once {
-            let list = Expr::ListComprehension {
+            case = Expr::Let {
                 var,
-                list: Box::new(Expr::List(vec![subject])),
-                filter: None,
-                map: Some(Box::new(case)),
+                value: Box::new(subject),
+                body: Box::new(case),
             };
-            case = call("head", vec![list]);
         }
         Ok((case, ty.unwrap_or(Type::ANY)))
     }

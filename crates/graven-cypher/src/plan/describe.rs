@@ -578,6 +578,12 @@ impl Plan {
                 }
                 case + " end"
             }
+            Expr::Let { var, value, body } => format!(
+                "{} where {} = {}",
+                text(body),
+                self.variable_name(*var),
+                text(value)
+            ),
             Expr::ListComprehension {
                 var,
                 list,

@@ -109,6 +109,12 @@ pub enum Expr {
         branches: Vec<(Expr, Expr)>,
         otherwise: Option<Box<Expr>>,
     },
+    /// A value that is computed once, with a name of its own for `body`.
+    Let {
+        var: VarId,
+        value: Box<Expr>,
+        body: Box<Expr>,
+    },
     /// `[x IN list WHERE p | e]`
     ListComprehension {
         var: VarId,

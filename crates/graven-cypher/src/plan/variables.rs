@@ -35,6 +35,7 @@ impl Expr {
                 }
                 otherwise.iter().for_each(|e| visit(e));
             }
+            Expr::Let { value, body, .. } => [value, body].into_iter().for_each(|e| visit(e)),
             Expr::ListComprehension {
                 list, filter, map, ..
             } => {
@@ -78,6 +79,7 @@ impl Expr {
                 }
                 otherwise.iter_mut().for_each(|e| visit(e));
             }
+            Expr::Let { value, body, .. } => [value, body].into_iter().for_each(|e| visit(e)),
             Expr::ListComprehension {
                 list, filter, map, ..
             } => {
@@ -110,7 +112,9 @@ fn collect(expr: &Expr, read: &mut BTreeSet<VarId>, own: &mut BTreeSet<VarId>) {
         Expr::Variable(var) => {
             read.insert(*var);
         }
-        Expr::ListComprehension { var, .. } | Expr::Quantifier { var, .. } => {
+        Expr::Let { var, .. }
+        | Expr::ListComprehension { var, .. }
+        | Expr::Quantifier { var, .. } => {
             own.insert(*var);
         }
         Expr::Reduce {

@@ -87,6 +87,14 @@ impl<'a> Compiler<'a> {
                     .collect::<Result<_>>()?,
                 otherwise: self.optional(otherwise.as_deref())?,
             },
+            Expr::Let { var, value, body } => {
+                let value = self.boxed(value)?;
+                self.scoped(*var, |c| {
+                    let body = c.boxed(body)?;
+                    let scope = c.list_scope(value, &[&body], 1);
+                    Ok(Compiled::Let { scope, body })
+                })?
+            }
             Expr::ListComprehension {
                 var,
                 list,

@@ -90,6 +90,7 @@ pub(super) fn column(expr: &Compiled, rows: Rows<'_>, rt: &Runtime) -> Result<Ar
             branches,
             otherwise,
         } => case(branches, otherwise.as_deref(), rows, rt)?,
+        Compiled::Let { scope, body } => list_scope::named(scope, body, rows, rt)?,
         Compiled::ListComprehension { scope, filter, map } => {
             list_scope::comprehension(scope, filter.as_deref(), map.as_deref(), rows, rt)?
         }

@@ -1,4 +1,4 @@
-//! Comprehensions, quantifiers and `reduce`: bodies that run over list elements.
+//! Comprehensions, quantifiers and `reduce`: bodies that run over list elements; and bodies that run over a named value.
 //!
 //! # How it works
 //! The lists of several rows are laid out one behind the other as a column of elements, with the outer columns
@@ -89,6 +89,23 @@ fn scope_columns(
     }
     columns[scope.var] = Arc::new(elements);
     columns
+}
+
+/// A body that reads a value of its own, computed once a row.
+pub(super) fn named(
+    scope: &ListScope,
+    body: &Compiled,
+    rows: Rows<'_>,
+    rt: &Runtime,
+) -> Result<Arc<Column>> {
+    let value = scope.list.column(rows, rt)?;
+    let unused = Arc::new(Column::Constant(Value::Null, rows.len()));
+    let mut columns = vec![unused; scope.width];
+    for &slot in &scope.captured {
+        columns[slot] = rows.column(slot);
+    }
+    columns[scope.var] = value;
+    body.column(Rows::of_columns(&columns, rows.len()), rt)
 }
 
 /// `[x IN list WHERE filter | map]`

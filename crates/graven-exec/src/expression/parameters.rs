@@ -44,6 +44,10 @@ impl Compiled {
                 bind_all(branches, run)?;
                 bind_all(otherwise.iter_mut().map(|e| &mut **e), run)
             }
+            Self::Let { scope, body } => {
+                scope.list.bind(run)?;
+                body.bind(run)
+            }
             Self::ListComprehension { scope, filter, map } => {
                 scope.list.bind(run)?;
                 bind_all(filter.iter_mut().chain(map).map(|e| &mut **e), run)

@@ -92,6 +92,14 @@ fn case_takes_lists_of_values_and_partial_conditions() {
         value("RETURN CASE 'ab' WHEN ENDS WITH 'b' THEN 1 ELSE 0 END"),
         "1"
     );
+    // A subject that takes work is computed once, in rows that a branch before has picked out as well.
+    assert_eq!(
+        value(
+            "UNWIND range(0, 5) AS x
+             RETURN sum(CASE WHEN x > 1 THEN CASE x % 3 WHEN 0 THEN 1 WHEN x - 3 THEN 10 ELSE 100 END ELSE 0 END)"
+        ),
+        "121"
+    );
     // The subject is that of the innermost CASE, and a value may hold another one.
     assert_eq!(
         value("RETURN CASE 3 WHEN CASE 1 WHEN < 2 THEN 3 END, 9 THEN 'in' ELSE 'out' END = 'in'"),
