@@ -46,6 +46,14 @@ impl<R: Read> Read for Counted<R> {
     }
 }
 
+/// The content of a file as plain text: what zstd or gzip has packed is unpacked.
+///
+/// # Errors
+/// What the operating system says.
+pub fn open_unpacked(path: &Path) -> io::Result<Box<dyn Read + Send>> {
+    open_text(path, &ByteCount::default())
+}
+
 /// Opens `path` as plain text, whatever its compression.
 fn open_text(path: &Path, count: &ByteCount) -> io::Result<Box<dyn Read + Send>> {
     let counted = Counted {

@@ -6,7 +6,8 @@
 //! allocated per row. Without a quote character a row is a line and the cut is two `memchr` loops.
 //!
 //! Accepted: `\n` and `\r\n`, a byte order mark, a last line without line feed, empty lines
-//! (skipped), doubled quotes inside a quoted field, line feeds inside a quoted field.
+//! (skipped), doubled quotes inside a quoted field, line feeds inside a quoted field. Text between a
+//! closing quote and the delimiter is a fault of the row ([`Rows::stray`]).
 
 use std::path::{Path, PathBuf};
 
@@ -30,6 +31,8 @@ pub(crate) struct Cut {
 #[derive(Debug, Default)]
 pub(crate) struct Fields {
     ends: Vec<(usize, usize)>,
+    /// The first field in which text follows the closing quote.
+    stray: Option<usize>,
 }
 
 /// The rows of one file.
@@ -121,6 +124,11 @@ impl Rows {
     /// Number of fields of the row.
     pub(crate) fn len(&self) -> usize {
         self.fields.ends.len()
+    }
+
+    /// The first field of the row in which text follows the closing quote.
+    pub(crate) fn stray(&self) -> Option<usize> {
+        self.fields.stray
     }
 
     /// Field `i` of the row.
@@ -219,6 +227,7 @@ impl Rows {
     }
 
     fn cut_plain(&mut self, start: usize, end: usize) {
+        self.fields.stray = None;
         let ends = &mut self.fields.ends;
         ends.clear();
         let mut field = start;
@@ -230,13 +239,17 @@ impl Rows {
     }
 
     fn cut_quoted(&mut self, start: usize, end: usize, quote: u8) {
-        let ends = &mut self.fields.ends;
+        let Fields { ends, stray } = &mut self.fields;
         ends.clear();
+        *stray = None;
         let text = &mut self.text;
         let mut at = start;
         loop {
             if at < end && text[at] == quote {
-                let (field, next) = unquote(text, at, end, quote, self.cut.delimiter);
+                let (field, next, clean) = unquote(text, at, end, quote, self.cut.delimiter);
+                if !clean {
+                    stray.get_or_insert(ends.len());
+                }
                 ends.push(field);
                 at = next;
             } else {
@@ -256,15 +269,15 @@ impl Rows {
     }
 }
 
-/// Unescapes the field whose opening quote is at `open`, in place. Returns its range and the
-/// position of the delimiter after it (or `end`). Text after the closing quote belongs to it.
+/// Unescapes the field whose opening quote is at `open`, in place. Returns its range, the
+/// position of the delimiter after it (or `end`), and whether no text follows the closing quote.
 fn unquote(
     text: &mut [u8],
     open: usize,
     end: usize,
     quote: u8,
     delimiter: u8,
-) -> ((usize, usize), usize) {
+) -> ((usize, usize), usize, bool) {
     let (mut read, mut write) = (open + 1, open + 1);
     while read < end {
         if text[read] != quote {
@@ -274,17 +287,18 @@ fn unquote(
             read += 1;
         } else {
             read += 1;
+            let clean = read == end || text[read] == delimiter;
             while read < end && text[read] != delimiter {
                 text[write] = text[read];
                 write += 1;
                 read += 1;
             }
-            return ((open + 1, write), read);
+            return ((open + 1, write), read, clean);
         }
         read += 1;
         write += 1;
     }
-    ((open + 1, write), end)
+    ((open + 1, write), end, true)
 }
 
 /// Guesses the delimiter of a header line: what it holds most of, `|` first; `,` if none.

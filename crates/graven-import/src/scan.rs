@@ -210,10 +210,12 @@ impl<'a, 's> Scan<'a, 's> {
             }
             let mut since = 0;
             while rows.next()? {
-                let taken = if rows.len() == table.header.len() {
-                    take(self, number, &rows)
-                } else {
-                    Err(width_fault(&rows, table.header.len()).into())
+                let taken = match rows.stray() {
+                    _ if rows.len() != table.header.len() => {
+                        Err(width_fault(&rows, table.header.len()).into())
+                    }
+                    Some(column) => Err(stray_fault(&rows, column).into()),
+                    None => take(self, number, &rows),
                 };
                 match taken {
                     Ok(()) => {}
@@ -268,6 +270,17 @@ fn width_fault(rows: &Rows, expected: usize) -> Fault {
              delimiter inside a value",
             rows.len()
         ),
+    }
+}
+
+fn stray_fault(rows: &Rows, column: usize) -> Fault {
+    Fault {
+        column: Some(column),
+        value: rows.field(column).to_vec(),
+        reason:
+            "has text between the closing quote and the delimiter: double the quotes that belong \
+                 to the value, or say that fields are not quoted"
+                .to_owned(),
     }
 }
 

@@ -187,7 +187,10 @@ pub enum Error {
         entity: String,
     },
     /// A uniqueness constraint or unique index has the value already.
-    #[error("{constraint}: {entity} with {keys} = {value} exists already ({holder})")]
+    #[error(
+        "{constraint}: {entity} with {keys} = {} exists already ({holder})",
+        shown(values)
+    )]
     Duplicate {
         /// Name of the constraint or index.
         constraint: String,
@@ -196,7 +199,7 @@ pub enum Error {
         /// The properties.
         keys: String,
         /// Their values.
-        value: String,
+        values: Vec<PropertyValue>,
         /// Who has it: a node or relationship with its id.
         holder: String,
     },
@@ -213,7 +216,10 @@ pub enum Error {
         holder: String,
     },
     /// A deleted node still has relationships.
-    #[error("node {node} still has {count} relationships; delete them first or use DETACH DELETE")]
+    #[error(
+        "node {node} still has {count} relationship{}; delete what is left first or use DETACH DELETE",
+        if *count == 1 { "" } else { "s" }
+    )]
     NodeHasRelationships {
         /// The node.
         node: u64,
@@ -347,4 +353,16 @@ impl Error {
             _ => None,
         }
     }
+}
+
+/// Values in a message: simple ones as the language writes them. Of dates and the like only `graven` knows how.
+fn shown(values: &[PropertyValue]) -> String {
+    let one = |value: &PropertyValue| match value {
+        PropertyValue::String(text) => format!("\"{text}\""),
+        PropertyValue::Integer(number) => number.to_string(),
+        PropertyValue::Float(number) => format!("{number:?}"),
+        PropertyValue::Boolean(truth) => truth.to_string(),
+        other => format!("a {}", other.type_name()),
+    };
+    values.iter().map(one).collect::<Vec<_>>().join(", ")
 }

@@ -239,7 +239,7 @@ impl From<graven_pagecache::Error> for Error {
     fn from(error: graven_pagecache::Error) -> Self {
         use graven_pagecache::Error as Cache;
         let code = match &error {
-            Cache::Damaged { .. } | Cache::BeyondEnd { .. } => "Database.Damaged",
+            Cache::Damaged { .. } | Cache::BeyondEnd { .. } => return damaged(&error),
             Cache::Io { .. } | Cache::Queue { .. } => "Io.Failed",
             Cache::Policy { .. } | Cache::TooSmall { .. } => "Config.Invalid",
             Cache::AllPinned { .. }
@@ -255,6 +255,17 @@ impl From<graven_pagecache::Error> for Error {
         };
         Error::with_retry(code, error.to_string(), retry)
     }
+}
+
+/// The file is damaged: what can be done is said, unless the message does so.
+fn damaged(error: &dyn std::error::Error) -> Error {
+    let mut message = error.to_string();
+    if !message.contains("graven salvage") {
+        message.push_str(
+            "; `graven check` lists all damage; restore a backup, or copy what is readable with `graven salvage`",
+        );
+    }
+    Error::new("Database.Damaged", message)
 }
 
 impl From<graven_storage::Error> for Error {
@@ -274,11 +285,25 @@ impl From<graven_storage::Error> for Error {
             Storage::Truncated { .. }
             | Storage::Superblocks { .. }
             | Storage::Damaged { .. }
-            | Storage::Inconsistent { .. } => Error::new("Database.Damaged", error.to_string()),
+            | Storage::Inconsistent { .. } => damaged(&error),
             Storage::Conflict { .. } => {
                 Error::with_retry(CONFLICT, error.to_string(), Retry::MayHelp)
             }
-            Storage::Duplicate { .. } => Error::new(DUPLICATE, error.to_string()),
+            Storage::Duplicate {
+                constraint,
+                entity,
+                keys,
+                values,
+                holder,
+            } => {
+                let values = values.into_iter().map(graven_exec::Value::from);
+                let values: Vec<String> = values.map(|value| value.to_string()).collect();
+                let values = values.join(", ");
+                let message = format!(
+                    "{constraint}: {entity} with {keys} = {values} exists already ({holder})"
+                );
+                Error::new(DUPLICATE, message)
+            }
             Storage::MissingProperty { .. } => {
                 let message = error.to_string();
                 Error::new("ConstraintValidationFailed.MissingProperty", message)
@@ -296,7 +321,7 @@ impl From<graven_storage::Error> for Error {
             Storage::ReadOnly { .. } => Error::new("Database.ReadOnly", error.to_string()),
             Storage::Locked { .. } => Error::with_retry(LOCKED, error.to_string(), Retry::MayHelp),
             Storage::Log { .. } | Storage::LabelsLost { .. } | Storage::CatalogueLost { .. } => {
-                Error::new("Database.Damaged", error.to_string())
+                damaged(&error)
             }
             Storage::TransactionEnded { .. } => Error::new("Transaction.Ended", error.to_string()),
             Storage::TransactionTooLarge { .. } => Error::new("Memory.Limit", error.to_string()),

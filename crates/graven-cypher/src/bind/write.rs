@@ -406,10 +406,11 @@ impl Binder<'_> {
     fn set_item(&mut self, item: &ast::SetItem) -> Result<SetItem> {
         Ok(match item {
             ast::SetItem::Property { target, value } => {
-                let value = self.expression(value)?.0;
+                // A counter may begin with what is not there yet: `n.c = coalesce(n.c, 0) + 1`.
                 if let ExprKind::Property { key, .. } = &target.kind {
                     self.written.insert(key.text.clone());
                 }
+                let value = self.expression(value)?.0;
                 self.property_item(target, value)?
             }
             ast::SetItem::Replace { name, value } | ast::SetItem::Merge { name, value } => {

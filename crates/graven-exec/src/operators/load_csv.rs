@@ -1,13 +1,16 @@
 //! `LOAD CSV`: one row per record of a delimited file.
 //!
 //! # How it works
-//! The file is read record by record, so its size does not matter. A field may stand in double quotes; a doubled quote
-//! inside stands for one, and the field may span lines. Quotes within other fields are text. An empty field without quotes
-//! is null.
+//! The file is read record by record, so its size does not matter; what gzip or zstd has packed is unpacked on the way. A
+//! field may stand in double quotes; inside a doubled quote stands for one, a backslash before a quote or a backslash makes
+//! it a plain character, and the field may span lines. Quotes and backslashes within other fields are text. An empty field
+//! without quotes is null.
 
-use std::fs::File;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
 use std::sync::Arc;
+
+use graven_import::open_unpacked;
 
 use super::fan_out::{FanOut, widen};
 use crate::batch::{BATCH_ROWS, Batch};
@@ -125,6 +128,8 @@ enum Place {
     Start,
     Plain,
     Quoted,
+    /// Behind a backslash within quotes.
+    Escaped,
     /// Behind the closing quote of a field, or the first of two quotes within it.
     Closed,
 }
@@ -133,7 +138,8 @@ impl Place {
     fn after(self, c: char, terminator: char) -> Self {
         match self {
             Self::Quoted if c == '"' => Self::Closed,
-            Self::Quoted => Self::Quoted,
+            Self::Quoted if c == '\\' => Self::Escaped,
+            Self::Quoted | Self::Escaped => Self::Quoted,
             Self::Start | Self::Closed if c == '"' => Self::Quoted,
             _ if c == terminator => Self::Start,
             Self::Closed => Self::Closed,
@@ -162,7 +168,7 @@ fn decoded(path: &str) -> String {
 /// Records of one file.
 struct Records {
     path: String,
-    lines: BufReader<File>,
+    lines: BufReader<Box<dyn Read + Send>>,
     /// 1-based number of the line read last.
     line: u64,
     terminator: char,
@@ -180,7 +186,7 @@ impl Records {
             let message = format!("LOAD CSV reads local files only, not {url}");
             return Err(ExecError::Argument { message });
         }
-        let file = File::open(&path).map_err(|e| ExecError::Argument {
+        let file = open_unpacked(Path::new(&path)).map_err(|e| ExecError::Argument {
             message: format!("LOAD CSV: {path}: cannot be opened: {e}"),
         })?;
         let mut records = Self {
@@ -242,7 +248,7 @@ impl Records {
                 }
                 place = next;
             }
-            let open = place == Place::Quoted;
+            let open = matches!(place, Place::Quoted | Place::Escaped);
             if read == 0 && open {
                 self.line = opened;
                 return Err(self.fault("a quoted field begins here and does not end"));
@@ -294,11 +300,18 @@ impl Records {
         let mut value = String::new();
         let mut rest = text;
         loop {
-            let Some(end) = rest.find('"') else {
+            let Some(end) = rest.find(['"', '\\']) else {
                 return Err(self.fault("a quoted field does not end"));
             };
             value.push_str(&rest[..end]);
+            let is_backslash = rest[end..].starts_with('\\');
             rest = &rest[end + 1..];
+            if is_backslash {
+                let plain = rest.chars().next().filter(|c| matches!(c, '"' | '\\'));
+                value.push(plain.unwrap_or('\\'));
+                rest = &rest[plain.map_or(0, char::len_utf8)..];
+                continue;
+            }
             match rest.strip_prefix('"') {
                 Some(more) => {
                     value.push('"');

@@ -50,9 +50,20 @@ fn quoted_rows_span_lines_and_unescape() {
 
 #[test]
 fn a_quote_inside_a_field_is_text() {
-    let rows = read(b"5\" disk,b\nx,\"y\" z\n", COMMA).unwrap();
+    let rows = read(b"5\" disk,b\n", COMMA).unwrap();
     assert_eq!(rows[0].1, ["5\" disk", "b"]);
-    assert_eq!(rows[1].1, ["x", "y z"]);
+}
+
+#[test]
+fn text_behind_a_closing_quote_is_told() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("t.csv");
+    std::fs::write(&path, "x,\"y\" z\n\"a\",\"b\"\n\"a\"b,\"c\"d\n").unwrap();
+    let mut rows = Rows::open(&path, COMMA, &ByteCount::default(), 1).unwrap();
+    for stray in [Some(1), None, Some(0)] {
+        assert!(rows.next().unwrap());
+        assert_eq!(rows.stray(), stray);
+    }
 }
 
 #[test]

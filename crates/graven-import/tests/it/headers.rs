@@ -206,6 +206,11 @@ fn bad_rows_are_named() {
         ),
         (nodes, ":START_ID|x\n1|2\n", vec!["no :END_ID"]),
         ("id:ID|\"b\n1|2\n", rels, vec!["quote"]),
+        (
+            "id:ID|name\n1|\"a\"b\n",
+            rels,
+            vec!["nodes.csv, line 2", "name", "'ab'", "closing quote"],
+        ),
         ("", rels, vec!["nodes.csv", "empty", "header"]),
         (
             "id:ID|d:date\n1|2010-02-30\n",

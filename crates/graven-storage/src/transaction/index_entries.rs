@@ -107,7 +107,7 @@ pub(super) fn duplicate(view: &Snapshot, index: &IndexDescription, holder: u64) 
     let mut values = Vec::new();
     for key in &index.keys {
         if let Some(column) = view.column_of(index.entity, *key) {
-            values.push(shown(&column.get(holder)?));
+            values.push(column.get(holder)?);
         }
     }
     let catalog = view.catalog();
@@ -119,20 +119,9 @@ pub(super) fn duplicate(view: &Snapshot, index: &IndexDescription, holder: u64) 
         constraint: index.name.to_string(),
         entity: catalog.entity_name(index.entity).to_owned(),
         keys: keys.join(", "),
-        value: values.join(", "),
+        values,
         holder: holder_name(index.entity, holder),
     })
-}
-
-/// A value in a message: simple ones as the language writes them.
-fn shown(value: &PropertyValue) -> String {
-    match value {
-        PropertyValue::String(text) => format!("\"{text}\""),
-        PropertyValue::Integer(number) => number.to_string(),
-        PropertyValue::Float(number) => format!("{number:?}"),
-        PropertyValue::Boolean(truth) => truth.to_string(),
-        other => format!("{other:?}"),
-    }
 }
 
 pub(super) fn holder_name(entity: SchemaEntity, id: u64) -> String {

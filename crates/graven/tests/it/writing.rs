@@ -269,6 +269,32 @@ fn load_csv_reads_files_and_names_what_is_wrong() {
         [Value::from("4"), Value::from("5")],
     ];
     assert_eq!(rows(&connection, &text), expected);
+    // Within quotes a backslash makes a quote or a backslash plain; elsewhere it is text.
+    std::fs::write(
+        &path,
+        "a;\"b \\\"c\\\" \\\\\";\"d\\e\";f\\\"g\n\"\\\"\n;\";2\n",
+    )
+    .expect("written");
+    let text = format!("LOAD CSV FROM '{url}' AS line FIELDTERMINATOR ';' RETURN line");
+    let list = |items: &[&str]| [Value::List(items.iter().map(|i| Value::from(*i)).collect())];
+    let expected = [
+        list(&["a", "b \"c\" \\", "d\\e", "f\\\"g"]),
+        list(&["\"\n;", "2"]),
+    ];
+    assert_eq!(rows(&connection, &text), expected);
+    // What gzip or zstd has packed is unpacked, whatever its name.
+    let plain = b"x,y\n1,2\n";
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    std::io::Write::write_all(&mut gzip, plain).expect("packed");
+    let packed = [
+        gzip.finish().expect("packed"),
+        zstd::encode_all(&plain[..], 1).expect("packed"),
+    ];
+    for bytes in packed {
+        std::fs::write(&path, bytes).expect("written");
+        let text = format!("LOAD CSV WITH HEADERS FROM '{url}' AS line RETURN line.y");
+        assert_eq!(rows(&connection, &text), [[Value::from("2")]]);
+    }
     std::fs::write(&path, "a\n\"b\nc\nd").expect("written");
     let text = format!("LOAD CSV FROM '{url}' AS line RETURN line");
     let mut result = connection.query(&text, &Params::new()).expect("starts");
@@ -327,4 +353,43 @@ fn a_profile_tells_what_the_commit_cost() {
         seen,
         "two thousand commits beside checkpoints and none met one"
     );
+}
+
+#[test]
+fn a_duplicate_and_a_node_that_is_held_are_told_in_words_of_the_language() {
+    let (_folder, db) = empty();
+    let connection = db.connect();
+    rows(
+        &connection,
+        "CREATE CONSTRAINT d FOR (n:D) REQUIRE (n.day, n.at) IS UNIQUE",
+    );
+    let create = "CREATE (:D {day: date('2015-07-21'), at: [1, 2]})";
+    rows(&connection, create);
+    let error = connection
+        .query(create, &Params::new())
+        .map(drop)
+        .expect_err("twice");
+    assert!(
+        error.message().contains("(day, at = 2015-07-21, [1, 2])")
+            || error
+                .message()
+                .contains("day, at = 2015-07-21, [1, 2] exists"),
+        "{}",
+        error.message()
+    );
+    rows(&connection, "MATCH (n:D) CREATE (n)-[:R]->(:E)");
+    let error = connection.query("MATCH (n:D) DELETE n", &Params::new());
+    let error = error.map(drop).expect_err("held");
+    assert!(
+        error.message().contains("has 1 relationship;"),
+        "{}",
+        error.message()
+    );
+    let result = connection.query(
+        "MATCH (n:D) SET n.c = coalesce(n.c, 0) + 1 RETURN n.c",
+        &Params::new(),
+    );
+    let mut result = result.expect("runs");
+    while result.next_row().expect("runs").is_some() {}
+    assert_eq!(result.summary().notices, []);
 }
