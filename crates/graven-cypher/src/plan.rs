@@ -273,6 +273,14 @@ pub enum Operator {
         var: VarId,
         label: Arc<str>,
     },
+    /// Nodes that have all of the labels that `names` gives, a text or a list of texts; and perhaps others, where no index
+    /// tells: those with the first of the labels and, if one of the properties of `equal` is indexed with it, this value.
+    ComputedLabelScan {
+        input: Box<PlanNode>,
+        var: VarId,
+        names: Expr,
+        equal: Vec<(Arc<str>, Expr)>,
+    },
     /// Nodes with the label whose indexed property equals `value` (a list with `any`: each element). A node is
     /// produced once per input row however often its value is listed; null selects nothing.
     IndexSeek {

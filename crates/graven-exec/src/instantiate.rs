@@ -17,6 +17,7 @@ use crate::operators::apply::{Apply, Inner, Mode};
 use crate::operators::argument::{Argument, ArgumentSlot};
 use crate::operators::build_path::BuildPath;
 use crate::operators::cartesian_product::CartesianProduct;
+use crate::operators::computed_label_scan::ComputedLabelScan;
 use crate::operators::create::Create;
 use crate::operators::creation::Creation;
 use crate::operators::delete::Delete;
@@ -161,6 +162,22 @@ impl<'a> Instantiator<'a> {
             | P::IndexRange { .. }
             | P::NodeByIdSeek { .. } => self.nodes(op),
             P::IndexScan { .. } => self.index_scan(op),
+            P::ComputedLabelScan {
+                input,
+                var,
+                names,
+                equal,
+            } => {
+                let (input, mut layout) = self.node(input)?;
+                let names = self.compile(&layout, names)?;
+                let mut values = Vec::with_capacity(equal.len());
+                for (key, value) in equal {
+                    values.push((key.clone(), self.compile(&layout, value)?));
+                }
+                let slot = layout.slot_or_add(*var);
+                let scan = ComputedLabelScan::new(input, slot, names, values, self.rt);
+                Ok((Box::new(scan), layout))
+            }
             P::Repeat {
                 input,
                 inner,

@@ -5,6 +5,7 @@ pub(crate) mod apply;
 pub(crate) mod argument;
 pub(crate) mod build_path;
 pub(crate) mod cartesian_product;
+pub(crate) mod computed_label_scan;
 pub(crate) mod create;
 pub(crate) mod creation;
 pub(crate) mod delete;

@@ -7,6 +7,7 @@ use super::expression::{BinaryOp, Expr, Literal};
 use super::{Inclusion, IndexPart, VarId};
 use crate::bind::graph::AccessHint;
 use crate::cost::Cost;
+use crate::functions;
 
 /// How a start node is found.
 #[derive(Clone, Debug)]
@@ -36,6 +37,11 @@ pub(crate) enum Access {
         value: Expr,
         any: bool,
     },
+    /// By labels that are known row by row, and values that are.
+    Computed {
+        names: Expr,
+        equal: Vec<(Arc<str>, Expr)>,
+    },
 }
 
 /// An access path with what it costs and which conditions it already ensures.
@@ -60,7 +66,7 @@ pub(crate) fn hinted(found: Vec<Candidate>, node: VarId, hints: &[AccessHint]) -
                     (label, Some(key))
                 }
                 Access::Scan { label, keys, .. } => (label, keys.first()),
-                Access::All | Access::Id { .. } => return false,
+                Access::All | Access::Id { .. } | Access::Computed { .. } => return false,
             };
             hint.node == node && hint.label == *label && hint.key.as_ref() == key
         })
@@ -119,10 +125,48 @@ pub(crate) fn candidates(
         }
     }
     merge_ranges(cost, &mut found);
+    found.extend(by_computed_label(cost, node, conditions, bound));
     found.extend(super::index_access::candidates(
         cost, node, conditions, labels, bound,
     ));
     found
+}
+
+/// The way by labels that an expression gives. It ensures no condition: which label has an index turns out row by row.
+fn by_computed_label(
+    cost: &Cost<'_>,
+    node: VarId,
+    conditions: &[Expr],
+    bound: &BTreeSet<VarId>,
+) -> Option<Candidate> {
+    /// Share of all nodes that a label, and then a value, is taken to have.
+    const SHARE: f64 = 0.1;
+    let ready =
+        |value: &Expr| value.variables().is_subset(bound) && !super::variables::is_volatile(value);
+    let names = conditions.iter().find_map(|condition| match condition {
+        Expr::Call { name, args } if **name == *functions::HAS_ALL_LABELS => match &args[..] {
+            [Expr::Variable(var), names] if *var == node && ready(names) => Some(names.clone()),
+            _ => None,
+        },
+        _ => None,
+    })?;
+    let equal: Vec<_> = conditions
+        .iter()
+        .filter_map(|condition| match comparison(condition, node, bound)? {
+            (Subject::Key(key), BinaryOp::Equal, value) => Some((key, value)),
+            _ => None,
+        })
+        .collect();
+    let share = if equal.is_empty() {
+        SHARE
+    } else {
+        SHARE * SHARE
+    };
+    Some(Candidate {
+        access: Access::Computed { names, equal },
+        rows: cost.nodes(None) * share,
+        covers: Vec::new(),
+    })
 }
 
 /// A lower and an upper bound on the same index are one range.

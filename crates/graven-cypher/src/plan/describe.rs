@@ -25,6 +25,7 @@ impl Operator {
             Operator::Argument { .. } => "Argument",
             Operator::AllNodesScan { .. } => "AllNodesScan",
             Operator::LabelScan { .. } => "LabelScan",
+            Operator::ComputedLabelScan { .. } => "ComputedLabelScan",
             Operator::IndexSeek { .. } => "IndexSeek",
             Operator::IndexRange { .. } => "IndexRange",
             Operator::IndexScan { .. } => "IndexScan",
@@ -109,6 +110,9 @@ impl Plan {
             Operator::HashJoin { on, .. } => joined(on, name),
             Operator::AllNodesScan { var, .. } => format!("({})", name(var)),
             Operator::LabelScan { var, label, .. } => format!("({}:{})", name(var), quoted(label)),
+            Operator::ComputedLabelScan {
+                var, names, equal, ..
+            } => self.computed_scan(*var, names, equal),
             Operator::IndexSeek {
                 var,
                 label,

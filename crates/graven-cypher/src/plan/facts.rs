@@ -129,6 +129,7 @@ impl Facts {
             O::Union { .. } => Facts::default(),
             O::AllNodesScan { input, .. }
             | O::LabelScan { input, .. }
+            | O::ComputedLabelScan { input, .. }
             | O::IndexRange { input, .. }
             | O::IndexScan { input, .. }
             | O::Expand { input, .. }

@@ -218,7 +218,7 @@ impl Builder<'_> {
             .count();
         let repeated = unconnected > 1
             || (unconnected == 1 && graph.nodes.iter().any(|n| partial.bound.contains(n)));
-        if repeated && split.is_none() {
+        if repeated && split.is_none() && !is_connected(graph, &partial.bound) {
             let message = "parts of the pattern are not connected: every row of one is combined with every row of the other";
             let notice =
                 diagnostic::notice("", Span::default(), "CartesianProduct", message.to_owned());
@@ -525,6 +525,12 @@ fn find(input: Box<super::PlanNode>, var: VarId, access: Access) -> Operator {
             part,
             order: None,
         },
+        Access::Computed { names, equal } => Operator::ComputedLabelScan {
+            input,
+            var,
+            names,
+            equal,
+        },
         Access::Id { value, any } => Operator::NodeByIdSeek {
             input,
             var,
@@ -592,4 +598,24 @@ fn each_conditions(graph: &mut QueryGraph) {
         }
         false
     });
+}
+
+/// Whether every node of the pattern is reached from every other one, or from a node of the row.
+fn is_connected(graph: &QueryGraph, bound: &BTreeSet<VarId>) -> bool {
+    let mut reached: BTreeSet<VarId> = graph.nodes.iter().copied().collect();
+    reached.retain(|node| bound.contains(node));
+    if reached.is_empty() {
+        reached.extend(graph.nodes.first());
+    }
+    loop {
+        let before = reached.len();
+        for edge in &graph.edges {
+            if reached.contains(&edge.from) || reached.contains(&edge.to) {
+                reached.extend([edge.from, edge.to]);
+            }
+        }
+        if reached.len() == before {
+            return graph.nodes.iter().all(|node| reached.contains(node));
+        }
+    }
 }

@@ -28,6 +28,7 @@ macro_rules! inputs {
             } => vec![input, inner],
             O::AllNodesScan { input, .. }
             | O::LabelScan { input, .. }
+            | O::ComputedLabelScan { input, .. }
             | O::IndexSeek { input, .. }
             | O::IndexRange { input, .. }
             | O::IndexScan { input, .. }
@@ -80,6 +81,10 @@ impl Operator {
         use Operator as O;
         match self {
             O::IndexSeek { value, .. } | O::NodeByIdSeek { value, .. } => visit(value),
+            O::ComputedLabelScan { names, equal, .. } => {
+                visit(names);
+                equal.iter().for_each(|(_, value)| visit(value));
+            }
             O::IndexScan { equal, part, .. } => {
                 equal.iter().for_each(&mut *visit);
                 match part {
@@ -169,6 +174,7 @@ impl Operator {
         match self {
             O::AllNodesScan { var, .. }
             | O::LabelScan { var, .. }
+            | O::ComputedLabelScan { var, .. }
             | O::IndexSeek { var, .. }
             | O::IndexRange { var, .. }
             | O::IndexScan { var, .. }

@@ -58,6 +58,7 @@ fn produced(
         }
         O::AllNodesScan { .. }
         | O::LabelScan { .. }
+        | O::ComputedLabelScan { .. }
         | O::IndexSeek { .. }
         | O::IndexRange { .. }
         | O::IndexScan { .. }

@@ -347,3 +347,56 @@ fn a_barrier_stands_between_computed_labels_and_those_who_read_them() {
     let text = "MATCH (r:Row) WITH r, CASE WHEN r.id % 2 = 0 THEN 'Even' ELSE 'Odd' END AS l SET r:$(l) WITH r MATCH (o:Odd) RETURN count(*)";
     assert_eq!(answer(&db, text), "2656800");
 }
+
+#[test]
+fn labels_of_rows_are_looked_for_by_label_and_index() {
+    let db = database();
+    answer(&db, "CREATE INDEX FOR (n:L1) ON (n.k)");
+    answer(&db, "CREATE INDEX FOR (n:L3) ON (n.other)");
+    answer(
+        &db,
+        "UNWIND range(0, 5999) AS i WITH i, 'L' + toString(i % 4) AS l CREATE (n:$(l) {k: i % 500, i: i}) WITH n WHERE n.i % 3 = 0 SET n:Third",
+    );
+    let plan = |text: &str| {
+        let result = db
+            .connect()
+            .query(&format!("EXPLAIN {text}"), &Params::new());
+        result.expect("a plan").plan().expect("explained")
+    };
+    // Labels of rows give what they give written down, with an index and without one.
+    for label in ["L0", "L1", "L2", "L3", "Third", "Nobody"] {
+        for rest in [
+            "{k: 3}) RETURN count(n), sum(n.i)",
+            "{k: 3, i: 1003}) RETURN count(n), sum(n.i)",
+            "{other: 3}) RETURN count(n), sum(n.i)",
+            "{k: null}) RETURN count(n), sum(n.i)",
+            ") WHERE n.k < 7 AND n.i > 1000 RETURN count(n), sum(n.i)",
+            ":Third) RETURN count(n), sum(n.i)",
+        ] {
+            let computed =
+                format!("UNWIND ['{label}', '{label}'] AS l WITH DISTINCT l MATCH (n:$(l) {rest}");
+            let written = format!("MATCH (n:{label} {rest}");
+            assert_eq!(answer(&db, &computed), answer(&db, &written), "{computed}");
+        }
+    }
+    let text = "UNWIND ['L0', 'L1'] AS l MATCH (n:$(l) {k: 3}) RETURN n.i";
+    assert!(plan(text).contains("ComputedLabelScan"), "{}", plan(text));
+    assert!(
+        plan(text).contains("(n:$(l)) k = 3 if indexed"),
+        "{}",
+        plan(text)
+    );
+    let all =
+        "UNWIND [['L0', 'Third'], [], ['Third', 'L1']] AS l MATCH (n:$(l)) RETURN l, count(n)";
+    assert_eq!(
+        answer(&db, all),
+        "[\"L0\", \"Third\"],500 [],6004 [\"Third\", \"L1\"],500"
+    );
+    // Whatever is merged is found by the rows after it.
+    for (label, key) in [("L1", "k"), ("L2", "k"), ("New", "k")] {
+        let text = format!(
+            "UNWIND range(1, 300) AS i WITH '{label}' AS l, 10000 + i % 7 AS k MERGE (n:$(l) {{{key}: k}}) RETURN count(DISTINCT n)"
+        );
+        assert_eq!(answer(&db, &text), "7", "{text}");
+    }
+}

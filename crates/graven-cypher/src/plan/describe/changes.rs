@@ -1,7 +1,9 @@
-//! What writing operators change, in words of the language.
+//! What writing operators change, and computed labels, in words of the language.
+
+use std::sync::Arc;
 
 use super::super::expression::Expr;
-use super::super::{Creation, Plan, RelType, SetItem};
+use super::super::{Creation, Plan, RelType, SetItem, VarId};
 use super::{colons, joined, quoted};
 
 impl Plan {
@@ -77,5 +79,25 @@ impl Plan {
     fn computed(&self, labels: &[Expr]) -> String {
         let each = labels.iter().map(|e| format!(":$({})", self.expression(e)));
         each.collect()
+    }
+
+    pub(super) fn computed_scan(
+        &self,
+        var: VarId,
+        names: &Expr,
+        equal: &[(Arc<str>, Expr)],
+    ) -> String {
+        let node = format!(
+            "({}:$({}))",
+            self.variable_name(var),
+            self.expression(names)
+        );
+        let equal = joined(equal, |(key, value)| {
+            format!("{} = {}", quoted(key), self.expression(value))
+        });
+        match equal.is_empty() {
+            true => node,
+            false => format!("{node} {equal} if indexed"),
+        }
     }
 }

@@ -185,6 +185,7 @@ impl Rule<'_> {
             O::EmptyResult { .. } => return Effects::default(),
             O::AllNodesScan { var, .. }
             | O::LabelScan { var, .. }
+            | O::ComputedLabelScan { var, .. }
             | O::IndexSeek { var, .. }
             | O::IndexRange { var, .. }
             | O::IndexScan { var, .. }
@@ -241,6 +242,13 @@ impl Rule<'_> {
         match op {
             O::AllNodesScan { .. } | O::NodeByIdSeek { .. } => own.reads.push(Access::Nodes(None)),
             O::LabelScan { label, .. } => own.finds(label),
+            O::ComputedLabelScan { var, equal, .. } => {
+                own.reads.push(Access::Nodes(None));
+                own.reads.push(Access::Label(None, Some(*var)));
+                own.reads.extend(equal.iter().map(|(key, _)| {
+                    Access::Property(Some(key.clone()), Some(VarKind::Node), Some(*var))
+                }));
+            }
             O::IndexSeek {
                 var, label, key, ..
             }
