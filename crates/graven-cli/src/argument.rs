@@ -66,6 +66,14 @@ pub(crate) fn policies(text: &str) -> Vec<String> {
     list
 }
 
+/// The text of a list of policies, of which there is at least one.
+pub(crate) fn policy_list(text: &str) -> Result<String, String> {
+    match policies(text).is_empty() {
+        true => Err("it names no policy; write one, or `all`".to_owned()),
+        false => Ok(text.to_owned()),
+    }
+}
+
 /// A parameter of a statement.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Param {
@@ -192,6 +200,7 @@ mod tests {
         );
         assert_eq!(policies("a:x=1;b"), ["a:x=1", "b"]);
         assert!(policies("all").contains(&"random".to_owned()));
+        assert!(policy_list("").is_err() && policy_list(" , ").is_err());
     }
 
     #[test]

@@ -3,10 +3,11 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use graven::{Config, Database, IoMode};
+use graven::{Config, Database, IoMode, Touches, touches};
 
 use crate::argument;
 use crate::failure::Failure;
+use crate::session::Session;
 
 /// The database and how to open it.
 #[derive(Args, Debug)]
@@ -47,6 +48,30 @@ impl Open {
             );
         }
         Ok(db)
+    }
+
+    /// Opens it for these statements: a new one if there is none, unless they only read, and a mistyped name would be
+    /// answered as if nothing were stored.
+    pub(crate) fn database_for(&self, statements: &[&str]) -> Result<Database, Failure> {
+        if self.read_only || self.db.exists() {
+            return self.open(false);
+        }
+        let mut all = Vec::new();
+        for statement in statements {
+            if !Session::is_command(statement) {
+                all.push(touches(statement).map_err(|e| Failure::failed(e.render()))?);
+            }
+        }
+        if all.contains(&Touches::Writes) || !all.contains(&Touches::Reads) {
+            return self.database_or_new();
+        }
+        let opened = self.open(false);
+        opened.map_err(|failure| match failure {
+            Failure::Failed(message) => Failure::Failed(format!(
+                "{message}; statements that write, such as CREATE, make it too"
+            )),
+            other => other,
+        })
     }
 
     fn open(&self, create: bool) -> Result<Database, Failure> {

@@ -43,6 +43,14 @@ impl Session {
         self.transaction.is_some()
     }
 
+    /// Whether a text is `BEGIN`, `COMMIT` or `ROLLBACK`, which are no statements of the language.
+    pub(crate) fn is_command(text: &str) -> bool {
+        let mut words = text.split_whitespace().map(str::to_ascii_uppercase);
+        let word = words.next().unwrap_or_default();
+        matches!(word.as_str(), "BEGIN" | "COMMIT" | "ROLLBACK")
+            && words.all(|word| word == "TRANSACTION")
+    }
+
     /// Runs a statement in the open transaction, or by itself.
     pub(crate) fn run(&mut self, text: &str, params: &Params) -> Result<Answer, Error> {
         let mut words = text.split_whitespace().map(str::to_ascii_uppercase);

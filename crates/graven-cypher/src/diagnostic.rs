@@ -8,6 +8,8 @@
 use std::fmt;
 use std::sync::Arc;
 
+use unicode_width::UnicodeWidthChar as _;
+
 use crate::plan::Notice;
 use crate::token::Span;
 
@@ -81,6 +83,8 @@ pub struct Diagnostic {
     /// What to do, where something can be said.
     pub hint: Option<String>,
     excerpt: Arc<str>,
+    /// Characters of the place, at least one.
+    characters: usize,
 }
 
 impl Diagnostic {
@@ -101,6 +105,9 @@ impl Diagnostic {
             span,
             hint: None,
             excerpt: excerpt.into(),
+            characters: text
+                .get(span.start as usize..span.end as usize)
+                .map_or(1, |place| place.chars().count().max(1)),
         }
     }
 
@@ -126,8 +133,12 @@ impl Diagnostic {
         let number = self.line.to_string();
         let gutter = " ".repeat(number.len());
         let (before, shown, cut) = self.window();
-        let carets = (self.span.len().max(1) as usize)
-            .min(shown.chars().count().saturating_sub(before).max(1));
+        // In columns of a terminal, on which some characters take two and others none.
+        let width = |from: usize, count: usize| -> usize {
+            let part = shown.chars().skip(from).take(count);
+            part.map(|c| c.width().unwrap_or(1)).sum()
+        };
+        let carets = width(before, self.characters).max(1);
         let mut out = format!(
             "{} ({}): {}\n{gutter}--> line {}, column {}\n{gutter} |\n{number} | {cut}{shown}\n{gutter} | {}{}{}\n",
             self.code.category(),
@@ -136,7 +147,7 @@ impl Diagnostic {
             self.line,
             self.column,
             " ".repeat(cut.len()),
-            " ".repeat(before),
+            " ".repeat(width(0, before)),
             "^".repeat(carets),
         );
         if let Some(hint) = &self.hint {
@@ -201,7 +212,7 @@ pub(crate) fn closest<'a>(
     name: &str,
     candidates: impl IntoIterator<Item = &'a str>,
 ) -> Option<&'a str> {
-    let limit = 1 + name.chars().count() / 4;
+    let limit = 1 + name.chars().count() / 5;
     candidates
         .into_iter()
         .filter(|candidate| *candidate != name)
@@ -265,6 +276,19 @@ mod tests {
         assert_eq!(lines[3], "2 | RETURN n, missing");
         assert_eq!(lines[4], "  |           ^^^^^^^");
         assert_eq!(lines[5], "hint: did you mean `n`?");
+    }
+
+    #[test]
+    fn caret_counts_the_columns_that_characters_take() {
+        // Two wide characters before it, one of no width, and two that are wide beneath it.
+        let text = "RETURN '\u{4e2d}\u{1f600}e\u{301}', \u{6587}\u{5b57}";
+        let start = text.find('\u{6587}').unwrap() as u32;
+        let span = Span::new(start, text.len() as u32);
+        let diagnostic = Diagnostic::new(text, span, Code::UndefinedVariable, "not defined");
+        assert_eq!(diagnostic.column, 16);
+        let rendered = diagnostic.render();
+        let carets = format!("  | {}^^^^", " ".repeat(16));
+        assert_eq!(rendered.lines().nth(4), Some(&*carets));
     }
 
     #[test]

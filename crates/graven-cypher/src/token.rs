@@ -5,9 +5,8 @@
 //! compares words without case where a keyword can stand. Arrows are single characters (`-`, `<`, `>`), since
 //! `a<-1` is a comparison and `(a)<-[r]-(b)` a pattern.
 
-use std::ops::Range;
-
 use std::borrow::Cow;
+use std::ops::Range;
 
 use logos::Logos;
 

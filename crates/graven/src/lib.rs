@@ -41,6 +41,7 @@ mod info;
 mod literal;
 mod materialise;
 mod memory;
+mod missing;
 mod params;
 mod plan_cache;
 mod plan_text;
@@ -67,6 +68,7 @@ pub use graven_storage::{
 };
 pub use info::{Info, Reading, StoreInfo, TypeInfo};
 pub use memory::{DEFAULT_BYTES_MAX, DEFAULT_BYTES_MIN, default_memory};
+pub use missing::{Touches, touches};
 pub use params::Params;
 pub use query_result::QueryResult;
 pub use result::{Notice, Row, Summary};

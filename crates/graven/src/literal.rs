@@ -58,8 +58,8 @@ fn constant(expression: &Expr) -> Option<Value> {
     })
 }
 
-/// A literal knows no names.
-struct NoSchema;
+/// A database without anything in it.
+pub(crate) struct NoSchema;
 
 impl SchemaView for NoSchema {
     fn node_count(&self) -> u64 {

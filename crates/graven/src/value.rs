@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
+use graven_cypher::token::written_name;
 use graven_storage::PropertyValue;
 
 /// A value of the language.
@@ -222,7 +223,7 @@ impl fmt::Display for Node {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("(")?;
         for label in &self.labels {
-            write!(f, ":{label}")?;
+            write!(f, ":{}", written_name(label))?;
         }
         if !self.properties.is_empty() {
             if !self.labels.is_empty() {
@@ -236,7 +237,7 @@ impl fmt::Display for Node {
 
 impl fmt::Display for Relationship {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "[:{}", self.rel_type)?;
+        write!(f, "[:{}", written_name(&self.rel_type))?;
         if !self.properties.is_empty() {
             f.write_str(" ")?;
             properties(f, &self.properties)?;
@@ -288,7 +289,9 @@ fn hexadecimal(f: &mut fmt::Formatter<'_>, bytes: &[u8]) -> fmt::Result {
 
 fn properties(f: &mut fmt::Formatter<'_>, entries: &BTreeMap<Arc<str>, Value>) -> fmt::Result {
     f.write_str("{")?;
-    separated(f, entries, |f, (key, value)| write!(f, "{key}: {value}"))?;
+    separated(f, entries, |f, (key, value)| {
+        write!(f, "{}: {value}", written_name(key))
+    })?;
     f.write_str("}")
 }
 
@@ -338,6 +341,19 @@ mod tests {
         assert_eq!(
             Value::Path(Arc::new(path)).to_string(),
             "(:Person {name: \"A\"})-[:KNOWS]->(:Person {name: \"B\"})<-[:KNOWS]-(:Person {name: \"A\"})"
+        );
+    }
+
+    #[test]
+    fn names_that_need_backticks_have_them() {
+        let node = Node {
+            id: 1,
+            labels: vec![Arc::from("My Label"), Arc::from("A")],
+            properties: [(Arc::from("a`b"), Value::from(1))].into(),
+        };
+        assert_eq!(
+            Value::Node(Arc::new(node)).to_string(),
+            "(:`My Label`:A {`a``b`: 1})"
         );
     }
 

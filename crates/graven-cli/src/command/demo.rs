@@ -27,7 +27,7 @@ pub(crate) struct Demo {
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// Policies to compare, in the form of `bench three-hop`; `all` is every policy
-    #[arg(long, default_value = demo::POLICIES)]
+    #[arg(long, default_value = demo::POLICIES, value_parser = argument::policy_list)]
     policy: String,
     /// Thread counts [default: 1, 2, 4 and so on, up to twice the processor's cores, 8 at most]
     #[arg(long, value_delimiter = ',', value_parser = clap::value_parser!(u16).range(1..=1024))]

@@ -117,15 +117,15 @@ impl Import {
         let notes = [
             (
                 report.repeated_friendships,
-                "friendships were repeated and are stored once",
+                "friendships that are repeated, each stored once",
             ),
             (
                 report.skipped_rows,
-                "rows were skipped, see the file of --skip-bad-rows",
+                "rows skipped, see the file of --skip-bad-rows",
             ),
             (
                 report.ignored_files.len() as u64,
-                "files hold no table of the bulk data and were left out",
+                "files left out, without a table of the bulk data",
             ),
         ];
         for (count, text) in notes.iter().filter(|(count, _)| *count > 0) {

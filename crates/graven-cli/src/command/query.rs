@@ -25,7 +25,7 @@ use crate::statement;
 
   graven query social.graven 'CREATE (:Person {id: 1, name: \"Ada\"})'
 
-A database that does not exist is made. BEGIN, COMMIT and ROLLBACK may stand among the statements of a file.
+A database that does not exist is made, unless the statements only read it. BEGIN, COMMIT and ROLLBACK may stand among the statements of a file.
 Put EXPLAIN before a statement to see its plan, PROFILE to run it and see rows, time and pages of every
 step.")]
 pub(crate) struct Query {
@@ -70,7 +70,7 @@ impl Query {
         if statements.is_empty() {
             return Err(Failure::usage("there is no statement"));
         }
-        let db = self.open.database_or_new()?;
+        let db = self.open.database_for(&statements)?;
         let connection = db.connect().with_timeout(self.timeout);
         interrupt::react(Reaction::Cancel(connection.cancel_handle()));
         let format = Format::or_default(self.format);

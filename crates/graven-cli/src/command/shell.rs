@@ -240,8 +240,10 @@ impl Session {
                 self.stats = on;
                 Ok(())
             }
-            Ok(Command::Param(param)) => {
-                self.params.set(param.name, param.value);
+            Ok(Command::Param(params)) => {
+                for param in params {
+                    self.params.set(param.name, param.value);
+                }
                 Ok(())
             }
             Ok(Command::Params) => {

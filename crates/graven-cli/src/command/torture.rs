@@ -22,7 +22,7 @@ pub(crate) struct Torture {
     #[arg(value_name = "DIR")]
     directory: PathBuf,
     /// Processes to kill
-    #[arg(long, default_value_t = 20)]
+    #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..))]
     rounds: u64,
     /// Stop after this many seconds
     #[arg(long, default_value_t = 60.0)]
@@ -47,8 +47,8 @@ impl Torture {
         if let Some(round) = self.child {
             return commit_forever(&self.directory, round, memory).map_err(Failure::failed);
         }
-        if !self.seconds.is_finite() || self.seconds < 0.0 {
-            return Err(Failure::usage("--seconds is not negative"));
+        if !self.seconds.is_finite() || self.seconds <= 0.0 {
+            return Err(Failure::usage("--seconds is more than 0"));
         }
         let program = std::env::current_exe().map_err(Failure::failed)?;
         let torture = ProcessTorture {

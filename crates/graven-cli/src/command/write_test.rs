@@ -31,7 +31,7 @@ pub(crate) struct WriteTestCommand {
     #[arg(default_value_t = 500)]
     max_tx: u64,
     /// Transactions
-    #[arg(default_value_t = 100)]
+    #[arg(default_value_t = 100, value_parser = clap::value_parser!(u64).range(1..))]
     tx_count: u64,
     /// Do not force the log
     #[arg(long)]

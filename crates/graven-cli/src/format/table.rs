@@ -40,7 +40,10 @@ impl Table {
     fn print_held(&mut self, out: &mut dyn Write) -> io::Result<()> {
         let mut grid = Grid::new();
         grid.load_preset(presets::UTF8_FULL_CONDENSED);
-        grid.set_content_arrangement(ContentArrangement::Dynamic);
+        // A terminal that does not know its width is none to fit into.
+        if grid.width().is_none_or(|width| width > 0) {
+            grid.set_content_arrangement(ContentArrangement::Dynamic);
+        }
         if self.widths.is_none() {
             grid.set_header(self.columns.iter().map(|c| printable(c)));
         }

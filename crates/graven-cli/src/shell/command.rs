@@ -19,7 +19,8 @@ keywords, labels, types and property keys.
   :commit, :rollback    end it, as COMMIT; and ROLLBACK;
   :format FORM          table, csv or json
   :stats on|off         say rows, time and pages after each statement
-  :param NAME VALUE     set a parameter: a Cypher literal or, failing that, a string
+  :param NAME VALUE     set a parameter: a Cypher literal or, failing that, a string; :param {a: 1} sets
+                        those of a map
   :params               show the parameters
   :schema               labels, relationship types and property keys
   :timeout TIME|off     end statements that run for longer, for example :timeout 5s
@@ -36,7 +37,8 @@ pub(crate) enum Command {
     Stats(bool),
     /// One that is also a statement.
     Statement(&'static str),
-    Param(Param),
+    /// Parameters to set.
+    Param(Vec<Param>),
     Params,
     Schema,
     Timeout(Option<Duration>),
@@ -66,12 +68,30 @@ impl Command {
                 "off" => Ok(Command::Stats(false)),
                 _ => Err("write :stats on or :stats off".to_owned()),
             },
+            "param" if rest.starts_with('{') => match graven::Value::parse_literal(rest) {
+                Some(graven::Value::Map(entries)) => {
+                    let param = |(name, value): (std::sync::Arc<str>, graven::Value)| Param {
+                        name: name.to_string(),
+                        value,
+                    };
+                    Ok(Command::Param(entries.into_iter().map(param).collect()))
+                }
+                _ => Err(
+                    "write a map of literals, for example :param {id: 3, name: 'Ada'}".to_owned(),
+                ),
+            },
             "param" => {
                 let (name, value) = rest
-                    .split_once([' ', '='])
+                    .split_once(|c: char| c.is_whitespace() || c == '=')
                     .filter(|(name, _)| !name.is_empty())
                     .ok_or("write :param NAME VALUE")?;
-                argument::param(&format!("{name}={}", value.trim())).map(Command::Param)
+                // `NAME VALUE`, `NAME = VALUE`, and `NAME => VALUE` as in other shells.
+                let value = value.trim();
+                let value = value.strip_prefix('=').unwrap_or(value);
+                let value = value.strip_prefix('>').unwrap_or(value);
+                let name = name.trim_end_matches(':');
+                let param = argument::param(&format!("{name}={}", value.trim()))?;
+                Ok(Command::Param(vec![param]))
             }
             "params" => Ok(Command::Params),
             "schema" => Ok(Command::Schema),
@@ -107,8 +127,22 @@ mod tests {
             name: "id".into(),
             value: graven::Value::Integer(3),
         };
-        assert_eq!(Command::read("param id 3"), Ok(Command::Param(param)));
+        for text in [
+            "id 3", "id=3", "id = 3", "id => 3", "id=>3", "id: 3", "$id  3",
+        ] {
+            let read = Command::read(&format!("param {text}"));
+            assert_eq!(read, Ok(Command::Param(vec![param.clone()])), "{text}");
+        }
+        let other = Param {
+            name: "name".into(),
+            value: graven::Value::from("Ada"),
+        };
+        assert_eq!(
+            Command::read("param {id: 3, name: 'Ada'}"),
+            Ok(Command::Param(vec![param, other]))
+        );
         for wrong in [
+            "param {id: x}",
             "",
             "formt",
             "format xml",

@@ -459,3 +459,49 @@ fn report_writes_a_page_with_verdicts() {
     assert!(folder.path().join("out/memory.png").exists());
     assert_eq!(lab(&["report", "other"]).code, 2);
 }
+
+#[test]
+fn nothing_to_do_is_a_mistake() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = |name: &str| folder.path().join(name).display().to_string();
+    let trace = trace(folder.path());
+    for arguments in [
+        &[
+            "lab", "simulate", "--trace", &trace, "--policy", "", "--size", "4",
+        ][..],
+        &["lab", "mrc", "--trace", &trace, "--policy", ","],
+        &[
+            "lab",
+            "record",
+            &at("no.graven"),
+            &at("t.gtrace"),
+            "--query",
+            "RETURN 1",
+            "--limit",
+            "0",
+        ],
+        &["lab", "report", "thesis", "--dir", &at("nosuch")],
+        &["torture", &at(""), "--rounds", "0"],
+        &["torture", &at(""), "--seconds", "0"],
+        &[
+            "write-test",
+            &at("s"),
+            &at("l"),
+            "33",
+            "1",
+            "2",
+            "0",
+            "--prepare",
+            "--size",
+            "1MiB",
+        ],
+    ] {
+        let said = graven(arguments);
+        assert_eq!(said.code, 2, "{arguments:?}: {said:?}");
+        assert!(
+            said.err.starts_with("error: "),
+            "{arguments:?}: {}",
+            said.err
+        );
+    }
+}

@@ -210,3 +210,37 @@ fn a_reader_that_goes_away_is_no_failure() {
     assert_eq!(String::from_utf8_lossy(&output.stdout), "x\n1\n2\n");
     assert_eq!(String::from_utf8_lossy(&output.stderr), "");
 }
+
+#[test]
+fn a_mistyped_name_of_a_database_is_no_empty_database() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("nosuch.graven");
+    let db = path.to_str().expect("UTF-8");
+    for reads in [
+        "MATCH (n) RETURN count(n)",
+        "CALL db.labels()",
+        "EXPLAIN MATCH (n:Person) RETURN n",
+        "SHOW INDEXES",
+    ] {
+        let said = graven(["query", db, reads]);
+        assert_eq!(said.code, 1, "{reads}: {said:?}");
+        for part in ["does not exist", "graven import", "CREATE"] {
+            assert!(said.err.contains(part), "{reads}: {}", said.err);
+        }
+        assert!(!path.exists(), "{reads}");
+    }
+    let said = graven(["query", db, "MATCH (n RETURN n"]);
+    assert!(said.err.contains("expected `)`"), "{}", said.err);
+    assert!(!path.exists());
+    // What does not look at it is answered, and what writes makes it.
+    let said = graven(["query", db, "RETURN 1 + 1 AS two"]).ok();
+    assert_eq!(said.out, "two\n2\n");
+    std::fs::remove_file(&path).expect("made");
+    let statements = "MATCH (n) RETURN count(n) AS n; BEGIN; CREATE (:A); COMMIT; MATCH (n) RETURN count(n) AS n;";
+    let said = graven_reading(["query", db, "--file", "-"], statements).ok();
+    assert_eq!(
+        said.out,
+        "n\n0\nbegun\n1 node created, 1 label added\ncommitted\nn\n1\n"
+    );
+    assert!(said.err.contains("made an empty database"), "{}", said.err);
+}

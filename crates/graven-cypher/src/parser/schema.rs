@@ -68,7 +68,7 @@ impl Parser<'_> {
         self.expect_word("INDEX")?;
         let name = self.schema_name("FOR")?;
         let if_not_exists = self.if_not_exists()?;
-        self.expect_word("FOR")?;
+        self.schema_subject("(n:Label) ON (n.key)")?;
         let (variable, subject) = self.subject()?;
         self.expect_word("ON")?;
         let keys = self.properties_of(&variable)?;
@@ -81,10 +81,20 @@ impl Parser<'_> {
         })
     }
 
+    /// `FOR`; the `ON` of earlier versions of the language is told apart.
+    fn schema_subject(&mut self, form: &str) -> Result<()> {
+        if self.is_word("ON") {
+            return Err(self
+                .unexpected("`FOR`")
+                .with_hint(format!("`ON` was said before Neo4j 5; write `FOR {form}`")));
+        }
+        self.expect_word("FOR").map(|_| ())
+    }
+
     fn create_constraint(&mut self) -> Result<SchemaCommand> {
         let name = self.schema_name("FOR")?;
         let if_not_exists = self.if_not_exists()?;
-        self.expect_word("FOR")?;
+        self.schema_subject("(n:Label) REQUIRE n.key IS UNIQUE")?;
         let (variable, subject) = self.subject()?;
         self.expect_word("REQUIRE")?;
         let keys = self.properties_of(&variable)?;
@@ -144,6 +154,8 @@ impl Parser<'_> {
     /// The optional name before `IF NOT EXISTS` and `FOR`.
     fn schema_name(&mut self, next: &str) -> Result<Option<Arc<str>>> {
         let unnamed = self.is_word(next) && self.peek(1) == TokenKind::OpenParen
+            || self.is_word("ON")
+                && matches!(self.peek(1), TokenKind::OpenParen | TokenKind::Colon)
             || self.is_word("IF") && self.is_word_at(1, "NOT");
         match unnamed {
             true => Ok(None),

@@ -68,6 +68,25 @@ pub(super) const TABLE: &[Procedure] = &[
         run: schema_list::node_schema,
     },
     Procedure {
+        name: "db.awaitIndex",
+        about: "nothing to wait for: an index is complete when it is made",
+        arguments: &[
+            ("indexName", TypeSet::STRING),
+            ("timeOutSeconds", TypeSet::INTEGER),
+        ],
+        optional: 1,
+        columns: &[],
+        run: |_, _| Ok(Vec::new()),
+    },
+    Procedure {
+        name: "db.awaitIndexes",
+        about: "nothing to wait for: indexes are complete when they are made",
+        arguments: &[("timeOutSeconds", TypeSet::INTEGER)],
+        optional: 1,
+        columns: &[],
+        run: |_, _| Ok(Vec::new()),
+    },
+    Procedure {
         name: "db.constraints",
         about: "constraints",
         arguments: &[],
@@ -117,6 +136,14 @@ pub(super) const TABLE: &[Procedure] = &[
         optional: 0,
         columns: &[("label", TypeSet::STRING)],
         run: |db, _| Ok(names(db.store.snapshot().catalog().labels())),
+    },
+    Procedure {
+        name: "db.ping",
+        about: "whether the database answers",
+        arguments: &[],
+        optional: 0,
+        columns: &[("success", TypeSet::BOOLEAN)],
+        run: |_, _| Ok(vec![vec![Value::Boolean(true)]]),
     },
     Procedure {
         name: "db.propertyKeys",

@@ -550,3 +550,39 @@ fn dates_and_times_are_read_as_they_stand() {
         &["999999"],
     );
 }
+
+#[test]
+fn the_old_way_of_naming_what_an_index_is_for_is_told_apart() {
+    refused(
+        "CREATE INDEX ON :Person(born)",
+        &["before Neo4j 5", "FOR (n:Label) ON (n.key)"],
+    );
+    refused(
+        "CREATE CONSTRAINT ON (p:Person) ASSERT p.x IS UNIQUE",
+        &["before Neo4j 5", "REQUIRE"],
+    );
+}
+
+#[test]
+fn ends_of_a_shortest_path_are_no_product() {
+    let social = social();
+    let notices = |text: &str| {
+        let result = social.db.connect().query(text, &Params::new());
+        let mut result = result.expect(text);
+        while result.next_row().expect(text).is_some() {}
+        result.summary().notices.len()
+    };
+    assert_eq!(
+        notices("MATCH p = shortestPath((a:Person)-[*]-(b:Post)) RETURN length(p)"),
+        0
+    );
+    assert_eq!(
+        notices("MATCH p = SHORTEST 1 (a:Person)-[:KNOWS]-+(b:Post) RETURN length(p)"),
+        0
+    );
+    assert_eq!(notices("MATCH (a:Person), (b:Post) RETURN count(*)"), 1);
+    assert_eq!(
+        notices("MATCH (a:Person) WITH a MATCH (a)--(), (b:Post) RETURN count(*)"),
+        1
+    );
+}

@@ -38,6 +38,20 @@ fn names_are_listed() {
     assert_eq!(social.rows("CALL db.relationshipTypes()").len(), 2);
     assert_eq!(social.rows("CALL db.propertyKeys()").len(), 4);
     assert!(social.rows("CALL graven.procedures()").len() >= 7);
+    assert_eq!(
+        social
+            .rows("CALL db.ping() YIELD success WHERE success")
+            .len(),
+        1
+    );
+    assert_eq!(social.rows("CALL db.awaitIndexes(300)").len(), 0);
+    assert_eq!(
+        social
+            .rows("CALL db.awaitIndexes() MATCH (p:Post) RETURN p")
+            .len(),
+        1
+    );
+    assert_eq!(social.rows("CALL db.awaitIndex('name', 1)").len(), 0);
 }
 
 #[test]

@@ -40,7 +40,7 @@ pub(crate) struct ThreeHop {
           value_parser = clap::value_parser!(u16).range(1..=1024))]
     threads: Vec<u16>,
     /// Replacement policies, as in lru,gclock:max=7,init=1,random; `all` is every policy
-    #[arg(long, default_value = graven::DEFAULT_POLICY)]
+    #[arg(long, default_value = graven::DEFAULT_POLICY, value_parser = argument::policy_list)]
     policy: String,
     /// I/O modes: direct, buffered
     #[arg(long, value_delimiter = ',', default_value = "direct")]

@@ -60,8 +60,8 @@ pub(crate) struct Record {
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u16).range(1..))]
     rounds: u16,
     /// Accesses recorded at most
-    #[arg(long, default_value_t = 50_000_000)]
-    limit: usize,
+    #[arg(long, default_value_t = 50_000_000, value_parser = clap::value_parser!(u64).range(1..))]
+    limit: u64,
     #[command(flatten)]
     output: Output,
 }
@@ -96,7 +96,7 @@ impl Record {
             one_in: self.sample,
             rounds: usize::from(self.rounds),
             trace: self.trace,
-            limit: self.limit,
+            limit: usize::try_from(self.limit).unwrap_or(usize::MAX),
         };
         let recorded = options::with_bar(|report| {
             request.run(&mut |done, total| report("rounds", done as u64, total as u64))

@@ -12,6 +12,7 @@ use graven_lab::workload::Workload;
 
 use super::options::{self, Reading};
 use super::output::Output;
+use crate::argument;
 use crate::failure::Failure;
 
 /// Play a trace or a synthetic workload on the real cache, with threads and real reads.
@@ -41,7 +42,7 @@ pub(crate) struct Replay {
     #[arg(long, default_value_t = 1_000_000, value_parser = clap::value_parser!(u64).range(1..))]
     accesses: u64,
     /// Policies with their protocols; may be repeated
-    #[arg(long = "policy", value_name = "POLICY", default_value = graven::DEFAULT_POLICY)]
+    #[arg(long = "policy", value_name = "POLICY", default_value = graven::DEFAULT_POLICY, value_parser = argument::policy_list)]
     policies: Vec<String>,
     /// Cache sizes: pages, shares of the pages (10%) or bytes (16MiB)
     #[arg(

@@ -65,6 +65,10 @@ impl Report {
             .skip(1)
             .map(|a| a.to_string_lossy().into_owned())
             .collect();
+        if !self.dir.is_dir() {
+            let message = format!("--dir {} is no directory", self.dir.display());
+            return Err(Failure::usage(message));
+        }
         let study = Study {
             which: self.which,
             traces: self.traces,

@@ -1,0 +1,58 @@
+//! What a statement asks of a database that is not there yet.
+
+use graven_cypher::plan::Operator;
+use graven_cypher::{Code, ParameterNames, parse_and_plan};
+
+use crate::error::Error;
+use crate::literal::NoSchema;
+
+/// What a statement does with what is stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Touches {
+    /// It writes.
+    Writes,
+    /// It reads only.
+    Reads,
+    /// Neither, as `RETURN 1 + 1`.
+    Nothing,
+}
+
+/// What a statement does with a database, told without one.
+///
+/// # Errors
+/// `SyntaxError.*` and other errors of the text, with their place.
+///
+/// # Examples
+/// ```
+/// use graven::{Touches, touches};
+/// assert_eq!(touches("MATCH (n) RETURN count(n)")?, Touches::Reads);
+/// assert_eq!(touches("CREATE (:Person)")?, Touches::Writes);
+/// assert_eq!(touches("RETURN 1 + 1")?, Touches::Nothing);
+/// # Ok::<(), graven::Error>(())
+/// ```
+pub fn touches(text: &str) -> Result<Touches, Error> {
+    let plan = match parse_and_plan(text, &NoSchema, &ParameterNames::Any) {
+        Ok(plan) => plan,
+        // Procedures are those of a database.
+        Err(error) if error.code == Code::ProcedureNotFound => return Ok(Touches::Reads),
+        Err(error) => return Err(error.into()),
+    };
+    let reads = |op: &Operator| {
+        matches!(
+            op,
+            Operator::AllNodesScan { .. }
+                | Operator::LabelScan { .. }
+                | Operator::ComputedLabelScan { .. }
+                | Operator::NodeByIdSeek { .. }
+                | Operator::Procedure { .. }
+        )
+    };
+    Ok(if plan.writes() {
+        Touches::Writes
+    } else if plan.root.any(&reads) {
+        Touches::Reads
+    } else {
+        Touches::Nothing
+    })
+}
