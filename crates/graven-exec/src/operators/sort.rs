@@ -15,6 +15,7 @@
 mod merge;
 mod normal_keys;
 pub(crate) mod threshold;
+mod ties;
 mod words;
 
 use std::cmp::Ordering;
@@ -39,6 +40,7 @@ use crate::value::order::total_order;
 use merge::Merge;
 use normal_keys::{Order, Places};
 use threshold::{Best, Threshold};
+use ties::Ties;
 
 /// One sort key.
 pub(crate) type SortKey = (Compiled, SortOrder);
@@ -105,15 +107,11 @@ impl Buffer {
         let threads = if self.rows < THREADS_FROM { 1 } else { threads };
         let mut order = Order::new(&self.batches, keys, threads);
         let places = order.places();
-        if !order.is_exact {
-            let row = |word: u64| {
-                let (batch, row) = places.of(word);
-                (&self.batches[batch as usize], row as usize)
-            };
+        if !order.open.is_empty() {
+            let open = std::mem::take(&mut order.open);
+            let ties = Ties::new(&self.batches, keys, places, &open);
             // Words of the same keys are in the order of the rows.
-            order.for_each_tie(threads, |tied| {
-                tied.sort_by(|a, b| order_rows(keys, row(*a), row(*b)));
-            });
+            order.for_each_tie(threads, |tied, scratch| ties.settle(tied, scratch));
         }
         order.words.truncate(limit);
         Sorted {

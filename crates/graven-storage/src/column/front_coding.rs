@@ -103,7 +103,10 @@ pub(crate) fn read(area: &[u8], count: usize, index: usize) -> Decoded<Text> {
     }
     let mut text = Vec::with_capacity(len);
     for (_, own) in &pieces[..=index % RESTART] {
-        text.extend_from_slice(own);
+        // Of most pieces nothing is left.
+        if !own.is_empty() {
+            text.extend_from_slice(own);
+        }
     }
     Ok(Text::Here(text))
 }

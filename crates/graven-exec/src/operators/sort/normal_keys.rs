@@ -6,8 +6,8 @@
 //! ```
 //! A key becomes a number whose order is that of the values: integers with the sign turned round, floats by their bits, ids as they
 //! are; of texts and of columns of several types the kind of value and its first bytes. The words are sorted as numbers
-//! ([`super::words`]). The first key of which something is left out is the last one in a word. Rows whose bits are equal lie side by side then, and only these are compared value by value, unless the
-//! word holds everything that the keys have.
+//! ([`super::words`]). The first key of which something is left out is the last one in a word. Rows whose bits are equal lie side by side then, and only these
+//! are put in order by what is left open ([`super::ties`]), unless the word holds everything that the keys have.
 //!
 //! # Invariants
 //! * EX-36 Of two rows the one with the smaller word comes first; with equal bits of keys the values decide, then the order of
@@ -19,6 +19,7 @@
 use graven_cypher::plan::SortOrder;
 
 use super::KeyColumns;
+use super::ties::Numbered;
 use super::words::sort_words;
 use crate::batch::Batch;
 use crate::column::{Column, NULL_ID};
@@ -28,7 +29,7 @@ use crate::value::order::type_rank;
 
 /// What all parts of a key are made of, and so how its numbers are.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Form {
+pub(super) enum Form {
     Nodes,
     Relationships,
     Integers,
@@ -50,9 +51,32 @@ impl Form {
         }
     }
 
+    /// That of a key over all batches.
+    fn of_all(slot: usize, batches: &[Batch]) -> Self {
+        let forms = batches.iter().map(|batch| Self::of(batch.column(slot)));
+        let form = forms.reduce(|all, own| if all == own { all } else { Self::Mixed });
+        form.unwrap_or(Self::Mixed)
+    }
+
     /// Whether equal numbers mean equal values.
-    fn is_exact(self) -> bool {
+    pub(super) fn is_exact(self) -> bool {
         self != Self::Mixed
+    }
+
+    /// The number of one row, of a form that is exact.
+    pub(super) fn number(self, column: &Column, row: usize) -> u64 {
+        match column {
+            Column::Nodes(ids) | Column::Relationships(ids) => ids[row],
+            Column::Integers(v) => integer(v[row]),
+            Column::Floats(v) => float(v[row]),
+            Column::Booleans(v) => u64::from(v[row]),
+            Column::Constant(..) => {
+                let mut number = 0;
+                self.numbers(&column.slice(row, row + 1), |it| number = it);
+                number
+            }
+            Column::Values(_) => unreachable!("of another form"),
+        }
     }
 
     /// Hands the number of each row to `take`.
@@ -140,9 +164,7 @@ struct Key {
 
 impl Key {
     fn new(slot: usize, direction: SortOrder, batches: &[Batch], threads: usize) -> Self {
-        let forms = batches.iter().map(|batch| Form::of(batch.column(slot)));
-        let form = forms.reduce(|all, own| if all == own { all } else { Form::Mixed });
-        let form = form.unwrap_or(Form::Mixed);
+        let form = Form::of_all(slot, batches);
         let turned = match direction {
             SortOrder::Ascending => 0,
             SortOrder::Descending => u64::MAX,
@@ -198,8 +220,8 @@ pub(super) struct Order {
     places: Places,
     /// Bits of keys in a word.
     key_bits: u32,
-    /// Whether rows with equal bits have equal keys.
-    pub(super) is_exact: bool,
+    /// Forms of the keys that are not in the words, or not with all there is to them: of rows with equal bits they decide.
+    pub(super) open: Vec<Form>,
 }
 
 /// How a word names a row: its batch, then its row within it.
@@ -242,11 +264,11 @@ impl Order {
         let rows = batches.iter().map(Batch::len).sum();
         let mut words = row_words(batches, rows, places, threads);
         let mut left = 64 - places.bits;
-        let mut is_exact = true;
+        let mut decided = 0;
         for (slot, direction) in keys {
             let key = Key::new(*slot, *direction, batches, threads);
             let taken = key.bits.min(left);
-            is_exact &= key.form.is_exact() && taken == key.bits;
+            let is_exact = key.form.is_exact() && taken == key.bits;
             if taken > 0 {
                 left -= taken;
                 let shift = left + places.bits;
@@ -261,7 +283,10 @@ impl Order {
             if !is_exact {
                 break;
             }
+            decided += 1;
         }
+        let open = keys[decided..].iter();
+        let open = open.map(|(slot, _)| Form::of_all(*slot, batches));
         let key_bits = 64 - places.bits - left;
         // Key bits that are not used lie between row and keys.
         sort_words(&mut words, places.bits + left, key_bits, threads);
@@ -269,7 +294,7 @@ impl Order {
             words,
             places,
             key_bits,
-            is_exact,
+            open: open.collect(),
         }
     }
 
@@ -279,7 +304,11 @@ impl Order {
     }
 
     /// Hands out the words of rows whose bits of keys are equal, where there are several, on so many threads.
-    pub(super) fn for_each_tie(&mut self, threads: usize, take: impl Fn(&mut [u64]) + Sync) {
+    pub(super) fn for_each_tie(
+        &mut self,
+        threads: usize,
+        take: impl Fn(&mut [u64], &mut Numbered) + Sync,
+    ) {
         let (key_bits, shift) = (self.key_bits, 64 - self.key_bits);
         let same = |a: &u64, b: &u64| key_bits == 0 || a >> shift == b >> shift;
         let length = self.words.len().div_ceil(threads.max(1)).max(1);
@@ -297,7 +326,9 @@ impl Order {
         }
         on_threads(parts, |words| {
             let tied = words.chunk_by_mut(same);
-            tied.filter(|tied| tied.len() > 1).for_each(&take);
+            let mut scratch = Numbered::new();
+            tied.filter(|tied| tied.len() > 1)
+                .for_each(|tied| take(tied, &mut scratch));
         });
     }
 }
@@ -416,10 +447,10 @@ mod tests {
         let batch = Batch::new(columns, 2);
         let keys = vec![(0, SortOrder::Ascending), (1, SortOrder::Ascending)];
         let mut order = Order::new(&[batch], &keys, 1);
-        assert!(!order.is_exact);
+        assert_eq!(order.open, [Form::Mixed, Form::Integers]);
         let tied = AtomicUsize::new(0);
         for threads in [1, 2] {
-            order.for_each_tie(threads, |words| {
+            order.for_each_tie(threads, |words, _| {
                 tied.fetch_add(words.len(), Relaxed);
             });
         }
