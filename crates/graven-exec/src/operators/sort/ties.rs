@@ -2,17 +2,21 @@
 //!
 //! # How it works
 //! The number of the first key that is left open is looked up once for each of the rows and sorted together with their words; rows that are equal
-//! still go on with the key after it. Keys whose numbers do not say all there is to their values are compared value by value, and so are two rows.
+//! still go on with the key after it. Keys whose numbers do not say all there is to their values are compared value by value, and so are two rows
+//! and ties that are very long, so that the numbers take no memory worth counting.
 //!
 //! # Costs
-//! One look-up a row and open key, where comparing would take two for each comparison: rows that are tied lie far apart. Sixteen bytes for
-//! each row of the longest tie.
+//! One look-up a row and open key, where comparing would take two for each comparison: rows that are tied lie far apart. A mebibyte
+//! a thread at most.
 
 use graven_cypher::plan::SortOrder;
 
 use super::normal_keys::{Form, Places};
 use super::{KeyColumns, order_rows};
 use crate::batch::Batch;
+
+/// Rows whose numbers are written down at a time.
+const NUMBERED_MAX: usize = 1 << 16;
 
 /// What words leave open.
 pub(super) struct Ties<'a> {
@@ -52,7 +56,7 @@ impl<'a> Ties<'a> {
         let Some(form) = self.open.get(equal) else {
             return;
         };
-        if !form.is_exact() || tied.len() == 2 {
+        if !form.is_exact() || tied.len() == 2 || tied.len() > NUMBERED_MAX {
             let row = |word: u64| {
                 let (batch, row) = self.places.of(word);
                 (&self.batches[batch as usize], row as usize)
