@@ -122,11 +122,15 @@ impl CommitBench {
     }
 
     fn open(&self, path: &Path) -> Result<Database, LabError> {
-        let mut config = Config::default();
-        config.memory = self.memory;
-        config.create = true;
-        Ok(Database::open(path, config)?)
+        open(path, self.memory)
     }
+}
+
+fn open(path: &Path, memory: u64) -> Result<Database, LabError> {
+    let mut config = Config::default();
+    config.memory = memory;
+    config.create = true;
+    Ok(Database::open(path, config)?)
 }
 
 /// One half of a round.

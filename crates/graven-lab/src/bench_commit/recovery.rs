@@ -1,25 +1,27 @@
 //! How long opening takes when the log is full: beside reading the same log from the disk.
 //!
 //! # How it works
-//! A database is filled with transactions until its log has the bytes asked for and left without a checkpoint. Then it is
-//! opened again and again; each round also reads the whole log file with direct reads, and opens a database with the same
-//! content whose log is empty. What is above the latter is recovery.
+//! A database is filled with transactions until its log has the bytes asked for and left without a checkpoint. Each round opens
+//! a copy of it, because opening is followed by a checkpoint that cuts the log; it also reads the whole log file with direct reads,
+//! and opens a database with the same content whose log is empty. What is above the latter is recovery.
 
-use std::fmt;
 use std::path::Path;
 use std::time::Instant;
+use std::{fmt, fs, io};
 
 use graven::{Durability, TransactionOptions};
 use graven_io::{AlignedBuffer, OpenOptions};
 use serde::Serialize;
 
 use super::report::median;
-use super::{CommitBench, Run, Workload};
+use super::{CommitBench, Run, Workload, open};
 use crate::LabError;
 
 const READ_BYTES: usize = 1 << 20;
-/// A checkpoint of its own would cut the log: it begins at an eighth of the memory and at 64 MiB of log.
+/// A checkpoint of its own would cut the log: it begins at 64 MiB of log,
 const LOG_BYTES_MAX: u64 = 60 << 20;
+/// and at changes of an eighth of the memory. So the database is filled with that much, whatever it is opened with later.
+const FILLED_WITH: u64 = 2 << 30;
 
 /// What opening took.
 #[derive(Clone, Debug, Serialize)]
@@ -57,18 +59,27 @@ impl CommitBench {
         let clean = folder.path().join("clean.graven");
         let (transactions, bytes) = self.fill(&full, workload, log_bytes.min(LOG_BYTES_MAX))?;
         self.fill(&clean, workload, log_bytes.min(LOG_BYTES_MAX))?;
-        self.open(&clean)?.checkpoint()?;
+        open(&clean, self.memory)?.checkpoint()?;
         let mut rounds = Vec::new();
-        for _ in 0..self.rounds {
+        let log = folder.path().join("full.graven-wal");
+        for round in 0..self.rounds {
+            let left = folder.path().join(format!("left-{round}.graven"));
+            let left_log = folder.path().join(format!("left-{round}.graven-wal"));
+            copy(&full, &left)?;
+            copy(&log, &left_log)?;
             let begun = Instant::now();
-            drop(self.open(&full)?);
-            let open = begun.elapsed().as_secs_f64();
+            let database = open(&left, self.memory)?;
+            let opened = begun.elapsed().as_secs_f64();
+            drop(database);
+            remove(&left)?;
+            remove(&left_log)?;
             let begun = Instant::now();
-            drop(self.open(&clean)?);
+            let database = open(&clean, self.memory)?;
             let without = begun.elapsed().as_secs_f64();
+            drop(database);
             let begun = Instant::now();
-            read(&folder.path().join("full.graven-wal"))?;
-            rounds.push((open, without, begun.elapsed().as_secs_f64()));
+            read(&log)?;
+            rounds.push((opened, without, begun.elapsed().as_secs_f64()));
         }
         let of = |value: &dyn Fn(&(f64, f64, f64)) -> f64| {
             median(&rounds.iter().map(value).collect::<Vec<_>>())
@@ -87,7 +98,7 @@ impl CommitBench {
 
     /// Transactions without waiting for the disk; how many, and their bytes.
     fn fill(&self, path: &Path, workload: Workload, wanted: u64) -> Result<(u64, u64), LabError> {
-        let database = self.open(path)?;
+        let database = open(path, FILLED_WITH)?;
         let run = Run::new(
             workload,
             self.operations,
@@ -101,6 +112,24 @@ impl CommitBench {
         }
         Ok((transactions, bytes))
     }
+}
+
+fn failed<'a>(path: &'a Path, action: &'static str) -> impl FnOnce(io::Error) -> LabError + 'a {
+    move |source| LabError::Io {
+        path: path.to_path_buf(),
+        action,
+        source,
+    }
+}
+
+fn copy(from: &Path, to: &Path) -> Result<(), LabError> {
+    fs::copy(from, to)
+        .map(drop)
+        .map_err(failed(from, "copying"))
+}
+
+fn remove(path: &Path) -> Result<(), LabError> {
+    fs::remove_file(path).map_err(failed(path, "removing"))
 }
 
 fn read(path: &Path) -> Result<(), LabError> {
