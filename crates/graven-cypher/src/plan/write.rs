@@ -249,9 +249,7 @@ impl WrittenNames {
             }
         }
     }
-}
 
-impl WrittenNames {
     /// Adds the labels and types that an operator reads.
     fn read(&mut self, op: &Operator) {
         fn of_expr(names: &mut WrittenNames, expr: &Expr) {

@@ -10,7 +10,7 @@
 
 use std::sync::Arc;
 
-use super::fan_out::{FanOut, widen};
+use super::fan_out::FanOut;
 use crate::batch::{BATCH_ROWS, Batch};
 use crate::column::Column;
 use crate::error::Result;
@@ -139,10 +139,8 @@ impl Operator for ComputedLabelScan {
             } else {
                 self.input.step();
             }
-            let batch_done = self.input.row() == self.input.batch().len();
-            if ids.len() == BATCH_ROWS || (batch_done && !ids.is_empty()) {
-                let out = widen(self.input.batch(), &rows, [(self.slot, Column::Nodes(ids))]);
-                return Ok(Some(out));
+            if let Some(found) = self.input.found(self.slot, &rows, &mut ids) {
+                return Ok(Some(found));
             }
         }
     }

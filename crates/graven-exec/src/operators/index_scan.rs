@@ -18,7 +18,7 @@ use graven_storage::{
     self as storage, Index, IndexPart, KeyId, LabelId, PropertyValue, SchemaEntity,
 };
 
-use super::fan_out::{FanOut, widen};
+use super::fan_out::FanOut;
 use crate::batch::{BATCH_ROWS, Batch};
 use crate::column::Column;
 use crate::error::Result;
@@ -102,10 +102,8 @@ impl Operator for IndexScan {
                 self.stream = None;
                 self.input.step();
             }
-            let batch_done = self.input.row() == self.input.batch().len();
-            if ids.len() == BATCH_ROWS || (batch_done && !ids.is_empty()) {
-                let out = widen(self.input.batch(), &rows, [(self.slot, Column::Nodes(ids))]);
-                return Ok(Some(out));
+            if let Some(found) = self.input.found(self.slot, &rows, &mut ids) {
+                return Ok(Some(found));
             }
         }
     }

@@ -6,11 +6,10 @@
 
 use graven_storage::LabelId;
 
-use super::fan_out::{FanOut, widen};
+use super::fan_out::FanOut;
 use super::parallel::MorselSlot;
 use super::reachable_count::intersect;
 use crate::batch::{BATCH_ROWS, Batch};
-use crate::column::Column;
 use crate::error::Result;
 use crate::operator::{BoxedOperator, Operator};
 use crate::runtime::Runtime;
@@ -119,10 +118,8 @@ impl Operator for NodeScan {
                 self.range = 0;
                 self.next = ranges[0].0;
             }
-            // The batch belongs to one input batch: stop before the next one is pulled.
-            if ids.len() == BATCH_ROWS || self.input.row() == self.input.batch().len() {
-                let batch = widen(self.input.batch(), &rows, [(self.slot, Column::Nodes(ids))]);
-                return Ok(Some(batch));
+            if let Some(found) = self.input.found(self.slot, &rows, &mut ids) {
+                return Ok(Some(found));
             }
         }
         Ok(None)

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use graven_cypher::plan::Inclusion;
 use graven_storage::{KeyId, LabelId};
 
-use super::fan_out::{FanOut, widen};
+use super::fan_out::FanOut;
 use crate::batch::{BATCH_ROWS, Batch};
 use crate::column::Column;
 use crate::error::{ExecError, Result};
@@ -131,10 +131,8 @@ impl Operator for NodeSeek {
             } else {
                 self.input.step();
             }
-            let batch_done = self.input.row() == self.input.batch().len();
-            if ids.len() == BATCH_ROWS || (batch_done && !ids.is_empty()) {
-                let out = widen(self.input.batch(), &rows, [(self.slot, Column::Nodes(ids))]);
-                return Ok(Some(out));
+            if let Some(found) = self.input.found(self.slot, &rows, &mut ids) {
+                return Ok(Some(found));
             }
         }
     }

@@ -139,13 +139,15 @@ fn has_any_label(rt: &Runtime, args: &[Value]) -> Result<Value> {
 /// Whether a node or relationship has all of the labels or types that the second argument names, or with `any` one.
 fn has_labels(rt: &Runtime, args: &[Value], any: bool) -> Result<Value> {
     let names = computed_names(&args[1])?;
+    if args[0].is_null() {
+        return Ok(Value::Null);
+    }
     let rel_type = match &args[0] {
         Value::Relationship(id) => Some(rt.relationship_type(id.0)?),
         _ => None,
     };
     for name in names {
         let has = match &args[0] {
-            Value::Null => return Ok(Value::Null),
             Value::Node(id) => rt.has_all_labels(id.0, &[rt.label_id(&name)])?,
             Value::Relationship(_) => rt.type_id(&name) == rel_type,
             other => return Err(wrong(":$(...)", "a Node or Relationship", other)),
@@ -154,10 +156,7 @@ fn has_labels(rt: &Runtime, args: &[Value], any: bool) -> Result<Value> {
             return Ok(Value::Boolean(any));
         }
     }
-    Ok(match &args[0] {
-        Value::Null => Value::Null,
-        _ => Value::Boolean(!any),
-    })
+    Ok(Value::Boolean(!any))
 }
 
 fn rel_type(rt: &Runtime, args: &[Value]) -> Result<Value> {
