@@ -4,23 +4,24 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use graven_cypher::plan::Direction;
+use graven_random::SplitMix64;
 use graven_storage::GraphBuilder;
 use graven_storage::{PropertyValue, Store, Uniqueness};
 
-/// A generator of pseudo-random numbers (splitmix64).
-pub(crate) struct Random(pub(crate) u64);
+/// Random numbers as the tests ask for them.
+pub(crate) struct Random(SplitMix64);
 
 impl Random {
+    pub(crate) fn new(seed: u64) -> Self {
+        Self(SplitMix64::new(seed))
+    }
+
     pub(crate) fn below(&mut self, n: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        (z ^ (z >> 31)) % n
+        self.0.below(n)
     }
 
     pub(crate) fn pick<T: Clone>(&mut self, from: &[T]) -> T {
-        from[usize::try_from(self.below(from.len() as u64)).unwrap()].clone()
+        from[self.0.place(from.len())].clone()
     }
 }
 

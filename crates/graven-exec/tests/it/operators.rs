@@ -435,7 +435,7 @@ fn random_plans_agree_with_the_naive_interpreter() {
     let first = setting("GRAVEN_SEED", 1);
     for seed in first..first + setting("GRAVEN_PLANS", 4_000) {
         let mut author = Author {
-            random: Random(seed),
+            random: Random::new(seed),
             next_var: 0,
         };
         let model = Model::random(&mut author.random, 6, 8);

@@ -22,7 +22,7 @@ fn rel(start: u64, end: u64) -> Rel {
 
 /// A graph of `nodes` nodes, each with as many relationships to others, some of them parallel, in a few components.
 fn scattered(nodes: u64, each: u64) -> Model {
-    let mut random = Random(0x9a7f_5001);
+    let mut random = Random::new(0x9a7f_5001);
     let rels = (0..nodes * each).map(|n| {
         let start = n / each;
         // The last hundredth is by itself.

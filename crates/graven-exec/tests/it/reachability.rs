@@ -384,7 +384,7 @@ fn variable_length_patterns_agree_with_trail_enumeration() {
     let graphs = setting("GRAVEN_MULTIGRAPHS", 1_500);
     let first = setting("GRAVEN_SEED", 1);
     for seed in first..first + graphs {
-        let mut random = Random(seed);
+        let mut random = Random::new(seed);
         let mut model = Model::random(&mut random, 7, 10);
         if random.below(8) == 0 {
             // Marks begin at the first node with relationships: further on than one word of a bitmap.
@@ -471,7 +471,7 @@ fn the_start_counts_exactly_on_closed_trails() {
 #[test]
 fn levels_from_either_side_reach_the_same() {
     for seed in 0..12 {
-        let mut random = Random(1000 + seed);
+        let mut random = Random::new(1000 + seed);
         let mut model = Model::random(&mut random, 1, 0);
         let nodes = 300 + random.below(600);
         model.nodes = vec![(false, -1); usize::try_from(nodes).unwrap()];
@@ -548,7 +548,7 @@ fn levels_from_either_side_reach_the_same() {
 /// Goal: a condition that is never true and an unknown type reach nothing but, from 0, the start itself.
 #[test]
 fn nothing_to_follow_reaches_nothing() {
-    let mut random = Random(7);
+    let mut random = Random::new(7);
     let model = Model::random(&mut random, 6, 10);
     let store = model.store();
     for min in [0, 1] {

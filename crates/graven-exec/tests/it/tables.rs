@@ -135,7 +135,7 @@ const PAIRS: &[(&str, &str)] = &[
 
 #[test]
 fn short_cuts_change_nothing() {
-    let mut random = Random(0x007a_b1e5);
+    let mut random = Random::new(0x007a_b1e5);
     for (nodes, rels) in [(40, 900), (700, 9_000)] {
         for mixed in [false, true] {
             let snapshot = graph(&mut random, nodes, rels, mixed);
@@ -175,7 +175,7 @@ fn short_cuts_change_nothing() {
 /// Rows with keys of every type, sorted both ways: as values are ordered, equal ones in the order of the input.
 #[test]
 fn sorts_of_all_types_are_stable() {
-    let mut random = Random(3);
+    let mut random = Random::new(3);
     let snapshot = graph(&mut random, 30, 10, false);
     let keys = [
         "n * 7919 % 1000",
@@ -216,12 +216,12 @@ fn sorts_of_all_types_are_stable() {
 /// Groups above a parallel pipeline are divided among threads: each group, its order and its sums as on one thread.
 #[test]
 fn divided_groups_are_those_of_one_thread() {
-    let mut random = Random(5);
+    let mut random = Random::new(5);
     let snapshot = graph(&mut random, 60, 10, false);
     for text in [
         "MATCH (a:A) UNWIND range(1, 3000) AS n WITH (a.id * 7919 + n) % 50021 AS k, n RETURN k, count(*), sum(n), max(n)",
         "MATCH (a:A) UNWIND range(1, 2500) AS n WITH (a.id + n) % 1009 AS k, n * 0.1 AS f RETURN k, avg(f), sum(f), stdev(f)",
-        "MATCH (a:A) UNWIND range(1, 1500) AS n WITH toString((a.id + n) % 5003) AS k, a.x AS x, n RETURN k, x, collect(n), count(DISTINCT n % 7)",
+        "MATCH (a:A) UNWIND range(1, 1000) AS n WITH toString((a.id + n) % 5003) AS k, a.x AS x, n RETURN k, x, collect(n), count(DISTINCT n % 7)",
         "MATCH (a:A) UNWIND range(1, 1000) AS n WITH CASE WHEN n < 900 THEN n ELSE 'text' END AS k RETURN k, count(*)",
         "MATCH (a:A) UNWIND range(1, 900) AS n RETURN DISTINCT (a.id * 31 + n) % 20011 AS k",
     ] {
@@ -250,7 +250,7 @@ fn divided_groups_are_those_of_one_thread() {
 /// Inner trees that run for many rows at once keep what belongs to each of these together, also where they spill.
 #[test]
 fn distinct_rows_of_inner_trees_stay_with_their_rows() {
-    let mut random = Random(11);
+    let mut random = Random::new(11);
     let snapshot = graph(&mut random, 300, 9_000, false);
     for text in [
         "MATCH (a:A) WHERE EXISTS { MATCH (a)-[:R]->()-[:R]-(b) RETURN DISTINCT b } RETURN a.id",
@@ -284,7 +284,7 @@ fn distinct_rows_of_inner_trees_stay_with_their_rows() {
 /// A percentile of distinct values whose fraction is in the row; lists of distinct values, spilled, in the order of the input.
 #[test]
 fn distinct_aggregates_read_the_row_and_keep_its_order() {
-    let mut random = Random(12);
+    let mut random = Random::new(12);
     let snapshot = graph(&mut random, 3, 1, false);
     let text = "UNWIND [30, 10, 20, 30] AS x WITH x, 0.5 AS p RETURN percentileDisc(DISTINCT x, p)";
     assert_eq!(rows(&snapshot, text, ONE), [[Value::Integer(20)]]);
@@ -300,7 +300,7 @@ fn distinct_aggregates_read_the_row_and_keep_its_order() {
 /// An aggregation in an inner tree of a pipeline of several threads, below one over whole lists, is whole.
 #[test]
 fn inner_aggregations_of_divided_pipelines_are_whole() {
-    let mut random = Random(13);
+    let mut random = Random::new(13);
     let snapshot = graph(&mut random, 8, 40, false);
     let text = "MATCH (a:A) CALL (a) { UNWIND range(1, 40000) AS i RETURN i % 20000 AS g, count(*) AS n } MATCH (a)-[k:R]->(b) RETURN a.id, n, count(*), max(k.w) ORDER BY a.id";
     assert_eq!(rows(&snapshot, text, SEVERAL), rows(&snapshot, text, ONE));
@@ -309,7 +309,7 @@ fn inner_aggregations_of_divided_pipelines_are_whole() {
 /// The shortest paths between many pairs of ends, beyond the memory: the same ones as within it.
 #[test]
 fn selected_paths_spill() {
-    let mut random = Random(14);
+    let mut random = Random::new(14);
     let snapshot = graph(&mut random, 25, 150, false);
     for (count, text) in [
         ("15", "(a:A)-[:R]->(m)-[:R]->{1,2}(b:B)"),

@@ -133,14 +133,12 @@ mod tests {
     use crate::delta::layer::Change;
     use crate::delta::unlisted::Unlisted;
     use crate::ids::{KeyId, TypeId};
+    use graven_random::SplitMix64;
 
     #[test]
     fn a_batch_becomes_what_its_commits_make() {
-        let mut seed = 11u64;
-        let mut random = move |below: u64| {
-            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            (seed >> 33) % below
-        };
+        let mut random = SplitMix64::new(11);
+        let mut random = move |below| random.below(below);
         let (mut batch, mut layer) = (Batch::default(), Layer::default());
         let mut added: Vec<(RelId, RelationshipChange)> = Vec::new();
         for step in 0..6000u64 {

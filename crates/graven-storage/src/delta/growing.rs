@@ -108,14 +108,12 @@ mod tests {
     //! Goal: a map that grew is the one that gets the same entries one after the other, in whatever order they come.
 
     use super::*;
+    use graven_random::SplitMix64;
 
     #[test]
     fn a_map_that_grew_is_a_map() {
-        let mut seed = 3u64;
-        let mut random = move |below: u64| {
-            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            (seed >> 33) % below
-        };
+        let mut random = SplitMix64::new(3);
+        let mut random = move |below| random.below(below);
         for round in 0..200 {
             let (mut growing, mut plain) = (Growing::default(), IdMap::default());
             let mut next = 0;

@@ -379,6 +379,7 @@ mod tests {
     //! Method: random operations on both.
 
     use super::*;
+    use graven_random::SplitMix64;
     use std::collections::BTreeMap;
 
     fn check(map: &IdMap<u64>, plain: &BTreeMap<u64, u64>) {
@@ -399,11 +400,8 @@ mod tests {
 
     #[test]
     fn a_map_of_ids_is_a_map() {
-        let mut seed = 7u64;
-        let mut random = move |below: u64| {
-            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            (seed >> 33) % below
-        };
+        let mut random = SplitMix64::new(7);
+        let mut random = move |below| random.below(below);
         let (mut map, mut plain) = (IdMap::default(), BTreeMap::new());
         for round in 0..400 {
             let (before, plain_before) = (map.clone(), plain.clone());

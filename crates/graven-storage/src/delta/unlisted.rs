@@ -261,24 +261,24 @@ mod tests {
     use super::*;
     use crate::delta::batch::Batch;
     use crate::ids::{NodeId, RelId};
+    use graven_random::SplitMix64;
 
     /// Every packing gives back what it got, in its order.
     #[test]
     fn entries_of_any_size_are_sorted() {
         for (shift, id_shift) in [(0, 0), (20, 3), (40, 20), (62, 61)] {
             let mut batch = Batch::default();
-            let mut seed = 5u64;
+            let mut random = SplitMix64::new(5);
             let mut wanted = Vec::new();
             for at in 0..5000u64 {
-                seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
                 let id = 9 + (at << id_shift);
                 if id >> id_shift != at + (9 >> id_shift) {
                     break;
                 }
                 let it = RelationshipChange {
                     rel_type: TypeId(1),
-                    start: NodeId((seed >> 50) << shift >> (shift / 8)),
-                    end: NodeId((seed >> 30 & 63) << shift >> (shift / 8)),
+                    start: NodeId(random.below(1 << 14) << shift >> (shift / 8)),
+                    end: NodeId(random.below(64) << shift >> (shift / 8)),
                     change: if at % 3 == 0 {
                         Change::Removed
                     } else {

@@ -100,27 +100,21 @@ mod tests {
 
     use std::sync::Arc;
 
+    use graven_random::SplitMix64;
+
     use super::super::Buffer;
     use super::*;
     use crate::column::Column;
     use crate::value::Value;
 
     /// Batches of a wide integer, a float, a boolean, a node, a text and a constant, each of a few values.
-    fn batches(state: &mut u64) -> Vec<Batch> {
-        let mut next = |below: u64| {
-            *state = (state.wrapping_mul(6_364_136_223_846_793_005)).wrapping_add(1);
-            (*state >> 33) % below
-        };
+    fn batches(random: &mut SplitMix64) -> Vec<Batch> {
         let batches = (0..5).map(|batch| {
             let rows = 300;
             let wide = [0, 1, 1 << 43, (1 << 43) + 1, i64::MAX, i64::MIN];
             let floats = [0.0, -0.0, 1.5, f64::NAN];
             let texts = ["", "a", "abcdefghij", "abcdefghik"];
-            let mut of = |count: u64| -> Vec<usize> {
-                (0..rows)
-                    .map(|_| usize::try_from(next(count)).expect("small"))
-                    .collect()
-            };
+            let mut of = |count| -> Vec<usize> { (0..rows).map(|_| random.place(count)).collect() };
             let columns = [
                 Column::Integers(of(6).into_iter().map(|at| wide[at]).collect()),
                 Column::Floats(of(4).into_iter().map(|at| floats[at]).collect()),
@@ -136,10 +130,10 @@ mod tests {
 
     #[test]
     fn ties_are_in_the_order_of_values() {
-        let mut state = 11;
+        let mut random = SplitMix64::new(11);
         for turn in 0..60 {
             let mut buffer = Buffer::default();
-            batches(&mut state)
+            batches(&mut random)
                 .into_iter()
                 .for_each(|it| buffer.push(it));
             let keys: KeyColumns = (0..1 + turn % 5)
