@@ -3,8 +3,8 @@
 //! `cargo run --release -p graven-storage --example scattered [FOLDER] [UPDATES]` makes a database of 200,000 nodes and
 //! 1,000,000 relationships, updates random properties one by one (a relationship is added and one removed now and then),
 //! half of it between two checkpoints and half beside one, and prints lengths of the file and commit times. There is
-//! no log: commit times are those of the engine alone. `snapshots` as a third argument: with eight checkpoints on the way
-//! and snapshots that come and go, then two more when all are gone.
+//! no log: commit times are those of the engine alone. A third argument asks for eight checkpoints on the way and two more
+//! afterwards: `alone`; `oldest`, beside a snapshot as old as everything; `snapshots`, beside snapshots that come and go.
 
 use graven_io::OpenOptions;
 use graven_pagecache::{Budget, Config, PageCache};
@@ -99,35 +99,60 @@ fn show(what: &str, bytes: u64, before: u64) {
     );
 }
 
-/// Eight checkpoints on the way, each with a snapshot taken before it that goes after the next one but one.
-fn with_snapshots(store: &Arc<Store>, updates: u64, chance: &mut Chance, before: u64) -> Outcome {
+/// Which snapshots are open beside the checkpoints.
+#[derive(Clone, Copy, PartialEq)]
+enum Held {
+    Nothing,
+    /// One of the first state.
+    Oldest,
+    /// One taken before each checkpoint, that goes after the next one but one.
+    Several,
+}
+
+/// Makes a checkpoint; the longest that the file was meanwhile.
+fn checkpoint(store: &Arc<Store>) -> Outcome<u64> {
+    std::thread::scope(|scope| {
+        let made = scope.spawn(|| store.checkpoint(CheckpointOptions::default()));
+        let mut longest = 0;
+        while !made.is_finished() {
+            longest = longest.max(store.file().len()?);
+            std::thread::sleep(Duration::from_micros(200));
+        }
+        made.join().map_err(|_| "the checkpoint panicked")??;
+        Ok(longest.max(store.file().len()?))
+    })
+}
+
+/// Eight checkpoints on the way, then two without snapshots.
+fn with_checkpoints(
+    store: &Arc<Store>,
+    updates: u64,
+    held: Held,
+    chance: &mut Chance,
+    before: u64,
+) -> Outcome {
     let mut open = std::collections::VecDeque::new();
+    if held == Held::Oldest {
+        open.push_back(store.snapshot());
+    }
     let mut peak = 0;
     for _ in 0..8 {
         update(store, updates / 16, chance)?;
-        open.push_back(store.snapshot());
+        if held == Held::Several {
+            open.push_back(store.snapshot());
+        }
         update(store, updates / 16, chance)?;
-        store.checkpoint(CheckpointOptions::default())?;
+        peak = peak.max(checkpoint(store)?);
         if open.len() > 2 {
             open.pop_front();
         }
-        peak = peak.max(store.file().len()?);
-        show(
-            "after a checkpoint, snapshots open",
-            store.file().len()?,
-            before,
-        );
+        show("after a checkpoint", store.file().len()?, before);
     }
     drop(open);
-    for number in 1..=2 {
-        store.checkpoint(CheckpointOptions::default())?;
-        show(
-            "no snapshot open, one more checkpoint",
-            store.file().len()?,
-            before,
-        );
-        peak = peak.max(store.file().len()?);
-        println!("checkpoint {number} of 2");
+    for _ in 1..=2 {
+        peak = peak.max(checkpoint(store)?);
+        let what = "after one more, no snapshot open";
+        show(what, store.file().len()?, before);
     }
     show("peak", peak, before);
     let problems = store.check()?.problems;
@@ -152,8 +177,15 @@ fn main() -> Outcome {
     show("as loaded", before, before);
     let cache = PageCache::new(Config::new(Budget::new(1 << 30)))?;
     let store = Store::open(file.clone(), cache)?;
-    if args.next().is_some_and(|what| what == "snapshots") {
-        with_snapshots(&store, updates, &mut chance, before)?;
+    let held = match args.next().as_deref() {
+        None => None,
+        Some("alone") => Some(Held::Nothing),
+        Some("oldest") => Some(Held::Oldest),
+        Some("snapshots") => Some(Held::Several),
+        Some(other) => return Err(format!("{other}: alone, oldest or snapshots").into()),
+    };
+    if let Some(held) = held {
+        with_checkpoints(&store, updates, held, &mut chance, before)?;
         std::fs::remove_file(path)?;
         return Ok(());
     }

@@ -26,7 +26,7 @@
 //! # Costs
 //! Writes the touched segments, the touched leaves of indexes and about 32 bytes a segment of the file. Memory:
 //! 256 KiB of buffer, 24 bytes a segment of the store being folded and of those that changed, label runs,
-//! 8 bytes a freed page; charged to the budget as `checkpoint`.
+//! 8 bytes a page freed or written; charged to the budget as `checkpoint`.
 
 pub(crate) mod activity;
 pub mod changes;

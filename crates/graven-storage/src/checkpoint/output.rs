@@ -36,7 +36,9 @@ struct State {
     /// When the last pause ended.
     resumed: Instant,
     written: u64,
-    _reservation: Reservation,
+    /// First units of the pages written.
+    pages: Vec<u64>,
+    reservation: Reservation,
 }
 
 /// Writes the pages of one checkpoint.
@@ -83,7 +85,8 @@ impl Output {
                 unit: 0,
                 resumed: Instant::now(),
                 written: 0,
-                _reservation: reservation,
+                pages: Vec::new(),
+                reservation,
             }),
         })
     }
@@ -114,6 +117,8 @@ impl Output {
     pub(crate) fn write(&self, page: PageRef, kind: PageKind, payload: &[u8]) -> Result<()> {
         let mut state = self.state.lock();
         self.rest(&mut state.resumed, STINT);
+        state.reservation.grow(size_of::<u64>() as u64)?;
+        state.pages.push(page.unit());
         let bytes = page.len_bytes();
         let follows = state.unit + (state.used / UNIT_BYTES) as u64 == page.unit();
         if !follows || state.used + bytes > state.buffer.len() {
@@ -163,6 +168,11 @@ impl Output {
     /// Bytes written so far.
     pub(crate) fn written(&self) -> u64 {
         self.state.lock().written
+    }
+
+    /// First units of all pages written so far, which are forgotten here.
+    pub(crate) fn pages_written(&self) -> Vec<u64> {
+        std::mem::take(&mut self.state.lock().pages)
     }
 
     /// The free space as it is now.

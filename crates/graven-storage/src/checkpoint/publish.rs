@@ -121,7 +121,8 @@ impl Published {
             block.log.generation = newest.log.generation;
             block
         })?;
-        self.space.committed(checkpoint, free, freed);
+        self.space
+            .committed(checkpoint, free, output.pages_written(), freed);
         Ok(())
     }
 

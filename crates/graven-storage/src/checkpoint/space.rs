@@ -2,12 +2,19 @@
 //!
 //! # How it works
 //! What checkpoint N no longer needs was reached by the superblock of N - 1, so it goes to a *batch*. When N + 1 is
-//! durable, no superblock reaches the batch; when no snapshot of a root older than N is left, nobody does: then the
-//! frames of its pages are dropped from the page cache and its units are free.
+//! durable, no superblock reaches the batch. A snapshot of the root of M reaches a page that checkpoint B wrote and N
+//! freed if B <= M < N; so a batch holds pages that were written and freed by the same checkpoints. When no such snapshot
+//! is left either, the frames of its pages are dropped from the page cache and its units are free.
+//!
+//! Which pages a checkpoint wrote is remembered for as long as a snapshot of an older root lives. So a snapshot that is
+//! held for long keeps the pages of its own state, however many checkpoints come after it, and none of those in between.
 //!
 //! # Invariants
 //! * CK-1: a unit is written only if no valid superblock and no living root reaches it.
 //! * CK-2: frames of a page are gone from the page cache before its units are given out again.
+//!
+//! # Costs
+//! 8 bytes a page that was freed or, while snapshots of older roots live, written.
 
 use crate::Result;
 use crate::free_space::{Extent, FreeSpace};
@@ -15,11 +22,15 @@ use crate::pages::Pages;
 use crate::store::Root;
 use graven_log::mutant::{self, Mutant};
 use graven_pagecache::PageRef;
+use std::collections::BTreeMap;
 use std::sync::Weak;
 
-/// What one checkpoint no longer needed.
+/// What one checkpoint no longer needed of what another had written.
 #[derive(Debug)]
 struct Batch {
+    /// Who wrote it; 0 for all of which every older root that lives may know.
+    born: u64,
+    /// Who freed it.
     checkpoint: u64,
     /// Pages that may be in the page cache.
     pages: Vec<PageRef>,
@@ -32,6 +43,24 @@ impl Batch {
         let pages = self.pages.iter().map(|page| Extent::of(*page));
         self.extents.iter().copied().chain(pages)
     }
+
+    fn units(&self) -> u64 {
+        self.extents().map(|extent| extent.units).sum()
+    }
+
+    /// Whether one of `roots` reaches it.
+    fn is_held(&self, roots: &[u64]) -> bool {
+        let reaching = self.born..self.checkpoint;
+        roots.iter().any(|root| reaching.contains(root))
+    }
+}
+
+/// The pages that one checkpoint wrote.
+#[derive(Debug)]
+struct Written {
+    checkpoint: u64,
+    /// First units, ascending.
+    units: Vec<u64>,
 }
 
 /// The space of an open file.
@@ -39,8 +68,10 @@ impl Batch {
 pub(crate) struct Space {
     /// Free for the next checkpoint.
     free: FreeSpace,
-    /// Ascending by checkpoint.
+    /// Ascending by who freed them.
     batches: Vec<Batch>,
+    /// Ascending by checkpoint: those that are younger than some root that lives.
+    written: Vec<Written>,
     /// Replaced roots that snapshots may hold, with their checkpoints.
     roots: Vec<(u64, Weak<Root>)>,
 }
@@ -51,6 +82,7 @@ impl Space {
         let mut batches = Vec::new();
         if !later.is_empty() {
             batches.push(Batch {
+                born: 0,
                 checkpoint,
                 pages: Vec::new(),
                 extents: later,
@@ -59,6 +91,7 @@ impl Space {
         Space {
             free,
             batches,
+            written: Vec::new(),
             roots: Vec::new(),
         }
     }
@@ -76,27 +109,16 @@ impl Space {
 
     /// Units that the next durable checkpoint makes free, unless snapshots hold them.
     pub(crate) fn waiting_units(&self) -> u64 {
-        let oldest = self.oldest_root();
-        let waiting = self
-            .batches
-            .iter()
-            .filter(|batch| batch.checkpoint <= oldest);
-        waiting
-            .flat_map(Batch::extents)
-            .map(|extent| extent.units)
-            .sum()
+        let roots = self.living_roots();
+        let waiting = self.batches.iter().filter(|batch| !batch.is_held(&roots));
+        waiting.map(Batch::units).sum()
     }
 
     /// Units that only snapshots of replaced roots hold back.
     pub(crate) fn held_units(&self) -> u64 {
-        let oldest = self.oldest_root();
-        let held = self
-            .batches
-            .iter()
-            .filter(|batch| batch.checkpoint > oldest);
-        held.flat_map(Batch::extents)
-            .map(|extent| extent.units)
-            .sum()
+        let roots = self.living_roots();
+        let held = self.batches.iter().filter(|batch| batch.is_held(&roots));
+        held.map(Batch::units).sum()
     }
 
     /// What the file says is free once the checkpoint that allocated from `free` is durable.
@@ -107,16 +129,36 @@ impl Space {
         stored
     }
 
-    /// `checkpoint` is durable, allocated from `free` and freed `pages`.
-    pub(crate) fn committed(&mut self, checkpoint: u64, free: FreeSpace, pages: Vec<PageRef>) {
+    /// `checkpoint` is durable, allocated from `free`, wrote pages at the units `written` and freed `pages`.
+    pub(crate) fn committed(
+        &mut self,
+        checkpoint: u64,
+        free: FreeSpace,
+        mut written: Vec<u64>,
+        pages: Vec<PageRef>,
+    ) {
         self.free = free;
-        if !pages.is_empty() {
+        let mut by_birth: BTreeMap<u64, Vec<PageRef>> = BTreeMap::new();
+        for page in pages {
+            // The newest: a unit may have been given out more than once.
+            let mut writers = self.written.iter().rev();
+            let born = writers.find(|by| by.units.binary_search(&page.unit()).is_ok());
+            let born = born.map_or(0, |by| by.checkpoint);
+            by_birth.entry(born).or_default().push(page);
+        }
+        for (born, pages) in by_birth {
             self.batches.push(Batch {
+                born,
                 checkpoint,
                 pages,
                 extents: Vec::new(),
             });
         }
+        written.sort_unstable();
+        self.written.push(Written {
+            checkpoint,
+            units: written,
+        });
     }
 
     /// The root of `checkpoint` was replaced; snapshots may hold it.
@@ -124,23 +166,24 @@ impl Space {
         self.roots.push((checkpoint, root));
     }
 
-    /// The oldest replaced root that a snapshot holds; the largest number if there is none.
-    fn oldest_root(&self) -> u64 {
+    /// The replaced roots that snapshots hold.
+    fn living_roots(&self) -> Vec<u64> {
         let living = self
             .roots
             .iter()
             .filter(|(_, root)| root.strong_count() > 0);
-        living.map(|(number, _)| *number).min().unwrap_or(u64::MAX)
+        living.map(|(number, _)| *number).collect()
     }
 
     /// Frees the batches that nobody reaches now that `durable` is the newest durable checkpoint.
     pub(crate) fn release(&mut self, durable: u64, pages: &Pages) -> Result<()> {
-        let oldest = self.oldest_root();
         self.roots.retain(|(_, root)| root.strong_count() > 0);
+        let roots = self.living_roots();
+        self.written
+            .retain(|by| roots.iter().any(|root| *root < by.checkpoint));
         let batches = std::mem::take(&mut self.batches);
         for mut batch in batches {
-            // A root older than N reaches what N freed.
-            let reached = batch.checkpoint >= durable || batch.checkpoint > oldest;
+            let reached = batch.checkpoint >= durable || batch.is_held(&roots);
             if reached && !mutant::active(Mutant::EarlyPageReuse) {
                 self.batches.push(batch);
                 continue;

@@ -497,6 +497,33 @@ fn old_roots_keep_their_pages() {
     );
 }
 
+/// A root that is held for long costs its own state, not one for every checkpoint that comes after it.
+#[test]
+fn an_old_root_holds_one_state() {
+    let nodes = 20_000;
+    let mut chance = Chance(78);
+    let mut builder = GraphBuilder::new();
+    let text = |chance: &mut Chance| PropertyValue::string(&format!("{}", chance.below(1 << 40)));
+    for _ in 0..nodes {
+        builder.node(&["A"], &[("text", text(&mut chance))]);
+    }
+    let mut bench = Bench::build(&builder);
+    let (old, content) = (bench.root.clone(), bench.units());
+    for _ in 0..10 {
+        let (catalog, mut graph) = (bench.root.catalog.clone(), bench.graph.clone());
+        for node in (0..nodes).step_by(50) {
+            let properties = &mut graph.nodes.get_mut(&node).unwrap().properties;
+            properties.insert(0, text(&mut chance));
+        }
+        bench.checkpoint(catalog, graph).unwrap();
+        // The old one, the durable one, the one that is written.
+        let units = bench.units();
+        assert!(units * 10 <= content * 33, "{units} units of {content}");
+    }
+    bench.verify();
+    drop(old);
+}
+
 /// What came and went between two checkpoints may be told as gone: it changes nothing, parallel ones least of all.
 #[test]
 fn what_never_was_may_go() {
