@@ -260,6 +260,10 @@ impl Published {
             changes.log().position,
             pace,
         )?;
+        let (old_tables, labels) = pages_of_tables(root)?;
+        // The new ones take about as much room.
+        let at_front = old_tables.iter().chain(&labels);
+        output.keep(at_front.map(|page| page.class()));
         let mut fold = Fold {
             root,
             changes,
@@ -273,7 +277,9 @@ impl Published {
         fold.stores()?;
         fold.indexes()?;
         let (directory, catalogue) = fold.tables()?;
-        let freed = std::mem::take(&mut fold.freed);
+        output.release_kept();
+        let mut freed = std::mem::take(&mut fold.freed);
+        freed.extend(old_tables);
         let block = Superblock {
             log: LogPosition {
                 clean_end: 0,
@@ -395,9 +401,10 @@ impl Fold<'_> {
         Ok(())
     }
 
-    /// Writes segment directory and catalogue; those of the base are freed.
+    /// Writes segment directory and catalogue.
     fn tables(&mut self) -> Result<(Option<PageRef>, PageRef)> {
-        let mut builder = DirectoryBuilder::new(self.output);
+        let front = self.output.front();
+        let mut builder = DirectoryBuilder::new(&front);
         let mut own = Footprint::default();
         let stores = std::mem::take(&mut self.catalog.stores);
         let mut described = Vec::with_capacity(stores.len());
@@ -435,14 +442,25 @@ impl Fold<'_> {
         self.catalog.stores = described;
         let directory = builder.finish(&mut own)?;
         let encoded = self.catalog.encode();
-        let catalogue = chain::write(self.output, PageKind::Catalogue, &encoded, &mut own)?;
-        let root = self.root;
-        let mut old = Vec::new();
-        root.directory
-            .scan_all(&root.pages, &mut |page| old.push(page), &mut |_, _| Ok(()))?;
-        let head = root.found.superblock.catalogue;
-        old.extend(chain::pages_of(&root.pages, head, PageKind::Catalogue)?);
-        self.freed.append(&mut old);
+        let catalogue = chain::write(&front, PageKind::Catalogue, &encoded, &mut own)?;
         Ok((directory, catalogue))
     }
+}
+
+/// The pages of catalogue and segment directory, and those of the label runs.
+fn pages_of_tables(root: &Root) -> Result<(Vec<PageRef>, Vec<PageRef>)> {
+    let head = root.found.superblock.catalogue;
+    let mut tables = chain::pages_of(&root.pages, head, PageKind::Catalogue)?;
+    let labels = root.catalog.store(StoreKind::NodeLabels);
+    let labels = labels.map(|store| store.id);
+    let mut pages = Vec::new();
+    root.directory.scan_all(
+        &root.pages,
+        &mut |page| tables.push(page),
+        &mut |store, entry| {
+            pages.extend((Some(store) == labels).then_some(entry.page));
+            Ok(())
+        },
+    )?;
+    Ok((tables, pages))
 }

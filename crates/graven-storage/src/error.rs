@@ -57,7 +57,11 @@ pub enum Error {
         unknown: u64,
     },
     /// The file is shorter than its superblock says.
-    #[error("{}: the file has {found} bytes, its superblock says {expected}: it was cut off", path.display())]
+    #[error(
+        "{}: the file has {found} bytes, its superblock says {expected}: it was cut off; restore a backup, or copy what \
+         is left with `graven salvage`",
+        path.display()
+    )]
     Truncated {
         /// The file.
         path: PathBuf,
@@ -67,7 +71,11 @@ pub enum Error {
         found: u64,
     },
     /// Neither superblock is intact.
-    #[error("{}: both superblocks are damaged (first: {first}; second: {second})", path.display())]
+    #[error(
+        "{}: both superblocks are damaged (first: {first}; second: {second}); only they say where everything lies, so \
+         `graven salvage` can copy nothing either: restore a backup",
+        path.display()
+    )]
     Superblocks {
         /// The file.
         path: PathBuf,

@@ -1,7 +1,9 @@
 //! Copying all that can be read of a damaged database to a new file, and a list of what is lost.
 //!
 //! # How it works
-//! The newest superblock whose catalogue can be read gives the state; labels that cannot be read leave their nodes out.
+//! The newest superblock whose catalogue, segment directory and labels can be read gives the state, for the older one reaches
+//! what it always did. If there is none it is the newest with a catalogue; labels that cannot be read leave their nodes
+//! out. Without a catalogue pages do not say whose they are: nothing is copied, and what is left is told (`survey.rs`).
 //! Then everything is read through the usual readers, in the order that bulk writing needs: nodes get new ids without
 //! holes, relationships new ids in forward order. What a page loses is noted with its error, which names the page, and
 //! with how many ids it concerns. A forward list that is lost is put together again from the reverse lists of the
@@ -14,6 +16,7 @@
 
 mod relationships;
 mod schema;
+mod survey;
 
 use crate::ids::{KeyId, LabelId, NodeId, TypeId};
 use crate::pages::Pages;
@@ -71,6 +74,7 @@ impl Store {
         let intact = superblock::read_intact(&*file)?;
         let pages = Arc::new(Pages::open(file.clone(), cache)?);
         let mut lost = Vec::new();
+        let mut in_part = None;
         for found in intact {
             let number = found.superblock.checkpoint;
             let mut here = Vec::new();
@@ -89,28 +93,49 @@ impl Store {
                     Ok(())
                 }),
             );
-            match root {
-                Ok(root) => {
-                    lost.append(&mut here);
-                    let read_only = Some("it is being salvaged".to_owned());
-                    return Ok((Arc::new(Store::of_root(root, None, read_only)), lost));
+            let listed = root.map(|root| {
+                let pages = root.pages.clone();
+                let listed = (root.directory).scan_all(&pages, &mut |_| (), &mut |_, _| Ok(()));
+                (root, listed)
+            });
+            let unread = match listed {
+                Ok((root, Ok(()))) if here.is_empty() => {
+                    return Ok((Arc::new(of_root(root)), lost));
                 }
-                Err(error) => lost.push(Lost {
-                    place: format!("the state of checkpoint {number}"),
-                    why: error.to_string(),
-                    ids: 0,
-                }),
-            }
+                Ok((root, listed)) => {
+                    let first = here.first().map(|lost| lost.why.clone());
+                    let why = first.or_else(|| listed.err().map(|error| error.to_string()));
+                    in_part.get_or_insert((root, here));
+                    why.unwrap_or_default()
+                }
+                Err(error) => error.to_string(),
+            };
+            lost.push(Lost {
+                place: format!("the state of checkpoint {number}"),
+                why: unread,
+                ids: 0,
+            });
         }
-        // No catalogue: the usual reading says what is wrong with the superblocks.
-        superblock::read(&*file)?;
+        if let Some((root, here)) = in_part {
+            // No state is listed whole: the newest that has a catalogue.
+            let number = root.found.superblock.checkpoint;
+            let place = format!("the state of checkpoint {number}");
+            lost.retain(|lost| lost.place != place);
+            lost.extend(here);
+            return Ok((Arc::new(of_root(root)), lost));
+        }
+        if lost.is_empty() {
+            superblock::read(&*file)?;
+        }
         let why: Vec<String> = lost.into_iter().map(|lost| lost.why).collect();
         Err(Error::Inconsistent {
             path: file.path().to_path_buf(),
             store: "catalogue".to_owned(),
             what: format!(
-                "neither superblock leads to one that can be read: {}",
-                why.join("; ")
+                "neither superblock leads to one that can be read ({}); {}; without a catalogue nothing says whose they \
+                 are, so `graven salvage` can copy nothing: restore a backup",
+                why.join("; "),
+                survey::intact_pages(&*file)?,
             ),
         })
     }
@@ -160,6 +185,10 @@ impl Store {
             .extend(lost.map(|((place, why), ids)| Lost { place, why, ids }));
         Ok(report)
     }
+}
+
+fn of_root(root: Root) -> Store {
+    Store::of_root(root, None, Some("it is being salvaged".to_owned()))
 }
 
 /// A range of nodes that were copied: its first, the one behind it, the new id of the first.

@@ -6,6 +6,11 @@
 //! and written at once. So the pages of a store lie behind each other although several stores are written at the same
 //! time, and a sweep over one of them reads long pieces. What a stream leaves of its runs is free for the next one.
 //!
+//! What everything else is found by (label runs, segment directory, catalogue) is known last and would lie at the end of the
+//! file, the first to go when one is cut off. So room for it is left at the *front*: the units between the superblocks, and
+//! gaps of a [`GAP_SHARE`]th of the file so far each time that has doubled. [`PageSink::front`] fills those, the lowest first;
+//! what it leaves of them is free.
+//!
 //! # Invariants
 //! * ST-2: no page overlaps a superblock or another page.
 //! * ST-11: a unit given to a stream is in one of its pages or free again when the stream is dropped.
@@ -26,6 +31,15 @@ use std::sync::Arc;
 /// Units of a run at most, as a power of two: 1 MiB.
 const RUN_POWER_MAX: u32 = 8;
 
+/// The first gap begins here: 2 MiB. The room between the superblocks does for what is shorter.
+const FIRST_GAP_UNIT: u64 = 1 << 9;
+/// How often the file has grown when the next gap comes.
+const GAP_GROWTH: u64 = 2;
+/// A gap is this part of what lies before it: directories take about a 400th of the files they list.
+const GAP_SHARE: u64 = 128;
+/// A gap has at least so many units: a page of 64 KiB.
+const GAP_UNITS_MIN: u64 = 16;
+
 /// Where new pages go: behind each other in bulk writing, into free space in a checkpoint.
 pub(crate) trait PageOutput {
     /// Writes `payload` as a page of `kind` and tells where it went.
@@ -36,19 +50,54 @@ pub(crate) trait PageOutput {
 #[derive(Debug)]
 pub(crate) struct PageSink {
     file: Arc<dyn File>,
-    space: Mutex<FreeSpace>,
+    space: Mutex<Space>,
+}
+
+/// What is free of a file that is filled.
+#[derive(Debug)]
+struct Space {
+    free: FreeSpace,
+    /// Kept for what is known last.
+    front: FreeSpace,
+    next_gap: u64,
+}
+
+impl Space {
+    fn new() -> Space {
+        let mut front = FreeSpace::new(SECOND_UNIT + 1);
+        front.free(Extent {
+            unit: 1,
+            units: SECOND_UNIT - 1,
+        });
+        Space {
+            free: FreeSpace::new(SECOND_UNIT + 1),
+            front,
+            next_gap: FIRST_GAP_UNIT,
+        }
+    }
+
+    fn allocate(&mut self, class: SizeClass) -> u64 {
+        let unit = self.free.allocate(class);
+        let end = self.free.end();
+        if end >= self.next_gap {
+            let gap = Extent {
+                unit: end,
+                units: (end / GAP_SHARE).max(GAP_UNITS_MIN),
+            };
+            self.free.grow_to(gap.end());
+            self.front.grow_to(gap.end());
+            self.front.free(gap);
+            self.next_gap = end * GAP_GROWTH;
+        }
+        unit
+    }
 }
 
 impl PageSink {
     pub(crate) fn new(file: Arc<dyn File>) -> PageSink {
-        let mut space = FreeSpace::new(SECOND_UNIT + 1);
-        space.free(Extent {
-            unit: 1,
-            units: SECOND_UNIT - 1,
-        });
         PageSink {
             file,
-            space: Mutex::new(space),
+            space: Mutex::new(Space::new()),
         }
     }
 
@@ -65,11 +114,58 @@ impl PageSink {
         }
     }
 
+    /// For what everything else is found by.
+    pub(crate) fn front(self: &Arc<Self>) -> FrontPages {
+        FrontPages { sink: self.clone() }
+    }
+
     /// What is free once all streams are gone.
     pub(crate) fn free_space(&self) -> FreeSpace {
-        let mut space = self.space.lock().clone();
-        space.trim();
-        space
+        let space = self.space.lock();
+        let mut free = space.free.clone();
+        space.front.extents().for_each(|extent| free.free(extent));
+        free.trim();
+        free
+    }
+
+    fn write(
+        &self,
+        unit: u64,
+        class: SizeClass,
+        buffer: &mut AlignedBuffer,
+        kind: PageKind,
+        payload: &[u8],
+    ) -> Result<PageRef> {
+        if unit + class.units() > PageRef::MAX_UNIT {
+            return Err(Error::Limit {
+                what: "length of the file in units of 4 KiB",
+                value: unit + class.units(),
+                limit: PageRef::MAX_UNIT,
+            });
+        }
+        debug_assert!(!is_superblock_unit(unit), "ST-2");
+        let page = PageRef::new(class, unit);
+        write_page(&*self.file, buffer, page, kind, payload)?;
+        Ok(page)
+    }
+}
+
+/// Fills the front of the file, and its end where there is no room.
+#[derive(Debug)]
+pub(crate) struct FrontPages {
+    sink: Arc<PageSink>,
+}
+
+impl PageOutput for FrontPages {
+    fn append(&self, kind: PageKind, payload: &[u8]) -> Result<PageRef> {
+        let class = class_for(payload)?;
+        let unit = {
+            let mut space = self.sink.space.lock();
+            let front = space.front.allocate_below(class, u64::MAX);
+            front.unwrap_or_else(|| space.allocate(class))
+        };
+        let mut buffer = AlignedBuffer::zeroed(class.bytes());
+        self.sink.write(unit, class, &mut buffer, kind, payload)
     }
 }
 
@@ -99,11 +195,11 @@ impl Run {
     }
 
     /// Room for a page of `class`, in a new run if this one is too short.
-    fn take(&mut self, class: SizeClass, space: &Mutex<FreeSpace>) -> u64 {
+    fn take(&mut self, class: SizeClass, space: &Mutex<Space>) -> u64 {
         if self.units < class.units() {
             let mut space = space.lock();
             if let Some(rest) = self.rest() {
-                space.free(rest);
+                space.free.free(rest);
                 self.given -= rest.units;
             }
             let power = self.given.checked_ilog2().unwrap_or(0).min(RUN_POWER_MAX);
@@ -124,24 +220,14 @@ impl PageOutput for PageStream {
         let class = class_for(payload)?;
         let mut run = self.run.lock();
         let unit = run.take(class, &self.sink.space);
-        if unit + class.units() > PageRef::MAX_UNIT {
-            return Err(Error::Limit {
-                what: "length of the file in units of 4 KiB",
-                value: unit + class.units(),
-                limit: PageRef::MAX_UNIT,
-            });
-        }
-        debug_assert!(!is_superblock_unit(unit), "ST-2");
-        let page = PageRef::new(class, unit);
-        write_page(&*self.sink.file, &mut run.buffer, page, kind, payload)?;
-        Ok(page)
+        self.sink.write(unit, class, &mut run.buffer, kind, payload)
     }
 }
 
 impl Drop for PageStream {
     fn drop(&mut self) {
         if let Some(rest) = self.run.get_mut().rest() {
-            self.sink.space.lock().free(rest);
+            self.sink.space.lock().free.free(rest);
         }
     }
 }

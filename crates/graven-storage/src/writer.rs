@@ -293,7 +293,7 @@ impl StoreWriter {
             }
         }
         catalog.extents.sort_by_key(|extent| extent.first);
-        let pages = self.shared.stream();
+        let pages = self.shared.front();
         let mut own = Footprint::default();
         let mut directory = DirectoryBuilder::new(&pages);
         for store in stores {
@@ -303,7 +303,6 @@ impl StoreWriter {
         }
         let directory = directory.finish(&mut own)?;
         let catalogue = chain::write(&pages, PageKind::Catalogue, &catalog.encode(), &mut own)?;
-        drop(pages);
         let mut space = self.shared.free_space();
         let free_space = sink::append_chain(&*self.file, &mut space, PageKind::FreeSpace)?;
         let file_units = space.end();
@@ -327,7 +326,7 @@ impl StoreWriter {
 
     fn write_labels(&self) -> Result<()> {
         let mut store = self.shared.new_store(StoreKind::NodeLabels);
-        let pages = self.shared.stream();
+        let pages = self.shared.front();
         for (first, nodes, payload) in self.labels.encode() {
             let page = pages.append(PageKind::NodeColumn, &payload)?;
             store.footprint.add(page);
@@ -340,7 +339,6 @@ impl StoreWriter {
                 nodes,
             );
         }
-        drop(pages);
         self.shared.finish_store(store);
         Ok(())
     }

@@ -8,6 +8,7 @@ use crate::directory::SegmentEntry;
 use crate::id_runs::{Run, Runs};
 use crate::ids::LabelId;
 use crate::labels::{LabelRuns, label_set};
+use crate::sink::PageOutput;
 use foldhash::HashMap;
 use graven_pagecache::PageKind;
 use std::iter::Peekable;
@@ -69,7 +70,8 @@ fn write(
         part.push(Run { count, ..run });
     }
     for (first, nodes, payload) in part.encode() {
-        let page = fold.append(PageKind::NodeColumn, &payload, ledger)?;
+        let page = fold.output.front().append(PageKind::NodeColumn, &payload)?;
+        ledger.added.add(page);
         written.push(SegmentEntry {
             first,
             page,

@@ -5,10 +5,13 @@
 //! burst, and after [`STINT`] of other work, the writer pauses for as long as it has worked, so that commits and readers get disk
 //! and processors in between; not while commits wait for the checkpoint's end.
 //!
+//! Room for what everything else is found by (label runs, segment directory, catalogue) is kept from the beginning, as low as
+//! there is any, so that it does not come to lie at the end of the file, which is the first to go when one is cut off.
+//!
 //! # Invariants
 //! * CK-1, see `space.rs`: the copy of the free space that is allocated from holds nothing that is reachable.
 
-use crate::free_space::FreeSpace;
+use crate::free_space::{Extent, FreeSpace};
 use crate::sink::PageOutput;
 use crate::{Error, Result};
 use graven_io::{AlignedBuffer, File};
@@ -30,6 +33,8 @@ const PAUSE_MAX: Duration = Duration::from_millis(50);
 #[derive(Debug)]
 struct State {
     space: FreeSpace,
+    /// Kept at the front, ascending.
+    kept: Vec<PageRef>,
     buffer: AlignedBuffer,
     used: usize,
     unit: u64,
@@ -80,6 +85,7 @@ impl Output {
             pace,
             state: Mutex::new(State {
                 space,
+                kept: Vec::new(),
                 buffer: AlignedBuffer::zeroed(BUFFER_BYTES),
                 used: 0,
                 unit: 0,
@@ -89,6 +95,31 @@ impl Output {
                 reservation,
             }),
         })
+    }
+
+    /// Keeps the lowest free room there is for pages of these classes, which [`Output::front`] writes.
+    pub(crate) fn keep(&self, classes: impl Iterator<Item = SizeClass>) {
+        let mut state = self.state.lock();
+        for class in classes {
+            let unit = state.space.allocate_below(class, u64::MAX);
+            state
+                .kept
+                .extend(unit.map(|unit| PageRef::new(class, unit)));
+        }
+        state.kept.sort_unstable_by_key(|page| page.unit());
+    }
+
+    /// Writes to the room that was kept, and elsewhere where there is none of the right class.
+    pub(crate) fn front(&self) -> Front<'_> {
+        Front(self)
+    }
+
+    /// What is left of the room that was kept is free.
+    pub(crate) fn release_kept(&self) {
+        let mut state = self.state.lock();
+        for page in std::mem::take(&mut state.kept) {
+            state.space.free(Extent::of(page));
+        }
     }
 
     /// Takes room for a page that is written later.
@@ -183,6 +214,24 @@ impl Output {
     /// Writes what is gathered.
     pub(crate) fn finish(&self) -> Result<()> {
         self.flush(&mut self.state.lock())
+    }
+}
+
+/// See [`Output::front`].
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Front<'a>(&'a Output);
+
+impl PageOutput for Front<'_> {
+    fn append(&self, kind: PageKind, payload: &[u8]) -> Result<PageRef> {
+        let class = class_for(payload)?;
+        let kept = {
+            let kept = &mut self.0.state.lock().kept;
+            let at = kept.iter().position(|page| page.class() == class);
+            at.map(|at| kept.remove(at))
+        };
+        let page = kept.map_or_else(|| self.0.reserve(class), Ok)?;
+        self.0.write(page, kind, payload)?;
+        Ok(page)
     }
 }
 

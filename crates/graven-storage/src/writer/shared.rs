@@ -8,7 +8,7 @@ use crate::chain::Footprint;
 use crate::directory::SegmentEntry;
 use crate::free_space::FreeSpace;
 use crate::ids::{StoreId, TypeId};
-use crate::sink::{PageSink, PageStream};
+use crate::sink::{FrontPages, PageSink, PageStream};
 use parking_lot::Mutex;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -94,6 +94,11 @@ impl Shared {
     /// For the pages of one store; to be dropped before the store is finished.
     pub(crate) fn stream(&self) -> PageStream {
         self.sink.stream()
+    }
+
+    /// For what everything else is found by.
+    pub(crate) fn front(&self) -> FrontPages {
+        self.sink.front()
     }
 
     pub(crate) fn free_space(&self) -> FreeSpace {

@@ -7,8 +7,8 @@ use graven_storage::value::{DateTime, Point};
 use graven_storage::{GraphBuilder, NodeId, PropertyValue, Uniqueness};
 use std::sync::Arc;
 
-const BYTES: usize = 245_760;
-const CHECKSUM: u64 = 3_674_573_766_191_098_404;
+const BYTES: usize = 290_816;
+const CHECKSUM: u64 = 16_347_318_961_228_414_488;
 
 #[test]
 fn format_0_is_what_it_was() {

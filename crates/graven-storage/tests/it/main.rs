@@ -4,6 +4,7 @@ mod anomalies;
 mod care;
 mod conflicts;
 mod crash;
+mod cut_off;
 mod damage;
 mod golden;
 mod hubs;
