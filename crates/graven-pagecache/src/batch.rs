@@ -113,9 +113,8 @@ impl PageCache {
             return Ok(0);
         }
         let absent = |page: &PageRef| {
-            self.tables()
-                .lookup(id.0, page.unit())
-                .is_none_or(|word| word.load(Ordering::Relaxed) == 0)
+            let word = self.tables().lookup(id.0, page.unit());
+            word.load(Ordering::Relaxed) == 0
         };
         let Some(first) = pages.iter().position(absent) else {
             return Ok(pages.len());

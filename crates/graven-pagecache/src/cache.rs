@@ -65,6 +65,8 @@ pub(crate) struct FileState {
 pub struct PageCache {
     base: *mut u8,
     hit_mode: AtomicU64,
+    /// [`HitMode::threshold`] of it.
+    hit_threshold: AtomicU64,
     tables: ManuallyDrop<Tables>,
     counters: Registry,
     slots: Arc<Slots>,
@@ -173,6 +175,7 @@ impl PageCache {
         let cache = Arc::new(PageCache {
             base: arena.base(),
             hit_mode: AtomicU64::new(hit_mode.0),
+            hit_threshold: AtomicU64::new(hit_mode.threshold()),
             tables: ManuallyDrop::new(tables),
             counters: Registry::new(),
             slots,
@@ -268,17 +271,32 @@ impl PageCache {
     /// [`Error::UnknownFile`].
     #[inline(always)]
     pub fn pin(&self, file: FileId, page: PageRef, kind: PageKind) -> Result<PagePin> {
-        if let Some(word) = self.tables.lookup(file.0, page.unit()) {
-            let seen = word.load(Ordering::Relaxed);
-            if word::is_pinnable_as(seen, page.raw()) {
-                let mode = self.hit_mode();
-                if word::try_pin(word, seen, mode.usage_max()) {
-                    self.count_hit(mode, seen, PageKey::new(file.0, page.unit()), kind);
-                    // SAFETY: the pin was taken with the word unchanged, so it names the page's frame; tables
-                    // and frames stay as long as pins exist (see `Drop`).
-                    return Ok(unsafe { self.pinned_at(word, seen) });
-                }
+        let word = self.tables.lookup(file.0, page.unit());
+        let seen = word.load(Ordering::Relaxed);
+        if word::is_pinnable_as(seen, page.raw()) {
+            if seen < self.hit_threshold.load(Ordering::Relaxed) {
+                return self.pin_noting(file, page, kind);
             }
+            if word::try_pin(word, seen, 0) {
+                self.counters.count(kind, Event::Hit, 1);
+                // SAFETY: the pin was taken with the word unchanged, so it names the page's frame; tables
+                // and frames stay as long as pins exist (see `Drop`).
+                return Ok(unsafe { self.pinned_at(word, seen) });
+            }
+        }
+        self.pin_slowly(file, page, kind, Hint::Normal)
+    }
+
+    /// A pin whose hit must do more than count itself.
+    #[inline(never)]
+    fn pin_noting(&self, file: FileId, page: PageRef, kind: PageKind) -> Result<PagePin> {
+        let word = self.tables.lookup(file.0, page.unit());
+        let seen = word.load(Ordering::Relaxed);
+        let mode = self.hit_mode();
+        if word::is_pinnable_as(seen, page.raw()) && word::try_pin(word, seen, mode.usage_max()) {
+            self.count_hit(mode, seen, PageKey::new(file.0, page.unit()), kind);
+            // SAFETY: as in `pin`.
+            return Ok(unsafe { self.pinned_at(word, seen) });
         }
         self.pin_slowly(file, page, kind, Hint::Normal)
     }
@@ -297,22 +315,22 @@ impl PageCache {
         kind: PageKind,
         mut reader: impl FnMut(&View<'_>) -> T,
     ) -> Result<T> {
-        if let Some(word) = self.tables.lookup(file.0, page.unit()) {
-            let seen = word.load(Ordering::Acquire);
-            if word::is_readable_as(seen, page.raw()) {
-                let mode = self.hit_mode();
-                word::touch(word, seen, mode.usage_max());
-                let start = self
-                    .frame_start(word::frame_of(seen) as u32)
-                    .wrapping_add(HEADER_BYTES);
-                // SAFETY: US-1: the word names a frame of this class, frames stay mapped while the cache lives,
-                // and the cache is borrowed for the whole call.
-                let view = unsafe { View::new(start, page.class().payload_bytes()) };
-                let value = reader(&view);
-                if word::is_same(word, seen) && view.overrun().is_none() {
-                    self.count_hit(mode, seen, PageKey::new(file.0, page.unit()), kind);
-                    return Ok(value);
+        let word = self.tables.lookup(file.0, page.unit());
+        let seen = word.load(Ordering::Acquire);
+        if word::is_readable_as(seen, page.raw()) {
+            let start = self
+                .frame_start(word::frame_of(seen) as u32)
+                .wrapping_add(HEADER_BYTES);
+            // SAFETY: US-1: the word names a frame of this class, frames stay mapped while the cache lives,
+            // and the cache is borrowed for the whole call.
+            let view = unsafe { View::new(start, page.class().payload_bytes()) };
+            let value = reader(&view);
+            if word::is_same(word, seen) && view.overrun().is_none() {
+                self.counters.count(kind, Event::Hit, 1);
+                if seen < self.hit_threshold.load(Ordering::Relaxed) {
+                    self.note_use(word, seen, PageKey::new(file.0, page.unit()));
                 }
+                return Ok(value);
             }
         }
         self.read_pinned(file, page, kind, &mut reader)
@@ -355,9 +373,8 @@ impl PageCache {
     /// Whether the page is in memory and verified: a hint that may be outdated at once.
     #[must_use]
     pub fn is_resident(&self, file: FileId, page: PageRef) -> bool {
-        self.tables
-            .lookup(file.0, page.unit())
-            .is_some_and(|word| word::is_readable(word.load(Ordering::Relaxed)))
+        let word = self.tables.lookup(file.0, page.unit());
+        word::is_readable(word.load(Ordering::Relaxed))
     }
 
     /// The budget this cache counts against.
@@ -388,6 +405,16 @@ impl PageCache {
         }
     }
 
+    /// What an optimistic hit does besides counting itself, if it must do something.
+    #[inline(always)]
+    fn note_use(&self, word: &AtomicU64, seen: u64, page: PageKey) {
+        let mode = self.hit_mode();
+        word::touch(word, seen, mode.usage_max());
+        if mode.is_more() {
+            self.more_than_usage(mode, word::frame_of(seen) as u32, page);
+        }
+    }
+
     #[inline(always)]
     pub(crate) fn hit_mode(&self) -> HitMode {
         HitMode(self.hit_mode.load(Ordering::Relaxed))
@@ -412,7 +439,15 @@ impl PageCache {
         let change = |before| Some(change(HitMode(before)).0);
         let _ = self
             .hit_mode
-            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, change);
+            .fetch_update(Ordering::SeqCst, Ordering::SeqCst, change);
+        // Of several changes at a time the last one finds the mode that stays.
+        loop {
+            let mode = self.hit_mode();
+            self.hit_threshold.store(mode.threshold(), Ordering::SeqCst);
+            if self.hit_mode.load(Ordering::SeqCst) == mode.0 {
+                return;
+            }
+        }
     }
 
     /// The watch under way.

@@ -1,8 +1,9 @@
 //! Hits: how the use of a resident page reaches the policy.
 //!
 //! # How it works
-//! The policy's hit kind and the hit protocol are one word that every hit reads. Counting policies need
-//! nothing but the usage bits in the entry word, which the hit path sets itself. The others:
+//! The policy's hit kind and the hit protocol are one word, the mode. Counting policies need nothing but the usage bits
+//! in the entry word, which the hit path sets itself; an optimistic read compares the word with a threshold first, which
+//! says of most hits that they need nothing at all. The others:
 //! * *stamp*: one store of the coarse epoch, if it differs;
 //! * *locked*: the policy is told under the core lock, every time;
 //! * *batched*: a ring of 64 hits per thread; from 32 on the lock is tried at every eighth hit, at 64 the ring is dropped;
@@ -20,7 +21,7 @@ use crate::cache::PageCache;
 use crate::core::{By, Core};
 use crate::slots::{FLAG_ORDERED, PageKey};
 use crate::watch::samples;
-use crate::word::{USAGE_MASK, usage_bits};
+use crate::word::usage_bits;
 use graven_policy::registry::Protocol;
 use graven_policy::{Admission, FrameIdx, Hint, HitKind, PageId};
 use std::cell::{Cell, RefCell};
@@ -70,10 +71,15 @@ impl HitMode {
         }
     }
 
-    /// Largest usage count a hit may reach, where entry words have it.
+    /// Largest usage count a hit may reach, where entry words have it; below their classes and states, other things.
     #[inline(always)]
     pub(crate) fn usage_max(self) -> u64 {
-        self.0 & USAGE_MASK
+        self.0
+    }
+
+    /// An optimistic hit of a page whose word is not below this need only count itself.
+    pub(crate) fn threshold(self) -> u64 {
+        if self.is_more() { u64::MAX } else { self.0 }
     }
 
     /// What a hit of an access with this hint must do: that of a scan counts as no use.

@@ -55,7 +55,7 @@ impl Region {
                     mapped: bytes,
                     backing,
                 };
-                region.advise(0, bytes);
+                region.advise(0, bytes, backing);
                 return Ok(region);
             }
         }
@@ -89,7 +89,7 @@ impl Region {
             mapped: bytes,
             backing,
         };
-        region.advise(0, bytes);
+        region.advise(0, bytes, backing);
         Ok(region)
     }
 
@@ -101,6 +101,15 @@ impl Region {
     /// Bytes mapped.
     pub(crate) fn mapped(&self) -> usize {
         self.mapped
+    }
+
+    /// Has the kernel back a range that nobody has touched yet with huge pages where possible.
+    pub(crate) fn back_by_huge_pages(&self, offset: usize, bytes: usize) {
+        assert!(
+            offset + bytes <= self.mapped,
+            "US-2: {offset} + {bytes} lies in the region"
+        );
+        self.advise(offset, bytes, Backing::Huge);
     }
 
     /// Maps more behind the end, up to `bytes` in total.
@@ -116,7 +125,7 @@ impl Region {
         if !map_at(self.base.addr() + self.mapped, more) {
             return Err(map_error(more));
         }
-        self.advise(self.mapped, more);
+        self.advise(self.mapped, more, self.backing);
         self.mapped = bytes;
         Ok(())
     }
@@ -136,9 +145,9 @@ impl Region {
         debug_assert_eq!(code, 0, "madvise of an own range");
     }
 
-    fn advise(&self, offset: usize, bytes: usize) {
+    fn advise(&self, offset: usize, bytes: usize, backing: Backing) {
         let start = self.base.wrapping_add(offset).cast();
-        let pages = match self.backing {
+        let pages = match backing {
             Backing::Small => libc::MADV_NOHUGEPAGE,
             Backing::Huge => libc::MADV_HUGEPAGE,
         };

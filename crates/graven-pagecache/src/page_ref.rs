@@ -192,9 +192,9 @@ impl fmt::Display for PageRef {
     }
 }
 
-/// Number of a file within one page cache.
+/// Number of a file within one page cache, as the cache gave it out: below 512, which look-ups rely on.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
-pub struct FileId(pub u16);
+pub struct FileId(pub(crate) u16);
 
 #[cfg(test)]
 mod tests {

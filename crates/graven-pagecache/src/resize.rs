@@ -321,7 +321,7 @@ impl PageCache {
                 ));
             }
             let found = self.tables().lookup(page.file(), page.unit());
-            if !found.is_some_and(|found| std::ptr::eq(found, entry.word())) {
+            if !std::ptr::eq(found, entry.word()) {
                 return Err(format!("PC-9: {page:?} is not found by its own name"));
             }
         }

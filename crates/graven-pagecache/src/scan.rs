@@ -24,15 +24,14 @@ impl PageCache {
     /// # Errors
     /// As [`PageCache::pin`].
     pub fn pin_scanned(&self, file: FileId, page: PageRef, kind: PageKind) -> Result<PagePin> {
-        if let Some(word) = self.tables().lookup(file.0, page.unit()) {
-            let seen = word.load(Ordering::Relaxed);
-            if word::is_pinnable_as(seen, page.raw()) && word::try_pin(word, seen, 0) {
-                let mode = self.hit_mode().under(Hint::Scan);
-                self.count_hit(mode, seen, PageKey::new(file.0, page.unit()), kind);
-                #[expect(unsafe_code, reason = "a hit hands out frame memory")]
-                // SAFETY: the pin was taken with the word unchanged, so it names the page's frame.
-                return Ok(unsafe { self.pinned_at(word, seen) });
-            }
+        let word = self.tables().lookup(file.0, page.unit());
+        let seen = word.load(Ordering::Relaxed);
+        if word::is_pinnable_as(seen, page.raw()) && word::try_pin(word, seen, 0) {
+            let mode = self.hit_mode().under(Hint::Scan);
+            self.count_hit(mode, seen, PageKey::new(file.0, page.unit()), kind);
+            #[expect(unsafe_code, reason = "a hit hands out frame memory")]
+            // SAFETY: the pin was taken with the word unchanged, so it names the page's frame.
+            return Ok(unsafe { self.pinned_at(word, seen) });
         }
         self.pin_slowly(file, page, kind, Hint::Scan)
     }

@@ -3,7 +3,7 @@
 //! # How it works
 //! Every 4 KiB unit of a file has one word in the page table; a page uses the word of its first unit.
 //! ```text
-//! | 63..60 class | 59..52 state | 51..49 usage | 48..28 version | 27..0 frame |
+//! | 63..61 usage | 60..57 class | 56..49 state | 48..28 version | 27..0 frame |
 //!
 //!                     reserve            start_read             arrive        (hold: READING to EXCLUSIVE)
 //!  ABSENT (word 0) ------------> RESERVED ---------> READING ------------> ARRIVED
@@ -87,29 +87,30 @@ impl Word for AtomicU64 {
     }
 }
 
-const CLASS_SHIFT: u32 = 60;
+const USAGE_SHIFT: u32 = 61;
+const USAGE_ONE: u64 = 1 << USAGE_SHIFT;
+const USAGE_MASK: u64 = 7 << USAGE_SHIFT;
+const CLASS_SHIFT: u32 = 57;
 const CLASS_MASK: u64 = 15 << CLASS_SHIFT;
-const STATE_SHIFT: u32 = 52;
+const STATE_SHIFT: u32 = 49;
 const STATE_ONE: u64 = 1 << STATE_SHIFT;
 const STATE_MASK: u64 = 255 << STATE_SHIFT;
-const USAGE_SHIFT: u32 = 49;
-const USAGE_ONE: u64 = 1 << USAGE_SHIFT;
-/// The usage bits.
-pub(crate) const USAGE_MASK: u64 = 7 << USAGE_SHIFT;
 const VERSION_SHIFT: u32 = 28;
 /// Bits of the version.
 pub(crate) const VERSION_BITS: u32 = 21;
 const VERSION_MASK: u64 = ((1 << VERSION_BITS) - 1) << VERSION_SHIFT;
 /// What an optimistic reader compares: version and frame. A frame changes its class only with its page.
-const SAME_MASK: u64 = USAGE_ONE - 1;
+const SAME_MASK: u64 = STATE_ONE - 1;
 /// Bits of the frame number, in units of 4 KiB: pools of up to 1 TiB.
 pub(crate) const FRAME_BITS: u32 = 28;
 const FRAME_MASK: u64 = (1 << FRAME_BITS) - 1;
 
 const _: () = assert!(FRAME_BITS == VERSION_SHIFT);
-const _: () = assert!(crate::page_ref::UNIT_BITS <= STATE_SHIFT);
-const _: () = assert!(VERSION_SHIFT + VERSION_BITS == USAGE_SHIFT);
-const _: () = assert!(USAGE_SHIFT + 3 == STATE_SHIFT && STATE_SHIFT + 8 == CLASS_SHIFT);
+const _: () = assert!(VERSION_SHIFT + VERSION_BITS == STATE_SHIFT);
+const _: () = assert!(STATE_SHIFT + 8 == CLASS_SHIFT && CLASS_SHIFT + 4 == USAGE_SHIFT);
+/// Bits above the class: by so many its place in a page reference is higher.
+const CLASS_BELOW_TOP: u32 = u64::BITS - USAGE_SHIFT;
+const _: () = assert!(crate::page_ref::UNIT_BITS <= STATE_SHIFT + CLASS_BELOW_TOP);
 
 /// State of a word.
 pub(crate) mod state {
@@ -183,7 +184,7 @@ pub(crate) fn frame_of(word: u64) -> u64 {
 /// Whether the page of `word` has class `class`.
 #[inline(always)]
 pub(crate) fn is_class(word: u64, class: u8) -> bool {
-    word >> CLASS_SHIFT == u64::from(class)
+    (word & CLASS_MASK) >> CLASS_SHIFT == u64::from(class)
 }
 
 /// Whether bytes of the page may be read optimistically.
@@ -199,19 +200,23 @@ pub(crate) fn is_pinnable(word: u64) -> bool {
 }
 
 /// Whether the page has the class of the page reference `raw` and its bytes may be read optimistically: one
-/// comparison, because class and state lie next to each other at the top of the word, and a reference has its
-/// class at the same place and nothing where the state is.
+/// comparison, because class and state lie next to each other, and a reference has its class at the same distance
+/// from nothing where the state is.
 #[inline(always)]
 pub(crate) fn is_readable_as(word: u64, raw: u64) -> bool {
-    ((word ^ raw) >> STATE_SHIFT).wrapping_sub(state::RESIDENT)
-        <= state::PINNED_MAX - state::RESIDENT
+    state_or_more(word, raw).wrapping_sub(state::RESIDENT) <= state::PINNED_MAX - state::RESIDENT
+}
+
+/// The state of `word`; more than any state if its class is not that of the page reference `raw`.
+#[inline(always)]
+fn state_or_more(word: u64, raw: u64) -> u64 {
+    ((word << CLASS_BELOW_TOP) ^ raw) >> (STATE_SHIFT + CLASS_BELOW_TOP)
 }
 
 /// Whether the page has the class of the page reference `raw` and one more pin may be taken.
 #[inline(always)]
 pub(crate) fn is_pinnable_as(word: u64, raw: u64) -> bool {
-    ((word ^ raw) >> STATE_SHIFT).wrapping_sub(state::RESIDENT)
-        < state::PINNED_MAX - state::RESIDENT
+    state_or_more(word, raw).wrapping_sub(state::RESIDENT) < state::PINNED_MAX - state::RESIDENT
 }
 
 /// Number of pins.
@@ -239,8 +244,7 @@ pub(crate) const fn next_version(version: u32, bits: u32) -> u32 {
 pub(crate) fn is_same<W: Word>(word: &W, before: u64) -> bool {
     W::fence(Ordering::Acquire);
     let now = word.load(Ordering::Relaxed);
-    // Mostly nothing at all has changed, which is the cheaper question.
-    now == before || now & SAME_MASK == before & SAME_MASK
+    (now ^ before) & SAME_MASK == 0
 }
 
 /// A largest usage count in the place it has in a word.
@@ -248,12 +252,20 @@ pub(crate) const fn usage_bits(usage: u8) -> u64 {
     (if usage < 7 { usage as u64 } else { 7 }) << USAGE_SHIFT
 }
 
+/// Whether the usage count of a resident page's word is below that of `usage_max` (as [`usage_bits`]; what lies below the
+/// class there does not matter): one comparison, because the count lies at the top and a resident page's state is not 0.
+#[inline(always)]
+fn is_used_less(word: u64, usage_max: u64) -> bool {
+    debug_assert!(is_readable(word) && usage_max & (CLASS_MASK | STATE_MASK) == 0);
+    word < usage_max
+}
+
 /// Takes one pin of the page seen as `seen` (which must be pinnable) and counts the use up to `usage_max`
 /// (as [`usage_bits`]).
 #[inline(always)]
 pub(crate) fn try_pin<W: Word>(word: &W, seen: u64, usage_max: u64) -> bool {
     debug_assert!(is_pinnable(seen));
-    let step = if seen & USAGE_MASK < usage_max {
+    let step = if is_used_less(seen, usage_max) {
         STATE_ONE + USAGE_ONE
     } else {
         STATE_ONE
@@ -274,7 +286,7 @@ pub(crate) fn unpin<W: Word>(word: &W) {
 /// Counts a use of the page seen as `seen`; may be lost.
 #[inline(always)]
 pub(crate) fn touch<W: Word>(word: &W, seen: u64, usage_max: u64) {
-    if seen & USAGE_MASK < usage_max {
+    if is_used_less(seen, usage_max) {
         let _ = word.compare_exchange(seen, seen + USAGE_ONE, Ordering::Relaxed, Ordering::Relaxed);
     }
 }

@@ -15,6 +15,8 @@ use super::{CacheBench, CacheBenchError, HIT_CLASS, class, clock, zipf};
 
 /// Accesses in the trace of one thread.
 const TRACE_LENGTH: usize = 1 << 20;
+/// Most uses of a page that a policy counts.
+const USES_COUNTED: usize = 7;
 /// Accesses between two looks at the clock's flag.
 const STRIDE: usize = 4096;
 
@@ -68,6 +70,7 @@ pub(super) fn measure(
             floors[2].push(&time(bench, traces, |number| (floor.pin(number), 0)))?;
             for (policy, [reads, pins]) in bench.policies.iter().zip(&mut samples) {
                 cache.set_policy(policy)?;
+                subject.use_often(pages as u32);
                 reads.push(&time(bench, traces, |number| {
                     (subject.read(number), content(number.into()))
                 }))?;
@@ -96,6 +99,14 @@ struct Subject<'a> {
 }
 
 impl Subject<'_> {
+    /// Uses every page as often as any policy counts, so that what is measured is the hit of a page in use, whoever was
+    /// measured before and however many threads' traces are about to run.
+    fn use_often(&self, pages: u32) {
+        for _ in 0..USES_COUNTED {
+            (0..pages).for_each(|number| _ = std::hint::black_box(self.read(number)));
+        }
+    }
+
     /// One optimistic read; 0, which no page holds, if it fails.
     #[inline]
     fn read(&self, number: u32) -> u64 {

@@ -247,8 +247,8 @@ impl CacheReport {
             ratio,
         );
         if let Some(ratio) = self.many_threads_ratio() {
-            let name = "2 threads / 8 threads, optimistic reads a second, worst counter policy";
-            self.aim(name.to_owned(), 1.0, ratio);
+            let name = "2 threads / 8 threads, optimistic reads a second, counter policies, over plain reads' ratio";
+            self.aim(name.to_owned(), 1.05, ratio);
         }
         for (bytes, plain, verified) in [(4096, 4.0, 5.0), (65536, 6.0, 11.0)] {
             let kib = bytes / 1024;
@@ -315,20 +315,27 @@ impl CacheReport {
         worst
     }
 
+    /// What 8 threads read less than 2 do, as a factor: the median of counting policies and sets. Divided by the factor of plain
+    /// reads, because with more threads than cores the system's scheduling makes some of it.
     fn many_threads_ratio(&self) -> Option<f64> {
-        let with = |threads| {
-            let wanted = move |row: &&HitRow| {
-                row.access == Access::Read && row.threads == threads && counts(&row.policy)
-            };
-            self.hits.iter().filter(wanted)
+        let rate = |set: &str, access, policy: &str, threads| {
+            let row = self.hits.iter().find(|row| {
+                (&*row.set, row.access, &*row.policy, row.threads) == (set, access, policy, threads)
+            })?;
+            Some(row.million_per_second)
         };
-        with(8)
-            .filter_map(|many| {
-                let same = |row: &&HitRow| row.set == many.set && row.policy == many.policy;
-                let two = with(2).find(same)?;
-                Some(two.million_per_second / many.million_per_second)
+        let factor = |row: &HitRow, access, policy: &str| {
+            Some(rate(&row.set, access, policy, 2)? / rate(&row.set, access, policy, 8)?)
+        };
+        let factors: Vec<f64> = self
+            .hits
+            .iter()
+            .filter(|row| row.access == Access::Read && row.threads == 8 && counts(&row.policy))
+            .filter_map(|row| {
+                Some(factor(row, Access::Read, &row.policy)? / factor(row, Access::Floor, "")?)
             })
-            .reduce(f64::max)
+            .collect();
+        (!factors.is_empty()).then(|| median(&factors))
     }
 
     fn miss(&self, bytes: u64, subject: MissSubject) -> Option<&MissRow> {

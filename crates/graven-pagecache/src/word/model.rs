@@ -109,7 +109,7 @@ impl Model {
     fn read(&self, page: usize) {
         let word = &self.words[page];
         let seen = word.load(Ordering::Acquire);
-        if !is_readable_as(seen, 4 << CLASS_SHIFT) {
+        if !is_readable_as(seen, 4 << (CLASS_SHIFT + CLASS_BELOW_TOP)) {
             return;
         }
         touch(word, seen, usage_bits(3));
@@ -126,7 +126,9 @@ impl Model {
     fn pin(&self, page: usize) {
         let word = &self.words[page];
         let seen = word.load(Ordering::Relaxed);
-        if !is_pinnable_as(seen, 4 << CLASS_SHIFT) || !try_pin(word, seen, usage_bits(3)) {
+        if !is_pinnable_as(seen, 4 << (CLASS_SHIFT + CLASS_BELOW_TOP))
+            || !try_pin(word, seen, usage_bits(3))
+        {
             return;
         }
         let frame = &self.frames[frame_of(seen) as usize];

@@ -3,7 +3,8 @@
 use crate::support::{
     KIND, cache_over, cache_with, check, file_of, mixed_file, settle_and_check, word_of,
 };
-use graven_pagecache::{Damage, Error, FileId, PageKind, PageRef, Scope, SizeClass};
+use graven_io::MemoryFile;
+use graven_pagecache::{Damage, Error, PageKind, PageRef, Scope, SizeClass};
 use graven_random::SplitMix64;
 use std::sync::Arc;
 
@@ -145,9 +146,11 @@ fn wrong_references_are_errors() {
         cache.pin(id, PageRef::new(SizeClass::MIN, PageRef::MAX_UNIT), KIND),
         Err(Error::BeyondEnd { .. })
     ));
+    let gone = cache.add_file(Arc::new(MemoryFile::new("gone"))).unwrap();
+    cache.remove_file(gone).unwrap();
     assert!(matches!(
-        cache.pin(FileId(9), pages[0], KIND),
-        Err(Error::UnknownFile(FileId(9)))
+        cache.pin(gone, pages[0], KIND),
+        Err(Error::UnknownFile(id)) if id == gone
     ));
     let _held = cache.pin(id, pages[0], KIND).unwrap();
     let smaller = PageRef::new(SizeClass::MIN, pages[0].unit());
