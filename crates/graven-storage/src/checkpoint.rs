@@ -163,6 +163,14 @@ impl Checkpointer {
         self.waiting.load(Ordering::Relaxed) > 0
     }
 
+    /// Pages whose writers are remembered.
+    #[cfg(test)]
+    fn remembered(&self, root: &Root) -> u64 {
+        let mut state = self.state.lock();
+        let published = Published::load(&mut state, &self.found, root).expect("loaded already");
+        published.space.remembered()
+    }
+
     fn pace(&self, options: CheckpointOptions) -> Pace {
         Pace {
             paced: options.paced,

@@ -14,7 +14,8 @@
 //! * CK-2: frames of a page are gone from the page cache before its units are given out again.
 //!
 //! # Costs
-//! 8 bytes a page that was freed or, while snapshots of older roots live, written.
+//! 8 bytes a page that waits to be free and, while snapshots of older roots live, a page that was written since and is not
+//! freed yet: at most one for every page of the file, however many checkpoints there were.
 
 use crate::Result;
 use crate::free_space::{Extent, FreeSpace};
@@ -59,7 +60,7 @@ impl Batch {
 #[derive(Debug)]
 struct Written {
     checkpoint: u64,
-    /// First units, ascending.
+    /// First units of those that no checkpoint has freed, ascending.
     units: Vec<u64>,
 }
 
@@ -121,6 +122,12 @@ impl Space {
         held.map(Batch::units).sum()
     }
 
+    /// Pages whose writers are remembered.
+    #[cfg(test)]
+    pub(crate) fn remembered(&self) -> u64 {
+        self.written.iter().map(|by| by.units.len() as u64).sum()
+    }
+
     /// What the file says is free once the checkpoint that allocated from `free` is durable.
     pub(crate) fn stored(&self, free: &FreeSpace) -> FreeSpace {
         let mut stored = free.clone();
@@ -140,11 +147,18 @@ impl Space {
         self.free = free;
         let mut by_birth: BTreeMap<u64, Vec<PageRef>> = BTreeMap::new();
         for page in pages {
-            // The newest: a unit may have been given out more than once.
-            let mut writers = self.written.iter().rev();
+            let mut writers = self.written.iter();
             let born = writers.find(|by| by.units.binary_search(&page.unit()).is_ok());
             let born = born.map_or(0, |by| by.checkpoint);
             by_birth.entry(born).or_default().push(page);
+        }
+        for by in &mut self.written {
+            let Some(freed) = by_birth.get(&by.checkpoint) else {
+                continue;
+            };
+            let mut gone: Vec<u64> = freed.iter().map(|page| page.unit()).collect();
+            gone.sort_unstable();
+            by.units.retain(|unit| gone.binary_search(unit).is_err());
         }
         for (born, pages) in by_birth {
             self.batches.push(Batch {
