@@ -34,7 +34,7 @@ use crate::transaction::index_entries::key_in;
 use crate::transaction::options::Isolation;
 use crate::transaction::own::Own;
 use crate::transaction::schema_change::{drop_lost_indexes, for_each_key};
-use crate::transaction::spill::{Sealing, sealed_onto};
+use crate::transaction::spill::{Sealing, merged, sealed_onto};
 use crate::version::recent::Recent;
 use crate::{Error, Result};
 use foldhash::HashMap;
@@ -326,6 +326,15 @@ impl<'a> Replay<'a> {
         self.flush(None)?;
         let mut commits = self.store.commits();
         commits.logged = NamesLogged::of(&self.store.allocator().names());
+        if self.store.read_only().is_some()
+            && let Some(pages) = self.store.temporary_pages()
+        {
+            // No checkpoint ever merges them, and every reader would look into all.
+            let below = &commits.applied.below;
+            let below = merged(self.store, &pages, self.store.sealing(), below)?;
+            self.store
+                .replace(&mut commits, |version| version.below = below);
+        }
         Ok(())
     }
 

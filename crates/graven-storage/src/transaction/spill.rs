@@ -50,12 +50,38 @@ pub(crate) fn sealed_onto(
     let sealed = Net { views }.seal(pages, store.budget(), how.threads)?;
     below.push(Arc::new(Lower::Sealed(sealed)));
     while let Some(from) = same_tier(&below, how.tier) {
-        let views = below[from..].iter().map(|lower| lower.view()).collect();
-        let merged = Net { views }.seal(pages, store.budget(), how.threads)?;
-        below.truncate(from);
-        below.push(Arc::new(Lower::Sealed(merged)));
+        merge_from(store, pages, how, &mut below, from)?;
     }
     Ok(below.into())
+}
+
+/// All of `below` as one layer.
+pub(crate) fn merged(
+    store: &Store,
+    pages: &TemporaryPages,
+    how: Sealing,
+    below: &[Arc<Lower>],
+) -> Result<Arc<[Arc<Lower>]>> {
+    let mut below = below.to_vec();
+    if below.len() > 1 {
+        merge_from(store, pages, how, &mut below, 0)?;
+    }
+    Ok(below.into())
+}
+
+/// The layers from number `from` on become one.
+fn merge_from(
+    store: &Store,
+    pages: &TemporaryPages,
+    how: Sealing,
+    below: &mut Vec<Arc<Lower>>,
+    from: usize,
+) -> Result<()> {
+    let views = below[from..].iter().map(|lower| lower.view()).collect();
+    let merged = Net { views }.seal(pages, store.budget(), how.threads)?;
+    below.truncate(from);
+    below.push(Arc::new(Lower::Sealed(merged)));
+    Ok(())
 }
 
 /// Where the newest layers begin that are of one tier, if they are enough to be merged.
@@ -112,5 +138,99 @@ impl Transaction {
         let bytes = state.reservation.bytes();
         state.reservation.shrink(bytes);
         Ok(true)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    //! Goal: opened for reading only, where no checkpoint merges anything, what a log says is one layer that says the same.
+
+    use super::*;
+    use crate::{GraphBuilder, LogPlace, NodeId, OpenOptions, PropertyValue, TransactionOptions};
+    use graven_io::{File, MemoryFile};
+    use graven_pagecache::{Budget, Config, PageCache, SpillFile};
+    use std::path::{Path, PathBuf};
+
+    /// Enough for all changes, and enough for recovering them in parts.
+    const AMPLE: u64 = 64 << 20;
+    const LITTLE: u64 = 4 << 20;
+    const COMMITS: u64 = 30;
+    const NODES: u64 = 1000;
+
+    #[derive(Debug)]
+    struct InMemory(MemoryFile);
+
+    impl LogPlace for InMemory {
+        fn path(&self) -> PathBuf {
+            Path::to_path_buf(self.0.path())
+        }
+
+        fn existing(&self) -> Result<Option<Arc<dyn File>>> {
+            Ok((self.0.len()? > 0).then(|| Arc::new(self.0.clone()) as Arc<dyn File>))
+        }
+
+        fn create(&self) -> Result<Arc<dyn File>> {
+            Ok(Arc::new(self.0.clone()))
+        }
+    }
+
+    fn open(data: &MemoryFile, log: &MemoryFile, memory: u64, read_only: bool) -> Arc<Store> {
+        let cache = PageCache::new(Config::new(Budget::new(memory))).unwrap();
+        let spilled: Arc<dyn File> = Arc::new(MemoryFile::new("temporary"));
+        let place = Box::new(move || Ok(spilled.clone()));
+        let spill = SpillFile::new(&cache, "temporary", u64::MAX, place).unwrap();
+        let mut options = OpenOptions::new(Box::new(InMemory(log.clone())));
+        options.spill = Some(Arc::new(spill));
+        options.own_checkpoints = false;
+        options.read_only = read_only.then(|| "the test only reads".to_owned());
+        Store::open_with(Arc::new(data.clone()), cache, options).unwrap()
+    }
+
+    fn text(node: u64) -> PropertyValue {
+        PropertyValue::string(&format!("{node}").repeat(40))
+    }
+
+    fn copy(file: &MemoryFile) -> MemoryFile {
+        MemoryFile::with_bytes("copy", &file.to_bytes())
+    }
+
+    #[test]
+    fn what_is_only_read_is_one_layer() {
+        let (data, log) = (MemoryFile::new("data"), MemoryFile::new("log"));
+        GraphBuilder::new().build(Arc::new(data.clone())).unwrap();
+        let written = open(&data, &log, AMPLE, false);
+        for commit in 0..COMMITS {
+            let transaction = written.begin(TransactionOptions::default()).unwrap();
+            let key = transaction.key("text").unwrap();
+            let first = commit * NODES;
+            let texts = (first..first + NODES).map(text).collect();
+            transaction
+                .create_nodes(&[], NODES as usize, vec![(key, texts)])
+                .unwrap();
+            let before = first / 2;
+            transaction
+                .set_node_property(NodeId(before), key, &"changed".into())
+                .unwrap();
+            transaction.commit().unwrap();
+        }
+        let (data, log) = (copy(&data), copy(&log));
+        let layers = |store: &Store| store.commits().applied.below.len();
+        let recovered = open(&copy(&data), &copy(&log), LITTLE, false);
+        assert!(layers(&recovered) > 1, "there is something to merge");
+        let read = open(&data, &log, LITTLE, true);
+        assert_eq!(layers(&read), 1);
+        let snapshot = read.snapshot();
+        assert_eq!(snapshot.node_count(), COMMITS * NODES);
+        let key = snapshot.catalog().key("text").unwrap();
+        let column = snapshot.node_column(key).unwrap();
+        for node in 0..COMMITS * NODES {
+            let changed = node % (NODES / 2) == 0 && node < COMMITS * NODES / 2;
+            let expected = if changed {
+                "changed".into()
+            } else {
+                text(node)
+            };
+            assert_eq!(column.get(node).unwrap(), expected, "{node}");
+        }
     }
 }
