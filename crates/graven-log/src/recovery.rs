@@ -15,7 +15,7 @@ use graven_io::File;
 
 use crate::header::{FileHeader, u32_at, u64_at};
 use crate::record::{Kind, RECORD_BYTES_MAX, RECORD_HEADER_BYTES, Record};
-use crate::scan::{Layout, Tail, Walk, find_tail};
+use crate::scan::{Ending, Layout, Tail, Walk, find_tail};
 use crate::{Error, Identity, Lsn, Result};
 
 /// Where a log is to be read from, as the data file knows it.
@@ -60,15 +60,34 @@ impl Recovery {
     /// # Errors
     /// No log, one of another store, a damaged one, a failing file.
     pub fn open(file: Arc<dyn File>, identity: Identity, start: Start) -> Result<Recovery> {
+        match Recovery::open_damaged(file, identity, start)? {
+            (recovery, None) => Ok(recovery),
+            (_, Some(damage)) => Err(damage),
+        }
+    }
+
+    /// As [`Recovery::open`], but where durable records are missing it gives those before them, and what is wrong.
+    ///
+    /// # Errors
+    /// As [`Recovery::open`], but for damage behind the first record wanted.
+    pub fn open_damaged(
+        file: Arc<dyn File>,
+        identity: Identity,
+        start: Start,
+    ) -> Result<(Recovery, Option<Error>)> {
         let layout = Arc::new(Layout::read(&*file, &identity)?);
         let least = start.clean_end.unwrap_or(start.from).max(start.from);
-        let (tail, dropped_frames) = find_tail(&layout, &file, start.from, least)?;
+        let Ending {
+            tail,
+            dropped: dropped_frames,
+            damage,
+        } = find_tail(&layout, &file, start.from, least)?;
         let summary = Summary {
             from: start.from,
             end: tail.end,
             dropped_frames,
         };
-        Ok(Recovery {
+        let recovery = Recovery {
             path: file.path().to_path_buf(),
             header: layout.header,
             walk: Walk::from(layout, file, start.from),
@@ -78,7 +97,8 @@ impl Recovery {
             taken: 0,
             next: start.from,
             done: false,
-        })
+        };
+        Ok((recovery, damage))
     }
 
     /// What was found.

@@ -329,13 +329,23 @@ impl Tail {
     }
 }
 
+/// Where a log ends.
+#[derive(Debug)]
+pub(crate) struct Ending {
+    pub(crate) tail: Tail,
+    /// Intact frames behind it.
+    pub(crate) dropped: u64,
+    /// Why it should not end there: something durable is missing.
+    pub(crate) damage: Option<Error>,
+}
+
 /// Walks the whole log from `from` on and says where it ends.
 pub(crate) fn find_tail(
     layout: &Arc<Layout>,
     file: &Arc<dyn File>,
     from: Lsn,
     durable_at_least: Lsn,
-) -> Result<(Tail, u64)> {
+) -> Result<Ending> {
     let mut walk = Walk::from(Arc::clone(layout), Arc::clone(file), from);
     while walk.next(from)?.is_some() {}
     let behind = walk.look_behind()?;
@@ -345,17 +355,19 @@ pub(crate) fn find_tail(
         lsn: walk.end,
         reason,
     };
-    if behind.durable > walk.end {
-        return Err(corrupt(format!(
+    let reason = if behind.durable > walk.end {
+        Some(format!(
             "no intact frame continues the log there, but a later one says that everything up to LSN {} was durable",
             behind.durable
-        )));
-    }
-    if walk.end < durable_at_least {
-        return Err(corrupt(format!(
+        ))
+    } else if walk.end < durable_at_least {
+        Some(format!(
             "the log ends there, but the data file says that everything up to LSN {durable_at_least} was durable"
-        )));
-    }
+        ))
+    } else {
+        None
+    };
+    let damage = reason.map(corrupt);
     let sequences = layout.regions.iter().flatten().map(|r| r.sequence);
     let tail = Tail {
         slots: layout.slots,
@@ -373,5 +385,9 @@ pub(crate) fn find_tail(
         torn: behind.offsets,
         used: walk.used,
     };
-    Ok((tail, behind.frames))
+    Ok(Ending {
+        tail,
+        dropped: behind.frames,
+        damage,
+    })
 }

@@ -133,6 +133,16 @@ impl Store {
         cache: Arc<PageCache>,
         options: OpenOptions,
     ) -> Result<Arc<Store>> {
+        Store::open_despite(file, cache, options, &mut Err)
+    }
+
+    /// As [`Store::open_with`]; `despite` is told of damage to a log that is only read, and whether what lies before it does.
+    pub(crate) fn open_despite(
+        file: Arc<dyn File>,
+        cache: Arc<PageCache>,
+        options: OpenOptions,
+        despite: &mut dyn FnMut(Error) -> Result<()>,
+    ) -> Result<Arc<Store>> {
         let OpenOptions {
             log,
             read_only,
@@ -183,7 +193,10 @@ impl Store {
             clean_end: (clean_end > 0).then_some(Lsn(clean_end)),
         };
         let recovery = if reading_only {
-            Recovery::open(log_file, identity, start).map_err(|error| failed(&path, error))?
+            let opened = Recovery::open_damaged(log_file, identity, start);
+            let (recovery, damage) = opened.map_err(|error| failed(&path, error))?;
+            damage.map_or(Ok(()), |damage| despite(failed(&path, damage)))?;
+            recovery
         } else {
             let opened = Log::open(log_file, identity, start, setup.options);
             let (log, recovery) = opened.map_err(|error| failed(&path, error))?;

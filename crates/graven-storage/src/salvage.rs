@@ -10,6 +10,8 @@
 //! other ends, without its properties. Indexes and constraints are made again on the copy, by transactions, which verify
 //! them.
 //!
+//! A log is read up to what is damaged in it: a state that the database once had.
+//!
 //! # Costs
 //! Reads forward lists once more for every property of their relationships. Memory, charged to the budget as `salvage`: a
 //! sixteenth of the limit for sorting, which goes on in temporary pages, and what is put together of lost lists.
@@ -20,6 +22,7 @@ mod survey;
 
 use crate::ids::{KeyId, LabelId, NodeId, TypeId};
 use crate::pages::Pages;
+use crate::recovery::OpenOptions;
 use crate::snapshot::Snapshot;
 use crate::store::{Root, Store};
 use crate::superblock;
@@ -138,6 +141,32 @@ impl Store {
                 survey::intact_pages(&*file)?,
             ),
         })
+    }
+
+    /// Opens a sound file for [`Store::salvage`] with what its log holds before the damage in it, which is told. `options`
+    /// ask for reading only.
+    ///
+    /// # Errors
+    /// As [`Store::open_with`], but for a log of which a part is missing.
+    ///
+    /// # Panics
+    /// If `options` ask for writing.
+    pub fn open_with_damaged_log(
+        file: Arc<dyn File>,
+        cache: Arc<PageCache>,
+        options: OpenOptions,
+    ) -> Result<(Arc<Store>, Vec<Lost>)> {
+        assert!(options.read_only.is_some(), "a damaged log is only read");
+        let mut lost = Vec::new();
+        let store = Store::open_despite(file, cache, options, &mut |error| {
+            lost.push(Lost {
+                place: "commits behind the damage in the log".to_owned(),
+                why: error.to_string(),
+                ids: 0,
+            });
+            Ok(())
+        })?;
+        Ok((store, lost))
     }
 
     /// Copies all that can be read to `out`, which must be empty.

@@ -4,12 +4,15 @@ use std::path::Path;
 use std::sync::Arc;
 
 use graven_io::{File, OpenOptions};
-use graven_pagecache::{Budget, PageCache};
-use graven_storage::{BackupReport, CheckpointOptions, CheckpointReport, SalvageReport, Store};
+use graven_pagecache::{Budget, PageCache, SpillFile};
+use graven_storage::{
+    BackupReport, CheckpointOptions, CheckpointReport, Lost, SalvageReport, Store,
+};
 
 use crate::config::Config;
 use crate::database::{Database, Place};
 use crate::error::{Error, LOCKED, Retry};
+use crate::files::LogBeside;
 use crate::params::Params;
 use crate::value::Value;
 
@@ -184,9 +187,8 @@ fn salvage(path: &Path, out: Arc<dyn File>, config: Config) -> Result<SalvageRep
     read_only.attach = false;
     read_only.budget = Some(budget.clone());
     // With the log, if both can be opened.
-    let mut lost = Vec::new();
-    let store = match Database::open(path, read_only) {
-        Ok(db) => db.inner()?.store.clone(),
+    let (store, mut lost) = match Database::open(path, read_only) {
+        Ok(db) => (db.inner()?.store.clone(), Vec::new()),
         // Its owner gives pages out again while they would be read here.
         Err(error) if error.code() == LOCKED => {
             let what = format!(
@@ -194,29 +196,60 @@ fn salvage(path: &Path, out: Arc<dyn File>, config: Config) -> Result<SalvageRep
             );
             return Err(Error::with_retry(LOCKED, what, Retry::MayHelp));
         }
-        Err(error) => {
-            let options = OpenOptions {
-                mode: config.io.into(),
-                read_only: true,
-                ..OpenOptions::default()
-            };
-            let file = graven_io::open(path, &options)?;
-            let mut settings = graven_pagecache::Config::new(budget);
-            settings.policy = config.policy;
-            let (store, missing) = Store::open_damaged(file, PageCache::new(settings)?)?;
-            lost.push(graven_storage::Lost {
-                place: "what was committed since the last checkpoint, if anything".to_owned(),
-                why: error.to_string(),
-                ids: 0,
-            });
-            lost.extend(missing);
-            store
-        }
+        Err(error) => open_damaged(path, &config, &budget, &error)?,
     };
     let mut report = store.salvage(out)?;
     lost.append(&mut report.lost);
     report.lost = lost;
     Ok(report)
+}
+
+/// What cannot be opened because of `error`: with its log up to what is damaged there, or else without.
+fn open_damaged(
+    path: &Path,
+    config: &Config,
+    budget: &Arc<Budget>,
+    error: &Error,
+) -> Result<(Arc<Store>, Vec<Lost>), Error> {
+    let options = OpenOptions {
+        mode: config.io.into(),
+        read_only: true,
+        ..OpenOptions::default()
+    };
+    let file = graven_io::open(path, &options)?;
+    let cache = || {
+        let mut settings = graven_pagecache::Config::new(budget.clone());
+        settings.policy.clone_from(&config.policy);
+        PageCache::new(settings)
+    };
+    if let Ok(opened) = with_part_of_log(path, file.clone(), cache()?, config) {
+        return Ok(opened);
+    }
+    let (store, missing) = Store::open_damaged(file, cache()?)?;
+    let mut lost = vec![Lost {
+        place: "what was committed since the last checkpoint, if anything".to_owned(),
+        why: error.to_string(),
+        ids: 0,
+    }];
+    lost.extend(missing);
+    Ok((store, lost))
+}
+
+fn with_part_of_log(
+    path: &Path,
+    file: Arc<dyn File>,
+    cache: Arc<PageCache>,
+    config: &Config,
+) -> Result<(Arc<Store>, Vec<Lost>), Error> {
+    let log = LogBeside::new(beside(path, "-wal"), config, true);
+    let mut options = graven_storage::OpenOptions::new(Box::new(log));
+    options.read_only = Some("it is being salvaged".to_owned());
+    options.spill = Some(Arc::new(SpillFile::at(
+        &cache,
+        beside(path, "-tmp"),
+        u64::MAX,
+    )?));
+    Ok(Store::open_with_damaged_log(file, cache, options)?)
 }
 
 /// Refuses a copy in which the check found anything.

@@ -5,9 +5,9 @@
 use std::sync::Arc;
 
 use graven_io::MemoryFile;
-use graven_log::{Durability, Error, Log, Lsn, Record};
+use graven_log::{Durability, Error, Log, Lsn, Record, Recovery};
 
-use crate::{append, create, options, read_all};
+use crate::{IDENTITY, append, create, memory, options, read_all, start};
 
 /// An image with `records` records of a few hundred bytes, all synced one by one, and where the last frame begins.
 fn image(records: u64, bytes: usize) -> (Vec<u8>, Vec<Record>, usize) {
@@ -64,6 +64,28 @@ fn every_flipped_byte_is_detected_or_harmless() {
             bytes[at] ^= mask;
         }
     }
+}
+
+/// What lies before the damage can be had, and nothing else.
+#[test]
+fn records_before_the_damage_come_back() {
+    let (mut bytes, all, last) = image(12, 300);
+    let mut in_part = 0;
+    for at in (0..last).step_by(61) {
+        bytes[at] ^= 4;
+        let opened = Recovery::open_damaged(memory(&bytes), IDENTITY, start(Lsn(0)));
+        bytes[at] ^= 4;
+        let Ok((recovery, damage)) = opened else {
+            // The header of the file.
+            assert!(at < 4096);
+            continue;
+        };
+        let found: Vec<Record> = recovery.map(Result::unwrap).collect();
+        assert_eq!(found, all[..found.len()], "byte {at}");
+        assert_eq!(damage.is_some(), found.len() < all.len(), "byte {at}");
+        in_part += usize::from(damage.is_some() && !found.is_empty());
+    }
+    assert!(in_part > 20, "{in_part}");
 }
 
 #[test]

@@ -403,3 +403,48 @@ fn a_salvage_has_the_schema_too() {
     }
     assert!(partly > 0);
 }
+
+/// Goal: of a log that is damaged a salvage has what was committed before, in order and whole, and says that the rest is lost.
+#[test]
+fn a_damaged_log_is_salvaged_up_to_the_damage() {
+    let (data, log) = (MemoryFile::new("data"), MemoryFile::new("log"));
+    GraphBuilder::new().build(Arc::new(data.clone())).unwrap();
+    let store = crate::transactions::open(Arc::new(data.clone()), Arc::new(log.clone())).unwrap();
+    write(&store, 7, 400);
+    let (data, log) = (data.to_bytes(), log.to_bytes());
+    drop(store);
+    let used = log.iter().rposition(|byte| *byte != 0).unwrap();
+    let mut before = 0;
+    for percent in [20, 50, 80] {
+        let mut damaged = log.clone();
+        damaged[used * percent / 100..][..600].fill(0xA5);
+        let file =
+            |bytes: &[u8]| -> Arc<dyn File> { Arc::new(MemoryFile::with_bytes("file", bytes)) };
+        let options = || {
+            let place = crate::transactions::LogFile(file(&damaged));
+            let mut options = graven_storage::OpenOptions::new(Box::new(place));
+            options.read_only = Some("the test only reads".to_owned());
+            options
+        };
+        let error = Store::open_with(file(&data), cache(), options()).unwrap_err();
+        assert!(matches!(error, Error::Log { .. }), "{error}");
+        let (store, lost) = Store::open_with_damaged_log(file(&data), cache(), options()).unwrap();
+        assert_eq!(lost.len(), 1);
+        assert_eq!(lost[0].why, error.to_string());
+        let out = MemoryFile::new("salvaged");
+        let report = store.salvage(Arc::new(out.clone())).unwrap();
+        assert_eq!(report.lost, []);
+        assert!(report.nodes > before && report.nodes < 400, "{report:?}");
+        assert_eq!(report.relationships, report.nodes, "whole transactions");
+        before = report.nodes;
+        let copy = Store::open(Arc::new(out), cache()).unwrap();
+        assert_eq!(copy.check().unwrap().problems, []);
+        let snapshot = copy.snapshot();
+        let key = snapshot.catalog().key("number").unwrap();
+        let column = snapshot.node_column(key).unwrap();
+        for node in 0..report.nodes {
+            let number = PropertyValue::Integer(node as i64);
+            assert_eq!(column.get(node).unwrap(), number);
+        }
+    }
+}
