@@ -288,14 +288,16 @@ impl Published {
         output.release_kept();
         let mut freed = std::mem::take(&mut fold.freed);
         freed.extend(old_tables);
+        let before = self.superblock();
         let block = Superblock {
+            features: before.features.as_written_here(),
             log: LogPosition {
                 clean_end: 0,
                 ..changes.log()
             },
             catalogue,
             directory,
-            ..self.superblock()
+            ..before
         };
         let freed_bytes = freed.iter().map(|page| page.len_bytes() as u64).sum();
         self.publish(root, &output, block, freed)?;

@@ -9,6 +9,7 @@
 mod bits;
 pub(crate) mod cutter;
 mod front_coding;
+mod plain_texts;
 pub(crate) mod segment;
 pub(crate) mod writer;
 

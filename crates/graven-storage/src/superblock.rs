@@ -6,6 +6,7 @@
 //!
 //! A superblock that is intact but asks for a format or an incompatible feature that this build does not know refuses
 //! the file, whatever the other one says: a newer build wrote it last, and the other one is only what it left behind.
+//! The features are those of what bulk writing and checkpoints may have written: incompatible feature 1, columns with plain texts.
 //!
 //! # Invariants
 //! * ST-3: a file that is empty, foreign, of another format or cut off is refused with its reason and not
@@ -46,8 +47,10 @@ pub const FORMAT: u32 = 0;
 /// Unit of the second superblock, 64 KiB behind the first.
 pub(crate) const SECOND_UNIT: u64 = 16;
 const PAYLOAD_BYTES: usize = 128;
-/// Incompatible features that this build understands: none so far.
-const KNOWN_INCOMPATIBLE: u64 = 0;
+/// Incompatible feature: columns may hold plain texts.
+const PLAIN_TEXTS: u64 = 1;
+/// Incompatible features that this build understands.
+const KNOWN_INCOMPATIBLE: u64 = PLAIN_TEXTS;
 
 /// Whether `unit` holds a superblock.
 pub(crate) fn is_superblock_unit(unit: u64) -> bool {
@@ -63,6 +66,16 @@ pub struct Features {
     pub read_only_compatible: u64,
     /// The file may not be opened.
     pub incompatible: u64,
+}
+
+impl Features {
+    /// With those of the segments that this build writes.
+    pub(crate) fn as_written_here(self) -> Self {
+        Features {
+            incompatible: self.incompatible | PLAIN_TEXTS,
+            ..self
+        }
+    }
 }
 
 /// Where recovery starts in the log; all zero without a log.

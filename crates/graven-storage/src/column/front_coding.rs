@@ -12,13 +12,14 @@
 use crate::bytes::{Decoded, Malformed, Reader, put_varint};
 use crate::pages::Pages;
 use graven_pagecache::PageRef;
+use std::borrow::Cow;
 
 const RESTART: usize = 16;
 
 /// A string of the run.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) enum Text {
-    Here(Vec<u8>),
+pub(crate) enum Text<'a> {
+    Here(Cow<'a, [u8]>),
     Overflow(PageRef),
 }
 
@@ -60,7 +61,7 @@ pub(crate) fn write<'a>(texts: impl ExactSizeIterator<Item = TextRef<'a>>, out: 
 }
 
 /// String `index` of the run of `count` strings in `area`.
-pub(crate) fn read(area: &[u8], count: usize, index: usize) -> Decoded<Text> {
+pub(crate) fn read(area: &[u8], count: usize, index: usize) -> Decoded<Text<'static>> {
     if index >= count {
         return Err(Malformed(format!("string {index} of {count}")));
     }
@@ -108,7 +109,7 @@ pub(crate) fn read(area: &[u8], count: usize, index: usize) -> Decoded<Text> {
             text.extend_from_slice(own);
         }
     }
-    Ok(Text::Here(text))
+    Ok(Text::Here(Cow::Owned(text)))
 }
 
 #[cfg(test)]
@@ -128,7 +129,7 @@ mod tests {
             let mut area = vec![9; 3];
             write(refs.into_iter(), &mut area);
             for (index, text) in texts.iter().enumerate() {
-                let expected = if index == hole { Text::Overflow(head) } else { Text::Here(text.clone().into_bytes()) };
+                let expected = if index == hole { Text::Overflow(head) } else { Text::Here(Cow::Borrowed(text.as_bytes())) };
                 prop_assert_eq!(read(&area[3..], texts.len(), index), Ok(expected));
             }
             prop_assert!(read(&area[3..], texts.len(), texts.len()).is_err());

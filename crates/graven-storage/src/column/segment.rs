@@ -9,7 +9,10 @@
 //! | integer, date, local time | blocks of 128: smallest value, then differences to it, bit-packed |
 //! | boolean | one bit each |
 //! | float | 8 bytes each |
-//! | string, bytes, tagged | front-coded in id order, or a sorted dictionary and bit-packed codes, whichever is smaller |
+//! | string, bytes, tagged | in id order, or a sorted dictionary and bit-packed codes; the texts of either front-coded or plain |
+//!
+//! The smallest of these forms of texts is taken, but a plain one if it is at most a quarter larger: its texts are found without
+//! decoding the ones before them.
 //!
 //! # Invariants
 //! * ST-9: [`ColumnSegment::read`] checks every table against the payload, so look-ups index freely; what strings
@@ -22,7 +25,7 @@
 //! | --- | --- | --- |
 //! | 0 | 1 | type: 1 boolean, 2 integer, 3 float, 4 string, 5 bytes, 6 date, 7 local time, 8 tagged |
 //! | 1 | 1 | presence: 0 all, 1 bitmap, 2 list of offsets |
-//! | 2 | 1 | strings: 0 front-coded, 1 dictionary |
+//! | 2 | 1 | strings: bit 0: there is a dictionary; bit 1: texts are plain, else front-coded |
 //! | 3 | 1 | zero |
 //! | 4 | 4 | number of values |
 //! | 8 | 8 | first id |
@@ -33,11 +36,11 @@
 //! | | | values |
 //!
 //! Integers: per block smallest value (8), offset of its differences behind the block table (4), width (1), zero (3).
-//! Dictionary: number of entries (4), width of codes (1), zero (3), offset of the codes (4), zero (4), front-coded
-//! entries, codes.
+//! Dictionary: number of entries (4), width of codes (1), zero (3), offset of the codes (4), zero (4), entries, codes.
 
 use super::bits;
 use super::front_coding::{self, Text, TextRef};
+use super::plain_texts;
 use crate::bytes::{Decoded, Malformed, Reader};
 use crate::value::PropertyValue;
 use crate::value::encode::{put_value, read_value};
@@ -51,6 +54,10 @@ const HEADER_BYTES: usize = 32;
 const BLOCK: usize = 128;
 const BLOCK_BYTES: usize = 16;
 const DICTIONARY_HEAD: usize = 16;
+
+/// Bits of the form of texts.
+const DICTIONARY: u8 = 1;
+const PLAIN: u8 = 2;
 
 const PRESENCE_ALL: u8 = 0;
 const PRESENCE_BITMAP: u8 = 1;
@@ -85,13 +92,17 @@ impl ValueType {
     }
 
     fn from_u8(raw: u8) -> Decoded<ValueType> {
-        use ValueType::{Boolean, Bytes, Date, Float, Integer, LocalTime, String, Tagged};
-        [
-            Boolean, Integer, Float, String, Bytes, Date, LocalTime, Tagged,
-        ]
-        .into_iter()
-        .find(|known| *known as u8 == raw)
-        .ok_or_else(|| Malformed(format!("unknown column type {raw}")))
+        Ok(match raw {
+            1 => ValueType::Boolean,
+            2 => ValueType::Integer,
+            3 => ValueType::Float,
+            4 => ValueType::String,
+            5 => ValueType::Bytes,
+            6 => ValueType::Date,
+            7 => ValueType::LocalTime,
+            8 => ValueType::Tagged,
+            _ => return Err(Malformed(format!("unknown column type {raw}"))),
+        })
     }
 }
 
@@ -254,43 +265,53 @@ fn put_texts(cells: &[(u64, Cell)], value_type: ValueType, out: &mut Vec<u8>) ->
         }),
         out,
     );
-    let plain = out.len() - start;
-    let Ok(mut distinct) = bytes
-        .iter()
-        .map(Result::as_ref)
-        .collect::<Result<Vec<_>, _>>()
-    else {
+    let here = bytes.iter().map(Result::as_ref);
+    let Ok(texts) = here.collect::<Result<Vec<&Cow<'_, [u8]>>, _>>() else {
         return 0;
     };
-    let texts = distinct.clone();
+    let mut forms = vec![(0, out.split_off(start))];
+    forms.extend(plain_texts::write(&texts).map(|plain| (PLAIN, plain)));
+    let mut distinct = texts.clone();
     distinct.sort_unstable();
     distinct.dedup();
-    if distinct.len() * 2 > texts.len() {
-        return 0;
+    if distinct.len() * 2 <= texts.len() {
+        let mut entries = Vec::new();
+        front_coding::write(distinct.iter().map(|it| TextRef::Here(it)), &mut entries);
+        forms.push((DICTIONARY, dictionary(&entries, &distinct, &texts)));
+        let plain = plain_texts::write(&distinct);
+        let plain = plain.map(|entries| dictionary(&entries, &distinct, &texts));
+        forms.extend(plain.map(|dictionary| (DICTIONARY | PLAIN, dictionary)));
     }
+    let (form, texts) = best(forms);
+    out.extend_from_slice(&texts);
+    form
+}
+
+/// The smallest form, but a plain one if it is at most a quarter larger.
+fn best(mut forms: Vec<(u8, Vec<u8>)>) -> (u8, Vec<u8>) {
+    forms.sort_by_key(|(_, bytes)| bytes.len());
+    let room = forms[0].1.len() * 5 / 4;
+    let plain = |(form, bytes): &(u8, Vec<u8>)| form & PLAIN != 0 && bytes.len() <= room;
+    let at = forms.iter().position(plain).unwrap_or(0);
+    forms.swap_remove(at)
+}
+
+/// A dictionary of the `distinct` texts, written as `entries`, and the code of each of `texts`.
+fn dictionary<T: Ord>(entries: &[u8], distinct: &[T], texts: &[T]) -> Vec<u8> {
     let width = bits::width_of(distinct.len() as u64 - 1);
-    let mut dictionary = Vec::new();
-    dictionary.extend_from_slice(&(distinct.len() as u32).to_le_bytes());
-    dictionary.extend_from_slice(&[width, 0, 0, 0]);
-    dictionary.extend_from_slice(&[0; 8]);
-    front_coding::write(
-        distinct.iter().map(|text| TextRef::Here(text)),
-        &mut dictionary,
-    );
-    let codes = dictionary.len() as u32;
-    dictionary[8..12].copy_from_slice(&codes.to_le_bytes());
+    let codes = DICTIONARY_HEAD + entries.len();
+    let mut out = Vec::with_capacity(codes + bits::packed_bytes(texts.len(), width));
+    out.extend_from_slice(&(distinct.len() as u32).to_le_bytes());
+    out.extend_from_slice(&[width, 0, 0, 0]);
+    out.extend_from_slice(&(codes as u32).to_le_bytes());
+    out.extend_from_slice(&[0; 4]);
+    out.extend_from_slice(entries);
     let code = |text| {
-        distinct
-            .binary_search(text)
-            .expect("every text is in the dictionary") as u64
+        let place = distinct.binary_search(text);
+        place.expect("every text is in the dictionary") as u64
     };
-    bits::pack(texts.iter().map(code), width, &mut dictionary);
-    if dictionary.len() >= plain {
-        return 0;
-    }
-    out.truncate(start);
-    out.extend_from_slice(&dictionary);
-    1
+    bits::pack(texts.iter().map(code), width, &mut out);
+    out
 }
 
 /// A value as found: there, or in a chain.
@@ -306,7 +327,8 @@ pub(crate) struct ColumnSegment<'a> {
     bytes: &'a [u8],
     value_type: ValueType,
     presence: u8,
-    dictionary: bool,
+    /// Of texts: bits.
+    form: u8,
     count: usize,
     first: u64,
     span: u64,
@@ -361,11 +383,14 @@ impl Integers<'_> {
 
 impl<'a> ColumnSegment<'a> {
     pub(crate) fn read(bytes: &'a [u8]) -> Decoded<ColumnSegment<'a>> {
-        let mut reader = Reader::new(bytes);
-        let value_type = ValueType::from_u8(reader.u8()?)?;
-        let (presence, dictionary, _) = (reader.u8()?, reader.u8()?, reader.u8()?);
-        let (count, first) = (reader.u32()? as usize, reader.u64()?);
-        let (span, values) = (u64::from(reader.u32()?), reader.u32()? as usize);
+        let Some(head) = bytes.first_chunk::<HEADER_BYTES>() else {
+            return Err(Malformed(format!("a head in {} bytes", bytes.len())));
+        };
+        let u32_at = |at: usize| u32::from_le_bytes([0, 1, 2, 3].map(|byte| head[at + byte]));
+        let value_type = ValueType::from_u8(head[0])?;
+        let (presence, form, count) = (head[1], head[2], u32_at(4) as usize);
+        let first = u64::from(u32_at(8)) | u64::from(u32_at(12)) << 32;
+        let (span, values) = (u64::from(u32_at(16)), u32_at(20) as usize);
         let words = span.div_ceil(64) as usize;
         let presence_bytes = match presence {
             PRESENCE_ALL if count as u64 == span => 0,
@@ -382,7 +407,7 @@ impl<'a> ColumnSegment<'a> {
             && first.checked_add(span).is_some()
             && HEADER_BYTES + presence_bytes <= values
             && values <= bytes.len()
-            && dictionary <= 1;
+            && form <= DICTIONARY | PLAIN;
         if !fits {
             return Err(Malformed(format!(
                 "{count} values for {span} ids in {} bytes",
@@ -393,7 +418,7 @@ impl<'a> ColumnSegment<'a> {
             bytes,
             value_type,
             presence,
-            dictionary: dictionary == 1,
+            form,
             count,
             first,
             span,
@@ -411,10 +436,12 @@ impl<'a> ColumnSegment<'a> {
             ValueType::Integer | ValueType::Date | ValueType::LocalTime => {
                 self.count.div_ceil(BLOCK) * BLOCK_BYTES
             }
-            ValueType::String | ValueType::Bytes | ValueType::Tagged if self.dictionary => {
-                DICTIONARY_HEAD
+            ValueType::String | ValueType::Bytes | ValueType::Tagged => {
+                match self.form & DICTIONARY {
+                    0 => 0,
+                    _ => DICTIONARY_HEAD,
+                }
             }
-            ValueType::String | ValueType::Bytes | ValueType::Tagged => 0,
         };
         if wanted <= self.values.len() {
             return Ok(());
@@ -582,14 +609,15 @@ impl<'a> ColumnSegment<'a> {
         }
     }
 
-    fn text(&self, rank: usize) -> Decoded<Text> {
-        if !self.dictionary {
-            return front_coding::read(self.values, self.count, rank);
+    fn text(&self, rank: usize) -> Decoded<Text<'a>> {
+        if self.form & DICTIONARY == 0 {
+            return self.text_in(self.values, self.count, rank);
         }
-        let mut reader = Reader::new(self.values);
-        let (distinct, width) = (reader.u32()? as usize, reader.u8()?);
-        reader.take(3)?;
-        let codes = reader.u32()? as usize;
+        let Some(head) = self.values.first_chunk::<DICTIONARY_HEAD>() else {
+            return Err(Malformed::new("no room for the head of a dictionary"));
+        };
+        let u32_at = |at: usize| u32::from_le_bytes([0, 1, 2, 3].map(|byte| head[at + byte]));
+        let (distinct, width, codes) = (u32_at(0) as usize, head[4], u32_at(8) as usize);
         let end = codes.saturating_add(bits::packed_bytes(self.count, width.min(64)));
         if width > 32 || codes < DICTIONARY_HEAD || end > self.values.len() {
             return Err(Malformed(format!(
@@ -598,6 +626,14 @@ impl<'a> ColumnSegment<'a> {
             )));
         }
         let code = bits::field(&self.values[codes..], rank, width) as usize;
-        front_coding::read(&self.values[DICTIONARY_HEAD..codes], distinct, code)
+        self.text_in(&self.values[DICTIONARY_HEAD..codes], distinct, code)
+    }
+
+    /// Text `index` of the `count` in `area`.
+    fn text_in(&self, area: &'a [u8], count: usize, index: usize) -> Decoded<Text<'a>> {
+        match self.form & PLAIN {
+            0 => front_coding::read(area, count, index),
+            _ => plain_texts::read(area, count, index).map(|text| Text::Here(Cow::Borrowed(text))),
+        }
     }
 }

@@ -3,7 +3,9 @@
 use graven_io::{File, MemoryFile};
 use graven_pagecache::page::{self, HEADER_BYTES};
 use graven_pagecache::{Budget, Config, PageCache, PageKind, PageRef, SizeClass};
-use graven_storage::{Error, GraphBuilder, Store, StoreWriter, WriterOptions};
+use graven_storage::{
+    CheckpointOptions, Error, GraphBuilder, Store, StoreWriter, TransactionOptions, WriterOptions,
+};
 use std::sync::Arc;
 
 const SECOND: usize = 64 << 10;
@@ -78,6 +80,28 @@ fn other_formats_and_unknown_features_are_named() {
         open(&bytes),
         Err(Error::UnknownFeature { unknown: 4, .. })
     ));
+}
+
+/// Goal: what this build wrote names plain texts as a feature, which builds without it refuse; a file of theirs is read, and names it from the first
+/// checkpoint on that writes something.
+#[test]
+fn files_name_the_features_of_their_columns() {
+    let written = |store: &Store| store.superblock().superblock.features.incompatible;
+    let mut bytes = intact();
+    assert_eq!(written(&open(&bytes).unwrap()), 1);
+    for offset in [0, SECOND] {
+        reseal(&mut bytes, offset, 48, &0u64.to_le_bytes());
+    }
+    let data = MemoryFile::with_bytes("some.graven", &bytes);
+    let store =
+        crate::transactions::open(Arc::new(data), Arc::new(MemoryFile::new("log"))).unwrap();
+    assert_eq!(written(&store), 0);
+    let transaction = store.begin(TransactionOptions::default()).unwrap();
+    transaction.create_node(&[], &[]).unwrap();
+    transaction.commit().unwrap();
+    store.checkpoint(CheckpointOptions::default()).unwrap();
+    assert_eq!(written(&store), 1);
+    store.close().unwrap();
 }
 
 /// A checkpoint of a newer build writes one superblock; the other one must not lead to the past.
