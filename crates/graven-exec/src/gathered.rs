@@ -4,7 +4,7 @@
 //! Integers are asked for first, at first such that every id has one: mostly all values of a property are of one type, and
 //! integers need no [`Value`] each.
 
-use graven_storage::PropertyValue;
+use graven_storage::{PropertyValue, is_consecutive};
 
 use crate::column::{Column, NULL_ID};
 use crate::error::Result;
@@ -98,7 +98,7 @@ impl Gathered {
 
 /// Whether the ids ascend, if some are the same, and all are ids.
 pub(crate) fn ascend(ids: &[u64]) -> bool {
-    ids.last() != Some(&NULL_ID) && ids.is_sorted()
+    ids.last() != Some(&NULL_ID) && (is_consecutive(ids) || ids.is_sorted())
 }
 
 /// The property of `ids`, in any order and with nulls among them, from what `gather` adds for ascending ids.
@@ -107,7 +107,8 @@ pub(crate) fn in_order(
     gather: impl FnOnce(&[u64], &mut Gathered) -> Result<()>,
 ) -> Result<Column> {
     let mut found = Gathered::Whole(Vec::new());
-    if ids.is_sorted_by(|a, b| a < b) && ids.last() != Some(&NULL_ID) {
+    let rise = is_consecutive(ids) || ids.is_sorted_by(|a, b| a < b);
+    if rise && ids.last() != Some(&NULL_ID) {
         gather(ids, &mut found)?;
         return Ok(found.column());
     }

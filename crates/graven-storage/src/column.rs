@@ -253,13 +253,22 @@ impl Column {
 }
 
 /// Whether each id is the one before plus one.
-fn is_consecutive(ids: &[u64]) -> bool {
+#[must_use]
+pub fn is_consecutive(ids: &[u64]) -> bool {
+    /// Ids that are looked at together, without a way out between them.
+    const TOGETHER: usize = 64;
     let (Some(first), Some(last)) = (ids.first(), ids.last()) else {
         return false;
     };
-    last.checked_sub(*first) == Some(ids.len() as u64 - 1)
-        && *last != u64::MAX
-        && ids.is_sorted_by(|a, b| a < b)
+    if last.checked_sub(*first) != Some(ids.len() as u64 - 1) || *last == u64::MAX {
+        return false;
+    }
+    let follow = |(from, ids): (u64, &[u64])| {
+        let wanted = (from..).zip(ids);
+        !wanted.fold(false, |other, (wanted, id)| other | (wanted != *id))
+    };
+    let starts = (*first..).step_by(TOGETHER);
+    starts.zip(ids.chunks(TOGETHER)).all(follow)
 }
 
 /// Ids one after the other whose values lie in one segment, if they have any.
@@ -342,6 +351,7 @@ impl Inner {
     /// As [`Inner::integers_of`] for ids one after the other; segments that have no value for some of their ids are given up.
     fn integers_in(&self, ids: Range<u64>, out: &mut Vec<i64>) -> Result<bool> {
         let ends = [ids.start, ids.end - 1];
+        out.reserve((ids.end - ids.start) as usize);
         let mut current = Current {
             page: None,
             is_scan: ids.end - ids.start >= SCAN_IDS as u64

@@ -24,6 +24,13 @@ id!(
     /// A relationship; stable, assigned in forward-adjacency order per type, never reused.
     RelId(u64)
 );
+impl From<RelId> for u64 {
+    #[inline]
+    fn from(id: RelId) -> u64 {
+        id.0
+    }
+}
+
 id!(
     /// A label in the catalogue; dense from 0.
     LabelId(u32)

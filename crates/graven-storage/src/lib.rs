@@ -44,8 +44,8 @@ pub use catalog::{
 };
 pub use check::{Problem, Report};
 pub use checkpoint::{CheckpointOptions, CheckpointReport};
-pub use column::Column;
 pub use column::writer::ColumnWriter;
+pub use column::{Column, is_consecutive};
 pub use error::{Error, Result};
 pub use free_space::{Extent, FreeSpace};
 pub use ids::{Direction, KeyId, LabelId, NodeId, RelId, StoreId, TypeId};

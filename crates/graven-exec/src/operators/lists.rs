@@ -387,6 +387,23 @@ fn append_wanted<T: Copy + Into<u64>>(
     }
 }
 
+/// See [`Ids::find`].
+fn find_among<T: Copy + Into<u64>>(
+    list: &[T],
+    nodes: &[u64],
+    visit: &mut impl FnMut(usize, usize) -> bool,
+) {
+    for (place, node) in nodes.iter().enumerate() {
+        let first = list.partition_point(|id| (*id).into() < *node);
+        let same = (first..list.len()).take_while(|rank| list[*rank].into() == *node);
+        for rank in same {
+            if !visit(place, rank) {
+                break;
+            }
+        }
+    }
+}
+
 /// # Panics
 /// From 2^32 entries on, whose memory nobody was given (see [`charge`]).
 fn offset(entries: usize) -> u32 {
@@ -729,6 +746,22 @@ impl Ids {
             for id in list.decode_wide(&mut self.wide)? {
                 visit(*id);
             }
+        }
+        Ok(())
+    }
+
+    /// Calls `visit` with the place and the rank of the first entry of the list that leads to each of `nodes`, which ascend, and with those
+    /// that follow it as long as that gives true.
+    fn find(
+        &mut self,
+        list: &graven_storage::List<'_>,
+        nodes: &[u64],
+        visit: &mut impl FnMut(usize, usize) -> bool,
+    ) -> graven_storage::Result<()> {
+        if self.narrow {
+            find_among(list.decode(&mut self.scratch)?, nodes, visit);
+        } else {
+            find_among(list.decode_wide(&mut self.wide)?, nodes, visit);
         }
         Ok(())
     }

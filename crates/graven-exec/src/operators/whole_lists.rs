@@ -26,7 +26,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use foldhash::{HashMap, HashMapExt as _};
 use graven_cypher::plan::Expr;
-use graven_storage::{Adjacency, Direction, IdCursor, NodeId, NodeSet, RelId, Sweep, TypeId};
+use graven_storage::{Adjacency, Direction, IdCursor, NodeId, NodeSet, Sweep, TypeId};
 
 use super::lists::{EndRanges, PartLists, is_wanted};
 use crate::batch::BATCH_ROWS;
@@ -244,7 +244,7 @@ impl WholeLists {
     pub(super) fn passing(
         &self,
         passing: &Passing<'_>,
-        nodes: impl ExactSizeIterator<Item = Option<u64>>,
+        nodes: impl ExactSizeIterator<Item = Option<u64>> + Clone,
         rt: &Runtime,
     ) -> Result<Option<Arc<PartLists>>> {
         if rt.tuning.list_access == ListAccess::Stored {
@@ -368,14 +368,13 @@ fn passing_pairs(
     } = passing;
     let wanted: Vec<u64> = range.filter(|end| is_wanted(*ends, *end)).collect();
     let (mut pairs, mut waiting) = (Vec::new(), Vec::new());
-    let (mut ids, mut relationships): (Vec<u32>, Vec<RelId>) = (Vec::new(), Vec::new());
+    let (mut ids, mut relationships): (Vec<u32>, Vec<u64>) = (Vec::new(), Vec::new());
     let mut cursor = IdCursor::default();
     let mut judged = Ok(());
-    let mut judge = |waiting: &mut Vec<(u32, u32)>, relationships: &mut Vec<RelId>| -> Result<()> {
+    let mut judge = |waiting: &mut Vec<(u32, u32)>, relationships: &mut Vec<u64>| -> Result<()> {
         rt.check_cancelled()?;
         for (waiting, some) in (waiting.chunks(BATCH_ROWS)).zip(relationships.chunks(BATCH_ROWS)) {
-            let some: Vec<u64> = some.iter().map(|id| id.0).collect();
-            let passed = pattern.passing(&some, rt)?;
+            let passed = pattern.passing(some, rt)?;
             pairs.extend(passed.iter().map(|at| waiting[*at as usize]));
         }
         waiting.clear();

@@ -25,8 +25,18 @@ pub struct List<'a> {
 /// segment each time.
 #[derive(Clone, Debug, Default)]
 pub struct IdCursor {
-    /// The page read last, a node of it and its rank.
-    last: Option<(PageRef, u64, u64)>,
+    last: Option<Read>,
+}
+
+/// A list whose ids were read.
+#[derive(Clone, Debug)]
+struct Read {
+    page: PageRef,
+    node: u64,
+    /// Relationships of its segment before and up to its end.
+    ranks: Range<u64>,
+    /// The run of ids that holds the last of them: its positions, its first id.
+    run: (Range<u64>, u64),
 }
 
 /// Where the neighbours are.
@@ -285,11 +295,11 @@ impl<'a> List<'a> {
     ///
     /// # Panics
     /// As [`List::relationship`].
-    pub fn append_relationships_at(
+    pub fn append_relationships_at<T: From<RelId>>(
         &self,
         cursor: &mut IdCursor,
         positions: Range<usize>,
-        out: &mut Vec<RelId>,
+        out: &mut Vec<T>,
     ) -> Result<()> {
         assert!(
             self.reach.direction == Direction::Out,
@@ -302,17 +312,23 @@ impl<'a> List<'a> {
             self.len()
         );
         match self.body {
-            Body::Here(_) => {
-                let rank = match cursor.last {
-                    Some((page, node, rank)) if page == self.page => {
-                        self.segment.rank_after(self.node, (node, rank))
-                    }
-                    _ => self.segment.rank_of(self.node),
+            Body::Here(raw) => {
+                let last = cursor.last.take().filter(|last| last.page == self.page);
+                let rank = match &last {
+                    Some(last) => (self.segment).rank_after(self.node, last.node, &last.ranks),
+                    None => self.segment.rank_of(self.node),
                 };
                 let rank = self.reach.checked(self.page, rank)?;
-                cursor.last = Some((self.page, self.node, rank));
-                let decoded = append_ids(self.segment, rank, positions, out);
-                self.reach.checked(self.page, decoded)
+                let mut run = last.map_or((0..0, 0), |last| last.run);
+                let decoded = append_ids(self.segment, rank, positions, &mut run, out);
+                self.reach.checked(self.page, decoded)?;
+                cursor.last = Some(Read {
+                    page: self.page,
+                    node: self.node,
+                    ranks: rank..rank + raw.count as u64,
+                    run,
+                });
+                Ok(())
             }
             Body::Parts => {
                 let wanted = positions.start as u64..positions.end as u64;
@@ -328,14 +344,16 @@ impl<'a> List<'a> {
                     }
                     let range = from as usize..to as usize;
                     let rank = segment.rank_of(self.node);
-                    let decoded = rank.and_then(|rank| append_ids(segment, rank, range, out));
+                    let decoded =
+                        rank.and_then(|rank| append_ids(segment, rank, range, &mut (0..0, 0), out));
                     self.reach
                         .checked(page, decoded)
                         .map(|()| ControlFlow::Continue(()))
                 })
             }
             Body::Merged(merged) => {
-                out.extend_from_slice(&merged.relationships[positions]);
+                let ids = merged.relationships[positions].iter();
+                out.extend(ids.map(|id| T::from(*id)));
                 Ok(())
             }
         }
@@ -413,17 +431,24 @@ impl<'a> List<'a> {
     }
 }
 
-fn append_ids(
+/// Appends the ids of relationships; `run` is one of the segment, and the last one used afterwards.
+fn append_ids<T: From<RelId>>(
     segment: &Segment<'_>,
     rank: u64,
     positions: Range<usize>,
-    out: &mut Vec<RelId>,
+    run: &mut (Range<u64>, u64),
+    out: &mut Vec<T>,
 ) -> Decoded<()> {
     let (mut at, end) = (rank + positions.start as u64, rank + positions.end as u64);
     while at < end {
-        let (start, behind, first) = segment.run_at(at)?;
-        let to = behind.min(end);
-        out.extend((first + (at - start)..first + (to - start)).map(RelId));
+        if !run.0.contains(&at) {
+            let (start, behind, first) = segment.run_at(at)?;
+            *run = (start..behind, first);
+        }
+        let (ranks, first) = &*run;
+        let to = ranks.end.min(end);
+        let ids = first + (at - ranks.start)..first + (to - ranks.start);
+        out.extend(ids.map(|id| T::from(RelId(id))));
         at = to;
     }
     Ok(())

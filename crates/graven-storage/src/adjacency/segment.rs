@@ -43,6 +43,7 @@ use crate::bitpack::run::{Item, Source};
 use crate::bytes::{Decoded, Malformed, Reader};
 use crate::pages::Pages;
 use graven_pagecache::PageRef;
+use std::ops::Range;
 
 pub(crate) const ENCODING_LISTS: u8 = 1;
 pub(crate) const ENCODING_HEAD: u8 = 2;
@@ -327,6 +328,21 @@ impl<'a> Segment<'a> {
         })
     }
 
+    /// The length of a list, whose entries are not looked at.
+    #[inline]
+    fn count_in_slot(&self, slot: usize) -> Decoded<u64> {
+        let data = &self.bytes[..self.data_end];
+        if slot < self.lists {
+            let at = self.data + usize::from(u16_at(self.bytes, self.slots + slot * SLOT_BYTES));
+            if let Some(byte) = data.get(at)
+                && (1..0x80).contains(byte)
+            {
+                return Ok(u64::from(*byte));
+            }
+        }
+        Ok(self.list_in_slot(slot)?.count as u64)
+    }
+
     /// Nodes with a list, ascending, each with its list and the relationships before it.
     pub(crate) fn for_each_list(
         &self,
@@ -367,11 +383,11 @@ impl<'a> Segment<'a> {
         )))
     }
 
-    /// As [`Segment::rank_of`], counted from a node whose rank is known, if that lies in the same group before this one.
-    pub(crate) fn rank_after(&self, node: u64, (known, rank): (u64, u64)) -> Decoded<u64> {
+    /// As [`Segment::rank_of`], counted from a node whose ranks are known, if that lies in the same group before this one.
+    pub(crate) fn rank_after(&self, node: u64, known: u64, ranks: &Range<u64>) -> Decoded<u64> {
         let index = node.wrapping_sub(self.first_node);
         let from = known.wrapping_sub(self.first_node);
-        if index >= self.node_count || from > index || from / GROUP_NODES != index / GROUP_NODES {
+        if index >= self.node_count || from >= index || from / GROUP_NODES != index / GROUP_NODES {
             return self.rank_of(node);
         }
         let group = HEADER_BYTES + (index / GROUP_NODES) as usize * GROUP_BYTES;
@@ -379,9 +395,9 @@ impl<'a> Segment<'a> {
         let before =
             |index: u64| (bitmap & ((1u64 << (index % GROUP_NODES)) - 1)).count_ones() as usize;
         let first_slot = u32_at(self.bytes, group + 12) as usize;
-        let mut rank = rank;
-        for slot in first_slot + before(from)..first_slot + before(index) {
-            rank += self.list_in_slot(slot)?.count as u64;
+        let mut rank = ranks.end;
+        for slot in first_slot + before(from + 1)..first_slot + before(index) {
+            rank += self.count_in_slot(slot)?;
         }
         Ok(rank)
     }
@@ -397,7 +413,7 @@ impl<'a> Segment<'a> {
         let first_slot = u32_at(self.bytes, group + 12) as usize;
         let mut rank = u64::from(u32_at(self.bytes, group + 8));
         for slot in first_slot..first_slot + earlier.count_ones() as usize {
-            rank += self.list_in_slot(slot)?.count as u64;
+            rank += self.count_in_slot(slot)?;
         }
         Ok(rank)
     }
@@ -454,7 +470,7 @@ impl<'a> Segment<'a> {
     /// Calls `visit` with position and id where the ids of the relationships at `ranks` stop counting up.
     pub(crate) fn for_each_run(
         &self,
-        ranks: std::ops::Range<u64>,
+        ranks: Range<u64>,
         mut visit: impl FnMut(u64, u64),
     ) -> Decoded<()> {
         if ranks.is_empty() {
@@ -501,7 +517,7 @@ impl<'a> Segment<'a> {
     }
 
     /// The smallest id in `ids` that this segment holds; those of a bulk load ascend in it.
-    pub(crate) fn first_id_within(&self, ids: &std::ops::Range<u64>) -> Option<u64> {
+    pub(crate) fn first_id_within(&self, ids: &Range<u64>) -> Option<u64> {
         (0..self.run_count).find_map(|index| {
             let (start, first) = self.run(index);
             let end = match index + 1 < self.run_count {

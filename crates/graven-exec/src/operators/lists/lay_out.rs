@@ -13,6 +13,9 @@ use crate::error::Result;
 use crate::memory::Memory;
 use crate::pattern::{Part, sweep};
 
+/// So few nodes are looked for in a list, instead of each of its entries among them.
+const FEW_NODES: usize = 4;
+
 /// Visits the lists of `nodes` in id order and lays them out.
 pub(in crate::operators) fn lay_out(
     part: &Part,
@@ -41,12 +44,9 @@ pub(in crate::operators) fn lay_out(
         let start = offset(lists.neighbours.len());
         let skipped = part.skip_loops.then_some(node.0);
         if wanted == Entries::Relationships {
-            relationships.clear();
-            list.append_relationships_at(&mut cursor, 0..list.len(), &mut relationships)?;
             let start = offset(lists.relationships.len());
-            lists
-                .relationships
-                .extend(relationships.iter().map(|id| id.0));
+            make_room(&mut lists.relationships, list.len(), at, nodes.len());
+            list.append_relationships_at(&mut cursor, 0..list.len(), &mut lists.relationships)?;
             lists.spans[at] = (start, offset(lists.relationships.len()));
             return Ok(ControlFlow::Continue(()));
         }
@@ -55,12 +55,8 @@ pub(in crate::operators) fn lay_out(
                 lists.neighbours.push(only);
             }
         } else if wants_ids && ends.is_none() && skipped.is_none() {
-            relationships.clear();
-            list.append_relationships_at(&mut cursor, 0..list.len(), &mut relationships)?;
+            list.append_relationships_at(&mut cursor, 0..list.len(), &mut lists.relationships)?;
             ids.append(list, None, None, &mut lists.neighbours)?;
-            lists
-                .relationships
-                .extend(relationships.iter().map(|id| id.0));
         } else if wants_ids {
             relationships.clear();
             list.append_relationships_at(&mut cursor, 0..list.len(), &mut relationships)?;
@@ -69,7 +65,7 @@ pub(in crate::operators) fn lay_out(
             ids.for_each(list, |neighbour| {
                 if wanted.admits(neighbour) {
                     lists.neighbours.push(neighbour);
-                    lists.relationships.push(relationships[rank].0);
+                    lists.relationships.push(relationships[rank]);
                 }
                 rank += 1;
             })?;
@@ -80,6 +76,15 @@ pub(in crate::operators) fn lay_out(
         Ok(ControlFlow::Continue(()))
     })?;
     refused.map_or(Ok(lists), Err)
+}
+
+/// Makes room for the `more` entries of the list at place `at`, and for as many as those of all `places` seem to come to, within limits.
+fn make_room(entries: &mut Vec<u64>, more: usize, at: usize, places: usize) {
+    let (there, left) = (entries.len(), entries.capacity() - entries.len());
+    if left < more {
+        let all = (there + more).saturating_mul(places) / (at + 1);
+        entries.reserve(more.max(all.saturating_sub(there).min(4 * there)));
+    }
 }
 
 /// Ids of reversed lists stand in the lists of the other ends, each of which is decoded once for all nodes.
@@ -118,26 +123,35 @@ fn lay_out_reversed(
     sweep(&part.reversed, &others, Sweep::Up, |other, list| {
         ranks.clear();
         let from = order.len();
-        let mut rank = 0_usize;
-        ids.for_each(list, |node| {
-            // Parallel relationships stand one behind the other in both lists, in the same order.
-            if let Some(place) = place_of.find(nodes, node)
-                && next[place] < lists.spans[place].1
-                && lists.neighbours[next[place] as usize] == other.0
-            {
+        // Parallel relationships stand one behind the other in both lists, in the same order.
+        let mut meet = |place: usize, rank: usize| {
+            let own = next[place] < lists.spans[place].1
+                && lists.neighbours[next[place] as usize] == other.0;
+            if own {
                 order.push(next[place]);
                 ranks.push(rank);
                 next[place] += 1;
             }
-            rank += 1;
-        })?;
+            own
+        };
+        if nodes.len() <= FEW_NODES {
+            ids.find(list, nodes, &mut meet)?;
+        } else {
+            let mut rank = 0_usize;
+            ids.for_each(list, |node| {
+                if let Some(place) = place_of.find(nodes, node) {
+                    meet(place, rank);
+                }
+                rank += 1;
+            })?;
+        }
         let (Some(first), Some(last)) = (ranks.first(), ranks.last()) else {
             return Ok(ControlFlow::Continue(()));
         };
         relationships.clear();
         list.append_relationships_at(&mut cursor, *first..*last + 1, &mut relationships)?;
         for (at, rank) in order[from..].iter().zip(&ranks) {
-            lists.relationships[*at as usize] = relationships[rank - first].0;
+            lists.relationships[*at as usize] = relationships[rank - first];
         }
         Ok(ControlFlow::Continue(()))
     })?;
