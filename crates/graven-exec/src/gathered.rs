@@ -127,11 +127,12 @@ pub(crate) fn in_order(
     gather(&order.distinct, &mut found)?;
     let places = (0..ids.len()).map(|row| order.place(row));
     let found = found.column();
-    if let Column::Integers(numbers) = &found
-        && let Some(places) = places.clone().collect::<Option<Vec<usize>>>()
-    {
-        let numbers = places.into_iter().map(|place| numbers[place]);
-        return Ok(Column::Integers(numbers.collect()));
+    if let Column::Integers(numbers) = &found {
+        let mut all = Vec::with_capacity(ids.len());
+        all.extend(places.clone().map_while(|place| Some(numbers[place?])));
+        if all.len() == ids.len() {
+            return Ok(Column::Integers(all));
+        }
     }
     let values = places.map(|place| place.map_or(Value::Null, |place| found.value(place)));
     Ok(Column::from_values(values.collect()))

@@ -1,7 +1,18 @@
 //! Rows in the order of the ids they hold, so that each page is visited once.
+//!
+//! # How it works
+//! Ids that do not ascend are marked in a bitmap from the smallest to the largest, where that has fewer words than there are rows: the place
+//! of an id is the number of bits before its own. Others are sorted.
+
+use std::ops::Range;
+
+use crate::column::{Column, NULL_ID};
 
 /// The place of a row without an id.
 const NOWHERE: u32 = u32::MAX;
+
+/// Rows for each word of a bitmap.
+const ROWS_PER_WORD: u64 = 2;
 
 /// The distinct ids of some rows, ascending, and which of them each row holds.
 #[derive(Default)]
@@ -12,22 +23,31 @@ pub(crate) struct IdOrder {
 }
 
 impl IdOrder {
-    /// Of rows that hold an id each, or none.
-    pub(crate) fn new(ids: impl ExactSizeIterator<Item = Option<u64>>) -> Self {
-        let rows = ids.len();
-        let mut pairs: Vec<(u64, u32)> = Vec::with_capacity(rows);
-        let (mut ascending, mut highest) = (true, 0);
-        for (row, id) in (0..).zip(ids) {
-            if let Some(id) = id {
-                ascending &= highest <= id;
-                highest = highest.max(id);
-                pairs.push((id, row));
+    /// Of the nodes of some rows of a column.
+    pub(crate) fn of_nodes(column: &Column, rows: Range<usize>) -> Self {
+        match column {
+            Column::Nodes(ids) => {
+                let ids = ids[rows].iter();
+                Self::new(ids.map(|id| Some(*id).filter(|id| *id != NULL_ID)))
             }
+            _ => Self::new(rows.map(|row| column.node(row))),
+        }
+    }
+
+    /// Of rows that hold an id each, or none.
+    pub(crate) fn new(ids: impl ExactSizeIterator<Item = Option<u64>> + Clone) -> Self {
+        let rows = ids.len();
+        let (mut ascending, mut lowest, mut highest) = (true, u64::MAX, 0);
+        for id in ids.clone().flatten() {
+            ascending &= highest <= id;
+            lowest = lowest.min(id);
+            highest = highest.max(id);
         }
         let mut order = Self {
-            distinct: Vec::with_capacity(pairs.len()),
+            distinct: Vec::with_capacity(rows),
             places: vec![NOWHERE; rows],
         };
+        let pairs = (0..).zip(ids).filter_map(|(row, id)| Some((id?, row)));
         // Id and row in one number are sorted in a third of the time.
         let bits = usize::BITS - rows.leading_zeros();
         #[expect(
@@ -35,10 +55,12 @@ impl IdOrder {
             reason = "lists one behind the other are merged"
         )]
         if ascending {
-            order.fill(pairs.into_iter());
+            order.fill(pairs);
+        } else if (highest - lowest) / 64 < rows as u64 / ROWS_PER_WORD {
+            order.fill_by_bits(pairs, lowest, highest);
         } else if highest.leading_zeros() >= bits {
-            let packed = pairs.iter().map(|(id, row)| id << bits | u64::from(*row));
-            let mut packed: Vec<u64> = packed.collect();
+            let mut packed = Vec::with_capacity(rows);
+            packed.extend(pairs.map(|(id, row)| id << bits | u64::from(row)));
             // Mostly these are some ascending lists one behind the other, which a stable sort merges.
             packed.sort();
             let mask = (1 << bits) - 1;
@@ -47,6 +69,7 @@ impl IdOrder {
                 (both >> bits, row)
             }));
         } else {
+            let mut pairs: Vec<(u64, u32)> = pairs.collect();
             pairs.sort_unstable();
             order.fill(pairs.into_iter());
         }
@@ -59,8 +82,39 @@ impl IdOrder {
             if self.distinct.last() != Some(&id) {
                 self.distinct.push(id);
             }
-            let place = u32::try_from(self.distinct.len() - 1).expect("a batch is small");
-            self.places[row as usize] = place;
+            self.places[row as usize] = number(self.distinct.len() - 1);
+        }
+    }
+
+    /// Takes ids between these in any order, each with its row.
+    fn fill_by_bits(
+        &mut self,
+        pairs: impl Iterator<Item = (u64, u32)> + Clone,
+        lowest: u64,
+        highest: u64,
+    ) {
+        let place = |id: u64| {
+            let at = usize::try_from(id - lowest).expect("a word for some rows");
+            (at / 64, 1_u64 << (at % 64))
+        };
+        // Each word with the number of bits before it.
+        let mut words = vec![(0_u64, 0_u32); place(highest).0 + 1];
+        for (id, _) in pairs.clone() {
+            let (word, bit) = place(id);
+            words[word].0 |= bit;
+        }
+        for (at, (bits, before)) in (0_u64..).zip(&mut words) {
+            *before = number(self.distinct.len());
+            let (start, mut left) = (lowest + at * 64, *bits);
+            while left != 0 {
+                self.distinct.push(start + u64::from(left.trailing_zeros()));
+                left &= left - 1;
+            }
+        }
+        for (id, row) in pairs {
+            let (word, bit) = place(id);
+            let (bits, before) = words[word];
+            self.places[row as usize] = before + (bits & (bit - 1)).count_ones();
         }
     }
 
@@ -69,5 +123,46 @@ impl IdOrder {
     pub(crate) fn place(&self, row: usize) -> Option<usize> {
         let place = self.places[row];
         (place != NOWHERE).then_some(place as usize)
+    }
+}
+
+/// A place among the ids of a batch.
+fn number(place: usize) -> u32 {
+    u32::try_from(place).expect("a batch is small")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use graven_random::SplitMix64;
+
+    use super::*;
+
+    /// Goal: distinct ids ascend, and each row finds its own, whatever the order of the ids and the gaps between them; rows without one find none.
+    #[test]
+    fn rows_find_their_ids() {
+        let mut random = SplitMix64::new(7);
+        for span in [1, 5, 100, 2000, 1 << 20, 1 << 40, u64::MAX - 1] {
+            for rows in [0, 1, 2, 63, 1000] {
+                for first in [0, u64::MAX - 1 - span] {
+                    for sorted in [false, true] {
+                        let mut ids: Vec<Option<u64>> = (0..rows)
+                            .map(|_| (random.below(8) > 0).then(|| first + random.below(span)))
+                            .collect();
+                        if sorted {
+                            ids.sort_unstable();
+                        }
+                        let order = IdOrder::new(ids.iter().copied());
+                        let wanted: BTreeSet<u64> = ids.iter().copied().flatten().collect();
+                        assert!(order.distinct.iter().eq(&wanted), "{span} {rows}");
+                        for (row, id) in ids.iter().enumerate() {
+                            let found = order.place(row).map(|place| order.distinct[place]);
+                            assert_eq!(found, *id, "{span} {rows}");
+                        }
+                    }
+                }
+            }
+        }
     }
 }

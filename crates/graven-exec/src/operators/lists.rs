@@ -452,7 +452,7 @@ impl Lists {
                 return Ok(Self::by_ids(column, &rows, parts));
             }
         }
-        let nodes = IdOrder::new(rows.map(|row| column.node(row)));
+        let nodes = IdOrder::of_nodes(column, rows);
         let mut laid_out = Vec::with_capacity(parts.len());
         for part in parts {
             let lists = lay_out(part, &nodes.distinct, entries, ends, memory)?;

@@ -272,7 +272,7 @@ impl PatternCount {
                 Hanging::Node(slot, branch) => (*slot, branch),
             };
             let column = batch.column(slot);
-            let nodes = IdOrder::new((0..batch.len()).map(|row| column.node(row)));
+            let nodes = IdOrder::of_nodes(column, 0..batch.len());
             let numbers = branch.numbers(&nodes.distinct, rt)?;
             for (row, count) in counts.iter_mut().enumerate() {
                 let number = match nodes.place(row) {

@@ -328,19 +328,30 @@ impl<'a> Segment<'a> {
         })
     }
 
-    /// The length of a list, whose entries are not looked at.
-    #[inline]
-    fn count_in_slot(&self, slot: usize) -> Decoded<u64> {
+    /// Relationships in the lists of these slots, whose entries are not looked at.
+    fn count_in_slots(&self, slots: Range<usize>) -> Decoded<u64> {
         let data = &self.bytes[..self.data_end];
-        if slot < self.lists {
-            let at = self.data + usize::from(u16_at(self.bytes, self.slots + slot * SLOT_BYTES));
-            if let Some(byte) = data.get(at)
-                && (1..0x80).contains(byte)
-            {
-                return Ok(u64::from(*byte));
-            }
+        let known = slots.start.min(self.lists)..slots.end.min(self.lists);
+        let place_of = |slot: usize| self.slots.saturating_add(slot * SLOT_BYTES);
+        let Some(table) = self.bytes.get(place_of(known.start)..place_of(known.end)) else {
+            return Err(Malformed(format!("slots from {} on", self.slots)));
+        };
+        let mut count = 0;
+        for (slot, place) in known.zip(table.chunks_exact(SLOT_BYTES)) {
+            let at = self.data + usize::from(u16::from_le_bytes([place[0], place[1]]));
+            count += match data.get(at) {
+                Some(byte) if (1..0x80).contains(byte) => u64::from(*byte),
+                _ => self.list_in_slot(slot)?.count as u64,
+            };
         }
-        Ok(self.list_in_slot(slot)?.count as u64)
+        if slots.end > self.lists && !slots.is_empty() {
+            return Err(Malformed(format!(
+                "slot {} of {}",
+                slots.end - 1,
+                self.lists
+            )));
+        }
+        Ok(count)
     }
 
     /// Nodes with a list, ascending, each with its list and the relationships before it.
@@ -395,11 +406,8 @@ impl<'a> Segment<'a> {
         let before =
             |index: u64| (bitmap & ((1u64 << (index % GROUP_NODES)) - 1)).count_ones() as usize;
         let first_slot = u32_at(self.bytes, group + 12) as usize;
-        let mut rank = ranks.end;
-        for slot in first_slot + before(from + 1)..first_slot + before(index) {
-            rank += self.count_in_slot(slot)?;
-        }
-        Ok(rank)
+        let between = first_slot + before(from + 1)..first_slot + before(index);
+        Ok(ranks.end + self.count_in_slots(between)?)
     }
 
     /// Relationships in the segment before the list of `node`.
@@ -411,11 +419,8 @@ impl<'a> Segment<'a> {
         let group = HEADER_BYTES + (index / GROUP_NODES) as usize * GROUP_BYTES;
         let earlier = u64_at(self.bytes, group) & ((1u64 << (index % GROUP_NODES)) - 1);
         let first_slot = u32_at(self.bytes, group + 12) as usize;
-        let mut rank = u64::from(u32_at(self.bytes, group + 8));
-        for slot in first_slot..first_slot + earlier.count_ones() as usize {
-            rank += self.count_in_slot(slot)?;
-        }
-        Ok(rank)
+        let before = first_slot..first_slot + earlier.count_ones() as usize;
+        Ok(u64::from(u32_at(self.bytes, group + 8)) + self.count_in_slots(before)?)
     }
 
     /// The node whose list holds the relationship at position `rank` of the segment, and its place in the list.
