@@ -67,6 +67,7 @@ mod exclusive;
 mod fault;
 mod frames;
 mod hits;
+pub mod huge_pages;
 mod lanes;
 mod memory;
 pub mod page;

@@ -9,6 +9,8 @@
 //! found by then (new keys, keys that were displaced) goes through the slots one row after the other. Rows that repeat the key
 //! before them, as sorted input does, are looked up once.
 //!
+//! Large slots and keys are asked for in huge pages, for slots are visited at random.
+//!
 //! Slots hold 32 bits of the hash, and a slot's place comes from the same bits: a larger table is filled from the slots alone, in order.
 //!
 //! Single keys that lie close together, as ids of nodes do, are not hashed: where slots would have to grow and an array by key
@@ -22,6 +24,7 @@
 use std::hash::{BuildHasher, Hasher};
 
 use foldhash::fast::RandomState;
+use graven_pagecache::huge_pages;
 
 /// Slots of the smallest table, as a power of two.
 const BITS_MIN: u32 = 8;
@@ -237,7 +240,10 @@ impl<const N: usize> NumberTable<N> {
     /// Makes sure that these keys fit.
     fn make_room(&mut self, more: &[[u64; N]]) {
         let keys = self.keys.len() + more.len();
-        self.keys.reserve(more.len());
+        if keys > self.keys.capacity() {
+            self.keys.reserve(more.len());
+            huge_pages::prefer(&self.keys);
+        }
         if !self.places.is_empty() {
             let last = self.first + (self.places.len() - 1) as u64;
             if more.iter().all(|key| (self.first..=last).contains(&key[0])) {
@@ -253,7 +259,10 @@ impl<const N: usize> NumberTable<N> {
         self.scattered |= !self.places.is_empty();
         let by_place = !std::mem::take(&mut self.places).is_empty();
         self.bits = bits;
-        let old = std::mem::replace(&mut self.slots, vec![FREE; 1 << self.bits]);
+        let mut slots = Vec::with_capacity(1 << self.bits);
+        huge_pages::prefer(&slots);
+        slots.resize(1 << self.bits, FREE);
+        let old = std::mem::replace(&mut self.slots, slots);
         if by_place {
             for (known, next) in (0..self.keys.len()).zip(1_u64..) {
                 let tag = self.tag(&self.keys[known]);
