@@ -158,7 +158,7 @@ impl Pattern {
     /// What reading gives; a missing parameter.
     pub(crate) fn renew(&mut self, rt: &Runtime) -> Result<()> {
         self.parts = parts(&self.types, self.direction, rt)?;
-        bind_all(&mut self.filter, Some(rt))
+        bind_all(&mut self.filter, Some(rt)).map(|_| ())
     }
 
     /// The same relationships, followed from their other ends.
@@ -202,14 +202,12 @@ impl Pattern {
     /// The neighbours of `from` in this row to which one relationship less leads, once for each.
     pub(crate) fn taken_ends(&self, batch: &Batch, row: usize, from: u64, taken: &mut Vec<u64>) {
         taken.clear();
+        let node = |column: usize| batch.column(column).node(row);
         for (start, end) in &self.distinct_ends {
-            let (start, end) = (batch.column(*start).node(row), batch.column(*end).node(row));
-            let there = self.direction != PlanDirection::In && start == Some(from);
-            let back = self.direction != PlanDirection::Out && end == Some(from);
-            let other = if there {
-                end
-            } else if back {
-                start
+            let other = if self.direction != PlanDirection::In && node(*start) == Some(from) {
+                node(*end)
+            } else if self.direction != PlanDirection::Out && node(*end) == Some(from) {
+                node(*start)
             } else {
                 None
             };

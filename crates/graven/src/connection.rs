@@ -39,11 +39,13 @@ struct Run {
 
 impl Run {
     fn new(params: &Params) -> Self {
-        let values = params
-            .shared()
-            .map(|(name, value)| (Arc::clone(name), to_inner(value)));
+        // One after the other: they are few, and collecting them would sort them first.
+        let mut values = graven_exec::Params::new();
+        for (name, value) in params.shared() {
+            values.insert(Arc::clone(name), to_inner(value));
+        }
         Run {
-            values: Arc::new(values.collect()),
+            values: Arc::new(values),
         }
     }
 }

@@ -17,6 +17,8 @@ use crate::runtime::Runtime;
 pub(crate) struct Project {
     input: BoxedOperator,
     items: Vec<Compiled>,
+    /// Some items may read parameters.
+    has_parameters: bool,
     memory: Memory,
 }
 
@@ -39,6 +41,7 @@ impl Project {
         Self {
             input,
             items,
+            has_parameters: true,
             memory: memory(rt),
         }
     }
@@ -66,12 +69,14 @@ impl Operator for Project {
 
     fn rest(&mut self) -> bool {
         self.memory.clear();
-        unbind_all(&mut self.items);
+        self.has_parameters = self.has_parameters && unbind_all(&mut self.items);
         self.input.rest()
     }
 
     fn renew(&mut self, rt: &Runtime) -> Result<()> {
-        bind_all(&mut self.items, Some(rt))?;
+        if self.has_parameters {
+            bind_all(&mut self.items, Some(rt))?;
+        }
         self.input.renew(rt)
     }
 }
@@ -80,6 +85,8 @@ impl Operator for Project {
 pub(crate) struct Extend {
     input: BoxedOperator,
     items: Vec<(usize, Compiled)>,
+    /// Some items may read parameters.
+    has_parameters: bool,
     memory: Memory,
 }
 
@@ -89,6 +96,7 @@ impl Extend {
         Self {
             input,
             items,
+            has_parameters: true,
             memory: memory(rt),
         }
     }
@@ -121,12 +129,15 @@ impl Operator for Extend {
 
     fn rest(&mut self) -> bool {
         self.memory.clear();
-        unbind_all(self.items.iter_mut().map(|(_, item)| item));
+        let items = self.items.iter_mut().map(|(_, item)| item);
+        self.has_parameters = self.has_parameters && unbind_all(items);
         self.input.rest()
     }
 
     fn renew(&mut self, rt: &Runtime) -> Result<()> {
-        bind_all(self.items.iter_mut().map(|(_, item)| item), Some(rt))?;
+        if self.has_parameters {
+            bind_all(self.items.iter_mut().map(|(_, item)| item), Some(rt))?;
+        }
         self.input.renew(rt)
     }
 }
