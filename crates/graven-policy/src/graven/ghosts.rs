@@ -1,38 +1,43 @@
 //! Ghosts in 8 bytes each: a table of buckets without links.
 //!
 //! # How it works
-//! The hash of a page names a bucket of eight entries, one cache line. An entry keeps 20 more bits of the hash, the fault
-//! number with which the page left, the ring it left, and the low bits of a count of pages that left that ring. A new
-//! ghost takes an empty entry or replaces the one with the oldest number. The table is made at the first eviction and
+//! The hash of a page names a bucket of eight entries, one cache line. An entry keeps 22 more bits of the hash, the time
+//! with which the page left, the ring it left, the kind it was of, and the low bits of a count of pages that left that
+//! ring. A new ghost takes an empty entry or replaces the page that left first, as far as its time and the age at which
+//! its ring is left tell. The table is made at the first eviction and
 //! made anew, empty, when twice as many frames are in use.
 //!
 //! # Invariants
 //! * GR-4 there are at most three entries a frame, rounded up to a power of two buckets.
 //!
 //! # Costs
-//! 8 bytes a ghost; one cache line a look-up. Two pages are taken for one another about once in 100,000 look-ups.
+//! 8 bytes a ghost; one cache line a look-up. Two pages are taken for one another about once in 500,000 look-ups.
 
-use super::rings::NUMBER_BITS;
+use super::prospects::{KIND_BITS, Kind};
+use super::rings::TIME_BITS;
 use crate::PageId;
 
 const WAYS: usize = 8;
-const TAG_BITS: u32 = 20;
+const TAG_BITS: u32 = 22;
 /// Bits of the count of pages that left.
-pub(super) const TURN_BITS: u32 = 64 - TAG_BITS - NUMBER_BITS - 1;
-const TURN_SHIFT: u32 = NUMBER_BITS;
-const RING_SHIFT: u32 = NUMBER_BITS + TURN_BITS;
-const TAG_SHIFT: u32 = RING_SHIFT + 1;
-const NUMBER_MASK: u64 = (1 << NUMBER_BITS) - 1;
+pub(super) const TURN_BITS: u32 = 64 - TAG_BITS - TIME_BITS - 1 - KIND_BITS;
+const TURN_SHIFT: u32 = TIME_BITS;
+const RING_SHIFT: u32 = TIME_BITS + TURN_BITS;
+const KIND_SHIFT: u32 = RING_SHIFT + 1;
+const TAG_SHIFT: u32 = KIND_SHIFT + KIND_BITS;
+const TIME_MASK: u64 = (1 << TIME_BITS) - 1;
 /// Ghosts a frame.
 const GHOSTS_PER_FRAME: usize = 3;
 
 /// What is remembered of a page that left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Ghost {
-    /// Fault number at which it was loaded or last confirmed.
-    pub(super) number: u32,
+    /// When it was loaded or last confirmed.
+    pub(super) time: u32,
     /// The ring it left.
     pub(super) ring: usize,
+    /// What was known of it when it left.
+    pub(super) kind: Kind,
     /// Count of pages that had left that ring, in the low [`TURN_BITS`].
     pub(super) turn: u32,
 }
@@ -68,15 +73,23 @@ impl Ghosts {
             .find(|entry| **entry >> TAG_SHIFT == tag)?;
         let word = std::mem::take(entry);
         Some(Ghost {
-            number: (word & NUMBER_MASK) as u32,
+            time: (word & TIME_MASK) as u32,
             ring: (word >> RING_SHIFT & 1) as usize,
+            kind: Kind::from_number(word >> KIND_SHIFT),
             turn: (word >> TURN_SHIFT & ((1 << TURN_BITS) - 1)) as u32,
         })
     }
 
-    /// Remembers `page`; `now` is the fault number, `frames` the frames in use.
+    /// Remembers `page`; it is `now`, pages leave the rings at `leaving` ages, and `frames` are in use.
     #[inline]
-    pub(super) fn put(&mut self, page: PageId, ghost: Ghost, now: u32, frames: usize) {
+    pub(super) fn put(
+        &mut self,
+        page: PageId,
+        ghost: Ghost,
+        now: u32,
+        leaving: [u32; 2],
+        frames: usize,
+    ) {
         if frames > 2 * self.frames {
             self.make(frames);
         }
@@ -84,13 +97,18 @@ impl Ghosts {
         let age = |entry: u64| match entry {
             0 => u64::MAX,
             _ if entry >> TAG_SHIFT == tag => u64::MAX - 1,
-            _ => u64::from(now).wrapping_sub(entry) & NUMBER_MASK,
+            _ => {
+                let ring = (entry >> RING_SHIFT & 1) as usize;
+                let age = u64::from(now).wrapping_sub(entry) & TIME_MASK;
+                age.saturating_sub(u64::from(leaving[ring]))
+            }
         };
         let entries = &mut self.buckets[bucket];
         let oldest = (0..WAYS).max_by_key(|&way| age(entries[way])).unwrap_or(0);
-        entries[oldest] = u64::from(ghost.number)
+        entries[oldest] = u64::from(ghost.time)
             | u64::from(ghost.turn) << TURN_SHIFT
             | (ghost.ring as u64) << RING_SHIFT
+            | ghost.kind.number() << KIND_SHIFT
             | tag << TAG_SHIFT;
     }
 
@@ -128,13 +146,14 @@ mod tests {
     fn ghosts_come_back_until_their_bucket_is_full() {
         let mut ghosts = Ghosts::default();
         assert_eq!(ghosts.take(PageId(1)), None);
-        let ghost = |number: u32| Ghost {
-            number,
-            ring: (number % 2) as usize,
-            turn: number % 1_000,
+        let ghost = |time: u32| Ghost {
+            time,
+            ring: (time % 2) as usize,
+            kind: Kind::used((time % 4) as u8),
+            turn: time % 1_000,
         };
         for page in 0..100u32 {
-            ghosts.put(PageId(u64::from(page)), ghost(page), page, 1_000);
+            ghosts.put(PageId(u64::from(page)), ghost(page), page, [0; 2], 1_000);
         }
         let found: Vec<u32> = (0..100)
             .filter(|&page| ghosts.take(PageId(u64::from(page))) == Some(ghost(page)))
@@ -142,7 +161,7 @@ mod tests {
         assert_eq!(found.len(), 100);
         assert_eq!(ghosts.take(PageId(7)), None);
         for page in 0..100_000u32 {
-            ghosts.put(PageId(u64::from(page)), ghost(page), page, 1_000);
+            ghosts.put(PageId(u64::from(page)), ghost(page), page, [0; 2], 1_000);
         }
         ghosts.check().unwrap();
         let recent = (99_000..100_000u32)

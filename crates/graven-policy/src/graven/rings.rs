@@ -1,9 +1,9 @@
-//! Two rings of resident frames with a fault number each, in 16 bytes a frame.
+//! Two rings of resident frames with a time, a kind and a credit each, in 16 bytes a frame.
 //!
 //! # How it works
 //! Doubly linked rings as in [`crate::lists`], with everything packed into two words: page (49 bits) and the
-//! low bits of the number (15) in one; both links (26 bits each), the ring (1), a mark (1) and the high bits of the
-//! number (10) in the other. Sentinels come first: frame `f` is node `f + 2`. A node that is on no ring links to itself.
+//! low bits of the time (15) in one; both links (26 bits each), the ring (1), the kind on trial (4), the credit (3) and the
+//! high bits of the time (4) in the other. Sentinels come first: frame `f` is node `f + 2`. A node that is on no ring links to itself.
 //!
 //! # Invariants
 //! * GR-2 `next` and `prev` of neighbours agree; every node of a ring says so; lengths and weights are recounted.
@@ -13,17 +13,21 @@
 //! # Costs
 //! 16 bytes a frame.
 
+use super::prospects::{KIND_BITS, Kind};
 use crate::{FrameIdx, Frames, PageId};
 
 const PAGE_BITS: u32 = 49;
 const LINK_BITS: u32 = 26;
 const LINK_MASK: u64 = (1 << LINK_BITS) - 1;
 const RING_SHIFT: u32 = 2 * LINK_BITS;
-const MARK_SHIFT: u32 = RING_SHIFT + 1;
-const HIGH_SHIFT: u32 = MARK_SHIFT + 1;
-const LOW_NUMBER_BITS: u32 = 64 - PAGE_BITS;
-/// Fault numbers count modulo two to this power.
-pub(super) const NUMBER_BITS: u32 = LOW_NUMBER_BITS + 64 - HIGH_SHIFT;
+const KIND_SHIFT: u32 = RING_SHIFT + 1;
+const CREDIT_SHIFT: u32 = KIND_SHIFT + KIND_BITS;
+const CREDIT_BITS: u32 = 3;
+const TRIAL_MASK: u64 = ((1 << (KIND_BITS + CREDIT_BITS)) - 1) << KIND_SHIFT;
+const HIGH_SHIFT: u32 = CREDIT_SHIFT + CREDIT_BITS;
+const LOW_TIME_BITS: u32 = 64 - PAGE_BITS;
+/// Times count modulo two to this power.
+pub(super) const TIME_BITS: u32 = LOW_TIME_BITS + 64 - HIGH_SHIFT;
 const SENTINELS: u32 = 2;
 
 #[derive(Clone, Copy, Debug)]
@@ -61,22 +65,27 @@ impl Node {
         self.links = self.links & !(1 << RING_SHIFT) | (ring as u64) << RING_SHIFT;
     }
 
-    fn mark(self) -> bool {
-        self.links >> MARK_SHIFT & 1 == 1
+    fn kind(self) -> Kind {
+        Kind::from_number(self.links >> KIND_SHIFT)
     }
 
-    fn set_mark(&mut self, mark: bool) {
-        self.links = self.links & !(1 << MARK_SHIFT) | u64::from(mark) << MARK_SHIFT;
+    fn credit(self) -> u8 {
+        (self.links >> CREDIT_SHIFT & ((1 << CREDIT_BITS) - 1)) as u8
     }
 
-    fn number(self) -> u32 {
-        ((self.links >> HIGH_SHIFT) << LOW_NUMBER_BITS | self.page >> PAGE_BITS) as u32
+    fn set_trial(&mut self, kind: Kind, credit: u8) {
+        let credit = u64::from(credit) << CREDIT_SHIFT;
+        self.links = self.links & !TRIAL_MASK | kind.number() << KIND_SHIFT | credit;
     }
 
-    fn set_number(&mut self, number: u32) {
+    fn time(self) -> u32 {
+        ((self.links >> HIGH_SHIFT) << LOW_TIME_BITS | self.page >> PAGE_BITS) as u32
+    }
+
+    fn set_time(&mut self, time: u32) {
         let (low, high) = (
-            u64::from(number) & ((1 << LOW_NUMBER_BITS) - 1),
-            u64::from(number) >> LOW_NUMBER_BITS,
+            u64::from(time) & ((1 << LOW_TIME_BITS) - 1),
+            u64::from(time) >> LOW_TIME_BITS,
         );
         self.page = self.page() | low << PAGE_BITS;
         self.links = self.links & ((1 << HIGH_SHIFT) - 1) | high << HIGH_SHIFT;
@@ -129,21 +138,28 @@ impl Rings {
         self.weight[ring]
     }
 
-    pub(super) fn number(&self, frame: FrameIdx) -> u32 {
-        self.nodes[Self::at(frame)].number()
+    pub(super) fn time(&self, frame: FrameIdx) -> u32 {
+        self.nodes[Self::at(frame)].time()
     }
 
-    pub(super) fn set_number(&mut self, frame: FrameIdx, number: u32) {
-        self.nodes[Self::at(frame)].set_number(number);
+    pub(super) fn set_time(&mut self, frame: FrameIdx, time: u32) {
+        self.nodes[Self::at(frame)].set_time(time);
     }
 
+    /// The kind whose prospects the page is a trial of.
     #[inline]
-    pub(super) fn mark(&self, frame: FrameIdx) -> bool {
-        self.nodes[Self::at(frame)].mark()
+    pub(super) fn kind(&self, frame: FrameIdx) -> Kind {
+        self.nodes[Self::at(frame)].kind()
     }
 
-    pub(super) fn set_mark(&mut self, frame: FrameIdx, mark: bool) {
-        self.nodes[Self::at(frame)].set_mark(mark);
+    /// Uses that main remembers of the page, at most 7.
+    #[inline]
+    pub(super) fn credit(&self, frame: FrameIdx) -> u8 {
+        self.nodes[Self::at(frame)].credit()
+    }
+
+    pub(super) fn set_trial(&mut self, frame: FrameIdx, kind: Kind, credit: u8) {
+        self.nodes[Self::at(frame)].set_trial(kind, credit);
     }
 
     /// The oldest frame of a ring.
@@ -177,14 +193,14 @@ impl Rings {
         self.nodes[node.next()].set_prev(node.prev());
     }
 
-    /// Puts a newly loaded frame, without mark, at the newest end of a ring.
+    /// Puts a newly loaded frame, on no trial, at the newest end of a ring.
     #[inline]
     pub(super) fn push_front(
         &mut self,
         ring: usize,
         frame: FrameIdx,
         page: PageId,
-        number: u32,
+        time: u32,
         weight: u32,
     ) {
         let at = Self::at(frame);
@@ -202,8 +218,8 @@ impl Rings {
             page.0
         );
         self.nodes[at].page = page.0;
-        self.nodes[at].set_number(number);
-        self.nodes[at].set_mark(false);
+        self.nodes[at].set_time(time);
+        self.nodes[at].set_trial(Kind::NONE, 0);
         self.link(ring, at);
         self.len[ring] += 1;
         self.weight[ring] += u64::from(weight);
@@ -279,7 +295,7 @@ impl Rings {
 mod tests {
     use super::*;
 
-    /// Goal: page, links, ring, mark and number do not touch each other at their largest values.
+    /// Goal: page, links, ring, kind, credit and time do not touch each other at their largest values.
     #[test]
     fn fields_are_apart() {
         let mut node = Node {
@@ -289,20 +305,25 @@ mod tests {
         node.set_prev(LINK_MASK as usize);
         node.set_next(5);
         node.set_ring(1);
-        node.set_number((1 << NUMBER_BITS) - 1);
+        node.set_time((1 << TIME_BITS) - 1);
         assert_eq!(
             (node.page(), node.prev(), node.next()),
             ((1 << PAGE_BITS) - 1, LINK_MASK as usize, 5)
         );
-        assert_eq!((node.ring(), node.number()), (1, (1 << NUMBER_BITS) - 1));
-        node.set_number(1);
+        assert_eq!((node.kind(), node.credit()), (Kind::NONE, 0));
+        assert_eq!((node.ring(), node.time()), (1, (1 << TIME_BITS) - 1));
+        node.set_time(1);
         node.set_next(LINK_MASK as usize);
         node.set_ring(0);
-        node.set_mark(true);
+        node.set_trial(Kind::returned(9.0), 7);
         assert_eq!(
-            (node.ring(), node.mark(), node.number(), node.prev()),
-            (0, true, 1, LINK_MASK as usize)
+            (node.ring(), node.time(), node.prev(), node.next()),
+            (0, 1, LINK_MASK as usize, LINK_MASK as usize)
         );
+        assert_eq!((node.kind(), node.credit()), (Kind::returned(9.0), 7));
+        node.set_trial(Kind::used(1), 0);
+        assert_eq!((node.kind(), node.credit()), (Kind::used(1), 0));
+        assert_eq!((node.ring(), node.time()), (0, 1));
         assert_eq!(size_of::<Node>(), 16);
     }
 }
