@@ -216,13 +216,15 @@ mod avx2 {
 
 #[cfg(test)]
 mod tests {
+    use graven_random::SplitMix64;
+
     use super::*;
 
     /// Every width and count, with and without bytes behind the block: decoding gives back the running sums,
     /// and the scalar path agrees.
     #[test]
     fn st_bp_every_width_and_count_round_trips() {
-        let mut state = 1_u64;
+        let mut random = SplitMix64::new(1);
         for width in 0..=32_u32 {
             for count in 0..=BLOCK {
                 let mask = if width == 32 {
@@ -230,14 +232,7 @@ mod tests {
                 } else {
                     (1 << width) - 1
                 };
-                let deltas: Vec<u32> = (0..count)
-                    .map(|_| {
-                        state = state
-                            .wrapping_mul(6_364_136_223_846_793_005)
-                            .wrapping_add(1);
-                        (state >> 32) as u32 & mask
-                    })
-                    .collect();
+                let deltas: Vec<u32> = (0..count).map(|_| random.bits() as u32 & mask).collect();
                 let mut sum = 77_u32;
                 let sums: Vec<u32> = deltas
                     .iter()

@@ -782,21 +782,18 @@ fn at(node: u64) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use graven_random::SplitMix64;
+
     use super::*;
 
     /// Goal: the bit tricks agree with looking at every mark, for every length and mixture of marks.
     #[test]
     fn bits_of_marks_agree_with_the_marks() {
-        let mut state = 7_u64;
+        let mut random = SplitMix64::new(7);
         for len in 0..=64 {
             for _ in 0..20 {
                 let marks: Vec<u8> = (0..len)
-                    .map(|_| {
-                        state = state
-                            .wrapping_mul(6_364_136_223_846_793_005)
-                            .wrapping_add(1);
-                        (state >> 60) as u8 & (OLD | FRESH)
-                    })
+                    .map(|_| random.bits() as u8 & (OLD | FRESH))
                     .collect();
                 let bits = |is: fn(u8) -> bool| -> u64 {
                     let marks = marks.iter().enumerate();

@@ -2,6 +2,7 @@
 // nothing is lost. Method: pseudo-random records against a plain sort.
 use super::*;
 use crate::spool::Spool;
+use graven_random::SplitMix64;
 
 fn scratch(staging: u64) -> (tempfile::TempDir, Arc<Scratch>) {
     let dir = tempfile::tempdir().unwrap();
@@ -10,14 +11,11 @@ fn scratch(staging: u64) -> (tempfile::TempDir, Arc<Scratch>) {
 }
 
 fn records(n: u64) -> Vec<(Key, Vec<u8>)> {
-    let mut state = 1u64;
+    let mut random = SplitMix64::new(1);
     (0..n)
         .map(|_| {
-            state = state
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1);
-            let bytes = vec![(state >> 40) as u8; (state >> 50) as usize % 20];
-            ([state >> 55, (state >> 33) % 100], bytes)
+            let bytes = vec![random.bits() as u8; random.place(20)];
+            ([random.below(512), random.below(100)], bytes)
         })
         .collect()
 }

@@ -1,6 +1,7 @@
 //! Goal: simulated results are the known ones, in order and complete; bad settings are errors with advice.
 
 use super::*;
+use graven_random::SplitMix64;
 
 fn trace(folder: &Path, name: &str, pages: Vec<u64>) -> PathBuf {
     let path = folder.join(format!("{name}.u64.zst"));
@@ -137,12 +138,9 @@ fn sizes_are_read() {
 fn stack_distances_survive_renumbering() {
     let mut stack: Vec<u32> = Vec::new();
     let mut distances = StackDistances::default();
-    let mut state = 1u64;
+    let mut random = SplitMix64::new(1);
     for i in 0..20_000u32 {
-        state = state
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1);
-        let page = (state >> 33) as u32 % (1 + i / 20);
+        let page = random.below(u64::from(1 + i / 20)) as u32;
         let naive = stack.iter().rev().position(|&p| p == page);
         if let Some(depth) = naive {
             stack.remove(stack.len() - 1 - depth);

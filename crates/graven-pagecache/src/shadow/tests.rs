@@ -4,6 +4,7 @@ use super::*;
 use crate::page::{self, HEADER_BYTES};
 use crate::{Budget, Config, FileId, PageKind, PageRef, SizeClass};
 use graven_io::MemoryFile;
+use graven_random::SplitMix64;
 use std::sync::Arc;
 
 const KIND: PageKind = PageKind::Adjacency;
@@ -27,13 +28,9 @@ fn cache(bytes: u64, policy: &str) -> (Arc<PageCache>, FileId) {
 /// Accesses by a law in which page n is wanted about as often as 1 / n^0.8, spread over the file.
 fn play(cache: &PageCache, id: FileId, accesses: u64) -> f64 {
     let before = cache.stats().per_kind;
-    let mut state = 7u64;
+    let mut random = SplitMix64::new(7);
     for _ in 0..accesses {
-        state = state
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
-        let unit = (state >> 11) as f64 / (1u64 << 53) as f64;
-        let rank = (unit.powi(5) * PAGES as f64) as u64;
+        let rank = (random.unit().powi(5) * PAGES as f64) as u64;
         let page = PageRef::new(SizeClass::MIN, rank * 2_477 % PAGES);
         drop(cache.pin(id, page, KIND).expect("pinned"));
     }

@@ -335,20 +335,19 @@ mod tests {
 
     use std::collections::HashMap;
 
+    use graven_random::SplitMix64;
+
     use super::*;
 
     fn check<const N: usize>(distinct: u64, run: usize, begin: u64) {
         let mut table = NumberTable::<N>::default();
         let mut model: HashMap<[u64; N], u32> = HashMap::new();
-        let mut state = 0x1234_5678_u64;
+        let mut random = SplitMix64::new(0x1234_5678);
         let mut out = Vec::new();
         for rows in [1, 2, 100, 2048, 2048, 2048, 7, 2048] {
             let mut keys = Vec::new();
             while keys.len() < rows {
-                state = state
-                    .wrapping_mul(6_364_136_223_846_793_005)
-                    .wrapping_add(1);
-                let drawn = (state >> 33) % distinct;
+                let drawn = random.below(distinct);
                 let key =
                     std::array::from_fn(|part| begin.wrapping_add(drawn << (32 * (part % 2))));
                 keys.resize((keys.len() + run).min(rows), key);
@@ -364,7 +363,8 @@ mod tests {
             }
             assert_eq!(table.len(), model.len());
         }
-        assert_eq!(table.find(&[u64::MAX; N]), None);
+        let largest = [u64::MAX; N];
+        assert_eq!(table.find(&largest), model.get(&largest).copied());
     }
 
     #[test]

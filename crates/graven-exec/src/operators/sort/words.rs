@@ -150,11 +150,13 @@ fn merge(a: &[u64], b: &[u64], out: &mut [u64]) {
 mod tests {
     //! Words come out sorted, whatever the bits, the number and the threads.
 
+    use graven_random::SplitMix64;
+
     use super::*;
 
     #[test]
     fn words_are_sorted() {
-        let mut state = 1_u64;
+        let mut random = SplitMix64::new(1);
         for (rows, threads) in [
             (0, 1),
             (1, 1),
@@ -168,10 +170,11 @@ mod tests {
         ] {
             for (from, bits) in [(20, 44), (20, 3), (24, 37), (17, 13), (17, 0), (30, 8)] {
                 let words = (0..rows as u64).map(|row| {
-                    state = state
-                        .wrapping_mul(6_364_136_223_846_793_005)
-                        .wrapping_add(1);
-                    let keys = if bits == 0 { 0 } else { state >> (64 - bits) };
+                    let keys = if bits == 0 {
+                        0
+                    } else {
+                        random.bits() >> (64 - bits)
+                    };
                     keys << from | row
                 });
                 let mut words: Vec<u64> = words.collect();
