@@ -26,6 +26,7 @@ pub(crate) mod list_aggregate;
 mod lists;
 pub(crate) mod load_csv;
 pub(crate) mod merge;
+mod morsels;
 pub(crate) mod parallel;
 pub(crate) mod pattern_count;
 pub(crate) mod procedure;

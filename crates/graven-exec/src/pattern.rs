@@ -99,13 +99,7 @@ impl Pattern {
 
     /// Resolves `pattern` for rows of `layout`; the filter sees the relationship in the column after them.
     pub(crate) fn new(pattern: &RelPattern, layout: &Layout, rt: &Runtime) -> Result<Self> {
-        let mut types: Vec<_> = if pattern.types.is_empty() {
-            rt.type_ids()
-        } else {
-            pattern.types.iter().filter_map(|t| rt.type_id(t)).collect()
-        };
-        types.sort_unstable();
-        types.dedup();
+        let types = types_of(pattern, rt);
         let each = layout.width();
         let filter = match &pattern.filter {
             None => None,
@@ -336,6 +330,24 @@ impl Pattern {
         }
         Ok(())
     }
+}
+
+/// The adjacencies that visiting all relationships of `pattern` at a node reads.
+pub(crate) fn adjacencies(pattern: &RelPattern, rt: &Runtime) -> Result<Vec<Adjacency>> {
+    let types = types_of(pattern, rt);
+    let parts = parts(&types, pattern.direction, rt)?;
+    Ok(parts.into_iter().map(|part| part.adjacency).collect())
+}
+
+fn types_of(pattern: &RelPattern, rt: &Runtime) -> Vec<TypeId> {
+    let mut types: Vec<_> = if pattern.types.is_empty() {
+        rt.type_ids()
+    } else {
+        pattern.types.iter().filter_map(|t| rt.type_id(t)).collect()
+    };
+    types.sort_unstable();
+    types.dedup();
+    types
 }
 
 /// The adjacencies of relationships of these types.

@@ -29,6 +29,7 @@ mod set_changes;
 mod set_probe;
 mod set_sweep;
 mod span;
+mod spread;
 mod sweep;
 pub(crate) mod writer;
 

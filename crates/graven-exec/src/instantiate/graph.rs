@@ -25,7 +25,7 @@ use crate::operators::seek::{NodeSeek, SeekBy};
 use crate::operators::shortest_paths::ShortestPaths;
 use crate::operators::sort::threshold::Best;
 use crate::operators::trail_expand::{TrailColumns, TrailExpand};
-use crate::pattern::Pattern;
+use crate::pattern::{Pattern, adjacencies};
 use crate::profile::{ProfileCells, inputs};
 use crate::reachability::Bounds;
 use crate::runtime::Runtime;
@@ -33,6 +33,7 @@ use graven_cypher::plan::{
     AggregateCall, AggregateFunction, Expr, HangingPattern, Inclusion, IndexPart, Operator as P,
     PlanNode, VarExpandMode, VarId,
 };
+use graven_storage::Adjacency;
 
 use super::{Built, Instantiator, slot};
 
@@ -379,11 +380,12 @@ impl Instantiator<'_> {
         input: &PlanNode,
         computed: Option<&[(VarId, Expr)]>,
     ) -> Result<Built> {
-        let mut bottom = input;
+        let (mut bottom, mut above) = (input, None);
         while !matches!(bottom.op, P::Exchange { .. })
             && let Some(below) = inputs(&bottom.op).first()
             && !matches!(below.op, P::Unit)
         {
+            above = Some(&bottom.op);
             bottom = below;
         }
         let copies = Copies {
@@ -421,7 +423,8 @@ impl Instantiator<'_> {
             built = Some(layout);
         }
         let layout = built.expect("at least one worker");
-        let source = Source::Nodes(nodes);
+        let visited = above.map_or(Ok(Vec::new()), |above| visited(&bottom.op, above, self.rt));
+        let source = Source::Nodes(nodes, visited?);
         Ok((Box::new(Parallel::new(workers, source, self.rt)), layout))
     }
 
@@ -535,4 +538,28 @@ fn scanned(op: &P, rt: &Runtime) -> Nodes {
         P::LabelScan { label, .. } => Nodes::Labelled(rt.label_id(label)),
         _ => Nodes::All,
     }
+}
+
+/// The adjacencies whose lists of the nodes of a scan the operator above it visits, all of them.
+fn visited(scan: &P, above: &P, rt: &Runtime) -> Result<Vec<Adjacency>> {
+    let (P::LabelScan { var, .. } | P::AllNodesScan { var, .. }) = scan else {
+        return Ok(Vec::new());
+    };
+    let mut visited = Vec::new();
+    match above {
+        P::Expand { from, pattern, .. } if from == var => {
+            visited.extend(adjacencies(pattern, rt)?);
+        }
+        P::PatternCount { patterns, .. } => {
+            for (from, hanging) in patterns {
+                // Degrees are found without visiting lists.
+                let reads_lists = !hanging.branches.is_empty() || !hanging.labels.is_empty();
+                if from == var && reads_lists {
+                    visited.extend(adjacencies(&hanging.pattern, rt)?);
+                }
+            }
+        }
+        _ => {}
+    }
+    Ok(visited)
 }

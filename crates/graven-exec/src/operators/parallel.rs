@@ -32,8 +32,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use graven_pagecache::stats::Scope;
+use graven_storage::Adjacency;
 
 use super::argument::ArgumentSlot;
+use super::morsels::{cut_nodes, cut_rows};
 use super::scan::Nodes;
 use crate::batch::{BATCH_ROWS, Batch};
 use crate::column::Column;
@@ -42,20 +44,11 @@ use crate::memory::Memory;
 use crate::operator::{BoxedOperator, Operator};
 use crate::runtime::Runtime;
 
-/// Morsels for each worker, so that they end at nearly the same time.
-const MORSELS_PER_WORKER: u64 = 16;
-/// Fewer where they would have fewer nodes: operators do for many rows together what they would do again for each few.
-const FEWEST_MORSELS: u64 = 6;
-const MORSEL_NODES: u64 = 128;
-
-/// Rows that are divided at a time, morsels of these for each worker, and fewest rows of a morsel: what expansions do for many rows
-/// together they would do again for each few.
+/// Rows that are divided at a time.
 const DIVIDED_ROWS: usize = 4 * BATCH_ROWS;
 /// As long as more rows come, twice as many are taken each time, up to these, or to this part of the memory limit.
 const DIVIDED_MOST: usize = 64 * BATCH_ROWS;
 const DIVIDED_SHARE: u64 = 64;
-const DIVIDED_MORSELS: usize = 3;
-const MORSEL_ROWS: usize = 64;
 
 /// The part of a scan that a worker is to run: node ids `from..to`.
 #[derive(Clone, Debug, Default)]
@@ -98,8 +91,8 @@ impl Slot {
 
 /// What the workers divide.
 pub(crate) enum Source {
-    /// A scan.
-    Nodes(Nodes),
+    /// A scan, and the lists of its nodes that the operator above visits.
+    Nodes(Nodes, Vec<Adjacency>),
     /// The rows of an operator that the calling thread runs; what makes a further worker.
     Rows(BoxedOperator, MakeWorker),
 }
@@ -229,7 +222,7 @@ impl Parallel {
     pub(crate) fn new(workers: Vec<Worker>, source: Source, rt: &Runtime) -> Self {
         Self {
             alone: match &source {
-                Source::Nodes(_) => Duration::ZERO,
+                Source::Nodes(..) => Duration::ZERO,
                 Source::Rows(..) => rt.tuning.alone,
             },
             workers,
@@ -251,11 +244,11 @@ impl Parallel {
         if self.ended {
             return Ok(false);
         }
-        let morsels = match &mut self.source {
-            Source::Nodes(nodes) => {
+        let morsels: Vec<Morsel> = match &mut self.source {
+            Source::Nodes(nodes, visited) => {
                 self.ended = true;
                 let least = rt.tuning.morsel_nodes.max(1);
-                let ranges = cut(&nodes.ranges(rt)?, self.workers.len(), least);
+                let ranges = cut_nodes(&nodes.ranges(rt)?, visited, self.workers.len(), least)?;
                 ranges.into_iter().map(Morsel::Nodes).collect()
             }
             Source::Rows(input, _) => {
@@ -272,7 +265,9 @@ impl Parallel {
                 if 2 * self.morsel_bytes as u64 <= rt.budget.limit() / DIVIDED_SHARE {
                     self.rows_at_once = DIVIDED_MOST.min(2 * self.rows_at_once);
                 }
-                cut_rows(&batches, rows, rt.tuning.threads, !self.alone.is_zero())
+                let alone = !self.alone.is_zero();
+                let rows = cut_rows(&batches, rows, rt.tuning.threads, alone);
+                rows.into_iter().map(Morsel::Rows).collect()
             }
         };
         self.next = AtomicUsize::new(0);
@@ -387,26 +382,6 @@ impl Parallel {
     }
 }
 
-/// Cuts batches into morsels of about the same number of rows; the first one is short where one worker tries `alone` what it takes.
-fn cut_rows(batches: &[Batch], rows: usize, workers: usize, alone: bool) -> Vec<Morsel> {
-    let size = (rows / (workers * DIVIDED_MORSELS)).clamp(MORSEL_ROWS, BATCH_ROWS);
-    let mut morsels = Vec::new();
-    for batch in batches {
-        let mut from = 0;
-        while from < batch.len() {
-            let size = if alone && morsels.is_empty() {
-                MORSEL_ROWS
-            } else {
-                size
-            };
-            let to = batch.len().min(from + size);
-            morsels.push(Morsel::Rows(batch.slice(from, to)));
-            from = to;
-        }
-    }
-    morsels
-}
-
 impl Waiting {
     fn bytes(&self) -> usize {
         self.batches.iter().map(held_bytes).sum()
@@ -426,30 +401,6 @@ fn round_bytes(rt: &Runtime, workers: usize) -> usize {
     const SHARE: u64 = 32;
     let share = rt.budget.limit() / SHARE / workers.max(1) as u64;
     usize::try_from(share.clamp(64 << 10, 8 << 20)).expect("a few MiB")
-}
-
-/// Cuts ascending disjoint ranges into morsels of about the same number of nodes, no fewer than `least`; at least one morsel,
-/// which may be empty.
-fn cut(ranges: &[(u64, u64)], workers: usize, least: u64) -> Vec<(u64, u64)> {
-    let nodes: u64 = ranges.iter().map(|(from, to)| to - from).sum();
-    let workers = workers as u64;
-    let morsels = nodes / workers / MORSEL_NODES;
-    let size = (nodes / (workers * morsels.clamp(FEWEST_MORSELS, MORSELS_PER_WORKER))).max(least);
-    let mut morsels = Vec::new();
-    let (mut start, mut held) = (ranges.first().map_or(0, |range| range.0), 0);
-    for (mut from, to) in ranges.iter().copied() {
-        while to - from >= size - held {
-            from += size - held;
-            morsels.push((start, from));
-            (start, held) = (from, 0);
-        }
-        held += to - from;
-    }
-    let end = ranges.last().map_or(0, |range| range.1);
-    if held > 0 || morsels.is_empty() {
-        morsels.push((start, end));
-    }
-    morsels
 }
 
 impl Operator for Parallel {
@@ -496,38 +447,5 @@ impl Operator for Parallel {
         self.waiting.clear();
         self.emitted = 0;
         self.memory.clear();
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    //! Morsels cover all ranges once, in order.
-
-    use super::cut;
-
-    fn covered(ranges: &[(u64, u64)], morsels: &[(u64, u64)]) -> Vec<u64> {
-        let all = morsels.iter().flat_map(|(from, to)| *from..*to);
-        all.filter(|id| ranges.iter().any(|(from, to)| (from..to).contains(&id)))
-            .collect()
-    }
-
-    #[test]
-    fn morsels_cover_the_ranges() {
-        let cases: [&[(u64, u64)]; 5] = [
-            &[],
-            &[(5, 6)],
-            &[(0, 64 * 32)],
-            &[(3, 100), (200, 5000), (5001, 5002), (9000, 20_000)],
-            &[(0, 1), (2, 3), (100_000, 100_001)],
-        ];
-        for ranges in cases {
-            for workers in 1..5 {
-                let morsels = cut(ranges, workers, 64);
-                assert!(!morsels.is_empty());
-                assert!(morsels.windows(2).all(|pair| pair[0].1 <= pair[1].0));
-                let wanted: Vec<u64> = ranges.iter().flat_map(|(from, to)| *from..*to).collect();
-                assert_eq!(covered(ranges, &morsels), wanted, "{ranges:?} {workers}");
-            }
-        }
     }
 }

@@ -394,6 +394,35 @@ impl<'a> Segment<'a> {
         )))
     }
 
+    /// Calls `visit` with ranges of nodes, ascending, and the relationships that their lists have: groups, and nodes where a group
+    /// has more than `most`.
+    pub(crate) fn spread(&self, most: u64, visit: &mut dyn FnMut(Range<u64>, u64)) -> Decoded<()> {
+        if self.is_head() {
+            visit(self.first_node..self.end_node(), self.relationships);
+            return Ok(());
+        }
+        let groups = self.node_count.div_ceil(GROUP_NODES) as usize;
+        let before = |group: usize| match group < groups {
+            true => u64::from(u32_at(self.bytes, HEADER_BYTES + group * GROUP_BYTES + 8)),
+            false => self.relationships,
+        };
+        for group in 0..groups {
+            let first = self.first_node + group as u64 * GROUP_NODES;
+            let end = self.end_node().min(first + GROUP_NODES);
+            let relationships = before(group + 1).saturating_sub(before(group));
+            if relationships <= most {
+                visit(first..end, relationships);
+                continue;
+            }
+            for node in first..end {
+                if let Found::List(list) = self.find(node)? {
+                    visit(node..node + 1, list.count as u64);
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// As [`Segment::rank_of`], counted from a node whose ranks are known, if that lies in the same group before this one.
     pub(crate) fn rank_after(&self, node: u64, known: u64, ranks: &Range<u64>) -> Decoded<u64> {
         let index = node.wrapping_sub(self.first_node);

@@ -226,3 +226,45 @@ fn many_threads_share_a_small_cache() {
         }
     });
 }
+
+/// Goal: how entries are spread over nodes is told node by node, by some nodes and by segment, without leaving any out.
+#[test]
+fn entries_are_spread_over_nodes() {
+    let mut pairs: Vec<(u64, u64)> = Vec::new();
+    for node in 0..5000_u64 {
+        let degree = (60_000 / (node + 1)).max(node % 3);
+        pairs.extend((0..degree).map(|end| (node, (node * 31 + end) % 20_000)));
+    }
+    pairs.sort_unstable();
+    let store = store(20_000, &pairs);
+    let snapshot = store.snapshot();
+    for (direction, of) in [(Direction::Out, 0), (Direction::In, 1)] {
+        let mut degrees = vec![0_u64; 20_000];
+        for pair in &pairs {
+            degrees[[pair.0, pair.1][of] as usize] += 1;
+        }
+        let adjacency = snapshot.adjacency(TypeId(0), direction).unwrap();
+        for most in [0, 100, 5000, u64::MAX] {
+            for nodes in [0..20_000, 1000..3001] {
+                let mut told: Vec<(std::ops::Range<u64>, u64)> = Vec::new();
+                let tell = |nodes, entries| told.push((nodes, entries));
+                adjacency.spread(nodes.clone(), most, tell).unwrap();
+                let mut next = nodes.start;
+                for (of, entries) in &told {
+                    assert!(next <= of.start && of.start < of.end && of.end <= nodes.end);
+                    assert!(*entries <= most || of.end - of.start == 1);
+                    let own = &degrees[of.start as usize..of.end as usize];
+                    // What begins before the nodes or ends behind them counts as a whole.
+                    if of.start > nodes.start && of.end < nodes.end {
+                        assert_eq!(own.iter().sum::<u64>(), *entries, "{direction:?} {of:?}");
+                    }
+                    let between = &degrees[next as usize..of.start as usize];
+                    assert!(between.iter().all(|degree| *degree == 0));
+                    next = of.end;
+                }
+                let behind = &degrees[next as usize..nodes.end as usize];
+                assert!(behind.iter().all(|degree| *degree == 0));
+            }
+        }
+    }
+}
