@@ -1,6 +1,7 @@
 //! Physical operators, one kind per file.
 
 pub(crate) mod aggregate;
+mod all_numbers;
 pub(crate) mod apply;
 pub(crate) mod argument;
 pub(crate) mod build_path;

@@ -62,21 +62,49 @@ impl Pattern {
         entries.sum::<u64>() as f64 / nodes.max(1.0)
     }
 
+    /// Entries of the lists of a node that has some, on average, or fewer.
+    pub(crate) fn mean_list(&self) -> Result<u64> {
+        let parts = self.parts.iter();
+        let entries: u64 = parts.map(|part| part.adjacency.relationship_count()).sum();
+        Ok(entries / self.lists(&(0..u64::MAX))?.max(1))
+    }
+
+    /// Lists of all nodes with ids in a range, or more.
+    pub(crate) fn lists(&self, ids: &Range<u64>) -> Result<u64> {
+        let mut lists = 0;
+        for part in &self.parts {
+            let span = part.adjacency.node_span()?;
+            let own = ids
+                .end
+                .min(span.end)
+                .saturating_sub(ids.start.max(span.start));
+            lists += own.min(part.adjacency.relationship_count());
+        }
+        Ok(lists)
+    }
+
+    /// Ids of all nodes that relationships of the pattern lead to: the first is a multiple of 64.
+    pub(crate) fn ends_span(&self) -> Result<Range<u64>> {
+        hull(self.parts.iter().map(|part| &part.reversed))
+    }
+
+    /// How many different ends the lists of so many nodes lead to, if chance decides (Cardenas).
+    #[expect(clippy::cast_precision_loss, reason = "an estimate")]
+    pub(crate) fn ends_of(&self, nodes: f64) -> Result<f64> {
+        let mut found = 0.0;
+        for part in &self.parts {
+            let entries = part.adjacency.relationship_count() as f64;
+            let visited = nodes / lists_of(&part.adjacency)?.max(1) as f64;
+            let ends = lists_of(&part.reversed)? as f64;
+            found += ends * (1.0 - (-entries * visited.min(1.0) / ends.max(1.0)).exp());
+        }
+        Ok(found)
+    }
+
     /// Ids of all nodes that have relationships of the pattern: the first is a multiple of 64.
     pub(crate) fn span(&self) -> Result<Range<u64>> {
-        let mut span: Option<Range<u64>> = None;
         let sides = self.parts.iter();
-        for side in sides.flat_map(|part| [&part.adjacency, &part.reversed]) {
-            let own = side.node_span()?;
-            if own.is_empty() {
-                continue;
-            }
-            span = Some(match span {
-                None => own,
-                Some(span) => span.start.min(own.start)..span.end.max(own.end),
-            });
-        }
-        Ok(span.map_or(0..0, |span| span.start & !63..span.end))
+        hull(sides.flat_map(|part| [&part.adjacency, &part.reversed]))
     }
 
     /// Whether all ends lie in these ascending disjoint ranges of ids, as far as is known without reading lists.
@@ -330,6 +358,28 @@ impl Pattern {
         }
         Ok(())
     }
+}
+
+/// Ids of all nodes with a list in one of these, from a multiple of 64 on.
+fn hull<'a>(adjacencies: impl Iterator<Item = &'a Adjacency>) -> Result<Range<u64>> {
+    let mut span: Option<Range<u64>> = None;
+    for adjacency in adjacencies {
+        let own = adjacency.node_span()?;
+        if own.is_empty() {
+            continue;
+        }
+        span = Some(match span {
+            None => own,
+            Some(span) => span.start.min(own.start)..span.end.max(own.end),
+        });
+    }
+    Ok(span.map_or(0..0, |span| span.start & !63..span.end))
+}
+
+/// Nodes with a list, or more.
+fn lists_of(adjacency: &Adjacency) -> Result<u64> {
+    let span = adjacency.node_span()?;
+    Ok(adjacency.relationship_count().min(span.end - span.start))
 }
 
 /// The adjacencies that visiting all relationships of `pattern` at a node reads.

@@ -458,7 +458,7 @@ impl Instantiator<'_> {
         let patterns = patterns.collect::<Result<_>>()?;
         let count = layout.slot_or_add(count);
         let keeps = self.divided.is_some();
-        let count = PatternCount::new(input, patterns, count, keeps);
+        let count = PatternCount::new(input, patterns, count, expected, keeps);
         Ok((Box::new(count), layout))
     }
 

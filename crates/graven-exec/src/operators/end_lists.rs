@@ -51,7 +51,7 @@ pub(crate) struct EndLists {
     taken: Vec<u64>,
     others: Vec<u64>,
     /// Rows that are expected in all.
-    expected: f64,
+    pub(super) expected: f64,
     /// The ends of the loaded rows, where they were found from the nodes of the only join.
     reached: Option<ReachedEnds>,
     /// The condition on relationships, where it alone decides which count and nobody asks for them otherwise.

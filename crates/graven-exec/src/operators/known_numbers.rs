@@ -5,8 +5,13 @@
 //! many were asked for as a share of the ids that can be met, they move into an array over these ids, which all copies of the
 //! pattern use: a number that one thread has found is known to the others.
 //!
+//! Where a number takes not much longer to find than a look at what another processor has just written, each thread has an array of its own.
+//! Elsewhere a thread says before which numbers it is going to find ([`Dense::begin`]), so that no other one begins with them, and that each is wanted
+//! once however often its node is met. What another thread is at it finds itself only if that is not done when everything else is,
+//! from the other end: nobody waits, also where the other one has failed.
+//!
 //! # Invariants
-//! * EX-47 A number in the array is that of its node or [`UNKNOWN`]; two threads that find it at the same time write the same.
+//! * EX-47 A number in the array is that of its node, [`UNKNOWN`] or [`BEGUN`]; two threads that find it at the same time write the same.
 //!
 //! # Concurrency
 //! The numbers of an array are atomic; nothing else is told by them, so no order is asked for.
@@ -30,9 +35,11 @@ const KEPT_BYTES: usize = 32;
 const ASKED_SHARE: u64 = 16;
 /// Not found yet: numbers have 63 bits.
 const UNKNOWN: u64 = u64::MAX;
+/// A thread is at it, or was when it failed.
+const BEGUN: u64 = u64::MAX - 1;
 
 /// An array of numbers by node from `first` on.
-struct Dense {
+pub(super) struct Dense {
     first: u64,
     numbers: Vec<AtomicU64>,
     /// What it is charged with.
@@ -40,27 +47,62 @@ struct Dense {
 }
 
 impl Dense {
+    /// No number yet; `None` where that takes too much memory.
+    fn new(first: u64, ids: usize, budget: &Arc<Budget>) -> Option<Self> {
+        let mut memory = memory(budget);
+        let bytes = ids.saturating_mul(size_of::<u64>());
+        (memory.is_small(bytes) && memory.try_charge(bytes)).then(|| Self {
+            first,
+            numbers: (0..ids).map(|_| AtomicU64::new(UNKNOWN)).collect(),
+            _memory: memory,
+        })
+    }
+
+    #[inline]
     fn slot(&self, node: u64) -> Option<&AtomicU64> {
         let at = usize::try_from(node.wrapping_sub(self.first)).ok()?;
         self.numbers.get(at)
     }
 
-    fn get(&self, node: u64) -> Option<u64> {
+    #[inline]
+    pub(super) fn get(&self, node: u64) -> Option<u64> {
         let number = self.slot(node)?.load(Ordering::Relaxed);
-        (number != UNKNOWN).then_some(number)
+        (number < BEGUN).then_some(number)
     }
 
-    fn put(&self, node: u64, number: u64) {
+    /// Whether nobody has begun with the number of a node; from now on this thread has. `None` for a node without a place.
+    #[inline]
+    pub(super) fn begin(&self, node: u64) -> Option<bool> {
+        let slot = self.slot(node)?;
+        let new = slot.load(Ordering::Relaxed) == UNKNOWN;
+        if new {
+            slot.store(BEGUN, Ordering::Relaxed);
+        }
+        Some(new)
+    }
+
+    pub(super) fn put(&self, node: u64, number: u64) {
         if let Some(slot) = self.slot(node) {
             slot.store(number, Ordering::Relaxed);
         }
     }
 }
 
+/// What the copies of a pattern share.
+#[derive(Default)]
+pub(super) struct Shared {
+    /// Numbers as they were asked for.
+    dense: Option<Arc<Dense>>,
+    /// Those of all nodes.
+    pub(super) all: Option<Arc<Dense>>,
+    /// They cannot be had.
+    pub(super) refused: bool,
+}
+
 /// Where the copies of a pattern find their array, and those of its branches theirs.
 #[derive(Clone, Default)]
 pub(crate) struct SharedNumbers {
-    dense: Arc<Mutex<Option<Arc<Dense>>>>,
+    own: Arc<Mutex<Shared>>,
     branches: Arc<Mutex<Vec<SharedNumbers>>>,
 }
 
@@ -79,6 +121,8 @@ impl SharedNumbers {
 /// See the file header.
 pub(super) struct Known {
     numbers: HashMap<u64, u64>,
+    /// Nodes asked for, those in the array among them.
+    asked: u64,
     looked_up: u64,
     found: u64,
     given_up: bool,
@@ -86,46 +130,85 @@ pub(super) struct Known {
     budget: Arc<Budget>,
     /// Ids that can be met, if they can be met again.
     span: Option<Range<u64>>,
+    /// Whether threads share the array.
+    is_shared: bool,
     shared: SharedNumbers,
     dense: Option<Arc<Dense>>,
+    /// The numbers of all nodes are in it.
+    has_all: bool,
 }
 
 impl Known {
     pub(super) fn new(shared: &SharedNumbers, budget: &Arc<Budget>) -> Self {
         Self {
             numbers: HashMap::new(),
+            asked: 0,
             looked_up: 0,
             found: 0,
             given_up: false,
             memory: memory(budget),
             budget: Arc::clone(budget),
             span: None,
+            is_shared: false,
             shared: shared.clone(),
             dense: None,
+            has_all: false,
         }
     }
 
-    /// Numbers of nodes with ids in `span` are asked for; without it hardly any of them twice.
-    pub(super) fn begin(&mut self, span: Option<Range<u64>>) {
+    /// Numbers of nodes with ids in `span` are asked for; without it hardly any of them twice. They take long to find, or not.
+    pub(super) fn begin(&mut self, span: Option<Range<u64>>, take_long: bool) {
         self.span = span;
+        self.is_shared = take_long;
     }
 
-    /// Fills in what is known; the places of the others.
-    pub(super) fn look_up(&mut self, nodes: &[u64], numbers: &mut [u64]) -> Vec<usize> {
-        self.looked_up += nodes.len() as u64;
+    /// Whether other threads may look for the same numbers.
+    pub(super) fn is_shared(&self) -> bool {
+        self.is_shared
+    }
+
+    /// Counts nodes that are asked for; how many there were.
+    pub(super) fn asked(&mut self, nodes: usize) -> u64 {
+        self.asked += nodes as u64;
+        self.asked
+    }
+
+    /// Whether the numbers of all nodes are there.
+    pub(super) fn has_all(&self) -> bool {
+        self.has_all
+    }
+
+    /// What all copies share.
+    pub(super) fn shared(&self) -> Arc<Mutex<Shared>> {
+        Arc::clone(&self.shared.own)
+    }
+
+    /// An array for the numbers of all nodes that can be met, and the ids of these; `None` where it takes too much memory.
+    pub(super) fn new_array(&self) -> Option<(Dense, Range<u64>)> {
+        let span = self.span.clone()?;
+        let ids = usize::try_from(span.end - span.start).ok()?;
+        Some((Dense::new(span.start, ids, &self.budget)?, span))
+    }
+
+    /// Goes over to the numbers of all nodes.
+    pub(super) fn use_all(&mut self, numbers: &Arc<Dense>) {
+        self.dense = Some(Arc::clone(numbers));
+        self.has_all = true;
+        self.give_up();
+    }
+
+    /// The array, if it is there or so many nodes make it worth while.
+    pub(super) fn array(&mut self) -> Option<Arc<Dense>> {
         if self.dense.is_none() {
             self.go_dense();
         }
+        self.dense.clone()
+    }
+
+    /// Fills in what is known without an array; the places of the others.
+    pub(super) fn look_up(&mut self, nodes: &[u64], numbers: &mut [u64]) -> Vec<usize> {
+        self.looked_up += nodes.len() as u64;
         let mut unknown = Vec::new();
-        if let Some(dense) = &self.dense {
-            for (at, node) in nodes.iter().enumerate() {
-                match dense.get(*node) {
-                    Some(number) => numbers[at] = number,
-                    None => unknown.push(at),
-                }
-            }
-            return unknown;
-        }
         if self.given_up {
             return (0..nodes.len()).collect();
         }
@@ -146,27 +229,27 @@ impl Known {
     fn go_dense(&mut self) {
         let Some(span) = &self.span else { return };
         let ids = span.end - span.start;
-        if self.looked_up < ids / ASKED_SHARE {
+        if self.asked < ids / ASKED_SHARE {
             return;
         }
-        let shared = self.shared.dense.lock();
-        let mut shared = shared.unwrap_or_else(PoisonError::into_inner);
-        if shared.is_none() {
-            let mut memory = memory(&self.budget);
-            let ids = usize::try_from(ids).unwrap_or(usize::MAX);
-            let bytes = ids.saturating_mul(size_of::<u64>());
-            if !memory.is_small(bytes) || !memory.try_charge(bytes) {
-                self.span = None;
-                return;
+        let ids = usize::try_from(ids).unwrap_or(usize::MAX);
+        let new = || Dense::new(span.start, ids, &self.budget).map(Arc::new);
+        let found = match self.is_shared {
+            false => new(),
+            true => {
+                let shared = self.shared.own.lock();
+                let mut shared = shared.unwrap_or_else(PoisonError::into_inner);
+                if shared.dense.is_none() {
+                    shared.dense = new();
+                }
+                shared.dense.clone()
             }
-            *shared = Some(Arc::new(Dense {
-                first: span.start,
-                numbers: (0..ids).map(|_| AtomicU64::new(UNKNOWN)).collect(),
-                _memory: memory,
-            }));
+        };
+        if found.is_none() {
+            self.span = None;
+            return;
         }
-        self.dense.clone_from(&shared);
-        drop(shared);
+        self.dense = found;
         if let Some(dense) = &self.dense {
             let numbers = self.numbers.drain();
             numbers.for_each(|(node, number)| dense.put(node, number));
@@ -175,10 +258,10 @@ impl Known {
     }
 
     pub(super) fn keep(&mut self, node: u64, number: u64) {
-        if let Some(dense) = &self.dense {
-            dense.put(node, number);
-        } else if self.given_up {
-        } else if self.memory.try_charge(KEPT_BYTES) {
+        if self.given_up {
+            return;
+        }
+        if self.memory.try_charge(KEPT_BYTES) {
             self.numbers.insert(node, number);
         } else {
             self.give_up();
@@ -194,11 +277,13 @@ impl Known {
 
     /// Forgets everything: what the statement sees may have changed.
     pub(super) fn clear(&mut self) {
-        let shared = self.shared.dense.lock();
-        *shared.unwrap_or_else(PoisonError::into_inner) = None;
+        let shared = self.shared.own.lock();
+        *shared.unwrap_or_else(PoisonError::into_inner) = Shared::default();
         self.dense = None;
+        self.has_all = false;
         self.numbers = HashMap::new();
         self.memory.clear();
-        (self.looked_up, self.found, self.given_up) = (0, 0, false);
+        (self.asked, self.looked_up, self.found) = (0, 0, 0);
+        self.given_up = false;
     }
 }

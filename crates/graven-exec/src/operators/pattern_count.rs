@@ -20,8 +20,9 @@ use std::sync::Arc;
 use graven_cypher::plan::HangingPattern;
 use graven_pagecache::Budget;
 
+use super::all_numbers::Filling;
 use super::fan_out::widen;
-use super::known_numbers::{Known, SharedNumbers};
+use super::known_numbers::{Dense, Known, SharedNumbers};
 use super::lists::Ids;
 use super::reachable_count::intersect;
 use super::row_branch::RowBranch;
@@ -37,16 +38,28 @@ use crate::runtime::Runtime;
 
 /// List entries that a chunk of nodes aims to lay out.
 const CHUNK_ENTRIES: usize = 64 << 10;
+/// Portions for each thread in which numbers are found where other threads look for the same, and fewest nodes of one.
+const PORTIONS: usize = 4;
+const PORTION_NODES: usize = 64;
+
+/// Threads share numbers of nodes whose lists have as many entries on average: others are found as fast as learnt from another thread.
+const SHARED_ENTRIES: u64 = 4;
+
 /// One hanging pattern, resolved.
 pub(crate) struct Branch {
-    pattern: Pattern,
+    pub(super) pattern: Pattern,
     labels: Vec<Arc<str>>,
     /// Id ranges of ends that count; all where there is no condition.
-    ends: Vec<(u64, u64)>,
+    pub(super) ends: Vec<(u64, u64)>,
     optional: bool,
-    branches: Vec<Branch>,
-    known: Known,
+    pub(super) branches: Vec<Branch>,
+    pub(super) known: Known,
+    pub(super) filling: Filling,
     mean_entries: usize,
+    /// The number of a node is the length of its lists.
+    are_degrees: bool,
+    /// Of the entries that are laid out.
+    memory: Memory,
 }
 
 impl Branch {
@@ -63,7 +76,10 @@ impl Branch {
             optional: hanging.optional,
             branches: Self::behind(hanging, shared, rt)?,
             known: Known::new(shared, &rt.budget),
+            filling: Filling::never(),
             mean_entries: 64,
+            are_degrees: false,
+            memory: memory(&rt.budget),
         })
     }
 
@@ -79,9 +95,14 @@ impl Branch {
             .collect()
     }
 
-    /// Looks up which nodes have the labels. Numbers of nodes with ids in `span` may be asked for many times.
-    pub(super) fn begin(&mut self, span: Option<Range<u64>>, rt: &Runtime) -> Result<()> {
-        self.known.begin(span);
+    /// Looks up which nodes have the labels. Numbers of nodes with ids in `span` may be asked for many times, of so many different ones as far as
+    /// one can tell.
+    pub(super) fn begin(
+        &mut self,
+        span: Option<Range<u64>>,
+        expected: f64,
+        rt: &Runtime,
+    ) -> Result<()> {
         self.ends = rt.all_node_ranges()?;
         for label in &self.labels {
             let of_label = match rt.label_id(label) {
@@ -91,30 +112,62 @@ impl Branch {
             self.ends = intersect(&self.ends, &of_label);
         }
         if self.branches.is_empty() {
+            // Labels that all ends have say nothing.
+            self.are_degrees = self.labels.is_empty() || self.pattern.ends_lie_in(&self.ends)?;
+        }
+        let take_long = !self.are_degrees && self.pattern.mean_list()? >= SHARED_ENTRIES;
+        self.filling = match &span {
+            Some(span) => Filling::new(&self.pattern, span, expected)?,
+            None => Filling::never(),
+        };
+        self.known.begin(span, take_long);
+        if self.branches.is_empty() {
             return Ok(());
         }
-        let span = self.pattern.span()?;
-        let mut branches = self.branches.iter_mut();
-        branches.try_for_each(|b| b.begin(Some(span.clone()), rt))
+        let span = self.pattern.ends_span()?;
+        let expected = match self.filling.pays() {
+            true => f64::INFINITY,
+            false => expected,
+        };
+        let ends = self.pattern.ends_of(expected)?;
+        for branch in &mut self.branches {
+            branch.begin(Some(span.clone()), ends, rt)?;
+            if !branch.filling.pays() {
+                self.filling = Filling::never();
+            }
+        }
+        Ok(())
     }
 
     pub(super) fn clear(&mut self) {
         self.known.clear();
+        self.memory.clear();
         self.branches.iter_mut().for_each(Branch::clear);
     }
 
     /// The numbers of matches of `nodes`, which ascend and are distinct.
     pub(super) fn numbers(&mut self, nodes: &[u64], rt: &Runtime) -> Result<Vec<u64>> {
-        if self.branches.is_empty() && self.labels.is_empty() {
+        if self.are_degrees {
             return self.degrees(nodes);
+        }
+        if let Some(array) = self.array(nodes.len(), rt)?
+            && self.find_new(&array, nodes.iter().copied(), rt)?
+        {
+            let known = || nodes.iter().map(|node| array.get(*node)).collect();
+            if let Some(numbers) = known() {
+                return Ok(numbers);
+            }
+            self.find_late(&array, nodes.iter().copied(), rt)?;
+            if let Some(numbers) = known() {
+                return Ok(numbers);
+            }
         }
         let mut numbers = vec![0; nodes.len()];
         let unknown = self.known.look_up(nodes, &mut numbers);
         let mut done = 0;
         while done < unknown.len() {
             rt.check_cancelled()?;
-            let size = (CHUNK_ENTRIES / self.mean_entries.max(1)).clamp(1, CHUNK_ENTRIES);
-            let chunk = &unknown[done..unknown.len().min(done + size)];
+            let chunk = &unknown[done..unknown.len().min(done + self.chunk_nodes())];
             let chunk_nodes: Vec<u64> = chunk.iter().map(|at| nodes[*at]).collect();
             let sums = self.sums(&chunk_nodes, rt)?;
             for ((at, node), sum) in chunk.iter().zip(chunk_nodes).zip(sums) {
@@ -126,7 +179,97 @@ impl Branch {
         Ok(numbers)
     }
 
-    fn least(&self) -> u64 {
+    /// The numbers by node, if there is an array for them or so many more nodes make it worth while.
+    fn array(&mut self, nodes: usize, rt: &Runtime) -> Result<Option<Arc<Dense>>> {
+        if !self.known.has_all() {
+            let asked = self.known.asked(nodes);
+            if self.filling.is_due(asked)
+                && let Some(numbers) = self.all_numbers(rt)?
+            {
+                return Ok(Some(numbers));
+            }
+        }
+        Ok(self.known.array())
+    }
+
+    /// Nodes whose lists are laid out together.
+    fn chunk_nodes(&self) -> usize {
+        (CHUNK_ENTRIES / self.mean_entries.max(1)).clamp(1, CHUNK_ENTRIES)
+    }
+
+    /// Finds the numbers of nodes that nobody has begun with; `false` where a node has no place in the array.
+    fn find_new(
+        &mut self,
+        array: &Dense,
+        nodes: impl Iterator<Item = u64>,
+        rt: &Runtime,
+    ) -> Result<bool> {
+        let mut new = Vec::new();
+        if self.known.has_all() {
+            return Ok(true);
+        }
+        for node in nodes {
+            match array.begin(node) {
+                Some(true) => new.push(node),
+                Some(false) => {}
+                None => return Ok(false),
+            }
+        }
+        #[expect(
+            clippy::stable_sort_primitive,
+            reason = "lists one behind the other are merged"
+        )]
+        new.sort();
+        self.find(array, &new, false, rt)?;
+        Ok(true)
+    }
+
+    /// Finds the numbers of nodes that others have begun with and not found yet.
+    fn find_late(
+        &mut self,
+        array: &Dense,
+        nodes: impl Iterator<Item = u64>,
+        rt: &Runtime,
+    ) -> Result<()> {
+        let mut late: Vec<u64> = nodes.filter(|node| array.get(*node).is_none()).collect();
+        late.sort_unstable();
+        late.dedup();
+        self.find(array, &late, true, rt)
+    }
+
+    /// Finds the numbers of `nodes`, which ascend, in small portions where other threads look as well: what they have found
+    /// meanwhile is left out.
+    fn find(&mut self, array: &Dense, nodes: &[u64], backwards: bool, rt: &Runtime) -> Result<()> {
+        let portion = match self.known.is_shared() {
+            false => nodes.len(),
+            true => (nodes.len() / (PORTIONS * rt.tuning.threads)).max(PORTION_NODES),
+        };
+        let mut left = nodes;
+        while !left.is_empty() {
+            rt.check_cancelled()?;
+            let size = self.chunk_nodes().min(portion).min(left.len());
+            let some;
+            (left, some) = match backwards {
+                true => left.split_at(left.len() - size),
+                false => {
+                    let (some, behind) = left.split_at(size);
+                    (behind, some)
+                }
+            };
+            let some = some.iter().copied();
+            let some: Vec<u64> = some.filter(|node| array.get(*node).is_none()).collect();
+            let numbers = match self.are_degrees {
+                true => self.degrees(&some)?,
+                false => self.sums(&some, rt)?,
+            };
+            for (node, number) in some.into_iter().zip(numbers) {
+                array.put(node, number);
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn least(&self) -> u64 {
         u64::from(self.optional)
     }
 
@@ -149,10 +292,10 @@ impl Branch {
 
     /// The numbers of a chunk of nodes, by their neighbours.
     fn sums(&mut self, nodes: &[u64], rt: &Runtime) -> Result<Vec<u64>> {
-        let mut memory = memory(&rt.budget);
+        self.memory.release(self.memory.used());
         let mut entries = Vec::new();
         for part in &self.pattern.parts {
-            lay_out(part, nodes, &self.ends, &mut entries, &mut memory)?;
+            lay_out(part, nodes, &self.ends, &mut entries, &mut self.memory)?;
         }
         self.mean_entries = self
             .mean_entries
@@ -160,26 +303,81 @@ impl Branch {
         let mut sums = vec![0_u64; nodes.len()];
         if self.branches.is_empty() {
             entries.iter().for_each(|(at, _)| sums[*at as usize] += 1);
-        } else {
-            memory.charge(32 * entries.len())?;
-            let ends = IdOrder::new(entries.iter().map(|(_, end)| Some(*end)));
-            let mut products = vec![1_u64; ends.distinct.len()];
-            for branch in &mut self.branches {
-                let numbers = branch.numbers(&ends.distinct, rt)?;
-                for (product, number) in products.iter_mut().zip(numbers) {
-                    *product = product.checked_mul(number).ok_or_else(overflow)?;
-                }
-            }
-            for (number, (at, _)) in entries.iter().enumerate() {
-                let place = ends.place(number).expect("each entry has an end");
-                let sum = &mut sums[*at as usize];
-                *sum = sum.checked_add(products[place]).ok_or_else(overflow)?;
-            }
+        } else if !self.add_up_arrays(&entries, &mut sums, rt)? {
+            self.add_up(&entries, &mut sums, rt)?;
         }
         sums.iter_mut()
             .for_each(|sum| *sum = (*sum).max(self.least()));
         Ok(sums)
     }
+
+    /// Adds what hangs on the ends of `entries` to the sums of their nodes; `false` where not all branches have arrays for it.
+    fn add_up_arrays(
+        &mut self,
+        entries: &[(u32, u64)],
+        sums: &mut [u64],
+        rt: &Runtime,
+    ) -> Result<bool> {
+        let ends = || entries.iter().map(|(_, end)| *end);
+        let branches = self.branches.iter_mut();
+        let arrays = branches.map(|branch| branch.array(entries.len(), rt));
+        let Some(arrays) = arrays.collect::<Result<Option<Vec<_>>>>()? else {
+            return Ok(false);
+        };
+        self.memory.charge(16 * entries.len())?;
+        for (branch, array) in self.branches.iter_mut().zip(&arrays) {
+            if !branch.find_new(array, ends(), rt)? {
+                return Ok(false);
+            }
+        }
+        if add_up_known(entries, &arrays, sums)? {
+            return Ok(true);
+        }
+        for (branch, array) in self.branches.iter_mut().zip(&arrays) {
+            branch.find_late(array, ends(), rt)?;
+        }
+        sums.fill(0);
+        let known = add_up_known(entries, &arrays, sums)?;
+        if !known {
+            sums.fill(0);
+        }
+        Ok(known)
+    }
+
+    /// As [`Branch::add_up_arrays`] without arrays.
+    fn add_up(&mut self, entries: &[(u32, u64)], sums: &mut [u64], rt: &Runtime) -> Result<()> {
+        self.memory.charge(32 * entries.len())?;
+        let ends = IdOrder::new(entries.iter().map(|(_, end)| Some(*end)));
+        let mut products = vec![1_u64; ends.distinct.len()];
+        for branch in &mut self.branches {
+            let numbers = branch.numbers(&ends.distinct, rt)?;
+            for (product, number) in products.iter_mut().zip(numbers) {
+                *product = product.checked_mul(number).ok_or_else(overflow)?;
+            }
+        }
+        for (number, (at, _)) in entries.iter().enumerate() {
+            let place = ends.place(number).expect("each entry has an end");
+            let sum = &mut sums[*at as usize];
+            *sum = sum.checked_add(products[place]).ok_or_else(overflow)?;
+        }
+        Ok(())
+    }
+}
+
+/// Adds the product of the numbers of each end to the sum of its node; `false` where a number is not known.
+fn add_up_known(entries: &[(u32, u64)], arrays: &[Arc<Dense>], sums: &mut [u64]) -> Result<bool> {
+    for (at, end) in entries {
+        let mut product = 1_u64;
+        for array in arrays {
+            let Some(number) = array.get(*end) else {
+                return Ok(false);
+            };
+            product = product.checked_mul(number).ok_or_else(overflow)?;
+        }
+        let sum = &mut sums[*at as usize];
+        *sum = sum.checked_add(product).ok_or_else(overflow)?;
+    }
+    Ok(true)
 }
 
 /// Appends the neighbours of `nodes` that lie in `ends`, each with the place of its node.
@@ -238,21 +436,25 @@ pub(crate) struct PatternCount {
     input: BoxedOperator,
     patterns: Vec<Hanging>,
     count: usize,
+    /// Rows that are expected in all.
+    expected: f64,
     begun: bool,
     /// Whether numbers are kept when the input starts again, with other rows of the same statement.
     keeps: bool,
 }
 
 impl PatternCount {
-    /// Counts into column `count`.
+    /// Counts into column `count`, for so many rows as far as one can tell.
     pub(crate) fn new(
         input: BoxedOperator,
         patterns: Vec<Hanging>,
         count: usize,
+        expected: f64,
         keeps: bool,
     ) -> Self {
         Self {
             keeps,
+            expected,
             input,
             patterns,
             count,
@@ -293,7 +495,7 @@ impl Operator for PatternCount {
             self.patterns
                 .iter_mut()
                 .try_for_each(|pattern| match pattern {
-                    Hanging::Node(_, branch) => branch.begin(None, rt),
+                    Hanging::Node(_, branch) => branch.begin(None, self.expected, rt),
                     Hanging::Row(branch) => branch.begin(rt),
                 })?;
         }

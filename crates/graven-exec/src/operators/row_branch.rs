@@ -95,7 +95,7 @@ impl Weights {
     fn begin(&mut self, lists: &EndLists, alike: bool, memory: &Memory) -> Result<()> {
         if !self.begun {
             self.begun = true;
-            let span = lists.pattern.span()?;
+            let span = lists.pattern.ends_span()?;
             let nodes = usize::try_from(span.end - span.start).unwrap_or(usize::MAX);
             if memory.is_small(nodes.saturating_mul(16)) {
                 self.first = span.start;
@@ -269,10 +269,11 @@ impl RowBranch {
     pub(super) fn begin(&mut self, rt: &Runtime) -> Result<()> {
         let span = match self.branches.is_empty() {
             true => None,
-            false => Some(self.lists.pattern.span()?),
+            false => Some(self.lists.pattern.ends_span()?),
         };
+        let ends = self.lists.pattern.ends_of(self.lists.expected)?;
         let mut branches = self.branches.iter_mut();
-        branches.try_for_each(|b| b.begin(span.clone(), rt))
+        branches.try_for_each(|b| b.begin(span.clone(), ends, rt))
     }
 
     pub(super) fn clear(&mut self) {

@@ -51,7 +51,7 @@ const NEAR_SHARE: u64 = 8;
 
 /// From so many lists and entries on they are laid out by all threads of the statement, in so many pieces for each: those that want them
 /// would only wait.
-const THREADS_FROM: usize = 64 << 10;
+pub(super) const THREADS_FROM: usize = 64 << 10;
 const PIECES: usize = 4;
 
 /// Fewer rows are no case for lists with a condition; one relationship in so many must have been asked for.
@@ -341,7 +341,7 @@ impl WholeLists {
 }
 
 /// Ids in pieces for threads; they begin at multiples of 64.
-fn pieces_of(span: &Range<u64>, threads: usize) -> Vec<Range<u64>> {
+pub(super) fn pieces_of(span: &Range<u64>, threads: usize) -> Vec<Range<u64>> {
     let pieces = match threads {
         1 => 1,
         _ => threads * PIECES,
@@ -454,13 +454,8 @@ fn by_node(found: &[Vec<(u32, u32)>], first: u64, nodes: usize, threads: usize) 
     PartLists::of_lengths(first, lengths.into_iter(), neighbours)
 }
 
-/// The lists of the nodes with these ids; about so many entries are expected.
-fn lay_out_range(
-    part: &Part,
-    ends: EndRanges<'_>,
-    range: Range<u64>,
-    entries: usize,
-) -> Result<PartLists> {
+/// The ids of a range as a set; from the last multiple of 64 before it on.
+pub(super) fn ids_of(range: &Range<u64>) -> (NodeId, Vec<u64>) {
     let first = range.start & !63;
     let words = usize::try_from((range.end - first).div_ceil(64)).expect("fewer than nodes");
     let mut all = vec![u64::MAX; words];
@@ -470,11 +465,22 @@ fn lay_out_range(
     {
         *last = (1 << (range.end % 64)) - 1;
     }
+    (NodeId(first), all)
+}
+
+/// The lists of the nodes with these ids; about so many entries are expected.
+fn lay_out_range(
+    part: &Part,
+    ends: EndRanges<'_>,
+    range: Range<u64>,
+    entries: usize,
+) -> Result<PartLists> {
+    let (first, all) = ids_of(&range);
     let nodes = usize::try_from(range.end - range.start).expect("ids are narrow");
     let mut lists = PartLists::of_ids(range.start, nodes, entries);
     Adjacency::sweep_set(
         &[&part.adjacency],
-        NodeSet::new(NodeId(first), &all),
+        NodeSet::new(first, &all),
         Sweep::Up,
         |_, node, list| {
             lists.put(node.0, list, ends, part.skip_loops.then_some(node.0));
