@@ -76,12 +76,11 @@ impl Recovery {
         start: Start,
     ) -> Result<(Recovery, Option<Error>)> {
         let layout = Arc::new(Layout::read(&*file, &identity)?);
-        let least = start.clean_end.unwrap_or(start.from).max(start.from);
         let Ending {
             tail,
             dropped: dropped_frames,
             damage,
-        } = find_tail(&layout, &file, start.from, least)?;
+        } = find_tail(&layout, &file, start.from, start.clean_end)?;
         let summary = Summary {
             from: start.from,
             end: tail.end,

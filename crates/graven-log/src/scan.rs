@@ -8,8 +8,8 @@
 //! otherwise the tail is torn and dropped.
 //!
 //! # Costs
-//! One pass over the regions in use, 256 KiB a read; behind the end one pass over the rest of the last region and over
-//! regions without a valid header.
+//! One pass over the regions in use, 256 KiB a read; behind the end one pass over the rest of the last region, over
+//! regions without a valid header and, unless the log was closed cleanly, over those that are free.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -250,8 +250,9 @@ impl Walk {
         self.window.at(start, frame.content_bytes, limit)
     }
 
-    /// Looks for intact frames behind the end.
-    pub(crate) fn look_behind(&mut self) -> Result<Behind> {
+    /// Looks for intact frames behind the end. `whole` also where there should be none: in regions whose headers are of the
+    /// past. Such a region may have been begun anew, and of what was written then the header lost.
+    pub(crate) fn look_behind(&mut self, whole: bool) -> Result<Behind> {
         let mut behind = Behind::default();
         let layout = Arc::clone(&self.layout);
         if let Some((region, at)) = self.region {
@@ -263,9 +264,11 @@ impl Walk {
                 continue;
             }
             match header {
-                Some(header) if header.first < self.end => continue,
-                Some(_) => behind.offsets.push(layout.offset(slot)),
-                None => {}
+                Some(header) if header.first >= self.end => {
+                    behind.offsets.push(layout.offset(slot));
+                }
+                Some(_) if !whole => continue,
+                _ => {}
             }
             let from = layout.offset(slot) + u64::from(layout.header.sector_bytes);
             self.search(from, layout.region_end(slot), &mut behind)?;
@@ -344,11 +347,13 @@ pub(crate) fn find_tail(
     layout: &Arc<Layout>,
     file: &Arc<dyn File>,
     from: Lsn,
-    durable_at_least: Lsn,
+    clean_end: Option<Lsn>,
 ) -> Result<Ending> {
+    let durable_at_least = clean_end.unwrap_or(from).max(from);
     let mut walk = Walk::from(Arc::clone(layout), Arc::clone(file), from);
     while walk.next(from)?.is_some() {}
-    let behind = walk.look_behind()?;
+    // Who closed it cleanly left nothing behind.
+    let behind = walk.look_behind(clean_end != Some(walk.end))?;
     let corrupt = |reason: String| Error::Corrupt {
         path: PathBuf::from(file.path()),
         offset: walk.offset(),

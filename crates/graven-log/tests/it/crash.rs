@@ -4,6 +4,7 @@
 
 use graven_random::SplitMix64;
 use std::sync::Arc;
+use std::time::Duration;
 
 use graven_io::{Crash, Fault, FaultPlan, FaultyFile, File, MemoryFile, Survival};
 use graven_log::{Durability, Log, Lsn};
@@ -120,6 +121,65 @@ fn a_power_cut_at_every_operation_loses_nothing_acknowledged() {
         }
     }
     assert!(points > 2000, "{points}");
+}
+
+/// A region that is begun anew loses its header and its first frame, but not the second one. When the first is written again,
+/// byte for byte, the second would follow it.
+#[test]
+fn what_a_lost_header_hides_never_comes_back() {
+    const SECTOR: usize = 512;
+    let file = MemoryFile::new("test-wal");
+    let open = |bytes: &[u8], from| {
+        let file = MemoryFile::with_bytes("test-wal", bytes);
+        let opened = Log::open(Arc::new(file.clone()), IDENTITY, start(from), options());
+        (file, opened.unwrap().0)
+    };
+    drop(create(Arc::new(file.clone())));
+    let region_bytes = options().region_bytes as usize;
+    let header = |bytes: &[u8], region: usize| {
+        let at = 4096 + region * region_bytes;
+        bytes[at..at + SECTOR].to_vec()
+    };
+    let unsynced = Durability::Relaxed(Duration::from_secs(3600));
+    // Each record in a life of its own, until one begins a region that was in use before.
+    let (mut before, mut from) = (file.to_bytes(), Lsn(0));
+    for number in 1..100 {
+        let (file, log) = open(&before, from);
+        let first = append(&log, number, 60_000).unwrap();
+        log.commit_durable(first, unsynced).unwrap();
+        let regions = (before.len() - 4096) / region_bytes;
+        let begun = (0..regions).find(|region| {
+            let old = header(&before, *region);
+            old.iter().any(|byte| *byte != 0) && header(&file.to_bytes(), *region) != old
+        });
+        let Some(region) = begun else {
+            log.sync().unwrap();
+            log.truncate_before(first).unwrap();
+            drop(log);
+            (before, from) = (file.to_bytes(), first);
+            continue;
+        };
+        let second = append(&log, number + 1, 300).unwrap();
+        log.commit_durable(second, unsynced).unwrap();
+        let after = file.to_bytes();
+        drop(log);
+        let mut left = before.clone();
+        let at = 4096 + region * region_bytes;
+        let behind = at + 2 * SECTOR..at + region_bytes;
+        left[behind.clone()].copy_from_slice(&after[behind]);
+        assert_eq!(
+            read_all(&left, from).unwrap(),
+            read_all(&before, from).unwrap()
+        );
+        let (file, log) = open(&left, from);
+        let again = append(&log, number, 60_000).unwrap();
+        assert_eq!(again, first);
+        log.commit_durable(again, Durability::Full).unwrap();
+        let found = read_all(&file.to_bytes(), from).unwrap();
+        assert_eq!(found.last().unwrap().transaction, number);
+        return;
+    }
+    panic!("no region was used again");
 }
 
 /// The second life works on what the first left, and is cut too; both before and after its own writes.
