@@ -307,7 +307,7 @@ impl PageCache {
     ///
     /// # Errors
     /// As [`PageCache::pin`]; [`Damage::OutOfBounds`] if the closure reached beyond an intact page's payload.
-    #[inline]
+    #[inline(always)]
     pub fn read<T>(
         &self,
         file: FileId,

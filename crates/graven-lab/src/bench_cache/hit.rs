@@ -53,6 +53,7 @@ pub(super) fn measure(
     }
     let floor = Floors::new(pages, class.bytes()).map_err(CacheBenchError::NoMemory)?;
     let subject = Subject { cache: &cache, id };
+    let floor = &floor;
 
     for &threads in &bench.threads {
         progress(&format!("hits, {set} set, {threads} threads"));
@@ -65,16 +66,16 @@ pub(super) fn measure(
             .collect();
         let faults_before = cache.stats().per_kind.total().faults;
         for _ in 0..bench.rounds {
-            floors[0].push(&time(bench, traces, |number| (floor.plain(number), 0)))?;
-            floors[1].push(&time(bench, traces, |number| (floor.array(number), 0)))?;
-            floors[2].push(&time(bench, traces, |number| (floor.pin(number), 0)))?;
+            floors[0].push(&time(bench, traces, move |n| (floor.plain(n), 0)))?;
+            floors[1].push(&time(bench, traces, move |n| (floor.array(n), 0)))?;
+            floors[2].push(&time(bench, traces, move |n| (floor.pin(n), 0)))?;
             for (policy, [reads, pins]) in bench.policies.iter().zip(&mut samples) {
                 cache.set_policy(policy)?;
                 subject.use_often(pages as u32);
-                reads.push(&time(bench, traces, |number| {
+                reads.push(&time(bench, traces, move |number| {
                     (subject.read(number), content(number.into()))
                 }))?;
-                pins.push(&time(bench, traces, |number| {
+                pins.push(&time(bench, traces, move |number| {
                     (subject.pin(number), content(number.into()))
                 }))?;
             }
@@ -93,6 +94,7 @@ pub(super) fn measure(
 }
 
 /// The page cache as the threads use it.
+#[derive(Clone, Copy)]
 struct Subject<'a> {
     cache: &'a PageCache,
     id: FileId,
@@ -103,7 +105,7 @@ impl Subject<'_> {
     /// measured before and however many threads' traces are about to run.
     fn use_often(&self, pages: u32) {
         for _ in 0..USES_COUNTED {
-            (0..pages).for_each(|number| _ = std::hint::black_box(self.read(number)));
+            (0..pages).for_each(|number| _ = std::hint::black_box(self.pin(number)));
         }
     }
 
@@ -148,7 +150,7 @@ impl Samples {
 fn time(
     bench: &CacheBench,
     traces: &[Vec<u32>],
-    access: impl Fn(u32) -> (u64, u64) + Sync,
+    access: impl Fn(u32) -> (u64, u64) + Copy + Send,
 ) -> Outcome {
     let stop = AtomicBool::new(false);
     let barrier = Barrier::new(traces.len() + 1);
@@ -156,10 +158,10 @@ fn time(
         let workers: Vec<_> = traces
             .iter()
             .map(|trace| {
-                let (stop, barrier, access) = (&stop, &barrier, &access);
+                let (stop, barrier) = (&stop, &barrier);
                 scope.spawn(move || {
-                    let warm_up = &trace[..trace.len() / 4];
-                    let mut wrong = differing(warm_up, access);
+                    // Whole, so that the processor's caches hold what this trace wants.
+                    let mut wrong = differing(trace, access);
                     barrier.wait();
                     let (start, mut accesses) = (clock::thread_cpu(), 0);
                     'time: loop {
@@ -198,9 +200,10 @@ fn time(
 
 /// How many accesses of `stretch` read something else than they should.
 ///
-/// A function of its own so that `access` has one place to be inlined into, as in an operator's loop.
+/// A function of its own so that `access` has one place to be inlined into, as in an operator's loop; taken by value, so that
+/// cache and file stay in registers.
 #[inline(never)]
-fn differing(stretch: &[u32], access: &impl Fn(u32) -> (u64, u64)) -> u64 {
+fn differing(stretch: &[u32], access: impl Fn(u32) -> (u64, u64)) -> u64 {
     let mut wrong = 0;
     for &number in stretch {
         let (read, expected) = access(number);
