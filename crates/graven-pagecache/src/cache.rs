@@ -274,29 +274,13 @@ impl PageCache {
         let word = self.tables.lookup(file.0, page.unit());
         let seen = word.load(Ordering::Relaxed);
         if word::is_pinnable_as(seen, page.raw()) {
-            if seen < self.hit_threshold.load(Ordering::Relaxed) {
-                return self.pin_noting(file, page, kind);
-            }
-            if word::try_pin(word, seen, 0) {
-                self.counters.count(kind, Event::Hit, 1);
+            let mode = self.hit_mode();
+            if word::try_pin(word, seen, mode.usage_max()) {
+                self.count_hit(mode, seen, PageKey::new(file.0, page.unit()), kind);
                 // SAFETY: the pin was taken with the word unchanged, so it names the page's frame; tables
                 // and frames stay as long as pins exist (see `Drop`).
                 return Ok(unsafe { self.pinned_at(word, seen) });
             }
-        }
-        self.pin_slowly(file, page, kind, Hint::Normal)
-    }
-
-    /// A pin whose hit must do more than count itself.
-    #[inline(never)]
-    fn pin_noting(&self, file: FileId, page: PageRef, kind: PageKind) -> Result<PagePin> {
-        let word = self.tables.lookup(file.0, page.unit());
-        let seen = word.load(Ordering::Relaxed);
-        let mode = self.hit_mode();
-        if word::is_pinnable_as(seen, page.raw()) && word::try_pin(word, seen, mode.usage_max()) {
-            self.count_hit(mode, seen, PageKey::new(file.0, page.unit()), kind);
-            // SAFETY: as in `pin`.
-            return Ok(unsafe { self.pinned_at(word, seen) });
         }
         self.pin_slowly(file, page, kind, Hint::Normal)
     }

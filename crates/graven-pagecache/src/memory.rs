@@ -2,8 +2,8 @@
 //!
 //! # How it works
 //! A [`Region`] maps anonymous memory without reserving swap. It is placed where the address space behind it
-//! is empty, so that it can grow by mapping at its own end; nothing larger than the pool is ever reserved, and
-//! `ulimit -v` counts what is used. Memory given back with [`Region::discard`] stays mapped and reads as zero.
+//! is empty, so that it can grow by mapping at its own end: frames never reserve more than the pool, and
+//! `ulimit -v` counts what they use. Memory given back with [`Region::discard`] stays mapped and reads as zero.
 //!
 //! # Invariants
 //! * US-2: bytes `0..mapped` of a region stay mapped, readable and writable until it is dropped.

@@ -200,8 +200,7 @@ pub(crate) fn is_pinnable(word: u64) -> bool {
 }
 
 /// Whether the page has the class of the page reference `raw` and its bytes may be read optimistically: one
-/// comparison, because class and state lie next to each other, and a reference has its class at the same distance
-/// from nothing where the state is.
+/// comparison, because in a word the state lies right below the class, and in a reference zeros do.
 #[inline(always)]
 pub(crate) fn is_readable_as(word: u64, raw: u64) -> bool {
     state_or_more(word, raw).wrapping_sub(state::RESIDENT) <= state::PINNED_MAX - state::RESIDENT

@@ -342,11 +342,12 @@ impl<'a> Replay<'a> {
         if self.store.read_only().is_some()
             && let Some(pages) = self.store.temporary_pages()
         {
-            // No checkpoint ever merges them, and every reader would look into all.
+            // No checkpoint ever merges them, and every reader would look into all. Where there is no room for that, they do.
             let below = &commits.applied.below;
-            let below = merged(self.store, &pages, self.store.sealing(), below)?;
-            self.store
-                .replace(&mut commits, |version| version.below = below);
+            if let Ok(below) = merged(self.store, &pages, self.store.sealing(), below) {
+                self.store
+                    .replace(&mut commits, |version| version.below = below);
+            }
         }
         Ok(())
     }
