@@ -7,8 +7,10 @@ import time
 from dataclasses import dataclass, field
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+OWN = [("queries/graven", "cypher"), ("../queries/lsqb", "cypher"), ("../queries/ldbc", "cypher")]
 FOLDERS = {  # where a system's text is looked for, in this order
-    "graven": [("queries/graven", "cypher"), ("../queries/lsqb", "cypher"), ("../queries/ldbc", "cypher")],
+    "graven": OWN,
+    "graven-python": OWN,
     "kuzu": [("queries/kuzu", "cypher")],
     "ladybug": [("queries/kuzu", "cypher")],
     "duckdb": [("queries/duckdb", "sql"), ("queries/sql", "sql")],

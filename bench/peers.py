@@ -141,6 +141,27 @@ class Ladybug(Kuzu):
     module = "ladybug"
 
 
+class GravenPython(Kuzu):
+    """Graven through its own binding: asked as Kuzu is."""
+    module = "graven"
+    settings = "the same through its package for Python, memory=2GiB"
+
+    def open(self, graph, path, threads):
+        self.m = importlib.import_module(self.module)
+        self.db = self.m.Database(path, memory=MEMORY, threads=threads)
+        self.con = self.m.Connection(self.db)
+
+    def client(self, ask):
+        # A statement of its own, for clients that share one wait for each other.
+        statement = self.m.Connection(self.db).prepare(ask["text"])
+        few = ask.get("few", False)
+
+        def run(params):
+            result = statement.execute(params)
+            return result.get_num_tuples() if few else len(result.get_all())
+        return run
+
+
 # Indexes of the relational peers: what the queries look up.
 KEYS = ["person", "forum", "post", "comment", "city", "country", "university", "company", "tag", "tagclass", "message"]
 INDEXES = {
@@ -285,4 +306,4 @@ class Sqlite:
         return {"count": len(rows), "rows": [list(r) for r in rows[:limit]]}
 
 
-PEERS = {"kuzu": Kuzu, "ladybug": Ladybug, "duckdb": DuckDb, "sqlite": Sqlite}
+PEERS = {"graven-python": GravenPython, "kuzu": Kuzu, "ladybug": Ladybug, "duckdb": DuckDb, "sqlite": Sqlite}

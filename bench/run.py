@@ -80,7 +80,7 @@ def prepare(args):
         parquet = os.path.join(args.work, graph, "parquet")
         tables.parquet(source, parquet, definitions)
         for system in args.systems:
-            path = os.path.join(args.work, graph, system, "db.graven" if system == "graven" else "db")
+            path = os.path.join(args.work, graph, system, "db.graven" if system.startswith("graven") else "db")
             databases[graph, system] = path
             if os.path.exists(path + ".loaded"):
                 continue
@@ -88,7 +88,7 @@ def prepare(args):
             print(f"loading {graph} into {system}", file=sys.stderr, flush=True)
             for left in os.listdir(os.path.dirname(path)):
                 os.remove(os.path.join(os.path.dirname(path), left))
-            if system == "graven":
+            if system.startswith("graven"):
                 command = [args.graven, "import", path, "--ldbc", source]
             else:
                 command = [sys.executable, os.path.join(HERE, "worker.py"), system, "load", graph, parquet, path]
@@ -225,10 +225,10 @@ def table(run):
     print("# Graven beside its peers\n", file=out)
     print(f"Written by `bench/run.py` on {run['date']}: {machine['processor']}, {machine['cores']} cores, {machine['system']}; {run['rounds']} rounds of at least "
           f"{run['seconds']} s in turns, the median of the rounds, everything warm. Statements a second, or seconds a statement. "
-          "**Peers are called through their Python bindings, and their figures include them; Graven is called in its own process "
-          "(`graven bench statements`), without a binding.** Every row that is handed out is taken, except in the full-table questions: there Kuzu and Ladybug keep "
+          "**Peers are called through their Python bindings, and their figures include them; `graven` is called in its own process "
+          "(`graven bench statements`), without a binding, and `graven-python` through its package for Python, as the peers are.** Every row that is handed out is taken, except in the full-table questions: there Kuzu and Ladybug keep "
           "their result to themselves, DuckDB hands out NumPy columns, and Graven columns of its own (`QueryResult::next_rows`).\n", file=out)
-    print("`x` is Graven's rate over the best peer's. `-`: there is no form of the question for that system. An answer that differs from Graven's is marked with `!`.\n", file=out)
+    print("`x` is Graven's rate over the best peer's, without a binding and through its own. `-`: there is no form of the question for that system. An answer that differs from Graven's is marked with `!`.\n", file=out)
     print(f"**Slower than the best peer:** {losses(run)}.\n", file=out)
     for threads in run["threads"]:
         for group in dict.fromkeys(m["group"] for m in run["measures"]):
@@ -236,9 +236,11 @@ def table(run):
             if not rows:
                 continue
             print(f"## {group}, {threads} thread{'s' if threads > 1 else ''}\n", file=out)
-            print("| question | " + " | ".join(systems) + " | x |", file=out)
-            print("| --- |" + " ---: |" * (len(systems) + 1), file=out)
-            ratios = []
+            own = [system for system in systems if system.startswith("graven")]
+            heads = ["x" if system == "graven" else "x by binding" for system in own]
+            print("| question | " + " | ".join(systems + heads) + " |", file=out)
+            print("| --- |" + " ---: |" * len(systems + heads), file=out)
+            ratios = {system: [] for system in own}
             for m in rows:
                 cells = []
                 for system in systems:
@@ -249,13 +251,13 @@ def table(run):
                         cells.append("over time" if "no answer" in result["error"] else "error")
                     else:
                         cells.append(shown(rate(result)) + ("" if result.get("agrees", True) else " !"))
-                ratio = advantage(m)
-                ratios += [ratio] if ratio else []
-                print(f"| {m['name']} | " + " | ".join(cells) + (f" | {ratio:.2f} |" if ratio else " | - |"), file=out)
-            if len(ratios) > 1:
-                print(f"\nGeometric mean of x: {math.exp(statistics.fmean(map(math.log, ratios))):.2f}.\n", file=out)
-            else:
-                print(file=out)
+                for system in own:
+                    ratio = advantage(m, system)
+                    cells.append(f"{ratio:.2f}" if ratio else "-")
+                    ratios[system] += [ratio] if ratio else []
+                print(f"| {m['name']} | " + " | ".join(cells) + " |", file=out)
+            means = [f"{math.exp(statistics.fmean(map(math.log, of))):.2f}" for of in ratios.values() if len(of) > 1]
+            print(f"\nGeometric mean of x: {', '.join(means)}.\n" if means else "", file=out)
     print("## Settings\n\n| system | version | settings |\n| --- | --- | --- |", file=out)
     for system in systems:
         s = run["settings"][system]
@@ -263,9 +265,10 @@ def table(run):
     return out.getvalue()
 
 
-def advantage(m):
-    graven = m["results"].get("graven", {"rates": []})
-    peers = [rate(r) for s, r in m["results"].items() if s != "graven" and r["rates"] and not r.get("error")]
+def advantage(m, system="graven"):
+    """Graven's rate, with or without its binding, over that of the best peer."""
+    graven = m["results"].get(system, {"rates": []})
+    peers = [rate(r) for s, r in m["results"].items() if not s.startswith("graven") and r["rates"] and not r.get("error")]
     return rate(graven) / max(peers) if peers and graven["rates"] else None
 
 
@@ -283,7 +286,7 @@ def main():
     parser.add_argument("--graven-option", dest="graven_options", action="append", default=[], help="passed to `graven bench statements`")
     parser.add_argument("--shared", default=os.environ.get("GRAVEN_SHARED", os.path.join(HERE, "../../shared")))
     parser.add_argument("--work", default="/tmp/graven-bench", help="folder for tables and databases; kept for the next run")
-    parser.add_argument("--systems", default="graven,kuzu,ladybug,duckdb,sqlite")
+    parser.add_argument("--systems", default="graven,graven-python,kuzu,ladybug,duckdb,sqlite")
     parser.add_argument("--threads", default="1,2")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=0.15, help="least time of a turn")

@@ -1,0 +1,40 @@
+"""Graven: an embedded property-graph database.
+
+    import graven
+
+    db = graven.Database("social.graven", memory="64MiB")
+    connection = graven.Connection(db)
+    connection.execute("CREATE (:Person {name: $name})", {"name": "Ada"})
+    for [name] in connection.execute("MATCH (p:Person) RETURN p.name"):
+        print(name)
+
+Classes and methods have the names that Kuzu's package gives them, so that programs move over with few changes.
+"""
+
+from ._graven import (
+    Connection,
+    Database,
+    PreparedStatement,
+    QueryResult,
+    Transaction,
+    __version__,
+)
+from .asynchronous import AsyncConnection
+from .values import Duration, Error, Node, Path, Point, Relationship, Temporal
+
+__all__ = [
+    "AsyncConnection",
+    "Connection",
+    "Database",
+    "Duration",
+    "Error",
+    "Node",
+    "Path",
+    "Point",
+    "PreparedStatement",
+    "QueryResult",
+    "Relationship",
+    "Temporal",
+    "Transaction",
+    "__version__",
+]

@@ -1,0 +1,135 @@
+"""The compiled part of the package: types and what they do."""
+
+from os import PathLike
+from typing import Any, Dict, Iterator, List, Literal, Optional, Union
+
+__version__: str
+
+_Isolation = Literal["snapshot", "serializable"]
+_Durability = Literal["full", "relaxed", "off"]
+
+class Database:
+    """A database file with its page cache. May be shared by threads; several processes may open one file."""
+
+    def __init__(
+        self,
+        database_path: Union[str, "PathLike[str]"],
+        buffer_pool_size: int = 0,
+        max_num_threads: int = 0,
+        *,
+        memory: Union[int, str, None] = None,
+        threads: Optional[int] = None,
+        policy: Optional[str] = None,
+        io: Optional[Literal["direct", "buffered"]] = None,
+        read_only: bool = False,
+        create: bool = True,
+        timeout: Optional[float] = None,
+    ) -> None:
+        """Opens the file, or makes an empty database where there is none (unless ``create=False`` or ``read_only``).
+
+        ``memory``: the whole budget, pages, operators and results, in bytes or as "64MiB"; ``buffer_pool_size`` is the same in
+        bytes. ``threads``, or ``max_num_threads``: of one statement. ``policy``: of the page cache, such as "gclock:max=7".
+        ``timeout``: seconds a statement may take.
+        """
+    def connect(self) -> "Connection": ...
+    def close(self) -> None:
+        """Makes everything durable and notes that the database was closed cleanly. Later commits fail."""
+    def checkpoint(self) -> bool:
+        """Folds the log into the file; whether there was anything to do."""
+    def backup(
+        self, path: Union[str, "PathLike[str]"], *, since: Union[str, "PathLike[str]", None] = None
+    ) -> int:
+        """Copies the database while it is used, and checks the copy; its length. ``since``: an earlier copy to start from."""
+    def set_memory(self, size: Union[int, str]) -> None: ...
+    def set_policy(self, policy: str) -> None: ...
+    @property
+    def memory(self) -> int: ...
+    @property
+    def path(self) -> Any: ...
+    @property
+    def attached_to(self) -> Optional[int]:
+        """The process that has the file and runs the statements, if it is another one."""
+    def __enter__(self) -> "Database": ...
+    def __exit__(self, *error: Any) -> None: ...
+
+class Connection:
+    """Where statements are run. One a thread is usual; it may be shared."""
+
+    def __init__(
+        self,
+        database: Database,
+        *,
+        isolation: Optional[_Isolation] = None,
+        durability: Optional[_Durability] = None,
+        relaxed_ms: Optional[int] = None,
+        timeout: Optional[float] = None,
+    ) -> None: ...
+    def execute(
+        self, query: Union[str, "PreparedStatement"], parameters: Optional[Dict[str, Any]] = None
+    ) -> "QueryResult":
+        """Runs a statement. One that writes is committed, and as durable as asked for, when this returns."""
+    def prepare(self, query: str, parameters: Optional[Dict[str, Any]] = None) -> "PreparedStatement":
+        """Checks and plans a statement whose parameters come with each run."""
+    def begin(
+        self,
+        *,
+        isolation: Optional[_Isolation] = None,
+        durability: Optional[_Durability] = None,
+        relaxed_ms: Optional[int] = None,
+    ) -> "Transaction":
+        """Begins a transaction; ``with connection.begin() as transaction`` commits it at the end, or rolls it back."""
+    def set_query_timeout(self, timeout_in_ms: int) -> None:
+        """How long a statement may take from now on; 0: as long as it takes."""
+    def interrupt(self) -> None:
+        """Stops the statements that run, from any thread."""
+    def close(self) -> None: ...
+    def __enter__(self) -> "Connection": ...
+    def __exit__(self, *error: Any) -> None: ...
+
+class PreparedStatement:
+    """A statement that is checked and planned."""
+
+    def execute(self, parameters: Optional[Dict[str, Any]] = None) -> "QueryResult": ...
+    def is_success(self) -> bool:
+        """Always true: what cannot be prepared raises."""
+    def get_error_message(self) -> str: ...
+
+class Transaction:
+    """Statements that see each other's changes and become visible together, or not at all."""
+
+    def execute(self, query: str, parameters: Optional[Dict[str, Any]] = None) -> "QueryResult": ...
+    def commit(self) -> None:
+        """Raises ``Error`` with ``retryable`` where another transaction was in the way: run it all again."""
+    def rollback(self) -> None: ...
+    def __enter__(self) -> "Transaction": ...
+    def __exit__(self, *error: Any) -> None: ...
+
+class QueryResult:
+    """Rows, read as they are asked for. Closing or dropping it ends the statement."""
+
+    def get_column_names(self) -> List[str]: ...
+    def has_next(self) -> bool: ...
+    def get_next(self) -> Union[List[Any], Dict[str, Any]]: ...
+    def get_all(self) -> List[Any]: ...
+    def get_n(self, count: int) -> List[Any]: ...
+    def get_columns(self) -> List[List[Any]]:
+        """The rows that are left, a list for each column."""
+    def rows_as_dict(self, state: bool = True) -> "QueryResult": ...
+    def get_num_tuples(self) -> int:
+        """All rows, those handed out included. Reads ahead to the end and keeps what it reads."""
+    def get_execution_time(self) -> float:
+        """Milliseconds from the start to the last row, or to now."""
+    def get_as_df(self) -> Any: ...
+    def get_as_pl(self) -> Any: ...
+    def get_as_arrow(self, chunk_size: Optional[int] = None) -> Any: ...
+    def get_as_networkx(self, directed: bool = True) -> Any: ...
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        """For packages that take Arrow streams; needs pyarrow."""
+    @property
+    def summary(self) -> Dict[str, Any]:
+        """Rows, milliseconds, notices, counters of changes, pages of each kind, and the plan of EXPLAIN and PROFILE."""
+    def close(self) -> None: ...
+    def __iter__(self) -> Iterator[Any]: ...
+    def __next__(self) -> Any: ...
+    def __enter__(self) -> "QueryResult": ...
+    def __exit__(self, *error: Any) -> None: ...

@@ -1,0 +1,62 @@
+"""Statements for programs that run an event loop: each on a thread of a pool, so that the loop goes on."""
+
+from __future__ import annotations
+
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
+
+from ._graven import Connection
+
+__all__ = ["AsyncConnection"]
+
+
+class AsyncConnection:
+    """Runs up to ``max_concurrent_queries`` statements at a time; others wait for their turn.
+
+    Rows are read as they are asked for, from the loop's own thread; ``await`` :meth:`execute_all` where that would keep it
+    waiting for long.
+    """
+
+    def __init__(self, database, max_concurrent_queries=4, **options):
+        self._connections = [Connection(database, **options) for _ in range(max_concurrent_queries)]
+        self._free = list(self._connections)
+        self._pool = ThreadPoolExecutor(max_concurrent_queries, thread_name_prefix="graven")
+
+    def _on_free_connection(self, work):
+        # As many threads as connections: whoever runs has one. Lists are safe to share.
+        connection = self._free.pop()
+        try:
+            return work(connection)
+        finally:
+            self._free.append(connection)
+
+    async def _run(self, work):
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._pool, self._on_free_connection, work)
+
+    async def execute(self, query, parameters=None):
+        """As ``Connection.execute``."""
+        return await self._run(lambda connection: connection.execute(query, parameters))
+
+    async def execute_all(self, query, parameters=None):
+        """All rows of a statement, read on the thread that runs it."""
+        return await self._run(lambda connection: connection.execute(query, parameters).get_all())
+
+    async def prepare(self, query, parameters=None):
+        """As ``Connection.prepare``."""
+        return await self._run(lambda connection: connection.prepare(query, parameters))
+
+    def interrupt(self):
+        """Stops all statements that run."""
+        for connection in self._connections:
+            connection.interrupt()
+
+    def close(self):
+        """Waits for what runs, and takes no more."""
+        self._pool.shutdown()
+
+    async def __aenter__(self):
+        return self
+
+    async def __aexit__(self, *error):
+        await asyncio.get_running_loop().run_in_executor(None, self.close)

@@ -1,0 +1,217 @@
+//! `graven.Connection`: where statements are run, and `graven.PreparedStatement`.
+
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use graven::{Durability, Isolation, Params, TransactionOptions};
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyString, PyTuple};
+
+use crate::database::{Database, timeout};
+use crate::error::{raised, usage};
+use crate::parameter::params;
+use crate::result::QueryResult;
+use crate::transaction::Transaction;
+
+/// See the stubs.
+#[pyclass(module = "graven", frozen)]
+pub(crate) struct Connection {
+    /// None after it was closed.
+    connection: Mutex<Option<graven::Connection>>,
+}
+
+/// See the stubs.
+#[pyclass(module = "graven", frozen)]
+pub(crate) struct PreparedStatement {
+    prepared: graven::Prepared,
+}
+
+impl Connection {
+    pub(crate) fn new(connection: graven::Connection) -> Self {
+        Connection {
+            connection: Mutex::new(Some(connection)),
+        }
+    }
+
+    fn open(&self, py: Python<'_>) -> PyResult<graven::Connection> {
+        let connection = self
+            .connection
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        let connection = connection.clone();
+        connection.ok_or_else(|| usage(py, "the connection is closed"))
+    }
+}
+
+/// Options of a transaction by their names.
+fn options(
+    isolation: Option<&str>,
+    durability: Option<&str>,
+    relaxed_ms: Option<u64>,
+) -> PyResult<TransactionOptions> {
+    let isolation = match isolation {
+        None | Some("snapshot") => Isolation::Snapshot,
+        Some("serializable" | "serialisable") => Isolation::Serializable,
+        Some(other) => {
+            let message =
+                format!("`{other}` is not an isolation: use 'snapshot' or 'serializable'");
+            return Err(PyValueError::new_err(message));
+        }
+    };
+    let durability = match (durability, relaxed_ms) {
+        (None | Some("full"), None) => Durability::Full,
+        (Some("relaxed"), ms) => Durability::Relaxed(Duration::from_millis(ms.unwrap_or(100))),
+        (Some("off"), None) => Durability::Off,
+        _ => {
+            let message =
+                "a durability is 'full', 'relaxed' (with relaxed_ms, 100 if not given) or 'off'";
+            return Err(PyValueError::new_err(message));
+        }
+    };
+    Ok(TransactionOptions::default()
+        .isolation(isolation)
+        .durability(durability))
+}
+
+#[pymethods]
+impl Connection {
+    #[new]
+    #[pyo3(signature = (database, *, isolation=None, durability=None, relaxed_ms=None, timeout=None))]
+    fn open_on(
+        database: &Database,
+        isolation: Option<&str>,
+        durability: Option<&str>,
+        relaxed_ms: Option<u64>,
+        timeout: Option<f64>,
+    ) -> PyResult<Self> {
+        let options = options(isolation, durability, relaxed_ms)?;
+        let mut connection = database.database.connect().with_options(options);
+        if timeout.is_some() {
+            connection = connection.with_timeout(self::timeout(timeout)?);
+        }
+        Ok(Connection::new(connection))
+    }
+
+    #[pyo3(signature = (query, parameters=None))]
+    fn execute(
+        &self,
+        py: Python<'_>,
+        query: &Bound<'_, PyAny>,
+        parameters: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<QueryResult> {
+        let params = params(parameters)?;
+        if let Ok(prepared) = query.cast::<PreparedStatement>() {
+            return prepared.get().run(py, &params);
+        }
+        let Ok(text) = query.cast::<PyString>() else {
+            return Err(PyTypeError::new_err(
+                "a query is text or a PreparedStatement",
+            ));
+        };
+        let text = text.to_cow()?;
+        let connection = self.open(py)?;
+        let run = py.detach(|| connection.query(&text, &params));
+        run.map(QueryResult::new)
+            .map_err(|error| raised(py, &error))
+    }
+
+    #[pyo3(signature = (query, parameters=None))]
+    fn prepare(
+        &self,
+        py: Python<'_>,
+        query: &str,
+        parameters: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<PreparedStatement> {
+        // Their values come with each run.
+        params(parameters)?;
+        let connection = self.open(py)?;
+        let prepared = py.detach(|| connection.prepare(query));
+        prepared
+            .map(|prepared| PreparedStatement { prepared })
+            .map_err(|error| raised(py, &error))
+    }
+
+    #[pyo3(signature = (*, isolation=None, durability=None, relaxed_ms=None))]
+    fn begin(
+        &self,
+        py: Python<'_>,
+        isolation: Option<&str>,
+        durability: Option<&str>,
+        relaxed_ms: Option<u64>,
+    ) -> PyResult<Transaction> {
+        let connection = self.open(py)?;
+        let own = isolation.is_some() || durability.is_some() || relaxed_ms.is_some();
+        let options = options(isolation, durability, relaxed_ms)?;
+        let begun = py.detach(|| match own {
+            true => connection.begin_with(options),
+            false => connection.begin(),
+        });
+        begun
+            .map(Transaction::new)
+            .map_err(|error| raised(py, &error))
+    }
+
+    fn set_query_timeout(&self, py: Python<'_>, timeout_in_ms: u64) -> PyResult<()> {
+        let after = (timeout_in_ms > 0).then(|| Duration::from_millis(timeout_in_ms));
+        let changed = self.open(py)?.with_timeout(after);
+        *self
+            .connection
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner) = Some(changed);
+        Ok(())
+    }
+
+    fn interrupt(&self, py: Python<'_>) -> PyResult<()> {
+        let handle = self.open(py)?.cancel_handle();
+        py.detach(|| handle.cancel());
+        Ok(())
+    }
+
+    fn close(&self) {
+        let connection = self
+            .connection
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
+        drop(connection);
+    }
+
+    fn __enter__(slf: PyRef<'_, Self>) -> PyRef<'_, Self> {
+        slf
+    }
+
+    #[pyo3(signature = (*_error))]
+    fn __exit__(&self, _error: &Bound<'_, PyTuple>) {
+        self.close();
+    }
+}
+
+impl PreparedStatement {
+    fn run(&self, py: Python<'_>, params: &Params) -> PyResult<QueryResult> {
+        let run = py.detach(|| self.prepared.query(params));
+        run.map(QueryResult::new)
+            .map_err(|error| raised(py, &error))
+    }
+}
+
+#[pymethods]
+impl PreparedStatement {
+    #[pyo3(signature = (parameters=None))]
+    fn execute(
+        &self,
+        py: Python<'_>,
+        parameters: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<QueryResult> {
+        self.run(py, &params(parameters)?)
+    }
+
+    /// A statement that cannot be prepared raises.
+    fn is_success(&self) -> bool {
+        true
+    }
+
+    fn get_error_message(&self) -> &'static str {
+        ""
+    }
+}

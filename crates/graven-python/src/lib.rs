@@ -1,0 +1,41 @@
+//! The `graven` package for Python: the library behind classes of Python, with the names that programs for Kuzu use.
+//!
+//! # How it works
+//! ```text
+//! graven/__init__.py    what programs import
+//! graven/values.py      nodes, relationships, paths, durations, points, errors: plain classes of Python
+//! graven/frames.py      results as pandas, Polars, Arrow and NetworkX objects
+//! graven._graven        this crate: Database, Connection, Transaction, PreparedStatement, QueryResult
+//! ```
+//! Everything that may wait or work for long runs without the interpreter's lock: other threads of Python go on meanwhile. Rows come
+//! batch by batch as they are asked for, and become objects of Python one by one.
+//!
+//! # Invariants
+//! * PY-1 No value is changed on the way: what Python's own types cannot hold (nanoseconds, years beyond 9999, months of a
+//!   duration) comes in types of the package, and goes back as what it was.
+//! * PY-2 The interpreter's lock is never held while a statement runs, and never waited for by the library.
+//!
+//! # Concurrency
+//! All classes may be shared by threads. A result belongs to one thread at a time: others wait.
+
+mod connection;
+mod database;
+mod error;
+mod parameter;
+mod result;
+mod temporal;
+mod transaction;
+mod value;
+
+use pyo3::prelude::*;
+
+/// The compiled part of the package.
+#[pymodule]
+fn _graven(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add_class::<database::Database>()?;
+    module.add_class::<connection::Connection>()?;
+    module.add_class::<connection::PreparedStatement>()?;
+    module.add_class::<transaction::Transaction>()?;
+    module.add_class::<result::QueryResult>()
+}

@@ -1,0 +1,130 @@
+//! Objects of Python as parameters of statements.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use graven::{Params, Value};
+use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{
+    PyBool, PyByteArray, PyBytes, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple,
+};
+
+use crate::temporal;
+
+/// Lists within lists, at most.
+const DEPTH_MAX: usize = 100;
+
+/// Parameters by their names.
+pub(crate) fn params(given: Option<&Bound<'_, PyDict>>) -> PyResult<Params> {
+    let mut params = Params::new();
+    for (name, value) in given.into_iter().flatten() {
+        let Ok(name) = name.cast::<PyString>() else {
+            let message = format!("names of parameters are text, got {}", type_name(&name));
+            return Err(PyTypeError::new_err(message));
+        };
+        let name = name.to_cow()?;
+        let value = self::value(&value, 0).map_err(|error| within(&value, &name, error))?;
+        params.set(name.strip_prefix('$').unwrap_or(&name), value);
+    }
+    Ok(params)
+}
+
+/// The same error, which names the parameter.
+fn within(value: &Bound<'_, PyAny>, name: &str, error: PyErr) -> PyErr {
+    let py = value.py();
+    let message = format!("parameter `{name}`: {}", error.value(py));
+    PyErr::from_type(error.get_type(py), message)
+}
+
+fn type_name(it: &Bound<'_, PyAny>) -> String {
+    let name = it.get_type().fully_qualified_name();
+    name.map_or_else(|_| "an object".to_owned(), |name| name.to_string())
+}
+
+fn value(it: &Bound<'_, PyAny>, depth: usize) -> PyResult<Value> {
+    if depth > DEPTH_MAX {
+        let message = format!("lists and maps lie within each other more than {DEPTH_MAX} times");
+        return Err(PyValueError::new_err(message));
+    }
+    if it.is_none() {
+        return Ok(Value::Null);
+    }
+    // A boolean is an integer, too.
+    if let Ok(b) = it.cast::<PyBool>() {
+        return Ok(Value::Boolean(b.is_true()));
+    }
+    if let Ok(text) = it.cast_exact::<PyString>() {
+        return Ok(Value::String(Arc::from(&*text.to_cow()?)));
+    }
+    if let Ok(number) = it.cast::<PyInt>() {
+        return integer(number);
+    }
+    if let Ok(x) = it.cast::<PyFloat>() {
+        return Ok(Value::Float(x.extract()?));
+    }
+    if let Ok(items) = it.cast::<PyList>() {
+        let items = items.iter().map(|item| value(&item, depth + 1));
+        return Ok(Value::List(items.collect::<PyResult<_>>()?));
+    }
+    if let Ok(entries) = it.cast::<PyDict>() {
+        return map(entries, depth);
+    }
+    if let Ok(bytes) = it.cast::<PyBytes>() {
+        return Ok(Value::Bytes(Arc::from(bytes.as_bytes())));
+    }
+    if let Ok(bytes) = it.cast::<PyByteArray>() {
+        return Ok(Value::Bytes(Arc::from(bytes.to_vec())));
+    }
+    // `pandas.NaT` is a moment that is not equal to itself.
+    if it.getattr_opt("year")?.is_some() && !it.eq(it)? {
+        return Ok(Value::Null);
+    }
+    // Durations and points are tuples, texts of moments are text.
+    if let Some(stored) = temporal::stored(it)? {
+        return Ok(Value::Stored(Arc::new(stored)));
+    }
+    if let Ok(text) = it.cast::<PyString>() {
+        return Ok(Value::String(Arc::from(&*text.to_cow()?)));
+    }
+    if let Ok(items) = it.cast::<PyTuple>() {
+        let items = items.iter().map(|item| value(&item, depth + 1));
+        return Ok(Value::List(items.collect::<PyResult<_>>()?));
+    }
+    foreign(it, depth)
+}
+
+/// Numbers and arrays of NumPy and its like.
+fn foreign(it: &Bound<'_, PyAny>, depth: usize) -> PyResult<Value> {
+    if it.getattr_opt("tolist")?.is_some() {
+        let plain = it.call_method0("tolist")?;
+        if !plain.get_type().is(it.get_type()) {
+            return value(&plain, depth + 1);
+        }
+    }
+    let message = format!(
+        "a value of type {} cannot be a parameter: use None, bool, int, float, str, bytes, list, dict, or what \
+         datetime and graven.values have",
+        type_name(it)
+    );
+    Err(PyTypeError::new_err(message))
+}
+
+fn integer(number: &Bound<'_, PyInt>) -> PyResult<Value> {
+    number
+        .extract()
+        .map(Value::Integer)
+        .map_err(|_| PyOverflowError::new_err(format!("{number} does not fit in a 64-bit integer")))
+}
+
+fn map(entries: &Bound<'_, PyDict>, depth: usize) -> PyResult<Value> {
+    let mut map = BTreeMap::new();
+    for (key, item) in entries {
+        let Ok(key) = key.cast::<PyString>() else {
+            let message = format!("keys of maps are text, got {}", type_name(&key));
+            return Err(PyTypeError::new_err(message));
+        };
+        map.insert(Arc::from(&*key.to_cow()?), value(&item, depth + 1)?);
+    }
+    Ok(Value::Map(map))
+}

@@ -1,0 +1,350 @@
+//! `graven.QueryResult`: rows one after another.
+
+use std::collections::VecDeque;
+use std::sync::{Mutex, PoisonError};
+
+use graven::{ColumnSlice, Rows};
+use pyo3::exceptions::{PyRuntimeError, PyStopIteration};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList, PyTuple};
+
+use crate::error::raised;
+use crate::value::object;
+
+/// See the stubs.
+#[pyclass(module = "graven", frozen)]
+pub(crate) struct QueryResult {
+    names: Vec<String>,
+    reading: Mutex<Reading>,
+}
+
+/// How far the rows are read.
+struct Reading {
+    /// None after it was closed.
+    result: Option<graven::QueryResult>,
+    /// Rows that were read and not handed out; of the first batch those from `next` on.
+    ahead: VecDeque<Rows>,
+    next: usize,
+    /// Rows handed out.
+    given: usize,
+    as_dicts: bool,
+}
+
+impl Reading {
+    /// Rows at hand.
+    fn at_hand(&self) -> usize {
+        self.ahead.iter().map(Rows::len).sum::<usize>() - self.next
+    }
+
+    /// Reads another batch; whether there was one.
+    fn read(&mut self) -> Result<bool, graven::Error> {
+        let rows = match &mut self.result {
+            Some(result) => result.next_rows()?,
+            None => None,
+        };
+        let some = rows.is_some();
+        self.ahead.extend(rows);
+        Ok(some)
+    }
+
+    /// Reads until there are at least so many rows at hand, or no more.
+    fn read_up_to(&mut self, rows: usize) -> Result<(), graven::Error> {
+        while self.at_hand() < rows && self.read()? {}
+        Ok(())
+    }
+
+    /// Takes the next rows of the first batch, up to so many.
+    fn take(&mut self, rows: usize) -> Option<(Rows, std::ops::Range<usize>)> {
+        let first = self.ahead.front()?;
+        let range = self.next..first.len().min(self.next.saturating_add(rows));
+        self.given += range.len();
+        if range.end < first.len() {
+            self.next = range.end;
+            return Some((first.clone(), range));
+        }
+        self.next = 0;
+        self.ahead.pop_front().map(|first| (first, range))
+    }
+}
+
+impl QueryResult {
+    pub(crate) fn new(result: graven::QueryResult) -> Self {
+        QueryResult {
+            names: result.columns().to_vec(),
+            reading: Mutex::new(Reading {
+                result: Some(result),
+                ahead: VecDeque::new(),
+                next: 0,
+                given: 0,
+                as_dicts: false,
+            }),
+        }
+    }
+
+    /// Does `work` without the interpreter's lock (PY-2).
+    fn away<T: Send>(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(&mut Reading) -> Result<T, graven::Error> + Send,
+    ) -> PyResult<T> {
+        let done =
+            py.detach(|| work(&mut self.reading.lock().unwrap_or_else(PoisonError::into_inner)));
+        done.map_err(|error| raised(py, &error))
+    }
+
+    /// The next row; none at the end.
+    fn row<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let (taken, as_dicts) = self.away(py, |reading| {
+            reading.read_up_to(1)?;
+            Ok((reading.take(1), reading.as_dicts))
+        })?;
+        let Some((rows, range)) = taken else {
+            return Ok(None);
+        };
+        self.objects(py, &rows, range.start, as_dicts).map(Some)
+    }
+
+    /// A row as a list, or as a dictionary.
+    fn objects<'py>(
+        &self,
+        py: Python<'py>,
+        rows: &Rows,
+        row: usize,
+        as_dict: bool,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let values = (0..self.names.len()).map(|column| item(py, rows, row, column));
+        let values = values.collect::<PyResult<Vec<_>>>()?;
+        if !as_dict {
+            return Ok(PyList::new(py, values)?.into_any());
+        }
+        let dict = PyDict::new(py);
+        for (name, value) in self.names.iter().zip(values) {
+            dict.set_item(name, value)?;
+        }
+        Ok(dict.into_any())
+    }
+
+    /// The next rows, up to so many, each as an object of Python.
+    fn rows<'py>(&self, py: Python<'py>, most: usize) -> PyResult<Bound<'py, PyList>> {
+        let all = PyList::empty(py);
+        while all.len() < most {
+            let wanted = most - all.len();
+            let (taken, as_dicts) = self.away(py, |reading| {
+                reading.read_up_to(1)?;
+                Ok((reading.take(wanted), reading.as_dicts))
+            })?;
+            let Some((rows, range)) = taken else { break };
+            for row in range {
+                all.append(self.objects(py, &rows, row, as_dicts)?)?;
+            }
+            py.check_signals()?;
+        }
+        Ok(all)
+    }
+}
+
+/// What makes objects of other packages.
+fn frames(py: Python<'_>) -> PyResult<Bound<'_, PyModule>> {
+    py.import("graven.frames")
+}
+
+/// One value as an object.
+fn item<'py>(
+    py: Python<'py>,
+    rows: &Rows,
+    row: usize,
+    column: usize,
+) -> PyResult<Bound<'py, PyAny>> {
+    Ok(match rows.column(column) {
+        Some(ColumnSlice::Integers(v)) => v[row].into_pyobject(py)?.into_any(),
+        Some(ColumnSlice::Floats(v)) => v[row].into_pyobject(py)?.into_any(),
+        Some(ColumnSlice::Booleans(v)) => v[row].into_pyobject(py)?.to_owned().into_any(),
+        Some(ColumnSlice::Values(v)) => object(py, &v[row])?,
+        _ => object(py, &rows.value(row, column).unwrap_or(graven::Value::Null))?,
+    })
+}
+
+#[pymethods]
+impl QueryResult {
+    fn get_column_names(&self) -> Vec<String> {
+        self.names.clone()
+    }
+
+    fn has_next(&self, py: Python<'_>) -> PyResult<bool> {
+        self.away(py, |reading| {
+            reading.read_up_to(1)?;
+            Ok(reading.at_hand() > 0)
+        })
+    }
+
+    fn get_next<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.row(py)?
+            .ok_or_else(|| PyRuntimeError::new_err("there are no more rows: ask has_next() first"))
+    }
+
+    fn get_all<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        self.rows(py, usize::MAX)
+    }
+
+    fn get_n<'py>(&self, py: Python<'py>, count: usize) -> PyResult<Bound<'py, PyList>> {
+        self.rows(py, count)
+    }
+
+    /// The rows that are left, a list for each column.
+    fn get_columns<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyList>>> {
+        let columns: Vec<_> = self.names.iter().map(|_| PyList::empty(py)).collect();
+        loop {
+            let taken = self.away(py, |reading| {
+                reading.read_up_to(1)?;
+                Ok(reading.take(usize::MAX))
+            })?;
+            let Some((rows, range)) = taken else {
+                return Ok(columns);
+            };
+            for (column, list) in columns.iter().enumerate() {
+                for row in range.clone() {
+                    list.append(item(py, &rows, row, column)?)?;
+                }
+            }
+            py.check_signals()?;
+        }
+    }
+
+    #[pyo3(signature = (state=true))]
+    fn rows_as_dict(slf: PyRef<'_, Self>, state: bool) -> PyRef<'_, Self> {
+        slf.reading
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .as_dicts = state;
+        slf
+    }
+
+    fn get_num_tuples(&self, py: Python<'_>) -> PyResult<usize> {
+        self.away(py, |reading| {
+            reading.read_up_to(usize::MAX)?;
+            Ok(reading.given + reading.at_hand())
+        })
+    }
+
+    fn get_execution_time(&self, py: Python<'_>) -> PyResult<f64> {
+        self.away(py, |reading| {
+            let summary = reading.result.as_ref().map(graven::QueryResult::summary);
+            Ok(summary.map_or(0.0, |summary| summary.elapsed.as_secs_f64() * 1e3))
+        })
+    }
+
+    /// What is known besides the rows.
+    #[getter]
+    fn summary<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let known = self.away(py, |reading| {
+            let result = reading.result.as_ref();
+            Ok(result.map(|result| (result.summary(), result.plan())))
+        })?;
+        let dict = PyDict::new(py);
+        let Some((summary, plan)) = known else {
+            return Ok(dict);
+        };
+        dict.set_item("rows", summary.rows)?;
+        dict.set_item("milliseconds", summary.elapsed.as_secs_f64() * 1e3)?;
+        let notices = PyList::empty(py);
+        for notice in &summary.notices {
+            let it = PyDict::new(py);
+            it.set_item("code", &notice.code)?;
+            it.set_item("message", &notice.message)?;
+            let (line, column) = notice.position.unzip();
+            it.set_item("line", line)?;
+            it.set_item("column", column)?;
+            notices.append(it)?;
+        }
+        dict.set_item("notices", notices)?;
+        let pages = PyDict::new(py);
+        for (kind, counts) in summary.pages.iter() {
+            let it = PyDict::new(py);
+            it.set_item("hits", counts.hits)?;
+            it.set_item("faults", counts.faults)?;
+            it.set_item("evictions", counts.evictions())?;
+            it.set_item("wait_ns", counts.wait_ns)?;
+            it.set_item("bytes_read", counts.bytes_read)?;
+            pages.set_item(kind.to_string(), it)?;
+        }
+        dict.set_item("pages", pages)?;
+        let counters = PyDict::new(py);
+        let c = &summary.counters;
+        for (name, count) in [
+            ("nodes_created", c.nodes_created),
+            ("nodes_deleted", c.nodes_deleted),
+            ("relationships_created", c.relationships_created),
+            ("relationships_deleted", c.relationships_deleted),
+            ("properties_set", c.properties_set),
+            ("labels_added", c.labels_added),
+            ("labels_removed", c.labels_removed),
+            ("indexes_added", c.indexes_added),
+            ("indexes_removed", c.indexes_removed),
+            ("constraints_added", c.constraints_added),
+            ("constraints_removed", c.constraints_removed),
+        ] {
+            counters.set_item(name, count)?;
+        }
+        dict.set_item("counters", counters)?;
+        dict.set_item("plan", plan)?;
+        Ok(dict)
+    }
+
+    fn get_as_df<'py>(slf: Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        frames(slf.py())?.call_method1("as_df", (slf,))
+    }
+
+    fn get_as_pl<'py>(slf: Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        frames(slf.py())?.call_method1("as_pl", (slf,))
+    }
+
+    /// The size of chunks is that of the batches.
+    #[pyo3(signature = (chunk_size=None))]
+    fn get_as_arrow<'py>(
+        slf: Bound<'py, Self>,
+        chunk_size: Option<i64>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let _ = chunk_size;
+        frames(slf.py())?.call_method1("as_arrow", (slf,))
+    }
+
+    #[pyo3(signature = (directed=true))]
+    fn get_as_networkx<'py>(slf: Bound<'py, Self>, directed: bool) -> PyResult<Bound<'py, PyAny>> {
+        frames(slf.py())?.call_method1("as_networkx", (slf, directed))
+    }
+
+    #[pyo3(signature = (requested_schema=None))]
+    fn __arrow_c_stream__<'py>(
+        slf: Bound<'py, Self>,
+        requested_schema: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let table = frames(slf.py())?.call_method1("as_arrow", (slf,))?;
+        table.call_method1("__arrow_c_stream__", (requested_schema,))
+    }
+
+    fn close(&self, py: Python<'_>) -> PyResult<()> {
+        self.away(py, |reading| {
+            reading.result = None;
+            reading.ahead.clear();
+            reading.next = 0;
+            Ok(())
+        })
+    }
+
+    fn __iter__(slf: PyRef<'_, Self>) -> PyRef<'_, Self> {
+        slf
+    }
+
+    fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.row(py)?.ok_or_else(|| PyStopIteration::new_err(()))
+    }
+
+    fn __enter__(slf: PyRef<'_, Self>) -> PyRef<'_, Self> {
+        slf
+    }
+
+    #[pyo3(signature = (*_error))]
+    fn __exit__(&self, py: Python<'_>, _error: &Bound<'_, PyTuple>) -> PyResult<()> {
+        self.close(py)
+    }
+}

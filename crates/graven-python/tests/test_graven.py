@@ -1,0 +1,385 @@
+"""The package as a program uses it: databases in a temporary folder, nothing but the standard library."""
+
+import asyncio
+import datetime
+import os
+import pickle
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import unittest
+import zoneinfo
+
+import graven
+
+
+class Case(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+        self.path = os.path.join(folder.name, "it.graven")
+        self.db = graven.Database(self.path, memory="16MiB")
+        self.connection = graven.Connection(self.db)
+
+    def one(self, query, parameters=None):
+        [[value]] = self.connection.execute(query, parameters).get_all()
+        return value
+
+    def raises(self, code, query, parameters=None):
+        with self.assertRaises(graven.Error) as caught:
+            self.connection.execute(query, parameters).get_all()
+        self.assertEqual(caught.exception.code, code)
+        return caught.exception
+
+
+class Values(Case):
+    def test_parameters_come_back_as_they_were(self):
+        utc = datetime.timezone.utc
+        east = datetime.timezone(datetime.timedelta(hours=5, minutes=30))
+        berlin = zoneinfo.ZoneInfo("Europe/Berlin")
+        twice = datetime.datetime(2024, 10, 27, 2, 30, tzinfo=berlin)
+        values = [
+            None,
+            True,
+            False,
+            0,
+            -(2**63),
+            2**63 - 1,
+            1.5,
+            float("inf"),
+            "",
+            "Gr\u00fc\u00dfe \U0001f600",
+            b"\x00\xff",
+            [],
+            [1, "a", None, [2.5]],
+            {},
+            {"a": {"b": [1]}, "": None},
+            datetime.date(1, 1, 1),
+            datetime.date(9999, 12, 31),
+            datetime.time(23, 59, 59, 999999),
+            datetime.time(1, 2, tzinfo=east),
+            datetime.datetime(1969, 12, 31, 23, 59, 59, 1),
+            datetime.datetime(2024, 2, 29, 12, tzinfo=utc),
+            datetime.datetime(1900, 1, 1, tzinfo=east),
+            datetime.datetime(2024, 7, 1, 12, tzinfo=berlin),
+            twice,
+            twice.replace(fold=1),
+            graven.Duration(14, -3, 5, 6),
+            graven.Point(4326, 12.5, 50.0),
+            graven.Point(9157, 1.0, 2.0, 3.0),
+        ]
+        for value in values:
+            with self.subTest(value=value):
+                back = self.one("RETURN $value", {"value": value})
+                self.assertEqual(back, value)
+                self.assertIs(type(back), type(value))
+                if isinstance(value, datetime.datetime):
+                    self.assertEqual(back.utcoffset(), value.utcoffset())
+                    self.assertEqual(str(back.tzinfo), str(value.tzinfo))
+        self.assertEqual(self.one("RETURN $value", {"value": (1, 2)}), [1, 2])
+        self.assertEqual(self.one("RETURN $value", {"value": bytearray(b"ab")}), b"ab")
+
+    def test_what_datetime_cannot_hold_is_kept_as_text(self):
+        for written, kind in [
+            ("2024-01-01T00:00:00.000000001", "localdatetime"),
+            ("12:00:00.123456789", "localtime"),
+            ("12:00:00.123456789+01:00", "time"),
+            ("+12024-01-01", "date"),
+            ("1818-07-21T21:40:32.000000001+00:53:28[Europe/Stockholm]", "datetime"),
+        ]:
+            with self.subTest(written=written):
+                value = self.one(f"RETURN {kind}($text)", {"text": written})
+                self.assertIsInstance(value, graven.Temporal)
+                self.assertEqual((str(value), value.type), (written, kind))
+                same = self.one(f"RETURN $value = {kind}($value2)", {"value": value, "value2": written})
+                self.assertIs(same, True)
+                self.assertEqual(pickle.loads(pickle.dumps(value)).type, kind)
+
+    def test_durations(self):
+        value = self.one("RETURN duration('P1Y2M3DT4H5M6.000000007S')")
+        self.assertEqual(value, graven.Duration(14, 3, 4 * 3600 + 5 * 60 + 6, 7))
+        with self.assertRaisesRegex(ValueError, "14 months"):
+            value.to_timedelta()
+        delta = datetime.timedelta(days=-1, microseconds=5)
+        self.assertEqual(self.one("RETURN $d", {"d": delta}).to_timedelta(), delta)
+        # The parts of a duration as a program may give them.
+        self.assertEqual(
+            self.one("RETURN $d", {"d": graven.Duration(nanoseconds=-1)}),
+            graven.Duration(0, 0, -1, 999_999_999),
+        )
+
+    def test_what_is_no_parameter_is_named(self):
+        loop = []
+        loop.append(loop)
+        for value, error, says in [
+            (object(), TypeError, "parameter `x`.*object"),
+            (2**63, OverflowError, "parameter `x`: 9223372036854775808"),
+            ({1: 2}, TypeError, "keys of maps are text, got int"),
+            ({1, 2}, TypeError, "set"),
+            (loop, ValueError, "more than 100"),
+            (graven.Point(1, 2.0, 3.0), ValueError, "1 is not a coordinate system"),
+            (graven.Point(4326, 2.0, 3.0, 4.0), ValueError, "two coordinates"),
+            (graven.Temporal("yesterday", "date"), ValueError, "yesterday"),
+        ]:
+            with self.subTest(value=str(value)[:20]):
+                with self.assertRaisesRegex(error, says):
+                    self.connection.execute("RETURN $x", {"x": value})
+        with self.assertRaisesRegex(TypeError, "names of parameters"):
+            self.connection.execute("RETURN 1", {1: 2})
+
+    def test_numbers_of_other_packages(self):
+        class Scalar:
+            def tolist(self):
+                return 7
+
+        self.assertEqual(self.one("RETURN $x + 1", {"x": Scalar()}), 8)
+
+    def test_nodes_relationships_and_paths(self):
+        self.connection.execute(
+            "CREATE (:Person:Author {name: 'Ada', _id: 'own'})-[:KNOWS {since: 1842}]->(:Person {name: 'Bo'})"
+        )
+        [[ada, knows, path]] = self.connection.execute(
+            "MATCH p = (a:Author)-[k:KNOWS]->() RETURN a, k, p"
+        ).get_all()
+        self.assertEqual(set(ada.labels), {"Person", "Author"})
+        self.assertEqual(ada.properties, {"name": "Ada", "_id": "own"})
+        self.assertEqual((ada["name"], ada["_id"], ada.element_id), ("Ada", ada.id, str(ada.id)))
+        self.assertEqual((knows.type, knows["since"], knows["_label"]), ("KNOWS", 1842, "KNOWS"))
+        self.assertEqual((knows.start, knows["_dst"]), (ada.id, path.nodes[1].id))
+        self.assertEqual([node["name"] for node in path["_nodes"]], ["Ada", "Bo"])
+        self.assertEqual(path.relationships, [knows])
+        self.assertEqual({ada: 1}[path.nodes[0]], 1)
+        for value in (ada, knows, path):
+            copy = pickle.loads(pickle.dumps(value))
+            self.assertEqual((copy, type(copy)), (value, type(value)))
+
+
+class Results(Case):
+    def test_rows_in_every_way(self):
+        def rows():
+            return self.connection.execute("UNWIND range(1, 5000) AS x RETURN x, toString(x) AS text")
+
+        expected = [[x, str(x)] for x in range(1, 5001)]
+        self.assertEqual(rows().get_all(), expected)
+        self.assertEqual(list(rows()), expected)
+        self.assertEqual(rows().get_columns(), [list(column) for column in zip(*expected)])
+        self.assertEqual(rows().get_column_names(), ["x", "text"])
+        self.assertEqual(rows().rows_as_dict().get_next(), {"x": 1, "text": "1"})
+        result = rows()
+        self.assertEqual(result.get_n(3), expected[:3])
+        self.assertEqual(result.get_num_tuples(), 5000)
+        self.assertEqual(result.get_next(), expected[3])
+        self.assertTrue(result.has_next())
+        self.assertEqual(result.get_all(), expected[4:])
+        self.assertFalse(result.has_next())
+        self.assertEqual(result.get_num_tuples(), 5000)
+        with self.assertRaisesRegex(RuntimeError, "no more rows"):
+            result.get_next()
+        self.assertGreater(result.get_execution_time(), 0)
+        self.assertEqual(result.summary["rows"], 5000)
+        result.close()
+        self.assertEqual(result.get_all(), [])
+
+    def test_rows_come_as_they_are_asked_for(self):
+        result = self.connection.execute("UNWIND range(1, 1000000000) AS x RETURN x")
+        self.assertEqual(result.get_n(2), [[1], [2]])
+        result.close()
+
+    def test_an_error_on_the_way_comes_with_its_row(self):
+        result = self.connection.execute("UNWIND [1, 0] AS x RETURN 1 / x")
+        with self.assertRaises(graven.Error):
+            result.get_all()
+
+    def test_summary_of_a_write(self):
+        result = self.connection.execute("CREATE (:A {x: 1}), (:B)")
+        self.assertEqual(result.summary["counters"]["nodes_created"], 2)
+        self.assertEqual(result.get_all(), [])
+        notices = self.connection.execute("MATCH (x:Nowhere) RETURN x").summary["notices"]
+        self.assertIn("Nowhere", notices[0]["message"])
+        self.assertIn("Unwind", self.connection.execute("EXPLAIN UNWIND [1] AS x RETURN x").summary["plan"])
+
+
+class Statements(Case):
+    def test_errors_say_where(self):
+        error = self.raises("SyntaxError.UndefinedVariable", "RETURN 1 AS one,\n  nobody AS x")
+        self.assertEqual((error.line, error.column, error.retryable), (2, 3, False))
+        self.assertIn("nobody", str(error))
+        self.assertIsInstance(error, RuntimeError)
+        copy = pickle.loads(pickle.dumps(error))
+        self.assertEqual((copy.code, str(copy)), (error.code, str(error)))
+        with self.assertRaisesRegex(TypeError, "text or a PreparedStatement"):
+            self.connection.execute(7)
+
+    def test_prepared(self):
+        twice = self.connection.prepare("RETURN 2 * $x AS twice")
+        self.assertTrue(twice.is_success())
+        for x in range(100):
+            self.assertEqual(twice.execute({"x": x}).get_all(), [[2 * x]])
+            self.assertEqual(self.connection.execute(twice, {"$x": x}).get_next(), [2 * x])
+        with self.assertRaises(graven.Error):
+            self.connection.prepare("RETURN")
+
+    def test_transactions(self):
+        with self.connection.begin() as transaction:
+            transaction.execute("CREATE (:N {x: $x})", {"x": 1})
+            self.assertEqual(self.one("MATCH (n:N) RETURN count(n)"), 0)
+        self.assertEqual(self.one("MATCH (n:N) RETURN count(n)"), 1)
+        with self.assertRaisesRegex(KeyError, "mine"):
+            with self.connection.begin() as transaction:
+                transaction.execute("CREATE (:N)")
+                raise KeyError("mine")
+        self.assertEqual(self.one("MATCH (n:N) RETURN count(n)"), 1)
+        with self.assertRaisesRegex(graven.Error, "has ended"):
+            transaction.commit()
+        first, second = self.connection.begin(), self.connection.begin()
+        for transaction in (first, second):
+            transaction.execute("MATCH (n:N) SET n.x = n.x + 1")
+        first.commit()
+        with self.assertRaises(graven.Error) as caught:
+            second.commit()
+        self.assertTrue(caught.exception.retryable)
+        self.assertEqual(caught.exception.code, "Transaction.Conflict")
+        self.assertEqual(self.one("MATCH (n:N) RETURN n.x"), 2)
+
+    def test_options(self):
+        relaxed = graven.Connection(self.db, durability="relaxed", relaxed_ms=5, isolation="serializable")
+        relaxed.execute("CREATE (:M)")
+        self.assertEqual(self.one("MATCH (m:M) RETURN count(m)"), 1)
+        for options in ({"isolation": "none"}, {"durability": "maybe"}, {"relaxed_ms": 5}):
+            with self.assertRaises(ValueError):
+                graven.Connection(self.db, **options)
+        with self.assertRaises(ValueError):
+            graven.Connection(self.db, timeout=-1.0)
+
+    def test_timeout_and_interrupt(self):
+        endless = "UNWIND range(1, 1000000000000) AS x WITH count(x) AS n RETURN n"
+        self.connection.set_query_timeout(30)
+        self.raises("Statement.TimedOut", endless)
+        self.connection.set_query_timeout(0)
+        ended = []
+
+        def run():
+            try:
+                self.connection.execute(endless).get_all()
+            except graven.Error as error:
+                ended.append(error.code)
+
+        thread = threading.Thread(target=run)
+        thread.start()
+        # The statement may not have begun yet: it forgets what was asked of the one before.
+        while thread.is_alive():
+            self.connection.interrupt()
+            time.sleep(0.01)
+        thread.join()
+        self.assertEqual(ended, ["Statement.Cancelled"])
+
+    def test_other_threads_go_on_meanwhile(self):
+        ticks = []
+        done = threading.Event()
+
+        def tick():
+            while not done.is_set():
+                ticks.append(1)
+                time.sleep(0.001)
+
+        thread = threading.Thread(target=tick)
+        thread.start()
+        self.connection.set_query_timeout(200)
+        with self.assertRaises(graven.Error):
+            self.connection.execute("UNWIND range(1, 1000000000000) AS x RETURN count(x)").get_all()
+        done.set()
+        thread.join()
+        self.assertGreater(len(ticks), 10)
+
+    def test_threads_share_a_connection(self):
+        def write(who):
+            for x in range(20):
+                self.connection.execute("CREATE (:T {who: $who, x: $x})", {"who": who, "x": x})
+
+        threads = [threading.Thread(target=write, args=(who,)) for who in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(self.one("MATCH (t:T) RETURN count(DISTINCT [t.who, t.x])"), 80)
+
+    def test_asynchronous(self):
+        async def ask():
+            async with graven.AsyncConnection(self.db, max_concurrent_queries=2) as connection:
+                await connection.execute("CREATE (:S {x: 1})")
+                asked = [connection.execute_all("RETURN $x", {"x": x}) for x in range(8)]
+                prepared = await connection.prepare("MATCH (s:S) RETURN s.x")
+                return await asyncio.gather(*asked, connection.execute_all(prepared))
+
+        self.assertEqual(asyncio.run(ask()), [[[x]] for x in range(8)] + [[[1]]])
+
+
+class Files(Case):
+    def test_what_was_committed_is_there_again(self):
+        self.connection.execute("CREATE (:P {x: 1})")
+        self.assertTrue(self.db.checkpoint())
+        self.assertFalse(self.db.checkpoint())
+        copy = os.path.join(self.folder, "copy.graven")
+        self.assertGreater(self.db.backup(copy), 0)
+        self.db.close()
+        with self.assertRaises(graven.Error):
+            self.connection.execute("CREATE (:P)")
+        for path in (self.path, copy):
+            with graven.Database(path, read_only=True) as db:
+                rows = db.connect().execute("MATCH (p:P) RETURN p.x").get_all()
+                self.assertEqual(rows, [[1]])
+                with self.assertRaises(graven.Error) as caught:
+                    db.connect().execute("CREATE (:P)")
+                self.assertEqual(caught.exception.code, "Database.ReadOnly")
+
+    def test_settings(self):
+        self.assertEqual(self.db.memory, 16 << 20)
+        self.db.set_memory("32MiB")
+        self.assertEqual(self.db.memory, 32 << 20)
+        self.db.set_policy("lru")
+        with self.assertRaises(graven.Error):
+            self.db.set_policy("nothing")
+        with self.assertRaises(graven.Error):
+            self.db.set_memory("much")
+        with self.assertRaises(TypeError):
+            self.db.set_memory([])
+        self.assertEqual(os.fspath(self.db.path), self.path)
+        self.assertIsNone(self.db.attached_to)
+
+    def test_wrong_files(self):
+        for path in ("", ":memory:"):
+            with self.assertRaisesRegex(graven.Error, "a database is a file"):
+                graven.Database(path)
+        with self.assertRaises(graven.Error) as caught:
+            graven.Database(os.path.join(self.folder, "none.graven"), create=False)
+        self.assertEqual(caught.exception.code, "Database.NotFound")
+        text = os.path.join(self.folder, "text")
+        with open(text, "w", encoding="utf-8") as file:
+            file.write("no database " * 1000)
+        with self.assertRaisesRegex(graven.Error, "text"):
+            graven.Database(text)
+
+    def test_a_closed_connection(self):
+        with graven.Connection(self.db) as connection:
+            self.assertEqual(connection.execute("RETURN 1").get_all(), [[1]])
+        with self.assertRaisesRegex(graven.Error, "closed"):
+            connection.execute("RETURN 1")
+
+    def test_another_process_attaches(self):
+        self.connection.execute("CREATE (:Q {x: 1})")
+        program = (
+            "import graven, sys; db = graven.Database(sys.argv[1]); c = db.connect(); "
+            "c.execute('MATCH (q:Q) SET q.x = 2'); print(db.attached_to, c.execute('MATCH (q:Q) RETURN q').get_all()[0][0]['x'])"
+        )
+        ran = subprocess.run(
+            [sys.executable, "-c", program, self.path], capture_output=True, text=True, check=True
+        )
+        self.assertEqual(ran.stdout.split(), [str(os.getpid()), "2"])
+        self.assertEqual(self.one("MATCH (q:Q) RETURN q.x"), 2)
+
+
+if __name__ == "__main__":
+    unittest.main()
