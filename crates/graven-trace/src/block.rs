@@ -23,28 +23,38 @@ const PAGES_MAX: u64 = 1 << 48;
 
 /// Devices in order of appearance.
 #[derive(Debug, Default)]
-struct Devices(Vec<String>);
+struct Devices(Vec<(String, String)>);
+
+/// Names of a host, where the trace has several, and of its disk.
+type Device<'a> = (&'a str, &'a str);
 
 impl Devices {
-    fn number(&mut self, name: &str) -> Result<u64, String> {
+    fn number(&mut self, device: Device<'_>) -> Result<u64, String> {
+        let (host, disk) = device;
         let at = self
             .0
             .iter()
-            .position(|known| known == name)
+            .position(|(h, d)| (h.as_str(), d.as_str()) == device)
             .unwrap_or_else(|| {
-                self.0.push(name.to_owned());
+                self.0.push((host.to_owned(), disk.to_owned()));
                 self.0.len() - 1
             });
         if at > usize::from(u16::MAX) {
-            return Err(format!("device {name:?} is one too many; at most 65,536"));
+            return Err(format!(
+                "device {host} {disk} is one too many; at most 65,536"
+            ));
         }
         Ok(at as u64)
     }
 
     fn rows(self) -> Vec<FileRow> {
-        let row = |(id, name)| FileRow {
+        let row = |(id, (host, disk)): (usize, (String, String))| FileRow {
             id: id as u16,
-            name,
+            name: if host.is_empty() {
+                disk
+            } else {
+                format!("{host}_{disk}")
+            },
         };
         self.0.into_iter().enumerate().map(row).collect()
     }
@@ -52,7 +62,7 @@ impl Devices {
 
 /// A request of a block trace.
 struct Request<'a> {
-    device: &'a str,
+    device: Device<'a>,
     offset: u64,
     bytes: u64,
     write: bool,
@@ -134,7 +144,7 @@ fn queued(line: &str) -> Result<Option<Request<'_>>, String> {
             .ok_or_else(|| format!("sector {cell} is too far"))
     };
     Ok(Some(Request {
-        device: cells[0],
+        device: ("", cells[0]),
         offset: number(sector)?,
         bytes: number(sectors)?,
         write: cells[6].contains('W'),
@@ -150,7 +160,7 @@ pub(crate) fn is_msr(line: &str) -> bool {
 
 fn msr_row(line: &str) -> Result<Option<Request<'_>>, String> {
     let cells: Vec<&str> = line.split(',').map(str::trim).collect();
-    let [_, _, disk, kind, offset, size, ..] = cells[..] else {
+    let [_, host, disk, kind, offset, size, ..] = cells[..] else {
         return Err(format!("expected 7 cells, found {}", cells.len()));
     };
     if kind == "Type" {
@@ -166,7 +176,7 @@ fn msr_row(line: &str) -> Result<Option<Request<'_>>, String> {
         other => return Err(format!("{other:?} is neither Read nor Write")),
     };
     Ok(Some(Request {
-        device: disk,
+        device: (host, disk),
         offset: number(offset)?,
         bytes: number(size)?,
         write,

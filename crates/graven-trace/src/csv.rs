@@ -2,8 +2,8 @@
 //!
 //! # How it works
 //! Cells are parted by commas, semicolons, tabs or bars (whichever the first line has). A first line whose
-//! cells are not all numbers is a header; the column is then found by its name. Lines that are empty or start
-//! with `#` are passed over. Numbers are decimal, or hexadecimal after `0x`.
+//! cells are not all numbers is a header; the column is then found by its name, and with or without a header by
+//! its number from 1. Lines that are empty or start with `#` are passed over. Numbers are decimal, or hexadecimal after `0x`.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -24,7 +24,7 @@ const USUAL_NAMES: [&str; 9] = [
     "id",
 ];
 
-/// Reads the page numbers of a column: the named one, else one with a usual name, else the only one.
+/// Reads the page numbers of a column: the named or numbered one, else one with a usual name, else the only one.
 ///
 /// # Errors
 /// Unreadable files, a column that is not there or not unique, cells that are no numbers.
@@ -108,14 +108,16 @@ impl Layout {
         };
         let column = match wanted {
             Some(name) => position(name)
-                .ok_or_else(|| format!("no column {name:?} in the header {line:?}"))?,
+                .or_else(|| name.parse::<usize>().ok()?.checked_sub(1))
+                .filter(|&column| column < cells.len())
+                .ok_or_else(|| format!("no column {name:?} in the first line, {line:?}"))?,
             None if cells.len() == 1 => 0,
             None => USUAL_NAMES
                 .iter()
                 .find_map(|name| position(name))
                 .ok_or_else(|| {
                     format!(
-                        "which column is the page? none of {} is in {line:?}",
+                        "which column is the page? none of {} is in {line:?}; give its name or number (--column)",
                         USUAL_NAMES.join(", ")
                     )
                 })?,

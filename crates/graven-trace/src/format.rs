@@ -32,7 +32,7 @@ pub struct ReadOptions {
     pub format: Option<Format>,
     /// Bytes of a page, for formats that give byte or sector ranges.
     pub page_bytes: u64,
-    /// The column of page numbers of a text trace.
+    /// The column of page numbers of a text trace: its name, or its number from 1.
     pub column: Option<String>,
 }
 
@@ -60,7 +60,7 @@ impl Format {
     /// Tells the format by the file's name and, for tables, by the first line.
     ///
     /// # Errors
-    /// A name that says nothing, or a table that cannot be opened.
+    /// A name that says nothing, or a file that is not there; a table that cannot be opened.
     pub fn of(path: &Path) -> Result<Self, TraceError> {
         let name = path
             .file_name()
@@ -85,6 +85,8 @@ impl Format {
         } else if ends(&[".tsv"]) {
             Format::Csv
         } else {
+            // A name that was mistyped often has no ending either: then the file is what is missing.
+            std::fs::metadata(path).map_err(TraceError::io(path, "opening"))?;
             return Err(TraceError::UnknownFormat { path: path.into() });
         })
     }

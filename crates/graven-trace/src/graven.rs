@@ -25,7 +25,7 @@
 //! | 15 | 1 | flags: 1 write, 2 faulted, 4 scan, 8 read ahead |
 
 use std::fs::File;
-use std::io::{BufWriter, Read, Write};
+use std::io::{BufWriter, ErrorKind, Read, Write};
 use std::path::Path;
 
 use crate::error::TraceError;
@@ -83,9 +83,12 @@ pub fn read(path: &Path, access: &mut dyn FnMut(Access)) -> Result<Header, Trace
 fn read_header(path: &Path, input: &mut dyn Read) -> Result<Header, TraceError> {
     let mut take = |bytes: usize| -> Result<Vec<u8>, TraceError> {
         let mut field = vec![0; bytes];
-        input
-            .read_exact(&mut field)
-            .map_err(TraceError::io(path, "reading the header"))?;
+        input.read_exact(&mut field).map_err(|e| match e.kind() {
+            ErrorKind::UnexpectedEof => {
+                TraceError::malformed(path, "the header is cut off".to_owned())
+            }
+            _ => TraceError::io(path, "reading the header")(e),
+        })?;
         Ok(field)
     };
     let malformed = |reason: String| TraceError::malformed(path, reason);

@@ -230,23 +230,25 @@ pub(crate) fn for_each_line(
     line: &mut dyn FnMut(&str) -> Result<(), String>,
 ) -> Result<(), TraceError> {
     let mut input = BufReader::new(open(path)?);
-    let mut text = String::new();
+    let mut bytes = Vec::new();
     for at in 1.. {
-        text.clear();
+        bytes.clear();
         let read = input
-            .read_line(&mut text)
+            .read_until(b'\n', &mut bytes)
             .map_err(TraceError::io(path, "reading"))?;
         if read == 0 {
             break;
         }
-        let trimmed = text.trim();
-        if !trimmed.is_empty() && !trimmed.starts_with('#') {
-            line(trimmed).map_err(|reason| TraceError::Line {
-                path: path.into(),
-                line: at,
-                reason,
-            })?;
-        }
+        let outcome = match std::str::from_utf8(&bytes).map(str::trim) {
+            Ok(text) if text.is_empty() || text.starts_with('#') => Ok(()),
+            Ok(text) => line(text),
+            Err(_) => Err("this is no text in UTF-8".to_owned()),
+        };
+        outcome.map_err(|reason| TraceError::Line {
+            path: path.into(),
+            line: at,
+            reason,
+        })?;
     }
     Ok(())
 }

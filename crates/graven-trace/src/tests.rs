@@ -82,7 +82,13 @@ fn text_traces_find_their_column() {
     assert_eq!(csv::read(&many, Some("size")).unwrap().pages, [8, 8]);
     let message = |path: &PathBuf, column| csv::read(path, column).unwrap_err().to_string();
     assert!(message(&many, Some("page")).contains("no column \"page\""));
-    assert!(message(&write("two.csv", "1,2\n"), None).contains("which column"));
+    let two = write("two.csv", "1,2\n3,4\n");
+    assert!(message(&two, None).contains("which column"));
+    assert_eq!(csv::read(&two, Some("2")).unwrap().pages, [2, 4]);
+    assert_eq!(csv::read(&many, Some("1")).unwrap().pages, [1, 2]);
+    for none in ["0", "3"] {
+        assert!(message(&two, Some(none)).contains("no column"));
+    }
     assert!(message(&write("bad.csv", "page\n1\nx\n"), None).contains("line 3: \"x\" is no page"));
 }
 
@@ -119,18 +125,20 @@ fn damaged_files_are_errors() {
             .to_string()
             .contains("20000 flags for 1 accesses")
     );
-    assert!(
-        read(Path::new("x.parquet"))
-            .unwrap_err()
-            .to_string()
-            .contains("unknown trace format")
-    );
-    assert!(
-        read(&folder.path().join("none.u64"))
-            .unwrap_err()
-            .to_string()
-            .contains("opening failed")
-    );
+    let message = |name: &str, bytes: Option<&[u8]>| {
+        let path = folder.path().join(name);
+        if let Some(bytes) = bytes {
+            std::fs::write(&path, bytes).unwrap();
+        }
+        read(&path).unwrap_err().to_string()
+    };
+    assert!(message("x.parquet", Some(b"PAR1")).contains("unknown trace format"));
+    for missing in ["none.u64", "none.csv", "none.parquet", "none"] {
+        let message = message(missing, None);
+        assert!(message.contains("opening failed"), "{message}");
+    }
+    assert!(message("latin.csv", Some(b"1\n2\n\xe4\n")).contains("line 3: this is no text"));
+    assert!(message("empty.gtrace", Some(b"")).contains("the header is cut off"));
 }
 
 /// Goal: the shared recording with companions is read whole.
@@ -207,6 +215,17 @@ fn block_traces_become_pages() {
         [383_496_192 / 8192, 383_496_192 / 8192 + 1]
     );
     assert_eq!(trace.writes(), Some(1));
+    let hosts = write(
+        "hosts.msr.csv",
+        "1,hm,0,Read,0,1,5\n1,usr,0,Read,0,1,5\n1,hm,0,Read,0,1,5\n",
+    );
+    let trace = read(&hosts).unwrap();
+    assert_eq!(
+        trace.pages,
+        [0, 1 << 48, 0],
+        "disk 0 of two hosts is two disks"
+    );
+    assert_eq!(trace.files[1].name, "usr_0");
     let bad = write("b.msr.csv", "1,hm,1,Trim,0,4096,1\n");
     assert!(
         read(&bad)
@@ -301,7 +320,7 @@ fn graven_records_come_back() {
         read(&path)
             .unwrap_err()
             .to_string()
-            .contains("reading the header")
+            .contains("the header is cut off")
     );
     assert!("parquet".parse::<Format>().unwrap_err().contains("gtrace"));
     assert_eq!("MSR".parse(), Ok(Format::Msr));

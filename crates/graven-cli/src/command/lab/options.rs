@@ -18,7 +18,7 @@ pub(crate) struct Reading {
     /// Format of traces: u64, gtrace, oracleGeneral, csv, blkparse, msr, rocksdb [default: by name]
     #[arg(long)]
     format: Option<Format>,
-    /// The column of page numbers, for text traces with several
+    /// The column of page numbers, for text traces with several: its name, or its number from 1
     #[arg(long)]
     column: Option<String>,
 }
