@@ -49,6 +49,8 @@ pub struct Simulation {
     pub page_bytes: u64,
     /// How traces are read; its page size is not used.
     pub read: ReadOptions,
+    /// At most so many accesses of a trace, its first ones.
+    pub accesses: Option<u64>,
     /// Seed of policies that draw.
     pub seed: u64,
     /// Threads that simulate; 0 for all cores.
@@ -166,7 +168,7 @@ impl Simulation {
         let specs = self.specs()?;
         let mut runs = Vec::new();
         for path in &self.traces {
-            let trace = load(path, &self.read_options())?;
+            let trace = load(path, &self.read_options(), self.accesses)?;
             let jobs = self.jobs(&trace, &specs)?;
             let counted = self.replay_all(&trace, &jobs, progress)?;
             let per_size = specs.len() + 2;
@@ -300,9 +302,16 @@ pub fn trace_files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, LabError> {
     Ok(files)
 }
 
-fn load(path: &Path, options: &ReadOptions) -> Result<Loaded, LabError> {
+fn load(path: &Path, options: &ReadOptions, accesses: Option<u64>) -> Result<Loaded, LabError> {
     let started = thread_seconds();
-    let trace = graven_trace::read_with(path, options)?;
+    let mut trace = graven_trace::read_with(path, options)?;
+    let most = accesses.map_or(usize::MAX, |most| {
+        usize::try_from(most).unwrap_or(usize::MAX)
+    });
+    trace.pages.truncate(most);
+    if let Some(flags) = &mut trace.flags {
+        flags.truncate(most);
+    }
     let read = thread_seconds();
     if trace.pages.is_empty() {
         return Err(LabError::Setting(format!(

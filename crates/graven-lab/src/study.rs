@@ -185,6 +185,7 @@ impl Study {
             sizes: sizes.iter().map(|&pages| Size::Pages(pages)).collect(),
             page_bytes: 8192,
             read: ReadOptions::default(),
+            accesses: None,
             seed: 1,
             threads: 0,
         };

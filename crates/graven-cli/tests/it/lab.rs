@@ -170,6 +170,18 @@ fn simulate_reads_block_traces_and_names_what_is_wrong() {
         "--json",
     ];
     assert_eq!(json(lab(&small))[0]["accesses"], 6);
+    let first = [&small[..], &["--accesses", "5"]].concat();
+    let first = json(lab(&first));
+    assert_eq!(
+        (
+            &first[0]["accesses"],
+            &first[0]["unique"],
+            &first[0]["writes"]
+        ),
+        (&5.into(), &4.into(), &1.into()),
+        "the fifth access is the first of the second request"
+    );
+    let other = write(folder.path(), "x.parquet", "PAR1");
     for (arguments, code, advice) in [
         (
             vec!["--trace", "none.u64", "--policy", "lru", "--size", "4"],
@@ -192,9 +204,14 @@ fn simulate_reads_block_traces_and_names_what_is_wrong() {
             "less than one page",
         ),
         (
-            vec!["--trace", "x.parquet", "--policy", "lru", "--size", "4"],
+            vec!["--trace", &other, "--policy", "lru", "--size", "4"],
             1,
             "unknown trace format",
+        ),
+        (
+            vec!["--trace", "nofile", "--policy", "lru", "--size", "4"],
+            1,
+            "nofile: opening failed",
         ),
     ] {
         let said = lab(&[&["simulate"], &arguments[..]].concat());

@@ -29,6 +29,7 @@ fn simulation(folder: &Path) -> Simulation {
         sizes: vec![Size::Pages(4), Size::Share(1.0), Size::Bytes(3 * 8192 + 1)],
         page_bytes: 8192,
         read: ReadOptions::default(),
+        accesses: None,
         seed: 1,
         threads: 2,
     }

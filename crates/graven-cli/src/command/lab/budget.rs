@@ -111,6 +111,7 @@ impl Budget {
                 sizes: vec![size],
                 page_bytes: self.page_size,
                 read: ReadOptions::default(),
+                accesses: None,
                 seed: self.seed,
                 threads: 0,
             };

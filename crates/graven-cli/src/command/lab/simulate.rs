@@ -46,6 +46,9 @@ pub(crate) struct Simulate {
         value_delimiter = ','
     )]
     sizes: Vec<Size>,
+    /// At most so many accesses of a trace, its first ones [default: all]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    accesses: Option<u64>,
     #[command(flatten)]
     reading: Reading,
     /// Seed of policies that draw
@@ -69,6 +72,7 @@ impl Simulate {
             sizes: self.sizes,
             page_bytes: self.reading.page_size,
             read: self.reading.options(),
+            accesses: self.accesses,
             seed: self.seed,
             threads: self.threads,
         };

@@ -47,6 +47,7 @@ pub(super) fn measure(study: &Study) -> Result<Hinted, LabError> {
             sizes: vec![Size::Share(0.1)],
             page_bytes: 4096,
             read: ReadOptions::default(),
+            accesses: None,
             seed: 1,
             threads: 0,
         };
