@@ -54,7 +54,7 @@ mod prospects;
 mod rings;
 
 use crate::{Admission, Claim, FrameIdx, Frames, Hint, HitKind, PageId, Policy};
-use ghosts::{Ghost, Ghosts, TURN_BITS};
+use ghosts::{Ghost, Ghosts};
 use prospects::{Kind, Prospects};
 use rings::{Rings, TIME_BITS};
 
@@ -179,7 +179,7 @@ impl Graven {
 
     /// A page that left comes back: learns from where, and says whether it goes to main at once.
     fn returns(&mut self, ghost: Ghost) -> Admission {
-        let turns = self.left[ghost.ring].wrapping_sub(ghost.turn) & ((1 << TURN_BITS) - 1);
+        let turns = self.ghosts.turns_since(ghost, self.left[ghost.ring]);
         if f64::from(turns) <= 1.0 + NEAR_SHARE * self.frames_in_use() {
             self.learn(ghost.ring);
         }
@@ -232,7 +232,7 @@ impl Graven {
             }
         };
         self.prospects.tried(kind, false, in_use);
-        let turn = self.left[ring] & ((1 << TURN_BITS) - 1);
+        let turn = self.left[ring];
         self.left[ring] = self.left[ring].wrapping_add(1);
         let ghost = Ghost {
             time,

@@ -3,7 +3,7 @@
 //! # How it works
 //! The hash of a page names a bucket of eight entries, one cache line. An entry keeps 22 more bits of the hash, the time
 //! with which the page left, the ring it left, the kind it was of, and the low bits of a count of pages that left that
-//! ring. A new ghost takes an empty entry or replaces the page that left first, as far as its time and the age at which
+//! ring; in large caches the count is one of so many pages that it does not come round while a ghost lives. A new ghost takes an empty entry or replaces the page that left first, as far as its time and the age at which
 //! its ring is left tell. The table is made at the first eviction and
 //! made anew, empty, when twice as many frames are in use.
 //!
@@ -20,12 +20,14 @@ use crate::PageId;
 const WAYS: usize = 8;
 const TAG_BITS: u32 = 22;
 /// Bits of the count of pages that left.
-pub(super) const TURN_BITS: u32 = 64 - TAG_BITS - TIME_BITS - 1 - KIND_BITS;
+const TURN_BITS: u32 = 64 - TAG_BITS - TIME_BITS - 1 - KIND_BITS;
 const TURN_SHIFT: u32 = TIME_BITS;
 const RING_SHIFT: u32 = TIME_BITS + TURN_BITS;
 const KIND_SHIFT: u32 = RING_SHIFT + 1;
 const TAG_SHIFT: u32 = KIND_SHIFT + KIND_BITS;
 const TIME_MASK: u64 = (1 << TIME_BITS) - 1;
+/// Up to twice so many frames pages are counted one by one; in a table for 2^n times as many, 2^n at a time.
+const TURN_FRAMES: usize = 1 << 13;
 /// Ghosts a frame.
 const GHOSTS_PER_FRAME: usize = 3;
 
@@ -38,7 +40,7 @@ pub(super) struct Ghost {
     pub(super) ring: usize,
     /// What was known of it when it left.
     pub(super) kind: Kind,
-    /// Count of pages that had left that ring, in the low [`TURN_BITS`].
+    /// Count of pages that had left that ring; from the table, what it keeps of it ([`Ghosts::turns_since`]).
     pub(super) turn: u32,
 }
 
@@ -59,6 +61,18 @@ impl Ghosts {
         let bucket = (hash >> 32) as usize & (self.buckets.len() - 1);
         let tag = (hash & ((1 << TAG_BITS) - 1)).max(1);
         (bucket, tag)
+    }
+
+    /// Pages that count as one.
+    fn turn_shift(&self) -> u32 {
+        (self.frames / TURN_FRAMES).max(1).ilog2()
+    }
+
+    /// How many pages have left the ring of a ghost from the table since it did, `left` having left by now.
+    #[inline]
+    pub(super) fn turns_since(&self, ghost: Ghost, left: u32) -> u32 {
+        let shift = self.turn_shift();
+        ((left >> shift).wrapping_sub(ghost.turn) & ((1 << TURN_BITS) - 1)) << shift
     }
 
     /// Forgets `page` and says what was remembered.
@@ -103,10 +117,11 @@ impl Ghosts {
                 age.saturating_sub(u64::from(leaving[ring]))
             }
         };
+        let turn = ghost.turn >> self.turn_shift() & ((1 << TURN_BITS) - 1);
         let entries = &mut self.buckets[bucket];
         let oldest = (0..WAYS).max_by_key(|&way| age(entries[way])).unwrap_or(0);
         entries[oldest] = u64::from(ghost.time)
-            | u64::from(ghost.turn) << TURN_SHIFT
+            | u64::from(turn) << TURN_SHIFT
             | (ghost.ring as u64) << RING_SHIFT
             | ghost.kind.number() << KIND_SHIFT
             | tag << TAG_SHIFT;
@@ -140,6 +155,27 @@ impl Ghosts {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Goal: in a large cache, too, a page that left long ago does not look as if it had just left.
+    #[test]
+    fn counts_do_not_come_round_while_a_ghost_lives() {
+        for frames in [1_000usize, 100_000, 1 << 20, 1 << 25] {
+            let mut ghosts = Ghosts::default();
+            let ghost = Ghost {
+                time: 0,
+                ring: 0,
+                kind: Kind::NONE,
+                turn: 12_345,
+            };
+            ghosts.put(PageId(1), ghost, 0, [0; 2], frames);
+            let kept = ghosts.take(PageId(1)).unwrap();
+            for since in [0, 1, 2, 4, 6].map(|times| times * frames as u32 + frames as u32 / 50) {
+                let told = ghosts.turns_since(kept, ghost.turn + since);
+                let off = told.abs_diff(since) as usize;
+                assert!(off <= frames / TURN_FRAMES, "{frames} {since} {told}");
+            }
+        }
+    }
 
     /// Goal: what is put comes back whole and once; the oldest of a full bucket is what is lost.
     #[test]
