@@ -20,7 +20,7 @@ use crate::error::{Error, Result};
 use crate::evictor::EvictorThread;
 use crate::fault::Failure;
 use crate::frames::{SlotFrames, Stamps};
-use crate::hits::{Batch, HitMode, PUBLISHED_MAX};
+use crate::hits::{Batch, HitMode, PUBLISHED_MAX, is_sample};
 use crate::lanes::{LANES, Lane};
 use crate::memory::Backing;
 use crate::page::{Damage, HEADER_BYTES};
@@ -384,17 +384,28 @@ impl PageCache {
     #[inline(always)]
     pub(crate) fn count_hit(&self, mode: HitMode, seen: u64, page: PageKey, kind: PageKind) {
         self.counters.count(kind, Event::Hit, 1);
-        if mode.is_more() {
-            self.more_than_usage(mode, word::frame_of(seen) as u32, page);
-        }
+        self.tell_more(mode, seen, page);
     }
 
     /// What an optimistic hit does besides counting itself, if it must do something.
     #[inline(always)]
     fn note_use(&self, word: &AtomicU64, seen: u64, page: PageKey) {
         let mode = self.hit_mode();
-        word::touch(word, seen, mode.usage_max());
-        if mode.is_more() {
+        if mode != HitMode::SAMPLED {
+            word::touch(word, seen, mode.usage_max());
+        }
+        self.tell_more(mode, seen, page);
+    }
+
+    /// Tells policy and observers of a hit that is counted, where they ask for more than usage bits.
+    #[inline(always)]
+    fn tell_more(&self, mode: HitMode, seen: u64, page: PageKey) {
+        let needed = if mode == HitMode::SAMPLED {
+            is_sample()
+        } else {
+            mode.is_more() && !mode.passes_by(page)
+        };
+        if needed {
             self.more_than_usage(mode, word::frame_of(seen) as u32, page);
         }
     }
