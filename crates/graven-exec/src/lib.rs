@@ -22,6 +22,7 @@ mod resting;
 mod runtime;
 mod shortest;
 mod spill;
+mod standby;
 mod threads;
 mod trail;
 pub mod tuning;

@@ -1,8 +1,8 @@
 //! Work that an operator divides among the threads of its statement.
 //!
 //! # Concurrency
-//! Threads run inside one call and have ended when it returns, as those of a parallel pipeline do; the calling thread does the
-//! first part itself. What they do to pages is counted for the statement where they are told of it ([`on_reading_threads`]).
+//! Threads work inside one call and are done when it returns, as those of a parallel pipeline; the calling thread works itself and the others help
+//! it (`standby.rs`). What they do to pages is counted for the statement where they are told of it ([`on_reading_threads`]).
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -10,23 +10,30 @@ use std::sync::{Mutex, PoisonError};
 use graven_pagecache::stats::Scope;
 
 use crate::runtime::Runtime;
+use crate::standby::beside;
 
-/// Runs `work` on each of `parts`, each on a thread of its own; the results in their order.
+/// Runs `work` on each of `parts`, at the same time as far as threads stand by; the results in their order.
 pub(crate) fn on_threads<P: Send, R: Send>(parts: Vec<P>, work: impl Fn(P) -> R + Sync) -> Vec<R> {
-    let mut parts = parts.into_iter();
-    let Some(first) = parts.next() else {
-        return Vec::new();
+    let count = parts.len();
+    let left = Mutex::new(parts.into_iter().enumerate());
+    let next = || left.lock().unwrap_or_else(PoisonError::into_inner).next();
+    let done: Mutex<Vec<(usize, R)>> = Mutex::new(Vec::with_capacity(count));
+    let take = || {
+        while let Some((at, part)) = next() {
+            let result = work(part);
+            let mut done = done.lock().unwrap_or_else(PoisonError::into_inner);
+            done.push((at, result));
+        }
     };
-    let work = &work;
-    std::thread::scope(|scope| {
-        let others: Vec<_> = parts.map(|part| scope.spawn(move || work(part))).collect();
-        let mut results = vec![work(first)];
-        results.extend(others.into_iter().map(|thread| match thread.join() {
-            Ok(result) => result,
-            Err(panic) => std::panic::resume_unwind(panic),
-        }));
-        results
-    })
+    beside(count.saturating_sub(1), &take, take);
+    in_order(done)
+}
+
+/// Results by the numbers of their parts.
+fn in_order<R>(done: Mutex<Vec<(usize, R)>>) -> Vec<R> {
+    let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
+    done.sort_unstable_by_key(|(at, _)| *at);
+    done.into_iter().map(|(_, result)| result).collect()
 }
 
 /// Parts of `items` of about the same length, at most `threads` and no more than there are items.
@@ -55,21 +62,18 @@ pub(crate) fn on_reading_threads<P: Send + Sync, R: Send>(
                 .push((at, result));
         }
     };
-    let shared = &rt.shared;
-    let aside = || {
-        let scope = Scope::start();
-        take();
-        let pages = shared.thread_pages.lock();
-        let mut pages = pages.unwrap_or_else(PoisonError::into_inner);
-        scope.finish_into(pages.get_or_insert_default());
-    };
-    std::thread::scope(|scope| {
-        for _ in 1..threads.min(parts.len()) {
-            scope.spawn(aside);
-        }
-        take();
-    });
-    let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
-    done.sort_unstable_by_key(|(at, _)| *at);
-    done.into_iter().map(|(_, result)| result).collect()
+    let aside = || counting_pages(rt, take);
+    let helpers = threads.min(parts.len()).saturating_sub(1);
+    beside(helpers, &aside, take);
+    in_order(done)
+}
+
+/// Runs `work` on a thread whose page counters nobody else reads.
+pub(crate) fn counting_pages<R>(rt: &Runtime, work: impl FnOnce() -> R) -> R {
+    let scope = Scope::start();
+    let result = work();
+    let pages = rt.shared.thread_pages.lock();
+    let mut pages = pages.unwrap_or_else(PoisonError::into_inner);
+    scope.finish_into(pages.get_or_insert_default());
+    result
 }

@@ -31,7 +31,6 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use graven_pagecache::stats::Scope;
 use graven_storage::Adjacency;
 
 use super::argument::ArgumentSlot;
@@ -43,6 +42,8 @@ use crate::error::{ExecError, Result};
 use crate::memory::Memory;
 use crate::operator::{BoxedOperator, Operator};
 use crate::runtime::Runtime;
+use crate::standby::beside;
+use crate::threads::counting_pages;
 
 /// Rows that are divided at a time.
 const DIVIDED_ROWS: usize = 4 * BATCH_ROWS;
@@ -127,16 +128,6 @@ impl Worker {
             rt,
             current: None,
         }
-    }
-
-    /// As [`Worker::run`] on a thread whose page counters nobody else reads.
-    fn run_aside(&mut self, morsels: &[Morsel], next: &AtomicUsize, quota: Quota) -> Made {
-        let scope = Scope::start();
-        let made = self.run(morsels, next, quota);
-        let pages = self.rt.shared.thread_pages.lock();
-        let mut pages = pages.unwrap_or_else(PoisonError::into_inner);
-        scope.finish_into(pages.get_or_insert_default());
-        made
     }
 
     /// Runs until no morsel is left or the quota is met.
@@ -338,19 +329,32 @@ impl Parallel {
             }
         }
         let next = &self.next;
-        let made: Vec<Made> = std::thread::scope(|scope| {
-            let mut others = running.split_off(running.len().min(1));
-            let threads: Vec<_> = others
-                .drain(..)
-                .map(|worker| scope.spawn(move || worker.run_aside(morsels, next, quota)))
-                .collect();
-            let own = running.pop().map(|worker| worker.run(morsels, next, quota));
-            let joined = threads.into_iter().map(|thread| match thread.join() {
-                Ok(made) => made,
-                Err(panic) => std::panic::resume_unwind(panic),
-            });
-            own.into_iter().chain(joined).collect()
+        let helpers = running.len().saturating_sub(1);
+        let running = Mutex::new(VecDeque::from(running));
+        let made = Mutex::new(Vec::with_capacity(count));
+        // The calling thread begins with the first; one that nobody helps with is its own as well.
+        let take = |first: bool| {
+            let mut running = running.lock().unwrap_or_else(PoisonError::into_inner);
+            match first {
+                true => running.pop_front(),
+                false => running.pop_back(),
+            }
+        };
+        let put = |done| {
+            let made = made.lock();
+            made.unwrap_or_else(PoisonError::into_inner).push(done);
+        };
+        let aside = || {
+            if let Some(worker) = take(false) {
+                put(counting_pages(rt, || worker.run(morsels, next, quota)));
+            }
+        };
+        beside(helpers, &aside, || {
+            while let Some(worker) = take(true) {
+                put(worker.run(morsels, next, quota));
+            }
         });
+        let made = made.into_inner().unwrap_or_else(PoisonError::into_inner);
         self.alone = self.alone.saturating_sub(began.elapsed());
         self.spent += began.elapsed();
         self.keep(made)

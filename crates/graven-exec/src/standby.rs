@@ -1,0 +1,294 @@
+//! Threads that stand by to help statements with work that can be divided.
+//!
+//! # How it works
+//! Starting a thread and ending it takes as long as a tenth of a millisecond of work, and what its allocator and caches held is lost with it. So threads that
+//! have helped wait for more: first awake, for as long as the next part of the same statement mostly takes to come, then asleep, and end after
+//! some seconds without work. Who wants help ([`beside`]) posts a *call* with as many seats as helpers are welcome, begins with the work itself, and takes
+//! the call back when nothing is left: nobody waits for a helper that has not begun. Where fewer stand by than there are seats, threads are started.
+//!
+//! # Invariants
+//! * EX-60 When [`beside`] returns or unwinds no helper is at its work any more, and none will be.
+//!
+//! # Concurrency
+//! One lock for the calls of the process, held for a few steps at a time and never while work is done. A helper takes a seat and leaves it under the lock.
+//! A helper may post calls itself.
+
+use std::any::Any;
+use std::collections::VecDeque;
+use std::hint::spin_loop;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// How long a helper looks for the next call before it sleeps, and who has called for the last helper before it does.
+const AWAKE: Duration = Duration::from_micros(50);
+/// How long it sleeps before it ends.
+const ASLEEP: Duration = Duration::from_secs(5);
+/// Looks between two looks at the clock.
+const LOOKS: usize = 32;
+
+/// Work that is to be helped with.
+struct Call {
+    work: NonNull<dyn Fn() + Sync>,
+    /// Helpers that are at it.
+    seated: AtomicUsize,
+    /// Told when the last one leaves.
+    left: Condvar,
+    /// What the first of them that failed has panicked with.
+    panic: Mutex<Option<Box<dyn Any + Send>>>,
+}
+
+// SAFETY: `work` is shared by reference alone and is `Sync`; EX-60 keeps it alive for as long as a helper uses it.
+unsafe impl Send for Call {}
+// SAFETY: as for `Send`; everything else in it is `Sync`.
+unsafe impl Sync for Call {}
+
+/// What all threads know of each other.
+struct Board {
+    /// Calls with free seats, the oldest first.
+    calls: VecDeque<(Arc<Call>, usize)>,
+    /// Helpers that look for a call, and that sleep.
+    awake: usize,
+    asleep: usize,
+}
+
+static BOARD: Mutex<Board> = Mutex::new(Board {
+    calls: VecDeque::new(),
+    awake: 0,
+    asleep: 0,
+});
+/// Free seats, for those who look without the lock.
+static SEATS: AtomicUsize = AtomicUsize::new(0);
+static POSTED: Condvar = Condvar::new();
+
+fn board() -> MutexGuard<'static, Board> {
+    BOARD.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Board {
+    /// Takes a seat.
+    fn sit(&mut self) -> Option<Arc<Call>> {
+        let (call, seats) = self.calls.front_mut()?;
+        let call = Arc::clone(call);
+        call.seated.fetch_add(1, Ordering::Relaxed);
+        *seats -= 1;
+        if *seats == 0 {
+            self.calls.pop_front();
+        }
+        SEATS.fetch_sub(1, Ordering::Relaxed);
+        Some(call)
+    }
+}
+
+/// A call that stands on the board, until it is dropped.
+struct Posted<'a>(&'a Arc<Call>);
+
+impl<'a> Posted<'a> {
+    fn new(call: &'a Arc<Call>, seats: usize) -> Self {
+        let mut board = board();
+        board.calls.push_back((Arc::clone(call), seats));
+        let free = SEATS.fetch_add(seats, Ordering::Relaxed) + seats;
+        let woken = free.saturating_sub(board.awake).min(board.asleep);
+        let missing = free.saturating_sub(board.awake + board.asleep);
+        drop(board);
+        (0..woken).for_each(|_| POSTED.notify_one());
+        for _ in 0..missing.min(seats) {
+            let named = thread::Builder::new().name("graven-standby".to_owned());
+            // Without it the work is done by those that are there.
+            drop(named.spawn(stand_by));
+        }
+        Self(call)
+    }
+}
+
+impl Drop for Posted<'_> {
+    /// Takes the call back and waits for the helpers that are at it (EX-60).
+    fn drop(&mut self) {
+        let mut guard = board();
+        if let Some(at) = (guard.calls.iter()).position(|(call, _)| Arc::ptr_eq(call, self.0)) {
+            let seats = guard.calls.remove(at).map_or(0, |(_, seats)| seats);
+            SEATS.fetch_sub(seats, Ordering::Relaxed);
+        }
+        drop(guard);
+        let done = || self.0.seated.load(Ordering::Acquire) == 0;
+        if look_for(done) {
+            return;
+        }
+        let mut guard = board();
+        while !done() {
+            guard = (self.0.left.wait(guard)).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+}
+
+/// Looks for a while whether something is so.
+fn look_for(seen: impl Fn() -> bool) -> bool {
+    let began = Instant::now();
+    loop {
+        for _ in 0..LOOKS {
+            if seen() {
+                return true;
+            }
+            spin_loop();
+        }
+        if began.elapsed() >= AWAKE {
+            return false;
+        }
+    }
+}
+
+/// The life of a helper.
+fn stand_by() {
+    let mut guard = board();
+    loop {
+        while let Some(call) = guard.sit() {
+            drop(guard);
+            // SAFETY: the seat was taken while the call stood on the board, so whoever posted it waits until it is left (EX-60).
+            let work = unsafe { call.work.as_ref() };
+            let panic = catch_unwind(AssertUnwindSafe(work)).err();
+            if let Some(panic) = panic {
+                let mut first = call.panic.lock().unwrap_or_else(PoisonError::into_inner);
+                first.get_or_insert(panic);
+            }
+            guard = board();
+            if call.seated.fetch_sub(1, Ordering::Release) == 1 {
+                call.left.notify_all();
+            }
+        }
+        guard.awake += 1;
+        drop(guard);
+        look_for(|| SEATS.load(Ordering::Relaxed) > 0);
+        guard = board();
+        guard.awake -= 1;
+        if guard.calls.is_empty() {
+            guard.asleep += 1;
+            let (woken, late) =
+                (POSTED.wait_timeout(guard, ASLEEP)).unwrap_or_else(PoisonError::into_inner);
+            guard = woken;
+            guard.asleep -= 1;
+            if late.timed_out() && guard.calls.is_empty() {
+                return;
+            }
+        }
+    }
+}
+
+/// Runs `own`, and `work` meanwhile on up to so many other threads, each of them once. What `work` panics with is passed on.
+pub(crate) fn beside<R>(helpers: usize, work: &(dyn Fn() + Sync), own: impl FnOnce() -> R) -> R {
+    if helpers == 0 {
+        return own();
+    }
+    let work = NonNull::from(work);
+    // SAFETY: only the lifetime changes; EX-60 says that nobody uses it after this function.
+    let work = unsafe {
+        std::mem::transmute::<NonNull<dyn Fn() + Sync + '_>, NonNull<dyn Fn() + Sync>>(work)
+    };
+    let call = Arc::new(Call {
+        work,
+        seated: AtomicUsize::new(0),
+        left: Condvar::new(),
+        panic: Mutex::new(None),
+    });
+    let posted = Posted::new(&call, helpers);
+    let result = own();
+    drop(posted);
+    let panic = call
+        .panic
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .take();
+    match panic {
+        Some(panic) => resume_unwind(panic),
+        None => result,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    //! Every part of the work is done once, whoever does it, also where helpers call for help and where work panics.
+
+    use std::sync::Barrier;
+
+    use super::*;
+
+    /// Takes numbers below `count` until none is left, with so many helpers; how often each was taken.
+    fn taken(count: usize, helpers: usize) -> Vec<usize> {
+        let next = AtomicUsize::new(0);
+        let times: Vec<AtomicUsize> = (0..count).map(|_| AtomicUsize::new(0)).collect();
+        let work = || {
+            while let Some(times) = times.get(next.fetch_add(1, Ordering::Relaxed)) {
+                times.fetch_add(1, Ordering::Relaxed);
+            }
+        };
+        beside(helpers, &work, work);
+        times.into_iter().map(AtomicUsize::into_inner).collect()
+    }
+
+    #[test]
+    fn every_part_is_done_once() {
+        for round in 0..2000 {
+            let count = round % 70;
+            assert_eq!(taken(count, round % 5), vec![1; count], "round {round}");
+        }
+    }
+
+    #[test]
+    fn several_call_at_once_and_helpers_call_themselves() {
+        let sum = AtomicUsize::new(0);
+        let work = || {
+            for round in 1..50 {
+                sum.fetch_add(taken(round, 2).into_iter().sum(), Ordering::Relaxed);
+            }
+        };
+        let begun = AtomicUsize::new(0);
+        let counted = || {
+            begun.fetch_add(1, Ordering::Relaxed);
+            work();
+        };
+        thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| beside(3, &counted, counted));
+            }
+        });
+        let each = (1..50).sum::<usize>();
+        assert_eq!(sum.into_inner(), each * begun.into_inner());
+    }
+
+    #[test]
+    fn helpers_run_at_the_same_time() {
+        let meet = Barrier::new(3);
+        beside(
+            2,
+            &|| {
+                meet.wait();
+            },
+            || {
+                meet.wait();
+            },
+        );
+    }
+
+    #[test]
+    fn a_panic_is_passed_on_and_helpers_go_on() {
+        let meet = Barrier::new(2);
+        let failing = || {
+            meet.wait();
+            panic!("on purpose");
+        };
+        let caught = catch_unwind(AssertUnwindSafe(|| {
+            beside(1, &failing, || {
+                meet.wait();
+            });
+        }));
+        let message = caught.unwrap_err();
+        assert_eq!(message.downcast_ref::<&str>(), Some(&"on purpose"));
+        let caught = catch_unwind(AssertUnwindSafe(|| {
+            beside(2, &|| {}, || panic!("here"));
+        }));
+        assert_eq!(caught.unwrap_err().downcast_ref::<&str>(), Some(&"here"));
+        assert_eq!(taken(100, 2), vec![1; 100]);
+    }
+}
