@@ -58,7 +58,7 @@ pub struct Tuning {
     pub divide_always: bool,
     /// Fewest nodes that a thread scans at a time.
     pub morsel_nodes: u64,
-    /// One thread works on rows that might be divided for so long before others help: some times what starting a thread takes.
+    /// One thread works on rows that might be divided for so long before others help: some times what waking them and making their operators takes.
     pub alone: Duration,
     /// Others do not help with rows that seem to take one thread no longer than this.
     pub rest: Duration,
@@ -79,8 +79,8 @@ impl Default for Tuning {
             threads: 1,
             divide_always: false,
             morsel_nodes: 4,
-            alone: Duration::from_micros(500),
-            rest: Duration::from_millis(3),
+            alone: Duration::from_micros(200),
+            rest: Duration::from_millis(1),
         }
     }
 }

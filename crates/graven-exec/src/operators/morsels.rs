@@ -17,9 +17,9 @@ use crate::batch::{BATCH_ROWS, Batch};
 use crate::error::Result;
 
 /// Morsels for each worker, so that they end at nearly the same time.
-const MORSELS_PER_WORKER: u64 = 16;
+const MORSELS_PER_WORKER: u64 = 8;
 /// Fewer where they would have fewer nodes: operators do for many rows together what they would do again for each few.
-const FEWEST_MORSELS: u64 = 6;
+const FEWEST_MORSELS: u64 = 4;
 const MORSEL_NODES: u64 = 128;
 /// Towards the end morsels become smaller, down to such a part: there are so many yet for each worker then.
 const LAST_MORSELS: u64 = 3;

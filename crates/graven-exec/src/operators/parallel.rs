@@ -13,8 +13,9 @@
 //! pipeline, put there by the planner, so that mostly few rows come out and one round is enough.
 //!
 //! Rows to be divided are made by the calling thread, some thousand at a time, twice as many each time. How much is found from them nobody knows beforehand, so
-//! one worker begins alone; the others are made, and threads started, when it has run for [`Tuning::alone`](crate::Tuning) and morsels
-//! are left, unless it will soon be done with these.
+//! one worker begins alone; the others are made, and helpers called ([`crate::standby`]), when it has run for [`Tuning::alone`](crate::Tuning) and morsels
+//! are left, unless it will soon be done with these. Operators forget with each morsel what they have marked or laid out, so a worker that is alone
+//! takes as many rows at a time as it has done, and all that is left once nobody else will help.
 //!
 //! # Invariants
 //! * EX-32 Rows come out in the order of the ids that the scan would produce, or of the rows that are divided, whatever the number of threads.
@@ -115,7 +116,7 @@ pub(crate) struct Worker {
 struct Quota {
     /// Bytes of rows made.
     bytes: usize,
-    /// After this moment nothing more is begun.
+    /// No other morsel is begun, nor anything after this moment.
     until: Option<Instant>,
 }
 
@@ -153,8 +154,9 @@ impl Worker {
             };
             match self.root.next(&self.rt) {
                 Ok(Some(batch)) => {
-                    held += held_bytes(&batch);
-                    made.batches.push((morsel, batch));
+                    let bytes = held_bytes(&batch);
+                    held += bytes;
+                    made.batches.push((morsel, batch, bytes));
                     if held >= quota.bytes {
                         return made;
                     }
@@ -162,6 +164,9 @@ impl Worker {
                 Ok(None) => {
                     made.finished.push(morsel);
                     self.current = None;
+                    if quota.until.is_some() {
+                        return made;
+                    }
                 }
                 Err(error) => {
                     made.failed = Some((morsel, error));
@@ -175,7 +180,8 @@ impl Worker {
 /// What a worker did in a round.
 #[derive(Default)]
 struct Made {
-    batches: Vec<(usize, Batch)>,
+    /// Rows with their morsel and the bytes they hold.
+    batches: Vec<(usize, Batch, usize)>,
     finished: Vec<usize>,
     failed: Option<(usize, ExecError)>,
 }
@@ -183,7 +189,7 @@ struct Made {
 /// Rows of a morsel that wait.
 #[derive(Default)]
 struct Waiting {
-    batches: VecDeque<Batch>,
+    batches: VecDeque<(Batch, usize)>,
     finished: bool,
 }
 
@@ -278,23 +284,47 @@ impl Parallel {
         }
         let next = self.next.load(Ordering::Relaxed).min(morsels.len());
         let (done, left) = morsels.split_at(next);
-        let rows = |morsels: &[Morsel]| -> u32 {
-            let rows = morsels.iter().map(|morsel| match morsel {
-                Morsel::Nodes(_) => 0,
-                Morsel::Rows(rows) => u32::try_from(rows.len()).unwrap_or(u32::MAX),
-            });
-            rows.fold(0, u32::saturating_add)
+        let (done, left) = (rows_of(done), rows_of(left));
+        self.spent.saturating_mul(left) < rt.tuning.rest.saturating_mul(done)
+    }
+
+    /// Puts morsels together that one worker takes alone: as many rows as it has done, or all where the rest is `short`.
+    fn put_together(&mut self, short: bool) {
+        let next = self.next.load(Ordering::Relaxed);
+        let Some(morsels) = &mut self.morsels else {
+            return;
         };
-        self.spent.saturating_mul(rows(left)) < rt.tuning.rest.saturating_mul(rows(done))
+        let done = match short {
+            true => u32::MAX,
+            false => rows_of(&morsels[..next.min(morsels.len())]),
+        };
+        let (mut parts, mut rows) = (Vec::new(), 0_usize);
+        for morsel in morsels.iter().skip(next) {
+            let Morsel::Rows(batch) = morsel else { break };
+            rows += batch.len();
+            if rows > BATCH_ROWS.min(done as usize) {
+                break;
+            }
+            parts.push(batch.clone());
+        }
+        if parts.len() > 1 {
+            let together = Morsel::Rows(Batch::concat(&parts));
+            morsels.splice(next..next + parts.len(), [together]);
+        }
     }
 
     /// Runs the workers that may run, all at once.
     fn round(&mut self, rt: &Runtime) -> Result<()> {
         let morsels = self.morsels.as_deref().expect("cut before the first round");
+        let short = self.rest_is_short(morsels, rt);
+        let alone = !self.alone.is_zero() || short;
+        if alone {
+            self.put_together(short);
+        }
+        let morsels = self.morsels.as_deref().expect("cut before the first round");
         let left = morsels
             .len()
             .saturating_sub(self.next.load(Ordering::Relaxed));
-        let alone = !self.alone.is_zero() || self.rest_is_short(morsels, rt);
         if let Source::Rows(_, make) = &mut self.source
             && !alone
             && left > 1
@@ -307,7 +337,7 @@ impl Parallel {
         let began = Instant::now();
         let quota = Quota {
             bytes: round_bytes(rt, count),
-            until: (!self.alone.is_zero()).then(|| began + self.alone),
+            until: alone.then(|| began + self.alone.max(rt.tuning.alone)),
         };
         let held: usize = self.waiting.values().map(Waiting::bytes).sum();
         // Where too much waits already, only the rows that are wanted next are made (EX-44).
@@ -364,12 +394,9 @@ impl Parallel {
     fn keep(&mut self, made: Vec<Made>) -> Result<()> {
         let mut failed: Option<(usize, ExecError)> = None;
         for made in made {
-            for (morsel, batch) in made.batches {
-                self.waiting
-                    .entry(morsel)
-                    .or_default()
-                    .batches
-                    .push_back(batch);
+            for (morsel, batch, bytes) in made.batches {
+                let waiting = self.waiting.entry(morsel).or_default();
+                waiting.batches.push_back((batch, bytes));
             }
             for morsel in made.finished {
                 self.waiting.entry(morsel).or_default().finished = true;
@@ -388,8 +415,17 @@ impl Parallel {
 
 impl Waiting {
     fn bytes(&self) -> usize {
-        self.batches.iter().map(held_bytes).sum()
+        self.batches.iter().map(|(_, bytes)| bytes).sum()
     }
+}
+
+/// Rows to be divided.
+fn rows_of(morsels: &[Morsel]) -> u32 {
+    let rows = morsels.iter().map(|morsel| match morsel {
+        Morsel::Nodes(_) => 0,
+        Morsel::Rows(rows) => u32::try_from(rows.len()).unwrap_or(u32::MAX),
+    });
+    rows.fold(0, u32::saturating_add)
 }
 
 /// Bytes that a batch holds by itself: a value that all its rows share, such as a list collected below, others share as well.
@@ -424,7 +460,7 @@ impl Operator for Parallel {
             }
             match self.waiting.get_mut(&self.emitted) {
                 Some(waiting) if !waiting.batches.is_empty() => {
-                    return Ok(waiting.batches.pop_front());
+                    return Ok(waiting.batches.pop_front().map(|(batch, _)| batch));
                 }
                 Some(waiting) if waiting.finished => {
                     self.waiting.remove(&self.emitted);
