@@ -135,7 +135,7 @@ impl Groups {
             Accumulator::new(call.function, call.distinct, parameter.clone())
         });
         Ok(Self {
-            table: KeyTable::default(),
+            table: KeyTable::of_groups(),
             keys: Vec::new(),
             accumulators: accumulators.collect::<Result<_>>()?,
             count: 0,
@@ -232,7 +232,7 @@ impl Groups {
             }
         }
         self.accumulators.iter_mut().for_each(Accumulator::clear);
-        self.table = KeyTable::default();
+        self.table = KeyTable::of_groups();
         self.count = 0;
         self.bytes = 0;
         Ok(())
@@ -383,8 +383,11 @@ impl Aggregate {
             next = self.input.next(rt)?;
             if next.is_none() || rows >= ROUND_ROWS || bytes >= bytes_max {
                 let few = next.is_none() && rows < SHARED_ROWS;
-                let counted = self.counts_only() && divided::keys_lie_close(&pieces);
-                if shares.is_empty() && (few || counted) {
+                let alone = || {
+                    few || self.counts_only() && divided::keys_lie_close(&pieces)
+                        || KeyTable::come_in_runs(pieces.iter().map(|piece| &piece.keys[..]))
+                };
+                if shares.is_empty() && alone() {
                     return self.consume(pieces, next, rt);
                 }
                 if shares.is_empty() {

@@ -1,10 +1,11 @@
 //! Keys of hash tables: rows over some columns, equal when all values are equivalent.
 //!
 //! # How it works
-//! One or two columns of ids or integers without nulls are keyed by their 64-bit numbers ([`number_table`]); everything else by
+//! One or two columns of ids or integers without nulls are keyed by their 64-bit numbers ([`number_table`], [`pair_table`]); everything else by
 //! a boxed slice of values. A table that has started with numbers and meets another form moves its keys over once.
 
 mod number_table;
+mod pair_table;
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -16,6 +17,7 @@ use std::collections::HashMap;
 use crate::column::{Column, NULL_ID};
 use crate::value::Value;
 use number_table::NumberTable;
+use pair_table::PairTable;
 
 /// What kind of 64-bit number a numeric table is keyed by.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -98,6 +100,8 @@ pub(crate) struct KeyTable {
     heap: usize,
     /// Keys that are expected, and memory for them.
     expected: Option<(usize, Vec<u64>)>,
+    /// Keys are added and numbered, but not looked for.
+    only_inserts: bool,
 }
 
 /// What rows are keyed by.
@@ -107,7 +111,7 @@ enum Keys {
     #[default]
     None,
     One(Number, NumberTable<1>),
-    Two([Number; 2], NumberTable<2>),
+    Two([Number; 2], PairTable),
     /// Anything, in `values`.
     Values,
 }
@@ -128,6 +132,29 @@ fn numbers<const N: usize>(columns: &[Arc<Column>]) -> Option<([Number; N], Vec<
 }
 
 impl KeyTable {
+    /// One whose keys are added and numbered, but not looked for.
+    pub(crate) fn of_groups() -> Self {
+        Self {
+            only_inserts: true,
+            ..Self::default()
+        }
+    }
+
+    /// Whether keys are pairs of numbers that come in runs, as far as these rows tell.
+    pub(crate) fn come_in_runs<'a>(rows: impl Iterator<Item = &'a [Arc<Column>]>) -> bool {
+        let (mut table, mut numbered) = (PairTable::default(), Vec::new());
+        for columns in rows {
+            let Some((_, pairs)) = numbers::<2>(columns) else {
+                return false;
+            };
+            table.insert(&pairs, &mut numbered);
+            if !table.has_runs() {
+                return false;
+            }
+        }
+        table.has_runs()
+    }
+
     /// Distinct keys so far.
     pub(crate) fn len(&self) -> usize {
         match &self.keys {
@@ -155,7 +182,7 @@ impl KeyTable {
             (Keys::One(_, table), _) => table.bytes_with(rows),
             (Keys::Two(_, table), _) => table.bytes_with(rows),
             (Keys::None, 1) => NumberTable::<1>::default().bytes_with(rows),
-            (Keys::None, 2) => NumberTable::<2>::default().bytes_with(rows),
+            (Keys::None, 2) => self.pair_table().bytes_with(rows),
             _ => {
                 let places = self.values.len() + rows;
                 // While a table grows the old one stays.
@@ -218,13 +245,29 @@ impl KeyTable {
         }
     }
 
-    /// A first table, for the keys that are expected.
-    fn first_table<const N: usize>(&mut self) -> NumberTable<N> {
+    /// A first table of single keys.
+    fn first_table(&mut self) -> NumberTable<1> {
         let mut table = NumberTable::default();
         if let Some((rows, memory)) = self.expected.take() {
             table.expect(rows, memory);
         }
         table
+    }
+
+    /// A first table of pairs.
+    fn first_pairs(&mut self) -> PairTable {
+        let mut table = self.pair_table();
+        if let Some((rows, memory)) = self.expected.take() {
+            table.expect(rows, memory);
+        }
+        table
+    }
+
+    fn pair_table(&self) -> PairTable {
+        match self.only_inserts {
+            true => PairTable::default(),
+            false => PairTable::in_slots(),
+        }
     }
 
     /// The number of each row's key, adding unknown keys.
@@ -245,7 +288,7 @@ impl KeyTable {
         }
         if let Some((kinds, keys)) = numbers::<2>(keys) {
             if let Keys::None = self.keys {
-                self.keys = Keys::Two(kinds, self.first_table());
+                self.keys = Keys::Two(kinds, self.first_pairs());
             }
             if let Keys::Two(own, table) = &mut self.keys
                 && *own == kinds

@@ -35,6 +35,8 @@ const OPEN: u32 = u32::MAX;
 /// A free slot. Not zero: memory that the system hands out as zeros and that is read before it is written costs two faults a page, the
 /// second of which stops all threads.
 const FREE: u64 = u64::MAX;
+/// What hashes multiply by.
+const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// See the file header.
 pub(super) struct NumberTable<const N: usize> {
@@ -75,6 +77,12 @@ fn fold(a: u64, b: u64) -> u64 {
     (product >> 64) as u64 ^ product as u64
 }
 
+/// Bits of a number in which it differs from others.
+#[inline]
+pub(super) fn hash_of(seed: u64, number: u64) -> u32 {
+    (fold(seed ^ number, FACTOR) >> 32) as u32
+}
+
 fn number(n: usize) -> u32 {
     let number = u32::try_from(n).ok().filter(|number| *number < OPEN - 1);
     number.expect("fewer than 2^32 keys")
@@ -89,6 +97,11 @@ impl<const N: usize> NumberTable<N> {
     /// All keys by their numbers.
     pub(super) fn keys(&self) -> &[[u64; N]] {
         &self.keys
+    }
+
+    /// What hashes are made different by.
+    pub(super) fn seed(&self) -> u64 {
+        self.seed
     }
 
     /// Bytes of the table.
@@ -229,7 +242,6 @@ impl<const N: usize> NumberTable<N> {
     }
 
     fn tag(&self, key: &[u64; N]) -> u32 {
-        const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
         const LAST: u64 = 0xd6e8_feb8_6659_fd93;
         let mixed = key
             .iter()
@@ -240,10 +252,7 @@ impl<const N: usize> NumberTable<N> {
     /// Makes sure that these keys fit.
     fn make_room(&mut self, more: &[[u64; N]]) {
         let keys = self.keys.len() + more.len();
-        if keys > self.keys.capacity() {
-            self.keys.reserve(more.len());
-            huge_pages::prefer(&self.keys);
-        }
+        self.reserve(more.len());
         if !self.places.is_empty() {
             let last = self.first + (self.places.len() - 1) as u64;
             if more.iter().all(|key| (self.first..=last).contains(&key[0])) {
@@ -258,19 +267,51 @@ impl<const N: usize> NumberTable<N> {
         }
         self.scattered |= !self.places.is_empty();
         let by_place = !std::mem::take(&mut self.places).is_empty();
-        self.bits = bits;
-        let mut slots = Vec::with_capacity(1 << self.bits);
-        huge_pages::prefer(&slots);
-        slots.resize(1 << self.bits, FREE);
-        let old = std::mem::replace(&mut self.slots, slots);
+        let old = self.replace_slots(bits);
         if by_place {
-            for (known, next) in (0..self.keys.len()).zip(1_u64..) {
-                let tag = self.tag(&self.keys[known]);
-                self.put(u64::from(tag) << 32 | next);
-            }
+            self.put_all();
         }
         for slot in old.into_iter().filter(|slot| *slot != FREE) {
             self.put(slot);
+        }
+    }
+
+    /// Memory for so many keys more.
+    pub(super) fn reserve(&mut self, more: usize) {
+        if self.keys.len() + more > self.keys.capacity() {
+            self.keys.reserve(more);
+            huge_pages::prefer(&self.keys);
+        }
+    }
+
+    /// Adds a key that is known to be new, without a slot; its number.
+    #[inline]
+    pub(super) fn push(&mut self, key: [u64; N]) -> u32 {
+        let number = number(self.keys.len());
+        self.keys.push(key);
+        number
+    }
+
+    /// Gives slots to keys that have none.
+    pub(super) fn make_slots(&mut self) {
+        self.replace_slots(bits_for(self.keys.len()));
+        self.put_all();
+    }
+
+    /// Free slots; what the old ones held.
+    fn replace_slots(&mut self, bits: u32) -> Vec<u64> {
+        self.bits = bits;
+        let mut slots = Vec::with_capacity(1 << bits);
+        huge_pages::prefer(&slots);
+        slots.resize(1 << bits, FREE);
+        std::mem::replace(&mut self.slots, slots)
+    }
+
+    /// Puts all keys into slots.
+    fn put_all(&mut self) {
+        for (known, next) in (0..self.keys.len()).zip(1_u64..) {
+            let tag = self.tag(&self.keys[known]);
+            self.put(u64::from(tag) << 32 | next);
         }
     }
 

@@ -7,6 +7,7 @@
 use std::ops::Range;
 
 use graven_cypher::plan::AggregateFunction as F;
+use graven_pagecache::huge_pages;
 
 use super::State;
 use crate::column::{Column, NULL_ID};
@@ -36,6 +37,15 @@ fn runs(groups: &[u32], mut take: impl FnMut(usize, Range<usize>)) {
         take(*group as usize, from..to);
         from = to;
     }
+}
+
+/// Makes room for the numbers of so many groups.
+fn grow(numbers: &mut Vec<i64>, groups: usize) {
+    if groups > numbers.capacity() {
+        numbers.reserve(groups - numbers.len());
+        huge_pages::prefer(numbers);
+    }
+    numbers.resize(groups, 0);
 }
 
 impl Numbers {
@@ -76,10 +86,9 @@ impl Numbers {
     /// Makes room for so many groups.
     pub(super) fn grow(&mut self, groups: usize) {
         match self {
-            Self::Counts(counts) => counts.resize(groups, 0),
-            Self::Sums(sums) => sums.resize(groups, 0),
+            Self::Counts(numbers) | Self::Sums(numbers) => grow(numbers, groups),
             Self::Extremes { best, any, .. } => {
-                best.resize(groups, 0);
+                grow(best, groups);
                 any.resize(groups, false);
             }
         }
