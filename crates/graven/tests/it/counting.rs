@@ -137,3 +137,58 @@ fn the_plans_count() {
         "{counting} plans count"
     );
 }
+
+/// Goal: what overflows at a node that nobody asks for is no error, also where the numbers of all nodes are found at once (EX-59); at one that is asked for it is.
+#[test]
+fn a_number_that_nobody_asks_for_may_overflow() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut graph = GraphBuilder::new();
+    let starts: Vec<_> = (0..40).map(|_| graph.node(&["A"], &[])).collect();
+    let inner: Vec<_> = (0..50).map(|_| graph.node(&["M"], &[])).collect();
+    let behind: Vec<_> = (0..50).map(|_| graph.node(&["X"], &[])).collect();
+    let leaf = graph.node(&["L"], &[]);
+    let lonely = graph.node(&["B"], &[]);
+    let (asked, unasked) = (&inner[..49], inner[49]);
+    for (number, start) in starts.iter().enumerate() {
+        for step in 0..30 {
+            graph.relationship(*start, "T", asked[(number * 7 + step) % asked.len()], &[]);
+        }
+    }
+    for (from, to) in inner.iter().zip(&behind) {
+        graph.relationship(*from, "S", *to, &[]);
+        graph.relationship(*to, "R", leaf, &[]);
+        graph.relationship(*to, "R", leaf, &[]);
+    }
+    // 302 to the power of 8 does not fit 63 bits.
+    for _ in 0..300 {
+        graph.relationship(behind[49], "R", leaf, &[]);
+    }
+    graph.relationship(lonely, "T", unasked, &[]);
+    let path = folder.path().join("graph.graven");
+    let options = OpenOptions {
+        create: true,
+        ..OpenOptions::default()
+    };
+    let file = graven_io::open(&path, &options).expect("created");
+    graph.build(file).expect("built");
+    let db = Database::open(&path, small()).expect("opened");
+    let counted = |label: &str| {
+        let hanging = " MATCH (x)-[:R]->()".repeat(8);
+        let counted = format!("COUNT {{ MATCH (a)-[:T]->(m)-[:S]->(x){hanging} }}");
+        format!("MATCH (a:{label}) RETURN id(a) AS k, {counted} AS n ORDER BY k")
+    };
+    let explained = format!("EXPLAIN {}", counted("A"));
+    let plan = db.connect().query(&explained, &Params::new());
+    let plan = plan.expect("planned").plan().expect("a plan");
+    assert!(plan.contains("PatternCount"), "{plan}");
+    let counts = rows(&db, &counted("A"));
+    assert_eq!(counts.len(), starts.len());
+    for row in counts {
+        assert_eq!(row[1].as_integer(), Some(30 << 8));
+    }
+    let text = counted("B");
+    let failed = db.connect().query(&text, &Params::new());
+    let failed = failed.and_then(|mut result| result.try_for_each(|row| row.map(drop)));
+    let message = failed.expect_err("it does not fit").to_string();
+    assert!(message.contains("63 bits"), "{message}");
+}
