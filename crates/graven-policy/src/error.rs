@@ -1,5 +1,7 @@
 //! The error of this crate: a policy that was asked for cannot be built.
 
+use crate::registry;
+
 /// Why a policy specification was refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -7,7 +9,7 @@ pub enum PolicyError {
     /// No policy has this name.
     #[error("unknown policy {name:?}{}", match suggestion {
         Some(close) => format!("; did you mean {close:?}?"),
-        None => "; see the list of policies".to_string(),
+        None => format!("; known are {}", registry::names()),
     })]
     UnknownPolicy {
         /// The name as written.

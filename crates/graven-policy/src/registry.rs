@@ -93,6 +93,12 @@ pub fn list() -> &'static [Entry] {
     POLICIES
 }
 
+/// Names of all policies, comma-separated.
+pub(crate) fn names() -> String {
+    let names: Vec<&str> = POLICIES.iter().map(|entry| entry.name).collect();
+    names.join(", ")
+}
+
 /// Whether `spec` names a policy that can run in a live cache.
 #[must_use]
 pub fn is_live(spec: &str) -> bool {

@@ -41,5 +41,8 @@ fn tests_in_python_pass() {
         .expect("the interpreter was there before");
     let said = String::from_utf8_lossy(&run.stderr);
     eprintln!("{said}");
-    assert!(run.status.success() && !said.contains("Ran 0 tests"), "{said}");
+    assert!(
+        run.status.success() && !said.contains("Ran 0 tests"),
+        "{said}"
+    );
 }

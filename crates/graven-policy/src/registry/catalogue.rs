@@ -61,7 +61,7 @@ pub(super) const POLICIES: &[Entry] = &[
     entry("arc", "two LRU lists with a target learnt from ghosts", &[]),
     entry("car", "ARC with clocks", &[]),
     entry("lirs", "short distance between the last two uses", &[
-        parameter("ghosts", "2", "1..=1000", "ghosts as a multiple of the capacity"),
+        parameter("ghosts", "3", "1..=1000", "ghosts as a multiple of the capacity"),
     ]),
     entry("clockpro", "LIRS as a clock with three hands", &[]),
     entry("thesis-clockpro", "CLOCK-Pro on a slot array, hot pages capped at 5 %", &[
@@ -106,6 +106,7 @@ pub(super) const POLICIES: &[Entry] = &[
 pub(super) const ALIASES: &[Alias] = &[
     alias("min-bypass", "min:bypass=yes"),
     alias("slru4", "slru:segments=4"),
+    alias("2q", "twoq"),
     alias("gclock-2bit", "gclock:max=3,init=0,threshold=0"),
     alias("gclock-3bit", "gclock:max=7,init=0,threshold=0"),
     alias("neo4j-2", "neo4j:count=2"),

@@ -60,14 +60,6 @@ fn rows() -> Option<Vec<Row>> {
     Some(text.lines().skip(1).map(row).collect())
 }
 
-/// Names of the golden file whose definition there differs in a parameter from ours.
-fn spec_of(policy: &str) -> &str {
-    match policy {
-        "lirs" => "lirs:ghosts=1000",
-        other => other,
-    }
-}
-
 /// Largest accepted difference of hits: none, or 1.5 points; 2 points where the golden file calls a row a
 /// yardstick rather than a definition. CLOCK-Pro on the pure loop depends on where two hands meet.
 fn tolerance(row: &Row) -> u64 {
@@ -98,7 +90,7 @@ fn hit_counts_are_the_golden_ones() {
             loaded = shared::trace(&row.trace).map(|trace| (row.trace.clone(), trace));
         }
         let Some((_, trace)) = &loaded else { return };
-        let hits = hits(spec_of(&row.policy), trace, row.capacity).unwrap();
+        let hits = hits(&row.policy, trace, row.capacity).unwrap();
         let counts = equal
             .entry(format!("{} ({})", row.policy, row.kind))
             .or_default();
