@@ -12,6 +12,7 @@ pub(crate) mod info;
 pub(crate) mod lab;
 pub(crate) mod query;
 pub(crate) mod salvage;
+pub(crate) mod serve;
 pub(crate) mod shell;
 pub(crate) mod torture;
 pub(crate) mod write_test;

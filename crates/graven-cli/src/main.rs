@@ -28,6 +28,7 @@ struct Program {
 enum Command {
     Shell(command::shell::Shell),
     Query(command::query::Query),
+    Serve(command::serve::Serve),
     Info(command::info::Info),
     Check(command::check::Check),
     Checkpoint(command::checkpoint::Checkpoint),
@@ -48,6 +49,7 @@ fn main() -> ExitCode {
     let outcome = match Program::parse().command {
         Command::Shell(command) => command.run(),
         Command::Query(command) => command.run(),
+        Command::Serve(command) => command.run(),
         Command::Info(command) => command.run(),
         Command::Check(command) => command.run(),
         Command::Checkpoint(command) => command.run(),

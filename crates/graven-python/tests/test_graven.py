@@ -146,7 +146,7 @@ class Values(Case):
         ).get_all()
         self.assertEqual(set(ada.labels), {"Person", "Author"})
         self.assertEqual(ada.properties, {"name": "Ada", "_id": "own"})
-        self.assertEqual((ada["name"], ada["_id"], ada.element_id), ("Ada", ada.id, str(ada.id)))
+        self.assertEqual((ada["name"], ada["_id"]), ("Ada", ada.id))
         self.assertEqual((knows.type, knows["since"], knows["_label"]), ("KNOWS", 1842, "KNOWS"))
         self.assertEqual((knows.start, knows["_dst"]), (ada.id, path.nodes[1].id))
         self.assertEqual([node["name"] for node in path["_nodes"]], ["Ada", "Bo"])

@@ -44,11 +44,6 @@ class _Entity(dict):
     def __hash__(self):
         return hash((type(self), self.id))
 
-    @property
-    def element_id(self) -> str:
-        """The id as text, as Neo4j's drivers give it."""
-        return str(self.id)
-
 
 class Node(_Entity):
     """A node: ``id``, ``labels`` (a tuple) and ``properties``."""

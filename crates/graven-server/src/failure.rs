@@ -1,0 +1,67 @@
+//! Errors under the names that drivers know: what they retry, and which exception they raise, follows from these.
+
+use graven::Error;
+
+/// Something that was refused or failed, as the client hears it.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    pub(crate) code: &'static str,
+    pub(crate) message: String,
+}
+
+impl Failure {
+    /// A message that makes no sense where it came.
+    pub(crate) fn request(message: impl Into<String>) -> Self {
+        Failure {
+            code: "Neo.ClientError.Request.Invalid",
+            message: message.into(),
+        }
+    }
+
+    pub(crate) fn unauthorized(message: impl Into<String>) -> Self {
+        Failure {
+            code: "Neo.ClientError.Security.Unauthorized",
+            message: message.into(),
+        }
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Failure {
+            code: code(error.code()),
+            // Programs that know Graven find its own name of the error here.
+            message: format!("{} [{}]", error.render(), error.code()),
+        }
+    }
+}
+
+/// Neo4j's name for one of Graven's. Those that begin with `Neo.TransientError` are tried again by drivers.
+fn code(own: &str) -> &'static str {
+    let (area, detail) = own.split_once('.').unwrap_or((own, ""));
+    match (area, detail) {
+        ("Transaction", "Conflict") => "Neo.TransientError.Transaction.Outdated",
+        ("Transaction", _) => "Neo.ClientError.Transaction.TransactionNotFound",
+        ("Memory", _) => "Neo.TransientError.General.MemoryPoolOutOfMemoryError",
+        ("SyntaxError", _) => "Neo.ClientError.Statement.SyntaxError",
+        ("SemanticError", _) => "Neo.ClientError.Statement.SemanticError",
+        ("TypeError", _) => "Neo.ClientError.Statement.TypeError",
+        ("ArgumentError", _) => "Neo.ClientError.Statement.ArgumentError",
+        ("ArithmeticError", _) => "Neo.ClientError.Statement.ArithmeticError",
+        ("ParameterMissing", _) => "Neo.ClientError.Statement.ParameterMissing",
+        ("EntityNotFound", _) => "Neo.ClientError.Statement.EntityNotFound",
+        ("ConstraintValidationFailed" | "ConstraintVerificationFailed", _) => {
+            "Neo.ClientError.Schema.ConstraintValidationFailed"
+        }
+        ("ProcedureError", "ProcedureNotFound") => "Neo.ClientError.Procedure.ProcedureNotFound",
+        ("ProcedureError", _) => "Neo.ClientError.Procedure.ProcedureCallFailed",
+        ("Schema", "Exists") => "Neo.ClientError.Schema.EquivalentSchemaRuleAlreadyExists",
+        ("Schema", "NotFound") => "Neo.ClientError.Schema.IndexNotFound",
+        ("Schema", _) => "Neo.ClientError.Statement.ArgumentError",
+        ("Statement", "TimedOut") => "Neo.ClientError.Transaction.TransactionTimedOut",
+        ("Statement", _) => "Neo.ClientError.Transaction.TransactionTerminated",
+        ("Database", "ReadOnly") => "Neo.ClientError.General.ForbiddenOnReadOnlyDatabase",
+        ("Request" | "Config", _) => "Neo.ClientError.Request.Invalid",
+        _ => "Neo.DatabaseError.General.UnknownError",
+    }
+}

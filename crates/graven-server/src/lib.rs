@@ -1,0 +1,55 @@
+//! A database for programs that speak Bolt, the protocol of Neo4j's drivers.
+//!
+//! # How it works
+//! ```text
+//! listener    accepts connections, up to a number; two threads for each
+//!   handshake     agrees on a version: 5.0 to 5.4, or 4.4
+//!   reader        takes messages apart; a RESET, or the end, stops the statement that runs
+//!   session       runs one message after the other, and answers
+//!     packstream      values as bytes
+//!     failure         errors under the names that drivers know
+//! ```
+//! Rows leave as they are asked for (`PULL`), straight from the statement that runs: nothing is kept but what one message
+//! answers. A statement of a transaction has run to its end before its first row leaves, as in the library.
+//!
+//! # Invariants
+//! * BO-1 No message makes the server allocate more than a small multiple of its own bytes, and none is longer than
+//!   [`MESSAGE_BYTES_MAX`].
+//! * BO-2 After a failure every message is ignored until a RESET, as the protocol has it: nothing that a client sent in the hope of
+//!   success is done after an error.
+//! * BO-3 When a connection ends, its statement is stopped and its transaction rolled back.
+//!
+//! # Costs
+//! Two threads a connection, one of which waits in a read. A message is copied once on its way in, a row once on its way out.
+//!
+//! # Source
+//! Neo4j's documentation of Bolt and PackStream (messages, versions 4.4 to 5.4, structures).
+
+mod chunk;
+mod entity;
+mod failure;
+mod handshake;
+mod listener;
+mod message;
+mod packstream;
+mod session;
+mod stored;
+
+pub use chunk::MESSAGE_BYTES_MAX;
+pub use listener::{Options, Server, User};
+
+/// A version of the protocol: major, minor.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) struct Version(u8, u8);
+
+impl Version {
+    /// Whether nodes and relationships have ids of text beside their numbers, and moments count from UTC.
+    fn is_5(self) -> bool {
+        self.0 >= 5
+    }
+
+    /// Whether a client says who it is in a message of its own, after HELLO.
+    fn has_logon(self) -> bool {
+        self >= Version(5, 1)
+    }
+}

@@ -1,0 +1,359 @@
+//! Accepts connections, and gives each its threads.
+
+use std::collections::HashMap;
+use std::io::{self, BufReader, BufWriter};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use graven::{CancelHandle, Database, Error, Params};
+
+use crate::message::is_reset;
+use crate::session::{Resets, Service, Session};
+use crate::{chunk, handshake};
+
+/// Bytes of messages that may wait for the one being answered, before no more are read.
+const WAITING_BYTES: usize = chunk::MESSAGE_BYTES_MAX;
+
+/// How long a client may take to say who it is.
+const GREETING: Duration = Duration::from_secs(30);
+
+/// How often a statement is asked to stop until it has, and how long the end of a server waits for all of them.
+const ASKED_EVERY: Duration = Duration::from_millis(5);
+const ENDS_WITHIN: Duration = Duration::from_secs(10);
+
+/// Bytes of rows that leave together.
+const BUFFER: usize = 64 << 10;
+
+/// Who may connect.
+#[derive(Clone)]
+pub struct User {
+    /// Name.
+    pub name: String,
+    /// Password.
+    pub password: String,
+}
+
+impl std::fmt::Debug for User {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("User")
+            .field("name", &self.name)
+            .finish_non_exhaustive()
+    }
+}
+
+impl User {
+    /// Whether name and password are these; takes as long whatever part of them is wrong.
+    pub(crate) fn is(&self, name: &str, password: &str) -> bool {
+        let own = [self.name.as_bytes(), &[0], self.password.as_bytes()].concat();
+        let other = [name.as_bytes(), &[0], password.as_bytes()].concat();
+        let differs = (0..own.len()).fold(own.len() ^ other.len(), |differs, at| {
+            let other = other.get(at).copied().unwrap_or_default();
+            differs | usize::from(own[at] ^ other)
+        });
+        differs == 0
+    }
+}
+
+/// How a server is started. Start from [`Options::default`] and change fields.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Options {
+    /// Where it listens.
+    pub address: String,
+    /// Who may connect; none: everybody who can reach the address.
+    pub user: Option<User>,
+    /// Listen where other machines can reach it, without a user.
+    pub open_to_all: bool,
+    /// Connections at a time; more are closed at once.
+    pub connections_max: usize,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options {
+            address: "127.0.0.1:7687".to_owned(),
+            user: None,
+            open_to_all: false,
+            connections_max: 256,
+        }
+    }
+}
+
+/// A server that accepts connections until it is stopped or dropped.
+#[derive(Debug)]
+pub struct Server {
+    address: SocketAddr,
+    shared: Arc<Shared>,
+    accepting: Option<thread::JoinHandle<()>>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    service: Service,
+    connections_max: usize,
+    stopping: AtomicBool,
+    /// Connections by their numbers.
+    open: Mutex<HashMap<u64, TcpStream>>,
+}
+
+impl Shared {
+    fn open(&self) -> MutexGuard<'_, HashMap<u64, TcpStream>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn cannot_listen(address: &str, error: &io::Error) -> Error {
+    Error::usage(format!("{address}: cannot listen there: {error}"))
+}
+
+impl Server {
+    /// Starts to accept connections for a database.
+    ///
+    /// # Errors
+    /// `Request.Invalid` where the address cannot be listened on, or would be open to other machines without a user; errors of the
+    /// database.
+    pub fn start(database: Database, options: Options) -> Result<Server, Error> {
+        let addresses = options.address.to_socket_addrs();
+        let addresses: Vec<SocketAddr> = match addresses {
+            Ok(addresses) => addresses.collect(),
+            Err(error) => return Err(cannot_listen(&options.address, &error)),
+        };
+        let is_local = addresses.iter().all(|address| address.ip().is_loopback());
+        if !is_local && options.user.is_none() && !options.open_to_all {
+            return Err(Error::usage(format!(
+                "{}: whoever reaches this address could read and change everything: name a user and a password, or say \
+                 that it is to be open to all",
+                options.address
+            )));
+        }
+        let listener = TcpListener::bind(&addresses[..]);
+        let listener = listener.map_err(|error| cannot_listen(&options.address, &error))?;
+        let address = listener.local_addr();
+        let address = address.map_err(|error| cannot_listen(&options.address, &error))?;
+        let known = database
+            .connect()
+            .query("CALL db.info() YIELD id RETURN id", &Params::new())?
+            .next_row()?;
+        let store = known.and_then(|row| row.get(0).and_then(|id| id.as_str().map(str::to_owned)));
+        let name = database
+            .path()
+            .file_stem()
+            .unwrap_or_default()
+            .to_string_lossy();
+        let shared = Arc::new(Shared {
+            service: Service {
+                name: name.into_owned(),
+                store: store.unwrap_or_default(),
+                database,
+                user: options.user,
+            },
+            connections_max: options.connections_max,
+            stopping: AtomicBool::new(false),
+            open: Mutex::default(),
+        });
+        let accepting = {
+            let shared = Arc::clone(&shared);
+            thread::Builder::new()
+                .name("bolt".to_owned())
+                .spawn(move || accept(&listener, &shared))
+                .map_err(|error| cannot_listen(&options.address, &error))?
+        };
+        Ok(Server {
+            address,
+            shared,
+            accepting: Some(accepting),
+        })
+    }
+
+    /// Where it listens.
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// The file that is served.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        self.shared.service.database.path()
+    }
+
+    /// Ends all connections, as BO-3 has it, and waits for their statements for some seconds.
+    pub fn stop(mut self) {
+        self.end();
+    }
+
+    fn end(&mut self) {
+        let Some(accepting) = self.accepting.take() else {
+            return;
+        };
+        self.shared.stopping.store(true, Ordering::SeqCst);
+        // Whoever waits for a connection looks up by one.
+        drop(TcpStream::connect_timeout(&self.address, GREETING));
+        drop(accepting.join());
+        for stream in self.shared.open().values() {
+            drop(stream.shutdown(Shutdown::Both));
+        }
+        let until = Instant::now() + ENDS_WITHIN;
+        while !self.shared.open().is_empty() && Instant::now() < until {
+            thread::sleep(ASKED_EVERY);
+        }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
+    let mut number = 0;
+    for stream in listener.incoming() {
+        if shared.stopping.load(Ordering::SeqCst) {
+            return;
+        }
+        // Too many open files, for example: others may be closed meanwhile.
+        let Ok(stream) = stream else {
+            thread::sleep(ASKED_EVERY);
+            continue;
+        };
+        let Ok(known) = stream.try_clone() else {
+            continue;
+        };
+        number += 1;
+        let mut open = shared.open();
+        if open.len() >= shared.connections_max {
+            continue;
+        }
+        open.insert(number, known);
+        drop(open);
+        let own = Arc::clone(shared);
+        let spawned = thread::Builder::new()
+            .name(format!("bolt-{number}"))
+            .spawn(move || {
+                // However it ended: the other side knows that it did.
+                let _ = serve(&own, &stream, number);
+                let _ = stream.shutdown(Shutdown::Both);
+                own.open().remove(&number);
+            });
+        if spawned.is_err() {
+            shared.open().remove(&number);
+        }
+    }
+}
+
+/// Serves a connection until it ends.
+fn serve(shared: &Shared, stream: &TcpStream, number: u64) -> io::Result<()> {
+    stream.set_nodelay(true)?;
+    stream.set_read_timeout(Some(GREETING))?;
+    let mut greeted = stream;
+    let Some(version) = handshake::agree(&mut greeted)? else {
+        return Ok(());
+    };
+    let resets = Resets::default();
+    let address = stream.local_addr()?.to_string();
+    let to = BufWriter::with_capacity(BUFFER, stream);
+    let mut session = Session::new(&shared.service, &resets, version, address, number, to);
+    let cancel = session.cancel_handle();
+    let state = State::default();
+    thread::scope(|scope| {
+        let (sender, messages) = mpsc::channel();
+        let reader = thread::Builder::new().name(format!("bolt-{number}-in"));
+        let (resets, state) = (&resets, &state);
+        let reading = Reading {
+            to: sender,
+            resets,
+            state,
+            cancel,
+        };
+        reader.spawn_scoped(scope, move || reading.run(stream))?;
+        let outcome = answer(&mut session, &messages, (state, stream));
+        state.ended.store(true, Ordering::SeqCst);
+        // The reader may still wait for the client.
+        let _ = stream.shutdown(Shutdown::Both);
+        outcome
+    })
+}
+
+/// What the two threads of a connection know of each other.
+#[derive(Default)]
+struct State {
+    /// Bytes of messages that were read and not taken.
+    waiting: AtomicUsize,
+    /// The session has ended.
+    ended: AtomicBool,
+}
+
+/// Answers messages until there are no more.
+fn answer(
+    session: &mut Session<'_, impl io::Write>,
+    messages: &Receiver<Vec<u8>>,
+    (state, stream): (&State, &TcpStream),
+) -> io::Result<()> {
+    for message in messages {
+        state.waiting.fetch_sub(message.len(), Ordering::SeqCst);
+        if !session.handle(&message)? {
+            break;
+        }
+        if session.is_authenticated() {
+            stream.set_read_timeout(None)?;
+        }
+    }
+    Ok(())
+}
+
+/// The thread that reads messages.
+struct Reading<'a> {
+    to: Sender<Vec<u8>>,
+    resets: &'a Resets,
+    state: &'a State,
+    cancel: CancelHandle,
+}
+
+impl Reading<'_> {
+    /// Reads until there are no more messages; then nobody waits for what runs any more (BO-3).
+    fn run(self, stream: &TcpStream) {
+        let _ = self.read(stream);
+        let Reading {
+            to, state, cancel, ..
+        } = self;
+        drop(to);
+        while !state.ended.load(Ordering::SeqCst) {
+            cancel.cancel();
+            thread::sleep(ASKED_EVERY);
+        }
+    }
+
+    fn read(&self, stream: &TcpStream) -> io::Result<()> {
+        let mut from = BufReader::with_capacity(BUFFER, stream);
+        let mut message = Vec::new();
+        let ended = || self.state.ended.load(Ordering::SeqCst);
+        while chunk::read(&mut from, &mut message)? {
+            let message = std::mem::take(&mut message);
+            let is_reset = is_reset(&message);
+            if is_reset {
+                self.resets.seen();
+            }
+            self.state
+                .waiting
+                .fetch_add(message.len(), Ordering::SeqCst);
+            if self.to.send(message).is_err() {
+                break;
+            }
+            // Again and again: a statement that was about to begin has forgotten what was asked before.
+            while is_reset && self.resets.are_ahead() && !ended() {
+                self.cancel.cancel();
+                thread::sleep(ASKED_EVERY);
+            }
+            while self.state.waiting.load(Ordering::SeqCst) > WAITING_BYTES && !ended() {
+                thread::sleep(ASKED_EVERY);
+            }
+        }
+        Ok(())
+    }
+}

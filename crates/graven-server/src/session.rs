@@ -1,0 +1,606 @@
+//! What a connection does: one message after the other.
+//!
+//! # How it works
+//! A statement outside a transaction is run by RUN and keeps its result until the last row was pulled; in a transaction several
+//! statements may have rows left, each under its number. A failure makes the session ignore what follows until RESET (BO-2). RESET itself
+//! is noticed by the reader, which stops the statement that runs; the session learns of it by [`Resets`].
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use graven::{
+    CancelHandle, Connection, Database, Params, QueryResult, Row, Summary, Touches, Transaction,
+    Value,
+};
+
+use crate::failure::Failure;
+use crate::listener::User;
+use crate::message::{FAILURE, IGNORED, Map, RECORD, Request, SUCCESS, Wanted};
+use crate::packstream::Writer;
+use crate::{Version, chunk};
+
+/// The name under which drivers know the only database of a server, and the one they ask for unless told otherwise.
+const DATABASE: &str = "neo4j";
+
+/// RESETs that the reader has seen and the session has not come to.
+#[derive(Debug, Default)]
+pub(crate) struct Resets(AtomicUsize);
+
+impl Resets {
+    /// Another one was seen.
+    pub(crate) fn seen(&self) {
+        self.0.fetch_add(1, Ordering::SeqCst);
+    }
+
+    /// Whether the session has yet to come to one.
+    pub(crate) fn are_ahead(&self) -> bool {
+        self.0.load(Ordering::SeqCst) > 0
+    }
+
+    fn come_to(&self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+/// What does not change while a server runs.
+#[derive(Debug)]
+pub(crate) struct Service {
+    pub(crate) database: Database,
+    /// What ids of text begin with.
+    pub(crate) store: String,
+    /// The name of the database's file, without its ending.
+    pub(crate) name: String,
+    /// Who may connect; none: everybody.
+    pub(crate) user: Option<User>,
+}
+
+/// A connection that has agreed on a version.
+pub(crate) struct Session<'a, W> {
+    service: &'a Service,
+    resets: &'a Resets,
+    version: Version,
+    /// Its own address, where clients ask who answers for what.
+    address: String,
+    number: u64,
+    connection: Connection,
+    to: W,
+    /// A message being made.
+    message: Vec<u8>,
+    said_hello: bool,
+    authenticated: bool,
+    failed: bool,
+    /// Whether moments count from UTC.
+    utc: bool,
+    transaction: Option<(Transaction, bool)>,
+    /// Statements with rows left, by their numbers; the one outside a transaction is number 0.
+    streams: BTreeMap<u64, Stream>,
+    /// Number of the next statement in the transaction.
+    next: u64,
+}
+
+/// A statement with rows left.
+struct Stream {
+    result: QueryResult,
+    ahead: Option<Row>,
+    begun: Instant,
+}
+
+/// What a message is answered.
+enum Answer {
+    Success(Map),
+    /// The connection is to be closed.
+    Close,
+}
+
+fn entry(name: &str, value: impl Into<Value>) -> (std::sync::Arc<str>, Value) {
+    (name.into(), value.into())
+}
+
+impl<'a, W: Write> Session<'a, W> {
+    pub(crate) fn new(
+        service: &'a Service,
+        resets: &'a Resets,
+        version: Version,
+        address: String,
+        number: u64,
+        to: W,
+    ) -> Self {
+        Session {
+            service,
+            resets,
+            version,
+            address,
+            number,
+            connection: service.database.connect(),
+            to,
+            message: Vec::new(),
+            said_hello: false,
+            authenticated: false,
+            failed: false,
+            utc: version.is_5(),
+            transaction: None,
+            streams: BTreeMap::new(),
+            next: 0,
+        }
+    }
+
+    /// Whether it is known who is there.
+    pub(crate) fn is_authenticated(&self) -> bool {
+        self.authenticated
+    }
+
+    /// What stops the statement that runs.
+    pub(crate) fn cancel_handle(&self) -> CancelHandle {
+        self.connection.cancel_handle()
+    }
+
+    /// Does what a message asks and answers it; whether the connection goes on.
+    ///
+    /// # Errors
+    /// The connection broke off.
+    pub(crate) fn handle(&mut self, message: &[u8]) -> io::Result<bool> {
+        let request = match Request::parse(message) {
+            Ok(request) => request,
+            // Nobody knows what the other side would say next.
+            Err(error) => {
+                self.fail(&Failure::request(error.to_string()))?;
+                self.to.flush()?;
+                return Ok(false);
+            }
+        };
+        let ignores = self.failed || self.resets.are_ahead();
+        if ignores && !matches!(request, Request::Reset | Request::Goodbye) {
+            self.answer(IGNORED, None)?;
+            self.to.flush()?;
+            return Ok(true);
+        }
+        let was_authenticated = self.authenticated;
+        let goes_on = match self.run(request)? {
+            Ok(Answer::Success(map)) => {
+                self.answer(SUCCESS, Some(&map))?;
+                true
+            }
+            Ok(Answer::Close) => false,
+            Err(failure) => {
+                self.fail(&failure)?;
+                // Whoever cannot say who it is gets no second try on this connection.
+                was_authenticated
+            }
+        };
+        self.to.flush()?;
+        Ok(goes_on)
+    }
+
+    fn fail(&mut self, failure: &Failure) -> io::Result<()> {
+        self.failed = true;
+        self.streams.clear();
+        let code = entry("code", failure.code);
+        let message = entry("message", failure.message.as_str());
+        self.answer(FAILURE, Some(&Map::from([code, message])))
+    }
+
+    /// Sends a message with a map, or without.
+    fn answer(&mut self, signature: u8, map: Option<&Map>) -> io::Result<()> {
+        self.send(signature, u8::from(map.is_some()), |writer| {
+            if let Some(map) = map {
+                writer.entries(map);
+            }
+        })
+    }
+
+    fn send(
+        &mut self,
+        signature: u8,
+        fields: u8,
+        write: impl FnOnce(&mut Writer<'_>),
+    ) -> io::Result<()> {
+        self.message.clear();
+        let mut writer = Writer {
+            out: &mut self.message,
+            version: self.version,
+            store: &self.service.store,
+            utc: self.utc,
+        };
+        writer.structure(signature, fields);
+        write(&mut writer);
+        chunk::write(&mut self.to, &self.message)
+    }
+
+    fn run(&mut self, request: Request) -> io::Result<Result<Answer, Failure>> {
+        let empty = Ok(Answer::Success(Map::new()));
+        let out_of_place = |what: &str| Ok(Err(Failure::request(what)));
+        Ok(match request {
+            Request::Goodbye => Ok(Answer::Close),
+            Request::Hello(_) if self.said_hello => return out_of_place("HELLO was said before"),
+            Request::Hello(options) => self.hello(&options),
+            _ if !self.said_hello => return out_of_place("HELLO comes first"),
+            Request::Logon(options) if self.version.has_logon() && !self.authenticated => {
+                self.log_on(&options).map(|()| Answer::Success(Map::new()))
+            }
+            Request::Reset if self.authenticated => {
+                self.reset();
+                empty
+            }
+            _ if !self.authenticated => Err(Failure::unauthorized("say who you are first (LOGON)")),
+            Request::Logoff if self.version.has_logon() && self.is_idle() => {
+                self.authenticated = false;
+                empty
+            }
+            Request::Logon(_) | Request::Logoff | Request::Reset => {
+                return out_of_place(
+                    "LOGON and LOGOFF come between transactions, from version 5.1 on",
+                );
+            }
+            Request::Telemetry => empty,
+            Request::Route(context) => Ok(Answer::Success(self.route(&context))),
+            Request::Begin(_) if !self.is_idle() => {
+                return out_of_place("BEGIN comes after the end of a transaction and of its rows");
+            }
+            Request::Begin(extra) => self.begin(&extra),
+            Request::Commit => match self.transaction.take() {
+                Some((transaction, _)) => {
+                    self.streams.clear();
+                    let committed = transaction.commit().map_err(Failure::from);
+                    committed.map(|commit| {
+                        let bookmark = format!("graven:{}", commit.timestamp);
+                        Answer::Success(Map::from([entry("bookmark", bookmark)]))
+                    })
+                }
+                None => Err(Failure::request("COMMIT outside a transaction")),
+            },
+            Request::Rollback => match self.transaction.take() {
+                Some((transaction, _)) => {
+                    self.streams.clear();
+                    transaction.rollback();
+                    empty
+                }
+                None => Err(Failure::request("ROLLBACK outside a transaction")),
+            },
+            Request::Run {
+                text,
+                params,
+                extra,
+            } => {
+                let params: Params = params.into_iter().collect();
+                match self.transaction {
+                    Some(_) => self.run_in_transaction(&text, &params),
+                    None if self.streams.is_empty() => self.run_alone(&text, &params, &extra),
+                    None => Err(Failure::request(
+                        "RUN before all rows of the last statement were pulled",
+                    )),
+                }
+            }
+            Request::Pull(wanted) => self.pull(wanted, true)?,
+            Request::Discard(wanted) => self.pull(wanted, false)?,
+        })
+    }
+
+    fn is_idle(&self) -> bool {
+        self.transaction.is_none() && self.streams.is_empty()
+    }
+
+    fn reset(&mut self) {
+        self.resets.come_to();
+        self.streams.clear();
+        if let Some((transaction, _)) = self.transaction.take() {
+            transaction.rollback();
+        }
+        self.failed = false;
+    }
+
+    fn hello(&mut self, options: &Map) -> Result<Answer, Failure> {
+        self.said_hello = true;
+        if !self.version.has_logon() {
+            self.log_on(options)?;
+        }
+        // Clients look at the beginning of the name to know what they talk to.
+        let agent = concat!(
+            "Neo4j/5.4.0 compatible database server - Graven/",
+            env!("CARGO_PKG_VERSION")
+        );
+        let mut answer = Map::from([
+            entry("server", agent),
+            entry("connection_id", format!("bolt-{}", self.number)),
+            entry("hints", Map::new()),
+        ]);
+        let wanted = match options.get("patch_bolt") {
+            Some(Value::List(wanted)) => &wanted[..],
+            _ => &[],
+        };
+        if !self.version.is_5() && wanted.contains(&"utc".into()) {
+            self.utc = true;
+            answer.extend([entry("patch_bolt", vec!["utc"])]);
+        }
+        Ok(Answer::Success(answer))
+    }
+
+    fn log_on(&mut self, options: &Map) -> Result<(), Failure> {
+        if let Some(user) = &self.service.user {
+            let text = |name: &str| {
+                options
+                    .get(name)
+                    .and_then(Value::as_str)
+                    .unwrap_or_default()
+            };
+            if text("scheme") != "basic" || !user.is(text("principal"), text("credentials")) {
+                let message = "the name or the password is wrong";
+                return Err(Failure::unauthorized(message));
+            }
+        }
+        self.authenticated = true;
+        Ok(())
+    }
+
+    /// All roles are played by this server, at the address by which the client found it.
+    fn route(&self, context: &Map) -> Map {
+        let known = context.get("address").and_then(Value::as_str);
+        let address = known.unwrap_or(&self.address);
+        let servers = ["WRITE", "READ", "ROUTE"].map(|role| {
+            Value::Map(Map::from([
+                entry("addresses", vec![address]),
+                entry("role", role),
+            ]))
+        });
+        let table = Map::from([
+            entry("ttl", 300),
+            entry("db", DATABASE),
+            entry("servers", servers.to_vec()),
+        ]);
+        Map::from([entry("rt", table)])
+    }
+
+    /// The connection with the options of a transaction.
+    fn with_options(&self, extra: &Map) -> Result<Connection, Failure> {
+        match extra.get("db") {
+            None | Some(Value::Null) => {}
+            Some(Value::String(name)) if **name == *DATABASE || **name == *self.service.name => {}
+            Some(other) => {
+                return Err(Failure {
+                    code: "Neo.ClientError.Database.DatabaseNotFound",
+                    message: format!(
+                        "there is no database {other}: this server has `{}`, which `{DATABASE}` means as well",
+                        self.service.name
+                    ),
+                });
+            }
+        }
+        if extra.get("imp_user").is_some_and(|user| !user.is_null()) {
+            return Err(Failure::request("there are no users to impersonate"));
+        }
+        let connection = self.connection.clone();
+        Ok(match extra.get("tx_timeout") {
+            None | Some(Value::Null | Value::Integer(0)) => connection,
+            Some(Value::Integer(ms)) if *ms > 0 => {
+                connection.with_timeout(Some(Duration::from_millis(ms.cast_unsigned())))
+            }
+            Some(_) => return Err(Failure::request("tx_timeout is a number of milliseconds")),
+        })
+    }
+
+    fn begin(&mut self, extra: &Map) -> Result<Answer, Failure> {
+        let transaction = self.with_options(extra)?.begin()?;
+        self.transaction = Some((transaction, only_reads(extra)));
+        self.next = 0;
+        Ok(Answer::Success(Map::new()))
+    }
+
+    fn run_alone(&mut self, text: &str, params: &Params, extra: &Map) -> Result<Answer, Failure> {
+        let begun = Instant::now();
+        let connection = self.with_options(extra)?;
+        check_mode(text, only_reads(extra))?;
+        let result = connection.query(text, params)?;
+        let head = head(&result, begun);
+        self.streams.insert(
+            0,
+            Stream {
+                result,
+                ahead: None,
+                begun,
+            },
+        );
+        Ok(Answer::Success(head))
+    }
+
+    fn run_in_transaction(&mut self, text: &str, params: &Params) -> Result<Answer, Failure> {
+        let begun = Instant::now();
+        let (transaction, only_reads) = self.transaction.as_mut().expect("asked by the caller");
+        check_mode(text, *only_reads)?;
+        let result = transaction.query(text, params)?;
+        let mut head = head(&result, begun);
+        let number = self.next;
+        self.next += 1;
+        head.extend([entry("qid", i64::try_from(number).unwrap_or(i64::MAX))]);
+        self.streams.insert(
+            number,
+            Stream {
+                result,
+                ahead: None,
+                begun,
+            },
+        );
+        Ok(Answer::Success(head))
+    }
+
+    /// Hands out the next rows of a statement, or passes over them.
+    fn pull(&mut self, wanted: Wanted, shows: bool) -> io::Result<Result<Answer, Failure>> {
+        let last = match self.transaction {
+            Some(_) => self.next.saturating_sub(1),
+            None => 0,
+        };
+        let number = wanted.statement.unwrap_or(last);
+        let Some(mut stream) = self.streams.remove(&number) else {
+            let message = format!("statement {number} has no rows left to pull");
+            return Ok(Err(Failure::request(message)));
+        };
+        if !shows && wanted.rows.is_none() {
+            return Ok(Ok(Answer::Success(self.tail(&stream))));
+        }
+        let mut left = wanted.rows.unwrap_or(u64::MAX);
+        loop {
+            let next = match stream.ahead.take() {
+                Some(row) => Ok(Some(row)),
+                None => stream.result.next_row(),
+            };
+            match next {
+                Err(error) => return Ok(Err(error.into())),
+                Ok(None) => return Ok(Ok(Answer::Success(self.tail(&stream)))),
+                // One more than wanted was asked for, to know whether there is more.
+                Ok(Some(row)) if left == 0 => {
+                    stream.ahead = Some(row);
+                    self.streams.insert(number, stream);
+                    return Ok(Ok(Answer::Success(Map::from([entry("has_more", true)]))));
+                }
+                Ok(Some(row)) => {
+                    left -= 1;
+                    if shows {
+                        self.record(&row)?;
+                    }
+                }
+            }
+            if self.resets.are_ahead() {
+                let message = "the client asked to stop".to_owned();
+                let code = "Neo.ClientError.Transaction.TransactionTerminated";
+                return Ok(Err(Failure { code, message }));
+            }
+        }
+    }
+
+    fn record(&mut self, row: &Row) -> io::Result<()> {
+        self.send(RECORD, 1, |writer| {
+            writer.list(row.values().len());
+            row.values().iter().for_each(|value| writer.value(value));
+        })
+    }
+
+    /// What is said after the last row.
+    fn tail(&self, stream: &Stream) -> Map {
+        let summary = stream.result.summary();
+        let writes = summary.counters.any();
+        let kind = match (writes, stream.result.columns().is_empty()) {
+            (false, _) => "r",
+            (true, true) => "w",
+            (true, false) => "rw",
+        };
+        let mut tail = Map::from([
+            entry("type", kind),
+            entry("db", DATABASE),
+            entry("t_last", milliseconds(stream.begun)),
+        ]);
+        if let Some(commit) = &summary.commit {
+            tail.extend([entry("bookmark", format!("graven:{}", commit.timestamp))]);
+        }
+        if writes {
+            tail.extend([entry("stats", counters(&summary))]);
+        }
+        if let Some(plan) = stream.result.plan() {
+            let key = if stream.result.is_profile() {
+                "profile"
+            } else {
+                "plan"
+            };
+            tail.extend([entry(key, plan_of(&plan, summary.rows))]);
+        }
+        let notices = notices(&summary);
+        if !notices.is_empty() {
+            tail.extend([entry("notifications", notices)]);
+        }
+        tail
+    }
+}
+
+/// Whether a transaction was announced as one that only reads.
+fn only_reads(extra: &Map) -> bool {
+    extra.get("mode").and_then(Value::as_str) == Some("r")
+}
+
+/// Refuses to write where reading was announced.
+fn check_mode(text: &str, only_reads: bool) -> Result<(), Failure> {
+    if only_reads && matches!(graven::touches(text), Ok(Touches::Writes)) {
+        return Err(Failure {
+            code: "Neo.ClientError.Statement.AccessMode",
+            message:
+                "a statement that writes in a session or transaction that was opened for reading"
+                    .to_owned(),
+        });
+    }
+    Ok(())
+}
+
+fn milliseconds(since: Instant) -> i64 {
+    i64::try_from(since.elapsed().as_millis()).unwrap_or(i64::MAX)
+}
+
+/// What is said before the first row.
+fn head(result: &QueryResult, begun: Instant) -> Map {
+    Map::from([
+        entry("fields", result.columns().to_vec()),
+        entry("t_first", milliseconds(begun)),
+    ])
+}
+
+fn counters(summary: &Summary) -> Map {
+    let c = &summary.counters;
+    let named = [
+        ("nodes-created", c.nodes_created),
+        ("nodes-deleted", c.nodes_deleted),
+        ("relationships-created", c.relationships_created),
+        ("relationships-deleted", c.relationships_deleted),
+        ("properties-set", c.properties_set),
+        ("labels-added", c.labels_added),
+        ("labels-removed", c.labels_removed),
+        ("indexes-added", c.indexes_added),
+        ("indexes-removed", c.indexes_removed),
+        ("constraints-added", c.constraints_added),
+        ("constraints-removed", c.constraints_removed),
+    ];
+    let changed = named.into_iter().filter(|(_, count)| *count > 0);
+    let counted =
+        changed.map(|(name, count)| entry(name, i64::try_from(count).unwrap_or(i64::MAX)));
+    let mut counters: Map = counted.collect();
+    counters.extend([entry("contains-updates", true)]);
+    counters
+}
+
+/// The plan as a client shows it: one operator, whose text is all of it.
+fn plan_of(text: &str, rows: u64) -> Map {
+    let args = Map::from([
+        entry("string-representation", text),
+        entry("planner", "GRAVEN"),
+        entry("runtime", "GRAVEN"),
+    ]);
+    Map::from([
+        entry("operatorType", "ProduceResults"),
+        entry("identifiers", Value::List(Vec::new())),
+        entry("args", args),
+        entry("children", Value::List(Vec::new())),
+        entry("rows", i64::try_from(rows).unwrap_or(i64::MAX)),
+        entry("dbHits", 0),
+    ])
+}
+
+fn notices(summary: &Summary) -> Vec<Value> {
+    let notices = summary.notices.iter().map(|notice| {
+        let mut map = Map::from([
+            entry(
+                "code",
+                format!("Neo.ClientNotification.Statement.{}", notice.code),
+            ),
+            entry("title", notice.code.as_str()),
+            entry("description", notice.message.as_str()),
+            entry("severity", "WARNING"),
+            entry("category", "UNRECOGNIZED"),
+        ]);
+        if let Some((line, column)) = notice.position {
+            let place = [
+                entry("offset", 0),
+                entry("line", line),
+                entry("column", column),
+            ];
+            map.extend([entry("position", Map::from(place))]);
+        }
+        Value::Map(map)
+    });
+    notices.collect()
+}

@@ -1,0 +1,463 @@
+//! Goal: a client that speaks the protocol byte by byte gets what the specification says, at every step of a conversation, and nothing
+//! that it does harms others.
+
+use std::collections::BTreeMap;
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::sync::Arc;
+use std::time::Duration;
+
+use graven::{Config, Database, Params, Value};
+use graven_server::{Options, Server, User};
+
+type Map = BTreeMap<Arc<str>, Value>;
+
+struct Served {
+    server: Server,
+    database: Database,
+    _folder: tempfile::TempDir,
+}
+
+fn served(options: impl FnOnce(&mut Options)) -> Served {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut config = Config::default();
+    config.memory = 16 << 20;
+    config.create = true;
+    let database = Database::open(folder.path().join("social.graven"), config).expect("a database");
+    let mut own = Options::default();
+    own.address = "127.0.0.1:0".to_owned();
+    options(&mut own);
+    let server = Server::start(database.clone(), own).expect("a server");
+    Served {
+        server,
+        database,
+        _folder: folder,
+    }
+}
+
+/// A client that writes messages by hand.
+struct Client(TcpStream);
+
+const HELLO: &[u8] = &[
+    0xb1, 0x01, 0xa1, 0x8a, b'u', b's', b'e', b'r', b'_', b'a', b'g', b'e', b'n', b't', 0x81, b't',
+];
+const LOGON: &[u8] = &[
+    0xb1, 0x6a, 0xa1, 0x86, b's', b'c', b'h', b'e', b'm', b'e', 0x84, b'n', b'o', b'n', b'e',
+];
+const RESET: &[u8] = &[0xb0, 0x0f];
+const BEGIN: &[u8] = &[0xb1, 0x11, 0xa0];
+const COMMIT: &[u8] = &[0xb0, 0x12];
+const ROLLBACK: &[u8] = &[0xb0, 0x13];
+const PULL_ALL: &[u8] = &[0xb1, 0x3f, 0xa1, 0x81, b'n', 0xff];
+const DISCARD_ALL: &[u8] = &[0xb1, 0x2f, 0xa1, 0x81, b'n', 0xff];
+const PULL_TWO: &[u8] = &[0xb1, 0x3f, 0xa1, 0x81, b'n', 2];
+
+fn run(text: &str) -> Vec<u8> {
+    let length = u16::try_from(text.len()).expect("short");
+    let mut message = vec![0xb3, 0x10, 0xd1];
+    message.extend(length.to_be_bytes());
+    message.extend(text.as_bytes());
+    message.extend([0xa0, 0xa0]);
+    message
+}
+
+/// An answer: its signature and its field.
+type Answer = (u8, Value);
+
+/// What answers are made of, read in the most simple way.
+fn value(from: &mut &[u8]) -> Value {
+    let take = |from: &mut &[u8], n: usize| {
+        let (taken, rest) = from.split_at(n);
+        *from = rest;
+        taken.to_vec()
+    };
+    let size = |from: &mut &[u8], bytes: usize| {
+        take(from, bytes)
+            .iter()
+            .fold(0, |size, byte| size << 8 | usize::from(*byte))
+    };
+    let marker = take(from, 1)[0];
+    let text =
+        |from: &mut &[u8], n: usize| Value::from(String::from_utf8(take(from, n)).expect("UTF-8"));
+    let list = |from: &mut &[u8], n: usize| Value::List((0..n).map(|_| value(from)).collect());
+    let map = |from: &mut &[u8], n: usize| {
+        let entries = (0..n).map(|_| match value(from) {
+            Value::String(key) => (key, value(from)),
+            other => panic!("a key: {other}"),
+        });
+        Value::Map(entries.collect())
+    };
+    match marker {
+        0..=0x7f | 0xf0..=0xff => Value::Integer(marker.cast_signed().into()),
+        0xc0 => Value::Null,
+        0xc1 => Value::Float(f64::from_be_bytes(take(from, 8).try_into().expect("8"))),
+        0xc2 | 0xc3 => Value::Boolean(marker == 0xc3),
+        0xc8..=0xcb => {
+            let bytes = take(from, 1 << (marker - 0xc8));
+            let sign = if bytes[0] > 127 { -1i64 } else { 0 };
+            Value::Integer(bytes.iter().fold(sign, |n, byte| n << 8 | i64::from(*byte)))
+        }
+        0x80..=0x8f => text(from, usize::from(marker & 15)),
+        0xd0..=0xd2 => {
+            let n = size(from, 1 << (marker - 0xd0));
+            text(from, n)
+        }
+        0x90..=0x9f => list(from, usize::from(marker & 15)),
+        0xd4 => {
+            let n = size(from, 1);
+            list(from, n)
+        }
+        0xa0..=0xaf => map(from, usize::from(marker & 15)),
+        // A structure as a list: signature, fields.
+        0xb0..=0xbf => {
+            let signature = take(from, 1)[0];
+            let mut fields = vec![Value::Integer(signature.into())];
+            fields.extend((0..marker & 15).map(|_| value(from)));
+            Value::List(fields)
+        }
+        other => panic!("marker {other:x}"),
+    }
+}
+
+impl Client {
+    fn connect(server: &Server, minor: u8) -> Self {
+        let mut stream = TcpStream::connect(server.address()).expect("a connection");
+        stream
+            .set_read_timeout(Some(Duration::from_secs(60)))
+            .expect("a timeout");
+        let major = if minor == 4 { 4 } else { 5 };
+        let mut hand = [0; 20];
+        hand[..4].copy_from_slice(&[0x60, 0x60, 0xb0, 0x17]);
+        hand[6..8].copy_from_slice(&[minor, major]);
+        stream.write_all(&hand).expect("sent");
+        let mut version = [0; 4];
+        stream.read_exact(&mut version).expect("a version");
+        assert_eq!(version, [0, 0, minor, major]);
+        Client(stream)
+    }
+
+    fn greeted(server: &Server) -> Self {
+        let mut client = Client::connect(server, 3);
+        let (signature, Value::Map(map)) = client.ask(HELLO) else {
+            panic!("no map");
+        };
+        assert_eq!(signature, 0x70);
+        assert!(
+            map["server"]
+                .as_str()
+                .is_some_and(|name| name.starts_with("Neo4j/"))
+        );
+        assert_eq!(client.ask(LOGON).0, 0x70);
+        client
+    }
+
+    fn send(&mut self, message: &[u8]) {
+        let length = u16::try_from(message.len()).expect("short");
+        let wire = [&length.to_be_bytes()[..], message, &[0, 0]].concat();
+        self.0.write_all(&wire).expect("sent");
+    }
+
+    fn answer(&mut self) -> Answer {
+        let mut message = Vec::new();
+        loop {
+            let mut length = [0; 2];
+            self.0.read_exact(&mut length).expect("an answer");
+            let length = usize::from(u16::from_be_bytes(length));
+            if length == 0 {
+                break;
+            }
+            let before = message.len();
+            message.resize(before + length, 0);
+            self.0
+                .read_exact(&mut message[before..])
+                .expect("an answer");
+        }
+        match value(&mut &message[..]) {
+            Value::List(mut fields) => {
+                let signature = fields[0].as_integer().expect("a number");
+                let field = if fields.len() > 1 {
+                    fields.swap_remove(1)
+                } else {
+                    Value::Null
+                };
+                (u8::try_from(signature).expect("a byte"), field)
+            }
+            other => panic!("no message: {other}"),
+        }
+    }
+
+    fn ask(&mut self, message: &[u8]) -> Answer {
+        self.send(message);
+        self.answer()
+    }
+
+    /// Runs a statement and pulls all rows; the last answer.
+    fn rows(&mut self, text: &str) -> (Vec<Value>, Map) {
+        let (signature, head) = self.ask(&run(text));
+        assert_eq!(signature, 0x70, "{head}");
+        self.send(PULL_ALL);
+        let mut rows = Vec::new();
+        loop {
+            match self.answer() {
+                (0x71, row) => rows.push(row),
+                (0x70, Value::Map(tail)) => return (rows, tail),
+                (signature, other) => panic!("{signature:x}: {other}"),
+            }
+        }
+    }
+
+    /// The code of a failure.
+    fn failure(answer: Answer) -> String {
+        match answer {
+            (0x7f, Value::Map(map)) => map["code"].as_str().expect("text").to_owned(),
+            (signature, other) => panic!("{signature:x}: {other}"),
+        }
+    }
+}
+
+fn count(database: &Database, label: &str) -> i64 {
+    let text = format!("MATCH (n:{label}) RETURN count(n)");
+    let row = database
+        .connect()
+        .query(&text, &Params::new())
+        .expect("runs")
+        .next_row();
+    row.expect("runs")
+        .and_then(|row| row.get(0)?.as_integer())
+        .expect("a number")
+}
+
+#[test]
+fn rows_come_in_parts_of_the_size_that_is_asked_for() {
+    let served = served(|_| {});
+    let mut client = Client::greeted(&served.server);
+    let (signature, head) = client.ask(&run("UNWIND [1, 2, 3, 4, 5] AS x RETURN x, 'a' AS a"));
+    let Value::Map(head) = head else {
+        panic!("{head}")
+    };
+    assert_eq!((signature, &head["fields"]), (0x70, &vec!["x", "a"].into()));
+    for (first, more) in [(1, true), (3, true), (5, false)] {
+        client.send(PULL_TWO);
+        for x in first..=5.min(first + 1) {
+            assert_eq!(
+                client.answer(),
+                (0x71, Value::List(vec![x.into(), "a".into()]))
+            );
+        }
+        let (signature, Value::Map(tail)) = client.answer() else {
+            panic!("no map")
+        };
+        assert_eq!((signature, tail.contains_key("has_more")), (0x70, more));
+        assert_eq!(tail.contains_key("type"), !more);
+    }
+    assert_eq!(
+        Client::failure(client.ask(PULL_TWO)),
+        "Neo.ClientError.Request.Invalid"
+    );
+    assert_eq!(client.ask(RESET).0, 0x70);
+    assert_eq!(
+        client
+            .ask(&run("UNWIND range(1, 1000000000) AS x RETURN x"))
+            .0,
+        0x70
+    );
+    assert_eq!(client.ask(DISCARD_ALL).0, 0x70);
+    assert_eq!(client.rows("RETURN 1").0.len(), 1);
+}
+
+#[test]
+fn after_a_failure_everything_is_ignored_until_a_reset() {
+    let served = served(|_| {});
+    let mut client = Client::greeted(&served.server);
+    client.send(&run("RETURN nobody"));
+    client.send(PULL_ALL);
+    client.send(&run("CREATE (:Never)"));
+    client.send(PULL_ALL);
+    assert_eq!(
+        Client::failure(client.answer()),
+        "Neo.ClientError.Statement.SyntaxError"
+    );
+    for _ in 0..3 {
+        assert_eq!(client.answer().0, 0x7e);
+    }
+    assert_eq!(client.ask(RESET).0, 0x70);
+    assert_eq!(client.rows("RETURN 1").0.len(), 1);
+    assert_eq!(count(&served.database, "Never"), 0);
+}
+
+#[test]
+fn transactions_are_committed_and_rolled_back() {
+    let served = served(|_| {});
+    let mut client = Client::greeted(&served.server);
+    let (rows, tail) = client.rows("CREATE (n:Alone) RETURN n");
+    assert_eq!(rows.len(), 1);
+    assert_eq!(tail["type"], "rw".into());
+    assert!(matches!(&tail["stats"], Value::Map(stats) if stats["nodes-created"] == 1.into()));
+    assert!(
+        tail["bookmark"]
+            .as_str()
+            .is_some_and(|it| it.starts_with("graven:"))
+    );
+    assert_eq!(client.ask(BEGIN).0, 0x70);
+    client.rows("CREATE (:Together)");
+    assert_eq!(count(&served.database, "Together"), 0);
+    // Two statements with rows left at a time, the first one pulled last.
+    assert_eq!(client.ask(&run("UNWIND [1, 2, 3] AS x RETURN x")).0, 0x70);
+    assert_eq!(client.rows("MATCH (n:Together) RETURN count(n)").0.len(), 1);
+    client.send(&[
+        0xb1, 0x3f, 0xa2, 0x81, b'n', 0xff, 0x83, b'q', b'i', b'd', 1,
+    ]);
+    assert_eq!(
+        (0..4).map(|_| client.answer().0).collect::<Vec<_>>(),
+        [0x71, 0x71, 0x71, 0x70]
+    );
+    assert_eq!(client.ask(COMMIT).0, 0x70);
+    assert_eq!(count(&served.database, "Together"), 1);
+    for end in [ROLLBACK, RESET] {
+        assert_eq!(client.ask(BEGIN).0, 0x70);
+        client.rows("CREATE (:Undone)");
+        assert_eq!(client.ask(end).0, 0x70);
+    }
+    // Whoever goes away in the middle leaves nothing behind.
+    assert_eq!(client.ask(BEGIN).0, 0x70);
+    client.rows("CREATE (:Undone)");
+    drop(client);
+    assert_eq!(count(&served.database, "Undone"), 0);
+}
+
+#[test]
+fn a_reset_and_the_end_of_a_connection_stop_what_runs() {
+    let served = served(|_| {});
+    let endless = run("UNWIND range(1, 1000000000000) AS x WITH count(x) AS n RETURN n");
+    let mut client = Client::greeted(&served.server);
+    for pulls in [1, 40] {
+        client.send(&endless);
+        // More than wait for their turn.
+        (0..pulls).for_each(|_| client.send(PULL_ALL));
+        client.send(RESET);
+        assert_eq!(client.answer().0, 0x70);
+        let first = client.answer();
+        assert!(matches!(first.0, 0x7e | 0x7f), "{first:?}");
+        (1..pulls).for_each(|_| assert_eq!(client.answer().0, 0x7e));
+        assert_eq!(client.answer().0, 0x70);
+        assert_eq!(client.rows("RETURN 1").0.len(), 1);
+    }
+    client.send(&endless);
+    client.send(PULL_ALL);
+    assert_eq!(client.answer().0, 0x70);
+    drop(client);
+    // Waits for what runs, and would run into the limit of this test otherwise.
+    served.server.stop();
+}
+
+#[test]
+fn users_are_asked_for_their_passwords() {
+    let served = served(|options| {
+        options.user = Some(User {
+            name: "ada".to_owned(),
+            password: "secret".to_owned(),
+        });
+    });
+    let logon = |password: &str| {
+        let mut message = vec![0xb1, 0x6a, 0xa3];
+        for text in [
+            "scheme",
+            "basic",
+            "principal",
+            "ada",
+            "credentials",
+            password,
+        ] {
+            message.push(0x80 | u8::try_from(text.len()).expect("short"));
+            message.extend(text.as_bytes());
+        }
+        message
+    };
+    for wrong in [
+        LOGON.to_vec(),
+        logon("Secret"),
+        logon("secre"),
+        logon(""),
+        run("RETURN 1"),
+    ] {
+        let mut client = Client::connect(&served.server, 3);
+        assert_eq!(client.ask(HELLO).0, 0x70);
+        let code = Client::failure(client.ask(&wrong));
+        assert_eq!(code, "Neo.ClientError.Security.Unauthorized");
+        assert_eq!(client.0.read(&mut [0]).expect("the end"), 0);
+    }
+    let mut client = Client::connect(&served.server, 3);
+    assert_eq!(client.ask(HELLO).0, 0x70);
+    assert_eq!(client.ask(&logon("secret")).0, 0x70);
+    assert_eq!(client.rows("RETURN 1").0.len(), 1);
+}
+
+#[test]
+fn nodes_have_the_form_of_the_version() {
+    let served = served(|_| {});
+    let mut newer = Client::greeted(&served.server);
+    let text = "CREATE (a:A {x: 1})-[r:R]->(b) RETURN a, r, elementId(a), elementId(r)";
+    let (rows, _) = newer.rows(text);
+    let Value::List(row) = &rows[0] else {
+        panic!("no row")
+    };
+    let (Value::List(node), Value::List(relationship)) = (&row[0], &row[1]) else {
+        panic!("no structures: {row:?}");
+    };
+    assert_eq!((node.len(), relationship.len()), (5, 9));
+    assert_eq!((&node[4], &relationship[6]), (&row[2], &row[3]));
+    let mut older = Client::connect(&served.server, 4);
+    assert_eq!(older.ask(HELLO).0, 0x70);
+    let (rows, _) = older.rows("MATCH p = (:A)-[r]->() RETURN p");
+    let Value::List(row) = &rows[0] else {
+        panic!("no row")
+    };
+    let Value::List(path) = &row[0] else {
+        panic!("no path")
+    };
+    assert_eq!(path[3], vec![1, 1].into());
+    assert!(
+        matches!(&path[1], Value::List(nodes) if matches!(&nodes[0], Value::List(it) if it.len() == 4))
+    );
+}
+
+#[test]
+fn what_is_no_message_ends_the_connection_alone() {
+    let served = served(|options| options.connections_max = 3);
+    let mut others = Client::greeted(&served.server);
+    for nonsense in [
+        &[0xff; 40][..],
+        &[0xb1, 0x99, 0xa0],
+        &[0xb3, 0x10, 1, 2, 3],
+        &[0xb1, 0x3f, 0xd6, 0xff, 0xff, 0xff, 0xff],
+    ] {
+        let mut client = Client::greeted(&served.server);
+        let code = Client::failure(client.ask(nonsense));
+        assert_eq!(code, "Neo.ClientError.Request.Invalid");
+        assert_eq!(client.0.read(&mut [0]).expect("the end"), 0);
+    }
+    assert_eq!(others.rows("RETURN 1").0.len(), 1);
+    // More than the server takes at a time.
+    let more: Vec<TcpStream> = (0..8)
+        .map(|_| TcpStream::connect(served.server.address()).expect("a connection"))
+        .collect();
+    let mut refused = more.last().expect("eight");
+    assert_eq!(refused.read(&mut [0]).unwrap_or(0), 0);
+    assert_eq!(others.rows("RETURN 1").0.len(), 1);
+}
+
+#[test]
+fn other_machines_need_a_user() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut config = Config::default();
+    config.create = true;
+    let database = Database::open(folder.path().join("x.graven"), config).expect("a database");
+    let mut options = Options::default();
+    options.address = "0.0.0.0:0".to_owned();
+    let error = Server::start(database.clone(), options.clone()).expect_err("open to all");
+    assert!(error.message().contains("name a user"), "{error}");
+    options.open_to_all = true;
+    assert!(Server::start(database.clone(), options.clone()).is_ok());
+    options.address = "nowhere.invalid:1".to_owned();
+    assert!(Server::start(database, options).is_err());
+}

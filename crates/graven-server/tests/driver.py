@@ -1,0 +1,138 @@
+"""What a program with the official driver for Python sees; GRAVEN_BOLT is the address of the server."""
+
+import datetime
+import os
+import threading
+import unittest
+import warnings
+
+import neo4j
+from neo4j import GraphDatabase
+from neo4j.exceptions import ClientError, CypherSyntaxError
+
+ADDRESS = os.environ["GRAVEN_BOLT"]
+
+
+class Driver(unittest.TestCase):
+    def setUp(self):
+        warnings.simplefilter("ignore")
+        self.driver = GraphDatabase.driver(f"bolt://{ADDRESS}", auth=None)
+        self.addCleanup(self.driver.close)
+        self.driver.execute_query("MATCH (n) DETACH DELETE n")
+
+    def one(self, text, **params):
+        [[value]] = self.driver.execute_query(text, **params).records
+        return value
+
+    def test_both_schemes_find_the_server(self):
+        for scheme in ("bolt", "neo4j"):
+            with GraphDatabase.driver(f"{scheme}://{ADDRESS}", auth=("anybody", "at all")) as driver:
+                driver.verify_connectivity()
+                self.assertTrue(driver.get_server_info().agent.startswith("Neo4j/"))
+                self.assertEqual(driver.execute_query("RETURN 1 AS one").records[0]["one"], 1)
+
+    def test_entities(self):
+        records, summary, _ = self.driver.execute_query(
+            "CREATE (a:Person {name: $name})-[r:KNOWS {since: 1842}]->(b:Person {name: 'Bo'}) RETURN a, r, b", name="Ada"
+        )
+        ada, knows, bo = records[0]
+        self.assertEqual(summary.counters.nodes_created, 2)
+        self.assertTrue(summary.counters.contains_updates)
+        self.assertEqual((ada["name"], set(ada.labels)), ("Ada", {"Person"}))
+        self.assertEqual((knows.type, knows["since"], knows.start_node, knows.end_node), ("KNOWS", 1842, ada, bo))
+        found = self.one("MATCH (n) WHERE elementId(n) = $id RETURN n", id=ada.element_id)
+        self.assertEqual((found.element_id, dict(found)), (ada.element_id, {"name": "Ada"}))
+        self.assertEqual(self.one("MATCH ()-[r]->() RETURN elementId(r)"), knows.element_id)
+        path = self.one("MATCH p = (:Person {name: 'Bo'})<-[:KNOWS]-() RETURN p")
+        self.assertEqual([node.element_id for node in path.nodes], [bo.element_id, ada.element_id])
+        self.assertEqual(path.relationships[0].start_node.element_id, ada.element_id)
+        self.driver.execute_query("MATCH (a:Person), (b:Person) WHERE a <> b AND a.name = 'Bo' CREATE (a)-[:LIKES]->(b)")
+        around = self.one("MATCH p = (:Person {name: 'Ada'})-[:KNOWS]->()-[:LIKES]->() RETURN p")
+        self.assertEqual([node["name"] for node in around.nodes], ["Ada", "Bo", "Ada"])
+
+    def test_values_come_back(self):
+        zone = datetime.timezone(datetime.timedelta(hours=2))
+        values = {
+            "null": None,
+            "numbers": [0, -1, 2**63 - 1, -(2**63), 1.5, float("-inf")],
+            "text": "Gr\u00fc\u00dfe " * 10_000,
+            "bytes": b"\x00\xff",
+            "map": {"a": {"b": [True, False]}},
+            "date": neo4j.time.Date(2024, 2, 29),
+            "time": neo4j.time.Time(1, 2, 3, 4),
+            "local": neo4j.time.DateTime(2024, 7, 1, 12, 0, 0, 5),
+            "moment": neo4j.time.DateTime(1969, 7, 1, 12, 0, 0, 5, tzinfo=zone),
+            "span": neo4j.time.Duration(months=1, days=-2, seconds=3, nanoseconds=4),
+            "point": neo4j.spatial.WGS84Point((1.0, 2.0)),
+            "place": neo4j.spatial.CartesianPoint((1.0, 2.0, 3.0)),
+        }
+        for name, value in values.items():
+            with self.subTest(name=name):
+                self.assertEqual(self.one("RETURN $value", value=value), value)
+        there = self.one("RETURN datetime('2024-10-27T02:30+01:00[Europe/Berlin]')")
+        self.assertEqual(there.utcoffset(), datetime.timedelta(hours=1))
+        self.assertEqual(str(self.one("RETURN toString($there)", there=there)), "2024-10-27T02:30+01:00[Europe/Berlin]")
+
+    def test_transactions(self):
+        def create(transaction):
+            transaction.run("CREATE (:N)")
+            return transaction.run("MATCH (n:N) RETURN count(n) AS n").single()["n"]
+
+        def count(transaction):
+            return transaction.run("MATCH (n:N) RETURN count(n) AS n").single()["n"]
+
+        with self.driver.session(database="neo4j") as session:
+            self.assertEqual(session.execute_write(create), 1)
+            self.assertEqual(session.execute_read(count), 1)
+            with self.assertRaises(ClientError) as caught:
+                session.execute_read(create)
+            self.assertEqual(caught.exception.code, "Neo.ClientError.Statement.AccessMode")
+            transaction = session.begin_transaction()
+            create(transaction)
+            transaction.rollback()
+            self.assertEqual(session.execute_read(count), 1)
+            transaction = session.begin_transaction(timeout=0.1)
+            with self.assertRaises(ClientError) as caught:
+                transaction.run("UNWIND range(1, 1000000000000) AS x RETURN count(x)").single()
+            transaction.close()
+            self.assertEqual(caught.exception.code, "Neo.ClientError.Transaction.TransactionTimedOut")
+
+    def test_conflicts_are_tried_again(self):
+        self.driver.execute_query("CREATE (:Counter {x: 0})")
+
+        def increment(transaction):
+            transaction.run("MATCH (c:Counter) SET c.x = c.x + 1").consume()
+
+        def work():
+            with self.driver.session() as session:
+                for _ in range(5):
+                    session.execute_write(increment)
+
+        threads = [threading.Thread(target=work) for _ in range(3)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(self.one("MATCH (c:Counter) RETURN c.x"), 15)
+
+    def test_results(self):
+        with self.driver.session(fetch_size=100) as session:
+            rows = session.run("UNWIND range(1, 10000) AS x RETURN x")
+            self.assertEqual(sum(row["x"] for row in rows), 50_005_000)
+            endless = session.run("UNWIND range(1, 1000000000000) AS x RETURN x")
+            self.assertEqual(next(iter(endless))["x"], 1)
+            self.assertEqual(endless.consume().query_type, "r")
+            plan = session.run("EXPLAIN MATCH (n) RETURN n").consume().plan
+            self.assertIn("AllNodesScan", plan["args"]["string-representation"])
+            noticed = session.run("MATCH (n:Nowhere) RETURN n").consume().gql_status_objects
+            self.assertTrue(any("Nowhere" in notice.status_description for notice in noticed))
+            with self.assertRaises(CypherSyntaxError) as caught:
+                session.run("RETURN nobody").consume()
+            self.assertIn("line 1, column 8", caught.exception.message)
+            self.assertEqual(session.run("RETURN 1 AS one").single()["one"], 1)
+        with self.assertRaises(ClientError):
+            self.driver.execute_query("RETURN 1", database_="other")
+
+
+if __name__ == "__main__":
+    unittest.main()

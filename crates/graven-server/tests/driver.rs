@@ -1,0 +1,42 @@
+//! Goal: the official driver for Python gets what it expects from this server. `driver.py` says what; it is left out where the driver
+//! is not installed. `PYTHON` names an interpreter that has it.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use graven::{Config, Database};
+use graven_server::{Options, Server};
+
+#[test]
+fn the_official_driver_is_content() {
+    let python = std::env::var_os("PYTHON").unwrap_or_else(|| "python3".into());
+    let there = Command::new(&python)
+        .args(["-c", "import neo4j"])
+        .stderr(Stdio::null())
+        .status()
+        .is_ok_and(|status| status.success());
+    if !there {
+        let python = Path::new(&python).display();
+        eprintln!("SKIPPED: `{python}` has no package neo4j");
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut config = Config::default();
+    config.memory = 32 << 20;
+    config.create = true;
+    let database = Database::open(folder.path().join("social.graven"), config).expect("a database");
+    let mut options = Options::default();
+    options.address = "127.0.0.1:0".to_owned();
+    let server = Server::start(database, options).expect("a server");
+    let ran = Command::new(&python)
+        .arg("-B")
+        .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/driver.py"))
+        .env("GRAVEN_BOLT", server.address().to_string())
+        .output()
+        .expect("the interpreter was there before");
+    let said = String::from_utf8_lossy(&ran.stderr);
+    assert!(
+        ran.status.success() && !said.contains("Ran 0 tests"),
+        "{said}"
+    );
+}
