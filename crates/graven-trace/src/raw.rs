@@ -87,7 +87,8 @@ fn read_files(path: &Path) -> Result<Vec<FileRow>, TraceError> {
     Ok(rows)
 }
 
-/// Writes a trace as `path` (which ends in `.u64.zst`) and its companions beside it.
+/// Writes a trace as `path` (which ends in `.u64.zst`) and its companions beside it; those that an earlier trace of that name
+/// left and this one lacks are removed.
 ///
 /// # Errors
 /// Names that do not end in `.u64.zst`, flags of another length than the trace, and what the system refuses.
@@ -97,6 +98,15 @@ pub fn write(path: &Path, trace: &Trace) -> Result<(), TraceError> {
             path,
             "a trace is written as NAME.u64.zst".to_owned(),
         ));
+    }
+    for ending in ["flags.u8.zst", "files.tsv"] {
+        let path = companion(path, ending);
+        match std::fs::remove_file(&path) {
+            Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
+                return Err(TraceError::io(&path, "removing")(e));
+            }
+            _ => {}
+        }
     }
     write_compressed(path, trace.pages.iter().map(|page| page.to_le_bytes()))?;
     if let Some(flags) = &trace.flags {

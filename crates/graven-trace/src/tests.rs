@@ -39,9 +39,15 @@ fn written_trace_reads_back_with_its_companions() {
         files: Vec::new(),
         ..sample()
     };
-    let path = folder.path().join("plain.u64.zst");
-    raw::write(&path, &plain).unwrap();
-    assert_eq!(read(&path).unwrap(), plain);
+    let fresh = folder.path().join("plain.u64.zst");
+    for path in [fresh, path] {
+        raw::write(&path, &plain).unwrap();
+        assert_eq!(
+            read(&path).unwrap(),
+            plain,
+            "flags of an earlier trace under that name do not stay"
+        );
+    }
 }
 
 #[test]
