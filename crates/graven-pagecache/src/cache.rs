@@ -391,7 +391,7 @@ impl PageCache {
     #[inline(always)]
     fn note_use(&self, word: &AtomicU64, seen: u64, page: PageKey) {
         let mode = self.hit_mode();
-        if mode != HitMode::SAMPLED {
+        if mode != HitMode::SAMPLED && mode != HitMode::STAMP {
             word::touch(word, seen, mode.usage_max());
         }
         self.tell_more(mode, seen, page);
@@ -400,13 +400,14 @@ impl PageCache {
     /// Tells policy and observers of a hit that is counted, where they ask for more than usage bits.
     #[inline(always)]
     fn tell_more(&self, mode: HitMode, seen: u64, page: PageKey) {
-        let needed = if mode == HitMode::SAMPLED {
-            is_sample()
-        } else {
-            mode.is_more() && !mode.passes_by(page)
+        let frame = word::frame_of(seen) as u32;
+        let needed = match mode {
+            HitMode::STAMP => return self.stamps.stamp(frame),
+            HitMode::SAMPLED => is_sample(),
+            _ => mode.is_more() && !mode.passes_by(page),
         };
         if needed {
-            self.more_than_usage(mode, word::frame_of(seen) as u32, page);
+            self.more_than_usage(mode, frame, page);
         }
     }
 

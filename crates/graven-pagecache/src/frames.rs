@@ -32,6 +32,7 @@ impl Stamps {
     }
 
     /// The page in `frame` is used now.
+    #[inline]
     pub(crate) fn stamp(&self, frame: u32) {
         let now = self.epoch.load(Ordering::Relaxed);
         let stamp = self.by_frame.get(frame as usize);

@@ -127,6 +127,8 @@ impl HitMode {
         self.0 & RECORDED != 0
     }
 
+    /// Stamps are stored, and nothing else is to be done.
+    pub(crate) const STAMP: HitMode = HitMode(STAMP);
     /// Sampled hits are handed over, and nothing else is to be done.
     pub(crate) const SAMPLED: HitMode = HitMode(SAMPLED);
 

@@ -5,6 +5,7 @@ use crate::support::{
 };
 use graven_io::{FaultPlan, FaultyFile};
 use graven_pagecache::{Error, SizeClass, View};
+use graven_policy::registry;
 use graven_random::SplitMix64;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -49,9 +50,19 @@ fn sweeps_work_at_every_size() {
 }
 
 /// Goal: pins, optimistic reads, batches and prefetches of random pages by many threads, with policies being
-/// swapped and the memory being resized meanwhile, always see the page asked for; nothing is left over.
+/// swapped, every one that can run live and every protocol, and the memory being resized meanwhile, always see the page asked
+/// for; nothing is left over.
 #[test]
 fn everything_at_once() {
+    let mut policies: Vec<String> = registry::list()
+        .iter()
+        .filter(|entry| entry.live)
+        .map(|entry| entry.name.to_owned())
+        .collect();
+    assert!(policies.len() > 20, "{policies:?}");
+    for protocol in ["locked", "sharded", "batched", "combining", "sampled"] {
+        policies.extend(["lru", "arc"].map(|name| format!("{name}:protocol={protocol}")));
+    }
     let (file, pages) = file_of(SizeClass::MIN, 600);
     let cache = cache_with(2 << 20, |config| config.policy = "clock".to_owned());
     let id = cache.add_file(Arc::new(file)).unwrap();
@@ -95,8 +106,9 @@ fn everything_at_once() {
         scope.spawn(|| {
             let mut rng = SplitMix64::new(99);
             while !stop.load(Ordering::Relaxed) {
-                let policy = ["random", "fifo", "clock", "gclock:max=7", "neo4j"][rng.place(5)];
-                cache.set_policy(policy).unwrap();
+                cache
+                    .set_policy(&policies[rng.place(policies.len())])
+                    .unwrap();
                 let bytes = [1 << 20, 3 << 20, 2 << 20, 8 << 20][rng.place(4)];
                 cache.resize(bytes).unwrap();
                 if rng.place(8) == 0 {
