@@ -1,4 +1,4 @@
-//! A database for programs that speak Bolt, the protocol of Neo4j's drivers.
+//! A database for programs that speak Bolt, the protocol of Neo4j's drivers, and counters for those that watch it.
 //!
 //! # How it works
 //! ```text
@@ -8,6 +8,7 @@
 //!   session       runs one message after the other, and answers
 //!     packstream      values as bytes
 //!     failure         errors under the names that drivers know
+//! metrics     counters for Prometheus, over HTTP
 //! ```
 //! Rows leave as they are asked for (`PULL`), straight from the statement that runs: nothing is kept but what one message
 //! answers. A statement of a transaction has run to its end before its first row leaves, as in the library.
@@ -31,6 +32,7 @@ mod failure;
 mod handshake;
 mod listener;
 mod message;
+mod metrics;
 mod packstream;
 mod session;
 mod stored;

@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 use graven::{CancelHandle, Database, Error, Params};
 
 use crate::message::is_reset;
+use crate::metrics::{self, Counters, Endpoint};
 use crate::session::{Resets, Service, Session};
 use crate::{chunk, handshake};
 
@@ -71,6 +72,8 @@ pub struct Options {
     pub open_to_all: bool,
     /// Connections at a time; more are closed at once.
     pub connections_max: usize,
+    /// Where counters for Prometheus are to be had (`/metrics`); none: nowhere.
+    pub metrics: Option<String>,
 }
 
 impl Default for Options {
@@ -80,6 +83,7 @@ impl Default for Options {
             user: None,
             open_to_all: false,
             connections_max: 256,
+            metrics: None,
         }
     }
 }
@@ -90,6 +94,7 @@ pub struct Server {
     address: SocketAddr,
     shared: Arc<Shared>,
     accepting: Option<thread::JoinHandle<()>>,
+    metrics: Option<Endpoint>,
 }
 
 #[derive(Debug)]
@@ -151,11 +156,22 @@ impl Server {
                 store: store.unwrap_or_default(),
                 database,
                 user: options.user,
+                counters: Counters::default(),
             },
             connections_max: options.connections_max,
             stopping: AtomicBool::new(false),
             open: Mutex::default(),
         });
+        let metrics = options.metrics.map(|address| {
+            let shared = Arc::clone(&shared);
+            Endpoint::start(&address, move || {
+                let Service {
+                    database, counters, ..
+                } = &shared.service;
+                metrics::text(database, counters, shared.open().len())
+            })
+        });
+        let metrics = metrics.transpose().map_err(Error::usage)?;
         let accepting = {
             let shared = Arc::clone(&shared);
             thread::Builder::new()
@@ -167,6 +183,7 @@ impl Server {
             address,
             shared,
             accepting: Some(accepting),
+            metrics,
         })
     }
 
@@ -174,6 +191,12 @@ impl Server {
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// Where counters are to be had.
+    #[must_use]
+    pub fn metrics_address(&self) -> Option<String> {
+        self.metrics.as_ref().map(Endpoint::address)
     }
 
     /// The file that is served.
@@ -227,9 +250,12 @@ fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
         };
         number += 1;
         let mut open = shared.open();
+        let counters = &shared.service.counters;
         if open.len() >= shared.connections_max {
+            metrics::count(&counters.refused);
             continue;
         }
+        metrics::count(&counters.connections);
         open.insert(number, known);
         drop(open);
         let own = Arc::clone(shared);

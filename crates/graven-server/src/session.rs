@@ -18,6 +18,7 @@ use graven::{
 use crate::failure::Failure;
 use crate::listener::User;
 use crate::message::{FAILURE, IGNORED, Map, RECORD, Request, SUCCESS, Wanted};
+use crate::metrics::{self, Counters};
 use crate::packstream::Writer;
 use crate::{Version, chunk};
 
@@ -54,6 +55,7 @@ pub(crate) struct Service {
     pub(crate) name: String,
     /// Who may connect; none: everybody.
     pub(crate) user: Option<User>,
+    pub(crate) counters: Counters,
 }
 
 /// A connection that has agreed on a version.
@@ -174,6 +176,7 @@ impl<'a, W: Write> Session<'a, W> {
     }
 
     fn fail(&mut self, failure: &Failure) -> io::Result<()> {
+        metrics::count(&self.service.counters.failures);
         self.failed = true;
         self.streams.clear();
         let code = entry("code", failure.code);
@@ -263,6 +266,7 @@ impl<'a, W: Write> Session<'a, W> {
                 params,
                 extra,
             } => {
+                metrics::count(&self.service.counters.statements);
                 let params: Params = params.into_iter().collect();
                 match self.transaction {
                     Some(_) => self.run_in_transaction(&text, &params),
@@ -468,6 +472,7 @@ impl<'a, W: Write> Session<'a, W> {
     }
 
     fn record(&mut self, row: &Row) -> io::Result<()> {
+        metrics::count(&self.service.counters.rows);
         self.send(RECORD, 1, |writer| {
             writer.list(row.values().len());
             row.values().iter().for_each(|value| writer.value(value));

@@ -461,3 +461,50 @@ fn other_machines_need_a_user() {
     options.address = "nowhere.invalid:1".to_owned();
     assert!(Server::start(database, options).is_err());
 }
+
+#[test]
+fn counters_are_those_of_what_was_done() {
+    let served = served(|options| options.metrics = Some("127.0.0.1:0".to_owned()));
+    let address = served.server.metrics_address().expect("it listens");
+    let get = |path: &str| {
+        let mut stream = TcpStream::connect(&address).expect("a connection");
+        write!(
+            stream,
+            "GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+        )
+        .expect("sent");
+        let mut said = String::new();
+        stream.read_to_string(&mut said).expect("an answer");
+        said
+    };
+    let mut client = Client::greeted(&served.server);
+    client.rows("CREATE (:A)-[:R]->(:B)");
+    client.rows("UNWIND [1, 2, 3] AS x RETURN x");
+    assert_eq!(client.ask(&run("RETURN nobody")).0, 0x7f);
+    let said = get("/metrics");
+    assert!(
+        said.starts_with("HTTP/1.1 200") && said.contains("version=0.0.4"),
+        "{said}"
+    );
+    for line in [
+        "graven_bolt_connections 1",
+        "graven_bolt_statements_total 3",
+        "graven_bolt_failures_total 1",
+        "graven_bolt_rows_total 3",
+        "graven_nodes 2",
+        "graven_relationships 1",
+        "graven_memory_limit_bytes 16777216",
+        "# TYPE graven_cache_hits_total counter",
+    ] {
+        assert!(said.lines().any(|it| it == line), "{line} is not in {said}");
+    }
+    let series = said.lines().filter(|line| line.starts_with("graven_"));
+    let mut names: Vec<&str> = series
+        .filter_map(|line| Some(line.rsplit_once(' ')?.0))
+        .collect();
+    let all = names.len();
+    names.sort_unstable();
+    names.dedup();
+    assert_eq!(names.len(), all, "a value that is said twice: {said}");
+    assert!(get("/").starts_with("HTTP/1.1 404"));
+}

@@ -31,6 +31,9 @@ pub(crate) struct Serve {
     /// Let other machines connect without a user
     #[arg(long, conflicts_with = "user")]
     open_to_all: bool,
+    /// Where counters for Prometheus are to be had, as http://HOST:PORT/metrics [default: nowhere]
+    #[arg(long, value_name = "HOST:PORT")]
+    metrics: Option<String>,
     /// Connections at a time; more are closed at once
     #[arg(long, value_name = "N", default_value_t = 256)]
     connections: usize,
@@ -43,6 +46,7 @@ impl Serve {
         options.address.clone_from(&self.bolt);
         options.open_to_all = self.open_to_all;
         options.connections_max = self.connections;
+        options.metrics.clone_from(&self.metrics);
         let database = self.open.database_or_new()?;
         interrupt::react(Reaction::Remember);
         let server = Server::start(database.clone(), options)?;
@@ -51,6 +55,9 @@ impl Serve {
             server.path().display(),
             server.address()
         );
+        if let Some(address) = server.metrics_address() {
+            eprintln!("counters are at http://{address}/metrics");
+        }
         while !interrupt::asked() {
             std::thread::sleep(Duration::from_millis(100));
         }
