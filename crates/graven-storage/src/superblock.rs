@@ -152,6 +152,8 @@ pub struct Found {
 enum Unusable {
     Absent,
     Format(u32),
+    /// Its checksum does not match; the format that it names.
+    Checksum(String, u32),
     Damaged(String),
     Feature(u64),
 }
@@ -161,7 +163,7 @@ impl Unusable {
         match self {
             Unusable::Absent => "there is none".to_owned(),
             Unusable::Format(found) => format!("its format is {found}"),
-            Unusable::Damaged(what) => what.clone(),
+            Unusable::Damaged(what) | Unusable::Checksum(what, _) => what.clone(),
             Unusable::Feature(bits) => format!("it needs unknown features {bits:#x}"),
         }
     }
@@ -318,9 +320,10 @@ fn read_slot(file: &dyn File, slot: Slot, length: u64) -> Result<Result<Superblo
     file.read_exact_at(&mut page, reference.offset_bytes())?;
     let payload = &page[HEADER_BYTES..];
     let magic = payload.starts_with(&MAGIC);
+    let format = u32::from_le_bytes([payload[8], payload[9], payload[10], payload[11]]);
     if let Err(damage) = page::verify(&page, reference, Some(PageKind::Superblock)) {
         return Ok(Err(if magic {
-            Unusable::Damaged(damage.to_string())
+            Unusable::Checksum(damage.to_string(), format)
         } else {
             Unusable::Absent
         }));
@@ -328,7 +331,6 @@ fn read_slot(file: &dyn File, slot: Slot, length: u64) -> Result<Result<Superblo
     if !magic {
         return Ok(Err(Unusable::Absent));
     }
-    let format = u32::from_le_bytes([payload[8], payload[9], payload[10], payload[11]]);
     if format != FORMAT {
         return Ok(Err(Unusable::Format(format)));
     }
@@ -359,15 +361,27 @@ fn refuse(file: &dyn File, first: &Unusable, second: &Unusable) -> Result<Error>
                     unknown: *unknown,
                 });
             }
-            Unusable::Absent | Unusable::Damaged(_) => {}
+            Unusable::Absent | Unusable::Damaged(_) | Unusable::Checksum(..) => {}
         }
+    }
+    // Another format may compute checksums in another way; damage hardly makes the same number in both.
+    if let (Unusable::Checksum(_, found), Unusable::Checksum(_, same)) = (first, second)
+        && found == same
+        && *found != FORMAT
+    {
+        return Ok(Error::Format {
+            path: path(),
+            found: *found,
+            known: FORMAT,
+        });
     }
     let mut start = [0; HEADER_BYTES + 8];
     let got = file.read_at(&mut start, 0)?;
     let ours = start[..got]
         .get(HEADER_BYTES..)
         .is_some_and(|magic| magic == MAGIC)
-        || matches!(second, Unusable::Damaged(_)) && file.len()? > SECOND_UNIT * UNIT_BYTES as u64;
+        || matches!(second, Unusable::Damaged(_) | Unusable::Checksum(..))
+            && file.len()? > SECOND_UNIT * UNIT_BYTES as u64;
     if ours {
         return Ok(Error::Superblocks {
             path: path(),

@@ -21,6 +21,8 @@ pub struct Info {
     pub types: Vec<TypeInfo>,
     /// Every store of the file.
     pub stores: Vec<StoreInfo>,
+    /// Why one of the two superblocks cannot be used, if so.
+    pub superblock_damage: Option<String>,
     /// How pages are read.
     pub reading: Reading,
     /// The budget in bytes.
@@ -134,6 +136,7 @@ pub(crate) fn describe(db: &Inner) -> Info {
         labels: labels.collect(),
         types: types.collect(),
         stores: stores.collect(),
+        superblock_damage: db.store.superblock().other_damage,
         reading: reading(db),
         memory: db.budget.limit(),
         policy: db.cache.stats().policy,

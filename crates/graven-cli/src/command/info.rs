@@ -42,6 +42,12 @@ impl Info {
             .map(|(n, c)| format!("{n} {c}"))
             .collect();
         writeln!(out, "labels  {}", labels.join(", "))?;
+        if let Some(damage) = &info.superblock_damage {
+            writeln!(
+                out,
+                "damaged one of the two superblocks cannot be used: {damage}"
+            )?;
+        }
         reading(&mut out, &info)?;
         memory(&mut out, &info)
     }
@@ -162,6 +168,7 @@ fn as_json(info: &Description) -> serde_json::Value {
         "labels": counts(&info.labels),
         "types": types.collect::<Vec<_>>(),
         "stores": stores.collect::<Vec<_>>(),
+        "superblock_damage": info.superblock_damage,
         "io": info.reading.mode,
         "io_fallback": info.reading.mode_reason,
         "io_alignment": info.reading.alignment,

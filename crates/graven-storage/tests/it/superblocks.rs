@@ -82,6 +82,21 @@ fn other_formats_and_unknown_features_are_named() {
     ));
 }
 
+/// Goal: a build that computes checksums in another way is a newer one, not damage; but one damaged superblock says nothing.
+#[test]
+fn another_format_is_named_whatever_its_checksums() {
+    let mut bytes = intact();
+    for offset in [0, SECOND] {
+        assert!(open(&bytes).is_ok());
+        bytes[offset + HEADER_BYTES + 8] = 9;
+    }
+    let error = open(&bytes).unwrap_err();
+    assert!(matches!(error, Error::Format { found: 9, .. }), "{error}");
+    bytes[SECOND + HEADER_BYTES + 8] = 8;
+    let error = open(&bytes).unwrap_err();
+    assert!(matches!(error, Error::Superblocks { .. }), "{error}");
+}
+
 /// Goal: what this build wrote names plain texts as a feature, which builds without it refuse; a file of theirs is read, and names it from the first
 /// checkpoint on that writes something.
 #[test]
