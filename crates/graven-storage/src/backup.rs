@@ -46,7 +46,8 @@ impl Store {
     /// Copies everything committed so far to `out`, which must be empty, and checks the copy through `cache`.
     ///
     /// # Errors
-    /// [`Error::Incomplete`] if `out` has content; what a checkpoint, reading and writing give.
+    /// [`Error::Incomplete`] if `out` has content, or the store may only be read and is not [`Store::is_folded`]; what a
+    /// checkpoint, reading and writing give.
     pub fn backup(&self, out: Arc<dyn File>, cache: Arc<PageCache>) -> Result<BackupReport> {
         let length = out.len()?;
         if length > 0 {
@@ -107,8 +108,19 @@ impl Store {
 
     /// Makes a checkpoint and holds what it wrote.
     fn backup_source(&self) -> Result<Source> {
-        if self.read_only().is_none() {
-            self.checkpoint(CheckpointOptions::default())?;
+        match self.read_only() {
+            None => _ = self.checkpoint(CheckpointOptions::default())?,
+            // Nothing can be folded into a file that may only be read.
+            Some(why) if !self.is_folded() => {
+                return Err(Error::Incomplete {
+                    store: self.file().path().display().to_string(),
+                    what: format!(
+                        "its log holds commits that its data file has not, and it may only be read ({why}): back up a \
+                         duplicate of both that may be written to"
+                    ),
+                });
+            }
+            Some(_) => {}
         }
         let _no_checkpoint = self.checkpointer().pause();
         let root = self.newest_root();

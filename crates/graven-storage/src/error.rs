@@ -178,8 +178,8 @@ pub enum Error {
     /// A node id does not fit 32 bits where the caller asked for 32-bit ids.
     #[error("node ids of this store need more than 32 bits: decode lists as 64-bit ids")]
     Wide,
-    /// Bulk writing ended with something left out or contradictory.
-    #[error("bulk writing of {store}: {what}")]
+    /// Bulk writing or a copy would end with something left out or contradictory.
+    #[error("{store} cannot be completed: {what}")]
     Incomplete {
         /// The store.
         store: String,

@@ -37,7 +37,7 @@ use crate::transaction::conflicts::Conflicts;
 use crate::transaction::publish::Publisher;
 use crate::value::PropertyValue;
 use crate::version::recent::Recent;
-use crate::version::{FrozenLayer, Schema, Version};
+use crate::version::{FrozenLayer, Version};
 use allocator::Allocator;
 use foldhash::HashMap;
 use graven_io::File;
@@ -234,13 +234,7 @@ impl Store {
                 why: "it panicked".to_owned(),
             });
         }
-        let base = NamesLogged::of(&Version::of(before.root.clone(), 0, 0).names);
-        let unchanged = before.active.is_empty()
-            && before.recent.is_empty()
-            && before.below.is_empty()
-            && *before.schema == Schema::of(&before.root.catalog)
-            && NamesLogged::of(&before.names) == base;
-        if unchanged {
+        if before.is_folded() {
             return Ok(None);
         }
         let budget = self.budget();
@@ -416,6 +410,12 @@ impl Store {
     #[must_use]
     pub fn read_only(&self) -> Option<&str> {
         self.read_only.as_deref()
+    }
+
+    /// Whether the data file has all that was committed, without the log.
+    #[must_use]
+    pub fn is_folded(&self) -> bool {
+        self.visible.read().is_folded()
     }
 
     pub(crate) fn check_writable(&self) -> Result<()> {

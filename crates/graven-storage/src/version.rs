@@ -16,6 +16,7 @@ use crate::catalog::{Catalog, IndexDescription};
 use crate::delta::layer::Layer;
 use crate::delta::lower::{Lower, Net, View};
 use crate::delta::overlay::Stack;
+use crate::delta::redo::NamesLogged;
 use crate::schema::ConstraintDescription;
 use crate::store::Root;
 use crate::store::allocator::NameLists;
@@ -161,6 +162,17 @@ impl Version {
         if !recent.is_empty() {
             recent.put_on(&mut self.active);
         }
+    }
+
+    /// Whether its root says all of it: no checkpoint would have anything to write.
+    pub(crate) fn is_folded(&self) -> bool {
+        let base = Version::of(self.root.clone(), 0, 0);
+        self.frozen.is_none()
+            && self.active.is_empty()
+            && self.recent.is_empty()
+            && self.below.is_empty()
+            && *self.schema == *base.schema
+            && NamesLogged::of(&self.names) == NamesLogged::of(&base.names)
     }
 
     /// Estimated bytes of what is not frozen.

@@ -12,7 +12,8 @@ use graven_storage::{
 use crate::config::Config;
 use crate::database::{Database, Place};
 use crate::error::{Error, LOCKED, Retry};
-use crate::files::LogBeside;
+use crate::files::{LogBeside, beside};
+use crate::folded_duplicate::folded;
 use crate::params::Params;
 use crate::value::Value;
 
@@ -133,7 +134,10 @@ pub(crate) fn backup(store: &Store, path: &Path) -> Result<u64, Error> {
     let part = beside(path, "-backup");
     let file = create(path, &part)?;
     let settings = graven_pagecache::Config::new(Budget::new(CHECK_BYTES));
-    let report = store.backup(file, PageCache::new(settings)?)?;
+    let cache = PageCache::new(settings)?;
+    let copied = folded(store, path, |store| Ok(store.backup(file, cache)?));
+    // Half a copy cannot be opened and helps nobody.
+    let report = copied.inspect_err(|_| _ = std::fs::remove_file(&part))?;
     sound(&part, &report)?;
     graven_io::durable_rename(&part, path)?;
     Ok(report.bytes)
@@ -155,7 +159,7 @@ pub(crate) fn backup_since(store: &Store, path: &Path, since: &Path) -> Result<(
     let part = beside(path, "-backup");
     // File systems that can share blocks between files do so here.
     let duplicated = std::fs::copy(&earlier, &part).map_err(failed);
-    let updated = duplicated.and_then(|_| update_backup(store, &part));
+    let updated = duplicated.and_then(|_| folded(store, path, |store| update_backup(store, &part)));
     match updated {
         Ok(done) => {
             graven_io::durable_rename(&part, path)?;
@@ -273,12 +277,6 @@ fn refuse_existing(path: &Path) -> Result<(), Error> {
         return Err(Error::new("Database.Exists", message));
     }
     Ok(())
-}
-
-fn beside(path: &Path, suffix: &str) -> std::path::PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(suffix);
-    name.into()
 }
 
 /// An empty file at `part`, for what will be at `path`.

@@ -14,7 +14,7 @@ use crate::check::{self, CheckReport};
 use crate::config::{Config, IoMode};
 use crate::connection::Connection;
 use crate::error::{Error, LOCKED, Retry};
-use crate::files::{self, DataFile, LogBeside};
+use crate::files::{self, DataFile, LogBeside, beside};
 use crate::info::{self, Info, Reading};
 use crate::plan_cache::PlanCache;
 use crate::procedures::registered::Registry;
@@ -471,13 +471,6 @@ impl Inner {
             _lock: lock,
         })
     }
-}
-
-/// The file beside the database whose name ends in `suffix`.
-fn beside(path: &Path, suffix: &str) -> PathBuf {
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(suffix);
-    path.with_file_name(name)
 }
 
 fn missing(path: &Path) -> Error {

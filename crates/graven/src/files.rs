@@ -78,6 +78,13 @@ fn in_use(path: &Path) -> Error {
     .into()
 }
 
+/// The path of what lies beside a data file, such as its log.
+pub(crate) fn beside(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    name.into()
+}
+
 /// The log beside a data file.
 #[derive(Debug)]
 pub(crate) struct LogBeside {

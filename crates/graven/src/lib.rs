@@ -37,6 +37,7 @@ mod connection;
 mod database;
 mod error;
 mod files;
+mod folded_duplicate;
 mod info;
 mod literal;
 mod materialise;

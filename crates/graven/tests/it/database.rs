@@ -194,6 +194,14 @@ fn info_adds_up() {
         "{:?}",
         info.stores
     );
+    assert_eq!(info.superblock_damage, None);
+    let halved = social.path.with_file_name("halved.graven");
+    let mut bytes = std::fs::read(&social.path).expect("read");
+    bytes[..4096].fill(0);
+    std::fs::write(&halved, bytes).expect("written");
+    let half = Database::open(&halved, small()).expect("the other one is whole");
+    let damage = half.info().expect("ours").superblock_damage;
+    assert!(damage.is_some(), "one of the two is gone");
     let names = social.db.names().expect("ours");
     assert!(names.keys.contains(&"since".to_owned()) && names.types.len() == 2);
 }
@@ -273,6 +281,58 @@ fn what_is_in_use_is_not_salvaged() {
     drop(social.db);
     let report = Database::salvage(&social.path, &out, small()).expect("nobody has it any more");
     assert!(report.lost.is_empty(), "{:?}", report.lost);
+}
+
+/// A backup has no log. What a killed owner left in its own is in a backup all the same where the database may only be read, and so
+/// can make no checkpoint.
+#[test]
+fn what_is_only_read_is_backed_up_with_its_log() {
+    let social = social();
+    let created = "UNWIND range(1, 100) AS i CREATE (:Late {i: i})";
+    let made = social.db.connect().query(created, &Params::new());
+    assert_eq!(made.expect("runs").count(), 0);
+    // As a killed process leaves it.
+    let folder = social.path.with_file_name("crashed");
+    std::fs::create_dir(&folder).expect("made");
+    let crashed = folder.join("social.graven");
+    for suffix in ["", "-wal"] {
+        let name = |path: &std::path::Path| format!("{}{suffix}", path.display());
+        std::fs::copy(name(&social.path), name(&crashed)).expect("copied");
+    }
+    let before = std::fs::read(&crashed).expect("read");
+    let mut reading = small();
+    reading.read_only = true;
+    let db = Database::open(&crashed, reading).expect("opens");
+    let (copy, newer) = (folder.join("copy.graven"), folder.join("newer.graven"));
+    db.backup(&copy).expect("copied");
+    db.backup_since(&newer, &copy).expect("copied");
+    for copy in [copy, newer] {
+        let db = Database::open(&copy, small()).expect("opens");
+        let count = "MATCH (l:Late) RETURN sum(l.i)";
+        let mut result = db.connect().query(count, &Params::new()).expect("runs");
+        let row = result.next_row().expect("reads").expect("one row");
+        assert_eq!(
+            row.get(0),
+            Some(&Value::Integer(5050)),
+            "{}",
+            copy.display()
+        );
+    }
+    assert_eq!(std::fs::read(&crashed).expect("read"), before);
+    let mut left: Vec<_> = std::fs::read_dir(&folder)
+        .expect("read")
+        .map(|entry| entry.expect("read").file_name())
+        .collect();
+    left.sort();
+    assert_eq!(
+        left,
+        [
+            "copy.graven",
+            "newer.graven",
+            "social.graven",
+            "social.graven-wal"
+        ]
+    );
 }
 
 #[test]
