@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use graven::{Params, Value, parse_bytes};
+use graven::{Durability, Isolation, Params, Value, parse_bytes};
 
 use crate::failure::Failure;
 
@@ -30,6 +30,36 @@ pub(crate) fn time(text: &str) -> Result<Duration, String> {
     let time = time.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
     time.filter(|time| !time.is_zero())
         .ok_or_else(|| format!("`{text}` is not a time; write 500ms, 5s, 2min or 1h"))
+}
+
+/// `snapshot` or `serializable`.
+pub(crate) fn isolation(text: &str) -> Result<Isolation, String> {
+    match text.to_ascii_lowercase().as_str() {
+        "snapshot" => Ok(Isolation::Snapshot),
+        "serializable" | "serialisable" => Ok(Isolation::Serializable),
+        _ => Err(format!("`{text}` is neither snapshot nor serializable")),
+    }
+}
+
+/// `full`, `off`, `relaxed` (100 ms), `relaxed:50ms` or, as documents write it, `relaxed(50ms)`.
+pub(crate) fn durability(text: &str) -> Result<Durability, String> {
+    let lower = text.to_ascii_lowercase();
+    let within = match lower.as_str() {
+        "full" => return Ok(Durability::Full),
+        "off" => return Ok(Durability::Off),
+        "relaxed" => return Ok(Durability::Relaxed(Duration::from_millis(100))),
+        other => (other.strip_prefix("relaxed:")).or_else(|| {
+            let rest = other.strip_prefix("relaxed(")?;
+            rest.strip_suffix(')')
+        }),
+    };
+    let within =
+        within.ok_or_else(|| format!("`{text}` is none of full, relaxed, relaxed:50ms, off"))?;
+    // A number alone counts milliseconds.
+    match within.parse() {
+        Ok(millis) => Ok(Durability::Relaxed(Duration::from_millis(millis))),
+        Err(_) => time(within).map(Durability::Relaxed),
+    }
 }
 
 /// One ASCII character, or `tab`.
@@ -190,6 +220,26 @@ mod tests {
         for wrong in ["", "5", "s", "0s", "-1s", "5 days", "nans", "1e400s"] {
             assert!(time(wrong).is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn durability_is_a_word_or_a_time() {
+        let relaxed = |millis| Ok(Durability::Relaxed(Duration::from_millis(millis)));
+        for (text, expected) in [
+            ("full", Ok(Durability::Full)),
+            ("OFF", Ok(Durability::Off)),
+            ("relaxed", relaxed(100)),
+            ("relaxed:20", relaxed(20)),
+            ("relaxed:20ms", relaxed(20)),
+            ("Relaxed(2s)", relaxed(2000)),
+        ] {
+            assert_eq!(durability(text), expected, "{text}");
+        }
+        for wrong in ["", "none", "relaxed:", "relaxed(5", "relaxed:x", "full:5ms"] {
+            assert!(durability(wrong).is_err(), "{wrong}");
+        }
+        assert_eq!(isolation("SERIALIZABLE"), Ok(Isolation::Serializable));
+        assert!(isolation("repeatable read").is_err());
     }
 
     #[test]

@@ -3,6 +3,7 @@
 mod allocator;
 mod argument;
 mod command;
+mod control;
 mod failure;
 mod format;
 mod interrupt;

@@ -6,8 +6,8 @@ use clap::Args;
 use graven::{Config, Database, IoMode, Touches, touches};
 
 use crate::argument;
+use crate::control::Control;
 use crate::failure::Failure;
-use crate::session::Session;
 
 /// The database and how to open it.
 #[derive(Args, Debug)]
@@ -58,7 +58,7 @@ impl Open {
         }
         let mut all = Vec::new();
         for statement in statements {
-            if !Session::is_command(statement) {
+            if Control::read(statement).is_none() {
                 all.push(touches(statement).map_err(|e| Failure::failed(e.render()))?);
             }
         }

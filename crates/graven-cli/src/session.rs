@@ -2,12 +2,32 @@
 
 use std::time::Duration;
 
-use graven::{Commit, Connection, Error, Params, QueryResult, Transaction};
+use clap::Args;
+use graven::{
+    Commit, Connection, Durability, Error, Isolation, Params, QueryResult, Transaction,
+    TransactionOptions,
+};
+
+use crate::argument;
+use crate::control::{Control, Promises};
 
 /// A connection, and the transaction that is open on it.
 pub(crate) struct Session {
     connection: Connection,
+    /// Of statements by themselves, and of transactions that say nothing else.
+    options: TransactionOptions,
     transaction: Option<Transaction>,
+}
+
+/// What the transactions of a session promise.
+#[derive(Args, Debug)]
+pub(crate) struct Promised {
+    /// What transactions rule out: snapshot (all but write skew) or serializable
+    #[arg(long, value_name = "LEVEL", default_value = "snapshot", value_parser = argument::isolation)]
+    isolation: Isolation,
+    /// When a commit returns: full, relaxed (with a time: relaxed:50ms) or off
+    #[arg(long, value_name = "LEVEL", default_value = "full", value_parser = argument::durability)]
+    durability: Durability,
 }
 
 /// What a statement came to.
@@ -23,11 +43,27 @@ pub(crate) enum Answer {
 }
 
 impl Session {
-    pub(crate) fn new(connection: Connection) -> Self {
+    pub(crate) fn new(connection: Connection, promised: &Promised) -> Self {
+        let options = TransactionOptions::default()
+            .isolation(promised.isolation)
+            .durability(promised.durability);
         Session {
-            connection,
+            connection: connection.with_options(options.clone()),
+            options,
             transaction: None,
         }
+    }
+
+    /// What the next transactions rule out; the open one goes on as it is.
+    pub(crate) fn set_isolation(&mut self, isolation: Isolation) {
+        self.options.isolation = isolation;
+        self.connection = self.connection.clone().with_options(self.options.clone());
+    }
+
+    /// When the commits of the next transactions return; the open one goes on as it is.
+    pub(crate) fn set_durability(&mut self, durability: Durability) {
+        self.options.durability = durability;
+        self.connection = self.connection.clone().with_options(self.options.clone());
     }
 
     /// How long the next statements may run, in an open transaction too.
@@ -43,60 +79,42 @@ impl Session {
         self.transaction.is_some()
     }
 
-    /// Whether a text is `BEGIN`, `COMMIT` or `ROLLBACK`, which are no statements of the language.
-    pub(crate) fn is_command(text: &str) -> bool {
-        let mut words = text.split_whitespace().map(str::to_ascii_uppercase);
-        let word = words.next().unwrap_or_default();
-        matches!(word.as_str(), "BEGIN" | "COMMIT" | "ROLLBACK")
-            && words.all(|word| word == "TRANSACTION")
-    }
-
     /// Runs a statement in the open transaction, or by itself.
     pub(crate) fn run(&mut self, text: &str, params: &Params) -> Result<Answer, Error> {
-        let mut words = text.split_whitespace().map(str::to_ascii_uppercase);
-        let word = words.next().unwrap_or_default();
-        let alone = words.all(|w| w == "TRANSACTION");
-        match word.as_str() {
-            "BEGIN" if alone => self.begin(),
-            "COMMIT"
-                if alone
-                    && self
-                        .transaction
-                        .as_ref()
-                        .is_some_and(Transaction::has_failed) =>
-            {
-                Err(Error::usage(
-                    "a statement of this transaction has failed: only ROLLBACK is left",
-                ))
-            }
-            "COMMIT" if alone => match self.transaction.take() {
+        let Some(control) = Control::read(text) else {
+            let result = match &mut self.transaction {
+                Some(transaction) => transaction.query(text, params),
+                None => self.connection.query(text, params),
+            };
+            return Ok(Answer::Result(Box::new(result?)));
+        };
+        match (control.map_err(Error::usage)?, &self.transaction) {
+            (Control::Begin(promises), _) => self.begin(promises),
+            (Control::Commit, Some(open)) if open.has_failed() => Err(Error::usage(
+                "a statement of this transaction has failed: only ROLLBACK is left",
+            )),
+            (Control::Commit, _) => match self.transaction.take() {
                 Some(transaction) => transaction.commit().map(Answer::Committed),
                 None => Err(none_open("COMMIT")),
             },
-            "ROLLBACK" if alone => match self.transaction.take() {
+            (Control::Rollback, _) => match self.transaction.take() {
                 Some(transaction) => {
                     transaction.rollback();
                     Ok(Answer::RolledBack)
                 }
                 None => Err(none_open("ROLLBACK")),
             },
-            _ => {
-                let result = match &mut self.transaction {
-                    Some(transaction) => transaction.query(text, params),
-                    None => self.connection.query(text, params),
-                };
-                Ok(Answer::Result(Box::new(result?)))
-            }
         }
     }
 
-    fn begin(&mut self) -> Result<Answer, Error> {
+    fn begin(&mut self, promises: Promises) -> Result<Answer, Error> {
         if self.in_transaction() {
             return Err(Error::usage(
                 "a transaction is open: COMMIT or ROLLBACK it first",
             ));
         }
-        self.transaction = Some(self.connection.begin()?);
+        let options = promises.over(&self.options);
+        self.transaction = Some(self.connection.begin_with(options)?);
         Ok(Answer::Begun)
     }
 }

@@ -77,6 +77,11 @@ pub(crate) fn line_of(text: &str, statement: &str) -> usize {
 
 /// Whether there is nothing but space and comments.
 pub(crate) fn is_blank(text: &str) -> bool {
+    without_comments(text).is_empty()
+}
+
+/// What follows the space and the comments in front of a statement.
+pub(crate) fn without_comments(text: &str) -> &str {
     let mut rest = text.trim_start();
     loop {
         if let Some(comment) = rest.strip_prefix("//") {
@@ -84,7 +89,7 @@ pub(crate) fn is_blank(text: &str) -> bool {
         } else if let Some(comment) = rest.strip_prefix("/*") {
             rest = comment.split_once("*/").map_or("", |(_, after)| after);
         } else {
-            return rest.is_empty();
+            return rest;
         }
         rest = rest.trim_start();
     }

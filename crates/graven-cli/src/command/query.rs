@@ -12,7 +12,7 @@ use crate::failure::Failure;
 use crate::format::Format;
 use crate::interrupt::{self, Reaction};
 use crate::open::Open;
-use crate::session::{Answer, Session};
+use crate::session::{Answer, Promised, Session};
 use crate::statement;
 
 /// Run a statement.
@@ -31,6 +31,8 @@ step.")]
 pub(crate) struct Query {
     #[command(flatten)]
     open: Open,
+    #[command(flatten)]
+    promised: Promised,
     /// The statement
     #[arg(required_unless_present = "file", conflicts_with = "file")]
     statement: Option<String>,
@@ -74,7 +76,7 @@ impl Query {
         let connection = db.connect().with_timeout(self.timeout);
         interrupt::react(Reaction::Cancel(connection.cancel_handle()));
         let format = Format::or_default(self.format);
-        let mut session = Session::new(connection);
+        let mut session = Session::new(connection, &self.promised);
         for statement in statements {
             let outcome = run_one(&mut session, statement, &params, format);
             let summary = outcome.map_err(|failure| match failure {

@@ -18,7 +18,7 @@ use crate::failure::Failure;
 use crate::format::{Format, json};
 use crate::interrupt::{self, Reaction};
 use crate::open::Open;
-use crate::session::{Answer, Session as Statements};
+use crate::session::{Answer, Promised, Session as Statements};
 use crate::shell::command::{Command, HELP};
 use crate::shell::editor::{self, Editor, Input};
 use crate::statement;
@@ -28,6 +28,8 @@ use crate::statement;
 pub(crate) struct Shell {
     #[command(flatten)]
     open: Open,
+    #[command(flatten)]
+    promised: Promised,
     /// Form of the results [default: table on a terminal, csv elsewhere]; json: one object a line
     #[arg(long, value_enum)]
     format: Option<Format>,
@@ -55,7 +57,7 @@ impl Shell {
             params: Params::new(),
             stats: false,
             failed: false,
-            statements: Statements::new(connection),
+            statements: Statements::new(connection, &self.promised),
             db,
         };
         match editor {
@@ -235,7 +237,7 @@ impl Session {
                 self.format = format;
                 Ok(())
             }
-            Ok(Command::Statement(text)) => return self.statement(text),
+            Ok(Command::Statement(text)) => return self.statement(&text),
             Ok(Command::Stats(on)) => {
                 self.stats = on;
                 Ok(())
@@ -250,6 +252,14 @@ impl Session {
                 for (name, value) in self.params.iter() {
                     print_line(|out| write!(out, "${name} = {value}"))?;
                 }
+                Ok(())
+            }
+            Ok(Command::Isolation(isolation)) => {
+                self.statements.set_isolation(isolation);
+                Ok(())
+            }
+            Ok(Command::Durability(durability)) => {
+                self.statements.set_durability(durability);
                 Ok(())
             }
             Ok(Command::Timeout(timeout)) => {

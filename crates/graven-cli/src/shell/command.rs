@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use clap::ValueEnum;
+use graven::{Durability, Isolation};
 
 use crate::argument::{self, Param};
 use crate::format::Format;
@@ -15,7 +16,7 @@ keywords, labels, types and property keys.
 
   :help                 this text
   :quit                 leave (also control-D)
-  :begin                begin a transaction, as BEGIN;
+  :begin                begin a transaction, as BEGIN; also :begin SERIALIZABLE, :begin DURABILITY off
   :commit, :rollback    end it, as COMMIT; and ROLLBACK;
   :format FORM          table, csv or json
   :stats on|off         say rows, time and pages after each statement
@@ -23,6 +24,8 @@ keywords, labels, types and property keys.
                         those of a map
   :params               show the parameters
   :schema               labels, relationship types and property keys
+  :isolation LEVEL      what the next transactions rule out: snapshot or serializable
+  :durability LEVEL     when their commits return: full, relaxed:50ms or off
   :timeout TIME|off     end statements that run for longer, for example :timeout 5s
   :memory SIZE          change the memory budget, for example :memory 64MiB
   :policy SPEC          change the replacement policy, for example :policy lru
@@ -36,11 +39,13 @@ pub(crate) enum Command {
     Format(Format),
     Stats(bool),
     /// One that is also a statement.
-    Statement(&'static str),
+    Statement(String),
     /// Parameters to set.
     Param(Vec<Param>),
     Params,
     Schema,
+    Isolation(Isolation),
+    Durability(Durability),
     Timeout(Option<Duration>),
     Memory(u64),
     Policy(String),
@@ -60,9 +65,11 @@ impl Command {
             "format" | "mode" => Format::from_str(rest, true)
                 .map(Command::Format)
                 .map_err(|_| "write :format table, :format csv or :format json".to_owned()),
-            "begin" => Ok(Command::Statement("BEGIN")),
-            "commit" => Ok(Command::Statement("COMMIT")),
-            "rollback" => Ok(Command::Statement("ROLLBACK")),
+            "begin" => Ok(Command::Statement(format!("BEGIN {rest}"))),
+            "commit" => Ok(Command::Statement("COMMIT".to_owned())),
+            "rollback" => Ok(Command::Statement("ROLLBACK".to_owned())),
+            "isolation" => argument::isolation(rest).map(Command::Isolation),
+            "durability" => argument::durability(rest).map(Command::Durability),
             "stats" => match rest {
                 "on" => Ok(Command::Stats(true)),
                 "off" => Ok(Command::Stats(false)),
@@ -150,6 +157,8 @@ mod tests {
             "param",
             "memory lots",
             "timeout 5",
+            "isolation",
+            "durability sometimes",
             "policy",
         ] {
             assert!(Command::read(wrong).is_err(), "{wrong}");

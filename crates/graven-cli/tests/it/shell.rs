@@ -178,3 +178,78 @@ fn every_statement_is_acknowledged_in_a_line() {
     let said = graven_reading(["query", db, "MATCH (n:N) RETURN sum(n.i)"], "").ok();
     assert_eq!(said.out, "sum(n.i)\n4\n");
 }
+
+/// What a transaction rules out, and when its commit returns, can be said in the shell: write skew of two shells passes at snapshot and
+/// conflicts at serializable; a commit that waits for nothing shares no sync.
+#[test]
+fn transactions_promise_what_was_asked_for() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let db = folder.path().join("promises.graven");
+    let db = db.to_str().expect("a name");
+    let shell = |options: &[&str]| {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_graven"))
+            .args(["shell", db, "--format", "json"])
+            .args(options)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("the program starts");
+        let mut input = child.stdin.take().expect("piped");
+        let mut output = BufReader::new(child.stdout.take().expect("piped"));
+        let ask = move |statement: &str| -> serde_json::Value {
+            writeln!(input, "{statement}").expect("written");
+            let mut line = String::new();
+            output.read_line(&mut line).expect("read");
+            serde_json::from_str(&line).unwrap_or_else(|e| panic!("{statement}: {line}: {e}"))
+        };
+        (child, ask)
+    };
+    let (mut first, mut ask_first) = shell(&[]);
+    ask_first("CREATE (:A {v: 1}), (:B {v: 1});");
+    for (options, begin, conflicts) in [
+        (&[][..], "BEGIN;", false),
+        (&[], "BEGIN SERIALIZABLE;", true),
+        (&["--isolation", "serializable"], "BEGIN;", true),
+        (&[], ":isolation serializable\n:begin", true),
+    ] {
+        let (mut second, mut ask_second) = shell(options);
+        ask_first("BEGIN SERIALIZABLE;");
+        ask_second(begin);
+        for ask in [&mut ask_first as &mut dyn FnMut(&str) -> _, &mut ask_second] {
+            ask("MATCH (a:A), (b:B) RETURN a.v + b.v;");
+        }
+        ask_first("MATCH (a:A) SET a.v = a.v + 1;");
+        ask_second("MATCH (b:B) SET b.v = b.v + 1;");
+        let done = ask_first("COMMIT;");
+        assert_eq!(
+            done["error"],
+            serde_json::Value::Null,
+            "{options:?} {begin}"
+        );
+        let code = &ask_second("COMMIT;")["error"]["code"];
+        assert_eq!(code == "Transaction.Conflict", conflicts, "{begin}: {code}");
+        drop(ask_second);
+        second.wait().expect("ends");
+    }
+    let mut group = |statements: [&str; 3]| {
+        let answers = statements.map(&mut ask_first);
+        answers[2]["summary"]["commit"]["group"].clone()
+    };
+    assert_eq!(group(["BEGIN;", "CREATE (:C);", "COMMIT;"]), 1);
+    assert_eq!(
+        group(["BEGIN DURABILITY off;", "CREATE (:C);", "COMMIT;"]),
+        0
+    );
+    assert_eq!(
+        group([":durability relaxed:5ms\nBEGIN;", "CREATE (:C);", "COMMIT;"]),
+        0
+    );
+    assert_eq!(
+        group(["BEGIN DURABILITY full;", "CREATE (:C);", "COMMIT;"]),
+        1
+    );
+    let refused = ask_first("BEGIN DURABILITY sometimes;");
+    assert_eq!(refused["error"]["code"], "Request.Invalid", "{refused}");
+    drop(ask_first);
+    first.wait().expect("ends");
+}

@@ -28,7 +28,7 @@ pub(crate) struct Commit {
           value_parser = clap::value_parser!(u16).range(1..=1024))]
     clients: Vec<u16>,
     /// When a commit is acknowledged: full, relaxed (with the time: relaxed:50ms), off
-    #[arg(long, value_delimiter = ',', default_value = "full", value_parser = durability)]
+    #[arg(long, value_delimiter = ',', default_value = "full", value_parser = argument::durability)]
     durability: Vec<Durability>,
     /// What a transaction does
     #[arg(
@@ -145,22 +145,5 @@ impl Commit {
             true => print(false, &matrix),
             false => Ok(()),
         }
-    }
-}
-
-/// `full`, `off`, `relaxed` (100 ms) or `relaxed:50ms`.
-fn durability(text: &str) -> Result<Durability, String> {
-    let relaxed = |ms: &str| {
-        let ms = ms.strip_suffix("ms").unwrap_or(ms).parse();
-        ms.map(|ms| Durability::Relaxed(Duration::from_millis(ms)))
-    };
-    match text.split_once(':') {
-        None if text == "full" => Ok(Durability::Full),
-        None if text == "off" => Ok(Durability::Off),
-        None if text == "relaxed" => Ok(Durability::Relaxed(Duration::from_millis(100))),
-        Some(("relaxed", ms)) => relaxed(ms).map_err(|_| format!("`{ms}` is no number of ms")),
-        _ => Err(format!(
-            "`{text}` is none of full, relaxed, relaxed:50ms, off"
-        )),
     }
 }
