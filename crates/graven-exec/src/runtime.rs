@@ -380,9 +380,11 @@ impl Runtime {
     /// Where the nodes with this label lie; `None` in a transaction, which may change it, and where only asking for each node
     /// tells.
     pub(crate) fn extents_of(&self, label: LabelId) -> Option<NodeRanges> {
-        if !self.settled {
-            return None;
-        }
+        self.settled.then(|| self.found_extents(label)).flatten()
+    }
+
+    /// As [`Runtime::extents_of`] for a statement that writes nothing.
+    fn found_extents(&self, label: LabelId) -> Option<NodeRanges> {
         let extents = self.shared.extents.lock();
         let mut extents = extents.unwrap_or_else(PoisonError::into_inner);
         if let Some((_, known)) = extents.iter().find(|(known, _)| *known == label) {
@@ -391,6 +393,28 @@ impl Runtime {
         let ranges = self.snapshot.nodes_with_label(label).ok();
         extents.push((label, ranges.clone()));
         ranges
+    }
+
+    /// [`Runtime::label_ranges`] as far as they lie in `from..to`. Where nobody writes they are found once for all that ask: there
+    /// may be as many as nodes.
+    pub(crate) fn label_ranges_within(
+        &self,
+        label: LabelId,
+        (from, to): (u64, u64),
+    ) -> Result<Vec<(u64, u64)>> {
+        let known = match self.writer {
+            None => self.found_extents(label),
+            Some(_) => None,
+        };
+        let known = match known {
+            Some(known) => known,
+            None => self.snapshot.nodes_with_label(label)?,
+        };
+        let ranges = known.ranges();
+        let first = ranges.partition_point(|range| range.end <= from);
+        let within = ranges[first..].iter().take_while(|range| range.start < to);
+        let cut = within.map(|range| (range.start.max(from), range.end.min(to)));
+        Ok(cut.filter(|(from, to)| from < to).collect())
     }
 
     /// Ascending disjoint id ranges `from..to` of the nodes with this label.

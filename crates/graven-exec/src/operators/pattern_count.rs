@@ -23,7 +23,7 @@ use graven_pagecache::Budget;
 use super::all_numbers::Filling;
 use super::fan_out::widen;
 use super::known_numbers::{Dense, Known, SharedNumbers};
-use super::lists::Ids;
+use super::lists::{Ids, Wanted};
 use super::reachable_count::intersect;
 use super::row_branch::RowBranch;
 use crate::batch::Batch;
@@ -396,14 +396,9 @@ fn lay_out(
             return Ok(ControlFlow::Break(()));
         }
         let place = u32::try_from(at).expect("a chunk is small");
-        let mut range = 0;
+        let mut wanted = Wanted::new(Some(ends), part.skip_loops.then_some(node.0));
         ids.for_each(list, |neighbour| {
-            // Neighbours ascend, and so do the ranges.
-            while range < ends.len() && ends[range].1 <= neighbour {
-                range += 1;
-            }
-            let counts = range < ends.len() && ends[range].0 <= neighbour;
-            if counts && !(part.skip_loops && neighbour == node.0) {
+            if wanted.admits(neighbour) {
                 entries.push((place, neighbour));
             }
         })?;

@@ -32,6 +32,14 @@ impl Nodes {
             Nodes::Labelled(None) => Vec::new(),
         })
     }
+
+    /// Those ranges as far as they lie in a morsel.
+    fn ranges_within(self, morsel: (u64, u64), rt: &Runtime) -> Result<Vec<(u64, u64)>> {
+        match self {
+            Nodes::Labelled(Some(label)) => rt.label_ranges_within(label, morsel),
+            _ => Ok(intersect(&self.ranges(rt)?, &[morsel])),
+        }
+    }
 }
 
 /// See the file header.
@@ -82,10 +90,9 @@ impl Operator for NodeScan {
             if !self.input.advance(rt, |_| Ok(()))? {
                 return Ok(None);
             }
-            let ranges = self.which.ranges(rt)?;
             self.ranges = Some(match &self.morsel {
-                None => ranges,
-                Some(slot) => intersect(&ranges, &[slot.get()]),
+                None => self.which.ranges(rt)?,
+                Some(slot) => self.which.ranges_within(slot.get(), rt)?,
             });
             self.restart();
         }
