@@ -12,6 +12,7 @@
 //! ([`lower`]). [`overlay`] holds what columns, lists and indexes need of the stack.
 
 pub(crate) mod batch;
+pub(crate) mod changed_lists;
 pub(crate) mod counts;
 pub(crate) mod frozen;
 pub(crate) mod growing;

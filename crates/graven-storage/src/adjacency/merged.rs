@@ -5,16 +5,12 @@ use super::segment::Segment;
 use super::{Adjacency, Neighbour, Reach};
 use crate::Result;
 use crate::delta::layer::Change;
-use crate::delta::overlay::Edges;
+use crate::delta::overlay::Changes;
 use crate::ids::{Direction, NodeId, RelId};
 use graven_pagecache::{PageKind, PageRef, Reservation, SizeClass};
-use std::collections::BTreeMap;
 
 /// Lists longer than this count against the memory limit while they are put together.
 const CHARGED_FROM: usize = 4096;
-
-/// What changed in one list: (neighbour, relationship) with what became of it.
-pub(crate) type Changes = BTreeMap<(u64, RelId), Change>;
 
 /// A whole list, decoded, with the changes in it.
 #[derive(Debug, Default)]
@@ -239,33 +235,5 @@ impl Adjacency {
             relationship,
         }));
         Ok(())
-    }
-}
-
-/// Puts the lists of one sweep together.
-#[derive(Debug)]
-pub(super) struct Merging<'e> {
-    edges: &'e Edges,
-    merged: Merged,
-}
-
-impl<'e> Merging<'e> {
-    pub(super) fn new(edges: &'e Edges) -> Merging<'e> {
-        Merging {
-            edges,
-            merged: Merged::default(),
-        }
-    }
-
-    /// The list of `node`, which is changed; `None` if nothing is left of it.
-    pub(super) fn list<'a>(
-        &'a mut self,
-        reach: &'a Reach,
-        base: Option<&List<'_>>,
-        node: u64,
-    ) -> Result<Option<List<'a>>> {
-        let changes = self.edges.list(node)?;
-        self.merged.fill(reach, base, &changes)?;
-        Ok((!self.merged.nodes.is_empty()).then(|| self.merged.list(reach, node)))
     }
 }

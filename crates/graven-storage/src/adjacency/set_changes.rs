@@ -8,6 +8,7 @@ use super::Adjacency;
 use super::node_set::NodeSet;
 use super::sweep::Sweep;
 use crate::Result;
+use crate::delta::changed_lists::Cursor;
 use crate::delta::overlay::Edges;
 use crate::ids::NodeId;
 use std::ops::ControlFlow;
@@ -16,9 +17,10 @@ use std::ops::ControlFlow;
 fn changed_nodes(edges: &[Edges], set: NodeSet<'_>) -> Result<Vec<u64>> {
     let mut changed = Vec::new();
     for edges in edges {
+        let mut walk = Cursor::new(edges, Sweep::Up);
         let mut from = 0;
         while let Some(node) = set.next(from)
-            && let Some(touched) = edges.next(node)?
+            && let Some(touched) = walk.next(node)?
         {
             if touched == node {
                 changed.push(node);

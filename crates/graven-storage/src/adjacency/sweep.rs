@@ -11,10 +11,11 @@
 //! beside the sweep that knows the next node whose list is changed.
 
 use super::list::List;
-use super::merged::Merging;
+use super::merged::Merged;
 use super::segment::Segment;
 use super::{Adjacency, Reach};
-use crate::delta::overlay::{AdjacencyOverlay, Cursor};
+use crate::delta::changed_lists::Cursor;
+use crate::delta::overlay::AdjacencyOverlay;
 use crate::ids::NodeId;
 use crate::segment_map::{Located, SegmentMap};
 use graven_pagecache::{PageKind, PageRef, SizeClass};
@@ -158,7 +159,7 @@ impl Adjacency {
         let edges = overlay.map(AdjacencyOverlay::edges);
         let mut changed = edges
             .as_ref()
-            .map(|edges| (Cursor::new(edges, order), Merging::new(edges)));
+            .map(|edges| (Cursor::new(edges, order), Merged::default()));
         let mut pages = Vec::with_capacity(window);
         let (mut current, mut next) = (Chunk::default(), Chunk::default());
         let mut previous: Option<u64> = None;
@@ -181,9 +182,9 @@ impl Adjacency {
                 );
                 let Some(located) = located else {
                     let nowhere = (Segment::NONE, PageRef::new(SizeClass::MIN, 0));
-                    let (cursor, merging) = changed.as_mut().expect("only then they are kept");
+                    let (cursor, merged) = changed.as_mut().expect("only then they are kept");
                     overlay.expect("as before").note_all(run);
-                    if visit_changed(reach, nowhere, run, cursor, merging, &mut visit)?.is_break() {
+                    if visit_changed(reach, nowhere, run, cursor, merged, &mut visit)?.is_break() {
                         return Ok(());
                     }
                     continue;
@@ -192,10 +193,10 @@ impl Adjacency {
                 let segment = reach.checked(located.page, reach.segment(&pin))?;
                 let flow = match &mut changed {
                     None => visit_run(reach, (&segment, located.page), run, &mut visit)?,
-                    Some((cursor, merging)) => {
+                    Some((cursor, merged)) => {
                         overlay.expect("it has the changes").note_all(run);
                         let place = (&segment, located.page);
-                        visit_changed(reach, place, run, cursor, merging, &mut visit)?
+                        visit_changed(reach, place, run, cursor, merged, &mut visit)?
                     }
                 };
                 if flow.is_break() {
@@ -235,13 +236,15 @@ fn visit_changed(
     (segment, page): (&Segment<'_>, PageRef),
     run: &[u64],
     cursor: &mut Cursor<'_>,
-    merging: &mut Merging<'_>,
+    merged: &mut Merged,
     visit: &mut impl FnMut(NodeId, &List<'_>) -> crate::Result<ControlFlow<()>>,
 ) -> crate::Result<ControlFlow<()>> {
     for &node in run {
         let base = List::find(reach, page, segment, node)?;
         let list = if cursor.at(NodeId(node))? {
-            merging.list(reach, base.as_ref(), node)?
+            merged.fill(reach, base.as_ref(), &cursor.list(node)?)?;
+            // Nothing may be left of it.
+            (!merged.nodes.is_empty()).then(|| merged.list(reach, node))
         } else {
             base
         };

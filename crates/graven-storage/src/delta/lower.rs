@@ -172,6 +172,14 @@ impl<K: Stored + Ord + Clone, V: Stored + Clone> Part<K, V> {
         Ok(())
     }
 
+    /// Whether there may be entries from `first` to `last`; false is always right.
+    pub(crate) fn may_have_any(&self, first: &K, last: &K) -> bool {
+        match self {
+            Part::Memory(map) => !map.is_empty(),
+            Part::Sealed(map) => map.may_have_any(first, last),
+        }
+    }
+
     /// The first entry from `start` on.
     pub(crate) fn next(&self, start: Bound<&K>) -> Result<Option<(K, V)>> {
         match self {

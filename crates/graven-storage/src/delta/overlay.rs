@@ -13,8 +13,7 @@ use super::layer::{Change, ColumnOf, EdgeKey, Layer, ValueMap};
 use super::lower::{ColumnPart, Lower, Net, Part, View};
 use super::sealed_map::Block;
 use crate::Result;
-use crate::adjacency::Sweep;
-use crate::ids::{Direction, NodeId, RelId, TypeId};
+use crate::ids::{Direction, RelId, TypeId};
 use crate::transaction::own::Own;
 use crate::value::PropertyValue;
 use crate::version::FrozenLayer;
@@ -206,7 +205,8 @@ pub(crate) struct AdjacencyOverlay {
     of: (TypeId, Direction),
 }
 
-const fn list_of(node: u64) -> (EdgeKey, EdgeKey) {
+/// The first and the last key of the list of a node.
+pub(super) const fn list_of(node: u64) -> (EdgeKey, EdgeKey) {
     ((node, 0, 0), (node, u64::MAX, u64::MAX))
 }
 
@@ -265,7 +265,8 @@ impl AdjacencyOverlay {
 /// Changed entries of lists, fixed for one sweep.
 #[derive(Clone, Debug)]
 pub(crate) struct Edges {
-    maps: Vec<Part<EdgeKey, Change>>,
+    /// Oldest first.
+    pub(super) maps: Vec<Part<EdgeKey, Change>>,
 }
 
 impl Edges {
@@ -291,21 +292,36 @@ impl Edges {
         Ok(last)
     }
 
-    /// Changes of the list of `node`: (neighbour, relationship), ascending.
-    pub(crate) fn list(&self, node: u64) -> Result<BTreeMap<(u64, RelId), Change>> {
-        let mut changes = BTreeMap::new();
-        for map in &self.maps {
-            map.visit(Bound::Included(&list_of(node).0), &mut |key, change| {
-                let (of, other, id) = *key;
-                let key = (other, RelId(id));
-                // What one layer adds and a newer one removes is not in the base (TX-4).
-                if of == node && (*change == Change::Added || changes.remove(&key).is_none()) {
-                    changes.insert(key, *change);
+    /// Changes of the list of `node`.
+    pub(crate) fn list(&self, node: u64) -> Result<Changes> {
+        let mut changes = Changes::new();
+        let (first, last) = list_of(node);
+        for map in self
+            .maps
+            .iter()
+            .filter(|map| map.may_have_any(&first, &last))
+        {
+            map.visit(Bound::Included(&first), &mut |key, change| {
+                let of_node = key.0 == node;
+                if of_node {
+                    put_over(&mut changes, key, *change);
                 }
-                of == node
+                of_node
             })?;
         }
         Ok(changes)
+    }
+}
+
+/// What changed in one list: (neighbour, relationship) with what became of it.
+pub(crate) type Changes = BTreeMap<(u64, RelId), Change>;
+
+/// Puts what a newer layer says of an entry of a list over what older ones say.
+pub(super) fn put_over(changes: &mut Changes, (_, other, id): &EdgeKey, change: Change) {
+    let key = (*other, RelId(*id));
+    // What one layer adds and a newer one removes is not in the base (TX-4).
+    if change == Change::Added || changes.remove(&key).is_none() {
+        changes.insert(key, change);
     }
 }
 
@@ -441,47 +457,5 @@ impl IndexEntries {
             }
         }
         Ok(last)
-    }
-}
-
-/// A node whose list is changed, ahead of or at the node a sweep visits.
-#[derive(Debug)]
-pub(crate) struct Cursor<'a> {
-    edges: &'a Edges,
-    order: Sweep,
-    /// `None`: none any more.
-    ahead: Option<u64>,
-    /// The node visited last.
-    last: Option<u64>,
-}
-
-impl<'a> Cursor<'a> {
-    pub(crate) fn new(edges: &'a Edges, order: Sweep) -> Cursor<'a> {
-        Cursor {
-            edges,
-            order,
-            ahead: None,
-            last: None,
-        }
-    }
-
-    /// Whether the list of `node` is changed; cheap for nodes in the order of the sweep.
-    #[inline]
-    pub(crate) fn at(&mut self, NodeId(node): NodeId) -> Result<bool> {
-        let up = self.order == Sweep::Up;
-        let known = match (self.last, self.ahead) {
-            (None, _) => false,
-            (Some(last), ahead) if up => last <= node && ahead.is_none_or(|ahead| ahead >= node),
-            (Some(last), ahead) => last >= node && ahead.is_none_or(|ahead| ahead <= node),
-        };
-        if !known {
-            self.ahead = if up {
-                self.edges.next(node)?
-            } else {
-                self.edges.previous(node)?
-            };
-        }
-        self.last = Some(node);
-        Ok(self.ahead == Some(node))
     }
 }

@@ -169,6 +169,12 @@ impl<K: Stored + Ord + Clone, V: Stored> SealedMap<K, V> {
         (self.pages.get(at)).and_then(|page| (page.first <= *key).then_some(at))
     }
 
+    /// Whether there may be entries from `first` to `last`, by the keys of pages: without reading one.
+    pub(crate) fn may_have_any(&self, first: &K, last: &K) -> bool {
+        let at = self.pages.partition_point(|page| page.last < *first);
+        self.pages.get(at).is_some_and(|page| page.first <= *last)
+    }
+
     /// The value of `key`; the block that would hold it stays in `last`, which makes neighbouring look-ups cheap.
     pub(crate) fn get<'b>(
         &self,
@@ -264,6 +270,35 @@ impl<K: Stored + Ord + Clone, V: Stored> SealedRange<K, V> {
                 (self.page, self.block) = (self.page + 1, 0);
             }
         }
+        Ok(())
+    }
+
+    /// The entry that comes next, which stays.
+    pub(crate) fn peek(&mut self) -> Result<Option<&(K, V)>> {
+        while self.entries.as_slice().is_empty() && self.page < self.map.pages.len() {
+            self.fill()?;
+        }
+        Ok(self.entries.as_slice().first())
+    }
+
+    /// Goes on to the first entry from `key` on, which is not before the one that comes next. Where that is near, no more is decoded
+    /// than what lies between.
+    pub(crate) fn seek(&mut self, key: &K) -> Result<()> {
+        let reaches = |range: &Self| {
+            let last = range.entries.as_slice().last();
+            last.is_some_and(|(last, _)| last >= key)
+        };
+        if !reaches(self) {
+            self.entries = Vec::new().into_iter();
+            self.fill()?;
+            if !reaches(self) {
+                *self = self.map.range(Bound::Included(key))?;
+                return Ok(());
+            }
+        }
+        let passed = self.entries.as_slice();
+        let passed = passed.partition_point(|(known, _)| known < key);
+        self.entries.by_ref().take(passed).for_each(drop);
         Ok(())
     }
 }
