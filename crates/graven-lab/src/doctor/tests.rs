@@ -200,6 +200,8 @@ fn file_systems_are_told_apart() {
     };
     only(&kind("xfs", "/dev/sdb1"), "file-system", Severity::Good);
     only(&kind("tmpfs", "tmpfs"), "file-system", Severity::Danger);
+    let memory = kind("tmpfs", "tmpfs");
+    assert_eq!(find(&memory, "barriers").evidence, "there is no disk");
     only(
         &kind("overlay", "overlay"),
         "file-system",

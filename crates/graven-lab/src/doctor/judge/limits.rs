@@ -15,7 +15,7 @@ pub(super) fn judge(system: &System, measured: Option<&Measured>) -> Vec<Finding
     findings.extend(locked_memory(system));
     findings.extend(measured.map(direct));
     findings.extend(uring(system, measured));
-    findings.extend(traffic(system));
+    findings.push(traffic(system));
     findings
 }
 
@@ -105,21 +105,20 @@ fn uring(system: &System, measured: Option<&Measured>) -> Option<Finding> {
     })
 }
 
-fn traffic(system: &System) -> Option<Finding> {
+fn traffic(system: &System) -> Finding {
     if system.group_io.is_empty() {
-        return None;
+        let seen = "no limit of a control group on this disk is known";
+        return Finding::fine("disk-limit", seen, "none");
     }
-    Some(
-        Finding::fine(
-            "disk-limit",
-            format!(
-                "the control group limits this disk: {}",
-                system.group_io.join("; ")
-            ),
-            "at the limit every sync waits, whatever the disk could do",
-        )
-        .severity(Severity::Warning)
-        .risk("none if raised, except for the neighbours it protects")
-        .change("raise io.max of the group (blkio weight or limits of the container)"),
+    Finding::fine(
+        "disk-limit",
+        format!(
+            "the control group limits this disk: {}",
+            system.group_io.join("; ")
+        ),
+        "at the limit every sync waits, whatever the disk could do",
     )
+    .severity(Severity::Warning)
+    .risk("none if raised, except for the neighbours it protects")
+    .change("raise io.max of the group (blkio weight or limits of the container)")
 }

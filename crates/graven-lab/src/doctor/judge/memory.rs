@@ -6,7 +6,7 @@ use crate::doctor::{Measured, System};
 pub(super) fn judge(system: &System, measured: Option<&Measured>) -> Vec<Finding> {
     let mut findings = vec![dirty(system, measured)];
     findings.extend(huge_pages(system));
-    findings.extend(group_memory(system));
+    findings.push(group_memory(system));
     findings
 }
 
@@ -100,8 +100,11 @@ fn huge_pages(system: &System) -> Option<Finding> {
     }
 }
 
-fn group_memory(system: &System) -> Option<Finding> {
-    let limit = system.group_memory_bytes?;
+fn group_memory(system: &System) -> Finding {
+    let Some(limit) = system.group_memory_bytes else {
+        let seen = "no limit of a control group is known";
+        return Finding::fine("memory-limit", seen, "none");
+    };
     let seen = format!(
         "this process may use {} of {} of memory (control group)",
         bytes(limit),
@@ -113,14 +116,12 @@ fn group_memory(system: &System) -> Option<Finding> {
         "the default budget is a quarter of the smaller one",
     );
     if limit < 64 << 20 {
-        return Some(
-            finding
-                .severity(Severity::Warning)
-                .risk("the kernel ends the process when budget and program together pass the limit")
-                .change(
-                    "raise the limit above 64 MiB, or give --memory at most the limit less 48 MiB",
-                ),
-        );
+        return finding
+            .severity(Severity::Warning)
+            .risk("the kernel ends the process when budget and program together pass the limit")
+            .change(
+                "raise the limit above 64 MiB, or give --memory at most the limit less 48 MiB",
+            );
     }
-    Some(finding)
+    finding
 }

@@ -1,7 +1,7 @@
 //! File system, mount options, journal, barriers, write caches, schedulers, space.
 
 use super::{Finding, Severity, bytes};
-use crate::doctor::{Disk, Measured, System};
+use crate::doctor::{Disk, Measured, Mount, System};
 
 /// A platter turns in 8.3 ms at 7,200 turns a minute; faster than this it cannot have written anything.
 const ROTATING_SYNC_US: f64 = 2_000.0;
@@ -28,7 +28,7 @@ fn file_system(system: &System) -> Finding {
     match mount.kind.as_str() {
         "ext4" | "xfs" => fine("log writes overwrite blocks in place: no journal commit per transaction"),
         "" => fine("unknown").severity(Severity::Note).risk("the mount table is not readable here"),
-        "tmpfs" | "ramfs" | "devtmpfs" => fine("none")
+        _ if is_memory(mount) => fine("none")
             .severity(Severity::Danger)
             .risk("everything is in memory: a power cut or reboot loses all databases")
             .change("put databases that matter on a disk: ext4 or xfs"),
@@ -83,6 +83,11 @@ fn access_times(system: &System) -> Finding {
     fine("relatime: an inode is written once a day at most; noatime would save that too")
 }
 
+/// Whether what is written stays in memory.
+fn is_memory(mount: &Mount) -> bool {
+    matches!(mount.kind.as_str(), "tmpfs" | "ramfs" | "devtmpfs")
+}
+
 fn barriers(system: &System) -> Finding {
     let mount = &system.mount;
     let off = ["nobarrier", "barrier=0"]
@@ -103,6 +108,7 @@ fn barriers(system: &System) -> Finding {
             "mount -o remount,barrier=1 {}\nand remove {option} from /etc/fstab",
             mount.point
         )),
+        None if is_memory(mount) => Finding::fine("barriers", "there is no disk", "none"),
         None => Finding::fine(
             "barriers",
             "on: a sync reaches the disk's platters or flash",
