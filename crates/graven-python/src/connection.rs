@@ -3,13 +3,14 @@
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use graven::{Durability, Isolation, Params, TransactionOptions};
+use graven::{CancelHandle, Durability, Isolation, Params, TransactionOptions};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString, PyTuple};
 
 use crate::database::{Database, timeout};
 use crate::error::{raised, usage};
+use crate::interrupt;
 use crate::parameter::params;
 use crate::result::QueryResult;
 use crate::transaction::Transaction;
@@ -25,6 +26,7 @@ pub(crate) struct Connection {
 #[pyclass(module = "graven", frozen)]
 pub(crate) struct PreparedStatement {
     prepared: graven::Prepared,
+    cancel: CancelHandle,
 }
 
 impl Connection {
@@ -111,8 +113,9 @@ impl Connection {
         };
         let text = text.to_cow()?;
         let connection = self.open(py)?;
-        let run = py.detach(|| connection.query(&text, &params));
-        run.map(QueryResult::new)
+        let cancel = connection.cancel_handle();
+        let run = interrupt::away(py, &cancel, || connection.query(&text, &params))?;
+        run.map(|result| QueryResult::new(result, cancel))
             .map_err(|error| raised(py, &error))
     }
 
@@ -126,9 +129,10 @@ impl Connection {
         // Their values come with each run.
         params(parameters)?;
         let connection = self.open(py)?;
+        let cancel = connection.cancel_handle();
         let prepared = py.detach(|| connection.prepare(query));
         prepared
-            .map(|prepared| PreparedStatement { prepared })
+            .map(|prepared| PreparedStatement { prepared, cancel })
             .map_err(|error| raised(py, &error))
     }
 
@@ -148,7 +152,7 @@ impl Connection {
             false => connection.begin(),
         });
         begun
-            .map(Transaction::new)
+            .map(|transaction| Transaction::new(transaction, connection.cancel_handle()))
             .map_err(|error| raised(py, &error))
     }
 
@@ -189,8 +193,9 @@ impl Connection {
 
 impl PreparedStatement {
     fn run(&self, py: Python<'_>, params: &Params) -> PyResult<QueryResult> {
-        let run = py.detach(|| self.prepared.query(params));
-        run.map(QueryResult::new)
+        let cancel = &self.cancel;
+        let run = interrupt::away(py, cancel, || self.prepared.query(params))?;
+        run.map(|result| QueryResult::new(result, cancel.clone()))
             .map_err(|error| raised(py, &error))
     }
 }

@@ -21,6 +21,7 @@
 mod connection;
 mod database;
 mod error;
+mod interrupt;
 mod parameter;
 mod result;
 mod temporal;

@@ -3,12 +3,13 @@
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
 
-use graven::{ColumnSlice, Rows};
+use graven::{CancelHandle, ColumnSlice, Rows};
 use pyo3::exceptions::{PyRuntimeError, PyStopIteration};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 
 use crate::error::raised;
+use crate::interrupt;
 use crate::value::object;
 
 /// See the stubs.
@@ -16,6 +17,7 @@ use crate::value::object;
 pub(crate) struct QueryResult {
     names: Vec<String>,
     reading: Mutex<Reading>,
+    cancel: CancelHandle,
 }
 
 /// How far the rows are read.
@@ -68,7 +70,7 @@ impl Reading {
 }
 
 impl QueryResult {
-    pub(crate) fn new(result: graven::QueryResult) -> Self {
+    pub(crate) fn new(result: graven::QueryResult, cancel: CancelHandle) -> Self {
         QueryResult {
             names: result.columns().to_vec(),
             reading: Mutex::new(Reading {
@@ -78,6 +80,7 @@ impl QueryResult {
                 given: 0,
                 as_dicts: false,
             }),
+            cancel,
         }
     }
 
@@ -87,8 +90,9 @@ impl QueryResult {
         py: Python<'_>,
         work: impl FnOnce(&mut Reading) -> Result<T, graven::Error> + Send,
     ) -> PyResult<T> {
-        let done =
-            py.detach(|| work(&mut self.reading.lock().unwrap_or_else(PoisonError::into_inner)));
+        let done = interrupt::away(py, &self.cancel, || {
+            work(&mut self.reading.lock().unwrap_or_else(PoisonError::into_inner))
+        })?;
         done.map_err(|error| raised(py, &error))
     }
 

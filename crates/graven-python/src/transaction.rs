@@ -2,10 +2,12 @@
 
 use std::sync::{Mutex, PoisonError};
 
+use graven::CancelHandle;
 use pyo3::prelude::*;
 use pyo3::types::{PyAny, PyDict};
 
 use crate::error::{raised, usage};
+use crate::interrupt;
 use crate::parameter::params;
 use crate::result::QueryResult;
 
@@ -14,12 +16,14 @@ use crate::result::QueryResult;
 pub(crate) struct Transaction {
     /// None after it has ended.
     work: Mutex<Option<graven::Transaction>>,
+    cancel: CancelHandle,
 }
 
 impl Transaction {
-    pub(crate) fn new(transaction: graven::Transaction) -> Self {
+    pub(crate) fn new(transaction: graven::Transaction, cancel: CancelHandle) -> Self {
         Transaction {
             work: Mutex::new(Some(transaction)),
+            cancel,
         }
     }
 
@@ -29,13 +33,13 @@ impl Transaction {
         py: Python<'_>,
         work: impl FnOnce(&mut Option<graven::Transaction>) -> Result<T, graven::Error> + Send,
     ) -> PyResult<T> {
-        let done = py.detach(|| {
+        let done = interrupt::away(py, &self.cancel, || {
             let mut transaction = self.work.lock().unwrap_or_else(PoisonError::into_inner);
             match transaction.is_some() {
                 true => work(&mut transaction).map(Some),
                 false => Ok(None),
             }
-        });
+        })?;
         match done {
             Ok(Some(value)) => Ok(value),
             Ok(None) => Err(usage(py, "the transaction has ended: begin another one")),
@@ -61,7 +65,7 @@ impl Transaction {
                 .transpose()
         })?;
         let result = result.expect("away() has seen that there is one");
-        Ok(QueryResult::new(result))
+        Ok(QueryResult::new(result, self.cancel.clone()))
     }
 
     fn commit(&self, py: Python<'_>) -> PyResult<()> {

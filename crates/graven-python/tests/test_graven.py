@@ -4,6 +4,7 @@ import asyncio
 import datetime
 import os
 import pickle
+import signal
 import subprocess
 import sys
 import tempfile
@@ -275,6 +276,32 @@ class Statements(Case):
             time.sleep(0.01)
         thread.join()
         self.assertEqual(ended, ["Statement.Cancelled"])
+
+    def test_control_c_ends_a_statement(self):
+        program = (
+            "import graven, signal, sys\n"
+            "c = graven.Database(sys.argv[1]).connect()\n"
+            "endless = 'UNWIND range(1, 1000000000000) AS x WITH count(x) AS n RETURN n'\n"
+            "c.execute('RETURN 1').get_all()\n"
+            "try: print('ready', flush=True); c.execute(endless).get_all()\n"
+            "except KeyboardInterrupt: print('interrupted', c.execute('RETURN 1').get_all(), flush=True)\n"
+            "signal.signal(signal.SIGINT, lambda *_: print('own handler', flush=True))\n"
+            "try: c.execute(endless).get_all()\n"
+            "except graven.Error as error: print(error.code, flush=True)\n"
+        )
+        path = os.path.join(self.folder, "other.graven")
+        run = subprocess.Popen([sys.executable, "-c", program, path], stdout=subprocess.PIPE, text=True)
+        self.assertEqual(run.stdout.readline(), "ready\n")
+        time.sleep(0.3)
+        run.send_signal(signal.SIGINT)
+        self.assertEqual(run.stdout.readline(), "interrupted [[1]]\n")
+        # Another handler is preceded after a moment.
+        while run.poll() is None:
+            time.sleep(0.2)
+            run.send_signal(signal.SIGINT)
+        said = run.communicate()[0].splitlines()
+        self.assertEqual(set(said[:-1]), {"own handler"})
+        self.assertEqual(said[-1], "Statement.Cancelled")
 
     def test_other_threads_go_on_meanwhile(self):
         ticks = []

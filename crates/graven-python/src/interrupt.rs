@@ -1,0 +1,179 @@
+//! Control-C while a statement runs.
+//!
+//! # How it works
+//! Python's own handler of the signal only notes that there was one; what a program wants done (raising `KeyboardInterrupt`, as a rule) is
+//! done by the main thread when it runs Python again. A statement that takes minutes would keep it from that. So a handler is put
+//! before Python's, which notes the signal for this module, too, and hands it on. A thread that watches long calls of the main
+//! thread then stops the statement, the call returns, and Python does what it noted. Where the program sets another handler by
+//! Python's means, that is preceded as well from the next look of this thread on. Short calls pay for a lock and a clock.
+//!
+//! # Invariants
+//! * PY-3 The handler does nothing but store a flag and call the one before which it was put. It is put before plain handlers alone: who
+//!   ignores the signal, or has it end the program, gets that.
+//!
+//! # Concurrency
+//! Calls of other threads are not watched: Python gives the signal to the main thread alone.
+#![expect(
+    unsafe_code,
+    reason = "handlers of signals are set by the system's own interface"
+)]
+
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard, Once, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use graven::CancelHandle;
+use pyo3::prelude::*;
+
+/// A call is long from here on.
+const MOMENT: Duration = Duration::from_millis(50);
+
+/// The watching thread rests when nobody called for so long.
+const QUIET: Duration = Duration::from_secs(1);
+
+/// How often it looks whether there was a signal.
+const LOOKS_EVERY: Duration = Duration::from_millis(10);
+
+/// There was a signal that no call has asked Python about.
+static SIGNALLED: AtomicBool = AtomicBool::new(false);
+
+/// The handler before which the own one was put, as an address.
+static BEFORE: AtomicUsize = AtomicUsize::new(0);
+
+static WATCH: Watch = Watch {
+    state: Mutex::new(State {
+        call: None,
+        begun: 0,
+        resting: true,
+    }),
+    changed: Condvar::new(),
+};
+
+struct Watch {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+struct State {
+    /// The call of the main thread.
+    call: Option<(Instant, CancelHandle)>,
+    /// Calls that have begun so far.
+    begun: u64,
+    /// The watching thread waits to be woken.
+    resting: bool,
+}
+
+impl Watch {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn enter(&self, cancel: &CancelHandle) {
+        static WATCHING: Once = Once::new();
+        WATCHING.call_once(|| {
+            listen();
+            let watching = thread::Builder::new().name("graven-interrupt".to_owned());
+            // Without it Control-C waits for the end of the statement.
+            drop(watching.spawn(|| WATCH.run()));
+        });
+        let mut state = self.state();
+        state.call = Some((Instant::now(), cancel.clone()));
+        state.begun += 1;
+        if std::mem::take(&mut state.resting) {
+            self.changed.notify_one();
+        }
+    }
+
+    fn leave(&self) {
+        self.state().call = None;
+    }
+
+    /// Watches for ever.
+    fn run(&self) {
+        let (mut seen, mut since) = (0, Instant::now());
+        loop {
+            let mut state = self.state();
+            if state.begun != seen {
+                (seen, since) = (state.begun, Instant::now());
+            }
+            let mut pause = MOMENT;
+            match &state.call {
+                Some((begun, cancel)) if begun.elapsed() >= MOMENT => {
+                    if SIGNALLED.load(Ordering::SeqCst) {
+                        // Again and again: a statement that was about to begin has forgotten what was asked before.
+                        cancel.cancel();
+                    }
+                    pause = LOOKS_EVERY;
+                }
+                None if since.elapsed() >= QUIET => {
+                    state.resting = true;
+                    while state.resting {
+                        let woken = self.changed.wait(state);
+                        state = woken.unwrap_or_else(PoisonError::into_inner);
+                    }
+                }
+                _ => {}
+            }
+            drop(state);
+            listen();
+            thread::sleep(pause);
+        }
+    }
+}
+
+extern "C" fn note(signal: libc::c_int) {
+    SIGNALLED.store(true, Ordering::SeqCst);
+    let before = BEFORE.load(Ordering::SeqCst);
+    // SAFETY: `listen` stored the address of a handler that takes the signal's number, before it set this one.
+    let before: extern "C" fn(libc::c_int) = unsafe { std::mem::transmute(before) };
+    before(signal);
+}
+
+/// Puts the own handler before the one that is there, if that is a plain one.
+fn listen() {
+    let own_address = note as extern "C" fn(libc::c_int) as usize;
+    // SAFETY: all zeros is a valid `sigaction`, and null is no new action: the present one is only read.
+    let mut before: libc::sigaction = unsafe { std::mem::zeroed() };
+    // SAFETY: as above.
+    let read = unsafe { libc::sigaction(libc::SIGINT, std::ptr::null(), &raw mut before) };
+    let handler = before.sa_sigaction;
+    let is_plain = ![libc::SIG_IGN, libc::SIG_DFL, own_address].contains(&handler);
+    if read != 0 || !is_plain || before.sa_flags & libc::SA_SIGINFO != 0 {
+        return;
+    }
+    BEFORE.store(handler, Ordering::SeqCst);
+    let mut own = before;
+    own.sa_sigaction = own_address;
+    // SAFETY: PY-3: `note` is safe in a handler, and stays as long as the program. Where it cannot be set, Control-C waits.
+    unsafe { libc::sigaction(libc::SIGINT, &raw const own, std::ptr::null_mut()) };
+}
+
+/// Runs `work` without the interpreter's lock; `cancel` stops it at Control-C.
+pub(crate) fn away<T: Send>(
+    py: Python<'_>,
+    cancel: &CancelHandle,
+    work: impl FnOnce() -> T + Send,
+) -> PyResult<T> {
+    // SAFETY: both calls have no conditions.
+    let is_main = unsafe { libc::getpid() == libc::gettid() };
+    if !is_main {
+        return Ok(py.detach(work));
+    }
+    // One that came before may have been seen by Python or not.
+    check(py)?;
+    WATCH.enter(cancel);
+    let done = py.detach(work);
+    WATCH.leave();
+    // What the program wants done comes before what became of the statement.
+    check(py)?;
+    Ok(done)
+}
+
+/// Has Python do what it noted, if there was a signal.
+fn check(py: Python<'_>) -> PyResult<()> {
+    match SIGNALLED.swap(false, Ordering::SeqCst) {
+        true => py.check_signals(),
+        false => Ok(()),
+    }
+}
