@@ -45,6 +45,7 @@ use crate::operator::{BoxedOperator, Operator};
 use crate::runtime::Runtime;
 use crate::standby::beside;
 use crate::threads::counting_pages;
+use crate::value::Value;
 
 /// Rows that are divided at a time.
 const DIVIDED_ROWS: usize = 4 * BATCH_ROWS;
@@ -431,8 +432,25 @@ fn rows_of(morsels: &[Morsel]) -> u32 {
 /// Bytes that a batch holds by itself: a value that all its rows share, such as a list collected below, others share as well.
 fn held_bytes(batch: &Batch) -> usize {
     let columns = batch.columns().iter();
-    let own = columns.filter(|column| !matches!(&***column, Column::Constant(..)));
-    own.map(|column| column.heap_bytes()).sum()
+    let bytes = columns.map(|column| match &**column {
+        Column::Constant(..) => 0,
+        Column::Values(values) => {
+            let lists = values
+                .chunk_by(are_same_list)
+                .map(|rows| rows[0].heap_bytes());
+            values.capacity() * size_of::<Value>() + lists.sum::<usize>()
+        }
+        column => column.heap_bytes(),
+    });
+    bytes.sum()
+}
+
+/// Whether both are one list, which other rows share.
+fn are_same_list(a: &Value, b: &Value) -> bool {
+    match (a, b) {
+        (Value::List(a), Value::List(b)) => std::ptr::eq(a.as_ptr(), b.as_ptr()),
+        _ => false,
+    }
 }
 
 /// Bytes of rows after which a worker stops for a while.
