@@ -97,15 +97,9 @@ impl Watch {
             if state.begun != seen {
                 (seen, since) = (state.begun, Instant::now());
             }
-            let mut pause = MOMENT;
+            let mut long = None;
             match &state.call {
-                Some((begun, cancel)) if begun.elapsed() >= MOMENT => {
-                    if SIGNALLED.load(Ordering::SeqCst) {
-                        // Again and again: a statement that was about to begin has forgotten what was asked before.
-                        cancel.cancel();
-                    }
-                    pause = LOOKS_EVERY;
-                }
+                Some((begun, cancel)) if begun.elapsed() >= MOMENT => long = Some(cancel.clone()),
                 None if since.elapsed() >= QUIET => {
                     state.resting = true;
                     while state.resting {
@@ -117,7 +111,15 @@ impl Watch {
             }
             drop(state);
             listen();
-            thread::sleep(pause);
+            if let Some(cancel) = long {
+                if SIGNALLED.load(Ordering::SeqCst) {
+                    // Again and again: a statement that was about to begin has forgotten what was asked before.
+                    cancel.cancel();
+                }
+                thread::sleep(LOOKS_EVERY);
+            } else {
+                thread::sleep(MOMENT);
+            }
         }
     }
 }

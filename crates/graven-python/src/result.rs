@@ -215,12 +215,12 @@ impl QueryResult {
     }
 
     #[pyo3(signature = (state=true))]
-    fn rows_as_dict(slf: PyRef<'_, Self>, state: bool) -> PyRef<'_, Self> {
-        slf.reading
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .as_dicts = state;
-        slf
+    fn rows_as_dict<'py>(slf: Bound<'py, Self>, state: bool) -> PyResult<Bound<'py, Self>> {
+        slf.get().away(slf.py(), |reading| {
+            reading.as_dicts = state;
+            Ok(())
+        })?;
+        Ok(slf)
     }
 
     fn get_num_tuples(&self, py: Python<'_>) -> PyResult<usize> {

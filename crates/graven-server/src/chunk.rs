@@ -2,17 +2,23 @@
 
 use std::io::{self, Read, Write};
 
-/// Longest message that is taken (BO-1).
+/// Longest message that is taken (BO-1), and longest one of a client that has not said who it is.
 pub const MESSAGE_BYTES_MAX: usize = 64 << 20;
+pub(crate) const GREETING_BYTES_MAX: usize = 64 << 10;
 
 /// Longest chunk that is written.
 const CHUNK_BYTES: usize = 0xffff;
 
-/// Reads a message; none where the connection ended before one began. Empty messages keep a connection open, and mean nothing.
+/// Reads a message of at most so many bytes as `most` says when it comes; false where the connection ended before one began. Empty
+/// messages keep a connection open, and mean nothing.
 ///
 /// # Errors
 /// The connection broke off, or the message is too long.
-pub(crate) fn read(from: &mut impl Read, message: &mut Vec<u8>) -> io::Result<bool> {
+pub(crate) fn read(
+    from: &mut impl Read,
+    message: &mut Vec<u8>,
+    most: impl Fn() -> usize,
+) -> io::Result<bool> {
     message.clear();
     loop {
         let mut length = [0; 2];
@@ -28,8 +34,9 @@ pub(crate) fn read(from: &mut impl Read, message: &mut Vec<u8>) -> io::Result<bo
             }
             return Ok(true);
         }
-        if message.len() + length > MESSAGE_BYTES_MAX {
-            let what = format!("a message of more than {} MiB", MESSAGE_BYTES_MAX >> 20);
+        let most = most();
+        if message.len() + length > most {
+            let what = format!("a message of more than {most} bytes");
             return Err(io::Error::new(io::ErrorKind::InvalidData, what));
         }
         let before = message.len();
@@ -65,21 +72,27 @@ mod tests {
             write(&mut wire, &message).expect("memory");
             let mut from = &wire[..];
             let mut read_back = Vec::new();
-            assert!(read(&mut from, &mut read_back).expect("whole"));
+            assert!(read(&mut from, &mut read_back, || MESSAGE_BYTES_MAX).expect("whole"));
             assert_eq!(read_back, message);
-            assert!(!read(&mut from, &mut read_back).expect("the end"));
+            assert!(!read(&mut from, &mut read_back, || MESSAGE_BYTES_MAX).expect("the end"));
         }
     }
 
     #[test]
     fn what_breaks_off_or_is_too_long_is_an_error() {
         let mut message = Vec::new();
-        for wire in [&[0][..], &[0, 5, 1, 2], &[0, 1, 7], &[0, 1, 7, 0]] {
-            assert!(read(&mut &*wire, &mut message).is_err(), "{wire:?}");
+        for wire in [
+            &[0][..],
+            &[0, 5, 1, 2],
+            &[0, 1, 7],
+            &[0, 1, 7, 0],
+            &[0, 9, 1, 2, 3, 4, 5, 6, 7, 8, 9, 0, 0],
+        ] {
+            assert!(read(&mut &*wire, &mut message, || 8).is_err(), "{wire:?}");
         }
-        let endless = [&[0xff, 0xff][..], &[0; 0xffff]].concat();
-        let mut endless = io::Cursor::new(endless.repeat(MESSAGE_BYTES_MAX / 0xffff + 2));
-        let error = read(&mut endless, &mut message).expect_err("too long");
+        let long = [&[0, 4, 1, 2, 3, 4][..], &[0, 5, 5, 6, 7, 8, 9, 0, 0]].concat();
+        assert!(read(&mut &long[..], &mut message, || 9).expect("of nine bytes"));
+        let error = read(&mut &long[..], &mut message, || 8).expect_err("too long");
         assert_eq!(error.kind(), io::ErrorKind::InvalidData);
     }
 }

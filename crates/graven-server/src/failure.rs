@@ -29,18 +29,30 @@ impl Failure {
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         Failure {
-            code: code(error.code()),
+            code: match (error.is_retryable(), error.code()) {
+                (true, "Transaction.OwnerLost") => CONFLICT,
+                (false, code) if code.starts_with("Memory.") => {
+                    "Neo.ClientError.General.MemoryPoolOutOfMemoryError"
+                }
+                (_, code) => self::code(code),
+            },
             // Programs that know Graven find its own name of the error here.
             message: format!("{} [{}]", error.render(), error.code()),
         }
     }
 }
 
+/// What drivers run a transaction again for.
+const CONFLICT: &str = "Neo.TransientError.Transaction.Outdated";
+
+/// A statement that was stopped.
+pub(crate) const STOPPED: &str = "Neo.ClientError.Transaction.Terminated";
+
 /// Neo4j's name for one of Graven's. Those that begin with `Neo.TransientError` are tried again by drivers.
 fn code(own: &str) -> &'static str {
     let (area, detail) = own.split_once('.').unwrap_or((own, ""));
     match (area, detail) {
-        ("Transaction", "Conflict") => "Neo.TransientError.Transaction.Outdated",
+        ("Transaction", "Conflict") => CONFLICT,
         ("Transaction", _) => "Neo.ClientError.Transaction.TransactionNotFound",
         ("Memory", _) => "Neo.TransientError.General.MemoryPoolOutOfMemoryError",
         ("SyntaxError", _) => "Neo.ClientError.Statement.SyntaxError",
@@ -59,7 +71,7 @@ fn code(own: &str) -> &'static str {
         ("Schema", "NotFound") => "Neo.ClientError.Schema.IndexNotFound",
         ("Schema", _) => "Neo.ClientError.Statement.ArgumentError",
         ("Statement", "TimedOut") => "Neo.ClientError.Transaction.TransactionTimedOut",
-        ("Statement", _) => "Neo.ClientError.Transaction.TransactionTerminated",
+        ("Statement", _) => STOPPED,
         ("Database", "ReadOnly") => "Neo.ClientError.General.ForbiddenOnReadOnlyDatabase",
         ("Request" | "Config", _) => "Neo.ClientError.Request.Invalid",
         _ => "Neo.DatabaseError.General.UnknownError",

@@ -14,8 +14,8 @@
 //! answers. A statement of a transaction has run to its end before its first row leaves, as in the library.
 //!
 //! # Invariants
-//! * BO-1 No message makes the server allocate more than a small multiple of its own bytes, and none is longer than
-//!   [`MESSAGE_BYTES_MAX`].
+//! * BO-1 A message has at most [`MESSAGE_BYTES_MAX`] bytes and eight million values, which take some tens of bytes each; before a client
+//!   has said who it is, 64 KiB, and it says so within half a minute.
 //! * BO-2 After a failure every message is ignored until a RESET, as the protocol has it: nothing that a client sent in the hope of
 //!   success is done after an error.
 //! * BO-3 When a connection ends, its statement is stopped and its transaction rolled back.

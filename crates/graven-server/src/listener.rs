@@ -20,6 +20,15 @@ use crate::{chunk, handshake};
 /// Bytes of messages that may wait for the one being answered, before no more are read.
 const WAITING_BYTES: usize = chunk::MESSAGE_BYTES_MAX;
 
+/// What one that waits takes besides its bytes, about.
+const WAITING_ENTRY: usize = 64;
+
+/// Stack of a connection's thread: statements may lie deep.
+const STACK: usize = 16 << 20;
+
+/// How often a read that waits looks whether the client is too late.
+const LOOKS_EVERY: Duration = Duration::from_secs(1);
+
 /// How long a client may take to say who it is.
 const GREETING: Duration = Duration::from_secs(30);
 
@@ -246,6 +255,7 @@ fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
             continue;
         };
         let Ok(known) = stream.try_clone() else {
+            thread::sleep(ASKED_EVERY);
             continue;
         };
         number += 1;
@@ -261,11 +271,14 @@ fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
         let own = Arc::clone(shared);
         let spawned = thread::Builder::new()
             .name(format!("bolt-{number}"))
+            .stack_size(STACK)
             .spawn(move || {
-                // However it ended: the other side knows that it did.
+                // However it ends, by a panic, too: the other side knows that it did, and there is room for another one.
+                let _ending = Ending(|| {
+                    let _ = stream.shutdown(Shutdown::Both);
+                    own.open().remove(&number);
+                });
                 let _ = serve(&own, &stream, number);
-                let _ = stream.shutdown(Shutdown::Both);
-                own.open().remove(&number);
             });
         if spawned.is_err() {
             shared.open().remove(&number);
@@ -273,12 +286,66 @@ fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
     }
 }
 
+/// Does something when it is dropped.
+struct Ending<F: FnMut()>(F);
+
+impl<F: FnMut()> Drop for Ending<F> {
+    fn drop(&mut self) {
+        (self.0)();
+    }
+}
+
+/// A client's bytes. It has until a moment to say who it is, and then as long as it likes.
+struct Patient<'a> {
+    stream: &'a TcpStream,
+    until: Instant,
+    known: &'a AtomicBool,
+}
+
+impl io::Read for Patient<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        loop {
+            let is_known = self.known.load(Ordering::SeqCst);
+            if !is_known && Instant::now() >= self.until {
+                return Err(io::ErrorKind::TimedOut.into());
+            }
+            match self.stream.read(buffer) {
+                Err(error) if waits(&error) => {}
+                read => return read,
+            }
+        }
+    }
+}
+
+impl io::Write for Patient<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.stream.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.stream.flush()
+    }
+}
+
+/// Whether a read has only waited for as long as it was told to.
+fn waits(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut
+    )
+}
+
 /// Serves a connection until it ends.
 fn serve(shared: &Shared, stream: &TcpStream, number: u64) -> io::Result<()> {
     stream.set_nodelay(true)?;
-    stream.set_read_timeout(Some(GREETING))?;
-    let mut greeted = stream;
-    let Some(version) = handshake::agree(&mut greeted)? else {
+    stream.set_read_timeout(Some(LOOKS_EVERY))?;
+    let state = State::default();
+    let mut from = Patient {
+        stream,
+        until: Instant::now() + GREETING,
+        known: &state.known,
+    };
+    let Some(version) = handshake::agree(&mut from)? else {
         return Ok(());
     };
     let resets = Resets::default();
@@ -286,49 +353,56 @@ fn serve(shared: &Shared, stream: &TcpStream, number: u64) -> io::Result<()> {
     let to = BufWriter::with_capacity(BUFFER, stream);
     let mut session = Session::new(&shared.service, &resets, version, address, number, to);
     let cancel = session.cancel_handle();
-    let state = State::default();
     thread::scope(|scope| {
         let (sender, messages) = mpsc::channel();
         let reader = thread::Builder::new().name(format!("bolt-{number}-in"));
         let (resets, state) = (&resets, &state);
+        // The reader may still wait for the client then, and the scope for the reader.
+        let _ending = Ending(|| {
+            state.ended.store(true, Ordering::SeqCst);
+            let _ = stream.shutdown(Shutdown::Both);
+        });
         let reading = Reading {
             to: sender,
             resets,
             state,
             cancel,
         };
-        reader.spawn_scoped(scope, move || reading.run(stream))?;
-        let outcome = answer(&mut session, &messages, (state, stream));
-        state.ended.store(true, Ordering::SeqCst);
-        // The reader may still wait for the client.
-        let _ = stream.shutdown(Shutdown::Both);
-        outcome
+        reader.spawn_scoped(scope, move || reading.run(from))?;
+        answer(&mut session, &messages, state)
     })
 }
 
 /// What the two threads of a connection know of each other.
 #[derive(Default)]
 struct State {
-    /// Bytes of messages that were read and not taken.
+    /// Bytes that messages take which were read and not taken.
     waiting: AtomicUsize,
+    /// The client has said who it is.
+    known: AtomicBool,
     /// The session has ended.
     ended: AtomicBool,
+}
+
+/// Bytes that a message takes while it waits.
+fn bytes(message: &Vec<u8>) -> usize {
+    message.capacity() + WAITING_ENTRY
 }
 
 /// Answers messages until there are no more.
 fn answer(
     session: &mut Session<'_, impl io::Write>,
     messages: &Receiver<Vec<u8>>,
-    (state, stream): (&State, &TcpStream),
+    state: &State,
 ) -> io::Result<()> {
     for message in messages {
-        state.waiting.fetch_sub(message.len(), Ordering::SeqCst);
+        state.waiting.fetch_sub(bytes(&message), Ordering::SeqCst);
         if !session.handle(&message)? {
             break;
         }
-        if session.is_authenticated() {
-            stream.set_read_timeout(None)?;
-        }
+        state
+            .known
+            .store(session.is_authenticated(), Ordering::SeqCst);
     }
     Ok(())
 }
@@ -343,8 +417,8 @@ struct Reading<'a> {
 
 impl Reading<'_> {
     /// Reads until there are no more messages; then nobody waits for what runs any more (BO-3).
-    fn run(self, stream: &TcpStream) {
-        let _ = self.read(stream);
+    fn run(self, from: Patient<'_>) {
+        let _ = self.read(from);
         let Reading {
             to, state, cancel, ..
         } = self;
@@ -355,11 +429,15 @@ impl Reading<'_> {
         }
     }
 
-    fn read(&self, stream: &TcpStream) -> io::Result<()> {
-        let mut from = BufReader::with_capacity(BUFFER, stream);
+    fn read(&self, from: Patient<'_>) -> io::Result<()> {
+        let mut from = BufReader::with_capacity(BUFFER, from);
         let mut message = Vec::new();
         let ended = || self.state.ended.load(Ordering::SeqCst);
-        while chunk::read(&mut from, &mut message)? {
+        let most = || match self.state.known.load(Ordering::SeqCst) {
+            true => chunk::MESSAGE_BYTES_MAX,
+            false => chunk::GREETING_BYTES_MAX,
+        };
+        while chunk::read(&mut from, &mut message, most)? {
             let message = std::mem::take(&mut message);
             let is_reset = is_reset(&message);
             if is_reset {
@@ -367,14 +445,16 @@ impl Reading<'_> {
             }
             self.state
                 .waiting
-                .fetch_add(message.len(), Ordering::SeqCst);
+                .fetch_add(bytes(&message), Ordering::SeqCst);
             if self.to.send(message).is_err() {
                 break;
             }
-            // Again and again: a statement that was about to begin has forgotten what was asked before.
-            while is_reset && self.resets.are_ahead() && !ended() {
+            if is_reset {
                 self.cancel.cancel();
-                thread::sleep(ASKED_EVERY);
+                // Again and again: a statement that was about to begin has forgotten what was asked before.
+                while !self.resets.wait(ASKED_EVERY) && !ended() {
+                    self.cancel.cancel();
+                }
             }
             while self.state.waiting.load(Ordering::SeqCst) > WAITING_BYTES && !ended() {
                 thread::sleep(ASKED_EVERY);

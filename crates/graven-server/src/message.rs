@@ -37,7 +37,10 @@ pub(crate) enum Request {
     Pull(Wanted),
     /// The same, which nobody wants to see.
     Discard(Wanted),
-    Route(Map),
+    Route {
+        context: Map,
+        extra: Map,
+    },
     /// How the client's own interface is used: nothing is done with it.
     Telemetry,
 }
@@ -92,7 +95,13 @@ impl Request {
             0x13 => Request::Rollback,
             0x3f => Request::Pull(wanted(&map(fields.next())?)?),
             0x2f => Request::Discard(wanted(&map(fields.next())?)?),
-            0x66 => Request::Route(map(fields.next())?),
+            0x66 => {
+                let context = map(fields.next())?;
+                // Bookmarks: one server has seen all of them.
+                fields.next();
+                let extra = map(fields.next())?;
+                Request::Route { context, extra }
+            }
             0x54 => Request::Telemetry,
             _ => {
                 return Err(Unreadable::Wanted(

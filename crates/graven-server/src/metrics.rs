@@ -12,8 +12,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
+use graven::Database;
 use graven::pagecache::KindStats;
-use graven::{Database, Params};
 use tiny_http::{Header, Method, Request, Response};
 
 /// What the server did since it was started.
@@ -180,26 +180,12 @@ pub(crate) fn text(database: &Database, counters: &Counters, open: usize) -> Str
     );
     let help = "Rows that left for clients.";
     text.one("graven_bolt_rows_total", total, help, of(&counters.rows));
-    for (name, help, statement) in [
-        (
-            "graven_nodes",
-            "Nodes in the database.",
-            "MATCH (n) RETURN count(n)",
-        ),
-        (
-            "graven_relationships",
-            "Relationships in the database.",
-            "MATCH ()-[r]->() RETURN count(r)",
-        ),
-    ] {
-        let counted = database.connect().query(statement, &Params::new());
-        let row = counted
-            .and_then(|mut result| result.next_row())
-            .ok()
-            .flatten();
-        if let Some(count) = row.and_then(|row| row.get(0)?.as_integer()) {
-            text.one(name, "gauge", help, count);
-        }
+    // Those of the last checkpoint: nothing is counted.
+    if let Ok(info) = database.info() {
+        let help = "Nodes at the last checkpoint.";
+        text.one("graven_nodes", "gauge", help, info.nodes);
+        let help = "Relationships at the last checkpoint.";
+        text.one("graven_relationships", "gauge", help, info.relationships);
     }
     if let Ok(file) = std::fs::metadata(database.path()) {
         text.one(

@@ -14,6 +14,9 @@ use crate::{Version, entity, stored};
 /// Lists, maps and structures within each other, at most.
 const DEPTH_MAX: usize = 100;
 
+/// Values in a message, at most (BO-1): one takes some tens of bytes in memory, and a byte on the wire.
+const VALUES_MAX: usize = 8 << 20;
+
 /// What cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Unreadable {
@@ -29,8 +32,20 @@ pub(crate) enum Unreadable {
     Structure(u8, usize),
     #[error("lists and maps lie within each other more than {DEPTH_MAX} times")]
     Deep,
+    #[error("a message of more than {VALUES_MAX} values: send fewer rows at a time")]
+    Many,
     #[error("{0}")]
     Value(String),
+}
+
+impl Unreadable {
+    /// Whether the message is well formed, and only a value in it is none.
+    pub(crate) fn is_about_value(&self) -> bool {
+        matches!(
+            self,
+            Self::Value(_) | Self::Structure(..) | Self::Many | Self::Deep
+        )
+    }
 }
 
 /// Appends values to a buffer.
@@ -152,11 +167,16 @@ impl Writer<'_> {
 /// Takes values off the front of a message.
 pub(crate) struct Reader<'a> {
     rest: &'a [u8],
+    /// Values that may still come.
+    left: usize,
 }
 
 impl<'a> Reader<'a> {
     pub(crate) fn new(message: &'a [u8]) -> Self {
-        Reader { rest: message }
+        Reader {
+            rest: message,
+            left: VALUES_MAX,
+        }
     }
 
     pub(crate) fn is_at_end(&self) -> bool {
@@ -207,6 +227,7 @@ impl<'a> Reader<'a> {
         if depth > DEPTH_MAX {
             return Err(Unreadable::Deep);
         }
+        self.left = self.left.checked_sub(1).ok_or(Unreadable::Many)?;
         Ok(match self.byte()? {
             marker @ (0..=0x7f | 0xf0..=0xff) => Value::Integer(marker.cast_signed().into()),
             0xc0 => Value::Null,
@@ -350,6 +371,8 @@ mod tests {
             Err(Unreadable::Text)
         ));
         assert!(Reader::new(&[0xa1, 1, 1]).value().is_err());
+        let many = [&[0xd6, 0, 0x90, 0, 0][..], &[0x90; 0x90_0000]].concat();
+        assert!(matches!(Reader::new(&many).value(), Err(Unreadable::Many)));
     }
 
     #[test]

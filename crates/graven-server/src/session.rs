@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use graven::{
@@ -15,7 +15,7 @@ use graven::{
     Value,
 };
 
-use crate::failure::Failure;
+use crate::failure::{Failure, STOPPED};
 use crate::listener::User;
 use crate::message::{FAILURE, IGNORED, Map, RECORD, Request, SUCCESS, Wanted};
 use crate::metrics::{self, Counters};
@@ -25,23 +25,43 @@ use crate::{Version, chunk};
 /// The name under which drivers know the only database of a server, and the one they ask for unless told otherwise.
 const DATABASE: &str = "neo4j";
 
+/// Rows that were found within so long leave together.
+const TOGETHER: Duration = Duration::from_millis(20);
+
 /// RESETs that the reader has seen and the session has not come to.
 #[derive(Debug, Default)]
-pub(crate) struct Resets(AtomicUsize);
+pub(crate) struct Resets {
+    ahead: Mutex<usize>,
+    fewer: Condvar,
+}
 
 impl Resets {
+    fn ahead(&self) -> MutexGuard<'_, usize> {
+        self.ahead.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Another one was seen.
     pub(crate) fn seen(&self) {
-        self.0.fetch_add(1, Ordering::SeqCst);
+        *self.ahead() += 1;
     }
 
     /// Whether the session has yet to come to one.
     pub(crate) fn are_ahead(&self) -> bool {
-        self.0.load(Ordering::SeqCst) > 0
+        *self.ahead() > 0
+    }
+
+    /// Waits until the session has come to all of them, or for so long; whether it has.
+    pub(crate) fn wait(&self, most: Duration) -> bool {
+        let waited = self
+            .fewer
+            .wait_timeout_while(self.ahead(), most, |ahead| *ahead > 0);
+        *waited.unwrap_or_else(PoisonError::into_inner).0 == 0
     }
 
     fn come_to(&self) {
-        self.0.fetch_sub(1, Ordering::SeqCst);
+        let mut ahead = self.ahead();
+        *ahead = ahead.saturating_sub(1);
+        self.fewer.notify_all();
     }
 }
 
@@ -143,21 +163,22 @@ impl<'a, W: Write> Session<'a, W> {
     /// # Errors
     /// The connection broke off.
     pub(crate) fn handle(&mut self, message: &[u8]) -> io::Result<bool> {
-        let request = match Request::parse(message) {
-            Ok(request) => request,
-            // Nobody knows what the other side would say next.
-            Err(error) => {
-                self.fail(&Failure::request(error.to_string()))?;
-                self.to.flush()?;
-                return Ok(false);
-            }
-        };
+        let request = Request::parse(message);
         let ignores = self.failed || self.resets.are_ahead();
-        if ignores && !matches!(request, Request::Reset | Request::Goodbye) {
+        if ignores && !matches!(request, Ok(Request::Reset | Request::Goodbye)) {
             self.answer(IGNORED, None)?;
             self.to.flush()?;
             return Ok(true);
         }
+        let request = match request {
+            Ok(request) => request,
+            Err(error) => {
+                self.fail(&Failure::request(error.to_string()))?;
+                self.to.flush()?;
+                // Otherwise nobody knows what the other side would say next.
+                return Ok(error.is_about_value());
+            }
+        };
         let was_authenticated = self.authenticated;
         let goes_on = match self.run(request)? {
             Ok(Answer::Success(map)) => {
@@ -237,7 +258,7 @@ impl<'a, W: Write> Session<'a, W> {
                 );
             }
             Request::Telemetry => empty,
-            Request::Route(context) => Ok(Answer::Success(self.route(&context))),
+            Request::Route { context, extra } => self.route(&context, &extra).map(Answer::Success),
             Request::Begin(_) if !self.is_idle() => {
                 return out_of_place("BEGIN comes after the end of a transaction and of its rows");
             }
@@ -338,7 +359,8 @@ impl<'a, W: Write> Session<'a, W> {
     }
 
     /// All roles are played by this server, at the address by which the client found it.
-    fn route(&self, context: &Map) -> Map {
+    fn route(&self, context: &Map, extra: &Map) -> Result<Map, Failure> {
+        self.with_options(extra)?;
         let known = context.get("address").and_then(Value::as_str);
         let address = known.unwrap_or(&self.address);
         let servers = ["WRITE", "READ", "ROUTE"].map(|role| {
@@ -347,12 +369,13 @@ impl<'a, W: Write> Session<'a, W> {
                 entry("role", role),
             ]))
         });
+        let name = extra.get("db").and_then(Value::as_str).unwrap_or(DATABASE);
         let table = Map::from([
             entry("ttl", 300),
-            entry("db", DATABASE),
+            entry("db", name),
             entry("servers", servers.to_vec()),
         ]);
-        Map::from([entry("rt", table)])
+        Ok(Map::from([entry("rt", table)]))
     }
 
     /// The connection with the options of a transaction.
@@ -442,7 +465,13 @@ impl<'a, W: Write> Session<'a, W> {
             return Ok(Ok(Answer::Success(self.tail(&stream))));
         }
         let mut left = wanted.rows.unwrap_or(u64::MAX);
+        let mut flushed = Instant::now();
         loop {
+            // Nobody waits for rows that are there because of one that is not.
+            if stream.ahead.is_none() && (left == 0 || flushed.elapsed() > TOGETHER) {
+                self.to.flush()?;
+                flushed = Instant::now();
+            }
             let next = match stream.ahead.take() {
                 Some(row) => Ok(Some(row)),
                 None => stream.result.next_row(),
@@ -465,8 +494,10 @@ impl<'a, W: Write> Session<'a, W> {
             }
             if self.resets.are_ahead() {
                 let message = "the client asked to stop".to_owned();
-                let code = "Neo.ClientError.Transaction.TransactionTerminated";
-                return Ok(Err(Failure { code, message }));
+                return Ok(Err(Failure {
+                    code: STOPPED,
+                    message,
+                }));
             }
         }
     }

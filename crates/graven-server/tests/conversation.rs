@@ -318,11 +318,19 @@ fn transactions_are_committed_and_rolled_back() {
         client.rows("CREATE (:Undone)");
         assert_eq!(client.ask(end).0, 0x70);
     }
-    // Whoever goes away in the middle leaves nothing behind.
-    assert_eq!(client.ask(BEGIN).0, 0x70);
-    client.rows("CREATE (:Undone)");
-    drop(client);
     assert_eq!(count(&served.database, "Undone"), 0);
+    // Whoever goes away in the middle leaves nothing behind, not even a transaction.
+    assert_eq!(client.ask(BEGIN).0, 0x70);
+    client.rows("MATCH (n:Alone) SET n.by = 'who went away'");
+    drop(client);
+    let mut client = Client::greeted(&served.server);
+    let open = "SHOW TRANSACTIONS YIELD transactionId RETURN count(*) AS open";
+    let alone = (0..2000).any(|_| {
+        std::thread::sleep(Duration::from_millis(5));
+        // The one that asks.
+        client.rows(open).0 == [vec![1].into()]
+    });
+    assert!(alone, "its transaction is still there");
 }
 
 #[test]
@@ -346,8 +354,25 @@ fn a_reset_and_the_end_of_a_connection_stop_what_runs() {
     client.send(PULL_ALL);
     assert_eq!(client.answer().0, 0x70);
     drop(client);
-    // Waits for what runs, and would run into the limit of this test otherwise.
-    served.server.stop();
+    ends(&served.database, "range(1, 1000000000000)");
+}
+
+/// Waits until no statement with this text runs.
+fn ends(database: &Database, text: &str) {
+    let running = "SHOW TRANSACTIONS YIELD currentQuery WHERE currentQuery CONTAINS $text AND NOT currentQuery STARTS WITH 'SHOW' RETURN count(*)";
+    let params = Params::new().with("text", text);
+    for _ in 0..2000 {
+        let row = database
+            .connect()
+            .query(running, &params)
+            .expect("runs")
+            .next_row();
+        if row.expect("runs").and_then(|row| row.get(0)?.as_integer()) == Some(0) {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    panic!("`{text}` still runs");
 }
 
 #[test]
@@ -442,7 +467,10 @@ fn what_is_no_message_ends_the_connection_alone() {
         .map(|_| TcpStream::connect(served.server.address()).expect("a connection"))
         .collect();
     let mut refused = more.last().expect("eight");
-    assert_eq!(refused.read(&mut [0]).unwrap_or(0), 0);
+    refused
+        .set_read_timeout(Some(Duration::from_secs(60)))
+        .expect("a timeout");
+    assert_eq!(refused.read(&mut [0]).expect("the end"), 0);
     assert_eq!(others.rows("RETURN 1").0.len(), 1);
 }
 
@@ -479,6 +507,7 @@ fn counters_are_those_of_what_was_done() {
     };
     let mut client = Client::greeted(&served.server);
     client.rows("CREATE (:A)-[:R]->(:B)");
+    served.database.checkpoint().expect("a checkpoint");
     client.rows("UNWIND [1, 2, 3] AS x RETURN x");
     assert_eq!(client.ask(&run("RETURN nobody")).0, 0x7f);
     let said = get("/metrics");
@@ -507,4 +536,71 @@ fn counters_are_those_of_what_was_done() {
     names.dedup();
     assert_eq!(names.len(), all, "a value that is said twice: {said}");
     assert!(get("/").starts_with("HTTP/1.1 404"));
+}
+
+#[test]
+fn a_value_that_is_none_is_a_failure_and_not_the_end() {
+    let served = served(|_| {});
+    let mut client = Client::greeted(&served.server);
+    let zone = b"Nowhere/There";
+    let mut message = vec![0xb3, 0x10, 0x88];
+    message.extend(b"RETURN 1");
+    message.extend([
+        0xa1,
+        0x81,
+        b'z',
+        0xb3,
+        0x69,
+        0,
+        0,
+        0x80 | u8::try_from(zone.len()).expect("short"),
+    ]);
+    message.extend(zone);
+    message.push(0xa0);
+    assert_eq!(
+        Client::failure(client.ask(&message)),
+        "Neo.ClientError.Request.Invalid"
+    );
+    assert_eq!(client.ask(&message).0, 0x7e);
+    assert_eq!(client.ask(RESET).0, 0x70);
+    assert_eq!(client.rows("RETURN 1").0.len(), 1);
+}
+
+#[test]
+fn whoever_has_not_said_who_it_is_sends_little() {
+    let served = served(|_| {});
+    let mut client = Client::connect(&served.server, 3);
+    client.0.write_all(&[0xff, 0xff]).expect("sent");
+    // The server may have closed the connection before all of it was sent.
+    let _ = client.0.write_all(&[0x91; 0xffff]);
+    let _ = client.0.write_all(&[0xff, 0xff]);
+    assert!(matches!(client.0.read(&mut [0]), Ok(0) | Err(_)));
+    assert_eq!(Client::greeted(&served.server).rows("RETURN 1").0.len(), 1);
+}
+
+#[test]
+fn both_names_of_the_database_are_routed() {
+    let served = served(|_| {});
+    let mut client = Client::greeted(&served.server);
+    for (name, known) in [("social", true), ("neo4j", true), ("other", false)] {
+        let mut message = vec![0xb3, 0x66, 0xa0, 0x90, 0xa1, 0x82, b'd', b'b'];
+        message.push(0x80 | u8::try_from(name.len()).expect("short"));
+        message.extend(name.as_bytes());
+        let answer = client.ask(&message);
+        match (known, answer) {
+            (true, (0x70, Value::Map(map))) => {
+                let Value::Map(table) = &map["rt"] else {
+                    panic!("no table")
+                };
+                assert_eq!(table["db"], name.into());
+            }
+            (false, answer) => {
+                assert_eq!(
+                    Client::failure(answer),
+                    "Neo.ClientError.Database.DatabaseNotFound"
+                );
+            }
+            (true, (signature, other)) => panic!("{signature:x}: {other}"),
+        }
+    }
 }
