@@ -231,23 +231,17 @@ fn transactions_promise_what_was_asked_for() {
         drop(ask_second);
         second.wait().expect("ends");
     }
-    let mut group = |statements: [&str; 3]| {
+    let mut waits = |statements: [&str; 3]| {
         let answers = statements.map(&mut ask_first);
-        answers[2]["summary"]["commit"]["group"].clone()
+        let group = &answers[2]["summary"]["commit"]["group"];
+        // A commit that waits may share its wait with one before that did not.
+        group.as_u64().expect("a number") > 0
     };
-    assert_eq!(group(["BEGIN;", "CREATE (:C);", "COMMIT;"]), 1);
-    assert_eq!(
-        group(["BEGIN DURABILITY off;", "CREATE (:C);", "COMMIT;"]),
-        0
-    );
-    assert_eq!(
-        group([":durability relaxed:5ms\nBEGIN;", "CREATE (:C);", "COMMIT;"]),
-        0
-    );
-    assert_eq!(
-        group(["BEGIN DURABILITY full;", "CREATE (:C);", "COMMIT;"]),
-        1
-    );
+    assert!(waits(["BEGIN;", "CREATE (:C);", "COMMIT;"]));
+    assert!(!waits(["BEGIN DURABILITY off;", "CREATE (:C);", "COMMIT;"]));
+    let relaxed = ":durability relaxed:5ms\nBEGIN;";
+    assert!(!waits([relaxed, "CREATE (:C);", "COMMIT;"]));
+    assert!(waits(["BEGIN DURABILITY full;", "CREATE (:C);", "COMMIT;"]));
     let refused = ask_first("BEGIN DURABILITY sometimes;");
     assert_eq!(refused["error"]["code"], "Request.Invalid", "{refused}");
     drop(ask_first);
