@@ -20,6 +20,7 @@ use crate::transaction::Transaction;
 pub(crate) struct Connection {
     /// None after it was closed.
     connection: Mutex<Option<graven::Connection>>,
+    cancel: CancelHandle,
 }
 
 /// See the stubs.
@@ -32,6 +33,7 @@ pub(crate) struct PreparedStatement {
 impl Connection {
     pub(crate) fn new(connection: graven::Connection) -> Self {
         Connection {
+            cancel: connection.cancel_handle(),
             connection: Mutex::new(Some(connection)),
         }
     }
@@ -79,14 +81,17 @@ fn options(
 #[pymethods]
 impl Connection {
     #[new]
-    #[pyo3(signature = (database, *, isolation=None, durability=None, relaxed_ms=None, timeout=None))]
+    #[pyo3(signature = (database, num_threads=0, *, isolation=None, durability=None, relaxed_ms=None, timeout=None))]
     fn open_on(
         database: &Database,
+        num_threads: usize,
         isolation: Option<&str>,
         durability: Option<&str>,
         relaxed_ms: Option<u64>,
         timeout: Option<f64>,
     ) -> PyResult<Self> {
+        // Threads are those of the database.
+        let _ = num_threads;
         let options = options(isolation, durability, relaxed_ms)?;
         let mut connection = database.database.connect().with_options(options);
         if timeout.is_some() {
@@ -114,9 +119,8 @@ impl Connection {
         let text = text.to_cow()?;
         let connection = self.open(py)?;
         let cancel = connection.cancel_handle();
-        let run = interrupt::away(py, &cancel, || connection.query(&text, &params))?;
-        run.map(|result| QueryResult::new(result, cancel))
-            .map_err(|error| raised(py, &error))
+        let result = interrupt::away(py, &cancel, || connection.query(&text, &params))?;
+        Ok(QueryResult::new(result, cancel))
     }
 
     #[pyo3(signature = (query, parameters=None))]
@@ -166,10 +170,8 @@ impl Connection {
         Ok(())
     }
 
-    fn interrupt(&self, py: Python<'_>) -> PyResult<()> {
-        let handle = self.open(py)?.cancel_handle();
-        py.detach(|| handle.cancel());
-        Ok(())
+    fn interrupt(&self, py: Python<'_>) {
+        py.detach(|| self.cancel.cancel());
     }
 
     fn close(&self) {
@@ -194,9 +196,8 @@ impl Connection {
 impl PreparedStatement {
     fn run(&self, py: Python<'_>, params: &Params) -> PyResult<QueryResult> {
         let cancel = &self.cancel;
-        let run = interrupt::away(py, cancel, || self.prepared.query(params))?;
-        run.map(|result| QueryResult::new(result, cancel.clone()))
-            .map_err(|error| raised(py, &error))
+        let result = interrupt::away(py, cancel, || self.prepared.query(params))?;
+        Ok(QueryResult::new(result, cancel.clone()))
     }
 }
 

@@ -23,8 +23,10 @@ use std::sync::{Condvar, Mutex, MutexGuard, Once, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use graven::CancelHandle;
+use graven::{CancelHandle, Error};
 use pyo3::prelude::*;
+
+use crate::error::raised;
 
 /// A call is long from here on.
 const MOMENT: Duration = Duration::from_millis(50);
@@ -125,11 +127,17 @@ impl Watch {
 }
 
 extern "C" fn note(signal: libc::c_int) {
+    /// The handler before which the own one was put may have been put before it in turn.
+    static WITHIN: AtomicBool = AtomicBool::new(false);
+    if WITHIN.swap(true, Ordering::SeqCst) {
+        return;
+    }
     SIGNALLED.store(true, Ordering::SeqCst);
     let before = BEFORE.load(Ordering::SeqCst);
     // SAFETY: `listen` stored the address of a handler that takes the signal's number, before it set this one.
     let before: extern "C" fn(libc::c_int) = unsafe { std::mem::transmute(before) };
     before(signal);
+    WITHIN.store(false, Ordering::SeqCst);
 }
 
 /// Puts the own handler before the one that is there, if that is a plain one.
@@ -151,31 +159,35 @@ fn listen() {
     unsafe { libc::sigaction(libc::SIGINT, &raw const own, std::ptr::null_mut()) };
 }
 
-/// Runs `work` without the interpreter's lock; `cancel` stops it at Control-C.
+/// Runs `work` without the interpreter's lock; `cancel` stops it at Control-C. What it gives is kept then, unless it is an error: the
+/// interpreter does what was noted as soon as it goes on.
+///
+/// # Errors
+/// What Python does at Control-C, and what became of `work`.
 pub(crate) fn away<T: Send>(
     py: Python<'_>,
     cancel: &CancelHandle,
-    work: impl FnOnce() -> T + Send,
+    work: impl FnOnce() -> Result<T, Error> + Send,
 ) -> PyResult<T> {
     // SAFETY: both calls have no conditions.
     let is_main = unsafe { libc::getpid() == libc::gettid() };
     if !is_main {
-        return Ok(py.detach(work));
+        return py.detach(work).map_err(|error| raised(py, &error));
     }
     // One that came before may have been seen by Python or not.
-    check(py)?;
+    if SIGNALLED.swap(false, Ordering::SeqCst) {
+        py.check_signals()?;
+    }
     WATCH.enter(cancel);
     let done = py.detach(work);
     WATCH.leave();
+    let error = match done {
+        Ok(value) => return Ok(value),
+        Err(error) => error,
+    };
     // What the program wants done comes before what became of the statement.
-    check(py)?;
-    Ok(done)
-}
-
-/// Has Python do what it noted, if there was a signal.
-fn check(py: Python<'_>) -> PyResult<()> {
-    match SIGNALLED.swap(false, Ordering::SeqCst) {
-        true => py.check_signals(),
-        false => Ok(()),
+    if SIGNALLED.swap(false, Ordering::SeqCst) {
+        py.check_signals()?;
     }
+    Err(raised(py, &error))
 }

@@ -25,7 +25,12 @@ pub(crate) fn params(given: Option<&Bound<'_, PyDict>>) -> PyResult<Params> {
         };
         let name = name.to_cow()?;
         let value = self::value(&value, 0).map_err(|error| within(&value, &name, error))?;
-        params.set(name.strip_prefix('$').unwrap_or(&name), value);
+        let name = name.strip_prefix('$').unwrap_or(&name);
+        if params.get(name).is_some() {
+            let message = format!("parameter `{name}` is given twice, with `$` and without");
+            return Err(PyValueError::new_err(message));
+        }
+        params.set(name, value);
     }
     Ok(params)
 }
@@ -34,7 +39,17 @@ pub(crate) fn params(given: Option<&Bound<'_, PyDict>>) -> PyResult<Params> {
 fn within(value: &Bound<'_, PyAny>, name: &str, error: PyErr) -> PyErr {
     let py = value.py();
     let message = format!("parameter `{name}`: {}", error.value(py));
-    PyErr::from_type(error.get_type(py), message)
+    if error.is_instance_of::<PyTypeError>(py) {
+        return PyTypeError::new_err(message);
+    }
+    if error.is_instance_of::<PyOverflowError>(py) {
+        return PyOverflowError::new_err(message);
+    }
+    // Text that is no Unicode is one, too, with more arguments than a message.
+    if error.is_instance_of::<PyValueError>(py) {
+        return PyValueError::new_err(message);
+    }
+    error
 }
 
 fn type_name(it: &Bound<'_, PyAny>) -> String {
@@ -98,6 +113,18 @@ fn value(it: &Bound<'_, PyAny>, depth: usize) -> PyResult<Value> {
 fn foreign(it: &Bound<'_, PyAny>, depth: usize) -> PyResult<Value> {
     if it.getattr_opt("tolist")?.is_some() {
         let plain = it.call_method0("tolist")?;
+        let is_time = match it.getattr_opt("dtype")? {
+            Some(dtype) => match dtype.getattr_opt("kind")? {
+                Some(kind) => ["m", "M"].contains(&kind.to_string().as_str()),
+                None => false,
+            },
+            None => false,
+        };
+        if is_time && has_integer(&plain, depth)? {
+            let message = "moments and spans of NumPy in units that datetime does not have would become integers: convert \
+                           them, with astype('datetime64[us]') for example";
+            return Err(PyTypeError::new_err(message));
+        }
         if !plain.get_type().is(it.get_type()) {
             return value(&plain, depth + 1);
         }
@@ -108,6 +135,22 @@ fn foreign(it: &Bound<'_, PyAny>, depth: usize) -> PyResult<Value> {
         type_name(it)
     );
     Err(PyTypeError::new_err(message))
+}
+
+/// Whether there is an integer in lists within each other.
+fn has_integer(it: &Bound<'_, PyAny>, depth: usize) -> PyResult<bool> {
+    let Ok(items) = it.cast::<PyList>() else {
+        return Ok(it.cast::<PyInt>().is_ok());
+    };
+    if depth > DEPTH_MAX {
+        return Ok(false);
+    }
+    for item in items {
+        if has_integer(&item, depth + 1)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 fn integer(number: &Bound<'_, PyInt>) -> PyResult<Value> {

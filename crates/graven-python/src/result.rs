@@ -8,7 +8,6 @@ use pyo3::exceptions::{PyRuntimeError, PyStopIteration};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 
-use crate::error::raised;
 use crate::interrupt;
 use crate::value::object;
 
@@ -30,6 +29,8 @@ struct Reading {
     /// Rows handed out.
     given: usize,
     as_dicts: bool,
+    /// What ended the statement before its last row.
+    failed: Option<graven::Error>,
 }
 
 impl Reading {
@@ -40,10 +41,14 @@ impl Reading {
 
     /// Reads another batch; whether there was one.
     fn read(&mut self) -> Result<bool, graven::Error> {
+        if let Some(error) = &self.failed {
+            return Err(error.clone());
+        }
         let rows = match &mut self.result {
-            Some(result) => result.next_rows()?,
-            None => None,
+            Some(result) => result.next_rows(),
+            None => Ok(None),
         };
+        let rows = rows.inspect_err(|error| self.failed = Some(error.clone()))?;
         let some = rows.is_some();
         self.ahead.extend(rows);
         Ok(some)
@@ -79,6 +84,7 @@ impl QueryResult {
                 next: 0,
                 given: 0,
                 as_dicts: false,
+                failed: None,
             }),
             cancel,
         }
@@ -90,10 +96,9 @@ impl QueryResult {
         py: Python<'_>,
         work: impl FnOnce(&mut Reading) -> Result<T, graven::Error> + Send,
     ) -> PyResult<T> {
-        let done = interrupt::away(py, &self.cancel, || {
+        interrupt::away(py, &self.cancel, || {
             work(&mut self.reading.lock().unwrap_or_else(PoisonError::into_inner))
-        })?;
-        done.map_err(|error| raised(py, &error))
+        })
     }
 
     /// The next row; none at the end.
@@ -302,7 +307,7 @@ impl QueryResult {
         frames(slf.py())?.call_method1("as_pl", (slf,))
     }
 
-    /// The size of chunks is that of the batches.
+    /// One table is made, whatever size of chunks is asked for.
     #[pyo3(signature = (chunk_size=None))]
     fn get_as_arrow<'py>(
         slf: Bound<'py, Self>,
@@ -326,13 +331,14 @@ impl QueryResult {
         table.call_method1("__arrow_c_stream__", (requested_schema,))
     }
 
-    fn close(&self, py: Python<'_>) -> PyResult<()> {
-        self.away(py, |reading| {
+    fn close(&self, py: Python<'_>) {
+        py.detach(|| {
+            let mut reading = self.reading.lock().unwrap_or_else(PoisonError::into_inner);
             reading.result = None;
+            reading.failed = None;
             reading.ahead.clear();
             reading.next = 0;
-            Ok(())
-        })
+        });
     }
 
     fn __iter__(slf: PyRef<'_, Self>) -> PyRef<'_, Self> {
@@ -348,7 +354,7 @@ impl QueryResult {
     }
 
     #[pyo3(signature = (*_error))]
-    fn __exit__(&self, py: Python<'_>, _error: &Bound<'_, PyTuple>) -> PyResult<()> {
-        self.close(py)
+    fn __exit__(&self, py: Python<'_>, _error: &Bound<'_, PyTuple>) {
+        self.close(py);
     }
 }

@@ -169,6 +169,10 @@ pub(crate) fn stored(it: &Bound<'_, PyAny>) -> PyResult<Option<PropertyValue>> {
     } else if is(&classes.time)? {
         let nanosecond_of_day = nanos(it)?;
         match utc_offset(it)? {
+            None if !it.getattr("tzinfo")?.is_none() => {
+                let message = "a time in a zone has no offset without a date: use timezone instead of ZoneInfo";
+                return Err(PyValueError::new_err(message));
+            }
             None => PropertyValue::LocalTime(nanosecond_of_day),
             Some(offset_seconds) => PropertyValue::Time(Time {
                 nanosecond_of_day,
@@ -177,11 +181,14 @@ pub(crate) fn stored(it: &Bound<'_, PyAny>) -> PyResult<Option<PropertyValue>> {
         }
     } else if is(&classes.timedelta)? {
         let micros: u32 = it.getattr("microseconds")?.extract()?;
+        // Spans of pandas count nanoseconds besides.
+        let nanos = it.getattr_opt("nanoseconds")?;
+        let nanos: u32 = nanos.map_or(Ok(0), |it| it.extract())?;
         PropertyValue::Duration(Duration {
             months: 0,
             days: it.getattr("days")?.extract()?,
             seconds: it.getattr("seconds")?.extract()?,
-            nanoseconds: micros * 1000,
+            nanoseconds: micros * 1000 + nanos,
         })
     } else if is(&classes.duration)? {
         let (months, days, seconds, nanoseconds): (i64, i64, i64, i64) = it.extract()?;

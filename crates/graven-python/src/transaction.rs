@@ -6,7 +6,7 @@ use graven::CancelHandle;
 use pyo3::prelude::*;
 use pyo3::types::{PyAny, PyDict};
 
-use crate::error::{raised, usage};
+use crate::error::raised;
 use crate::interrupt;
 use crate::parameter::params;
 use crate::result::QueryResult;
@@ -27,23 +27,17 @@ impl Transaction {
         }
     }
 
-    /// Runs `work` without the interpreter's lock; whoever waits for the transaction does not hold it either.
-    fn away<T: Send>(
+    /// Does `work` with the transaction if it has not ended; whoever waits for it does not hold the interpreter's lock.
+    fn work<T>(
         &self,
-        py: Python<'_>,
-        work: impl FnOnce(&mut Option<graven::Transaction>) -> Result<T, graven::Error> + Send,
-    ) -> PyResult<T> {
-        let done = interrupt::away(py, &self.cancel, || {
-            let mut transaction = self.work.lock().unwrap_or_else(PoisonError::into_inner);
-            match transaction.is_some() {
-                true => work(&mut transaction).map(Some),
-                false => Ok(None),
-            }
-        })?;
-        match done {
-            Ok(Some(value)) => Ok(value),
-            Ok(None) => Err(usage(py, "the transaction has ended: begin another one")),
-            Err(error) => Err(raised(py, &error)),
+        work: impl FnOnce(&mut Option<graven::Transaction>) -> Result<T, graven::Error>,
+    ) -> Result<T, graven::Error> {
+        let mut transaction = self.work.lock().unwrap_or_else(PoisonError::into_inner);
+        match transaction.is_some() {
+            true => work(&mut transaction),
+            false => Err(graven::Error::usage(
+                "the transaction has ended: begin another one",
+            )),
         }
     }
 }
@@ -58,33 +52,33 @@ impl Transaction {
         parameters: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<QueryResult> {
         let params = params(parameters)?;
-        let result = self.away(py, |transaction| {
-            transaction
-                .as_mut()
-                .map(|it| it.query(query, &params))
-                .transpose()
+        let result = interrupt::away(py, &self.cancel, || {
+            self.work(|transaction| {
+                let transaction = transaction.as_mut().expect("`work` has looked");
+                transaction.query(query, &params)
+            })
         })?;
-        let result = result.expect("away() has seen that there is one");
         Ok(QueryResult::new(result, self.cancel.clone()))
     }
 
     fn commit(&self, py: Python<'_>) -> PyResult<()> {
-        self.away(py, |transaction| {
-            transaction
-                .take()
-                .map(graven::Transaction::commit)
-                .transpose()
-        })?;
-        Ok(())
+        let done = py.detach(|| {
+            self.work(|transaction| {
+                let transaction = transaction.take().expect("`work` has looked");
+                transaction.commit()
+            })
+        });
+        done.map(drop).map_err(|error| raised(py, &error))
     }
 
     fn rollback(&self, py: Python<'_>) -> PyResult<()> {
-        self.away(py, |transaction| {
-            if let Some(transaction) = transaction.take() {
-                transaction.rollback();
-            }
-            Ok(())
-        })
+        let done = py.detach(|| {
+            self.work(|transaction| {
+                transaction.take().expect("`work` has looked").rollback();
+                Ok(())
+            })
+        });
+        done.map_err(|error| raised(py, &error))
     }
 
     fn __enter__(slf: PyRef<'_, Self>) -> PyRef<'_, Self> {

@@ -53,6 +53,15 @@ class Frames(unittest.TestCase):
         self.assertEqual(back[0], [1.5, 2.5])
         self.assertEqual(str(back[1]), "2024-01-01T00:00:00.000000001")
         self.assertIsNone(back[2])
+        span = self.connection.execute("RETURN $x", {"x": pandas.Timedelta("1us 1ns")}).get_next()
+        self.assertEqual(span, [graven.Duration(nanoseconds=1001)])
+        import numpy
+
+        for moment in (numpy.datetime64("2024-01-01T00:00:00", "ns"), numpy.array([5], dtype="timedelta64[ns]")):
+            with self.assertRaisesRegex(TypeError, "astype"):
+                self.connection.execute("RETURN $x", {"x": moment})
+        coarse = self.connection.execute("RETURN $x", {"x": numpy.datetime64("2024-01-01T00:00:00", "us")})
+        self.assertEqual(coarse.get_next(), [datetime.datetime(2024, 1, 1)])
 
     @needs("polars")
     def test_polars(self):
@@ -60,6 +69,7 @@ class Frames(unittest.TestCase):
         self.assertEqual(frame["i"].to_list(), [9007199254740993, None])
         self.assertEqual(frame["d"].to_list(), [datetime.date(2024, 2, 29), None])
         self.assertEqual(frame["l"].to_list(), [[1, 2], None])
+        self.kept("get_as_pl")
         self.mixed("get_as_pl")
 
     @needs("pyarrow")
@@ -76,17 +86,43 @@ class Frames(unittest.TestCase):
         self.connection.execute("CREATE (:P {x: 1, p: point({x: 1, y: 2})})")
         nodes = self.connection.execute("MATCH (p:P) RETURN p").get_as_arrow()
         self.assertEqual(nodes.column("p").to_pylist()[0]["x"], 1)
+        self.kept("get_as_arrow")
         self.mixed("get_as_arrow")
 
     def mixed(self, method):
-        result = self.connection.execute("UNWIND [1, 'a'] AS x RETURN x")
-        with self.assertRaisesRegex(graven.Error, "`x` has no one type .it holds int, str"):
-            getattr(result, method)()
+        for values, says in [
+            ("[1, 'a']", "`x` has no one type .it holds int, str"),
+            ("[[1], [0.5]]", "`x` has no one type .it holds float, int"),
+            ("[{a: 1}, {a: 'b'}]", "`x.a` has no one type .it holds int, str"),
+            ("[date('2024-01-01'), localdatetime('2024-01-01T01:00')]", "date, datetime"),
+            ("[datetime('2024-01-01T01:00Z'), localdatetime('2024-01-01T01:00')]", "datetime with a zone"),
+            ("[time('01:00+05:30')]", "times with an offset"),
+        ]:
+            with self.subTest(values=values):
+                result = self.connection.execute(f"UNWIND {values} AS x RETURN x")
+                with self.assertRaisesRegex(graven.Error, says):
+                    getattr(result, method)()
+
+    def column(self, result, method):
+        """The values of the only column of what a method gives."""
+        table = getattr(result, method)()
+        return table.to_series(0).to_list() if method == "get_as_pl" else table.column(0).to_pylist()
+
+    def kept(self, method):
+        """What differs from row to row is all there."""
+        rows = "UNWIND [{a: 1}, {b: 'x'}, {a: 2, c: [1]}] AS x RETURN x"
+        column = self.column(self.connection.execute(rows), method)
+        present = [{key: value for key, value in row.items() if value is not None} for row in column]
+        self.assertEqual(present, [{"a": 1}, {"b": "x"}, {"a": 2, "c": [1]}])
+        moments = "UNWIND ['+02:00', 'Z', '[Europe/Berlin]'] AS z RETURN datetime('2024-07-01T12:00' + z) AS t"
+        times = self.column(self.connection.execute(moments), method)
+        utc = datetime.timezone.utc
+        self.assertEqual(times, [datetime.datetime(2024, 7, 1, hour, tzinfo=utc) for hour in (10, 12, 10)])
 
     @needs("networkx")
     def test_networkx(self):
         self.connection.execute(
-            "CREATE (a:P {name: 'Ada'})-[:KNOWS {w: 2}]->(b:P {name: 'Bo'}), (a)-[:KNOWS]->(b), (:P {name: 'Cy'})"
+            "CREATE (a:P {name: 'Ada'})-[:KNOWS {w: 2}]->(b:P {name: 'Bo'}), (a)-[:KNOWS {key: 1}]->(b), (:P {name: 'Cy', node_for_adding: 2})"
         )
         result = self.connection.execute("MATCH (n:P) OPTIONAL MATCH p = (n)-[:KNOWS]->() RETURN n, [p] AS paths")
         graph = result.get_as_networkx()

@@ -124,12 +124,16 @@ class Values(Case):
             (graven.Point(1, 2.0, 3.0), ValueError, "1 is not a coordinate system"),
             (graven.Point(4326, 2.0, 3.0, 4.0), ValueError, "two coordinates"),
             (graven.Temporal("yesterday", "date"), ValueError, "yesterday"),
+            ("\ud800", ValueError, "parameter `x`: .*surrogates"),
+            (datetime.time(1, tzinfo=zoneinfo.ZoneInfo("Europe/Berlin")), ValueError, "no offset without a date"),
         ]:
             with self.subTest(value=str(value)[:20]):
                 with self.assertRaisesRegex(error, says):
                     self.connection.execute("RETURN $x", {"x": value})
         with self.assertRaisesRegex(TypeError, "names of parameters"):
             self.connection.execute("RETURN 1", {1: 2})
+        with self.assertRaisesRegex(ValueError, "`x` is given twice"):
+            self.connection.execute("RETURN $x", {"x": 1, "$x": 2})
 
     def test_numbers_of_other_packages(self):
         class Scalar:
@@ -191,8 +195,11 @@ class Results(Case):
 
     def test_an_error_on_the_way_comes_with_its_row(self):
         result = self.connection.execute("UNWIND [1, 0] AS x RETURN 1 / x")
-        with self.assertRaises(graven.Error):
-            result.get_all()
+        for _ in range(2):
+            with self.assertRaises(graven.Error):
+                result.get_all()
+            with self.assertRaises(graven.Error):
+                result.has_next()
 
     def test_summary_of_a_write(self):
         result = self.connection.execute("CREATE (:A {x: 1}), (:B)")
@@ -321,6 +328,19 @@ class Statements(Case):
         thread.join()
         self.assertGreater(len(ticks), 10)
 
+    def test_nobody_waits_for_rows_with_the_interpreter_in_hand(self):
+        endless = "UNWIND range(1, 1000000000000) AS x WITH count(x) AS n RETURN n"
+        result = self.connection.execute(endless)
+        thread = threading.Thread(target=lambda: self.assertRaises(graven.Error, result.get_all))
+        thread.start()
+        stop = threading.Timer(0.2, self.connection.interrupt)
+        time.sleep(0.05)
+        stop.start()
+        # These wait for the thread, which the timer stops.
+        result.rows_as_dict()
+        result.close()
+        thread.join()
+
     def test_threads_share_a_connection(self):
         def write(who):
             for x in range(20):
@@ -337,6 +357,9 @@ class Statements(Case):
         async def ask():
             async with graven.AsyncConnection(self.db, max_concurrent_queries=2) as connection:
                 await connection.execute("CREATE (:S {x: 1})")
+                with self.assertRaises(asyncio.TimeoutError):
+                    endless = "UNWIND range(1, 1000000000000) AS x RETURN count(x)"
+                    await asyncio.wait_for(connection.execute_all(endless), 0.1)
                 asked = [connection.execute_all("RETURN $x", {"x": x}) for x in range(8)]
                 prepared = await connection.prepare("MATCH (s:S) RETURN s.x")
                 return await asyncio.gather(*asked, connection.execute_all(prepared))

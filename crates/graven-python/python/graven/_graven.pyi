@@ -58,12 +58,14 @@ class Connection:
     def __init__(
         self,
         database: Database,
+        num_threads: int = 0,
         *,
         isolation: Optional[_Isolation] = None,
         durability: Optional[_Durability] = None,
         relaxed_ms: Optional[int] = None,
         timeout: Optional[float] = None,
-    ) -> None: ...
+    ) -> None:
+        """``num_threads`` is taken for programs that give it: threads are set for the database."""
     def execute(
         self, query: Union[str, "PreparedStatement"], parameters: Optional[Dict[str, Any]] = None
     ) -> "QueryResult":

@@ -22,17 +22,28 @@ class AsyncConnection:
         self._free = list(self._connections)
         self._pool = ThreadPoolExecutor(max_concurrent_queries, thread_name_prefix="graven")
 
-    def _on_free_connection(self, work):
-        # As many threads as connections: whoever runs has one. Lists are safe to share.
-        connection = self._free.pop()
-        try:
-            return work(connection)
-        finally:
-            self._free.append(connection)
-
     async def _run(self, work):
-        loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._pool, self._on_free_connection, work)
+        running = []
+
+        def on_free_connection():
+            # As many threads as connections: whoever runs has one. Lists are safe to share.
+            connection = self._free.pop()
+            running.append(connection)
+            try:
+                return work(connection)
+            finally:
+                self._free.append(connection)
+
+        job = self._pool.submit(on_free_connection)
+        try:
+            return await asyncio.wrap_future(job)
+        except asyncio.CancelledError:
+            # It may be about to begin, and forget that it was asked to stop.
+            while not job.done():
+                for connection in running:
+                    connection.interrupt()
+                await asyncio.sleep(0.005)
+            raise
 
     async def execute(self, query, parameters=None):
         """As ``Connection.execute``."""

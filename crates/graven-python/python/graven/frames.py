@@ -1,9 +1,12 @@
 """Results as objects of pandas, Polars, Arrow and NetworkX: what the methods ``get_as_...`` of a result do.
 
-Each takes the rows that are left. No integer becomes a float and no date loses its digits on the way.
+Each takes the rows that are left. No value changes on the way, but for the zones of moments in Arrow and Polars: they are the same
+moments in UTC. A column that has no one type there is an error.
 """
 
 from __future__ import annotations
+
+import datetime
 
 from .values import Duration, Error, Node, Path, Point, Relationship, Temporal
 
@@ -40,62 +43,77 @@ def as_df(result):
 
 
 def as_pl(result):
-    """A Polars ``DataFrame``."""
+    """A Polars ``DataFrame``, by way of Arrow."""
     polars = _needs("polars", "get_as_pl")
-    columns = []
-    for name, values in zip(result.get_column_names(), result.get_columns()):
-        try:
-            columns.append(polars.Series(name, [_plain(value) for value in values], strict=True))
-        except (TypeError, polars.exceptions.PolarsError) as error:
-            raise _mixed(name, values, "get_as_pl") from error
-    return polars.DataFrame(columns)
+    return polars.from_arrow(_table(result, "get_as_pl"))
 
 
 def as_arrow(result):
     """A ``pyarrow.Table``."""
-    pyarrow = _needs("pyarrow", "get_as_arrow")
+    return _table(result, "get_as_arrow")
+
+
+def _table(result, method):
+    pyarrow = _needs("pyarrow", method)
     names, arrays = result.get_column_names(), []
     for name, values in zip(names, result.get_columns()):
-        durations = _kinds(values) == {Duration}
-        try:
-            if durations:
-                values = [None if v is None else _interval(pyarrow, v) for v in values]
-                arrays.append(pyarrow.array(values, pyarrow.month_day_nano_interval()))
-            else:
-                arrays.append(pyarrow.array([_plain(value) for value in values]))
-        except (pyarrow.ArrowInvalid, pyarrow.ArrowTypeError, OverflowError) as error:
-            raise _mixed(name, values, "get_as_arrow") from error
+        values = [_plain(value, pyarrow) for value in values]
+        _check(name, values, method)
+        if any(isinstance(value, pyarrow.MonthDayNano) for value in values):
+            arrays.append(pyarrow.array(values, pyarrow.month_day_nano_interval()))
+        else:
+            arrays.append(pyarrow.array(values))
     return pyarrow.table(arrays, names=names)
 
 
-def _interval(pyarrow, duration):
-    nanoseconds = duration.seconds * 1_000_000_000 + duration.nanoseconds
-    return pyarrow.MonthDayNano([duration.months, duration.days, nanoseconds])
+def _check(name, values, method):
+    """Raises where values would have to change to be of one type, at any depth."""
+    kinds, inner, fields = set(), [], {}
+    for value in values:
+        if value is None:
+            continue
+        kind = type(value).__name__
+        if isinstance(value, datetime.datetime) and value.tzinfo is not None:
+            kind = "datetime with a zone"
+        elif isinstance(value, datetime.time) and value.tzinfo is not None:
+            raise _unfit(name, "holds times with an offset, which there is no type for", method)
+        elif isinstance(value, list):
+            inner.extend(value)
+        elif isinstance(value, dict):
+            for key, item in value.items():
+                fields.setdefault(key, []).append(item)
+        kinds.add(kind)
+    if len(kinds) > 1:
+        raise _unfit(name, f"has no one type (it holds {', '.join(sorted(kinds))})", method)
+    if inner:
+        _check(name, inner, method)
+    for key, items in fields.items():
+        _check(f"{name}.{key}", items, method)
 
 
-def _mixed(name, values, method):
-    kinds = ", ".join(sorted(kind.__name__ for kind in _kinds(values)))
+def _unfit(name, what, method):
     message = (
-        f"{method}(): column `{name}` has no one type (it holds {kinds}); "
+        f"{method}(): column `{name}` {what}; "
         "convert it in the statement, with toString() for example, or take the rows with get_all()"
     )
     return Error("Result.MixedColumn", message)
 
 
-def _plain(value):
-    """A value as those packages take it: plain dictionaries, lists and texts."""
-    if isinstance(value, (Node, Relationship)):
-        return {key: _plain(item) for key, item in value.items()}
-    if isinstance(value, Path):
-        return {key: _plain(item) for key, item in value.items()}
-    if isinstance(value, (Duration, Point)):
+def _plain(value, pyarrow):
+    """A value as Arrow takes it: plain dictionaries, lists and texts, moments with a zone in UTC."""
+    if isinstance(value, Duration):
+        nanoseconds = value.seconds * 1_000_000_000 + value.nanoseconds
+        return pyarrow.MonthDayNano([value.months, value.days, nanoseconds])
+    if isinstance(value, Point):
         return value._asdict()
     if isinstance(value, Temporal):
         return str(value)
     if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items()}
+        return {key: _plain(item, pyarrow) for key, item in value.items()}
     if isinstance(value, list):
-        return [_plain(item) for item in value]
+        return [_plain(item, pyarrow) for item in value]
+    if isinstance(value, datetime.datetime) and value.tzinfo is not None:
+        return value.astimezone(datetime.timezone.utc)
     return value
 
 
@@ -106,9 +124,9 @@ def as_networkx(result, directed=True):
 
     def add(value):
         if isinstance(value, Node):
-            graph.add_node(value.id, **_attributes(value))
+            graph.add_nodes_from([(value.id, _attributes(value))])
         elif isinstance(value, Relationship):
-            graph.add_edge(value.start, value.end, key=value.id, **_attributes(value))
+            graph.add_edges_from([(value.start, value.end, value.id, _attributes(value))])
         elif isinstance(value, Path):
             for item in value.nodes + value.relationships:
                 add(item)
