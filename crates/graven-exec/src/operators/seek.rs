@@ -275,8 +275,17 @@ fn nodes_in_range(
     high: Bound,
     rt: &Runtime,
 ) -> Result<Matches> {
-    if let Some(found) = rt.index_range(label, key, low.as_ref(), high.as_ref())? {
-        return Ok(Matches::Found(found));
+    let bounds = || [&low, &high].into_iter().flatten().map(|(value, _)| value);
+    // An index orders all lists, while `<` knows no order where items do not compare.
+    if !bounds().any(|bound| matches!(bound, Value::List(_))) {
+        // Points and durations have a place in the index, but no order that `<` knows.
+        let ordered = |bound: &Value| matches!(compare(bound, bound), Comparison::Ordered(_));
+        if !bounds().all(ordered) {
+            return Ok(Matches::Found(Found::Nothing));
+        }
+        if let Some(found) = rt.index_range(label, key, low.as_ref(), high.as_ref())? {
+            return Ok(Matches::Found(found));
+        }
     }
     let matches = |v: &Value| {
         within(v, low.as_ref(), Ordering::Greater) && within(v, high.as_ref(), Ordering::Less)

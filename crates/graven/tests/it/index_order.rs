@@ -84,6 +84,26 @@ fn compare(connection: &Connection) {
             );
         }
     }
+    for condition in [
+        "> 20",
+        "< [2]",
+        ">= ['a', 3]",
+        "< duration('P30D')",
+        "<= duration('P30D') AND n.KEY >= duration('P1D')",
+        "> point({x: 1, y: 1})",
+    ] {
+        let ask = |key: &str| {
+            let condition = condition.replace("KEY", key);
+            format!("MATCH (n:A) WHERE n.{key} {condition} RETURN n.i AS i ORDER BY i")
+        };
+        let plan = plan(connection, &ask("k"));
+        assert!(plan.contains("IndexRange"), "{plan}");
+        assert_eq!(
+            texts(connection, &ask("k")),
+            texts(connection, &ask("j")),
+            "{condition}"
+        );
+    }
     for function in ["min", "max"] {
         for condition in [
             "",
