@@ -94,5 +94,5 @@ pub fn parse_and_plan(
 ) -> Result<Plan, Diagnostic> {
     let statement = parser::parse(text)?;
     let bound = bind::bind(text, &statement, schema, params)?;
-    Ok(plan::plan(bound, schema))
+    plan::plan(bound, schema)
 }

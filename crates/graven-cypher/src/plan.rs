@@ -12,6 +12,7 @@
 
 pub(crate) mod access;
 pub(crate) mod builder;
+mod depth;
 mod describe;
 pub mod expression;
 pub(crate) mod facts;
@@ -35,6 +36,7 @@ use std::sync::Arc;
 use self::builder::Builder;
 use crate::bind::graph::Bound;
 use crate::cost::Cost;
+use crate::diagnostic::Diagnostic;
 use crate::schema_view::SchemaView;
 
 pub use forecast::Forecast;
@@ -650,7 +652,10 @@ pub enum SortOrder {
 }
 
 /// Plans a bound statement.
-pub(crate) fn plan(bound: Bound, schema: &dyn SchemaView) -> Plan {
+///
+/// # Errors
+/// It has more steps than a plan may have.
+pub(crate) fn plan(bound: Bound, schema: &dyn SchemaView) -> Result<Plan, Diagnostic> {
     let Bound {
         mode,
         query,
@@ -673,7 +678,7 @@ pub(crate) fn plan(bound: Bound, schema: &dyn SchemaView) -> Plan {
     if columns.is_empty() {
         root.push(0.0, |input| Operator::EmptyResult { input });
     }
-    let root = root.root;
+    let root = depth::checked(root.root)?;
     let mut plan = Plan {
         root,
         variables: builder.variables,
@@ -684,8 +689,9 @@ pub(crate) fn plan(bound: Bound, schema: &dyn SchemaView) -> Plan {
         forecasts: Vec::new(),
     };
     rules::apply(&mut plan, schema);
+    plan.root = depth::checked(plan.root)?;
     if plan.mode != PlanMode::Execute {
         plan.forecasts = forecast::forecast(&plan, schema);
     }
-    plan
+    Ok(plan)
 }

@@ -8,13 +8,14 @@
 
 use std::sync::Arc;
 
-use super::expression::{Typed, binary, call, unary};
+use super::expression::{Typed, call, unary};
 use super::{Binder, Result};
 use crate::ast::{self, ExprKind, LabelExpr, Name, RelationshipPattern};
 use crate::diagnostic::Code;
 use crate::functions;
 use crate::plan::RelType;
 use crate::plan::expression::{BinaryOp, Expr, UnaryOp};
+use crate::plan::variables::joined;
 use crate::token::Span;
 use crate::types::{Type, TypeSet};
 
@@ -60,15 +61,9 @@ impl Binder<'_> {
 
     /// A label expression as a condition on `base`.
     pub(super) fn label_condition(&mut self, base: &Expr, labels: &LabelExpr) -> Result<Expr> {
-        let joined = |binder: &mut Self, op: BinaryOp, items: &[LabelExpr]| -> Result<Expr> {
-            let mut all: Option<Expr> = None;
-            for item in items {
-                let right = binder.label_condition(base, item)?;
-                all = Some(match all {
-                    Some(left) => binary(op, left, right),
-                    None => right,
-                });
-            }
+        let several = |binder: &mut Self, op: BinaryOp, items: &[LabelExpr]| -> Result<Expr> {
+            let conditions = items.iter().map(|item| binder.label_condition(base, item));
+            let all = joined(op, conditions.collect::<Result<_>>()?);
             Ok(all.expect("at least one label"))
         };
         Ok(match labels {
@@ -76,8 +71,8 @@ impl Binder<'_> {
                 base: Box::new(base.clone()),
                 labels: vec![name.text.clone()],
             },
-            LabelExpr::And(items) => joined(self, BinaryOp::And, items)?,
-            LabelExpr::Or(items) => joined(self, BinaryOp::Or, items)?,
+            LabelExpr::And(items) => several(self, BinaryOp::And, items)?,
+            LabelExpr::Or(items) => several(self, BinaryOp::Or, items)?,
             LabelExpr::Not(item) => unary(UnaryOp::Not, self.label_condition(base, item)?),
             LabelExpr::Any => call(functions::IS_LABELED, vec![base.clone()]),
             LabelExpr::Computed { any, names } => {

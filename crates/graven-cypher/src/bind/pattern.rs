@@ -34,6 +34,9 @@ const MERGED_PARTS_MAX: usize = 24;
 /// Most relationships of one `MATCH`; the plan is as deep as they are many.
 const EDGES_MAX: usize = 150;
 
+/// Most nodes of one `MATCH`; finding an order for parts that do not hang together takes time with the cube of their number.
+const NODES_MAX: usize = 300;
+
 /// Variables of one path as they were declared: nodes, and the index of the edge of each step.
 pub(super) struct Declared {
     pub nodes: Vec<VarId>,
@@ -194,6 +197,12 @@ impl Binder<'_> {
                 .with_hint("write `MATCH SHORTEST 1 (a)...(b)` with this one pattern, not in OPTIONAL MATCH or an expression"));
         }
         let mut nodes = vec![self.declare_node(graph, &pattern.first, predicate)?];
+        if graph.nodes.len() > NODES_MAX {
+            let message = format!("a pattern of more than {NODES_MAX} nodes cannot be planned");
+            return Err(self
+                .error(pattern.first.span, Code::StatementTooLong, message)
+                .with_hint("split the MATCH with WITH, or send several statements"));
+        }
         let mut edges = Vec::with_capacity(pattern.steps.len());
         for (relationship, node) in &pattern.steps {
             let from = *nodes.last().expect("the first node");

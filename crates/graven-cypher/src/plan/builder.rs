@@ -12,9 +12,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::expression::{AggregateCall, AggregateFunction, BinaryOp, Expr};
+use super::expression::{AggregateCall, AggregateFunction, Expr};
 use super::order::{Owners, share};
-use super::variables::{is_volatile, substitute};
+use super::variables::{also, is_volatile, substitute};
 use super::{Operator, PlanNode, VarId, VarKind, Variable};
 use crate::bind::graph::{BoundQuery, Branch, Projection, QueryGraph, Step, Subquery};
 use crate::cost::{Cost, MOST};
@@ -353,12 +353,7 @@ impl Builder<'_> {
             predicate: below, ..
         } = &mut partial.root.op
         {
-            let both = Expr::Binary {
-                op: BinaryOp::And,
-                left: Box::new(std::mem::replace(below, Expr::List(Vec::new()))),
-                right: Box::new(predicate),
-            };
-            *below = both;
+            also(below, predicate);
             partial.root.estimated_rows = rows;
             return;
         }

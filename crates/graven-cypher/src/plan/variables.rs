@@ -162,21 +162,61 @@ pub(crate) fn conjuncts(expr: Expr, out: &mut Vec<Expr>) {
 }
 
 /// Joins conditions by `AND`, as a flat tree; `None` if there are none.
-pub(crate) fn conjunction(mut conditions: Vec<Expr>) -> Option<Expr> {
-    while conditions.len() > 1 {
-        let mut joined = Vec::with_capacity(conditions.len().div_ceil(2));
-        let mut rest = conditions.into_iter();
+pub(crate) fn conjunction(conditions: Vec<Expr>) -> Option<Expr> {
+    joined(BinaryOp::And, conditions)
+}
+
+/// Joins operands of an associative operator, in order, into a tree of logarithmic height; `None` if there are none.
+pub(crate) fn joined(op: BinaryOp, mut operands: Vec<Expr>) -> Option<Expr> {
+    while operands.len() > 1 {
+        let mut pairs = Vec::with_capacity(operands.len().div_ceil(2));
+        let mut rest = operands.into_iter();
         while let Some(left) = rest.next() {
-            joined.push(match rest.next() {
-                Some(right) => Expr::Binary {
-                    op: BinaryOp::And,
-                    left: Box::new(left),
-                    right: Box::new(right),
-                },
+            pairs.push(match rest.next() {
+                Some(right) => both(op, left, right),
                 None => left,
             });
         }
-        conditions = joined;
+        operands = pairs;
     }
-    conditions.pop()
+    operands.pop()
+}
+
+/// Adds one more condition behind those of a conjunction. Conditions that are added one by one make a tree of logarithmic height:
+/// full trees from left to right, each lower than the one before.
+pub(crate) fn also(conditions: &mut Expr, last: Expr) {
+    if let Expr::Binary {
+        op: BinaryOp::And,
+        left,
+        right,
+    } = conditions
+        && edge(left, |left, _| left) > edge(right, |_, right| right)
+    {
+        return also(right, last);
+    }
+    let before = std::mem::replace(conditions, Expr::List(Vec::new()));
+    *conditions = both(BinaryOp::And, before, last);
+}
+
+/// How many `AND`s lie along one edge of a condition; in a full tree the edges are equal.
+fn edge(mut condition: &Expr, side: for<'e> fn(&'e Expr, &'e Expr) -> &'e Expr) -> usize {
+    let mut length = 0;
+    while let Expr::Binary {
+        op: BinaryOp::And,
+        left,
+        right,
+    } = condition
+    {
+        length += 1;
+        condition = side(left, right);
+    }
+    length
+}
+
+fn both(op: BinaryOp, left: Expr, right: Expr) -> Expr {
+    Expr::Binary {
+        op,
+        left: Box::new(left),
+        right: Box::new(right),
+    }
 }

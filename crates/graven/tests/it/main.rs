@@ -10,6 +10,7 @@ mod estimates;
 mod graph;
 mod in_transactions;
 mod index_order;
+mod long_statements;
 mod prepared;
 mod procedures;
 mod quantified;
