@@ -8,6 +8,8 @@
 //!
 //! # Invariants
 //! * EX-60 When [`beside`] returns or unwinds no helper is at its work any more, and none will be.
+//! * EX-62 A process made by `fork` has a place of its own: the threads that stood by, a lock one of them may have held, and calls whose work has gone are left
+//!   behind in its parent.
 //!
 //! # Concurrency
 //! One lock for the calls of the process, held for a few steps at a time and never while work is done. A helper takes a seat and leaves it under the lock.
@@ -17,11 +19,13 @@ use std::any::Any;
 use std::collections::VecDeque;
 use std::hint::spin_loop;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::ptr::NonNull;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::ptr::{self, NonNull};
+use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
+
+use graven_io::Home;
 
 /// How long a helper looks for the next call before it sleeps, and who has called for the last helper before it does.
 const AWAKE: Duration = Duration::from_micros(50);
@@ -47,6 +51,7 @@ unsafe impl Send for Call {}
 unsafe impl Sync for Call {}
 
 /// What all threads know of each other.
+#[derive(Default)]
 struct Board {
     /// Calls with free seats, the oldest first.
     calls: VecDeque<(Arc<Call>, usize)>,
@@ -55,17 +60,47 @@ struct Board {
     asleep: usize,
 }
 
-static BOARD: Mutex<Board> = Mutex::new(Board {
-    calls: VecDeque::new(),
-    awake: 0,
-    asleep: 0,
-});
-/// Free seats, for those who look without the lock.
-static SEATS: AtomicUsize = AtomicUsize::new(0);
-static POSTED: Condvar = Condvar::new();
+/// The meeting place of the threads of one process.
+struct Place {
+    home: Home,
+    board: Mutex<Board>,
+    /// Free seats, for those who look without the lock.
+    seats: AtomicUsize,
+    posted: Condvar,
+}
 
-fn board() -> MutexGuard<'static, Board> {
-    BOARD.lock().unwrap_or_else(PoisonError::into_inner)
+/// The place of this process, or of the one it was forked from; null before the first call.
+static PLACE: AtomicPtr<Place> = AtomicPtr::new(ptr::null_mut());
+
+/// The place of this process (EX-62).
+fn place() -> &'static Place {
+    let known = PLACE.load(Ordering::Acquire);
+    // SAFETY: null or put there below: never freed, and shared by reference alone.
+    if let Some(place) = unsafe { known.as_ref() }
+        && place.home.is_here()
+    {
+        return place;
+    }
+    let new = Box::into_raw(Box::new(Place {
+        home: Home::here(),
+        board: Mutex::default(),
+        seats: AtomicUsize::new(0),
+        posted: Condvar::new(),
+    }));
+    let put = PLACE.compare_exchange(known, new, Ordering::AcqRel, Ordering::Acquire);
+    if put.is_err() {
+        // SAFETY: made above, and nobody has seen it.
+        drop(unsafe { Box::from_raw(new) });
+        return place();
+    }
+    // SAFETY: as above; from now on it is never freed.
+    unsafe { &*new }
+}
+
+impl Place {
+    fn board(&self) -> MutexGuard<'_, Board> {
+        self.board.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl Board {
@@ -78,48 +113,52 @@ impl Board {
         if *seats == 0 {
             self.calls.pop_front();
         }
-        SEATS.fetch_sub(1, Ordering::Relaxed);
         Some(call)
     }
 }
 
 /// A call that stands on the board, until it is dropped.
-struct Posted<'a>(&'a Arc<Call>);
+struct Posted<'a> {
+    call: &'a Arc<Call>,
+    place: &'static Place,
+}
 
 impl<'a> Posted<'a> {
     fn new(call: &'a Arc<Call>, seats: usize) -> Self {
-        let mut board = board();
+        let place = place();
+        let mut board = place.board();
         board.calls.push_back((Arc::clone(call), seats));
-        let free = SEATS.fetch_add(seats, Ordering::Relaxed) + seats;
+        let free = place.seats.fetch_add(seats, Ordering::Relaxed) + seats;
         let woken = free.saturating_sub(board.awake).min(board.asleep);
         let missing = free.saturating_sub(board.awake + board.asleep);
         drop(board);
-        (0..woken).for_each(|_| POSTED.notify_one());
+        (0..woken).for_each(|_| place.posted.notify_one());
         for _ in 0..missing.min(seats) {
             let named = thread::Builder::new().name("graven-standby".to_owned());
             // Without it the work is done by those that are there.
-            drop(named.spawn(stand_by));
+            drop(named.spawn(move || place.stand_by()));
         }
-        Self(call)
+        Self { call, place }
     }
 }
 
 impl Drop for Posted<'_> {
     /// Takes the call back and waits for the helpers that are at it (EX-60).
     fn drop(&mut self) {
-        let mut guard = board();
-        if let Some(at) = (guard.calls.iter()).position(|(call, _)| Arc::ptr_eq(call, self.0)) {
+        let place = self.place;
+        let mut guard = place.board();
+        if let Some(at) = (guard.calls.iter()).position(|(call, _)| Arc::ptr_eq(call, self.call)) {
             let seats = guard.calls.remove(at).map_or(0, |(_, seats)| seats);
-            SEATS.fetch_sub(seats, Ordering::Relaxed);
+            place.seats.fetch_sub(seats, Ordering::Relaxed);
         }
         drop(guard);
-        let done = || self.0.seated.load(Ordering::Acquire) == 0;
+        let done = || self.call.seated.load(Ordering::Acquire) == 0;
         if look_for(done) {
             return;
         }
-        let mut guard = board();
+        let mut guard = place.board();
         while !done() {
-            guard = (self.0.left.wait(guard)).unwrap_or_else(PoisonError::into_inner);
+            guard = (self.call.left.wait(guard)).unwrap_or_else(PoisonError::into_inner);
         }
     }
 }
@@ -140,37 +179,40 @@ fn look_for(seen: impl Fn() -> bool) -> bool {
     }
 }
 
-/// The life of a helper.
-fn stand_by() {
-    let mut guard = board();
-    loop {
-        while let Some(call) = guard.sit() {
+impl Place {
+    /// The life of a helper.
+    fn stand_by(&self) {
+        let mut guard = self.board();
+        loop {
+            while let Some(call) = guard.sit() {
+                self.seats.fetch_sub(1, Ordering::Relaxed);
+                drop(guard);
+                // SAFETY: the seat was taken while the call stood on the board, so whoever posted it waits until it is left (EX-60).
+                let work = unsafe { call.work.as_ref() };
+                let panic = catch_unwind(AssertUnwindSafe(work)).err();
+                if let Some(panic) = panic {
+                    let mut first = call.panic.lock().unwrap_or_else(PoisonError::into_inner);
+                    first.get_or_insert(panic);
+                }
+                guard = self.board();
+                if call.seated.fetch_sub(1, Ordering::Release) == 1 {
+                    call.left.notify_all();
+                }
+            }
+            guard.awake += 1;
             drop(guard);
-            // SAFETY: the seat was taken while the call stood on the board, so whoever posted it waits until it is left (EX-60).
-            let work = unsafe { call.work.as_ref() };
-            let panic = catch_unwind(AssertUnwindSafe(work)).err();
-            if let Some(panic) = panic {
-                let mut first = call.panic.lock().unwrap_or_else(PoisonError::into_inner);
-                first.get_or_insert(panic);
-            }
-            guard = board();
-            if call.seated.fetch_sub(1, Ordering::Release) == 1 {
-                call.left.notify_all();
-            }
-        }
-        guard.awake += 1;
-        drop(guard);
-        look_for(|| SEATS.load(Ordering::Relaxed) > 0);
-        guard = board();
-        guard.awake -= 1;
-        if guard.calls.is_empty() {
-            guard.asleep += 1;
-            let (woken, late) =
-                (POSTED.wait_timeout(guard, ASLEEP)).unwrap_or_else(PoisonError::into_inner);
-            guard = woken;
-            guard.asleep -= 1;
-            if late.timed_out() && guard.calls.is_empty() {
-                return;
+            look_for(|| self.seats.load(Ordering::Relaxed) > 0);
+            guard = self.board();
+            guard.awake -= 1;
+            if guard.calls.is_empty() {
+                guard.asleep += 1;
+                let (woken, late) = (self.posted.wait_timeout(guard, ASLEEP))
+                    .unwrap_or_else(PoisonError::into_inner);
+                guard = woken;
+                guard.asleep -= 1;
+                if late.timed_out() && guard.calls.is_empty() {
+                    return;
+                }
             }
         }
     }
@@ -269,6 +311,28 @@ mod tests {
                 meet.wait();
             },
         );
+    }
+
+    /// Goal: in a process made by `fork` nobody waits for a thread that is not there (EX-62).
+    #[test]
+    fn a_forked_process_has_a_place_of_its_own() {
+        // As a helper may hold it at that moment.
+        let held = place().board();
+        // SAFETY: the child runs the work below, which needs nothing of other threads, and ends without unwinding.
+        let process = unsafe { libc::fork() };
+        assert!(process >= 0, "fork: {}", std::io::Error::last_os_error());
+        if process == 0 {
+            // SAFETY: asks for a signal that ends the process.
+            unsafe { libc::alarm(60) };
+            let done = catch_unwind(|| taken(100, 2) == vec![1; 100]);
+            // SAFETY: ends this process, in which nothing is left to do; where it waited for ever the alarm would.
+            unsafe { libc::_exit(i32::from(!matches!(done, Ok(true)))) };
+        }
+        drop(held);
+        let mut status = 0;
+        // SAFETY: a place for the status of a child of this process.
+        let waited = unsafe { libc::waitpid(process, &raw mut status, 0) };
+        assert_eq!((waited, status), (process, 0));
     }
 
     #[test]

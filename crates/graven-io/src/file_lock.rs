@@ -2,13 +2,13 @@
 //!
 //! # How it works
 //! An advisory lock on the open file (`flock`), held by a descriptor of its own. It needs no permission to write and
-//! leaves nothing behind. Who holds it is looked up in `/proc/locks`, where there is such a thing.
+//! leaves nothing behind. A process made by `fork` does not get the descriptor (IO-7): the lock ends with the process that took it. Who holds it is looked up in `/proc/locks`, where there is such a thing.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use crate::{Error, Operation, Result};
+use crate::{Error, Operation, Result, Unshared};
 
 /// How a file is to be used.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -22,7 +22,7 @@ pub enum Use {
 /// A lock on a file; given back when dropped, or when the process ends.
 #[derive(Debug)]
 pub struct FileLock {
-    _file: fs::File,
+    _file: Unshared<fs::File>,
 }
 
 impl FileLock {
@@ -33,7 +33,7 @@ impl FileLock {
     pub fn try_acquire(path: impl AsRef<Path>, how: Use) -> Result<Option<FileLock>> {
         let path = path.as_ref();
         let failed = |source| Error::os(Operation::Open, path, source);
-        let file = fs::File::open(path).map_err(failed)?;
+        let file = Unshared::open(|| fs::File::open(path)).map_err(failed)?;
         let locked = match how {
             Use::Shared => file.try_lock_shared(),
             Use::Alone => file.try_lock(),

@@ -18,7 +18,7 @@ use std::thread::{Builder, JoinHandle};
 
 use parking_lot::{Condvar, Mutex};
 
-use crate::{Completion, QueueKind, ReadQueue, ReadRequest, Result, Wait};
+use crate::{Completion, QueueKind, ReadQueue, ReadRequest, Result, Unshared, Wait};
 
 /// Most threads of one queue; more reads wait for one of them.
 const THREADS_MAX: usize = 64;
@@ -34,7 +34,7 @@ struct Lists {
 }
 
 struct Shared {
-    file: Arc<fs::File>,
+    file: Arc<Unshared<fs::File>>,
     alignment: usize,
     lists: Mutex<Lists>,
     work: Condvar,
@@ -53,7 +53,7 @@ pub(crate) struct PreadPool {
 impl PreadPool {
     /// A pool for up to `depth` reads of `file` at once; starts no thread yet.
     pub(crate) fn new(
-        file: Arc<fs::File>,
+        file: Arc<Unshared<fs::File>>,
         path: &Path,
         alignment: usize,
         depth: usize,

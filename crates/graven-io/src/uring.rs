@@ -28,7 +28,9 @@ use std::time::Duration;
 
 use io_uring::{IoUring, Probe, opcode, squeue, types};
 
-use crate::{Completion, Error, Operation, QueueKind, ReadQueue, ReadRequest, Result, Wait};
+use crate::{
+    Completion, Error, Operation, QueueKind, ReadQueue, ReadRequest, Result, Unshared, Wait,
+};
 
 /// Largest number of reads in flight on one ring.
 const DEPTH_MAX: usize = 4096;
@@ -68,7 +70,7 @@ struct Slot {
 /// Read queue over one io_uring.
 pub(crate) struct UringQueue {
     ring: IoUring,
-    file: Arc<fs::File>,
+    file: Arc<Unshared<fs::File>>,
     path: PathBuf,
     alignment: usize,
     registered: bool,
@@ -85,7 +87,7 @@ unsafe impl Send for UringQueue {}
 impl UringQueue {
     /// A ring for up to `depth` reads of `file` at once.
     pub(crate) fn new(
-        file: Arc<fs::File>,
+        file: Arc<Unshared<fs::File>>,
         path: &Path,
         alignment: usize,
         depth: usize,

@@ -430,6 +430,39 @@ class Files(Case):
         self.assertEqual(ran.stdout.split(), [str(os.getpid()), "2"])
         self.assertEqual(self.one("MATCH (q:Q) RETURN q.x"), 2)
 
+    def test_a_forked_process_opens_the_file_again(self):
+        # A program of its own, which ends as programs do in parent and child.
+        program = (
+            "import graven, os, sys\n"
+            "db = graven.Database(sys.argv[1]); c = db.connect()\n"
+            "c.execute('CREATE (:F {x: 0})')\n"
+            "rows = c.execute('UNWIND range(1, 10000) AS i RETURN i')\n"
+            "transaction = c.begin()\n"
+            "transaction.execute('CREATE (:F {x: 1})')\n"
+            "child = os.fork()\n"
+            "if not child:\n"
+            "    uses = [lambda: c.execute('CREATE (:F {x: 2})'), rows.get_all, transaction.commit, db.checkpoint, db.close]\n"
+            "    for use in uses:\n"
+            "        try:\n"
+            "            use()\n"
+            "        except graven.Error as error:\n"
+            "            assert error.code == 'Database.Forked', error.code\n"
+            "        else:\n"
+            "            assert False, use\n"
+            "    del uses, use, c, rows, transaction, db\n"
+            "    again = graven.Database(sys.argv[1])\n"
+            "    assert again.attached_to == os.getppid(), again.attached_to\n"
+            "    again.connect().execute('CREATE (:F {x: 3})')\n"
+            "    sys.exit(0)\n"
+            "assert os.waitpid(child, 0)[1] == 0\n"
+            "assert len(rows.get_all()) == 10000\n"
+            "transaction.commit()\n"
+            "print(c.execute('MATCH (f:F) WITH f.x AS x ORDER BY x RETURN collect(x)').get_all()[0][0])\n"
+        )
+        path = os.path.join(self.folder, "forked.graven")
+        ran = subprocess.run([sys.executable, "-c", program, path], capture_output=True, text=True)
+        self.assertEqual((ran.returncode, ran.stdout.strip()), (0, "[0, 1, 3]"), ran.stderr)
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -15,6 +15,9 @@
 //! * AT-4 A result of which rows have been handed out is not begun again: a lost owner is a retryable error then, and
 //!   for a statement that wrote, an error that says that it is durable.
 //! * AT-5 An open transaction dies with its owner; the next use of it gives a retryable error.
+//! * AT-6 What was opened, begun or asked before a `fork` does nothing in the child: each way in gives `Database.Forked`, dropping is silent and
+//!   leaks ([`graven_io::Local`]), and descriptors of files, locks and sockets are cut off (IO-7). So the child can neither write to the file
+//!   nor speak in its parent's name, and when the parent ends its lock is free and its conversations are over, whoever it has forked.
 //!
 //! # Concurrency
 //! A session does one thing at a time; a process has as many sessions as it has statements running.

@@ -3,6 +3,8 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
+use graven_io::Local;
+
 use crate::attach::{self, Attached};
 
 /// Cancels the statements of one connection, from any thread.
@@ -21,6 +23,10 @@ impl CancelHandle {
     /// Asks the statements that run now to stop; they end with `Statement.Cancelled`.
     pub fn cancel(&self) {
         self.0.flag.store(true, Ordering::Relaxed);
+        // What was begun before a fork runs in the other process alone.
+        if !self.0.there.home().is_here() {
+            return;
+        }
         for (attached, session) in self.0.there().iter() {
             if let Some(attached) = attached.upgrade() {
                 attach::cancel_there(&attached, *session);
@@ -37,7 +43,7 @@ type Running = (Weak<Attached>, (u64, u64));
 pub(crate) struct Cancelling {
     flag: Arc<AtomicBool>,
     /// Sessions in which statements run in another process.
-    there: Mutex<Vec<Running>>,
+    there: Local<Mutex<Vec<Running>>>,
 }
 
 impl Cancelling {

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use graven_cypher::{ParameterNames, parse_and_plan};
 use graven_exec::{Deadline, ExecContext, Procedures, Resting, execute};
+use graven_io::Local;
 use graven_storage::{Snapshot, TransactionOptions};
 
 use crate::attach;
@@ -65,13 +66,13 @@ pub struct Prepared {
     text: Arc<str>,
     connection: Connection,
     /// The plan used last.
-    remembered: Mutex<Option<Remembered>>,
+    remembered: Local<Mutex<Option<Remembered>>>,
     /// What the run that ended last has left.
     keep: Arc<Keep>,
 }
 
 /// Where the operators of a prepared statement wait for its next run.
-pub(crate) type Keep = Mutex<Option<Kept>>;
+pub(crate) type Keep = Local<Mutex<Option<Kept>>>;
 
 impl Clone for Prepared {
     fn clone(&self) -> Self {
@@ -408,7 +409,7 @@ impl Prepared {
         Prepared {
             text,
             connection,
-            remembered: Mutex::default(),
+            remembered: Local::default(),
             keep: Arc::default(),
         }
     }

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use graven_exec::Tuning;
-use graven_io::{FileLock, OpenOptions};
+use graven_io::{FileLock, Local, OpenOptions};
 use graven_pagecache::{Budget, PageCache, SpillFile};
 use graven_storage::{Store, StoreWriter, WriterOptions};
 
@@ -47,9 +47,12 @@ const SETTLING_PAUSE_MAX: Duration = Duration::from_millis(100);
 ///
 /// One process owns the file; one that opens it while another does is *attached*: its statements run in the owner,
 /// and when the owner dies one of those attached takes over, without the program noticing more than a pause.
+///
+/// In a process made by `fork` everything that was opened before gives `Database.Forked` and does nothing, not even when it is
+/// dropped; opening the file again there works as in any other process.
 #[derive(Clone, Debug)]
 pub struct Database {
-    shared: Arc<Shared>,
+    shared: Arc<Local<Shared>>,
 }
 
 /// Where a database is: here, or with its owner in another process.
@@ -126,13 +129,13 @@ impl Database {
     /// and cannot be attached to.
     pub fn open(path: impl AsRef<Path>, config: Config) -> Result<Self, Error> {
         let database = Database {
-            shared: Arc::new(Shared {
+            shared: Arc::new(Local::new(Shared {
                 path: path.as_ref().to_path_buf(),
                 config,
                 owner: Mutex::default(),
                 here: OnceLock::new(),
                 there: Mutex::default(),
-            }),
+            })),
         };
         database.settle(None)?;
         Ok(database)
@@ -141,21 +144,27 @@ impl Database {
     /// A handle that serves nobody else, for a database that this process owns.
     pub(crate) fn here(inner: Arc<Inner>) -> Self {
         let database = Database {
-            shared: Arc::new(Shared {
+            shared: Arc::new(Local::new(Shared {
                 path: inner.path.clone(),
                 config: Config::default(),
                 owner: Mutex::default(),
                 here: OnceLock::new(),
                 there: Mutex::default(),
-            }),
+            })),
         };
         // A new cell is empty.
         let _ = database.shared.here.set(inner);
         database
     }
 
+    /// Refuses where it was opened by a process from which this one was forked (AT-6).
+    fn check_process(&self) -> Result<(), Error> {
+        Error::unless_at(self.shared.home())
+    }
+
     /// Where statements run now.
     pub(crate) fn place(&self) -> Result<Place, Error> {
+        self.check_process()?;
         if let Some(inner) = self.shared.here.get() {
             return Ok(Place::Here(Arc::clone(inner)));
         }
@@ -164,7 +173,8 @@ impl Database {
 
     /// Owns the file or attaches to its owner, who is not `lost`; waits a while for one that is just coming or going.
     pub(crate) fn settle(&self, lost: Option<&Arc<Attached>>) -> Result<Place, Error> {
-        let shared = &*self.shared;
+        self.check_process()?;
+        let shared = &**self.shared;
         let mut there = shared.there.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(inner) = shared.here.get() {
             return Ok(Place::Here(Arc::clone(inner)));
@@ -213,8 +223,9 @@ impl Database {
     /// The database in this process.
     ///
     /// # Errors
-    /// `Database.Attached` where another process owns it.
+    /// `Database.Attached` where another process owns it, `Database.Forked`.
     pub(crate) fn inner(&self) -> Result<&Arc<Inner>, Error> {
+        self.check_process()?;
         self.shared.here.get().ok_or_else(|| {
             let there = self.shared.there.lock();
             let there = there.unwrap_or_else(PoisonError::into_inner);
@@ -235,8 +246,9 @@ impl Database {
     /// Where another process owns the database there is nothing to do: what it acknowledged is as durable as asked for.
     ///
     /// # Errors
-    /// `Database.WritesRefused` or `Io.Failed` where the device fails.
+    /// `Database.WritesRefused` or `Io.Failed` where the device fails; `Database.Forked`.
     pub fn close(&self) -> Result<(), Error> {
+        self.check_process()?;
         match self.shared.here.get() {
             Some(inner) => Ok(inner.store.close()?),
             None => Ok(()),
@@ -246,7 +258,7 @@ impl Database {
     /// The process that owns the database, if it is another one.
     #[must_use]
     pub fn attached_to(&self) -> Option<u32> {
-        if self.shared.here.get().is_some() {
+        if self.check_process().is_err() || self.shared.here.get().is_some() {
             return None;
         }
         let there = self

@@ -9,6 +9,7 @@ use std::borrow::Cow;
 use std::fmt;
 
 use graven_cypher::Diagnostic;
+use graven_io::Home;
 use graven_storage::Durable;
 
 /// What went wrong. The message is for people and may change; programs look at [`Error::code`].
@@ -94,6 +95,25 @@ impl Error {
             }),
             durable: sent.durable,
         }))
+    }
+
+    /// What was opened in `home` does nothing in another process (AT-6).
+    pub(crate) fn unless_at(home: Home) -> Result<(), Error> {
+        match home.is_here() {
+            true => Ok(()),
+            false => Err(Error::forked(home)),
+        }
+    }
+
+    #[cold]
+    pub(crate) fn forked(home: Home) -> Self {
+        Error::new(
+            "Database.Forked",
+            format!(
+                "process {} opened this database and this process was forked from it: open it again here",
+                home.process()
+            ),
+        )
     }
 
     pub(crate) fn read_only() -> Self {

@@ -1,5 +1,7 @@
 //! The result of a statement, wherever it runs: in this process, or in the one that owns the database.
 
+use graven_io::Local;
+
 use crate::attach::AttachedResult;
 use crate::error::Error;
 use crate::result::{Row, Running, Summary};
@@ -8,7 +10,7 @@ use crate::rows::Rows;
 /// Rows of a statement. Owns its view of the data, keeps no page between batches; dropping it ends the
 /// statement.
 #[derive(Debug)]
-pub struct QueryResult(Source);
+pub struct QueryResult(Local<Source>);
 
 enum Source {
     Here(Box<Running>),
@@ -17,13 +19,13 @@ enum Source {
 
 impl From<Running> for QueryResult {
     fn from(running: Running) -> Self {
-        QueryResult(Source::Here(Box::new(running)))
+        QueryResult(Local::new(Source::Here(Box::new(running))))
     }
 }
 
 impl From<AttachedResult> for QueryResult {
     fn from(attached: AttachedResult) -> Self {
-        QueryResult(Source::There(Box::new(attached)))
+        QueryResult(Local::new(Source::There(Box::new(attached))))
     }
 }
 
@@ -31,7 +33,7 @@ impl QueryResult {
     /// Headings, in order; none for statements without `RETURN`.
     #[must_use]
     pub fn columns(&self) -> &[String] {
-        match &self.0 {
+        match &*self.0 {
             Source::Here(here) => here.columns(),
             Source::There(there) => there.columns(),
         }
@@ -42,7 +44,8 @@ impl QueryResult {
     /// # Errors
     /// What goes wrong while the statement runs. It has ended then; another call gives no row.
     pub fn next_row(&mut self) -> Result<Option<Row>, Error> {
-        match &mut self.0 {
+        Error::unless_at(self.0.home())?;
+        match &mut *self.0 {
             Source::Here(here) => here.next_row(),
             Source::There(there) => there.next_row(),
         }
@@ -54,7 +57,8 @@ impl QueryResult {
     /// # Errors
     /// As [`QueryResult::next_row`].
     pub fn next_rows(&mut self) -> Result<Option<Rows>, Error> {
-        match &mut self.0 {
+        Error::unless_at(self.0.home())?;
+        match &mut *self.0 {
             Source::Here(here) => here.next_rows(),
             Source::There(there) => there.next_rows(),
         }
@@ -63,7 +67,7 @@ impl QueryResult {
     /// What is known so far besides the rows.
     #[must_use]
     pub fn summary(&self) -> Summary {
-        match &self.0 {
+        match &*self.0 {
             Source::Here(here) => here.summary(),
             Source::There(there) => there.summary(),
         }
@@ -72,7 +76,7 @@ impl QueryResult {
     /// Whether the statement began with `EXPLAIN`: it has a plan and no rows.
     #[must_use]
     pub fn is_explain(&self) -> bool {
-        match &self.0 {
+        match &*self.0 {
             Source::Here(here) => here.is_explain(),
             Source::There(there) => there.is_explain(),
         }
@@ -81,7 +85,7 @@ impl QueryResult {
     /// Whether the statement began with `PROFILE`.
     #[must_use]
     pub fn is_profile(&self) -> bool {
-        match &self.0 {
+        match &*self.0 {
             Source::Here(here) => here.is_profile(),
             Source::There(there) => there.is_profile(),
         }
@@ -90,7 +94,8 @@ impl QueryResult {
     /// The plan as text, for `EXPLAIN` and, with what each step did so far, for `PROFILE`.
     #[must_use]
     pub fn plan(&self) -> Option<String> {
-        match &self.0 {
+        Error::unless_at(self.0.home()).ok()?;
+        match &*self.0 {
             Source::Here(here) => here.plan(),
             Source::There(there) => there.plan(),
         }

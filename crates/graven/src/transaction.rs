@@ -14,6 +14,7 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use graven_io::Local;
 use graven_storage::{TransactionOptions, WriteCounters};
 
 use crate::attach::AttachedTransaction;
@@ -89,7 +90,7 @@ impl From<graven_storage::Committed> for Commit {
 /// ```
 #[derive(Debug)]
 pub struct Transaction {
-    work: Work,
+    work: Local<Work>,
     failed: bool,
 }
 
@@ -108,7 +109,7 @@ enum Work {
 impl Transaction {
     fn new(work: Work) -> Self {
         Transaction {
-            work,
+            work: Local::new(work),
             failed: false,
         }
     }
@@ -118,10 +119,11 @@ impl Transaction {
     /// # Errors
     /// As [`Connection::query`]; `Transaction.Failed` after an earlier error. Every error fails the transaction.
     pub fn query(&mut self, text: &str, params: &Params) -> Result<QueryResult, Error> {
+        Error::unless_at(self.work.home())?;
         if self.failed {
             return Err(failed());
         }
-        let result = match &mut self.work {
+        let result = match &mut *self.work {
             Work::Here {
                 connection,
                 database,
@@ -146,7 +148,7 @@ impl Transaction {
     /// # Ok::<(), graven::Error>(())
     /// ```
     pub fn set_timeout(&mut self, timeout: Option<Duration>) {
-        match &mut self.work {
+        match &mut *self.work {
             Work::Here { connection, .. } => connection.set_timeout(timeout),
             Work::There(there) => there.set_timeout(timeout),
         }
@@ -166,7 +168,7 @@ impl Transaction {
     /// durable ([`Error::durable`]). The transaction has ended in every case.
     pub fn commit(self) -> Result<Commit, Error> {
         let failed = self.failed.then(failed);
-        match (self.work, failed) {
+        match (self.work.into_inner().map_err(Error::forked)?, failed) {
             (
                 Work::Here {
                     database,
@@ -194,7 +196,10 @@ impl Transaction {
 
     /// Undoes everything.
     pub fn rollback(self) {
-        self.work.rollback();
+        // Elsewhere there is nothing to undo: it is open in the process that began it.
+        if let Ok(work) = self.work.into_inner() {
+            work.rollback();
+        }
     }
 }
 

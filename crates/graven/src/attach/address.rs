@@ -17,6 +17,8 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 
+use graven_io::Unshared;
+
 /// Longest path of a socket, without the zero at its end (`sun_path` of `unix(7)`).
 const PATH_BYTES_MAX: usize = 107;
 
@@ -66,7 +68,7 @@ fn places(file: &Path, identity: FileIdentity) -> Vec<Place> {
 /// A listening socket; its file is removed with it.
 #[derive(Debug)]
 pub(crate) struct Listener {
-    socket: UnixListener,
+    socket: Unshared<UnixListener>,
     identity: FileIdentity,
     path: Option<PathBuf>,
 }
@@ -80,7 +82,7 @@ impl Listener {
             let bound = match place {
                 Place::File(path) => bind_file(&path).map(|socket| (socket, Some(path))),
                 Place::Abstract(name) => SocketAddr::from_abstract_name(name)
-                    .and_then(|address| UnixListener::bind_addr(&address))
+                    .and_then(|address| Unshared::open(|| UnixListener::bind_addr(&address)))
                     .map(|socket| (socket, None)),
             };
             match bound {
@@ -103,9 +105,9 @@ impl Listener {
     }
 
     /// The next peer of an acceptable user.
-    pub(super) fn accept(&self) -> io::Result<UnixStream> {
+    pub(super) fn accept(&self) -> io::Result<Unshared<UnixStream>> {
         loop {
-            let (stream, _) = self.socket.accept()?;
+            let stream = Unshared::new(self.socket.accept()?.0);
             if trusted(&stream).is_ok() {
                 return Ok(stream);
             }
@@ -115,7 +117,7 @@ impl Listener {
     /// Wakes a thread that waits in [`Listener::accept`]; from then on nobody can connect.
     pub(super) fn shut_down(&self) {
         // A socket that is shut down already says so; nothing is left to do then.
-        let _ = rustix::net::shutdown(&self.socket, rustix::net::Shutdown::Both);
+        let _ = rustix::net::shutdown(&*self.socket, rustix::net::Shutdown::Both);
     }
 }
 
@@ -128,12 +130,12 @@ impl Drop for Listener {
     }
 }
 
-fn bind_file(path: &Path) -> io::Result<UnixListener> {
+fn bind_file(path: &Path) -> io::Result<Unshared<UnixListener>> {
     match std::fs::remove_file(path) {
         Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(e),
         _ => {}
     }
-    let socket = UnixListener::bind(path)?;
+    let socket = Unshared::open(|| UnixListener::bind(path))?;
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600))?;
     Ok(socket)
 }
@@ -142,7 +144,7 @@ fn bind_file(path: &Path) -> io::Result<UnixListener> {
 ///
 /// # Errors
 /// Nobody listens, or somebody of another user does.
-pub(super) fn connect(file: &Path, identity: FileIdentity) -> io::Result<UnixStream> {
+pub(super) fn connect(file: &Path, identity: FileIdentity) -> io::Result<Unshared<UnixStream>> {
     let mut failed = io::Error::from(io::ErrorKind::NotFound);
     for place in places(file, identity) {
         let connected = match place {
@@ -150,6 +152,8 @@ pub(super) fn connect(file: &Path, identity: FileIdentity) -> io::Result<UnixStr
             Place::Abstract(name) => SocketAddr::from_abstract_name(name)
                 .and_then(|address| UnixStream::connect_addr(&address)),
         };
+        // Not opened as such: a full queue of this very process may be waited for, and who empties it must be able to go on.
+        let connected = connected.map(Unshared::new);
         match connected.and_then(|stream| trusted(&stream).map(|()| stream)) {
             Ok(stream) => return Ok(stream),
             Err(e) => failed = e,
@@ -192,7 +196,7 @@ mod tests {
             });
             let mut stream = connect(asked, identity).expect("a listener");
             let mut byte = [0];
-            std::io::Read::read_exact(&mut stream, &mut byte).expect("a byte");
+            std::io::Read::read_exact(&mut *stream, &mut byte).expect("a byte");
             assert_eq!(&byte, b"!");
         });
         listener.shut_down();

@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use graven_io::Unshared;
 use graven_storage::TransactionOptions;
 
 use super::address::{self, FileIdentity};
@@ -86,7 +87,7 @@ pub(crate) struct Attached {
 /// One conversation with the owner.
 #[derive(Debug)]
 pub(crate) struct Session {
-    socket: UnixStream,
+    socket: Unshared<UnixStream>,
     number: u64,
     key: u64,
 }
@@ -180,8 +181,8 @@ fn greet(file: &Path, read_only: bool) -> Result<(Session, u32, u64), Failure> {
         file: identity,
         read_only,
     };
-    hello.send(&mut socket)?;
-    match Reply::receive(&mut socket)? {
+    hello.send(&mut *socket)?;
+    match Reply::receive(&mut *socket)? {
         Reply::Welcome {
             process,
             session,
@@ -228,8 +229,8 @@ impl Session {
     }
 
     fn ask(&mut self, request: &Request) -> Result<Reply, Failure> {
-        request.send(&mut self.socket)?;
-        match Reply::receive(&mut self.socket)? {
+        request.send(&mut *self.socket)?;
+        match Reply::receive(&mut *self.socket)? {
             Reply::Failed(error) => Err(Failure::Answer(error)),
             reply => Ok(reply),
         }
@@ -288,7 +289,7 @@ impl Session {
 
     /// The next rows, or the end.
     pub(crate) fn next(&mut self) -> Result<Part, Failure> {
-        match Reply::receive(&mut self.socket)? {
+        match Reply::receive(&mut *self.socket)? {
             Reply::Rows(rows) => Ok(Part::Rows(rows.into())),
             Reply::End(ended) => Ok(Part::End(ended)),
             other => Err(unexpected(&other)),

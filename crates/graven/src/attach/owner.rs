@@ -18,6 +18,8 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use graven_io::Unshared;
+
 use super::address::{FileIdentity, Listener};
 use super::message::{Broken, PROTOCOL, ROWS_BYTES, Reply, Request};
 use super::random_bytes;
@@ -60,7 +62,7 @@ struct Sessions {
 #[derive(Debug)]
 struct Open {
     key: u64,
-    socket: UnixStream,
+    socket: Unshared<UnixStream>,
     cancel: CancelHandle,
 }
 
@@ -132,12 +134,12 @@ impl Shared {
     }
 
     /// Greets and serves one session to its end.
-    fn serve(&self, mut socket: UnixStream) {
+    fn serve(&self, mut socket: Unshared<UnixStream>) {
         let Ok(Request::Hello {
             protocol,
             file,
             read_only,
-        }) = Request::receive(&mut socket)
+        }) = Request::receive(&mut *socket)
         else {
             return;
         };
@@ -154,7 +156,7 @@ impl Shared {
                 why: why.to_owned(),
             };
             // Who is refused may have gone already.
-            let _ = refused.send(&mut socket);
+            let _ = refused.send(&mut *socket);
             return;
         }
         let Some((number, key, cancel)) = self.enter(&socket) else {
@@ -167,7 +169,7 @@ impl Shared {
             key,
             memory,
         };
-        if welcome.send(&mut socket).is_ok() {
+        if welcome.send(&mut *socket).is_ok() {
             let mut session = Session {
                 shared: self,
                 socket,
@@ -182,7 +184,7 @@ impl Shared {
     }
 
     fn enter(&self, socket: &UnixStream) -> Option<(u64, u64, CancelHandle)> {
-        let socket = socket.try_clone().ok()?;
+        let socket = Unshared::open(|| socket.try_clone()).ok()?;
         let key = u64::from_le_bytes(random_bytes());
         let cancel = CancelHandle::default();
         let mut sessions = self.sessions();
@@ -204,7 +206,7 @@ impl Shared {
 /// One attached session.
 struct Session<'a> {
     shared: &'a Shared,
-    socket: UnixStream,
+    socket: Unshared<UnixStream>,
     cancel: CancelHandle,
     read_only: bool,
     transaction: Option<Transaction>,
@@ -213,17 +215,17 @@ struct Session<'a> {
 impl Session<'_> {
     fn run(&mut self) -> Result<(), Broken> {
         loop {
-            let request = Request::receive(&mut self.socket)?;
+            let request = Request::receive(&mut *self.socket)?;
             let Some(database) = self.shared.database.upgrade() else {
                 return Ok(());
             };
             let connection = Connection::on(Database::here(database), self.cancel.clone());
             match self.answer(&connection, request) {
-                Ok(Some(reply)) => reply.send(&mut self.socket)?,
+                Ok(Some(reply)) => reply.send(&mut *self.socket)?,
                 Ok(None) => {}
                 Err(Interrupted::Socket(error)) => return Err(error.into()),
                 Err(Interrupted::Statement(error)) => {
-                    Reply::Failed(error).send(&mut self.socket)?;
+                    Reply::Failed(error).send(&mut *self.socket)?;
                 }
             }
         }
@@ -300,7 +302,7 @@ impl Session<'_> {
             profile: result.is_profile(),
         };
         columns
-            .send(&mut self.socket)
+            .send(&mut *self.socket)
             .map_err(Interrupted::Socket)?;
         let mut rows = Vec::new();
         let (mut bytes, mut since) = (0, Instant::now());
@@ -318,7 +320,7 @@ impl Session<'_> {
             summary: result.summary(),
             plan: result.plan(),
         }));
-        ended.send(&mut self.socket).map_err(Interrupted::Socket)
+        ended.send(&mut *self.socket).map_err(Interrupted::Socket)
     }
 
     fn send_rows(&mut self, rows: &mut Vec<Vec<Value>>) -> Result<(), Interrupted> {
@@ -326,7 +328,7 @@ impl Session<'_> {
             return Ok(());
         }
         Reply::Rows(std::mem::take(rows))
-            .send(&mut self.socket)
+            .send(&mut *self.socket)
             .map_err(Interrupted::Socket)
     }
 }
