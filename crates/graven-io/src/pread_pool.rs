@@ -13,10 +13,8 @@ use std::fs;
 use std::io;
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{Builder, JoinHandle};
-
-use parking_lot::{Condvar, Mutex};
 
 use crate::{Completion, QueueKind, ReadQueue, ReadRequest, Result, Unshared, Wait};
 
@@ -39,6 +37,12 @@ struct Shared {
     lists: Mutex<Lists>,
     work: Condvar,
     progress: Condvar,
+}
+
+impl Shared {
+    fn lists(&self) -> MutexGuard<'_, Lists> {
+        self.lists.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// Read queue over a pool of threads.
@@ -90,11 +94,11 @@ impl PreadPool {
         if self.threads.is_empty() {
             // No thread to be had at all: read here.
             loop {
-                let Some(request) = self.shared.lists.lock().waiting.pop_front() else {
+                let Some(request) = self.shared.lists().waiting.pop_front() else {
                     break;
                 };
                 let completion = read(&self.shared, &request);
-                self.shared.lists.lock().ended.push(completion);
+                self.shared.lists().ended.push(completion);
             }
         }
     }
@@ -106,7 +110,7 @@ impl ReadQueue for PreadPool {
             read.check(&self.path, self.shared.alignment)?;
         }
         self.in_flight += reads.len();
-        let mut lists = self.shared.lists.lock();
+        let mut lists = self.shared.lists();
         lists.waiting.extend(reads.iter().copied());
         let lacking = lists.waiting.len().saturating_sub(lists.idle);
         drop(lists);
@@ -124,9 +128,10 @@ impl ReadQueue for PreadPool {
             Wait::None => 0,
             Wait::AtLeast(count) => count.min(self.in_flight),
         };
-        let mut lists = self.shared.lists.lock();
+        let mut lists = self.shared.lists();
         while lists.ended.len() < wanted {
-            self.shared.progress.wait(&mut lists);
+            let woken = self.shared.progress.wait(lists);
+            lists = woken.unwrap_or_else(PoisonError::into_inner);
         }
         self.in_flight -= lists.ended.len();
         done.append(&mut lists.ended);
@@ -144,7 +149,7 @@ impl ReadQueue for PreadPool {
 
 impl Drop for PreadPool {
     fn drop(&mut self) {
-        let mut lists = self.shared.lists.lock();
+        let mut lists = self.shared.lists();
         lists.waiting.clear();
         lists.closing = true;
         drop(lists);
@@ -158,19 +163,20 @@ impl Drop for PreadPool {
 
 /// Life of one thread of the pool.
 fn work(shared: &Shared) {
-    let mut lists = shared.lists.lock();
+    let mut lists = shared.lists();
     loop {
         if let Some(request) = lists.waiting.pop_front() {
             drop(lists);
             let completion = read(shared, &request);
-            lists = shared.lists.lock();
+            lists = shared.lists();
             lists.ended.push(completion);
             shared.progress.notify_one();
         } else if lists.closing {
             return;
         } else {
             lists.idle += 1;
-            shared.work.wait(&mut lists);
+            let woken = shared.work.wait(lists);
+            lists = woken.unwrap_or_else(PoisonError::into_inner);
             lists.idle -= 1;
         }
     }

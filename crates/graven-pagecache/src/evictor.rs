@@ -13,9 +13,8 @@ use crate::cache::PageCache;
 use crate::core::{By, Core};
 use crate::write_back::DUE_BATCH;
 use graven_policy::Admission;
-use parking_lot::{Condvar, Mutex};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread::{self, JoinHandle};
 
 /// Victims per lock of the core.
@@ -34,7 +33,8 @@ enum Order {
     Stop,
 }
 
-/// How the evictor is called.
+/// How the evictor is called. The thread waits by the means of the standard library: a thread that waits in `parking_lot` stands in a
+/// list of the process, which a child made by `fork` would inherit without the thread.
 #[derive(Default)]
 pub(crate) struct Signal {
     called: AtomicBool,
@@ -43,8 +43,12 @@ pub(crate) struct Signal {
 }
 
 impl Signal {
+    fn order(&self) -> MutexGuard<'_, Order> {
+        self.order.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn send(&self, order: Order) {
-        let mut current = self.order.lock();
+        let mut current = self.order();
         if *current != Order::Stop {
             *current = order;
         }
@@ -52,10 +56,9 @@ impl Signal {
     }
 
     fn wait(&self) -> Order {
-        let mut order = self.order.lock();
-        while *order == Order::Park {
-            self.changed.wait(&mut order);
-        }
+        let parked = |order: &mut Order| *order == Order::Park;
+        let order = self.changed.wait_while(self.order(), parked);
+        let mut order = order.unwrap_or_else(PoisonError::into_inner);
         if *order == Order::Stop {
             return Order::Stop;
         }

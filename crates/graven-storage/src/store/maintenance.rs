@@ -15,8 +15,7 @@
 
 use super::Store;
 use crate::checkpoint::CheckpointOptions;
-use parking_lot::{Condvar, Mutex};
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
@@ -48,6 +47,12 @@ struct Shared {
     progress: Condvar,
 }
 
+impl Shared {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 /// Runs checkpoints when asked.
 #[derive(Debug, Default)]
 pub(crate) struct Maintenance {
@@ -56,16 +61,20 @@ pub(crate) struct Maintenance {
 }
 
 impl Maintenance {
+    fn thread(&self) -> MutexGuard<'_, Option<JoinHandle<()>>> {
+        self.thread.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Asks for a checkpoint soon.
     pub(crate) fn ask(&self, store: &Arc<Store>) {
-        let mut state = self.shared.state.lock();
+        let mut state = self.shared.state();
         if state.wanted || state.stop {
             return;
         }
         state.wanted = true;
         self.shared.wake.notify_all();
         drop(state);
-        let mut thread = self.thread.lock();
+        let mut thread = self.thread();
         if thread.is_none() {
             let (shared, store) = (self.shared.clone(), Arc::downgrade(store));
             let spawned = thread::Builder::new()
@@ -85,31 +94,32 @@ impl Maintenance {
         let _hurry = store.checkpointer().hurry();
         loop {
             self.ask(store);
-            let nobody = self.thread.lock().is_none();
-            let mut state = self.shared.state.lock();
+            let nobody = self.thread().is_none();
+            let state = self.shared.state();
             if nobody || state.stop || state.failure.is_some() || store.has_room(bytes) {
                 return;
             }
-            self.shared.progress.wait_for(&mut state, PROGRESS_POLL);
+            // Whoever is woken looks again, in time or late.
+            drop(self.shared.progress.wait_timeout(state, PROGRESS_POLL));
         }
     }
 
     /// Tells commits that wait for a checkpoint.
     pub(crate) fn progressed(&self) {
-        let _state = self.shared.state.lock();
+        let _state = self.shared.state();
         self.shared.progress.notify_all();
     }
 
     /// Why the last checkpoint failed, if it did.
     pub(crate) fn failure(&self) -> Option<String> {
-        self.shared.state.lock().failure.clone()
+        self.shared.state().failure.clone()
     }
 
     /// Ends the thread after the checkpoint that was asked for, if any; none begins any more.
     pub(crate) fn stop(&self) {
-        self.shared.state.lock().stop = true;
+        self.shared.state().stop = true;
         self.shared.wake.notify_all();
-        if let Some(thread) = self.thread.lock().take()
+        if let Some(thread) = self.thread().take()
             && thread.thread().id() != thread::current().id()
         {
             // A checkpoint that panicked has said so already.
@@ -126,7 +136,7 @@ impl Drop for Unwinding<'_> {
         if thread::panicking() {
             let failure =
                 "a checkpoint panicked; there are no more until the database is opened again";
-            self.0.state.lock().failure = Some(failure.to_owned());
+            self.0.state().failure = Some(failure.to_owned());
             self.0.progress.notify_all();
         }
     }
@@ -136,10 +146,9 @@ fn run(shared: &Shared, store: &Weak<Store>) {
     let _unwinding = Unwinding(shared);
     let mut retry = RETRY_FIRST;
     loop {
-        let mut state = shared.state.lock();
-        while !state.wanted && !state.stop {
-            shared.wake.wait(&mut state);
-        }
+        let idle = |state: &mut State| !state.wanted && !state.stop;
+        let state = shared.wake.wait_while(shared.state(), idle);
+        let state = state.unwrap_or_else(PoisonError::into_inner);
         if state.stop && (!state.wanted || state.failure.is_some()) {
             return;
         }
@@ -147,14 +156,14 @@ fn run(shared: &Shared, store: &Weak<Store>) {
         let Some(open) = store.upgrade() else { return };
         let failure = open.checkpoint(CheckpointOptions::default()).err();
         drop(open);
-        let mut state = shared.state.lock();
+        let mut state = shared.state();
         state.failure = failure.map(|error| error.to_string());
         shared.progress.notify_all();
         if state.failure.is_none() {
             state.wanted = false;
             retry = RETRY_FIRST;
         } else if !state.stop {
-            shared.wake.wait_for(&mut state, retry);
+            drop(shared.wake.wait_timeout(state, retry));
             retry = (retry * 2).min(RETRY_LONGEST);
         }
     }
