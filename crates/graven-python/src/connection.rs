@@ -84,14 +84,13 @@ impl Connection {
     #[pyo3(signature = (database, num_threads=0, *, isolation=None, durability=None, relaxed_ms=None, timeout=None))]
     fn open_on(
         database: &Database,
+        #[expect(unused_variables, reason = "threads are those of the database")]
         num_threads: usize,
         isolation: Option<&str>,
         durability: Option<&str>,
         relaxed_ms: Option<u64>,
         timeout: Option<f64>,
     ) -> PyResult<Self> {
-        // Threads are those of the database.
-        let _ = num_threads;
         let options = options(isolation, durability, relaxed_ms)?;
         let mut connection = database.database.connect().with_options(options);
         if timeout.is_some() {

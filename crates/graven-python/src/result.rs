@@ -278,20 +278,7 @@ impl QueryResult {
         }
         dict.set_item("pages", pages)?;
         let counters = PyDict::new(py);
-        let c = &summary.counters;
-        for (name, count) in [
-            ("nodes_created", c.nodes_created),
-            ("nodes_deleted", c.nodes_deleted),
-            ("relationships_created", c.relationships_created),
-            ("relationships_deleted", c.relationships_deleted),
-            ("properties_set", c.properties_set),
-            ("labels_added", c.labels_added),
-            ("labels_removed", c.labels_removed),
-            ("indexes_added", c.indexes_added),
-            ("indexes_removed", c.indexes_removed),
-            ("constraints_added", c.constraints_added),
-            ("constraints_removed", c.constraints_removed),
-        ] {
+        for (name, count) in summary.counters.named() {
             counters.set_item(name, count)?;
         }
         dict.set_item("counters", counters)?;
@@ -311,9 +298,8 @@ impl QueryResult {
     #[pyo3(signature = (chunk_size=None))]
     fn get_as_arrow<'py>(
         slf: Bound<'py, Self>,
-        chunk_size: Option<i64>,
+        #[expect(unused_variables, reason = "there is one chunk")] chunk_size: Option<i64>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let _ = chunk_size;
         frames(slf.py())?.call_method1("as_arrow", (slf,))
     }
 

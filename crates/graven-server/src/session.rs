@@ -577,24 +577,12 @@ fn head(result: &QueryResult, begun: Instant) -> Map {
 }
 
 fn counters(summary: &Summary) -> Map {
-    let c = &summary.counters;
-    let named = [
-        ("nodes-created", c.nodes_created),
-        ("nodes-deleted", c.nodes_deleted),
-        ("relationships-created", c.relationships_created),
-        ("relationships-deleted", c.relationships_deleted),
-        ("properties-set", c.properties_set),
-        ("labels-added", c.labels_added),
-        ("labels-removed", c.labels_removed),
-        ("indexes-added", c.indexes_added),
-        ("indexes-removed", c.indexes_removed),
-        ("constraints-added", c.constraints_added),
-        ("constraints-removed", c.constraints_removed),
-    ];
-    let changed = named.into_iter().filter(|(_, count)| *count > 0);
-    let counted =
-        changed.map(|(name, count)| entry(name, i64::try_from(count).unwrap_or(i64::MAX)));
-    let mut counters: Map = counted.collect();
+    let mut counters: Map = (summary.counters.changed())
+        .map(|(name, count)| {
+            let count = i64::try_from(count).unwrap_or(i64::MAX);
+            entry(&name.replace('_', "-"), count)
+        })
+        .collect();
     counters.extend([entry("contains-updates", true)]);
     counters
 }

@@ -60,8 +60,7 @@ pub use schema::{ConstraintDescription, ConstraintKind, ConstraintSpec, IndexSpe
 pub use snapshot::Snapshot;
 pub use store::{LogPlace, Store};
 pub use transaction::Transaction;
-pub use transaction::options::{
-    Committed, Durability, Durable, Isolation, TransactionOptions, WriteCounters,
-};
+pub use transaction::counters::WriteCounters;
+pub use transaction::options::{Committed, Durability, Durable, Isolation, TransactionOptions};
 pub use value::PropertyValue;
 pub use writer::{StoreWriter, Uniqueness, WriterOptions};

@@ -14,7 +14,7 @@ use crate::connection::{Connection, Occasion};
 use crate::database::Inner;
 use crate::error::Error;
 use crate::plan_cache::Planned;
-use crate::result::{Running, add};
+use crate::result::Running;
 use crate::statements::Seat;
 use crate::transaction::{Commit, Pauses};
 
@@ -74,7 +74,7 @@ impl Batches for OwnTransactions<'_> {
 impl OwnTransactions<'_> {
     fn note(&self, commit: Commit, counters: &WriteCounters) {
         let mut done = self.done.lock().unwrap_or_else(PoisonError::into_inner);
-        add(&mut done.0, counters);
+        done.0 += *counters;
         let before = done.1.unwrap_or_default();
         done.1 = Some(Commit {
             timestamp: commit.timestamp,

@@ -285,7 +285,7 @@ impl Running {
                 });
             }
         }
-        self.counters = difference(&transaction.counters(), before);
+        self.counters = transaction.counters() - *before;
         if self.plan.mode == PlanMode::Profile {
             let execution = self.execution.as_ref();
             self.profile = execution.map(|e| plan_text::profile(&self.plan, &e.profile()));
@@ -482,36 +482,4 @@ impl Drop for Running {
             *keep = Some(Kept { operators, counts });
         }
     }
-}
-
-/// Adds what another transaction changed.
-pub(crate) fn add(sum: &mut WriteCounters, more: &WriteCounters) {
-    sum.nodes_created += more.nodes_created;
-    sum.nodes_deleted += more.nodes_deleted;
-    sum.relationships_created += more.relationships_created;
-    sum.relationships_deleted += more.relationships_deleted;
-    sum.properties_set += more.properties_set;
-    sum.labels_added += more.labels_added;
-    sum.labels_removed += more.labels_removed;
-    sum.indexes_added += more.indexes_added;
-    sum.indexes_removed += more.indexes_removed;
-    sum.constraints_added += more.constraints_added;
-    sum.constraints_removed += more.constraints_removed;
-}
-
-/// What was changed since.
-fn difference(now: &WriteCounters, before: &WriteCounters) -> WriteCounters {
-    let mut changed = *now;
-    changed.nodes_created -= before.nodes_created;
-    changed.nodes_deleted -= before.nodes_deleted;
-    changed.relationships_created -= before.relationships_created;
-    changed.relationships_deleted -= before.relationships_deleted;
-    changed.properties_set -= before.properties_set;
-    changed.labels_added -= before.labels_added;
-    changed.labels_removed -= before.labels_removed;
-    changed.indexes_added -= before.indexes_added;
-    changed.indexes_removed -= before.indexes_removed;
-    changed.constraints_added -= before.constraints_added;
-    changed.constraints_removed -= before.constraints_removed;
-    changed
 }

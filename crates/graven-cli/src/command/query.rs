@@ -241,30 +241,18 @@ pub(crate) fn tell(summary: Option<&Summary>, stats: bool) {
 
 /// What a statement changed, in words.
 fn changes(counters: &Counters) -> Vec<String> {
-    let named = [
-        (counters.nodes_created, "node", "created"),
-        (counters.nodes_deleted, "node", "deleted"),
-        (counters.relationships_created, "relationship", "created"),
-        (counters.relationships_deleted, "relationship", "deleted"),
-        (counters.properties_set, "property", "set"),
-        (counters.labels_added, "label", "added"),
-        (counters.labels_removed, "label", "removed"),
-        (counters.indexes_added, "index", "added"),
-        (counters.indexes_removed, "index", "removed"),
-        (counters.constraints_added, "constraint", "added"),
-        (counters.constraints_removed, "constraint", "removed"),
-    ];
-    let plural = |what: &str| match what {
-        "property" => "properties".to_owned(),
-        "index" => "indexes".to_owned(),
-        other => format!("{other}s"),
+    let singular = |what: &str| match what {
+        "properties" => "property".to_owned(),
+        "indexes" => "index".to_owned(),
+        other => other.trim_end_matches('s').to_owned(),
     };
-    named
-        .into_iter()
-        .filter(|(count, ..)| *count > 0)
-        .map(|(count, what, done)| match count {
-            1 => format!("1 {what} {done}"),
-            _ => format!("{count} {} {done}", plural(what)),
+    (counters.changed())
+        .map(|(name, count)| {
+            let (what, done) = name.split_once('_').unwrap_or((name, "changed"));
+            match count {
+                1 => format!("1 {} {done}", singular(what)),
+                _ => format!("{count} {what} {done}"),
+            }
         })
         .collect()
 }

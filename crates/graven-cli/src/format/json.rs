@@ -127,23 +127,8 @@ pub(crate) fn summary(
     }
     out.write_all(b"}")?;
     if summary.counters.any() {
-        let c = &summary.counters;
         out.write_all(b", \"counters\": {")?;
-        let named = [
-            ("nodes_created", c.nodes_created),
-            ("nodes_deleted", c.nodes_deleted),
-            ("relationships_created", c.relationships_created),
-            ("relationships_deleted", c.relationships_deleted),
-            ("properties_set", c.properties_set),
-            ("labels_added", c.labels_added),
-            ("labels_removed", c.labels_removed),
-            ("indexes_added", c.indexes_added),
-            ("indexes_removed", c.indexes_removed),
-            ("constraints_added", c.constraints_added),
-            ("constraints_removed", c.constraints_removed),
-        ];
-        let changed = named.into_iter().filter(|(_, count)| *count > 0);
-        for (index, (name, count)) in changed.enumerate() {
+        for (index, (name, count)) in summary.counters.changed().enumerate() {
             let comma = if index > 0 { ", " } else { "" };
             write!(out, "{comma}\"{name}\": {count}")?;
         }

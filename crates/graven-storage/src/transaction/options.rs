@@ -102,30 +102,3 @@ pub struct Committed {
     /// How long a checkpoint worked while this commit was made.
     pub checkpoint: Duration,
 }
-
-/// What a transaction has changed so far.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-#[non_exhaustive]
-#[allow(missing_docs, reason = "the names say it")]
-pub struct WriteCounters {
-    pub nodes_created: u64,
-    pub nodes_deleted: u64,
-    pub relationships_created: u64,
-    pub relationships_deleted: u64,
-    /// Properties set or removed.
-    pub properties_set: u64,
-    pub labels_added: u64,
-    pub labels_removed: u64,
-    pub indexes_added: u64,
-    pub indexes_removed: u64,
-    pub constraints_added: u64,
-    pub constraints_removed: u64,
-}
-
-impl WriteCounters {
-    /// Whether anything was changed.
-    #[must_use]
-    pub fn any(&self) -> bool {
-        *self != WriteCounters::default()
-    }
-}

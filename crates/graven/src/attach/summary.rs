@@ -37,9 +37,9 @@ impl Ended {
             w.u8(kind as u8);
             stats_fields(stats).iter().for_each(|n| w.u64(*n));
         });
-        counter_fields(&mut summary.counters.clone())
-            .iter()
-            .for_each(|n| w.u64(**n));
+        for (_, count) in summary.counters.named() {
+            w.u64(count);
+        }
         w.option(summary.commit.as_ref(), put_commit);
         w.option(self.plan.as_ref(), |w, plan| w.text(plan));
     }
@@ -59,7 +59,7 @@ impl Ended {
             pages.add(kind, stats);
         }
         let mut counters = WriteCounters::default();
-        for counter in counter_fields(&mut counters) {
+        for counter in counters.counts_mut() {
             *counter = r.u64()?;
         }
         let summary = Summary {
@@ -106,22 +106,6 @@ fn read_kind(r: &mut Reader<'_>) -> Decoded<PageKind> {
     let kind = PageKind::ALL.iter().find(|kind| **kind as u8 == number);
     kind.copied()
         .ok_or_else(|| Malformed(format!("{number} is no kind of page")))
-}
-
-fn counter_fields(counters: &mut WriteCounters) -> [&mut u64; 11] {
-    [
-        &mut counters.nodes_created,
-        &mut counters.nodes_deleted,
-        &mut counters.relationships_created,
-        &mut counters.relationships_deleted,
-        &mut counters.properties_set,
-        &mut counters.labels_added,
-        &mut counters.labels_removed,
-        &mut counters.indexes_added,
-        &mut counters.indexes_removed,
-        &mut counters.constraints_added,
-        &mut counters.constraints_removed,
-    ]
 }
 
 pub(super) fn put_commit(w: &mut Writer, commit: &Commit) {

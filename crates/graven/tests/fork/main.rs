@@ -194,17 +194,23 @@ impl Everything {
     }
 }
 
+/// The owner of a new database that holds one name, and who uses it: another one attached to it, or the owner itself.
+fn owner_and_user(path: &Path, attached: bool) -> (Database, Database) {
+    let owner = open(path);
+    run(&owner, "CREATE (:N {name: 'a'})");
+    let user = match attached {
+        true => open(path),
+        false => owner.clone(),
+    };
+    (owner, user)
+}
+
 /// Goal: a child uses everything that it has inherited and ends, while its parent commits; nobody else is harmed.
 fn refuses(attached: bool) {
     let _alone = alone();
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("forked.graven");
-    let owner = open(&path);
-    run(&owner, "CREATE (:N {name: 'a'})");
-    let db = match attached {
-        true => open(&path),
-        false => owner.clone(),
-    };
+    let (owner, db) = owner_and_user(&path, attached);
     assert_eq!(db.attached_to().is_some(), attached);
     let mut everything = Some(Everything::of(db.clone()));
     let (attached_before, mut others) = (open(&path), Some((owner.clone(), db.clone())));
@@ -243,12 +249,7 @@ fn works_opened_again(attached: bool) {
     let _alone = alone();
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("forked.graven");
-    let owner = open(&path);
-    run(&owner, "CREATE (:N {name: 'a'})");
-    let db = match attached {
-        true => open(&path),
-        false => owner.clone(),
-    };
+    let (owner, db) = owner_and_user(&path, attached);
     let parent = std::process::id();
     let child = fork(folder.path(), || {
         refused(db.connect().query("RETURN 1", &Params::new()));
