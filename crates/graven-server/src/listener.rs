@@ -177,7 +177,7 @@ impl Server {
                 let Service {
                     database, counters, ..
                 } = &shared.service;
-                metrics::text(database, counters, shared.open().len())
+                metrics::series::text(database, counters, shared.open().len())
             })
         });
         let metrics = metrics.transpose().map_err(Error::usage)?;

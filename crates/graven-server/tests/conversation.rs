@@ -524,6 +524,8 @@ fn counters_are_those_of_what_was_done() {
         "graven_relationships 1",
         "graven_memory_limit_bytes 16777216",
         "# TYPE graven_cache_hits_total counter",
+        "graven_log_commit_seconds_count 1",
+        "graven_log_not_durable_bytes 0",
     ] {
         assert!(said.lines().any(|it| it == line), "{line} is not in {said}");
     }

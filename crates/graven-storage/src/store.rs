@@ -41,7 +41,7 @@ use crate::version::{FrozenLayer, Version};
 use allocator::Allocator;
 use foldhash::HashMap;
 use graven_io::File;
-use graven_log::Log;
+use graven_log::{Log, LogStats};
 use graven_pagecache::{Budget, PageCache, PageKind, Reservation, SpillFile, TemporaryPages};
 use maintenance::{CHANGES_SHARE, LOG_BYTES, Maintenance, WAIT_SHARE};
 use parking_lot::{Mutex, MutexGuard, RwLock};
@@ -391,6 +391,12 @@ impl Store {
     #[must_use]
     pub fn file(&self) -> &Arc<dyn File> {
         self.pages.file()
+    }
+
+    /// What the log has done since it was opened; nothing where there is none.
+    #[must_use]
+    pub fn log_stats(&self) -> LogStats {
+        self.log().map(Log::stats).unwrap_or_default()
     }
 
     /// The log, once there is one.

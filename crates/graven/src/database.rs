@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use graven_exec::Tuning;
 use graven_io::{FileLock, Local, OpenOptions};
+use graven_log::LogStats;
 use graven_pagecache::{Budget, PageCache, SpillFile};
 use graven_storage::{Store, StoreWriter, WriterOptions};
 
@@ -339,6 +340,14 @@ impl Database {
     /// `Database.Attached` where another process owns the database, and with it the cache.
     pub fn cache(&self) -> Result<&Arc<PageCache>, Error> {
         Ok(&self.inner()?.cache)
+    }
+
+    /// What the log has done since the database was opened and what it holds; all zero while nothing was written.
+    ///
+    /// # Errors
+    /// As [`Database::cache`].
+    pub fn log_stats(&self) -> Result<LogStats, Error> {
+        Ok(self.inner()?.store.log_stats())
     }
 
     /// How pages are read, after any fallback.

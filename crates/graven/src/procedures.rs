@@ -6,6 +6,7 @@
 
 mod cache;
 mod contents;
+mod log;
 pub(crate) mod registered;
 mod schema_list;
 mod show;

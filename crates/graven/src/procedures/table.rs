@@ -5,7 +5,7 @@ use std::sync::Arc;
 use graven_cypher::TypeSet;
 use graven_exec::Value;
 
-use super::{Rows, cache, contents, list, names, schema_list, show};
+use super::{Rows, cache, contents, list, log, names, schema_list, show};
 use crate::database::Inner;
 
 /// A name with its kind.
@@ -297,6 +297,26 @@ pub(super) const TABLE: &[Procedure] = &[
             ("sampled", TypeSet::INTEGER),
         ],
         run: cache::what_if,
+    },
+    Procedure {
+        name: "graven.log.stats",
+        about: "commits, syncs and bytes of the log since the database was opened",
+        arguments: &[],
+        optional: 0,
+        columns: &[
+            ("commits", TypeSet::INTEGER),
+            ("commitMedianMilliseconds", TypeSet::FLOAT),
+            ("commitP99Milliseconds", TypeSet::FLOAT),
+            ("syncs", TypeSet::INTEGER),
+            ("syncMedianMilliseconds", TypeSet::FLOAT),
+            ("syncP99Milliseconds", TypeSet::FLOAT),
+            ("commitsPerSync", TypeSet::FLOAT),
+            ("bytesWritten", TypeSet::INTEGER),
+            ("bytesNotDurable", TypeSet::INTEGER),
+            ("bytesToRecover", TypeSet::INTEGER),
+            ("bytesFree", TypeSet::INTEGER),
+        ],
+        run: log::stats,
     },
     Procedure {
         name: "graven.procedures",

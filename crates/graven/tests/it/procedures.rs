@@ -71,6 +71,23 @@ fn statistics_name_kinds_of_pages() {
     assert!(faults > 0, "{rows:?}");
 }
 
+#[test]
+fn the_log_counts_commits_and_syncs() {
+    let social = social();
+    let stats = |column: &str| {
+        let rows = social.rows("CALL graven.log.stats()");
+        assert_eq!(rows.len(), 1);
+        let value = rows[0].get_by_name(column).expect(column);
+        value.as_integer().expect(column)
+    };
+    let (commits, bytes) = (stats("commits"), stats("bytesWritten"));
+    social.rows("CREATE (:Person {name: 'Zoe'})");
+    assert_eq!(stats("commits"), commits + 1);
+    assert!(stats("bytesWritten") > bytes);
+    assert!(stats("syncs") > 0 && stats("bytesToRecover") > 0);
+    assert_eq!(stats("bytesNotDurable"), 0);
+}
+
 /// A value as text without quotes.
 fn plain(value: Option<&Value>) -> String {
     let text = value.map_or_else(String::new, ToString::to_string);
