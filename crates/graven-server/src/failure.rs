@@ -24,6 +24,22 @@ impl Failure {
             message: message.into(),
         }
     }
+
+    pub(crate) fn too_many_attempts() -> Self {
+        Failure {
+            code: "Neo.ClientError.Security.AuthenticationRateLimit",
+            message: "too many attempts with a wrong name or password came from there; try again in some seconds"
+                .to_owned(),
+        }
+    }
+
+    /// Another server, or this one when it is back, may do it.
+    pub(crate) fn unavailable(message: impl Into<String>) -> Self {
+        Failure {
+            code: "Neo.TransientError.General.DatabaseUnavailable",
+            message: message.into(),
+        }
+    }
 }
 
 impl From<Error> for Failure {

@@ -6,6 +6,8 @@
 //!   handshake     agrees on a version: 5.0 to 5.4, or 4.4
 //!   reader        takes messages apart; a RESET, or the end, stops the statement that runs
 //!   session       runs one message after the other, and answers
+//!     attempts        who may try again to say who it is, and when
+//!     timeouts        what is left open ends by itself
 //!     packstream      values as bytes
 //!     failure         errors under the names that drivers know
 //! metrics     counters for Prometheus, over HTTP
@@ -19,6 +21,8 @@
 //! * BO-2 After a failure every message is ignored until a RESET, as the protocol has it: nothing that a client sent in the hope of
 //!   success is done after an error.
 //! * BO-3 When a connection ends, its statement is stopped and its transaction rolled back.
+//! * BO-4 Between two looks at passwords from an address lies the pause that its failures have earned.
+//! * BO-5 A server that ends begins nothing new; what was being done is answered, for as long as somebody listens.
 //!
 //! # Costs
 //! Two threads a connection, one of which waits in a read. A message is copied once on its way in, a row once on its way out.
@@ -26,6 +30,7 @@
 //! # Source
 //! Neo4j's documentation of Bolt and PackStream (messages, versions 4.4 to 5.4, structures).
 
+mod attempts;
 mod chunk;
 mod entity;
 mod failure;
@@ -36,6 +41,7 @@ mod metrics;
 mod packstream;
 mod session;
 mod stored;
+mod timeouts;
 
 pub use chunk::MESSAGE_BYTES_MAX;
 pub use listener::{Options, Server, User};

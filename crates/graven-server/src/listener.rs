@@ -5,16 +5,18 @@ use std::io::{self, BufReader, BufWriter};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use graven::{CancelHandle, Database, Error, Params};
 
+use crate::attempts::Attempts;
 use crate::message::is_reset;
 use crate::metrics::{self, Counters, Endpoint};
-use crate::session::{Resets, Service, Session};
+use crate::session::{Ends, Resets, Service, Session};
+use crate::timeouts::Timeouts;
 use crate::{chunk, handshake};
 
 /// Bytes of messages that may wait for the one being answered, before no more are read.
@@ -35,6 +37,9 @@ const GREETING: Duration = Duration::from_secs(30);
 /// How often a statement is asked to stop until it has, and how long the end of a server waits for all of them.
 const ASKED_EVERY: Duration = Duration::from_millis(5);
 const ENDS_WITHIN: Duration = Duration::from_secs(10);
+
+/// How long a client may leave something open without asking for anything, unless the options say so.
+const IDLE: Duration = Duration::from_secs(600);
 
 /// Bytes of rows that leave together.
 const BUFFER: usize = 64 << 10;
@@ -83,6 +88,10 @@ pub struct Options {
     pub connections_max: usize,
     /// Where counters for Prometheus are to be had (`/metrics`); none: nowhere.
     pub metrics: Option<String>,
+    /// A transaction that lasts longer is rolled back; none: only those whose client says so (`tx_timeout`).
+    pub transaction_timeout: Option<Duration>,
+    /// A transaction, or a statement with rows left, whose client asks for nothing for so long is ended; none: never.
+    pub idle_timeout: Option<Duration>,
 }
 
 impl Default for Options {
@@ -93,6 +102,8 @@ impl Default for Options {
             open_to_all: false,
             connections_max: 256,
             metrics: None,
+            transaction_timeout: None,
+            idle_timeout: Some(IDLE),
         }
     }
 }
@@ -110,7 +121,6 @@ pub struct Server {
 struct Shared {
     service: Service,
     connections_max: usize,
-    stopping: AtomicBool,
     /// Connections by their numbers.
     open: Mutex<HashMap<u64, TcpStream>>,
 }
@@ -165,10 +175,15 @@ impl Server {
                 store: store.unwrap_or_default(),
                 database,
                 user: options.user,
+                attempts: Attempts::default(),
+                timeouts: Timeouts {
+                    transaction: options.transaction_timeout,
+                    idle: options.idle_timeout.filter(|most| !most.is_zero()),
+                },
                 counters: Counters::default(),
+                stopping: AtomicBool::new(false),
             },
             connections_max: options.connections_max,
-            stopping: AtomicBool::new(false),
             open: Mutex::default(),
         });
         let metrics = options.metrics.map(|address| {
@@ -214,7 +229,7 @@ impl Server {
         self.shared.service.database.path()
     }
 
-    /// Ends all connections, as BO-3 has it, and waits for their statements for some seconds.
+    /// Listens no more, and ends all connections, as BO-5 and BO-3 have it, within some seconds.
     pub fn stop(mut self) {
         self.end();
     }
@@ -223,16 +238,19 @@ impl Server {
         let Some(accepting) = self.accepting.take() else {
             return;
         };
-        self.shared.stopping.store(true, Ordering::SeqCst);
+        self.shared.service.stopping.store(true, Ordering::SeqCst);
         // Whoever waits for a connection looks up by one.
         drop(TcpStream::connect_timeout(&self.address, GREETING));
         drop(accepting.join());
-        for stream in self.shared.open().values() {
-            drop(stream.shutdown(Shutdown::Both));
-        }
-        let until = Instant::now() + ENDS_WITHIN;
-        while !self.shared.open().is_empty() && Instant::now() < until {
-            thread::sleep(ASKED_EVERY);
+        // First nobody is listened to; those who do not take their answers are cut off later.
+        for end in [Shutdown::Read, Shutdown::Both] {
+            for stream in self.shared.open().values() {
+                drop(stream.shutdown(end));
+            }
+            let until = Instant::now() + ENDS_WITHIN / 2;
+            while !self.shared.open().is_empty() && Instant::now() < until {
+                thread::sleep(ASKED_EVERY);
+            }
         }
     }
 }
@@ -246,7 +264,7 @@ impl Drop for Server {
 fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
     let mut number = 0;
     for stream in listener.incoming() {
-        if shared.stopping.load(Ordering::SeqCst) {
+        if shared.service.stopping.load(Ordering::SeqCst) {
             return;
         }
         // Too many open files, for example: others may be closed meanwhile.
@@ -300,11 +318,16 @@ struct Patient<'a> {
     stream: &'a TcpStream,
     until: Instant,
     known: &'a AtomicBool,
+    stopping: &'a AtomicBool,
 }
 
 impl io::Read for Patient<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         loop {
+            // What still comes in is not wanted any more.
+            if self.stopping.load(Ordering::SeqCst) {
+                return Ok(0);
+            }
             let is_known = self.known.load(Ordering::SeqCst);
             if !is_known && Instant::now() >= self.until {
                 return Err(io::ErrorKind::TimedOut.into());
@@ -339,19 +362,25 @@ fn waits(error: &io::Error) -> bool {
 fn serve(shared: &Shared, stream: &TcpStream, number: u64) -> io::Result<()> {
     stream.set_nodelay(true)?;
     stream.set_read_timeout(Some(LOOKS_EVERY))?;
+    // Whoever takes no answers keeps open what it has, too.
+    stream.set_write_timeout(shared.service.timeouts.idle)?;
     let state = State::default();
     let mut from = Patient {
         stream,
         until: Instant::now() + GREETING,
         known: &state.known,
+        stopping: &shared.service.stopping,
     };
     let Some(version) = handshake::agree(&mut from)? else {
         return Ok(());
     };
     let resets = Resets::default();
-    let address = stream.local_addr()?.to_string();
+    let ends = Ends {
+        client: stream.peer_addr()?.ip(),
+        server: stream.local_addr()?.to_string(),
+    };
     let to = BufWriter::with_capacity(BUFFER, stream);
-    let mut session = Session::new(&shared.service, &resets, version, address, number, to);
+    let mut session = Session::new(&shared.service, &resets, version, ends, number, to);
     let cancel = session.cancel_handle();
     thread::scope(|scope| {
         let (sender, messages) = mpsc::channel();
@@ -395,7 +424,19 @@ fn answer(
     messages: &Receiver<Vec<u8>>,
     state: &State,
 ) -> io::Result<()> {
-    for message in messages {
+    loop {
+        let message = match session.ends_by_itself() {
+            None => messages.recv().map_err(RecvTimeoutError::from),
+            Some(end) => messages.recv_timeout(end.saturating_duration_since(Instant::now())),
+        };
+        let message = match message {
+            Ok(message) => message,
+            Err(RecvTimeoutError::Timeout) => {
+                session.time_out();
+                continue;
+            }
+            Err(RecvTimeoutError::Disconnected) => break,
+        };
         state.waiting.fetch_sub(bytes(&message), Ordering::SeqCst);
         if !session.handle(&message)? {
             break;

@@ -7,6 +7,8 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
+use std::net::IpAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -15,11 +17,13 @@ use graven::{
     Value,
 };
 
+use crate::attempts::{Attempt, Attempts};
 use crate::failure::{Failure, STOPPED};
 use crate::listener::User;
 use crate::message::{FAILURE, IGNORED, Map, RECORD, Request, SUCCESS, Wanted};
 use crate::metrics::{self, Counters};
 use crate::packstream::Writer;
+use crate::timeouts::{Timeouts, Timer};
 use crate::{Version, chunk};
 
 /// The name under which drivers know the only database of a server, and the one they ask for unless told otherwise.
@@ -75,7 +79,19 @@ pub(crate) struct Service {
     pub(crate) name: String,
     /// Who may connect; none: everybody.
     pub(crate) user: Option<User>,
+    pub(crate) attempts: Attempts,
+    pub(crate) timeouts: Timeouts,
     pub(crate) counters: Counters,
+    /// It ends: nothing new is begun.
+    pub(crate) stopping: AtomicBool,
+}
+
+/// Both ends of a connection.
+#[derive(Clone, Debug)]
+pub(crate) struct Ends {
+    pub(crate) client: IpAddr,
+    /// Where clients that ask who answers for what are sent.
+    pub(crate) server: String,
 }
 
 /// A connection that has agreed on a version.
@@ -83,8 +99,7 @@ pub(crate) struct Session<'a, W> {
     service: &'a Service,
     resets: &'a Resets,
     version: Version,
-    /// Its own address, where clients ask who answers for what.
-    address: String,
+    ends: Ends,
     number: u64,
     connection: Connection,
     to: W,
@@ -93,6 +108,10 @@ pub(crate) struct Session<'a, W> {
     said_hello: bool,
     authenticated: bool,
     failed: bool,
+    /// Of the transaction, or the statement outside of one.
+    timer: Timer,
+    /// What was open has ended by itself, which the client does not know.
+    timed_out: bool,
     /// Whether moments count from UTC.
     utc: bool,
     transaction: Option<(Transaction, bool)>,
@@ -125,7 +144,7 @@ impl<'a, W: Write> Session<'a, W> {
         service: &'a Service,
         resets: &'a Resets,
         version: Version,
-        address: String,
+        ends: Ends,
         number: u64,
         to: W,
     ) -> Self {
@@ -133,7 +152,7 @@ impl<'a, W: Write> Session<'a, W> {
             service,
             resets,
             version,
-            address,
+            ends,
             number,
             connection: service.database.connect(),
             to,
@@ -141,6 +160,8 @@ impl<'a, W: Write> Session<'a, W> {
             said_hello: false,
             authenticated: false,
             failed: false,
+            timer: service.timeouts.begin(None),
+            timed_out: false,
             utc: version.is_5(),
             transaction: None,
             streams: BTreeMap::new(),
@@ -158,11 +179,31 @@ impl<'a, W: Write> Session<'a, W> {
         self.connection.cancel_handle()
     }
 
+    /// When [`Session::time_out`] is to be called unless a message comes before.
+    pub(crate) fn ends_by_itself(&self) -> Option<Instant> {
+        if self.is_idle() {
+            return None;
+        }
+        self.timer.end()
+    }
+
+    /// Ends what is open; whatever the client asks for next is told so.
+    pub(crate) fn time_out(&mut self) {
+        self.end_all();
+        self.timed_out = true;
+    }
+
     /// Does what a message asks and answers it; whether the connection goes on.
     ///
     /// # Errors
     /// The connection broke off.
     pub(crate) fn handle(&mut self, message: &[u8]) -> io::Result<bool> {
+        let goes_on = self.handle_now(message)?;
+        self.timer.answered();
+        Ok(goes_on)
+    }
+
+    fn handle_now(&mut self, message: &[u8]) -> io::Result<bool> {
         let request = Request::parse(message);
         let ignores = self.failed || self.resets.are_ahead();
         if ignores && !matches!(request, Ok(Request::Reset | Request::Goodbye)) {
@@ -180,7 +221,16 @@ impl<'a, W: Write> Session<'a, W> {
             }
         };
         let was_authenticated = self.authenticated;
-        let goes_on = match self.run(request)? {
+        let timed_out = std::mem::take(&mut self.timed_out);
+        let ran = match request {
+            Request::Reset | Request::Goodbye => self.run(request)?,
+            _ if timed_out => Err(self.timer.failure()),
+            Request::Run { .. } | Request::Begin(_) if self.is_stopping() => {
+                Err(Failure::unavailable("the server ends"))
+            }
+            request => self.run(request)?,
+        };
+        let goes_on = match ran {
             Ok(Answer::Success(map)) => {
                 self.answer(SUCCESS, Some(&map))?;
                 true
@@ -306,12 +356,20 @@ impl<'a, W: Write> Session<'a, W> {
         self.transaction.is_none() && self.streams.is_empty()
     }
 
-    fn reset(&mut self) {
-        self.resets.come_to();
+    fn is_stopping(&self) -> bool {
+        self.service.stopping.load(Ordering::SeqCst)
+    }
+
+    fn end_all(&mut self) {
         self.streams.clear();
         if let Some((transaction, _)) = self.transaction.take() {
             transaction.rollback();
         }
+    }
+
+    fn reset(&mut self) {
+        self.resets.come_to();
+        self.end_all();
         self.failed = false;
     }
 
@@ -349,9 +407,15 @@ impl<'a, W: Write> Session<'a, W> {
                     .and_then(Value::as_str)
                     .unwrap_or_default()
             };
-            if text("scheme") != "basic" || !user.is(text("principal"), text("credentials")) {
-                let message = "the name or the password is wrong";
-                return Err(Failure::unauthorized(message));
+            let is_right =
+                || text("scheme") == "basic" && user.is(text("principal"), text("credentials"));
+            match self.service.attempts.make(self.ends.client, is_right) {
+                Attempt::Right => {}
+                Attempt::Wrong => {
+                    let message = "the name or the password is wrong";
+                    return Err(Failure::unauthorized(message));
+                }
+                Attempt::TooSoon => return Err(Failure::too_many_attempts()),
             }
         }
         self.authenticated = true;
@@ -362,7 +426,7 @@ impl<'a, W: Write> Session<'a, W> {
     fn route(&self, context: &Map, extra: &Map) -> Result<Map, Failure> {
         self.with_options(extra)?;
         let known = context.get("address").and_then(Value::as_str);
-        let address = known.unwrap_or(&self.address);
+        let address = known.unwrap_or(&self.ends.server);
         let servers = ["WRITE", "READ", "ROUTE"].map(|role| {
             Value::Map(Map::from([
                 entry("addresses", vec![address]),
@@ -378,8 +442,8 @@ impl<'a, W: Write> Session<'a, W> {
         Ok(Map::from([entry("rt", table)]))
     }
 
-    /// The connection with the options of a transaction.
-    fn with_options(&self, extra: &Map) -> Result<Connection, Failure> {
+    /// The connection with the options of a transaction that begins now.
+    fn with_options(&self, extra: &Map) -> Result<(Connection, Timer), Failure> {
         match extra.get("db") {
             None | Some(Value::Null) => {}
             Some(Value::String(name)) if **name == *DATABASE || **name == *self.service.name => {}
@@ -396,28 +460,31 @@ impl<'a, W: Write> Session<'a, W> {
         if extra.get("imp_user").is_some_and(|user| !user.is_null()) {
             return Err(Failure::request("there are no users to impersonate"));
         }
-        let connection = self.connection.clone();
-        Ok(match extra.get("tx_timeout") {
-            None | Some(Value::Null | Value::Integer(0)) => connection,
-            Some(Value::Integer(ms)) if *ms > 0 => {
-                connection.with_timeout(Some(Duration::from_millis(ms.cast_unsigned())))
-            }
+        let wanted = match extra.get("tx_timeout") {
+            None | Some(Value::Null | Value::Integer(0)) => None,
+            Some(Value::Integer(ms)) if *ms > 0 => Some(Duration::from_millis(ms.cast_unsigned())),
             Some(_) => return Err(Failure::request("tx_timeout is a number of milliseconds")),
-        })
+        };
+        let timer = self.service.timeouts.begin(wanted);
+        let connection = self.connection.clone();
+        let timeout = least(connection.timeout(), timer.left());
+        Ok((connection.with_timeout(timeout), timer))
     }
 
     fn begin(&mut self, extra: &Map) -> Result<Answer, Failure> {
-        let transaction = self.with_options(extra)?.begin()?;
-        self.transaction = Some((transaction, only_reads(extra)));
+        let (connection, timer) = self.with_options(extra)?;
+        self.transaction = Some((connection.begin()?, only_reads(extra)));
+        self.timer = timer;
         self.next = 0;
         Ok(Answer::Success(Map::new()))
     }
 
     fn run_alone(&mut self, text: &str, params: &Params, extra: &Map) -> Result<Answer, Failure> {
         let begun = Instant::now();
-        let connection = self.with_options(extra)?;
+        let (connection, timer) = self.with_options(extra)?;
         check_mode(text, only_reads(extra))?;
         let result = connection.query(text, params)?;
+        self.timer = timer;
         let head = head(&result, begun);
         self.streams.insert(
             0,
@@ -434,6 +501,7 @@ impl<'a, W: Write> Session<'a, W> {
         let begun = Instant::now();
         let (transaction, only_reads) = self.transaction.as_mut().expect("asked by the caller");
         check_mode(text, *only_reads)?;
+        transaction.set_timeout(least(self.connection.timeout(), self.timer.left()));
         let result = transaction.query(text, params)?;
         let mut head = head(&result, begun);
         let number = self.next;
@@ -544,6 +612,11 @@ impl<'a, W: Write> Session<'a, W> {
         }
         tail
     }
+}
+
+/// The smaller of two limits.
+fn least(one: Option<Duration>, other: Option<Duration>) -> Option<Duration> {
+    one.into_iter().chain(other).min()
 }
 
 /// Whether a transaction was announced as one that only reads.

@@ -217,14 +217,7 @@ impl Client {
 
 fn count(database: &Database, label: &str) -> i64 {
     let text = format!("MATCH (n:{label}) RETURN count(n)");
-    let row = database
-        .connect()
-        .query(&text, &Params::new())
-        .expect("runs")
-        .next_row();
-    row.expect("runs")
-        .and_then(|row| row.get(0)?.as_integer())
-        .expect("a number")
+    number(database, &text, &Params::new())
 }
 
 #[test]
@@ -359,20 +352,34 @@ fn a_reset_and_the_end_of_a_connection_stop_what_runs() {
 
 /// Waits until no statement with this text runs.
 fn ends(database: &Database, text: &str) {
-    let running = "SHOW TRANSACTIONS YIELD currentQuery WHERE currentQuery CONTAINS $text AND NOT currentQuery STARTS WITH 'SHOW' RETURN count(*)";
-    let params = Params::new().with("text", text);
+    waits_until(|| shown(database, text) == 0);
+}
+
+fn waits_until(is_so: impl Fn() -> bool) {
     for _ in 0..2000 {
-        let row = database
-            .connect()
-            .query(running, &params)
-            .expect("runs")
-            .next_row();
-        if row.expect("runs").and_then(|row| row.get(0)?.as_integer()) == Some(0) {
+        if is_so() {
             return;
         }
         std::thread::sleep(Duration::from_millis(10));
     }
-    panic!("`{text}` still runs");
+    panic!("it never is");
+}
+
+/// How many statements with this text run.
+fn shown(database: &Database, text: &str) -> i64 {
+    let running = "SHOW TRANSACTIONS YIELD currentQuery WHERE currentQuery CONTAINS $text AND NOT currentQuery STARTS WITH 'SHOW' RETURN count(*)";
+    number(database, running, &Params::new().with("text", text))
+}
+
+/// What a statement says in its only row.
+fn number(database: &Database, text: &str, params: &Params) -> i64 {
+    let row = database
+        .connect()
+        .query(text, params)
+        .expect("runs")
+        .next_row();
+    let number = row.expect("runs").and_then(|row| row.get(0)?.as_integer());
+    number.expect("a number")
 }
 
 #[test]
@@ -605,4 +612,67 @@ fn both_names_of_the_database_are_routed() {
             (true, (signature, other)) => panic!("{signature:x}: {other}"),
         }
     }
+}
+
+const TIMED_OUT: &str = "Neo.ClientError.Transaction.TransactionTimedOut";
+
+#[test]
+fn what_is_left_open_ends_by_itself() {
+    let served = served(|options| options.idle_timeout = Some(Duration::from_millis(50)));
+    let mut client = Client::greeted(&served.server);
+    // In a transaction, and outside of one with rows left.
+    let rows = run("UNWIND range(1, 1000000000000) AS x RETURN x");
+    for (begins, asks_last) in [(BEGIN, COMMIT), (&rows, PULL_TWO)] {
+        assert_eq!(client.ask(begins).0, 0x70);
+        // None but the one that asks.
+        let open = "SHOW TRANSACTIONS YIELD transactionId RETURN count(*)";
+        waits_until(|| number(&served.database, open, &Params::new()) == 1);
+        assert_eq!(Client::failure(client.ask(asks_last)), TIMED_OUT);
+        assert_eq!(client.ask(RESET).0, 0x70);
+    }
+    assert_eq!(client.rows("RETURN 1").0.len(), 1);
+}
+
+#[test]
+fn a_transaction_lasts_no_longer_than_it_may() {
+    let served = served(|options| options.transaction_timeout = Some(Duration::from_millis(300)));
+    let mut client = Client::greeted(&served.server);
+    let endless = run("UNWIND range(1, 1000000000000) AS x WITH count(x) AS n RETURN n");
+    assert_eq!(client.ask(BEGIN).0, 0x70);
+    assert_eq!(Client::failure(client.ask(&endless)), TIMED_OUT);
+    assert_eq!(client.ask(RESET).0, 0x70);
+    // Its statements are short, it is not.
+    assert_eq!(client.ask(BEGIN).0, 0x70);
+    let short = run("CREATE (:Late)");
+    let answers = (0..1_000_000).map(|at| client.ask(if at % 2 == 0 { &short } else { PULL_ALL }));
+    let failed = answers.into_iter().find(|answer| answer.0 != 0x70);
+    assert_eq!(Client::failure(failed.expect("it ends")), TIMED_OUT);
+    assert_eq!(client.ask(RESET).0, 0x70);
+    assert_eq!(count(&served.database, "Late"), 0);
+}
+
+#[test]
+fn a_server_that_ends_answers_what_it_was_doing() {
+    let served = served(|_| {});
+    let address = served.server.address();
+    let mut client = Client::greeted(&served.server);
+    client.send(&run(
+        "UNWIND range(1, 1000000000000) AS x WITH count(x) AS n RETURN n",
+    ));
+    client.send(PULL_ALL);
+    assert_eq!(client.answer().0, 0x70);
+    let mut idle = Client::greeted(&served.server);
+    assert_eq!(idle.ask(BEGIN).0, 0x70);
+    idle.rows("CREATE (:Gone)");
+    let running = "range(1, 1000000000000)";
+    waits_until(|| shown(&served.database, running) > 0);
+    served.server.stop();
+    let code = Client::failure(client.answer());
+    assert_eq!(code, "Neo.ClientError.Transaction.Terminated");
+    for mut client in [client, idle] {
+        assert_eq!(client.0.read(&mut [0]).expect("the end"), 0);
+    }
+    assert!(TcpStream::connect(address).is_err(), "nobody listens");
+    assert_eq!(count(&served.database, "Gone"), 0);
+    assert_eq!(shown(&served.database, running), 0);
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 use clap::Args;
 use graven_server::{Options, Server, User};
 
+use crate::argument;
 use crate::failure::Failure;
 use crate::interrupt::{self, Reaction};
 use crate::open::Open;
@@ -13,7 +14,7 @@ use crate::open::Open;
 /// Where the password is looked for besides a file.
 const PASSWORD: &str = "GRAVEN_PASSWORD";
 
-/// Answer the official Neo4j drivers (bolt:// and neo4j://, without TLS) until Control-C.
+/// Answer the official Neo4j drivers (bolt:// and neo4j://, without TLS) until Control-C or SIGTERM.
 #[derive(Args, Debug)]
 pub(crate) struct Serve {
     #[command(flatten)]
@@ -37,6 +38,23 @@ pub(crate) struct Serve {
     /// Connections at a time; more are closed at once
     #[arg(long, value_name = "N", default_value_t = 256)]
     connections: usize,
+    /// A transaction that lasts longer is rolled back: 30s, 500ms, 5min [default: none is, but for the client's own tx_timeout]
+    #[arg(long, value_parser = argument::time, value_name = "TIME")]
+    transaction_timeout: Option<Duration>,
+    /// A transaction whose client asks for nothing for so long is rolled back; `never`: none is
+    #[arg(long, value_parser = idle, value_name = "TIME", default_value = "10min")]
+    idle_timeout: Idle,
+}
+
+/// How long a client may ask for nothing, if that has an end.
+#[derive(Clone, Copy, Debug)]
+struct Idle(Option<Duration>);
+
+fn idle(text: &str) -> Result<Idle, String> {
+    match text {
+        "never" => Ok(Idle(None)),
+        text => argument::time(text).map(|time| Idle(Some(time))),
+    }
 }
 
 impl Serve {
@@ -47,8 +65,11 @@ impl Serve {
         options.open_to_all = self.open_to_all;
         options.connections_max = self.connections;
         options.metrics.clone_from(&self.metrics);
+        options.transaction_timeout = self.transaction_timeout;
+        options.idle_timeout = self.idle_timeout.0;
         let database = self.open.database_or_new()?;
         interrupt::react(Reaction::Remember);
+        interrupt::react_to_termination();
         let server = Server::start(database.clone(), options)?;
         eprintln!(
             "{} is served at bolt://{}; Control-C ends it",
@@ -61,6 +82,7 @@ impl Serve {
         while !interrupt::asked() {
             std::thread::sleep(Duration::from_millis(100));
         }
+        eprintln!("ending what runs; the same signal again ends the program at once");
         server.stop();
         Ok(database.close()?)
     }

@@ -6,5 +6,6 @@ mod lab;
 mod processes;
 mod program;
 mod query;
+mod serve;
 mod shell;
 mod terminal;
