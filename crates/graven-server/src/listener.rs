@@ -14,7 +14,7 @@ use graven::{CancelHandle, Database, Error, Params};
 
 use crate::attempts::Attempts;
 use crate::message::is_reset;
-use crate::metrics::{self, Counters, Endpoint};
+use crate::metrics::{self, Answer, Counters, Endpoint};
 use crate::session::{Ends, Resets, Service, Session};
 use crate::timeouts::Timeouts;
 use crate::{chunk, handshake};
@@ -188,11 +188,11 @@ impl Server {
         });
         let metrics = options.metrics.map(|address| {
             let shared = Arc::clone(&shared);
-            Endpoint::start(&address, move || {
+            Endpoint::start(&address, move |path| {
                 let Service {
                     database, counters, ..
                 } = &shared.service;
-                metrics::series::text(database, counters, shared.open().len())
+                Answer::at(path, database, counters, shared.open().len())
             })
         });
         let metrics = metrics.transpose().map_err(Error::usage)?;

@@ -1,17 +1,20 @@
-//! Counters for Prometheus, as text over HTTP.
+//! What the server and its database do, over HTTP: counters for Prometheus, and a page for people.
 //!
 //! # How it works
-//! Whoever asks for `/metrics` gets the counters as they are then ([`series`]). Nothing is computed between two questions.
+//! Whoever asks for `/metrics` gets the counters as they are then ([`series`]); `/` is a page that asks for the same as JSON ([`state`]) every few seconds
+//! and draws it. Nothing is computed between two questions, and nothing can be changed from here.
 //!
 //! # Source
 //! Prometheus' text format, version 0.0.4.
 
-pub(crate) mod series;
+mod series;
+mod state;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
+use graven::{Database, Error};
 use tiny_http::{Header, Method, Request, Response};
 
 /// What the server did since it was started.
@@ -29,6 +32,58 @@ pub(crate) fn count(counter: &AtomicU64) {
     counter.fetch_add(1, Ordering::Relaxed);
 }
 
+/// What is said at an address.
+pub(crate) struct Answer {
+    status: u16,
+    kind: &'static str,
+    text: String,
+}
+
+impl Answer {
+    fn new(kind: &'static str, text: impl Into<String>) -> Answer {
+        let (status, text) = (200, text.into());
+        Answer { status, kind, text }
+    }
+
+    fn json(state: Result<state::Json, Error>) -> Answer {
+        let kind = "application/json";
+        match state {
+            Ok(state) => Answer::new(kind, state.to_string()),
+            Err(error) => Answer {
+                status: 503,
+                ..Answer::new(
+                    kind,
+                    serde_json::json!({"error": error.message()}).to_string(),
+                )
+            },
+        }
+    }
+
+    /// What there is at `path`; `open` connections are open.
+    pub(crate) fn at(path: &str, database: &Database, counters: &Counters, open: usize) -> Answer {
+        match path {
+            "/" => Answer::new(
+                "text/html; charset=utf-8",
+                include_str!("metrics/page.html"),
+            ),
+            "/metrics" => Answer::new(
+                "text/plain; version=0.0.4; charset=utf-8",
+                series::text(database, counters, open),
+            ),
+            "/state.json" => Answer::json(state::state(database, counters, open)),
+            "/contents.json" => Answer::json(state::contents(database)),
+            "/graph.json" => Answer::json(state::graph(database)),
+            _ => Answer {
+                status: 404,
+                ..Answer::new(
+                    "text/plain",
+                    "counters are at /metrics, a page of them is at /\n",
+                )
+            },
+        }
+    }
+}
+
 /// A thread that answers questions over HTTP until this is dropped.
 pub(crate) struct Endpoint {
     server: Arc<tiny_http::Server>,
@@ -36,13 +91,13 @@ pub(crate) struct Endpoint {
 }
 
 impl Endpoint {
-    /// Listens at an address; `text` says what is to be said.
+    /// Listens at an address; `say` tells what is to be said where.
     ///
     /// # Errors
     /// The address cannot be listened on.
     pub(crate) fn start(
         address: &str,
-        text: impl Fn() -> String + Send + 'static,
+        say: impl Fn(&str) -> Answer + Send + 'static,
     ) -> Result<Self, String> {
         let server = tiny_http::Server::http(address);
         let server = Arc::new(server.map_err(|error| format!("{address}: {error}"))?);
@@ -52,7 +107,7 @@ impl Endpoint {
             .spawn(move || {
                 for request in own.incoming_requests() {
                     // Whoever asked may have gone.
-                    let _ = answer(request, &text);
+                    let _ = answer(request, &say);
                 }
             });
         match thread {
@@ -86,17 +141,21 @@ impl Drop for Endpoint {
     }
 }
 
-fn answer(request: Request, text: &impl Fn() -> String) -> std::io::Result<()> {
-    let is_read = matches!(request.method(), Method::Get | Method::Head);
-    match request.url() {
-        "/metrics" if is_read => {
-            let kind = b"text/plain; version=0.0.4; charset=utf-8";
-            let header = Header::from_bytes(b"Content-Type", kind).expect("both are ASCII");
-            request.respond(Response::from_string(text()).with_header(header))
-        }
-        _ => {
-            let text = "counters are at /metrics\n";
-            request.respond(Response::from_string(text).with_status_code(404))
-        }
+fn answer(request: Request, say: &impl Fn(&str) -> Answer) -> std::io::Result<()> {
+    if !matches!(request.method(), Method::Get | Method::Head) {
+        return request.respond(Response::from_string("only GET\n").with_status_code(405));
     }
+    let path = request.url().split('?').next().unwrap_or_default();
+    let Answer { status, kind, text } = say(path);
+    let mut response = Response::from_string(text).with_status_code(status);
+    // The page has all it needs in itself and asks nobody but this server.
+    let policy = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; connect-src 'self'";
+    for (name, value) in [
+        ("Content-Type", kind),
+        ("Cache-Control", "no-store"),
+        ("Content-Security-Policy", policy),
+    ] {
+        response.add_header(Header::from_bytes(name, value).expect("both are ASCII"));
+    }
+    request.respond(response)
 }

@@ -544,7 +544,25 @@ fn counters_are_those_of_what_was_done() {
     names.sort_unstable();
     names.dedup();
     assert_eq!(names.len(), all, "a value that is said twice: {said}");
-    assert!(get("/").starts_with("HTTP/1.1 404"));
+    assert!(get("/nothing").starts_with("HTTP/1.1 404"));
+    let page = get("/");
+    assert!(page.starts_with("HTTP/1.1 200"), "{page}");
+    for (path, part) in [
+        ("/state.json", "\"statements\":3"),
+        ("/state.json", "\"commits\":1"),
+        ("/contents.json", "\"residentBytes\""),
+        ("/graph.json", r#"{"end":"B","start":"A","type":"R"}"#),
+    ] {
+        assert!(
+            page.contains(&path[1..]),
+            "the page does not ask for {path}"
+        );
+        let said = get(path);
+        assert!(
+            said.starts_with("HTTP/1.1 200") && said.contains(part),
+            "{path}: {said}"
+        );
+    }
 }
 
 #[test]

@@ -32,7 +32,8 @@ pub(crate) struct Serve {
     /// Let other machines connect without a user
     #[arg(long, conflicts_with = "user")]
     open_to_all: bool,
-    /// Where counters for Prometheus are to be had, as http://HOST:PORT/metrics [default: nowhere]
+    /// Where a page shows what the database does, at http://HOST:PORT/, and counters for Prometheus at /metrics [default:
+    /// nowhere]
     #[arg(long, value_name = "HOST:PORT")]
     metrics: Option<String>,
     /// Connections at a time; more are closed at once
@@ -77,7 +78,9 @@ impl Serve {
             server.address()
         );
         if let Some(address) = server.metrics_address() {
-            eprintln!("counters are at http://{address}/metrics");
+            eprintln!(
+                "what it does is shown at http://{address}/, counters are at http://{address}/metrics"
+            );
         }
         while !interrupt::asked() {
             std::thread::sleep(Duration::from_millis(100));
