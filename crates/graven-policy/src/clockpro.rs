@@ -4,8 +4,9 @@
 //! Resident pages are hot or cold; evicted cold pages stay on the ring as *test* entries, at most as many as
 //! the capacity. The cold hand evicts a cold page without its bit and turns one with its bit hot; the hot
 //! hand turns hot pages without their bit cold while there are more than the target allows; the test hand
-//! removes test entries. A fault on a test entry raises the target of cold pages by one and loads the page
-//! hot; a test entry removed unused lowers it by one. New pages enter behind the hot hand.
+//! removes test entries, and where the hot hand comes upon it, it goes one entry ahead: a page that is colder than the
+//! hot ones the hot hand looks at has had its time. A fault on a test entry raises the target of cold pages by one and
+//! loads the page hot; a test entry removed unused lowers it by one. New pages enter behind the hot hand.
 //!
 //! # Invariants
 //! * CP-1 the weights of hot, cold and test entries are those of the ring, test at most the capacity.
@@ -17,8 +18,8 @@
 //! S. Jiang, F. Chen, X. Zhang, "CLOCK-Pro: an effective improvement of the CLOCK replacement", USENIX ATC 2005.
 //!
 //! # Deviations
-//! Only the test hand ends test periods, and a hand that meets another passes it instead of pushing it
-//! ahead, so that one call evicts one page. On a pure loop this can leave the cold target at its maximum.
+//! Only the test hand ends test periods, of pages that are not resident. The test hand passes the cold hand instead of
+//! pushing it ahead, so that one call evicts one page.
 
 use crate::page_index::PageIndex;
 use crate::{Admission, Claim, FrameIdx, Frames, Hint, HitKind, PageId, Policy};
@@ -126,7 +127,7 @@ impl ClockPro {
         self.entries += 1;
     }
 
-    /// Takes an entry off the ring; hands on it step back.
+    /// Takes an entry off the ring; hands on it step on.
     fn remove(&mut self, node: u32) {
         let Node {
             page,
@@ -140,7 +141,7 @@ impl ClockPro {
             self.index
                 .remove(PageId(page), |node| self.nodes[node as usize].page);
         }
-        let fallback = if prev == node { NIL } else { prev };
+        let fallback = if next == node { NIL } else { next };
         for hand in [&mut self.hand_hot, &mut self.hand_cold, &mut self.hand_test] {
             if *hand == node {
                 *hand = fallback;
@@ -154,19 +155,13 @@ impl ClockPro {
         self.entries -= 1;
     }
 
-    /// Advances the test hand to the next test entry and removes it.
+    /// Advances the test hand by one entry, which is removed if its page is not resident.
     fn run_test_hand(&mut self) {
-        for _ in 0..self.entries {
-            let node = self.hand_test;
-            let next = self.nodes[node as usize].next;
-            if self.nodes[node as usize].state == State::Test {
-                self.expire(node);
-                if self.hand_test != NIL {
-                    self.hand_test = self.nodes[self.hand_test as usize].next;
-                }
-                return;
-            }
-            self.hand_test = next;
+        let node = self.hand_test;
+        if self.nodes[node as usize].state == State::Test {
+            self.expire(node);
+        } else {
+            self.hand_test = self.nodes[node as usize].next;
         }
     }
 
@@ -184,8 +179,11 @@ impl ClockPro {
         }
     }
 
-    /// Advances the hot hand by one entry.
+    /// Advances the hot hand by one entry; where it meets the test hand, that one goes first.
     fn run_hot_hand<F: Frames + ?Sized>(&mut self, frames: &F) {
+        if self.hand_hot == self.hand_test {
+            self.run_test_hand();
+        }
         let node = self.hand_hot;
         let Node {
             frame, next, state, ..
@@ -202,8 +200,9 @@ impl ClockPro {
 
     /// Turns hot pages cold while there are more than the target allows; takes its steps from `budget`.
     fn limit_hot<F: Frames + ?Sized>(&mut self, frames: &F, budget: &mut usize) {
-        let limit = self.capacity.saturating_sub(self.cold_target);
-        while self.weight(State::Hot) > limit && *budget > 0 {
+        while self.weight(State::Hot) > self.capacity.saturating_sub(self.cold_target)
+            && *budget > 0
+        {
             *budget -= 1;
             self.run_hot_hand(frames);
         }
@@ -266,8 +265,11 @@ impl<F: Frames + ?Sized> Policy<F> for ClockPro {
         let mut budget = 4 * self.entries;
         for _ in 0..3 * self.entries {
             let node = self.hand_cold;
-            let Node { frame, state, .. } = self.nodes[node as usize];
+            let Node {
+                frame, next, state, ..
+            } = self.nodes[node as usize];
             let frame = FrameIdx(frame);
+            self.hand_cold = next;
             let mut victim = None;
             if state == State::Cold && !frames.is_busy(frame) {
                 if frames.usage(frame) > 0 {
@@ -277,10 +279,7 @@ impl<F: Frames + ?Sized> Policy<F> for ClockPro {
                     victim = Some(self.retire(node));
                 }
             }
-            if self.hand_cold != NIL {
-                self.hand_cold = self.nodes[self.hand_cold as usize].next;
-                self.limit_hot(frames, &mut budget);
-            }
+            self.limit_hot(frames, &mut budget);
             if victim.is_some() {
                 return victim;
             }

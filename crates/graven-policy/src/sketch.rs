@@ -1,14 +1,18 @@
 //! Count-min sketch of 4-bit counters that age by halving.
 //!
 //! # How it works
-//! Four rows of counters; a page has one counter in each, its estimate is the smallest. An access raises the
-//! smallest ones only up to 15; after ten accesses per counter column all are halved.
+//! Four rows of counters; a page has one counter in each, its estimate is the smallest. An access raises all four,
+//! up to 15. After ten accesses a page of the capacity all counters are halved, and so is the number of accesses that
+//! the next halving waits for: what was halved still stands for that many.
 //!
 //! # Costs
-//! 2 bytes a column for all four rows, as many columns as the next power of two above the pages.
+//! 2 bytes a column for all four rows; columns are four times the pages, as a power of two: 8 to 16 bytes a page.
 //!
 //! # Source
-//! G. Einziger, R. Friedman, B. Manes, "TinyLFU: a highly efficient cache admission policy", ACM TOS 13(4), 2017.
+//! G. Einziger, R. Friedman, B. Manes, "TinyLFU: a highly efficient cache admission policy", ACM TOS 13(4), 2017; sizes
+//! and the raising of all rows after the sketch of Caffeine, by the same authors.
+
+use graven_random::SplitMix64;
 
 use crate::PageId;
 
@@ -28,7 +32,7 @@ pub(crate) struct Sketch {
 impl Sketch {
     /// A sketch for about `pages` pages, halved every `10 * pages` accesses.
     pub(crate) fn new(pages: u64) -> Self {
-        let columns = (8 * pages).clamp(16, 1 << 28).next_power_of_two() as usize;
+        let columns = (4 * pages).clamp(16, 1 << 28).next_power_of_two() as usize;
         Self {
             words: vec![0; ROWS * columns / 16],
             columns,
@@ -37,45 +41,39 @@ impl Sketch {
         }
     }
 
+    /// Word and shift of the page's counter in each row: 16 bits of one hash choose the column.
     #[inline]
-    fn counter(&self, page: PageId, row: usize) -> (usize, u32) {
-        const SEEDS: [u64; ROWS] = [
-            0xC3A5_C85C_97CB_3127,
-            0xB492_B66F_BE98_F273,
-            0x9AE1_6A3B_2F90_404F,
-            0xCBF2_9CE4_8422_2325,
-        ];
-        let hash = page.0.wrapping_add(SEEDS[row]).wrapping_mul(SEEDS[row]);
-        let column = ((hash ^ (hash >> 32)) as usize) & (self.columns - 1);
-        let at = row * self.columns + column;
-        (at / 16, (at % 16) as u32 * 4)
+    fn counters(&self, page: PageId) -> [(usize, u32); ROWS] {
+        let hash = SplitMix64::new(page.0).bits();
+        std::array::from_fn(|row| {
+            let column = hash.rotate_right(16 * row as u32) as usize & (self.columns - 1);
+            let at = row * self.columns + column;
+            (at / 16, (at % 16) as u32 * 4)
+        })
     }
 
     /// How often the page was accessed lately, 0..=15; never too low before a halving.
     #[inline]
     pub(crate) fn estimate(&self, page: PageId) -> u64 {
-        let row = |row| {
-            let (word, shift) = self.counter(page, row);
-            self.words[word] >> shift & MAX
-        };
-        (0..ROWS).map(row).min().unwrap_or(0)
+        let counter = |(word, shift): (usize, u32)| self.words[word] >> shift & MAX;
+        self.counters(page)
+            .into_iter()
+            .map(counter)
+            .min()
+            .unwrap_or(0)
     }
 
     /// Counts an access.
     #[inline]
     pub(crate) fn add(&mut self, page: PageId) {
-        let estimate = self.estimate(page);
-        if estimate < MAX {
-            for row in 0..ROWS {
-                let (word, shift) = self.counter(page, row);
-                if self.words[word] >> shift & MAX == estimate {
-                    self.words[word] += 1 << shift;
-                }
+        for (word, shift) in self.counters(page) {
+            if self.words[word] >> shift & MAX < MAX {
+                self.words[word] += 1 << shift;
             }
         }
         self.accesses += 1;
         if self.accesses >= self.period {
-            self.accesses = 0;
+            self.accesses /= 2;
             self.words
                 .iter_mut()
                 .for_each(|word| *word = *word >> 1 & 0x7777_7777_7777_7777);

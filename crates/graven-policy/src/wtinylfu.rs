@@ -7,7 +7,7 @@
 //! replaces the oldest page on probation if the sketch has seen it more often, else it leaves itself.
 //!
 //! # Costs
-//! 24 bytes a frame and about 3 bytes for the sketch; a hit moves one or two nodes and counts in four rows.
+//! 24 bytes a frame and 8 to 16 bytes for the sketch; a hit moves one or two nodes and counts in four rows.
 //!
 //! # Source
 //! G. Einziger, R. Friedman, B. Manes, "TinyLFU: a highly efficient cache admission policy", ACM TOS 13(4), 2017.
