@@ -89,6 +89,7 @@ impl Binder<'_> {
             let mut at = self.create_node(&pattern.first, alone, &mut group, steps)?;
             let mut parts = vec![at];
             for (relationship, node) in &pattern.steps {
+                self.new_relationship_name(relationship)?;
                 let rel_type = self.single_type(relationship, "CREATE")?;
                 if let RelType::Computed(rel_type) = &rel_type {
                     self.split_at(rel_type, &mut group, steps);
@@ -103,7 +104,6 @@ impl Binder<'_> {
                         )
                         .with_hint("write -[:TYPE]-> or <-[:TYPE]-"));
                 }
-                self.new_relationship_name(relationship)?;
                 let properties = self.created_properties(
                     relationship.properties.as_ref(),
                     relationship.filter.as_deref(),
@@ -291,8 +291,8 @@ impl Binder<'_> {
         let mut labels = vec![self.merged_labels(&pattern.first)?];
         let mut types = Vec::new();
         for (relationship, node) in &pattern.steps {
-            types.push(self.single_type(relationship, "MERGE")?);
             self.new_relationship_name(relationship)?;
+            types.push(self.single_type(relationship, "MERGE")?);
             self.no_filter(relationship.filter.as_deref().or(node.filter.as_deref()))?;
             maps.push(self.merged_properties(&relationship.properties)?);
             bound.push(self.bound_node(node, false)?);
