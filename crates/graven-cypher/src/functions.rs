@@ -117,6 +117,9 @@ pub(crate) const IS_LABELED: &str = "graven.is_labeled";
 pub(crate) const HAS_ALL_LABELS: &str = "graven.has_all_labels";
 pub(crate) const HAS_ANY_LABEL: &str = "graven.has_any_label";
 
+/// Name of the function behind `x IS NFC NORMALIZED`: a value and the name of a normal form.
+pub(crate) const IS_NORMALIZED: &str = "graven.is_normalized";
+
 /// Name of the function behind `x IS :: TYPE`: a value and the text of a type.
 pub(crate) const IS_TYPED: &str = "graven.is_typed";
 
@@ -261,6 +264,7 @@ pub const FUNCTIONS: &[Function] = &[
         ENTITY,
         BOOL,
     )),
+    function("graven.is_normalized", IS_NORMALIZED, (2, 2), ANY, BOOL),
     function("graven.is_typed", IS_TYPED, (2, 2), ANY, BOOL),
     internal(function(
         "graven.merge_maps",

@@ -36,6 +36,24 @@ pub(crate) const HEIGHT_MAX: u16 = 400;
 
 pub(crate) type Result<T> = std::result::Result<T, Diagnostic>;
 
+/// Words of other languages where a clause is wanted, and what says the same here.
+const FOREIGN: &[(&str, &str)] = &[
+    ("SELECT", "a query is `MATCH ... WHERE ... RETURN ...`"),
+    (
+        "GROUP",
+        "rows are grouped by what stands beside an aggregate; leave `GROUP BY` out",
+    ),
+    (
+        "HAVING",
+        "name the aggregate in a `WITH` and put `WHERE` behind it",
+    ),
+    ("UPDATE", "write `MATCH ... SET ...`"),
+    (
+        "NULLS",
+        "null is the last of an ascending order and the first of a descending one",
+    ),
+];
+
 /// Words that cannot be a variable standing alone in an expression, offered in hints.
 const KEYWORDS: &[&str] = &[
     "MATCH", "OPTIONAL", "WHERE", "WITH", "RETURN", "UNWIND", "UNION", "ORDER", "SKIP", "LIMIT",
@@ -52,6 +70,7 @@ pub(crate) fn parse(text: &str) -> Result<Statement> {
         next: 0,
         nesting: 0,
         tallest: 0,
+        subquery: 0,
         bar_closes: false,
     };
     parser.statement()
@@ -65,6 +84,8 @@ struct Parser<'a> {
     nesting: u16,
     /// Height of the highest expression finished since the last reset (see subqueries).
     tallest: u16,
+    /// Height of what the subquery read last holds.
+    subquery: u16,
     /// Inside a comprehension, where `|` ends the condition instead of joining labels.
     bar_closes: bool,
 }
@@ -170,12 +191,19 @@ impl Parser<'_> {
             TokenKind::End => "the end of the statement".to_owned(),
             _ => {
                 let shown: String = token.span.slice(self.text).chars().take(40).collect();
-                format!("`{}`", shown.escape_debug())
+                let plain = shown.chars().flat_map(|c| match c.is_control() {
+                    true => c.escape_debug().collect::<Vec<char>>(),
+                    false => vec![c],
+                });
+                format!("`{}`", plain.collect::<String>())
             }
         };
         let message = format!("expected {wanted}, found {found}");
         let diagnostic = self.error(token.span, Code::UnexpectedSyntax, message);
         let word = (token.kind == TokenKind::Word).then(|| token.span.slice(self.text));
+        if let Some(hint) = self.foreign(token) {
+            return diagnostic.with_hint(hint);
+        }
         let is_keyword = |word: &str| KEYWORDS.iter().any(|k| k.eq_ignore_ascii_case(word));
         match word
             .filter(|w| w.len() > 2 && !is_keyword(w))
@@ -183,6 +211,26 @@ impl Parser<'_> {
         {
             Some(keyword) => diagnostic.with_hint(format!("did you mean `{keyword}`?")),
             None => diagnostic,
+        }
+    }
+
+    /// What to write instead of a token that other languages have at this place.
+    fn foreign(&self, token: Token) -> Option<&'static str> {
+        let before = self.next.checked_sub(1).map(|at| self.tokens.list[at]);
+        let touches = before.filter(|before| before.span.end == token.span.start);
+        match (touches.map(|before| before.kind), token.kind) {
+            (Some(TokenKind::Equal), TokenKind::Equal) => Some("equality is written `=`"),
+            (Some(TokenKind::Star), TokenKind::Star) => Some("powers are written `^`"),
+            (Some(TokenKind::String), TokenKind::String) => {
+                Some("a quote within a string is written `\\'`")
+            }
+            (_, TokenKind::Word) => {
+                let word = token.span.slice(self.text);
+                let mut all = FOREIGN.iter();
+                all.find(|(foreign, _)| foreign.eq_ignore_ascii_case(word))
+                    .map(|(_, hint)| *hint)
+            }
+            _ => None,
         }
     }
 

@@ -3,7 +3,7 @@
 //! # How it works
 //! A date is calendar (`2015-07-21`), week (`2015-W30-2`), quarter (`2015-Q2-60`) or ordinal (`2015-202`), with
 //! dashes or without, cut short from the right; a year beyond four digits has a sign. A time is `21:40:32.142` or
-//! `214032.142`, cut short likewise; behind it an offset (`Z`, `+0100`, `-01:30`, `+18`) and a zone in brackets.
+//! `214032.142`, cut short likewise, `T` before it or not; behind it an offset (`Z`, `+0100`, `-01:30`, `+18`) and a zone in brackets.
 
 use graven_storage::PropertyValue;
 
@@ -23,7 +23,7 @@ pub fn parse(kind: Kind, text: &str, zone: &Zone) -> Result<PropertyValue> {
     };
     let (date_text, time_text) = match kind {
         Kind::Date => (Some(text), None),
-        Kind::LocalTime | Kind::Time => (None, Some(text)),
+        Kind::LocalTime | Kind::Time => (None, Some(text.strip_prefix(['T', 't']).unwrap_or(text))),
         Kind::LocalDateTime | Kind::DateTime => match text.split_once(['T', 't']) {
             Some((date, time)) => (Some(date), Some(time)),
             None => (Some(text), None),
@@ -276,6 +276,8 @@ mod tests {
                 ("21:40", "21:40"),
                 ("2140", "21:40"),
                 ("21", "21:00"),
+                ("T21:40", "21:40"),
+                ("T214032.142", "21:40:32.142"),
             ],
         );
         check(
@@ -290,6 +292,7 @@ mod tests {
                 ("2140-02", "21:40-02:00"),
                 ("22+18:00", "22:00+18:00"),
                 ("22", "22:00Z"),
+                ("T22+18:00", "22:00+18:00"),
             ],
         );
     }

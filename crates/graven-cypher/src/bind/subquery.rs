@@ -55,6 +55,7 @@ impl Binder<'_> {
         filter: Option<&ast::Expr>,
         map: &ast::Expr,
     ) -> Result<Typed> {
+        self.bound_ends(pattern)?;
         let mark = self.enter_subquery();
         let result = self
             .pattern_graph(pattern, filter, false)
@@ -63,6 +64,33 @@ impl Binder<'_> {
         let (graph, (value, ty)) = result?;
         let var = self.register(SubqueryValue::Collect(value), single_match(graph), imports)?;
         Ok((Expr::Variable(var), Type::list_of(ty.set)))
+    }
+
+    /// The ends of `shortestPath(...)` as a value are nodes that are known: it looks for one path, not for nodes.
+    fn bound_ends(&self, pattern: &ast::PathPattern) -> Result<()> {
+        if pattern.shortest.is_none_or(|shortest| shortest.closed) {
+            return Ok(());
+        }
+        let last = pattern.steps.last().map(|(_, node)| node);
+        for node in last.into_iter().chain([&pattern.first]) {
+            let known = node
+                .name
+                .as_ref()
+                .is_some_and(|name| self.scope.find(&name.text).is_some());
+            if !known {
+                let (span, what) = match &node.name {
+                    Some(name) => (name.span, format!("`{}`", name.text)),
+                    None => (pattern.span, "one of them without a name".to_owned()),
+                };
+                let message = format!(
+                    "both ends of a shortest path outside of MATCH are bound before, {what} is not"
+                );
+                return Err(self
+                    .error(span, Code::UndefinedVariable, message)
+                    .with_hint("write `MATCH p = shortestPath(...)`, which looks for its ends"));
+            }
+        }
+        Ok(())
     }
 
     /// Whether a variable stands for an `EXISTS`, which a condition turns into a semi-join: a column has a variable of

@@ -342,7 +342,8 @@ impl Parser<'_> {
         self.advance();
         let outer = std::mem::take(&mut self.tallest);
         let query = self.nested(|p| p.braced_subquery(kind))?;
-        self.tallest = self.tallest.saturating_add(16).max(outer);
+        self.subquery = self.tallest.saturating_add(16);
+        self.tallest = self.subquery.max(outer);
         Ok(ExprKind::Subquery {
             kind,
             query: Box::new(query),

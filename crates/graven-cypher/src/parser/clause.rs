@@ -209,6 +209,15 @@ impl Parser<'_> {
                 self.advance();
                 ClauseKind::Finish
             }
+            "ORDER" | "SKIP" | "OFFSET" | "LIMIT" => {
+                // A clause of its own is what `WITH *` and the same words are.
+                let mut projection = Projection::of_all(span);
+                self.bounds(&mut projection)?;
+                ClauseKind::With {
+                    projection,
+                    filter: self.where_clause()?,
+                }
+            }
             "CALL" => self.call_clause(false)?,
             "LOAD" => self.load_csv()?,
             "CREATE" | "INSERT" | "MERGE" | "SET" | "REMOVE" | "DELETE" | "DETACH" | "NODETACH"
@@ -232,23 +241,22 @@ impl Parser<'_> {
         })
     }
 
-    /// `DIFFERENT RELATIONSHIPS` and `REPEATABLE ELEMENTS`, which are refused.
-    fn match_mode(&self) -> Result<()> {
-        let at = |mode: &str, kinds: [&str; 2]| {
-            self.is_word(mode) && kinds.iter().any(|kind| self.is_word_at(1, kind))
+    /// `DIFFERENT RELATIONSHIPS`, which is what every `MATCH` means, and `REPEATABLE ELEMENTS`, which is refused.
+    fn match_mode(&mut self) -> Result<()> {
+        let at = |p: &Self, mode: &str, kinds: [&str; 2]| {
+            p.is_word(mode) && kinds.iter().any(|kind| p.is_word_at(1, kind))
         };
-        let hint = if at("DIFFERENT", ["RELATIONSHIP", "RELATIONSHIPS"]) {
-            "leave it out: the relationships of one MATCH always differ"
-        } else if at("REPEATABLE", ["ELEMENT", "ELEMENTS"]) {
-            "put the patterns into MATCH clauses of their own: relationships differ within each only"
-        } else {
-            return Ok(());
-        };
-        let message =
-            "`DIFFERENT RELATIONSHIPS` and `REPEATABLE ELEMENTS` are not available in this build";
-        Err(self
-            .error(self.token().span, Code::FeatureNotAvailable, message)
-            .with_hint(hint))
+        if at(self, "DIFFERENT", ["RELATIONSHIP", "RELATIONSHIPS"]) {
+            self.next += 2;
+            self.eat_word("BINDINGS");
+        } else if at(self, "REPEATABLE", ["ELEMENT", "ELEMENTS"]) {
+            let message = "`REPEATABLE ELEMENTS` is not available in this build";
+            let hint = "put the patterns into MATCH clauses of their own: relationships differ within each only";
+            return Err(self
+                .error(self.token().span, Code::FeatureNotAvailable, message)
+                .with_hint(hint));
+        }
+        Ok(())
     }
 
     pub(super) fn where_clause(&mut self) -> Result<Option<Expr>> {

@@ -29,7 +29,7 @@ impl Parser<'_> {
         let mut below = 0;
         expr.children(&mut |child| below = below.max(child.height));
         if let ExprKind::Subquery { .. } = expr.kind {
-            below = self.tallest;
+            below = self.subquery;
         }
         if below >= HEIGHT_MAX {
             return Err(self.too_deep());
@@ -205,7 +205,7 @@ impl Parser<'_> {
                 && forms.iter().any(|form| self.is_word_at(ahead, form))
     }
 
-    /// `IS [NOT] NULL`, `IS [NOT] :: TYPE`, `IS [NOT] TYPED TYPE`, `:: TYPE`, `IS Label`.
+    /// `IS [NOT] NULL`, `IS [NOT] :: TYPE`, `IS [NOT] TYPED TYPE`, `:: TYPE`, `IS [NOT] NFC NORMALIZED`, `IS Label`.
     pub(super) fn check(&mut self, operand: Expr) -> Result<Expr> {
         if self.kind() == TokenKind::Colon {
             return self.type_check(operand, false);
@@ -225,10 +225,7 @@ impl Parser<'_> {
             return self.type_check(operand, is_negated);
         }
         if self.is_normal_form(0) {
-            let message = "`IS NORMALIZED` is not available in this build";
-            return Err(self
-                .error(self.token().span, Code::FeatureNotAvailable, message)
-                .with_hint("compare with normalize(text)"));
+            return self.normal_form_check(operand, is_negated);
         }
         let op = if is_negated {
             UnaryOp::IsNotNull

@@ -127,13 +127,34 @@ impl Parser<'_> {
         }
     }
 
+    /// `TRAIL`, which is what every path is, before a path; the other modes are refused.
+    fn path_mode(&mut self) -> Result<bool> {
+        if self.eat_word("TRAIL") {
+            return Ok(true);
+        }
+        let mut others = ["WALK", "ACYCLIC", "SIMPLE"].iter();
+        match others.find(|mode| self.is_word(mode)) {
+            Some(mode) => {
+                let message = format!("paths of the mode `{mode}` are not available in this build");
+                Err(self
+                    .error(self.token().span, Code::FeatureNotAvailable, message)
+                    .with_hint("leave it out: a path meets no relationship twice; conditions on nodes(p) do the rest"))
+            }
+            None => Ok(false),
+        }
+    }
+
     /// `SHORTEST k`, `ALL SHORTEST`, `ANY` and so on before a path; `None` if there is nothing of the kind, a
-    /// selection of nothing for `ALL PATHS`.
+    /// selection of nothing for `ALL PATHS` and `TRAIL`.
     fn path_selector(&mut self) -> Result<Option<Option<Shortest>>> {
         let word = ["SHORTEST", "ANY", "ALL"]
             .into_iter()
             .find(|word| self.is_word(word));
-        let Some(word) = word else { return Ok(None) };
+        let Some(word) = word else {
+            let has_mode = self.path_mode()?;
+            let _ = has_mode && (self.eat_word("PATH") || self.eat_word("PATHS"));
+            return Ok(has_mode.then_some(None));
+        };
         self.advance();
         let shortest = word == "SHORTEST" || self.eat_word("SHORTEST");
         let number = match self.kind() {
@@ -144,6 +165,7 @@ impl Parser<'_> {
             let message = "so many paths can be looked for only from 1 on";
             return Err(self.error(self.last_span(), Code::InvalidRelationshipPattern, message));
         }
+        self.path_mode()?;
         let _ = self.eat_word("PATH") || self.eat_word("PATHS");
         let groups = shortest && (self.eat_word("GROUP") || self.eat_word("GROUPS"));
         let count = match (word, shortest) {

@@ -15,7 +15,7 @@ use crate::token::TokenKind;
 pub(super) const INDEX_KINDS: &[&str] = &["RANGE", "BTREE"];
 
 /// Kinds of index that this database does not have.
-const OTHER_KINDS: &[&str] = &["TEXT", "POINT", "FULLTEXT", "VECTOR", "LOOKUP"];
+pub(super) const OTHER_KINDS: &[&str] = &["TEXT", "POINT", "FULLTEXT", "VECTOR", "LOOKUP"];
 
 impl Parser<'_> {
     /// A statement about the schema, if one begins here.
@@ -31,7 +31,15 @@ impl Parser<'_> {
             span,
         };
         let clauses = if self.is_word("CREATE") && !named_path {
-            if self.is_word_at(1, "CONSTRAINT") {
+            if self.is_word_at(1, "OR") && self.is_word_at(2, "REPLACE") {
+                let span = span.to(self.tokens.list[self.next + 2].span);
+                let message = "nothing of a schema is made by `CREATE OR REPLACE`";
+                return Err(self
+                    .error(span, Code::FeatureNotAvailable, message)
+                    .with_hint(
+                        "write `DROP ... IF EXISTS`, then `CREATE`; or `CREATE ... IF NOT EXISTS`",
+                    ));
+            } else if self.is_word_at(1, "CONSTRAINT") {
                 self.next += 2;
                 vec![schema(self.create_constraint()?)]
             } else if self.is_word_at(1, "INDEX") || is_kind(self, 1) {

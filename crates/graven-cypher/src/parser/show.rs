@@ -2,10 +2,11 @@
 //!
 //! # How it works
 //! The words decide on the procedure. Behind them may stand `YIELD` with columns, order and bounds, `WHERE`, and
-//! `RETURN`. Words that narrow what Neo4j lists by kind or by right (`ALL`, `BUILT IN`, `EXECUTABLE`, ...) are read and
-//! have no meaning here: there is one kind, and everybody may.
+//! `RETURN`. Kinds of index and constraint become a condition on the column `type`. Other words that narrow what Neo4j
+//! lists by kind or by right (`ALL`, `BUILT IN`, `EXECUTABLE`, ...) are read and have no meaning here: there is one kind, and
+//! everybody may. Without `YIELD` the columns are those that say most; `YIELD` may name the others too.
 
-use super::schema::INDEX_KINDS;
+use super::schema::{INDEX_KINDS, OTHER_KINDS};
 use super::{Parser, Result};
 use crate::ast::{
     Clause, ClauseKind, Expr, ExprKind, Name, ProcedureCall, Projection, ProjectionItem, Yields,
@@ -33,6 +34,45 @@ const SHOWN: &[(&[&str], &str, bool)] = &[
         &["TRANSACTION", "TRANSACTIONS"],
         "graven.show.transactions",
         true,
+    ),
+];
+
+/// The columns that are shown where none are named, for what has more than these.
+const FIRST_COLUMNS: &[(&str, &[&str])] = &[
+    (
+        "graven.show.indexes",
+        &[
+            "id",
+            "name",
+            "state",
+            "populationPercent",
+            "type",
+            "entityType",
+            "labelsOrTypes",
+            "properties",
+            "owningConstraint",
+        ],
+    ),
+    (
+        "graven.show.constraints",
+        &[
+            "name",
+            "type",
+            "entityType",
+            "labelsOrTypes",
+            "properties",
+            "ownedIndex",
+        ],
+    ),
+    (
+        "graven.show.functions",
+        &[
+            "name",
+            "category",
+            "description",
+            "signature",
+            "aggregating",
+        ],
     ),
 ];
 
@@ -79,7 +119,10 @@ impl Parser<'_> {
                 ("graven.terminate.transactions", true)
             }
             false => {
-                only = self.constraint_kinds()?;
+                only = match self.constraint_kinds()? {
+                    None => self.other_index_kind()?,
+                    only => only,
+                };
                 self.what_is_shown()?
             }
         };
@@ -127,13 +170,32 @@ impl Parser<'_> {
             true => !relationship,
             false => !node,
         });
-        let mut names = Vec::new();
-        for (_, name) in wanted {
-            names.push(self.make(ExprKind::String((*name).into()), span)?);
+        let names: Vec<&str> = wanted.map(|(_, name)| *name).collect();
+        self.of_types(&names, span).map(Some)
+    }
+
+    /// `VECTOR` and the like before `INDEXES`, of which there are none, likewise.
+    fn other_index_kind(&mut self) -> Result<Option<Expr>> {
+        let mut others = OTHER_KINDS.iter();
+        let follows = self.is_word_at(1, "INDEX") || self.is_word_at(1, "INDEXES");
+        match others.find(|kind| follows && self.is_word(kind)) {
+            Some(kind) => {
+                let span = self.advance().span;
+                self.of_types(&[kind], span).map(Some)
+            }
+            None => Ok(None),
         }
-        let list = self.make(ExprKind::List(names), span)?;
+    }
+
+    /// Whether the column `type` has one of these names.
+    fn of_types(&mut self, names: &[&str], span: Span) -> Result<Expr> {
+        let mut list = Vec::with_capacity(names.len());
+        for name in names {
+            list.push(self.make(ExprKind::String((*name).into()), span)?);
+        }
+        let list = self.make(ExprKind::List(list), span)?;
         let column = self.variable_named("type", span)?;
-        self.binary(BinaryOp::In, column, list).map(Some)
+        self.binary(BinaryOp::In, column, list)
     }
 
     fn variable_named(&mut self, name: &str, span: Span) -> Result<Expr> {
@@ -185,10 +247,12 @@ impl Parser<'_> {
         only: Option<Expr>,
         span: Span,
     ) -> Result<Vec<Clause>> {
-        let mut yields = Yields::None;
+        let mut yields = first_columns(&name);
+        let mut shown = self.named(&yields, span)?;
         let mut bounds = None;
         if self.eat_word("YIELD") {
             yields = self.yields()?;
+            shown = self.named(&yields, span)?;
             let projection = match &yields {
                 // The condition reads a column that need not be among those taken, so that they are taken behind it.
                 Yields::Items(items) if only.is_some() => Some(self.taken(items, span)?),
@@ -200,7 +264,7 @@ impl Parser<'_> {
                     let bounded = self.projection_end(taken.clone())?;
                     bounded.or(Some(taken))
                 }
-                None => self.projection_end(Projection::of_all(span))?,
+                None => self.projection_end(shown.clone())?,
             };
         }
         let mut filter = self.where_clause()?;
@@ -235,7 +299,7 @@ impl Parser<'_> {
             let with = ClauseKind::With { projection, filter };
             let end = match self.is_word("RETURN") {
                 true => self.clause()?,
-                false => Some(clause(ClauseKind::Return(Projection::of_all(span)))),
+                false => Some(clause(ClauseKind::Return(shown))),
             };
             return Ok([clause(ClauseKind::Call(call)), clause(with)]
                 .into_iter()
@@ -266,6 +330,19 @@ impl Parser<'_> {
         Ok(clauses)
     }
 
+    /// What is yielded under its new names, in the order in which it is named.
+    fn named(&mut self, yields: &Yields, span: Span) -> Result<Projection> {
+        let Yields::Items(items) = yields else {
+            return Ok(Projection::of_all(span));
+        };
+        let named = |(column, alias): &(Name, Option<Name>)| {
+            let name = alias.as_ref().unwrap_or(column);
+            (name.clone(), None)
+        };
+        let named: Vec<_> = items.iter().map(named).collect();
+        self.taken(&named, span)
+    }
+
     /// The columns named behind `YIELD`, as a projection.
     fn taken(&mut self, items: &[(Name, Option<Name>)], span: Span) -> Result<Projection> {
         let mut projection = Projection {
@@ -278,5 +355,20 @@ impl Parser<'_> {
             projection.items.push(ProjectionItem { expr, alias });
         }
         Ok(projection)
+    }
+}
+
+/// What is yielded where the statement does not say.
+fn first_columns(procedure: &Name) -> Yields {
+    let mut all = FIRST_COLUMNS.iter();
+    match all.find(|(name, _)| *name == &*procedure.text) {
+        Some((_, columns)) => {
+            let column = |text: &&str| Name {
+                text: (*text).into(),
+                span: procedure.span,
+            };
+            Yields::Items(columns.iter().map(|text| (column(text), None)).collect())
+        }
+        None => Yields::None,
     }
 }

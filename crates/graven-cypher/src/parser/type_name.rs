@@ -3,7 +3,7 @@
 use super::{Parser, Result};
 use crate::ast::{Expr, ExprKind, Name};
 use crate::diagnostic::Code;
-use crate::functions::IS_TYPED;
+use crate::functions::{IS_NORMALIZED, IS_TYPED};
 use crate::plan::expression::UnaryOp;
 use crate::token::TokenKind;
 
@@ -63,10 +63,37 @@ impl Parser<'_> {
         let name = self.nested(Self::type_name)?;
         let span = start.to(self.last_span());
         let wanted = self.make(ExprKind::String(name.as_str().into()), span)?;
-        let span = operand.span.to(span);
+        self.checked_by(IS_TYPED, operand, wanted, is_negated)
+    }
+
+    /// The rest of `x IS [NOT] NFC NORMALIZED`, as a call.
+    pub(super) fn normal_form_check(&mut self, operand: Expr, is_negated: bool) -> Result<Expr> {
+        let start = self.token().span;
+        let form = match self.eat_word("NORMALIZED") {
+            true => "NFC".to_owned(),
+            false => {
+                let form = self.advance().span.slice(self.text).to_ascii_uppercase();
+                self.expect_word("NORMALIZED")?;
+                form
+            }
+        };
+        let span = start.to(self.last_span());
+        let form = self.make(ExprKind::String(form.as_str().into()), span)?;
+        self.checked_by(IS_NORMALIZED, operand, form, is_negated)
+    }
+
+    /// A function of the operand and what it is held against, or its negation.
+    fn checked_by(
+        &mut self,
+        function: &str,
+        operand: Expr,
+        wanted: Expr,
+        is_negated: bool,
+    ) -> Result<Expr> {
+        let span = operand.span.to(wanted.span);
         let call = ExprKind::Call {
             name: Name {
-                text: IS_TYPED.into(),
+                text: function.into(),
                 span,
             },
             distinct: false,

@@ -3,11 +3,49 @@
 use std::sync::Arc;
 
 use graven_exec::Value;
-use graven_storage::{Catalog, ConstraintKind, KeyId, SchemaEntity};
+use graven_storage::{
+    Catalog, ConstraintDescription, ConstraintKind, IndexDescription, KeyId, SchemaEntity,
+};
 
 use crate::database::Inner;
 
 type Rows = Result<Vec<Vec<Value>>, String>;
+
+/// What answers for an index, as programs that list indexes want it named.
+const PROVIDER: &str = "graven-range";
+
+/// The column `options` of what has an index; there is nothing to set.
+fn options() -> Value {
+    let configuration = ("indexConfig".into(), Value::map(Vec::new()));
+    let provider = ("indexProvider".into(), Value::text(PROVIDER));
+    Value::map(vec![configuration, provider])
+}
+
+/// A name as it stands in a statement.
+fn quoted(name: &str) -> String {
+    format!("`{}`", name.replace('`', "``"))
+}
+
+/// The statement that makes an index like this one.
+fn index_statement(catalog: &Catalog, index: &IndexDescription) -> String {
+    let (subject, names) = pattern(catalog, index.entity, &index.keys, quoted);
+    let name = quoted(&index.name);
+    format!("CREATE RANGE INDEX {name} FOR {subject} ON ({names})")
+}
+
+/// The statement that makes a constraint like this one.
+fn constraint_statement(catalog: &Catalog, constraint: &ConstraintDescription) -> String {
+    let (subject, names) = pattern(catalog, constraint.entity, &constraint.keys, quoted);
+    let node = matches!(constraint.entity, SchemaEntity::Node(_));
+    let demand = match (constraint.kind, node) {
+        (ConstraintKind::Unique, _) => "IS UNIQUE",
+        (ConstraintKind::NodeKey, true) => "IS NODE KEY",
+        (ConstraintKind::NodeKey, false) => "IS RELATIONSHIP KEY",
+        _ => "IS NOT NULL",
+    };
+    let name = quoted(&constraint.name);
+    format!("CREATE CONSTRAINT {name} FOR {subject} REQUIRE ({names}) {demand}")
+}
 
 /// Kind, and names of labels or types.
 fn entity(catalog: &Catalog, entity: SchemaEntity) -> (Value, Value) {
@@ -43,6 +81,16 @@ pub(super) fn indexes(db: &Arc<Inner>, _: &[Value]) -> Rows {
             of,
             keys(catalog, &index.keys),
             owner.map_or(Value::Null, |c| Value::String(Arc::clone(&c.name))),
+            Value::text(PROVIDER),
+            Value::Null,
+            Value::Null,
+            Value::Null,
+            options(),
+            Value::text(""),
+            Value::text(&match owner {
+                Some(owner) => constraint_statement(catalog, owner),
+                None => index_statement(catalog, index),
+            }),
         ]
     });
     Ok(rows.collect())
@@ -72,6 +120,9 @@ pub(super) fn constraints(db: &Arc<Inner>, _: &[Value]) -> Rows {
             of,
             keys(catalog, &constraint.keys),
             index.map_or(Value::Null, |i| Value::String(Arc::clone(&i.name))),
+            Value::Null,
+            index.map_or(Value::Null, |_| options()),
+            Value::text(&constraint_statement(catalog, constraint)),
         ]
     });
     Ok(rows.collect())
@@ -104,27 +155,32 @@ pub(super) fn indexes_described(db: &Arc<Inner>, _: &[Value]) -> Rows {
             kind,
             of,
             keys(catalog, &index.keys),
-            Value::text("graven-range"),
+            Value::text(PROVIDER),
         ]
     });
     Ok(rows.collect())
 }
 
-/// `(n:Label)` or `()-[n:TYPE]-()`, and the keys as properties of it.
-fn pattern(catalog: &Catalog, of: SchemaEntity, keys: &[KeyId]) -> (String, String) {
+/// `(n:Label)` or `()-[n:TYPE]-()`, and the keys as properties of it, each name as `write` writes it.
+fn pattern(
+    catalog: &Catalog,
+    of: SchemaEntity,
+    keys: &[KeyId],
+    write: fn(&str) -> String,
+) -> (String, String) {
     let pattern = match of {
         SchemaEntity::Node(label) => {
             let name = catalog.label_name(label).cloned().unwrap_or_default();
-            format!("(n:{name})")
+            format!("(n:{})", write(&name))
         }
         SchemaEntity::Relationship(rel_type) => {
             let name = catalog.type_name(rel_type).cloned().unwrap_or_default();
-            format!("()-[n:{name}]-()")
+            format!("()-[n:{}]-()", write(&name))
         }
         _ => "(n)".to_owned(),
     };
     let names = keys.iter().filter_map(|key| catalog.key_name(*key));
-    let names: Vec<String> = names.map(|name| format!("n.{name}")).collect();
+    let names: Vec<String> = names.map(|name| format!("n.{}", write(name))).collect();
     (pattern, names.join(", "))
 }
 
@@ -133,7 +189,7 @@ pub(super) fn constraints_described(db: &Arc<Inner>, _: &[Value]) -> Rows {
     let snapshot = db.store.snapshot();
     let catalog = snapshot.catalog();
     let rows = catalog.constraints().iter().map(|constraint| {
-        let (subject, names) = pattern(catalog, constraint.entity, &constraint.keys);
+        let (subject, names) = pattern(catalog, constraint.entity, &constraint.keys, str::to_owned);
         let demand = match constraint.kind {
             ConstraintKind::Unique => "IS UNIQUE",
             ConstraintKind::NodeKey => "IS NODE KEY",
@@ -173,7 +229,7 @@ pub(super) fn node_schema(db: &Arc<Inner>, _: &[Value]) -> Rows {
             Value::Float(selectivity),
             Value::text(&format!(
                 "index on {}",
-                pattern(catalog, index.entity, &index.keys).1
+                pattern(catalog, index.entity, &index.keys, str::to_owned).1
             )),
         ])
     });
@@ -199,7 +255,7 @@ pub(super) fn node_schema(db: &Arc<Inner>, _: &[Value]) -> Rows {
             Value::Float(0.0),
             Value::text(&format!(
                 "constraint on {}",
-                pattern(catalog, constraint.entity, &constraint.keys).1
+                pattern(catalog, constraint.entity, &constraint.keys, str::to_owned).1
             )),
         ])
     }));

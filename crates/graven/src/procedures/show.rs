@@ -118,6 +118,8 @@ pub(super) fn functions(_: &Arc<Inner>, _: &[Value]) -> Rows {
             Value::text(&signature),
             Value::text(&signature),
             Value::Boolean(aggregating),
+            Value::Boolean(true),
+            Value::Boolean(false),
         ]
     };
     let available = FUNCTIONS

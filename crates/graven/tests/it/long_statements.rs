@@ -257,6 +257,18 @@ const DEEP: &[(&str, Shape, usize, usize, &str)] = &[
         "4000",
     ),
     (
+        "subqueries side by side",
+        |n| {
+            format!(
+                "RETURN {}",
+                many(n, ", ", |i| format!("COUNT {{ MATCH (n) }} AS c{i}"))
+            )
+        },
+        340,
+        2000,
+        "360",
+    ),
+    (
         "UNION",
         |n| many(n, " UNION ", |i| format!("RETURN {i} AS x")),
         4000,

@@ -11,6 +11,7 @@ mod graph;
 mod in_transactions;
 mod index_order;
 mod long_statements;
+mod path_selection;
 mod prepared;
 mod procedures;
 mod quantified;

@@ -73,6 +73,11 @@ pub(in crate::expression) const FUNCTIONS: &[Function] = &[
         body: normalize,
     },
     Function {
+        name: "graven.is_normalized",
+        arity: (2, 2),
+        body: is_normalized,
+    },
+    Function {
         name: "char_length",
         arity: (1, 1),
         body: char_length,
@@ -218,6 +223,14 @@ fn normalize(_: &Runtime, args: &[Value]) -> Result<Value> {
         }
     };
     Ok(Value::text(&normal))
+}
+
+/// `x IS NFC NORMALIZED`: null for what is no text.
+fn is_normalized(runtime: &Runtime, args: &[Value]) -> Result<Value> {
+    match &args[0] {
+        Value::String(_) => Ok(Value::Boolean(normalize(runtime, args)? == args[0])),
+        _ => Ok(Value::Null),
+    }
 }
 
 fn char_length(_: &Runtime, args: &[Value]) -> Result<Value> {
