@@ -111,6 +111,8 @@ impl Store {
                     in_part.get_or_insert((root, here));
                     why.unwrap_or_default()
                 }
+                // What can be done about it is being done.
+                Err(Error::CatalogueLost { why }) => why,
                 Err(error) => error.to_string(),
             };
             lost.push(Lost {

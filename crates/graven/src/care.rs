@@ -11,7 +11,7 @@ use graven_storage::{
 
 use crate::config::Config;
 use crate::database::{Database, Place};
-use crate::error::{Error, LOCKED, Retry};
+use crate::error::{Error, LOCKED, NOT_FOUND, Retry};
 use crate::files::{LogBeside, beside};
 use crate::folded_duplicate::folded;
 use crate::params::Params;
@@ -148,7 +148,7 @@ pub(crate) fn backup_since(store: &Store, path: &Path, since: &Path) -> Result<(
     let failed = |error: std::io::Error| {
         let message = format!("{} cannot be read: {error}", since.display());
         match error.kind() {
-            std::io::ErrorKind::NotFound => Error::new("Database.NotFound", message),
+            std::io::ErrorKind::NotFound => Error::new(NOT_FOUND, message),
             _ => Error::new("Io.Failed", message),
         }
     };
@@ -193,10 +193,17 @@ fn salvage(path: &Path, out: Arc<dyn File>, config: Config) -> Result<SalvageRep
     // With the log, if both can be opened.
     let (store, mut lost) = match Database::open(path, read_only) {
         Ok(db) => (db.inner()?.store.clone(), Vec::new()),
+        Err(error) if error.code() == NOT_FOUND => {
+            let what = format!(
+                "{} does not exist: there is nothing to salvage",
+                path.display()
+            );
+            return Err(Error::new(NOT_FOUND, what));
+        }
         // Its owner gives pages out again while they would be read here.
         Err(error) if error.code() == LOCKED => {
             let what = format!(
-                "{error}; what is written to cannot be salvaged: close it there, or copy it with `graven backup`"
+                "{error}; what is written to cannot be salvaged, but `graven backup` copies it"
             );
             return Err(Error::with_retry(LOCKED, what, Retry::MayHelp));
         }

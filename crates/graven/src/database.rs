@@ -14,7 +14,7 @@ use crate::attach::{self, Attached, Failure, Listener, Owner};
 use crate::check::{self, CheckReport};
 use crate::config::{Config, IoMode};
 use crate::connection::Connection;
-use crate::error::{Error, LOCKED, Retry};
+use crate::error::{Error, LOCKED, NOT_FOUND, Retry};
 use crate::files::{self, DataFile, LogBeside, beside};
 use crate::info::{self, Info, Reading};
 use crate::plan_cache::PlanCache;
@@ -496,7 +496,7 @@ impl Inner {
 
 fn missing(path: &Path) -> Error {
     Error::new(
-        "Database.NotFound",
+        NOT_FOUND,
         format!(
             "{path} does not exist; make it with `graven import {path} --ldbc DIR` or \
              `graven import {path} --nodes LABEL=FILE --relationships TYPE=FILE`, or see `graven demo`",

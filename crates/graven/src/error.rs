@@ -37,6 +37,8 @@ const CONFLICT: &str = "Transaction.Conflict";
 
 /// The code where another process has the database.
 pub(crate) const LOCKED: &str = "Database.InUse";
+/// Code of an error about a file that is not there.
+pub(crate) const NOT_FOUND: &str = "Database.NotFound";
 
 /// The code of a violated uniqueness constraint.
 const DUPLICATE: &str = "ConstraintValidationFailed.Duplicate";

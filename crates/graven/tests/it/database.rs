@@ -283,6 +283,25 @@ fn what_is_in_use_is_not_salvaged() {
     assert!(report.lost.is_empty(), "{:?}", report.lost);
 }
 
+/// What is not there is called so, and who salvages is not told to salvage.
+#[test]
+fn a_salvage_that_can_copy_nothing_says_why() {
+    let social = social();
+    let out = social.path.with_file_name("copy.graven");
+    let error = Database::salvage(out.with_file_name("mistyped.graven"), &out, small());
+    let error = error.expect_err("there is no such file");
+    assert_eq!(error.code(), "Database.NotFound", "{error}");
+    assert!(error.message().contains("does not exist"), "{error}");
+    social.db.close().expect("closed");
+    drop(social.db);
+    let cut = std::fs::OpenOptions::new().write(true).open(&social.path);
+    cut.and_then(|file| file.set_len(5000)).expect("cut off");
+    let error = Database::salvage(&social.path, &out, small()).expect_err("nothing is left");
+    assert!(error.message().contains("restore a backup"), "{error}");
+    let advice = "copy what an older state of the file has with `graven salvage`";
+    assert!(!error.message().contains(advice), "{error}");
+}
+
 /// A backup has no log. What a killed owner left in its own is in a backup all the same where the database may only be read, and so
 /// can make no checkpoint.
 #[test]
