@@ -17,6 +17,9 @@ pub struct Machine {
     pub kernel: String,
     /// File system and device under the data file.
     pub storage: String,
+    /// Threads that ran or waited for a core or a disk in the minute before: what may have disturbed a measurement that begins now.
+    #[serde(default)]
+    pub load: f64,
 }
 
 impl Machine {
@@ -35,6 +38,11 @@ impl Machine {
                 * 1024,
             kernel: read("/proc/sys/kernel/osrelease").trim().to_owned(),
             storage: storage(&read("/proc/self/mounts"), path),
+            load: read("/proc/loadavg")
+                .split_whitespace()
+                .next()
+                .and_then(|mean| mean.parse().ok())
+                .unwrap_or(0.0),
         }
     }
 }

@@ -22,6 +22,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use crate::error::LabError;
+use crate::machine::Machine;
 use crate::replay::{self, Replayed, Setting, Source, Stage};
 use crate::simulate::{Run, Simulation, Size};
 use graven_trace::ReadOptions;
@@ -29,10 +30,10 @@ pub use page::{Outcome, Page, Section, Table, Verdict};
 
 /// Accesses of a trace that a quick look simulates.
 const QUICK_ACCESSES: usize = 400_000;
-/// Rounds of replays with buffered reads, of which the fastest run counts.
+/// Rounds of replays, of which the fastest run counts.
 const ROUNDS: usize = 3;
 /// What a reader has to know of them.
-const FASTEST_OF_ROUNDS: &str = "Every run with buffered reads is the fastest of three, made in turn with the others (a quick look makes one): other work on the machine \
+const FASTEST_OF_ROUNDS: &str = "Every run is the fastest of three, made in turn with the others (a quick look makes one): other work on the machine \
                                  only slows a run down. Differences of a few percent say nothing.";
 
 /// Which report.
@@ -92,6 +93,8 @@ pub struct Study {
     pub quick: bool,
     /// The command line that asked for it.
     pub command: String,
+    /// The machine before it began.
+    pub machine: Machine,
 }
 
 /// Told what is done at the moment; an error ends the report.
@@ -120,7 +123,7 @@ impl Study {
         Stage::new(&source, 8192, limit, &self.scratch)
     }
 
-    /// Plays every setting, with buffered reads in several rounds; a setting's fastest run counts.
+    /// Plays every setting in several rounds; a setting's fastest run counts.
     fn replay(
         &self,
         stage: &Stage,
@@ -128,11 +131,7 @@ impl Study {
         what: &str,
         tell: Tell<'_>,
     ) -> Result<Vec<Replayed>, LabError> {
-        let is_buffered = |setting: &Setting| setting.io == graven_io::IoMode::Buffered;
-        let rounds = match settings.iter().all(is_buffered) && !self.quick {
-            true => ROUNDS,
-            false => 1,
-        };
+        let rounds = if self.quick { 1 } else { ROUNDS };
         let mut fastest: Vec<Replayed> = Vec::new();
         for round in 1..=rounds {
             let mut progress = |policy: &str, done: u64, total: u64| {

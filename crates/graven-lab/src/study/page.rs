@@ -11,7 +11,6 @@ use serde::Serialize;
 use super::Study;
 use crate::error::LabError;
 use crate::figure::Figure;
-use crate::machine::Machine;
 use crate::report::chart::escape;
 
 /// A finished page.
@@ -169,11 +168,11 @@ impl Page {
                 .iter()
                 .for_each(|table| table.html(&mut page));
         }
-        let machine = Machine::describe(&study.scratch);
+        let machine = &study.machine;
         let _ = writeln!(
             page,
             "<h2>How it was made</h2><p><code>{}</code></p><p class=\"note\">Graven {}, {}. {}, {} hardware threads, {} of memory, \
-             kernel {}, {}.{}</p></main></body></html>",
+             kernel {}, {}. Load when it began: {:.1}.{}</p></main></body></html>",
             escape(&study.command),
             env!("CARGO_PKG_VERSION"),
             crate::demo::today(),
@@ -182,6 +181,7 @@ impl Page {
             graven::format_bytes(machine.memory_bytes),
             escape(&machine.kernel),
             escape(&machine.storage),
+            machine.load,
             if study.quick {
                 " A quick look: a tenth of the work; numbers are rough."
             } else {

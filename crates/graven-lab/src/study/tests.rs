@@ -15,6 +15,7 @@ fn study(folder: &Path) -> Study {
         scratch: folder.into(),
         quick: true,
         command: "graven lab report kuzu-pages".into(),
+        machine: Machine::describe(folder),
     }
 }
 

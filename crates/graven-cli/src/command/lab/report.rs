@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use graven_lab::LabError;
+use graven_lab::machine::Machine;
 use graven_lab::run_file::RunFile;
 use graven_lab::study::{Study, Which};
 
@@ -75,6 +76,7 @@ impl Report {
             data: self.data,
             database: self.db,
             params: self.params,
+            machine: Machine::describe(&self.dir),
             scratch: self.dir,
             quick: self.quick,
             command: format!("graven {}", arguments.join(" ")),
