@@ -24,6 +24,7 @@ pub mod dense;
 mod error;
 mod format;
 pub mod graven;
+mod one_pass;
 pub mod oracle_general;
 pub mod raw;
 pub mod rocksdb;

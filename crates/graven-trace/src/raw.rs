@@ -12,7 +12,7 @@ use std::io::{BufRead, BufReader, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use crate::error::TraceError;
-use crate::{FileRow, Trace};
+use crate::{FileRow, Trace, one_pass};
 
 /// Compression level: traces are written once and read often.
 const LEVEL: i32 = 9;
@@ -32,10 +32,11 @@ fn companion(path: &Path, ending: &str) -> PathBuf {
 /// # Errors
 /// Unreadable files, a length that is no multiple of 8 bytes, flags of another length, malformed tables.
 pub fn read(path: &Path) -> Result<Trace, TraceError> {
-    let mut pages = Vec::new();
-    crate::for_each_record(path, |record: &[u8; 8]| {
-        pages.push(u64::from_le_bytes(*record))
-    })?;
+    let is_compressed = path.extension().is_some_and(|e| e == "zst");
+    let pages = match is_compressed.then(|| one_pass::numbers(path)).flatten() {
+        Some(pages) => pages,
+        None => numbers(path)?,
+    };
     let mut trace = Trace {
         pages,
         ..Trace::default()
@@ -55,6 +56,15 @@ pub fn read(path: &Path) -> Result<Trace, TraceError> {
         trace.files = read_files(&files_path)?;
     }
     Ok(trace)
+}
+
+/// Page numbers, read piece by piece.
+fn numbers(path: &Path) -> Result<Vec<u64>, TraceError> {
+    let mut pages = Vec::new();
+    crate::for_each_record(path, |record: &[u8; 8]| {
+        pages.push(u64::from_le_bytes(*record))
+    })?;
+    Ok(pages)
 }
 
 fn read_files(path: &Path) -> Result<Vec<FileRow>, TraceError> {

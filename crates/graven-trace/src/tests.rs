@@ -147,6 +147,48 @@ fn damaged_files_are_errors() {
     assert!(message("empty.gtrace", Some(b"")).contains("the header is cut off"));
 }
 
+/// Goal: one pass over a compressed trace gives what reading it piece by piece gives, whatever the file is made of, and
+/// leaves to that what is not whole.
+#[test]
+fn one_pass_reads_what_pieces_read() {
+    let folder = folder();
+    let path = folder.path().join("t.u64.zst");
+    let content: Vec<u8> = sample()
+        .pages
+        .iter()
+        .flat_map(|p| p.to_le_bytes())
+        .collect();
+    let frame = |bytes: &[u8]| zstd::encode_all(bytes, 3).unwrap();
+    let (first, second) = content.split_at(100_004);
+    let frames = [frame(first), frame(&[]), frame(second)].concat();
+    for (packed, expected) in [
+        (frame(&content), sample().pages),
+        (frames, sample().pages),
+        (frame(&[0; 1 << 20]), vec![0; 1 << 17]),
+        (frame(&[]), Vec::new()),
+    ] {
+        std::fs::write(&path, packed).unwrap();
+        assert!(one_pass::numbers(&path).unwrap() == expected);
+        let mut pieces = Vec::new();
+        stream(&path, &ReadOptions::default(), &mut |page| {
+            pieces.push(page)
+        })
+        .unwrap();
+        assert!(pieces == expected);
+    }
+    let whole = frame(&content);
+    for (packed, message) in [
+        (frame(&content[..100_004]), "4 of 8 bytes"),
+        (whole[..whole.len() - 1].to_vec(), "reading failed"),
+        (b"no frame".to_vec(), "reading failed"),
+    ] {
+        std::fs::write(&path, packed).unwrap();
+        assert!(one_pass::numbers(&path).is_none());
+        let error = read(&path).unwrap_err().to_string();
+        assert!(error.contains(message), "{error}");
+    }
+}
+
 /// Goal: the shared recording with companions is read whole.
 #[test]
 fn shared_recording_has_flags_and_files() {
