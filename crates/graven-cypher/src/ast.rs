@@ -231,6 +231,8 @@ pub(crate) struct PathPattern {
     pub shortest: Option<Shortest>,
     pub first: NodePattern,
     pub steps: Vec<(RelationshipPattern, NodePattern)>,
+    /// `((a)-->(b) WHERE filter)`: what every path has to fulfil before any is selected.
+    pub filter: Option<Box<Expr>>,
     pub span: Span,
 }
 
@@ -537,5 +539,6 @@ impl PathPattern {
                 .for_each(&mut *visit);
             node(end, visit);
         }
+        self.filter.as_deref().into_iter().for_each(visit);
     }
 }

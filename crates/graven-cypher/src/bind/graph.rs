@@ -9,7 +9,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use crate::plan::expression::{Quantifier, UnaryOp};
 use crate::plan::schema::SchemaCommand;
+use crate::plan::variables::substitute;
 use crate::plan::{
     AggregateCall, Creation, Direction, Expr, InTransactions, Notice, PlanMode, SetItem, SortOrder,
     VarId, Variable,
@@ -164,6 +166,56 @@ impl QueryGraph {
         }
         all.extend(self.paths.iter().map(|(path, _)| *path));
         all
+    }
+
+    /// `all(x IN rels WHERE p)` and `none(...)` over the list of a variable-length relationship that `takes` such conditions
+    /// become conditions on each relationship, which are decided while expanding. Whether the condition has.
+    pub(crate) fn decided_on_each(
+        &mut self,
+        condition: &Expr,
+        takes: impl Fn(&Edge) -> bool,
+    ) -> bool {
+        let Expr::Quantifier {
+            kind,
+            var,
+            list,
+            predicate,
+        } = condition
+        else {
+            return false;
+        };
+        let list = match &**list {
+            Expr::Variable(list) => *list,
+            // The relationships of a path that is one variable-length relationship.
+            Expr::Call { name, args } if &**name == "relationships" => {
+                let mut paths = self.paths.iter();
+                let path = paths.find(|(path, _)| args[..] == [Expr::Variable(*path)]);
+                match path.map(|(_, parts)| &parts[..]) {
+                    Some([_, list, _]) => *list,
+                    _ => return false,
+                }
+            }
+            _ => return false,
+        };
+        let mut edges = self.edges.iter_mut();
+        let Some(edge) = edges.find(|e| e.rel == list && e.length.is_some() && takes(e)) else {
+            return false;
+        };
+        let mut each = (**predicate).clone();
+        substitute(&mut each, *var, &Expr::Variable(edge.each));
+        let own = each.variables();
+        if own.contains(&edge.rel) || own.iter().any(|v| *v != edge.each) {
+            return false;
+        }
+        match kind {
+            Quantifier::All => edge.filters.push(each),
+            Quantifier::None => edge.filters.push(Expr::Unary {
+                op: UnaryOp::Not,
+                operand: Box::new(each),
+            }),
+            _ => return false,
+        }
+        true
     }
 }
 

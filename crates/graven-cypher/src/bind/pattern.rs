@@ -25,7 +25,64 @@ pub(super) fn is_selective(pattern: &PathPattern) -> bool {
     let [(only, _)] = &pattern.steps[..] else {
         return true;
     };
-    only.repeated.is_some() || (only.length.is_none() && only.name.is_some())
+    only.repeated.is_some()
+        || (only.length.is_none() && only.name.is_some())
+        || pattern
+            .filter
+            .as_deref()
+            .is_some_and(|filter| !is_decided_by_search(filter, pattern, only))
+}
+
+/// Whether the search along one relationship can judge what stands within the parentheses: conditions on its ends, which say
+/// which searches there are, and `all` and `none` over its relationships, one by one.
+fn is_decided_by_search(
+    filter: &ast::Expr,
+    pattern: &PathPattern,
+    only: &RelationshipPattern,
+) -> bool {
+    match &filter.kind {
+        ExprKind::Binary {
+            op: BinaryOp::And,
+            left,
+            right,
+        } => [left, right]
+            .into_iter()
+            .all(|side| is_decided_by_search(side, pattern, only)),
+        ExprKind::Quantifier {
+            kind: Quantifier::All | Quantifier::None,
+            name,
+            list,
+            predicate,
+        } if matches!((&list.kind, &only.name), (ExprKind::Variable(list), Some(rel)) if list.text == rel.text) => {
+            reads_only(predicate, &|read| read == &*name.text)
+        }
+        _ => {
+            let inside = [&only.name, &pattern.name];
+            reads_only(filter, &|read| {
+                inside
+                    .iter()
+                    .all(|name| name.as_ref().is_none_or(|name| &*name.text != read))
+            })
+        }
+    }
+}
+
+/// Whether every name that an expression reads is `allowed`; what binds names of its own is not looked into.
+fn reads_only(expr: &ast::Expr, allowed: &dyn Fn(&str) -> bool) -> bool {
+    match &expr.kind {
+        ExprKind::Variable(name) => return allowed(&name.text),
+        ExprKind::MapProjection { .. }
+        | ExprKind::ListComprehension { .. }
+        | ExprKind::Quantifier { .. }
+        | ExprKind::Reduce { .. }
+        | ExprKind::Pattern(_)
+        | ExprKind::PatternComprehension { .. }
+        | ExprKind::Subquery { .. } => return false,
+        _ => {}
+    }
+    let mut all = true;
+    expr.children(&mut |child| all = all && reads_only(child, allowed));
+    all
 }
 
 /// Largest pattern that another `MATCH` is still added to; larger ones are ordered by themselves.
@@ -176,6 +233,11 @@ impl Binder<'_> {
             for (step, (relationship, node)) in pattern.steps.iter().enumerate() {
                 self.bind_relationship(graph, relationship, declared.edges[step])?;
                 self.bind_node(graph, node, declared.nodes[step + 1])?;
+            }
+            for condition in self.conditions(pattern.filter.as_deref())? {
+                if !graph.decided_on_each(&condition, |edge| edge.shortest.is_some()) {
+                    graph.predicates.push(condition);
+                }
             }
         }
         self.before_pattern = before;

@@ -85,6 +85,7 @@ impl Binder<'_> {
         };
         for pattern in patterns {
             self.no_shortest(pattern)?;
+            self.no_filter(pattern.filter.as_deref())?;
             let alone = pattern.steps.is_empty();
             let mut at = self.create_node(&pattern.first, alone, &mut group, steps)?;
             let mut parts = vec![at];
@@ -283,6 +284,7 @@ impl Binder<'_> {
         on_match: &[ast::SetItem],
     ) -> Result<Merge> {
         self.no_shortest(pattern)?;
+        self.no_filter(pattern.filter.as_deref())?;
         let alone = pattern.steps.is_empty();
         // Bound before the names of the pattern are declared: it cannot read itself.
         let mut bound = vec![self.bound_node(&pattern.first, alone)?];

@@ -5,8 +5,11 @@
 //! tokens after it, without trying to parse (CY-13). `(a)--(b)` and `(a)-[..]-` read as patterns.
 
 use super::{Parser, Result};
-use crate::ast::{LabelExpr, Length, NodePattern, PathPattern, RelationshipPattern, Shortest};
+use crate::ast::{
+    Expr, LabelExpr, Length, NodePattern, PathPattern, RelationshipPattern, Shortest,
+};
 use crate::diagnostic::Code;
+use crate::plan::expression::BinaryOp;
 use crate::plan::{Direction, PathCount};
 use crate::token::TokenKind;
 
@@ -66,18 +69,15 @@ impl Parser<'_> {
             path.span = start.to(last.span);
             return Ok(path);
         }
-        // The whole pattern may stand in parentheses: `((a)-->(b))`.
+        // The whole pattern may stand in parentheses: `((a)-->(b) WHERE ...)`.
         if self.kind() == TokenKind::OpenParen && self.peek(1) == TokenKind::OpenParen {
-            let open = self.next;
-            self.advance();
-            let path = self.nested(Self::anonymous_path)?;
-            if self.kind() == TokenKind::CloseParen && self.at_quantifier(1)
-                || self.is_word("WHERE")
-            {
-                // A quantified pattern begins the path.
-                self.next = open;
+            if self.at_quantified_pattern() {
                 return self.steps(self.nowhere(start), start);
             }
+            self.advance();
+            let mut path = self.nested(Self::anonymous_path)?;
+            let filter = self.inline_filter()?;
+            path.filter = self.both(path.filter.take(), filter)?;
             self.expect(TokenKind::CloseParen, "`)`")?;
             return Ok(path);
         }
@@ -112,6 +112,7 @@ impl Parser<'_> {
             shortest: None,
             first,
             steps,
+            filter: None,
             span: start.to(self.last_span()),
         })
     }
@@ -181,6 +182,20 @@ impl Parser<'_> {
         })))
     }
 
+    /// Whether the parenthesis that opens here has a quantifier behind its end.
+    fn at_quantified_pattern(&self) -> bool {
+        let mut open = 0_usize;
+        for (ahead, token) in self.tokens.list[self.next..].iter().enumerate() {
+            match token.kind {
+                TokenKind::OpenParen => open += 1,
+                TokenKind::CloseParen if open == 1 => return self.at_quantifier(ahead + 1),
+                TokenKind::CloseParen => open -= 1,
+                _ => {}
+            }
+        }
+        false
+    }
+
     /// Whether a quantifier of a pattern stands `ahead` tokens further on.
     fn at_quantifier(&self, ahead: usize) -> bool {
         matches!(
@@ -230,8 +245,9 @@ impl Parser<'_> {
     /// conditions is a relationship of variable length; anything else is repeated as a whole.
     fn quantified_pattern(&mut self) -> Result<RelationshipPattern> {
         let open = self.expect(TokenKind::OpenParen, "`(`")?;
-        let path = self.nested(Self::anonymous_path)?;
+        let mut path = self.nested(Self::anonymous_path)?;
         let filter = self.inline_filter()?;
+        let filter = self.both(path.filter.take(), filter)?;
         self.expect(TokenKind::CloseParen, "`)`")?;
         let length = self.path_quantifier()?;
         let span = open.span.to(self.last_span());
@@ -263,24 +279,28 @@ impl Parser<'_> {
         }
         let mut steps = path.steps;
         let (relationship, _) = steps.pop().expect("one step");
-        let filter = match (relationship.filter, filter) {
-            (Some(inner), Some(outer)) => {
-                let span = inner.span.to(outer.span);
-                let kind = crate::ast::ExprKind::Binary {
-                    op: crate::plan::expression::BinaryOp::And,
-                    left: inner,
-                    right: outer,
-                };
-                Some(Box::new(self.make(kind, span)?))
-            }
-            (inner, outer) => inner.or(outer),
-        };
+        let filter = self.both(relationship.filter, filter)?;
         Ok(RelationshipPattern {
             length: Some(length),
             filter,
             span,
             ..relationship
         })
+    }
+
+    /// Two conditions as one.
+    fn both(
+        &mut self,
+        inner: Option<Box<Expr>>,
+        outer: Option<Box<Expr>>,
+    ) -> Result<Option<Box<Expr>>> {
+        match (inner, outer) {
+            (Some(inner), Some(outer)) => {
+                let both = self.binary(BinaryOp::And, *inner, *outer)?;
+                Ok(Some(Box::new(both)))
+            }
+            (inner, outer) => Ok(inner.or(outer)),
+        }
     }
 
     /// Whether a name stands in the statement only once, and nothing takes all names.

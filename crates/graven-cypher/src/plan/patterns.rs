@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use super::access::Access;
 use super::builder::{Builder, Partial, node};
-use super::expression::{BinaryOp, Expr, Literal, Quantifier, UnaryOp};
+use super::expression::{BinaryOp, Expr, Literal, UnaryOp};
 use super::join::Split;
 use super::order::{self, OrderStep, Ordered, Owners, Problem, Waiting};
 use super::variables::{conjunction, substitute};
@@ -545,59 +545,16 @@ pub(super) fn overlap(a: &[Arc<str>], b: &[Arc<str>]) -> bool {
     a.is_empty() || b.is_empty() || a.iter().any(|t| b.contains(t))
 }
 
-/// `all(x IN rels WHERE p)` and `none(...)` over a variable-length list become conditions on each
-/// relationship, which are decided while expanding.
+/// Conditions on the list of a variable-length relationship that are conditions on each of them. `SHORTEST` and its kin select
+/// before the `WHERE` behind them; `shortestPath()` does not.
 fn each_conditions(graph: &mut QueryGraph) {
-    let QueryGraph {
-        edges,
-        predicates,
-        paths,
-        ..
-    } = graph;
-    predicates.retain(|condition| {
-        let Expr::Quantifier {
-            kind,
-            var,
-            list,
-            predicate,
-        } = condition
-        else {
-            return true;
-        };
-        let list = match &**list {
-            Expr::Variable(list) => *list,
-            // The relationships of a path that is one variable-length relationship.
-            Expr::Call { name, args } if &**name == "relationships" => {
-                let parts = paths
-                    .iter()
-                    .find(|(path, _)| args[..] == [Expr::Variable(*path)])
-                    .map(|(_, parts)| &parts[..]);
-                match parts {
-                    Some([_, list, _]) => *list,
-                    _ => return true,
-                }
-            }
-            _ => return true,
-        };
-        let Some(edge) = edges
-            .iter_mut()
-            .find(|e| e.rel == list && e.length.is_some())
-        else {
-            return true;
-        };
-        let mut each = (**predicate).clone();
-        substitute(&mut each, *var, &Expr::Variable(edge.each));
-        let own = each.variables();
-        if own.contains(&edge.rel) || own.iter().any(|v| *v != edge.each) {
-            return true;
+    let selects = |edge: &Edge| edge.shortest.is_some_and(|shortest| shortest.closed);
+    let conditions = std::mem::take(&mut graph.predicates);
+    for condition in conditions {
+        if !graph.decided_on_each(&condition, |edge| !selects(edge)) {
+            graph.predicates.push(condition);
         }
-        match kind {
-            Quantifier::All => edge.filters.push(each),
-            Quantifier::None => edge.filters.push(unary(UnaryOp::Not, each)),
-            _ => return true,
-        }
-        false
-    });
+    }
 }
 
 /// Whether every node of the pattern is reached from every other one, or from a node of the row.

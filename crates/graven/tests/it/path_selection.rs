@@ -1,7 +1,7 @@
 //! Goal: which paths a pattern selects: the modes and selectors of Neo4j 5, and the conditions that count before and after.
 
 use crate::dialect::{refused, rows};
-use crate::graph::social;
+use crate::graph::{Social, social};
 
 #[test]
 fn what_every_match_does_may_be_said() {
@@ -63,5 +63,107 @@ fn a_shortest_path_as_a_value_has_known_ends() {
             let text = format!("MATCH (a:Person) RETURN {function}({ends})");
             refused(&text, &["SyntaxError.UndefinedVariable", "both ends"]);
         }
+    }
+}
+
+/// Two ways from `a` to `b`: the short one is heavy, the long one light; and on to `c`, which only has a heavy one.
+fn ways() -> Social {
+    let social = social();
+    social.rows(
+        "CREATE (a:W {x: 1})-[:R {w: 9}]->(b:W {x: 2}), (a)-[:R {w: 1}]->(:W {x: 3})-[:R {w: 1}]->(b)-[:R {w: 7}]->(:W {x: 4})",
+    );
+    social
+}
+
+#[test]
+fn what_stands_behind_a_selection_judges_what_was_selected() {
+    let social = ways();
+    let ask = |text: &str| rows(&social, text);
+    for condition in [
+        "all(r IN relationships(p) WHERE r.w < 5)",
+        "none(r IN relationships(p) WHERE r.w > 5)",
+        "all(e IN es WHERE e.w < 5)",
+        "length(p) > 1",
+    ] {
+        let behind = format!(
+            "MATCH p = SHORTEST 1 (:W {{x: 1}})-[es:R]->+(:W {{x: 2}}) WHERE {condition} RETURN length(p)"
+        );
+        assert!(ask(&behind).is_empty(), "{behind}");
+        let all = behind.replace("SHORTEST 1", "SHORTEST 2 GROUPS");
+        assert_eq!(ask(&all), ["2"], "{all}");
+    }
+    // `shortestPath()` looks for the shortest of those whose relationships are right.
+    assert_eq!(
+        ask(
+            "MATCH p = shortestPath((:W {x: 1})-[:R*]->(:W {x: 2})) WHERE all(r IN relationships(p) WHERE r.w < 5) RETURN length(p)"
+        ),
+        ["2"]
+    );
+}
+
+#[test]
+fn what_stands_within_the_parentheses_judges_before() {
+    let social = ways();
+    let ask = |text: &str| rows(&social, text);
+    for (pattern, expected) in [
+        // Judged by the search: each relationship, the ends.
+        (
+            "((a:W {x: 1})-[e:R]->+(b:W {x: 2}) WHERE all(r IN e WHERE r.w < 5))",
+            &["1 2 2"][..],
+        ),
+        (
+            "((a:W {x: 1})-[e:R]->+(b:W) WHERE none(r IN e WHERE r.w > 5) AND a.x < b.x)",
+            &["1 2 2", "1 3 1"],
+        ),
+        ("((a:W)-[e:R]->+(b:W) WHERE a.x + 2 < b.x)", &["1 4 2"]),
+        (
+            "(((a:W)-[e:R]->+(b:W) WHERE a.x = 1) WHERE b.x = 4)",
+            &["1 4 2"],
+        ),
+        // Of all matches.
+        (
+            "((a:W {x: 1})-[e:R]->+(b:W {x: 2}) WHERE size(e) > 1)",
+            &["1 2 2"],
+        ),
+        (
+            "((a:W {x: 1})-[e:R]->+(b:W {x: 4}) WHERE reduce(s = 0, r IN e | s + r.w) < 10)",
+            &["1 4 3"],
+        ),
+        (
+            "((a:W {x: 1})-[e:R]->(m)-[:R]->+(b:W) WHERE e.w < 5 AND m.x > b.x)",
+            &["1 2 2"],
+        ),
+        (
+            "((a:W {x: 1})((m)-[e:R]->(n))+(b:W) WHERE all(r IN e WHERE r.w < b.x + 1) AND b.x > 1)",
+            &["1 2 2", "1 3 1"],
+        ),
+    ] {
+        let text =
+            format!("MATCH p = SHORTEST 1 {pattern} RETURN a.x, b.x, length(p) ORDER BY a.x, b.x");
+        assert_eq!(ask(&text), expected, "{text}");
+        // The same, one after the other: all that fulfils the condition, then the least length.
+        let text = format!(
+            "MATCH p = {pattern} WITH a, b, min(length(p)) AS l RETURN a.x, b.x, l ORDER BY a.x, b.x"
+        );
+        assert_eq!(ask(&text), expected, "{text}");
+    }
+    // Without a selection it is a condition like any other; with a quantifier one of each repetition.
+    assert_eq!(
+        ask("MATCH ((a:W)-[e:R]->(b) WHERE e.w > 5 AND a.x = 1) RETURN b.x"),
+        ["2"]
+    );
+    assert_eq!(
+        ask("MATCH (a:W {x: 1})((m)-[e:R]->(n) WHERE e.w < 5)+(b) RETURN b.x ORDER BY b.x"),
+        ["2", "3"]
+    );
+    assert_eq!(
+        ask("MATCH (:W {x: 1})(((m)-[e:R]->(n) WHERE e.w < 5) WHERE n.x = 3)+(b) RETURN b.x"),
+        ["3"]
+    );
+    for clause in ["CREATE", "MERGE"] {
+        refused(
+            &format!("{clause} ((a)-[:R]->(b) WHERE a.x = 1)"),
+            &["SyntaxError.UnexpectedSyntax", "WHERE"],
+        );
     }
 }
