@@ -410,21 +410,31 @@ impl Runtime {
             Some(known) => known,
             None => self.snapshot.nodes_with_label(label)?,
         };
-        let ranges = known.ranges();
-        let first = ranges.partition_point(|range| range.end <= from);
-        let within = ranges[first..].iter().take_while(|range| range.start < to);
-        let cut = within.map(|range| (range.start.max(from), range.end.min(to)));
-        Ok(cut.filter(|(from, to)| from < to).collect())
+        let ranges = known.ranges_from(from);
+        let within = ranges.take_while(|range| range.start < to);
+        Ok(within
+            .map(|range| (range.start, range.end.min(to)))
+            .collect())
+    }
+
+    /// The nodes with this label, in the little memory that tells them.
+    pub(crate) fn labelled(&self, label: LabelId) -> Result<NodeRanges> {
+        Ok(self.snapshot.nodes_with_label(label)?)
+    }
+
+    /// All nodes.
+    pub(crate) fn all_nodes(&self) -> Result<NodeRanges> {
+        Ok(self.snapshot.all_nodes()?)
     }
 
     /// Ascending disjoint id ranges `from..to` of the nodes with this label.
     pub(crate) fn label_ranges(&self, label: LabelId) -> Result<Vec<(u64, u64)>> {
-        Ok(pairs(&self.snapshot.nodes_with_label(label)?))
+        Ok(pairs(&self.labelled(label)?))
     }
 
     /// Ascending disjoint id ranges of all nodes.
     pub(crate) fn all_node_ranges(&self) -> Result<Vec<(u64, u64)>> {
-        Ok(pairs(&self.snapshot.all_nodes()?))
+        Ok(pairs(&self.all_nodes()?))
     }
 
     /// Node ids are below this.
@@ -669,10 +679,5 @@ fn index_bound(bound: Option<&(Option<PropertyValue>, Inclusion)>) -> Bound<&Pro
 }
 
 fn pairs(ranges: &NodeRanges) -> Vec<(u64, u64)> {
-    ranges
-        .ranges()
-        .iter()
-        .filter(|r| !r.is_empty())
-        .map(|r| (r.start, r.end))
-        .collect()
+    ranges.ranges().map(|r| (r.start, r.end)).collect()
 }

@@ -109,6 +109,17 @@ struct Piece {
     numbers: Numbers,
 }
 
+impl Piece {
+    /// Ids of it that have this number, if it is one.
+    fn part(&self, ids: Range<u64>, number: u32) -> Option<Run> {
+        (number != NONE).then_some(Run {
+            first: ids.start,
+            count: ids.end - ids.start,
+            number,
+        })
+    }
+}
+
 /// See the file header.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct IdRuns {
@@ -232,6 +243,29 @@ impl IdRuns {
         }
     }
 
+    /// The run that holds `id`, or a part of it.
+    #[inline]
+    pub(crate) fn run_at(&self, id: u64) -> Option<Run> {
+        if self.waiting.first().is_some_and(|first| first.first <= id) {
+            let behind = self.waiting.partition_point(|run| run.first <= id);
+            return Some(self.waiting[behind - 1]).filter(|run| id < run.end());
+        }
+        let behind = self.pieces.partition_point(|piece| piece.first <= id);
+        let piece = self.pieces.get(behind.checked_sub(1)?)?;
+        let part = match &piece.numbers {
+            Numbers::One(number) => piece.part(piece.first..piece.end, *number),
+            Numbers::Window(window) if id < piece.end => {
+                let number = window.number(id - piece.first);
+                let same = |id: &u64| window.number(*id - piece.first) == number;
+                let below = (piece.first..id).rev().take_while(same).count() as u64;
+                let above = (id + 1..piece.end).take_while(same).count() as u64;
+                piece.part(id - below..id + 1 + above, number)
+            }
+            Numbers::Window(_) => return None,
+        };
+        part.filter(|run| id < run.end())
+    }
+
     /// All runs, ascending.
     pub(crate) fn runs(&self) -> Runs<'_> {
         self.runs_from(0)
@@ -279,13 +313,8 @@ impl Runs<'_> {
             };
             self.at = end;
             self.piece += usize::from(end == piece.end);
-            if number != NONE {
-                let count = end - first;
-                return Some(Run {
-                    first,
-                    count,
-                    number,
-                });
+            if let Some(part) = piece.part(first..end, number) {
+                return Some(part);
             }
         }
         let run = self.of.waiting.get(self.waiting)?;
@@ -352,8 +381,18 @@ mod tests {
         #[test]
         fn runs_of_any_length_agree_with_a_list(steps in steps()) {
             let (runs, model) = of(&steps);
+            let mut run_of = vec![0; model.len()];
+            for run in runs.runs() {
+                run_of[run.first as usize..run.end() as usize].fill(run.first + 1);
+            }
             for (id, number) in model.iter().enumerate() {
                 prop_assert_eq!(runs.get(id as u64), *number);
+                let part = runs.run_at(id as u64);
+                prop_assert_eq!(part.map(|part| part.number), *number);
+                prop_assert!(part.is_none_or(|part| part.ids().contains(&(id as u64))));
+                // Its ids are those of a run, or some of them.
+                let last = part.map_or(id as u64, |part| part.end() - 1);
+                prop_assert!(run_of[id] == run_of[last as usize]);
             }
             prop_assert_eq!(runs.get(model.len() as u64), None);
             let mut listed = vec![None; model.len()];

@@ -132,16 +132,10 @@ impl LabelRuns {
 
     /// Nodes whose label set `wanted` accepts.
     pub(crate) fn ranges(&self, wanted: impl Fn(u32) -> bool) -> NodeRanges {
-        let mut ranges: Vec<Range<u64>> = Vec::new();
-        for run in self.runs().filter(|run| wanted(run.number)) {
-            match ranges.last_mut() {
-                Some(last) if last.end == run.first => last.end = run.end(),
-                _ => ranges.push(run.ids()),
-            }
-        }
-        NodeRanges {
-            ranges: ranges.into(),
-        }
+        let mut ranges = FoundRanges::default();
+        let runs = self.runs().filter(|run| wanted(run.number));
+        runs.for_each(|run| ranges.push(run.ids()));
+        ranges.finish()
     }
 
     /// Payloads of segments, each with its first id and the nodes it covers.
@@ -198,42 +192,78 @@ impl LabelRuns {
     }
 }
 
-/// Ascending disjoint ranges of node ids; cheap to clone.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// Ascending disjoint ranges of node ids; cheap to clone. Where they are short and many, as for nodes of two labels in turn, they are a
+/// bit for every id.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NodeRanges {
-    ranges: Arc<[Range<u64>]>,
+    ids: Arc<IdRuns>,
+    count: u64,
 }
 
-impl Default for NodeRanges {
-    fn default() -> Self {
+/// Ranges that are being found, ascending.
+#[derive(Debug, Default)]
+struct FoundRanges {
+    ids: IdRuns,
+    count: u64,
+}
+
+impl FoundRanges {
+    fn push(&mut self, range: Range<u64>) {
+        let run = Run {
+            first: range.start,
+            count: range.end.saturating_sub(range.start),
+            number: 0,
+        };
+        if run.count > 0 {
+            self.count += run.count;
+            self.ids.push(run);
+        }
+    }
+
+    fn finish(mut self) -> NodeRanges {
+        self.ids.finish();
         NodeRanges {
-            ranges: Arc::from([]),
+            ids: Arc::new(self.ids),
+            count: self.count,
         }
     }
 }
 
 impl NodeRanges {
-    /// The ranges.
+    /// The ranges; none is empty, and none begins where another one ends.
+    pub fn ranges(&self) -> impl Iterator<Item = Range<u64>> + '_ {
+        self.ranges_from(0)
+    }
+
+    /// The ranges of nodes from `first` on.
+    pub fn ranges_from(&self, first: u64) -> impl Iterator<Item = Range<u64>> + '_ {
+        self.ids.runs_from(first).map(|run| run.ids())
+    }
+
+    /// The range that holds `node`, or a part of it that does: of one that is long, all.
     #[must_use]
-    pub fn ranges(&self) -> &[Range<u64>] {
-        &self.ranges
+    #[inline]
+    pub fn range_with(&self, node: NodeId) -> Option<Range<u64>> {
+        self.ids.run_at(node.0).map(|run| run.ids())
     }
 
     /// Nodes in all ranges.
     #[must_use]
     pub fn count(&self) -> u64 {
-        self.ranges
-            .iter()
-            .map(|range| range.end - range.start)
-            .sum()
+        self.count
+    }
+
+    /// Bytes of memory.
+    #[must_use]
+    pub fn memory_bytes(&self) -> u64 {
+        self.ids.memory_bytes()
     }
 
     /// Whether a range holds `node`.
     #[must_use]
     #[inline]
     pub fn contains(&self, node: NodeId) -> bool {
-        let behind = self.ranges.partition_point(|range| range.start <= node.0);
-        behind > 0 && node.0 < self.ranges[behind - 1].end
+        self.ids.get(node.0).is_some()
     }
 
     /// These with the nodes of `changed`, ascending runs, in (`true`) or out.
@@ -241,34 +271,32 @@ impl NodeRanges {
         &self,
         changed: impl Iterator<Item = (Range<u64>, bool)>,
     ) -> NodeRanges {
-        let mut out: Vec<Range<u64>> = Vec::with_capacity(self.ranges.len());
-        let mut push = |range: Range<u64>| match out.last_mut() {
-            _ if range.is_empty() => {}
-            Some(last) if last.end == range.start => last.end = range.end,
-            _ => out.push(range),
-        };
-        let mut ranges = self.ranges.iter().cloned();
+        let mut out = FoundRanges::default();
+        let mut ranges = self.ranges();
         let mut current = ranges.next();
         for (run, inside) in changed {
             while let Some(range) = current.take_if(|range| range.end <= run.end) {
-                push(range.start..range.end.min(run.start));
+                out.push(range.start..range.end.min(run.start));
                 current = ranges.next();
             }
             if let Some(range) = current.as_mut().filter(|range| range.start < run.end) {
-                push(range.start..run.start.max(range.start));
+                out.push(range.start..run.start.max(range.start));
                 range.start = run.end;
             }
             if inside {
-                push(run);
+                out.push(run);
             }
         }
-        current.into_iter().chain(ranges).for_each(push);
-        NodeRanges { ranges: out.into() }
+        current
+            .into_iter()
+            .chain(ranges)
+            .for_each(|it| out.push(it));
+        out.finish()
     }
 
     /// The nodes, ascending.
-    pub fn iter(&self) -> impl DoubleEndedIterator<Item = NodeId> + '_ {
-        self.ranges.iter().cloned().flatten().map(NodeId)
+    pub fn iter(&self) -> impl Iterator<Item = NodeId> + '_ {
+        self.ranges().flatten().map(NodeId)
     }
 }
 
@@ -317,6 +345,28 @@ mod tests {
         #[test]
         fn arbitrary_bytes_do_not_panic(bytes: Vec<u8>) {
             let _ = LabelRuns::default().decode(&bytes, 2);
+        }
+    }
+
+    /// Goal: where the nodes of one of two labels lie takes little, however they were created, also with changes on top.
+    #[test]
+    fn nodes_in_turn_take_bits() {
+        let mut runs = LabelRuns::default();
+        let each = |first: u64| Run {
+            first,
+            count: 1,
+            number: (first % 2) as u32,
+        };
+        (0..1_000_000).for_each(|node| runs.push(each(node)));
+        let odd = runs.ranges(|set| set == 1);
+        let changed =
+            odd.with_changes((1_000_000..2_000_000).map(|node| (node..node + 1, node % 2 == 1)));
+        for (ranges, count) in [(odd, 500_000), (changed, 1_000_000)] {
+            assert_eq!(ranges.count(), count);
+            assert_eq!(ranges.ranges().count() as u64, count);
+            assert!(ranges.memory_bytes() < 600_000, "{}", ranges.memory_bytes());
+            assert_eq!(ranges.range_with(NodeId(7)), Some(7..8));
+            assert_eq!(ranges.range_with(NodeId(8)), None);
         }
     }
 }

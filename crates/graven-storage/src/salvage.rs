@@ -271,7 +271,7 @@ impl Salvage {
             self.renumbered.push((range.start, range.end, next));
             next += range.end - range.start;
             let mut run: Option<(Vec<LabelId>, u64)> = None;
-            for node in range.clone() {
+            for node in range {
                 let labels = self.snapshot.labels_of(NodeId(node))?;
                 match &mut run {
                     Some((known, count)) if *known == labels => *count += 1,

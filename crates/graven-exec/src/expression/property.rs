@@ -158,12 +158,10 @@ fn extents_of(labels: &[Option<LabelId>], rt: &Runtime) -> Option<Vec<NodeRanges
 
 /// Whether all nodes lie in the range that holds the first of them. None is null then, as no range holds that.
 fn lie_in_one(ids: &[u64], ranges: &NodeRanges) -> bool {
-    let ranges = ranges.ranges();
     let Some(first) = ids.first() else {
         return true;
     };
-    let at = ranges.partition_point(|range| range.end <= *first);
-    ranges.get(at).is_some_and(|range| {
+    ranges.range_with(NodeId(*first)).is_some_and(|range| {
         let length = range.end - range.start;
         // Without a way out, so that many are compared at a time.
         !ids.iter().fold(false, |out, id| {

@@ -148,8 +148,8 @@ impl EndLists {
         };
         for part in &self.pattern.parts {
             let ends = part.reversed.node_span()?;
-            let holds = |range: &Range<u64>| range.start <= ends.start && ends.end <= range.end;
-            if !ends.is_empty() && !extents.ranges().iter().any(holds) {
+            let holds = |range: Range<u64>| range.start <= ends.start && ends.end <= range.end;
+            if !ends.is_empty() && !extents.ranges_from(ends.start).next().is_some_and(holds) {
                 return Ok(false);
             }
         }

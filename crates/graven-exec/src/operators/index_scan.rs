@@ -400,8 +400,8 @@ impl Stream {
     ) -> Result<()> {
         let mut found: Vec<(Value, u64)> = Vec::new();
         let (equal, part) = values.split_at(sought.equal.len());
-        for (from, to) in rt.label_ranges(label)? {
-            for id in from..to {
+        for range in rt.labelled(label)?.ranges() {
+            for id in range {
                 let value = |key: &Option<KeyId>| Ok(rt.node_properties(&[id], *key)?.value(0));
                 let own: Vec<Value> = sought.keys.iter().map(value).collect::<Result<_>>()?;
                 let mut fits = own

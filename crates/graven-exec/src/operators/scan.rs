@@ -1,10 +1,14 @@
 //! Every node, or every node with a label, in ascending id, once per input row.
 //!
+//! # How it works
+//! Where the nodes lie is kept as storage tells it, which is little however they lie; ranges are made of it a few thousand at a time. If they
+//! are no more than that, they are made once for all rows.
+//!
 //! # Invariants
 //! * EX-22 The nodes are fixed when the first input row is there; a writing statement that starts the scan again (in an
 //!   inner tree) sees the nodes as they are then.
 
-use graven_storage::LabelId;
+use graven_storage::{LabelId, NodeRanges};
 
 use super::fan_out::FanOut;
 use super::parallel::MorselSlot;
@@ -13,6 +17,9 @@ use crate::batch::{BATCH_ROWS, Batch};
 use crate::error::Result;
 use crate::operator::{BoxedOperator, Operator};
 use crate::runtime::Runtime;
+
+/// Ranges that are made at a time.
+const RANGES: usize = 4096;
 
 /// Which nodes are scanned.
 #[derive(Clone, Copy, Debug)]
@@ -40,6 +47,68 @@ impl Nodes {
             _ => Ok(intersect(&self.ranges(rt)?, &[morsel])),
         }
     }
+
+    fn part(self, morsel: Option<(u64, u64)>, rt: &Runtime) -> Result<Part> {
+        let whole = match (self, morsel) {
+            (_, Some(morsel)) => return Ok(Part::of(self.ranges_within(morsel, rt)?)),
+            (Nodes::All, None) => rt.all_nodes()?,
+            (Nodes::Labelled(Some(label)), None) => rt.labelled(label)?,
+            (Nodes::Labelled(None), None) => NodeRanges::default(),
+        };
+        let mut part = Part {
+            whole,
+            first: 0,
+            ranges: Vec::new(),
+            more: true,
+        };
+        part.go_on(0);
+        Ok(part)
+    }
+}
+
+/// Ascending disjoint ranges `from..to`, some at a time.
+struct Part {
+    whole: NodeRanges,
+    /// Those of `whole` from here on.
+    first: u64,
+    ranges: Vec<(u64, u64)>,
+    /// Whether others follow.
+    more: bool,
+}
+
+impl Part {
+    fn of(ranges: Vec<(u64, u64)>) -> Part {
+        Part {
+            whole: NodeRanges::default(),
+            first: 0,
+            ranges,
+            more: false,
+        }
+    }
+
+    /// Makes the ranges from `first` on.
+    fn go_on(&mut self, first: u64) {
+        let mut left = self.whole.ranges_from(first);
+        let pairs = left.by_ref().map(|range| (range.start, range.end));
+        self.ranges.clear();
+        self.ranges.extend(pairs.take(RANGES));
+        self.more = left.next().is_some();
+        self.first = first;
+    }
+
+    /// The ranges behind these, if there are any.
+    fn next(&mut self) -> bool {
+        let behind = self.ranges.last().map(|last| last.1);
+        let goes_on = behind.filter(|_| self.more);
+        goes_on.inspect(|behind| self.go_on(*behind)).is_some()
+    }
+
+    /// The first ranges.
+    fn restart(&mut self) {
+        if self.first > 0 {
+            self.go_on(0);
+        }
+    }
 }
 
 /// See the file header.
@@ -49,8 +118,8 @@ pub(crate) struct NodeScan {
     which: Nodes,
     /// Only nodes in this range, where there are several of these scans.
     morsel: Option<MorselSlot>,
-    /// Ascending disjoint ranges `from..to`; `None` until the first row.
-    ranges: Option<Vec<(u64, u64)>>,
+    /// `None` until the first row.
+    part: Option<Part>,
     /// Where the scan stands: range and next id.
     range: usize,
     next: u64,
@@ -64,7 +133,7 @@ impl NodeScan {
             slot,
             which,
             morsel: None,
-            ranges: None,
+            part: None,
             range: 0,
             next: 0,
         }
@@ -75,29 +144,22 @@ impl NodeScan {
         self.morsel = slot;
         self
     }
-
-    fn restart(&mut self) {
-        self.range = 0;
-        let ranges = self.ranges.as_ref();
-        self.next = ranges.and_then(|r| r.first()).map_or(0, |r| r.0);
-    }
 }
 
 impl Operator for NodeScan {
     fn next(&mut self, rt: &Runtime) -> Result<Option<Batch>> {
-        if self.ranges.is_none() {
+        if self.part.is_none() {
             // Not before the first row is there: what made it may have written.
             if !self.input.advance(rt, |_| Ok(()))? {
                 return Ok(None);
             }
-            self.ranges = Some(match &self.morsel {
-                None => self.which.ranges(rt)?,
-                Some(slot) => self.which.ranges_within(slot.get(), rt)?,
-            });
-            self.restart();
+            let morsel = self.morsel.as_ref().map(MorselSlot::get);
+            let part = self.part.insert(self.which.part(morsel, rt)?);
+            self.range = 0;
+            self.next = part.ranges.first().map_or(0, |r| r.0);
         }
-        let ranges = self.ranges.as_deref().unwrap_or_default();
-        if ranges.is_empty() {
+        let part = self.part.as_mut().expect("made for the first row");
+        if part.ranges.is_empty() {
             // The rows below may still have something to write.
             while rt.writer.is_some() && self.input.advance(rt, |_| Ok(()))? {
                 self.input.skip_batch();
@@ -108,22 +170,27 @@ impl Operator for NodeScan {
         let mut ids = Vec::with_capacity(BATCH_ROWS);
         while self.input.advance(rt, |_| Ok(()))? {
             let row = u32::try_from(self.input.row()).expect("a batch is small");
-            while self.range < ranges.len() && ids.len() < BATCH_ROWS {
-                let end = ranges[self.range].1;
+            let mut is_end = false;
+            while !is_end && ids.len() < BATCH_ROWS {
+                let end = part.ranges[self.range].1;
                 let room = (BATCH_ROWS - ids.len()) as u64;
                 let to = end.min(self.next + room);
                 ids.extend(self.next..to);
                 self.next = to;
                 if to == end {
                     self.range += 1;
-                    self.next = ranges.get(self.range).map_or(0, |r| r.0);
+                    if self.range == part.ranges.len() {
+                        self.range = 0;
+                        is_end = !part.next();
+                    }
+                    self.next = part.ranges[self.range].0;
                 }
             }
             rows.resize(ids.len(), row);
-            if self.range == ranges.len() {
+            if is_end {
                 self.input.step();
-                self.range = 0;
-                self.next = ranges[0].0;
+                part.restart();
+                self.next = part.ranges[0].0;
             }
             if let Some(found) = self.input.found(self.slot, &rows, &mut ids) {
                 return Ok(Some(found));
@@ -134,11 +201,11 @@ impl Operator for NodeScan {
 
     fn rewind(&mut self) {
         self.input.rewind();
-        self.ranges = None;
+        self.part = None;
     }
 
     fn rest(&mut self) -> bool {
-        self.ranges = None;
+        self.part = None;
         self.morsel.is_none() && self.input.rest()
     }
 

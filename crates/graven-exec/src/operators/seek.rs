@@ -317,8 +317,8 @@ fn scan_label(
     nodes: &mut Vec<u64>,
     passes: impl Fn(&Value) -> bool,
 ) -> Result<()> {
-    for (from, to) in rt.label_ranges(label)? {
-        let mut next = from;
+    for range in rt.labelled(label)?.ranges() {
+        let (mut next, to) = (range.start, range.end);
         while next < to {
             rt.check_cancelled()?;
             let until = to.min(next + BATCH_ROWS as u64);

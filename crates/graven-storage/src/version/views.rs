@@ -13,8 +13,8 @@
 //! Cells that are set once; readers take no lock. Two threads that come first both make it, and one of them is kept.
 //!
 //! # Costs
-//! A word or two for each name, once one of its kind is asked for. Ranges of a label are kept if they are
-//! [`RANGES_MAX`] at most.
+//! A word or two for each name, once one of its kind is asked for. Where the nodes of a label lie is kept if that takes
+//! [`RANGES_BYTES_MAX`] at most.
 
 use std::sync::OnceLock;
 
@@ -23,8 +23,8 @@ use crate::column::Column;
 use crate::index::Index;
 use crate::labels::NodeRanges;
 
-/// Ranges of a label beyond these are found anew each time.
-const RANGES_MAX: usize = 4096;
+/// Ranges of a label that take more are found anew each time.
+const RANGES_BYTES_MAX: u64 = 64 << 10;
 
 /// A cell for each number.
 #[derive(Debug)]
@@ -72,7 +72,7 @@ pub(crate) struct Views {
 impl Views {
     /// Keeps where the nodes of a label lie, if that is said in few words.
     pub(crate) fn keep_label(&self, at: usize, count: usize, ranges: &NodeRanges) {
-        if ranges.ranges().len() <= RANGES_MAX
+        if ranges.memory_bytes() <= RANGES_BYTES_MAX
             && let Some(cell) = self.labels.cell(at, count)
         {
             // Somebody else may have been faster.

@@ -58,17 +58,17 @@ fn sample_of(snapshot: &Snapshot, label: LabelId) -> Result<Vec<i64>, String> {
     };
     let starts = (0..runs).map(|run| run * (total - length) / (runs - 1).max(1));
     let mut ids = Vec::new();
-    let mut ranges = nodes.ranges().iter();
+    let mut ranges = nodes.ranges();
     let (mut range, mut before) = (ranges.next(), 0);
     for start in starts {
         for place in start..start + length {
-            while let Some(at) = range
+            while let Some(at) = &range
                 && place >= before + (at.end - at.start)
             {
                 before += at.end - at.start;
                 range = ranges.next();
             }
-            let Some(at) = range else { return Ok(ids) };
+            let Some(at) = &range else { return Ok(ids) };
             ids.push(i64::try_from(at.start + (place - before)).unwrap_or(i64::MAX));
         }
     }

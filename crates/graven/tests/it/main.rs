@@ -17,5 +17,6 @@ mod procedures;
 mod quantified;
 mod results;
 mod rewrites;
+mod scans;
 mod timeouts;
 mod writing;
