@@ -45,6 +45,9 @@ enum Command {
     WriteTest(command::write_test::WriteTestCommand),
 }
 
+#[global_allocator]
+static ALLOCATOR: allocator::Allocator = allocator::Allocator;
+
 fn main() -> ExitCode {
     allocator::keep_freed_memory();
     let outcome = match Program::parse().command {
