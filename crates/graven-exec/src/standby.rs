@@ -6,8 +6,14 @@
 //! some seconds without work. Who wants help ([`beside`]) posts a *call* with as many seats as helpers are welcome, begins with the work itself, and takes
 //! the call back when nothing is left: nobody waits for a helper that has not begun. Where fewer stand by than there are seats, threads are started.
 //!
+//! What several threads of a statement want and one of them makes, with help, lies in a [`Joint`]: who comes for it meanwhile takes a seat at that call
+//! instead of sleeping. So a thread that is at work beside others calls those for help, and wakes or starts none: they come for the same thing,
+//! or stand by when they are done.
+//!
 //! # Invariants
 //! * EX-60 When [`beside`] returns or unwinds no helper is at its work any more, and none will be.
+//! * EX-63 Who sleeps for something joint is told when it is free and when a call for it is posted: each of both looks for sleepers after it, they look
+//!   for both, under the board's lock, before they sleep.
 //! * EX-62 A process made by `fork` has a place of its own: the threads that stood by, a lock one of them may have held, and calls whose work has gone are left
 //!   behind in its parent.
 //!
@@ -16,12 +22,14 @@
 //! A helper may post calls itself.
 
 use std::any::Any;
+use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::hint::spin_loop;
+use std::ops::{Deref, DerefMut};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::ptr::{self, NonNull};
-use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering, fence};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -34,9 +42,24 @@ const ASLEEP: Duration = Duration::from_secs(5);
 /// Looks between two looks at the clock.
 const LOOKS: usize = 32;
 
+thread_local! {
+    /// How many are at the work that this thread is at, itself among them, or may come to it; none of them if it is at none.
+    static AT_WORK: RefCell<Option<Arc<AtomicUsize>>> = const { RefCell::new(None) };
+}
+
+/// What a call makes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Tag(usize);
+
+type Work = NonNull<dyn Fn() + Sync>;
+
 /// Work that is to be helped with.
 struct Call {
-    work: NonNull<dyn Fn() + Sync>,
+    work: Work,
+    /// What makes the same for those that wait for it.
+    joined: Option<(Tag, Work)>,
+    /// Those that are at work, the caller among them, and free seats.
+    at_work: Arc<AtomicUsize>,
     /// Helpers that are at it.
     seated: AtomicUsize,
     /// Told when the last one leaves.
@@ -45,7 +68,7 @@ struct Call {
     panic: Mutex<Option<Box<dyn Any + Send>>>,
 }
 
-// SAFETY: `work` is shared by reference alone and is `Sync`; EX-60 keeps it alive for as long as a helper uses it.
+// SAFETY: `work` and `joined` are shared by reference alone and are `Sync`; EX-60 keeps them alive for as long as a helper uses them.
 unsafe impl Send for Call {}
 // SAFETY: as for `Send`; everything else in it is `Sync`.
 unsafe impl Sync for Call {}
@@ -58,6 +81,8 @@ struct Board {
     /// Helpers that look for a call, and that sleep.
     awake: usize,
     asleep: usize,
+    /// Threads that sleep until something joint is there or is helped with.
+    joining: usize,
 }
 
 /// The meeting place of the threads of one process.
@@ -67,6 +92,8 @@ struct Place {
     /// Free seats, for those who look without the lock.
     seats: AtomicUsize,
     posted: Condvar,
+    /// Told when a joint call is posted and when what is joint is free.
+    joint: Condvar,
 }
 
 /// The place of this process, or of the one it was forked from; null before the first call.
@@ -86,6 +113,7 @@ fn place() -> &'static Place {
         board: Mutex::default(),
         seats: AtomicUsize::new(0),
         posted: Condvar::new(),
+        joint: Condvar::new(),
     }));
     let put = PLACE.compare_exchange(known, new, Ordering::AcqRel, Ordering::Acquire);
     if put.is_err() {
@@ -104,16 +132,156 @@ impl Place {
 }
 
 impl Board {
-    /// Takes a seat.
-    fn sit(&mut self) -> Option<Arc<Call>> {
-        let (call, seats) = self.calls.front_mut()?;
+    /// Takes a seat at the first call, or at that which makes what is under a tag.
+    fn sit(&mut self, tag: Option<Tag>) -> Option<Arc<Call>> {
+        let makes = |call: &Call| tag.is_none() || call.joined.map(|(tag, _)| tag) == tag;
+        let at = self.calls.iter().position(|(call, _)| makes(call))?;
+        let (call, seats) = &mut self.calls[at];
         let call = Arc::clone(call);
         call.seated.fetch_add(1, Ordering::Relaxed);
         *seats -= 1;
         if *seats == 0 {
-            self.calls.pop_front();
+            self.calls.remove(at);
         }
         Some(call)
+    }
+}
+
+impl Call {
+    /// Does the work on a seat that was taken, and leaves it.
+    fn help(&self, place: &'static Place, joins: bool) -> MutexGuard<'static, Board> {
+        place.seats.fetch_sub(1, Ordering::Relaxed);
+        let joined = self.joined.filter(|_| joins);
+        let work = joined.map_or(self.work, |(_, work)| work);
+        let together = Together::with(&self.at_work);
+        // SAFETY: the seat was taken while the call stood on the board, so whoever posted it waits until it is left (EX-60).
+        let work = unsafe { work.as_ref() };
+        let panic = catch_unwind(AssertUnwindSafe(work)).err();
+        drop(together);
+        if let Some(panic) = panic {
+            let mut first = self.panic.lock().unwrap_or_else(PoisonError::into_inner);
+            first.get_or_insert(panic);
+        }
+        self.at_work.fetch_sub(1, Ordering::Relaxed);
+        let guard = place.board();
+        if self.seated.fetch_sub(1, Ordering::Release) == 1 {
+            self.left.notify_all();
+        }
+        guard
+    }
+}
+
+/// Something that several threads want and one of them makes, called for under its [`Joint::tag`]. Whoever wants it meanwhile helps.
+#[derive(Default)]
+pub(crate) struct Joint<T> {
+    it: Mutex<T>,
+    /// Threads that wait, awake or asleep.
+    wanted: AtomicUsize,
+}
+
+impl<T> Joint<T> {
+    pub(crate) fn new(it: T) -> Self {
+        Self {
+            it: Mutex::new(it),
+            wanted: AtomicUsize::new(0),
+        }
+    }
+
+    /// Names it as long as it is there.
+    pub(crate) fn tag(&self) -> Tag {
+        Tag(ptr::from_ref(self).addr())
+    }
+
+    fn try_lock(&self) -> Option<MutexGuard<'_, T>> {
+        match self.it.try_lock() {
+            Ok(it) => Some(it),
+            Err(TryLockError::Poisoned(it)) => Some(it.into_inner()),
+            Err(TryLockError::WouldBlock) => None,
+        }
+    }
+
+    /// Has it alone, as soon as nobody else does; helps meanwhile with what is called for.
+    pub(crate) fn lock(&self) -> JointGuard<'_, T> {
+        let it = self.try_lock().unwrap_or_else(|| self.wait());
+        JointGuard {
+            it: Some(it),
+            joint: self,
+        }
+    }
+
+    fn wait(&self) -> MutexGuard<'_, T> {
+        // Mostly it is had for a moment only.
+        for _ in 0..LOOKS {
+            spin_loop();
+            if let Some(it) = self.try_lock() {
+                return it;
+            }
+        }
+        // Seen by whoever frees it after the next look.
+        self.wanted.fetch_add(1, Ordering::Relaxed);
+        fence(Ordering::SeqCst);
+        let place = place();
+        let it = loop {
+            let mut found = None;
+            look_for(|| {
+                found = self.try_lock();
+                found.is_some() || place.seats.load(Ordering::Relaxed) > 0
+            });
+            if let Some(it) = found {
+                break it;
+            }
+            let mut guard = place.board();
+            if let Some(call) = guard.sit(Some(self.tag())) {
+                drop(guard);
+                drop(call.help(place, true));
+                continue;
+            }
+            if let Some(it) = self.try_lock() {
+                break it;
+            }
+            guard.joining += 1;
+            guard = (place.joint.wait(guard)).unwrap_or_else(PoisonError::into_inner);
+            guard.joining -= 1;
+        };
+        self.wanted.fetch_sub(1, Ordering::Relaxed);
+        it
+    }
+}
+
+/// Has what is joint alone.
+pub(crate) struct JointGuard<'a, T> {
+    /// There until it is dropped.
+    it: Option<MutexGuard<'a, T>>,
+    joint: &'a Joint<T>,
+}
+
+impl<T> Deref for JointGuard<'_, T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        self.it.as_ref().expect("until it is dropped")
+    }
+}
+
+impl<T> DerefMut for JointGuard<'_, T> {
+    fn deref_mut(&mut self) -> &mut T {
+        self.it.as_mut().expect("until it is dropped")
+    }
+}
+
+impl<T> Drop for JointGuard<'_, T> {
+    fn drop(&mut self) {
+        self.it = None;
+        // Whoever does not find it free from now on has counted before (EX-63).
+        fence(Ordering::SeqCst);
+        if self.joint.wanted.load(Ordering::Relaxed) > 0 {
+            let place = place();
+            // Who has just looked sleeps when the board is free.
+            let board = place.board();
+            if board.joining > 0 {
+                place.joint.notify_all();
+            }
+        }
     }
 }
 
@@ -124,13 +292,18 @@ struct Posted<'a> {
 }
 
 impl<'a> Posted<'a> {
-    fn new(call: &'a Arc<Call>, seats: usize) -> Self {
+    /// So many others are at work already, and come by themselves.
+    fn new(call: &'a Arc<Call>, seats: usize, others: usize) -> Self {
         let place = place();
         let mut board = place.board();
         board.calls.push_back((Arc::clone(call), seats));
         let free = place.seats.fetch_add(seats, Ordering::Relaxed) + seats;
+        let free = free.saturating_sub(others);
         let woken = free.saturating_sub(board.awake).min(board.asleep);
         let missing = free.saturating_sub(board.awake + board.asleep);
+        if call.joined.is_some() && board.joining > 0 {
+            place.joint.notify_all();
+        }
         drop(board);
         (0..woken).for_each(|_| place.posted.notify_one());
         for _ in 0..missing.min(seats) {
@@ -146,10 +319,12 @@ impl Drop for Posted<'_> {
     /// Takes the call back and waits for the helpers that are at it (EX-60).
     fn drop(&mut self) {
         let place = self.place;
+        self.call.at_work.fetch_sub(1, Ordering::Relaxed);
         let mut guard = place.board();
         if let Some(at) = (guard.calls.iter()).position(|(call, _)| Arc::ptr_eq(call, self.call)) {
             let seats = guard.calls.remove(at).map_or(0, |(_, seats)| seats);
             place.seats.fetch_sub(seats, Ordering::Relaxed);
+            self.call.at_work.fetch_sub(seats, Ordering::Relaxed);
         }
         drop(guard);
         let done = || self.call.seated.load(Ordering::Acquire) == 0;
@@ -164,7 +339,7 @@ impl Drop for Posted<'_> {
 }
 
 /// Looks for a while whether something is so.
-fn look_for(seen: impl Fn() -> bool) -> bool {
+fn look_for(mut seen: impl FnMut() -> bool) -> bool {
     let began = Instant::now();
     loop {
         for _ in 0..LOOKS {
@@ -181,23 +356,12 @@ fn look_for(seen: impl Fn() -> bool) -> bool {
 
 impl Place {
     /// The life of a helper.
-    fn stand_by(&self) {
+    fn stand_by(&'static self) {
         let mut guard = self.board();
         loop {
-            while let Some(call) = guard.sit() {
-                self.seats.fetch_sub(1, Ordering::Relaxed);
+            while let Some(call) = guard.sit(None) {
                 drop(guard);
-                // SAFETY: the seat was taken while the call stood on the board, so whoever posted it waits until it is left (EX-60).
-                let work = unsafe { call.work.as_ref() };
-                let panic = catch_unwind(AssertUnwindSafe(work)).err();
-                if let Some(panic) = panic {
-                    let mut first = call.panic.lock().unwrap_or_else(PoisonError::into_inner);
-                    first.get_or_insert(panic);
-                }
-                guard = self.board();
-                if call.seated.fetch_sub(1, Ordering::Release) == 1 {
-                    call.left.notify_all();
-                }
+                guard = call.help(self, false);
             }
             guard.awake += 1;
             drop(guard);
@@ -220,22 +384,50 @@ impl Place {
 
 /// Runs `own`, and `work` meanwhile on up to so many other threads, each of them once. What `work` panics with is passed on.
 pub(crate) fn beside<R>(helpers: usize, work: &(dyn Fn() + Sync), own: impl FnOnce() -> R) -> R {
+    call(helpers, work, None, own)
+}
+
+/// Runs `own`, which makes what is under the tag, and `work` meanwhile on up to so many other threads, or `own` on those that wait for it.
+pub(crate) fn beside_joined(
+    helpers: usize,
+    tag: Tag,
+    work: &(dyn Fn() + Sync),
+    own: &(dyn Fn() + Sync),
+) {
+    call(helpers, work, Some((tag, own)), own);
+}
+
+fn call<R>(
+    helpers: usize,
+    work: &(dyn Fn() + Sync),
+    joined: Option<(Tag, &(dyn Fn() + Sync))>,
+    own: impl FnOnce() -> R,
+) -> R {
     if helpers == 0 {
         return own();
     }
-    let work = NonNull::from(work);
-    // SAFETY: only the lifetime changes; EX-60 says that nobody uses it after this function.
-    let work = unsafe {
-        std::mem::transmute::<NonNull<dyn Fn() + Sync + '_>, NonNull<dyn Fn() + Sync>>(work)
+    let lasting = |work: &(dyn Fn() + Sync)| {
+        let work = NonNull::from(work);
+        // SAFETY: only the lifetime changes; EX-60 says that nobody uses it after this function.
+        unsafe { std::mem::transmute::<NonNull<dyn Fn() + Sync + '_>, Work>(work) }
     };
+    let others = AT_WORK.with_borrow(|at_work| {
+        let at_work = at_work.as_ref();
+        at_work.map_or(0, |it| it.load(Ordering::Relaxed).saturating_sub(1))
+    });
     let call = Arc::new(Call {
-        work,
+        work: lasting(work),
+        joined: joined.map(|(tag, work)| (tag, lasting(work))),
+        at_work: Arc::new(AtomicUsize::new(helpers + 1)),
         seated: AtomicUsize::new(0),
         left: Condvar::new(),
         panic: Mutex::new(None),
     });
-    let posted = Posted::new(&call, helpers);
-    let result = own();
+    let posted = Posted::new(&call, helpers, others);
+    let own = {
+        let _together = Together::with(&call.at_work);
+        own()
+    };
     drop(posted);
     let panic = call
         .panic
@@ -244,7 +436,22 @@ pub(crate) fn beside<R>(helpers: usize, work: &(dyn Fn() + Sync), own: impl FnOn
         .take();
     match panic {
         Some(panic) => resume_unwind(panic),
-        None => result,
+        None => own,
+    }
+}
+
+/// This thread is at work with those until it is dropped.
+struct Together(Option<Arc<AtomicUsize>>);
+
+impl Together {
+    fn with(at_work: &Arc<AtomicUsize>) -> Self {
+        Self(AT_WORK.replace(Some(Arc::clone(at_work))))
+    }
+}
+
+impl Drop for Together {
+    fn drop(&mut self) {
+        AT_WORK.set(self.0.take());
     }
 }
 
@@ -333,6 +540,79 @@ mod tests {
         // SAFETY: a place for the status of a child of this process.
         let waited = unsafe { libc::waitpid(process, &raw mut status, 0) };
         assert_eq!((waited, status), (process, 0));
+    }
+
+    /// Goal: who wants what another thread makes helps it, sooner or later.
+    #[test]
+    fn who_waits_helps() {
+        let joint = Joint::new(0);
+        let begun = Barrier::new(2);
+        let helped = AtomicUsize::new(0);
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                begun.wait();
+                assert_eq!(*joint.lock(), 1);
+            });
+            let mut it = joint.lock();
+            begun.wait();
+            let maker = thread::current().id();
+            let mut calls = 0;
+            while helped.load(Ordering::Relaxed) == 0 {
+                beside_joined(
+                    1,
+                    joint.tag(),
+                    &|| {},
+                    &|| match thread::current().id() == maker {
+                        true => thread::sleep(Duration::from_micros(100)),
+                        false => drop(helped.fetch_add(1, Ordering::Relaxed)),
+                    },
+                );
+                calls += 1;
+                assert!(calls < 100_000, "nobody has helped");
+            }
+            *it = 1;
+        });
+    }
+
+    /// Goal: what is joint is made once and all get it, whoever helps, sleeps or calls for help beside others.
+    #[test]
+    fn what_is_joint_is_made_once() {
+        for round in 0..500 {
+            let joint: Joint<Option<Vec<usize>>> = Joint::default();
+            let get = || {
+                let mut it = joint.lock();
+                if it.is_none() {
+                    let count = round % 40;
+                    let next = AtomicUsize::new(0);
+                    let times: Vec<AtomicUsize> = (0..count).map(|_| AtomicUsize::new(0)).collect();
+                    let work = || {
+                        while let Some(times) = times.get(next.fetch_add(1, Ordering::Relaxed)) {
+                            times.fetch_add(1, Ordering::Relaxed);
+                        }
+                    };
+                    beside_joined(2, joint.tag(), &work, &work);
+                    *it = Some(times.into_iter().map(AtomicUsize::into_inner).collect());
+                }
+                assert_eq!(
+                    it.as_deref(),
+                    Some(&vec![1; round % 40][..]),
+                    "round {round}"
+                );
+            };
+            beside(round % 4, &get, get);
+        }
+    }
+
+    /// Goal: a panic of one that makes something joint leaves it to the next one.
+    #[test]
+    fn what_is_joint_outlives_a_panic() {
+        let joint = Joint::new(7);
+        let failing = || {
+            let _it = joint.lock();
+            beside_joined(1, joint.tag(), &|| {}, &|| panic!("on purpose"));
+        };
+        assert!(catch_unwind(AssertUnwindSafe(failing)).is_err());
+        assert_eq!(*joint.lock(), 7);
     }
 
     #[test]

@@ -10,7 +10,7 @@ use std::sync::{Mutex, PoisonError};
 use graven_pagecache::stats::Scope;
 
 use crate::runtime::Runtime;
-use crate::standby::beside;
+use crate::standby::{Tag, beside, beside_joined};
 
 /// Runs `work` on each of `parts`, at the same time as far as threads stand by; the results in their order.
 pub(crate) fn on_threads<P: Send, R: Send>(parts: Vec<P>, work: impl Fn(P) -> R + Sync) -> Vec<R> {
@@ -43,10 +43,11 @@ pub(crate) fn cut<T>(items: &[T], threads: usize) -> Vec<&[T]> {
 }
 
 /// Runs `work` on `parts`, which are of different length, on so many threads, each of which takes the next part when it has done
-/// one; the results in the order of the parts. The threads may read pages.
+/// one; the results in the order of the parts. The threads may read pages. Those that want what is under this tag help as well.
 pub(crate) fn on_reading_threads<P: Send + Sync, R: Send>(
     parts: &[P],
     threads: usize,
+    tag: Tag,
     rt: &Runtime,
     work: impl Fn(&P) -> R + Sync,
 ) -> Vec<R> {
@@ -64,7 +65,7 @@ pub(crate) fn on_reading_threads<P: Send + Sync, R: Send>(
     };
     let aside = || counting_pages(rt, take);
     let helpers = threads.min(parts.len()).saturating_sub(1);
-    beside(helpers, &aside, take);
+    beside_joined(helpers, tag, &aside, &take);
     in_order(done)
 }
 

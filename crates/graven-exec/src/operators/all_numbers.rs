@@ -4,20 +4,22 @@
 //! To find numbers as they are asked for, nodes are collected, put in order, and looked for one far from the other; and two threads that
 //! meet the same nodes find them twice or wait for what the other one's processor has just written. Where as many nodes are expected to be
 //! met as half of those that have lists, all numbers are found first, in the order of ids, each thread in ranges of its own: those of the
-//! branches behind before, so that what remains is to add up.
+//! branches behind before, so that what remains is to add up. They take 4 bytes each unless one of them is larger: what a thread reads
+//! mostly comes from the caches of another one. Where the numbers of all branches behind are there, those of any nodes are added up
+//! while their lists are read.
 //!
 //! # Invariants
 //! * EX-59 What goes wrong for a node that nobody may ask for is no error: numbers are found as they are asked for then.
 //!
 //! # Concurrency
-//! One thread finds them with the help of others, while those that want the same wait.
+//! One thread finds them with the help of others; those that want the same help as well ([`crate::standby::Joint`]).
 
+use std::mem::MaybeUninit;
 use std::ops::{ControlFlow, Range};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use graven_storage::{Adjacency, NodeSet, Sweep};
+use graven_storage::{Adjacency, NodeId, NodeSet, Sweep};
 
-use super::known_numbers::Dense;
 use super::lists::is_wanted;
 use super::pattern_count::{Branch, memory, overflow};
 use super::whole_lists::{THREADS_FROM, ids_of, pieces_of};
@@ -25,12 +27,16 @@ use crate::error::{ExecError, Result};
 use crate::memory::Memory;
 use crate::pattern::Pattern;
 use crate::runtime::Runtime;
+use crate::standby::Tag;
 use crate::threads::on_reading_threads;
 
 /// To find a number that is asked for takes as long as to find so many of all.
 const PAYS: f64 = 2.0;
 /// Not before so small a part of them was asked for: estimates may be wrong.
 const EARLIER: u64 = 16;
+
+/// Numbers are added up while lists are read where one node in so many is asked for.
+const SPARSE: u64 = 8;
 
 /// Lists after which it is seen whether the statement is cancelled.
 const CHECKED_LISTS: u64 = 8 << 10;
@@ -69,12 +75,46 @@ impl Filling {
     }
 }
 
+/// What the copies of a pattern know of the numbers of all nodes.
+#[derive(Default)]
+pub(super) enum All {
+    #[default]
+    Unknown,
+    Known(Arc<AllNumbers>),
+    /// They cannot be had.
+    Refused,
+}
+
+/// The numbers of all nodes with ids in a range.
+pub(super) struct AllNumbers {
+    first: u64,
+    numbers: Numbers,
+    /// What they are charged with.
+    _memory: Memory,
+}
+
+enum Numbers {
+    Narrow(Vec<u32>),
+    Wide(Vec<u64>),
+}
+
+impl AllNumbers {
+    #[inline]
+    pub(super) fn get(&self, node: u64) -> Option<u64> {
+        let at = usize::try_from(node.wrapping_sub(self.first)).ok()?;
+        match &self.numbers {
+            Numbers::Narrow(numbers) => numbers.get(at).copied().map(u64::from),
+            Numbers::Wide(numbers) => numbers.get(at).copied(),
+        }
+    }
+}
+
 impl Branch {
     /// The numbers of all nodes, found now if they are not there; `None` if they cannot be had.
     ///
     /// # Errors
     /// Only that the statement is cancelled or out of time (EX-59).
-    pub(super) fn all_numbers(&mut self, rt: &Runtime) -> Result<Option<Arc<Dense>>> {
+    pub(super) fn all_numbers(&mut self, rt: &Runtime) -> Result<Option<Arc<AllNumbers>>> {
         let mut behind = Vec::with_capacity(self.branches.len());
         for branch in &mut self.branches {
             match branch.all_numbers(rt)? {
@@ -85,32 +125,62 @@ impl Branch {
                 }
             }
         }
-        let shared = self.known.shared();
-        let mut shared = shared.lock().unwrap_or_else(PoisonError::into_inner);
-        if shared.all.is_none() && !shared.refused {
-            let found = self.find_all(&behind, rt);
-            match found {
-                Ok(Some(numbers)) => shared.all = Some(numbers),
+        let joint = self.known.all();
+        let mut all = joint.lock();
+        if let All::Unknown = &*all {
+            *all = match self.find_all(&behind, joint.tag(), rt) {
+                Ok(Some(numbers)) => All::Known(Arc::new(numbers)),
                 Err(error @ (ExecError::Cancelled | ExecError::TimedOut { .. })) => {
                     return Err(error);
                 }
-                _ => shared.refused = true,
+                _ => All::Refused,
+            };
+        }
+        match &*all {
+            All::Known(numbers) => {
+                self.known.use_all(numbers);
+                Ok(Some(Arc::clone(numbers)))
+            }
+            _ => {
+                self.filling = Filling::never();
+                Ok(None)
             }
         }
-        match &shared.all {
-            Some(numbers) => self.known.use_all(numbers),
-            None => self.filling = Filling::never(),
-        }
-        Ok(shared.all.clone())
     }
 
     /// Finds the numbers of all nodes by those of the branches behind; `None` where that takes too much memory.
-    fn find_all(&self, behind: &[Arc<Dense>], rt: &Runtime) -> Result<Option<Arc<Dense>>> {
-        let Some((array, span)) = self.known.new_array() else {
+    fn find_all(
+        &self,
+        behind: &[Arc<AllNumbers>],
+        tag: Tag,
+        rt: &Runtime,
+    ) -> Result<Option<AllNumbers>> {
+        let Some(span) = self.known.span() else {
             return Ok(None);
         };
         let mut parts = self.pattern.parts.iter();
         if !parts.all(|part| part.adjacency.ids_fit_u32()) {
+            return Ok(None);
+        }
+        if let Some(numbers) = self.fill::<u32>(&span, behind, tag, rt)? {
+            return Ok(Some(numbers.of(span.start, Numbers::Narrow)));
+        }
+        let numbers = self.fill::<u64>(&span, behind, tag, rt)?;
+        Ok(numbers.map(|numbers| numbers.of(span.start, Numbers::Wide)))
+    }
+
+    /// As [`Branch::find_all`] in numbers of a size; `None` also where one of them is larger.
+    fn fill<N: TryFrom<u64> + Send>(
+        &self,
+        span: &Range<u64>,
+        behind: &[Arc<AllNumbers>],
+        tag: Tag,
+        rt: &Runtime,
+    ) -> Result<Option<Filled<N>>> {
+        let ids = usize::try_from(span.end - span.start).unwrap_or(usize::MAX);
+        let mut charged = memory(&rt.budget);
+        let bytes = ids.saturating_mul(size_of::<N>());
+        if !(charged.is_small(bytes) && charged.try_charge(bytes)) {
             return Ok(None);
         }
         let mut work = span.end - span.start;
@@ -121,43 +191,114 @@ impl Branch {
             true => 1,
             false => rt.tuning.threads.max(1),
         };
+        let mut numbers: Vec<N> = Vec::with_capacity(ids);
+        let mut left = &mut numbers.spare_capacity_mut()[..ids];
         // Made here, where they count for the statement.
-        let pieces = pieces_of(&span, threads).into_iter();
-        let pieces: Vec<_> = pieces
-            .map(|range| (range, Mutex::new(memory(&rt.budget))))
-            .collect();
-        let found = on_reading_threads(&pieces, threads, rt, |(range, memory)| {
-            let mut memory = memory.lock().unwrap_or_else(PoisonError::into_inner);
-            self.find_range(range, behind, &array, &mut memory, rt)
+        let pieces = pieces_of(span, threads).into_iter().map(|range| {
+            let length = usize::try_from(range.end - range.start).expect("they are in memory");
+            let (own, others) = std::mem::take(&mut left).split_at_mut(length);
+            left = others;
+            (range, Mutex::new((own, memory(&rt.budget))))
         });
-        found.into_iter().collect::<Result<()>>()?;
-        Ok(Some(Arc::new(array)))
+        let pieces: Vec<_> = pieces.collect();
+        let found = on_reading_threads(&pieces, threads, tag, rt, |(range, piece)| {
+            let mut piece = piece.lock().unwrap_or_else(PoisonError::into_inner);
+            let (own, memory) = &mut *piece;
+            self.find_range(range, behind, own, memory, rt)
+        });
+        drop(pieces);
+        let fit = found.into_iter().collect::<Result<Vec<bool>>>()?;
+        if !fit.into_iter().all(|fits| fits) {
+            return Ok(None);
+        }
+        // SAFETY: pieces cover the span, whose ids there is room for, and `find_range` has written each number of each of them.
+        unsafe { numbers.set_len(ids) };
+        Ok(Some(Filled { numbers, charged }))
     }
 
-    /// Finds the numbers of the nodes with these ids.
-    fn find_range(
+    /// Finds the numbers of the nodes with these ids and puts them into `to`, which is as long; whether each of them fits.
+    fn find_range<N: TryFrom<u64>>(
         &self,
         range: &Range<u64>,
-        behind: &[Arc<Dense>],
-        array: &Dense,
+        behind: &[Arc<AllNumbers>],
+        to: &mut [MaybeUninit<N>],
         memory: &mut Memory,
         rt: &Runtime,
+    ) -> Result<bool> {
+        memory.charge(to.len().saturating_mul(9))?;
+        let mut sums = vec![0_u64; to.len()];
+        let (first, words) = ids_of(range);
+        self.add_lists(
+            NodeSet::new(first, &words),
+            range.start,
+            behind,
+            &mut sums,
+            rt,
+        )?;
+        let least = self.least();
+        for (to, sum) in to.iter_mut().zip(&sums) {
+            match N::try_from((*sum).max(least)) {
+                Ok(number) => to.write(number),
+                Err(_) => return Ok(false),
+            };
+        }
+        memory.clear();
+        rt.check_cancelled()?;
+        Ok(true)
+    }
+
+    /// The numbers of `nodes`, which ascend, if those of all branches behind are there.
+    pub(super) fn sums_of_all(&mut self, nodes: &[u64], rt: &Runtime) -> Result<Option<Vec<u64>>> {
+        let (Some(first), Some(last)) = (nodes.first(), nodes.last()) else {
+            return Ok(None);
+        };
+        let first = first & !63;
+        let mut parts = self.pattern.parts.iter();
+        // Whoever asks for few nodes far from each other gets them list by list.
+        if self.branches.is_empty()
+            || (last - first) / SPARSE > nodes.len() as u64
+            || !parts.all(|part| part.adjacency.ids_fit_u32())
+        {
+            return Ok(None);
+        }
+        let behind = self.branches.iter().map(|branch| branch.known.known_all());
+        let Some(behind) = behind.collect::<Option<Vec<_>>>() else {
+            return Ok(None);
+        };
+        let place = |node: u64| usize::try_from(node - first).expect("a few times the nodes");
+        let ids = place(*last) + 1;
+        self.memory.charge(9 * ids)?;
+        let mut words = vec![0_u64; ids.div_ceil(64)];
+        for node in nodes {
+            words[place(*node) / 64] |= 1 << (node % 64);
+        }
+        let mut sums = vec![0_u64; ids];
+        self.add_lists(
+            NodeSet::new(NodeId(first), &words),
+            first,
+            &behind,
+            &mut sums,
+            rt,
+        )?;
+        let least = self.least();
+        let numbers = nodes.iter().map(|node| sums[place(*node)].max(least));
+        Ok(Some(numbers.collect()))
+    }
+
+    /// Adds what hangs on the ends of the nodes of a set to their sums, which are those of ids from `first` on.
+    fn add_lists(
+        &self,
+        set: NodeSet<'_>,
+        first: u64,
+        behind: &[Arc<AllNumbers>],
+        sums: &mut [u64],
+        rt: &Runtime,
     ) -> Result<()> {
-        let nodes = usize::try_from(range.end - range.start).unwrap_or(usize::MAX);
-        memory.charge(nodes.saturating_mul(9))?;
-        let mut sums = vec![0_u64; nodes];
         let all_count = self.pattern.ends_lie_in(&self.ends)?;
         for part in &self.pattern.parts {
-            let span = part.adjacency.node_span()?;
-            let (from, to) = (range.start.max(span.start), range.end.min(span.end));
-            if from >= to {
-                continue;
-            }
             let (mut visited, mut failed) = (0_u64, Ok(()));
-            let (first, words) = ids_of(&(from..to));
-            let set = NodeSet::new(first, &words);
             Adjacency::sweep_set(&[&part.adjacency], set, Sweep::Up, |_, node, list| {
-                let at = usize::try_from(node.0.wrapping_sub(range.start)).unwrap_or(usize::MAX);
+                let at = usize::try_from(node.0.wrapping_sub(first)).unwrap_or(usize::MAX);
                 let Some(sum) = sums.get_mut(at) else {
                     return ControlFlow::Continue(());
                 };
@@ -169,6 +310,7 @@ impl Branch {
                         *sum += list.len() as u64;
                         Ok(())
                     }
+                    ([only], true) if skipped.is_none() => self.add_only(list, only, sum),
                     (_, true) => self.add(ends, behind, sum),
                     (_, false) => {
                         let ends = ends.filter(|end| is_wanted(Some(&self.ends), *end));
@@ -186,12 +328,25 @@ impl Branch {
             })?;
             failed?;
         }
-        let least = self.least();
-        for (node, sum) in (range.start..).zip(sums) {
-            array.put(node, sum.max(least));
+        Ok(())
+    }
+
+    /// Adds to `sum` what hangs on these ends in the only branch.
+    #[inline]
+    fn add_only(&self, ends: &[u32], numbers: &AllNumbers, sum: &mut u64) -> Result<()> {
+        let Numbers::Narrow(narrow) = &numbers.numbers else {
+            let ends = ends.iter().map(|end| u64::from(*end));
+            return self.add(ends, std::slice::from_ref(&numbers), sum);
+        };
+        // Fewer than 2^32 ends, on each of which fewer hang.
+        let mut own = 0_u64;
+        for end in ends {
+            let at = usize::try_from(u64::from(*end).wrapping_sub(numbers.first));
+            let number = at.ok().and_then(|at| narrow.get(at));
+            own += u64::from(*number.ok_or_else(|| self.pattern.stray(u64::from(*end)))?);
         }
-        memory.clear();
-        rt.check_cancelled()
+        *sum = sum.checked_add(own).ok_or_else(overflow)?;
+        Ok(())
     }
 
     /// Adds to `sum` what hangs on these ends.
@@ -199,7 +354,7 @@ impl Branch {
     fn add(
         &self,
         ends: impl Iterator<Item = u64>,
-        behind: &[Arc<Dense>],
+        behind: &[impl std::ops::Deref<Target = AllNumbers>],
         sum: &mut u64,
     ) -> Result<()> {
         for end in ends {
@@ -211,5 +366,21 @@ impl Branch {
             *sum = sum.checked_add(product).ok_or_else(overflow)?;
         }
         Ok(())
+    }
+}
+
+/// Numbers of one size, and what they are charged with.
+struct Filled<N> {
+    numbers: Vec<N>,
+    charged: Memory,
+}
+
+impl<N> Filled<N> {
+    fn of(self, first: u64, numbers: impl FnOnce(Vec<N>) -> Numbers) -> AllNumbers {
+        AllNumbers {
+            first,
+            numbers: numbers(self.numbers),
+            _memory: self.charged,
+        }
     }
 }

@@ -313,7 +313,8 @@ impl Expand {
         let lists = &self.lists.lists;
         // To count the entries of whole lists would be a walk over all rows for each batch.
         let room = match lists.are_whole() {
-            true => self.chunk_end - self.row,
+            true if lists.are_sole() => self.chunk_end - self.row,
+            true => BATCH_ROWS,
             false => lists.entries(),
         };
         let room = room.min(BATCH_ROWS);

@@ -118,17 +118,16 @@ pub(crate) fn widen(
 ) -> Batch {
     // Rows that each have one output row stay where they are.
     let same = rows.len() == batch.len() && (0..).zip(rows).all(|(at, row)| at == *row);
-    let mut columns: Vec<Arc<Column>> = match same {
-        true => batch.columns().to_vec(),
-        false => (batch.columns().iter())
-            .map(|column| {
-                Arc::new(match &**column {
-                    Column::Constant(value, _) => Column::Constant(value.clone(), rows.len()),
-                    other => other.gather(rows),
-                })
-            })
-            .collect(),
-    };
+    let added = added.into_iter();
+    let mut columns: Vec<Arc<Column>> =
+        Vec::with_capacity(batch.columns().len() + added.size_hint().0);
+    columns.extend(batch.columns().iter().map(|column| match same {
+        true => Arc::clone(column),
+        false => Arc::new(match &**column {
+            Column::Constant(value, _) => Column::Constant(value.clone(), rows.len()),
+            other => other.gather(rows),
+        }),
+    }));
     for (slot, column) in added {
         if slot == columns.len() {
             columns.push(Arc::new(column));

@@ -23,8 +23,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use foldhash::{HashMap, HashMapExt as _};
 use graven_pagecache::Budget;
 
+use super::all_numbers::{All, AllNumbers};
 use super::pattern_count::memory;
 use crate::memory::Memory;
+use crate::standby::Joint;
 
 /// Look-ups after which it is judged whether keeping numbers pays, and the share of them that must have been known.
 const JUDGED_AFTER: u64 = 4096;
@@ -88,21 +90,13 @@ impl Dense {
     }
 }
 
-/// What the copies of a pattern share.
-#[derive(Default)]
-pub(super) struct Shared {
-    /// Numbers as they were asked for.
-    dense: Option<Arc<Dense>>,
-    /// Those of all nodes.
-    pub(super) all: Option<Arc<Dense>>,
-    /// They cannot be had.
-    pub(super) refused: bool,
-}
-
 /// Where the copies of a pattern find their array, and those of its branches theirs.
 #[derive(Clone, Default)]
 pub(crate) struct SharedNumbers {
-    own: Arc<Mutex<Shared>>,
+    /// Numbers as they were asked for.
+    met: Arc<Mutex<Option<Arc<Dense>>>>,
+    /// Those of all nodes.
+    all: Arc<Joint<All>>,
     branches: Arc<Mutex<Vec<SharedNumbers>>>,
 }
 
@@ -134,8 +128,8 @@ pub(super) struct Known {
     is_shared: bool,
     shared: SharedNumbers,
     dense: Option<Arc<Dense>>,
-    /// The numbers of all nodes are in it.
-    has_all: bool,
+    /// The numbers of all nodes.
+    all: Option<Arc<AllNumbers>>,
 }
 
 impl Known {
@@ -152,7 +146,7 @@ impl Known {
             is_shared: false,
             shared: shared.clone(),
             dense: None,
-            has_all: false,
+            all: None,
         }
     }
 
@@ -173,27 +167,24 @@ impl Known {
         self.asked
     }
 
-    /// Whether the numbers of all nodes are there.
-    pub(super) fn has_all(&self) -> bool {
-        self.has_all
+    /// The numbers of all nodes, if this copy knows them.
+    pub(super) fn known_all(&self) -> Option<Arc<AllNumbers>> {
+        self.all.clone()
     }
 
-    /// What all copies share.
-    pub(super) fn shared(&self) -> Arc<Mutex<Shared>> {
-        Arc::clone(&self.shared.own)
+    /// What all copies know of the numbers of all nodes.
+    pub(super) fn all(&self) -> Arc<Joint<All>> {
+        Arc::clone(&self.shared.all)
     }
 
-    /// An array for the numbers of all nodes that can be met, and the ids of these; `None` where it takes too much memory.
-    pub(super) fn new_array(&self) -> Option<(Dense, Range<u64>)> {
-        let span = self.span.clone()?;
-        let ids = usize::try_from(span.end - span.start).ok()?;
-        Some((Dense::new(span.start, ids, &self.budget)?, span))
+    /// The ids of all nodes that can be met.
+    pub(super) fn span(&self) -> Option<Range<u64>> {
+        self.span.clone()
     }
 
     /// Goes over to the numbers of all nodes.
-    pub(super) fn use_all(&mut self, numbers: &Arc<Dense>) {
-        self.dense = Some(Arc::clone(numbers));
-        self.has_all = true;
+    pub(super) fn use_all(&mut self, numbers: &Arc<AllNumbers>) {
+        self.all = Some(Arc::clone(numbers));
         self.give_up();
     }
 
@@ -237,12 +228,12 @@ impl Known {
         let found = match self.is_shared {
             false => new(),
             true => {
-                let shared = self.shared.own.lock();
+                let shared = self.shared.met.lock();
                 let mut shared = shared.unwrap_or_else(PoisonError::into_inner);
-                if shared.dense.is_none() {
-                    shared.dense = new();
+                if shared.is_none() {
+                    *shared = new();
                 }
-                shared.dense.clone()
+                shared.clone()
             }
         };
         if found.is_none() {
@@ -277,10 +268,11 @@ impl Known {
 
     /// Forgets everything: what the statement sees may have changed.
     pub(super) fn clear(&mut self) {
-        let shared = self.shared.own.lock();
-        *shared.unwrap_or_else(PoisonError::into_inner) = Shared::default();
+        let met = self.shared.met.lock();
+        *met.unwrap_or_else(PoisonError::into_inner) = None;
+        *self.shared.all.lock() = All::Unknown;
         self.dense = None;
-        self.has_all = false;
+        self.all = None;
         self.numbers = HashMap::new();
         self.memory.clear();
         (self.asked, self.looked_up, self.found) = (0, 0, 0);

@@ -496,6 +496,11 @@ impl Lists {
         matches!(self.places, Places::Ids(..))
     }
 
+    /// Whether no node has more than one neighbour in a part of the pattern, as far as is known.
+    pub(super) fn are_sole(&self) -> bool {
+        self.parts.iter().all(|part| part.is_sole())
+    }
+
     /// Place of the node of a row; `None` where it is null.
     #[inline]
     pub(super) fn place(&self, row: usize) -> Option<usize> {
@@ -660,7 +665,7 @@ pub(super) fn distinct_ids(ids: &[u64]) -> Vec<u64> {
         let at = id - first;
         bits[usize::try_from(at / 64).expect("one of the words")] |= 1 << (at % 64);
     }
-    let mut distinct = Vec::new();
+    let mut distinct = Vec::with_capacity(ids.len());
     for (word, start) in bits.iter().zip((*first..).step_by(64)) {
         let mut left = *word;
         while left != 0 {

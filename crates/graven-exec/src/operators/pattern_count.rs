@@ -20,10 +20,10 @@ use std::sync::Arc;
 use graven_cypher::plan::HangingPattern;
 use graven_pagecache::Budget;
 
-use super::all_numbers::Filling;
+use super::all_numbers::{AllNumbers, Filling};
 use super::fan_out::widen;
 use super::known_numbers::{Dense, Known, SharedNumbers};
-use super::lists::{Ids, Wanted};
+use super::lists::{Ids, Wanted, distinct_ids};
 use super::reachable_count::intersect;
 use super::row_branch::RowBranch;
 use crate::batch::Batch;
@@ -45,6 +45,36 @@ const PORTION_NODES: usize = 64;
 /// Threads share numbers of nodes whose lists have as many entries on average: others are found as fast as learnt from another thread.
 const SHARED_ENTRIES: u64 = 4;
 
+/// Numbers by node.
+enum Array {
+    /// Those of all nodes.
+    All(Arc<AllNumbers>),
+    /// As nodes are met.
+    Met(Arc<Dense>),
+}
+
+/// Tells numbers.
+trait Numbers {
+    fn number(&self, node: u64) -> Option<u64>;
+}
+
+impl Numbers for Arc<Dense> {
+    #[inline]
+    fn number(&self, node: u64) -> Option<u64> {
+        self.get(node)
+    }
+}
+
+impl Numbers for Array {
+    #[inline]
+    fn number(&self, node: u64) -> Option<u64> {
+        match self {
+            Self::All(numbers) => numbers.get(node),
+            Self::Met(numbers) => numbers.get(node),
+        }
+    }
+}
+
 /// One hanging pattern, resolved.
 pub(crate) struct Branch {
     pub(super) pattern: Pattern,
@@ -58,8 +88,11 @@ pub(crate) struct Branch {
     mean_entries: usize,
     /// The number of a node is the length of its lists.
     are_degrees: bool,
-    /// Of the entries that are laid out.
-    memory: Memory,
+    /// Room for what is laid out, and for nodes that are looked for.
+    entries: Vec<(u32, u64)>,
+    new: Vec<u64>,
+    /// Of the entries that are laid out, or the sums that are added up.
+    pub(super) memory: Memory,
 }
 
 impl Branch {
@@ -79,6 +112,8 @@ impl Branch {
             filling: Filling::never(),
             mean_entries: 64,
             are_degrees: false,
+            entries: Vec::new(),
+            new: Vec::new(),
             memory: memory(&rt.budget),
         })
     }
@@ -141,6 +176,8 @@ impl Branch {
 
     pub(super) fn clear(&mut self) {
         self.known.clear();
+        self.entries = Vec::new();
+        self.new = Vec::new();
         self.memory.clear();
         self.branches.iter_mut().for_each(Branch::clear);
     }
@@ -150,16 +187,16 @@ impl Branch {
         if self.are_degrees {
             return self.degrees(nodes);
         }
-        if let Some(array) = self.array(nodes.len(), rt)?
-            && self.find_new(&array, nodes.iter().copied(), rt)?
-        {
-            let known = || nodes.iter().map(|node| array.get(*node)).collect();
-            if let Some(numbers) = known() {
-                return Ok(numbers);
-            }
-            self.find_late(&array, nodes.iter().copied(), rt)?;
-            if let Some(numbers) = known() {
-                return Ok(numbers);
+        if let Some(array) = self.array(nodes.len(), rt)? {
+            let known = || nodes.iter().map(|node| array.number(*node)).collect();
+            if self.find_new(&array, nodes.iter().copied(), rt)? {
+                if let Some(numbers) = known() {
+                    return Ok(numbers);
+                }
+                self.find_late(&array, nodes.iter().copied(), rt)?;
+                if let Some(numbers) = known() {
+                    return Ok(numbers);
+                }
             }
         }
         let mut numbers = vec![0; nodes.len()];
@@ -180,34 +217,40 @@ impl Branch {
     }
 
     /// The numbers by node, if there is an array for them or so many more nodes make it worth while.
-    fn array(&mut self, nodes: usize, rt: &Runtime) -> Result<Option<Arc<Dense>>> {
-        if !self.known.has_all() {
-            let asked = self.known.asked(nodes);
-            if self.filling.is_due(asked)
-                && let Some(numbers) = self.all_numbers(rt)?
-            {
-                return Ok(Some(numbers));
-            }
+    fn array(&mut self, nodes: usize, rt: &Runtime) -> Result<Option<Array>> {
+        if let Some(numbers) = self.known.known_all() {
+            return Ok(Some(Array::All(numbers)));
         }
-        Ok(self.known.array())
+        let asked = self.known.asked(nodes);
+        if self.filling.is_due(asked)
+            && let Some(numbers) = self.all_numbers(rt)?
+        {
+            return Ok(Some(Array::All(numbers)));
+        }
+        Ok(self.known.array().map(Array::Met))
     }
 
     /// Nodes whose lists are laid out together.
     fn chunk_nodes(&self) -> usize {
+        let mut branches = self.branches.iter();
+        if !self.branches.is_empty() && branches.all(|it| it.known.known_all().is_some()) {
+            return CHUNK_ENTRIES;
+        }
         (CHUNK_ENTRIES / self.mean_entries.max(1)).clamp(1, CHUNK_ENTRIES)
     }
 
     /// Finds the numbers of nodes that nobody has begun with; `false` where a node has no place in the array.
     fn find_new(
         &mut self,
-        array: &Dense,
+        array: &Array,
         nodes: impl Iterator<Item = u64>,
         rt: &Runtime,
     ) -> Result<bool> {
-        let mut new = Vec::new();
-        if self.known.has_all() {
+        let Array::Met(array) = array else {
             return Ok(true);
-        }
+        };
+        let mut new = std::mem::take(&mut self.new);
+        new.clear();
         for node in nodes {
             match array.begin(node) {
                 Some(true) => new.push(node),
@@ -215,22 +258,21 @@ impl Branch {
                 None => return Ok(false),
             }
         }
-        #[expect(
-            clippy::stable_sort_primitive,
-            reason = "lists one behind the other are merged"
-        )]
-        new.sort();
-        self.find(array, &new, false, rt)?;
+        self.find(array, &distinct_ids(&new), false, rt)?;
+        self.new = new;
         Ok(true)
     }
 
     /// Finds the numbers of nodes that others have begun with and not found yet.
     fn find_late(
         &mut self,
-        array: &Dense,
+        array: &Array,
         nodes: impl Iterator<Item = u64>,
         rt: &Runtime,
     ) -> Result<()> {
+        let Array::Met(array) = array else {
+            return Ok(());
+        };
         let mut late: Vec<u64> = nodes.filter(|node| array.get(*node).is_none()).collect();
         late.sort_unstable();
         late.dedup();
@@ -293,7 +335,11 @@ impl Branch {
     /// The numbers of a chunk of nodes, by their neighbours.
     fn sums(&mut self, nodes: &[u64], rt: &Runtime) -> Result<Vec<u64>> {
         self.memory.release(self.memory.used());
-        let mut entries = Vec::new();
+        if let Some(sums) = self.sums_of_all(nodes, rt)? {
+            return Ok(sums);
+        }
+        let mut entries = std::mem::take(&mut self.entries);
+        entries.clear();
         for part in &self.pattern.parts {
             lay_out(part, nodes, &self.ends, &mut entries, &mut self.memory)?;
         }
@@ -306,6 +352,7 @@ impl Branch {
         } else if !self.add_up_arrays(&entries, &mut sums, rt)? {
             self.add_up(&entries, &mut sums, rt)?;
         }
+        self.entries = entries;
         sums.iter_mut()
             .for_each(|sum| *sum = (*sum).max(self.least()));
         Ok(sums)
@@ -330,14 +377,23 @@ impl Branch {
                 return Ok(false);
             }
         }
-        if add_up_known(entries, &arrays, sums)? {
+        let met = arrays.iter().map(|array| match array {
+            Array::Met(array) => Some(Arc::clone(array)),
+            Array::All(_) => None,
+        });
+        let met: Option<Vec<_>> = met.collect();
+        let add_up = |sums: &mut [u64]| match &met {
+            Some(met) => add_up_known(entries, met, sums),
+            None => add_up_known(entries, &arrays, sums),
+        };
+        if add_up(sums)? {
             return Ok(true);
         }
         for (branch, array) in self.branches.iter_mut().zip(&arrays) {
             branch.find_late(array, ends(), rt)?;
         }
         sums.fill(0);
-        let known = add_up_known(entries, &arrays, sums)?;
+        let known = add_up(sums)?;
         if !known {
             sums.fill(0);
         }
@@ -365,11 +421,11 @@ impl Branch {
 }
 
 /// Adds the product of the numbers of each end to the sum of its node; `false` where a number is not known.
-fn add_up_known(entries: &[(u32, u64)], arrays: &[Arc<Dense>], sums: &mut [u64]) -> Result<bool> {
+fn add_up_known(entries: &[(u32, u64)], arrays: &[impl Numbers], sums: &mut [u64]) -> Result<bool> {
     for (at, end) in entries {
         let mut product = 1_u64;
         for array in arrays {
-            let Some(number) = array.get(*end) else {
+            let Some(number) = array.number(*end) else {
                 return Ok(false);
             };
             product = product.checked_mul(number).ok_or_else(overflow)?;
@@ -496,7 +552,10 @@ impl Operator for PatternCount {
         }
         while let Some(batch) = self.input.next(rt)? {
             let counts = self.counts(&batch, rt)?;
-            let (mut rows, mut kept) = (Vec::new(), Vec::new());
+            let (mut rows, mut kept) = (
+                Vec::with_capacity(counts.len()),
+                Vec::with_capacity(counts.len()),
+            );
             for (row, count) in (0..).zip(counts) {
                 if count > 0 {
                     rows.push(row);

@@ -46,6 +46,8 @@ pub(crate) struct RowBranch {
     memory: Memory,
     /// Entries of the lists of a row that are no ends for other reasons than the join, with their number.
     left_out: Vec<(u64, u64)>,
+    /// Room for the ends of a row.
+    ends: Vec<u64>,
 }
 
 /// What hangs on the ends, multiplied.
@@ -263,6 +265,7 @@ impl RowBranch {
             size: ChunkSize::default(),
             memory: memory(&rt.budget),
             left_out: Vec::new(),
+            ends: Vec::new(),
         })
     }
 
@@ -291,7 +294,7 @@ impl RowBranch {
         rt: &Runtime,
     ) -> Result<()> {
         let weighs = !self.branches.is_empty() || self.lists.masks().is_some();
-        let mut ends = Vec::new();
+        let mut ends = std::mem::take(&mut self.ends);
         let mut row = 0;
         while row < batch.len() {
             rt.check_cancelled()?;
@@ -324,6 +327,7 @@ impl RowBranch {
                 }
             }
         }
+        self.ends = ends;
         Ok(())
     }
 

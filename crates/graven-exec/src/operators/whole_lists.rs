@@ -16,7 +16,8 @@
 //! * EX-40 Only for statements that neither write nor run in a transaction: what is laid out does not change while they run.
 //!
 //! # Concurrency
-//! The threads of a statement share the lists; one of them lays them out, with the help of others, in pieces by the ids of their nodes, while those that want the same wait.
+//! The threads of a statement share the lists; one of them lays them out, with the help of others, in pieces by the ids of their nodes; those that want the same help as well
+//! ([`crate::standby::Joint`]).
 //!
 //! # Source
 //! Karlin, Manasse, Rudolph and Sleator, "Competitive snoopy caching", 1988 (renting until the rent comes to the price).
@@ -35,6 +36,7 @@ use crate::id_order::IdOrder;
 use crate::memory::Memory;
 use crate::pattern::{Part, Pattern, sweep};
 use crate::runtime::Runtime;
+use crate::standby::{Joint, Tag};
 use crate::threads::{on_reading_threads, on_threads};
 use crate::tuning::ListAccess;
 
@@ -66,7 +68,7 @@ type Key = (TypeId, bool, bool, Option<Vec<(u64, u64)>>);
 
 /// See the file header.
 pub(crate) struct WholeLists {
-    known: Mutex<HashMap<Key, Arc<Mutex<State>>>>,
+    known: Mutex<HashMap<Key, Arc<Joint<State>>>>,
     /// Holds what is laid out; made by the first that needs it, so that it counts for the statement.
     memory: Mutex<Option<Memory>>,
     /// Lists with a condition.
@@ -77,7 +79,7 @@ pub(crate) struct WholeLists {
 struct Conditional {
     key: Key,
     condition: Expr,
-    state: Arc<Mutex<State>>,
+    state: Arc<Joint<State>>,
 }
 
 /// Incoming lists without what a condition on relationships refuses.
@@ -135,11 +137,11 @@ impl WholeLists {
         }
     }
 
-    fn state(&self, part: &Part, ends: EndRanges<'_>) -> Arc<Mutex<State>> {
+    fn state(&self, part: &Part, ends: EndRanges<'_>) -> Arc<Joint<State>> {
         let key = key_of(part, ends);
         let mut known = locked(&self.known);
         let state = known.entry(key);
-        Arc::clone(state.or_insert_with(|| Arc::new(Mutex::new(State::Visited(0)))))
+        Arc::clone(state.or_insert_with(|| Arc::new(Joint::new(State::Visited(0)))))
     }
 
     /// All lists of `part`, if they are laid out or it is time for that; so many more visits are expected, if any number is known.
@@ -154,7 +156,8 @@ impl WholeLists {
         rt: &Runtime,
     ) -> Result<Option<Arc<PartLists>>> {
         let state = self.state(part, ends);
-        let mut state = locked(&state);
+        let tag = state.tag();
+        let mut state = state.lock();
         match &*state {
             State::There(lists) => return Ok(Some(Arc::clone(lists))),
             State::TooLarge => return Ok(None),
@@ -172,7 +175,7 @@ impl WholeLists {
                 }
             }
         }
-        let lists = self.lay_out(part, ends, rt)?;
+        let lists = self.lay_out(part, ends, tag, rt)?;
         *state = match &lists {
             Some(lists) => State::There(Arc::clone(lists)),
             None => State::TooLarge,
@@ -183,7 +186,7 @@ impl WholeLists {
     /// Reports that lists of `part` were visited.
     pub(super) fn visited(&self, part: &Part, ends: EndRanges<'_>, visit: &Visit) {
         let state = self.state(part, ends);
-        if let State::Visited(cost) = &mut *locked(&state) {
+        if let State::Visited(cost) = &mut *state.lock() {
             *cost = cost.saturating_add(visit.cost());
         }
     }
@@ -193,6 +196,7 @@ impl WholeLists {
         &self,
         part: &Part,
         ends: EndRanges<'_>,
+        tag: Tag,
         rt: &Runtime,
     ) -> Result<Option<Arc<PartLists>>> {
         let adjacency = &part.adjacency;
@@ -214,7 +218,7 @@ impl WholeLists {
         }
         let ranges = pieces_of(&span, threads);
         let share = entries / ranges.len().max(1);
-        let laid_out = on_reading_threads(&ranges, threads, rt, |range| {
+        let laid_out = on_reading_threads(&ranges, threads, tag, rt, |range| {
             lay_out_range(part, ends, range.clone(), share)
         });
         let pieces = laid_out.into_iter().collect::<Result<Vec<_>>>()?;
@@ -256,7 +260,7 @@ impl WholeLists {
             let same = |it: &&Conditional| it.key == key && it.condition == *passing.condition;
             let found = known.iter().find(same).map(|it| Arc::clone(&it.state));
             found.unwrap_or_else(|| {
-                let state = Arc::new(Mutex::new(State::Visited(0)));
+                let state = Arc::new(Joint::new(State::Visited(0)));
                 known.push(Conditional {
                     key,
                     condition: passing.condition.clone(),
@@ -265,7 +269,8 @@ impl WholeLists {
                 state
             })
         };
-        let mut state = locked(&state);
+        let tag = state.tag();
+        let mut state = state.lock();
         match &mut *state {
             State::There(lists) => return Ok(Some(Arc::clone(lists))),
             State::TooLarge => return Ok(None),
@@ -285,7 +290,7 @@ impl WholeLists {
                 }
             }
         }
-        let lists = match self.lay_out_passing(passing, rt) {
+        let lists = match self.lay_out_passing(passing, tag, rt) {
             Ok(lists) => lists,
             Err(error @ (ExecError::Cancelled | ExecError::TimedOut { .. })) => return Err(error),
             Err(_) => None,
@@ -301,6 +306,7 @@ impl WholeLists {
     fn lay_out_passing(
         &self,
         passing: &Passing<'_>,
+        tag: Tag,
         rt: &Runtime,
     ) -> Result<Option<Arc<PartLists>>> {
         let span = passing.part.adjacency.node_span()?;
@@ -328,7 +334,7 @@ impl WholeLists {
         let ranges: Vec<_> = ranges
             .map(|range| (range, Mutex::new(rt.for_worker())))
             .collect();
-        let found = on_reading_threads(&ranges, threads, rt, |(range, rt)| {
+        let found = on_reading_threads(&ranges, threads, tag, rt, |(range, rt)| {
             passing_pairs(passing, range.clone(), &locked(rt))
         });
         let found = found.into_iter().collect::<Result<Vec<_>>>();
