@@ -11,6 +11,9 @@ use crate::column::{Column, NULL_ID};
 /// The place of a row without an id.
 const NOWHERE: u32 = u32::MAX;
 
+/// Ids that are looked for one after the other.
+const FEW: usize = 4;
+
 /// Rows for each word of a bitmap.
 const ROWS_PER_WORD: u64 = 2;
 
@@ -32,6 +35,21 @@ impl IdOrder {
             }
             _ => Self::new(rows.map(|row| column.node(row))),
         }
+    }
+
+    /// Of other rows with no other nodes than these, if they are few.
+    pub(crate) fn of_same_nodes(&self, column: &Column, rows: Range<usize>) -> Option<Self> {
+        if !(1..=FEW).contains(&self.distinct.len()) {
+            return None;
+        }
+        let places = rows.map(|row| match column.node(row) {
+            None => Some(NOWHERE),
+            Some(node) => self.distinct.iter().position(|id| *id == node).map(number),
+        });
+        Some(Self {
+            places: places.collect::<Option<Vec<_>>>()?,
+            distinct: self.distinct.clone(),
+        })
     }
 
     /// Of rows that hold an id each, or none.
@@ -164,5 +182,20 @@ mod tests {
                 }
             }
         }
+    }
+    /// Goal: other rows find the same few nodes at the same places; where there is another node, or there were many, they are ordered anew.
+    #[test]
+    fn other_rows_of_the_same_nodes() {
+        let few = IdOrder::new([9, 5, 9, 7].into_iter().map(Some));
+        let rows = Column::Nodes(vec![1, 7, NULL_ID, 9, 9, 8]);
+        let same = few.of_same_nodes(&rows, 1..5).expect("no other nodes");
+        let places: Vec<_> = (0..4).map(|row| same.place(row)).collect();
+        assert_eq!(places, [Some(1), None, Some(2), Some(2)]);
+        assert_eq!(same.distinct, few.distinct);
+        assert!(few.of_same_nodes(&rows, 0..2).is_none());
+        assert!(few.of_same_nodes(&rows, 4..6).is_none());
+        let many = IdOrder::new((0..9_u32).map(|id| Some(u64::from(id))));
+        assert!(many.of_same_nodes(&rows, 1..5).is_none());
+        assert!(IdOrder::default().of_same_nodes(&rows, 2..3).is_none());
     }
 }

@@ -188,7 +188,8 @@ impl Instantiator<'_> {
                 to: layout.slot_or_add(*to),
             };
             let threshold = threshold.map(|(_, threshold)| threshold);
-            Box::new(Expand::new(input, lists, columns, budget).told(threshold))
+            let expand = Expand::new(input, lists, columns, budget).told(threshold);
+            Box::new(expand.keeping(self.divided.is_some()))
         };
         Ok((operator, layout))
     }

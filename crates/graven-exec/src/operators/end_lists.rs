@@ -596,6 +596,12 @@ impl EndLists {
         counts.sum()
     }
 
+    /// Forgets the lists of rows; other rows of the same statement come.
+    pub(super) fn clear_rows(&mut self) {
+        self.lists = Lists::default();
+        self.reached = None;
+    }
+
     /// Forgets the lists; which nodes have the labels does not change in a statement that only reads (CY-47).
     pub(super) fn clear(&mut self) {
         self.lists = Lists::default();

@@ -129,6 +129,8 @@ pub(crate) struct Expand {
     threshold: Option<Threshold>,
     /// Whether the lists of the chunk are without ends, which are looked up for what is wanted.
     only_relationships: bool,
+    /// Whether what is joined is kept when the input starts again, with other rows of the same statement.
+    keeps: bool,
 }
 
 impl Expand {
@@ -154,7 +156,13 @@ impl Expand {
             selected: None,
             threshold: None,
             only_relationships: false,
+            keeps: false,
         }
+    }
+
+    /// The same, for a part of the rows of a statement at a time.
+    pub(crate) fn keeping(self, keeps: bool) -> Self {
+        Self { keeps, ..self }
     }
 
     /// The same, which makes only rows that a top-n above wants.
@@ -313,7 +321,7 @@ impl Expand {
         let lists = &self.lists.lists;
         // To count the entries of whole lists would be a walk over all rows for each batch.
         let room = match lists.are_whole() {
-            true if lists.are_sole() => self.chunk_end - self.row,
+            true if lists.parts.iter().all(|part| part.is_sole()) => self.chunk_end - self.row,
             true => BATCH_ROWS,
             false => lists.entries(),
         };
@@ -465,10 +473,14 @@ impl Operator for Expand {
 impl Expand {
     fn rewind_state(&mut self) {
         self.batch = Batch::default();
-        self.lists.clear();
         self.selected = None;
         self.row = 0;
         self.chunk_end = 0;
-        self.memory.clear();
+        if self.keeps {
+            self.lists.clear_rows();
+        } else {
+            self.lists.clear();
+            self.memory.clear();
+        }
     }
 }

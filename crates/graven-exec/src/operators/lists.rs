@@ -496,11 +496,6 @@ impl Lists {
         matches!(self.places, Places::Ids(..))
     }
 
-    /// Whether no node has more than one neighbour in a part of the pattern, as far as is known.
-    pub(super) fn are_sole(&self) -> bool {
-        self.parts.iter().all(|part| part.is_sole())
-    }
-
     /// Place of the node of a row; `None` where it is null.
     #[inline]
     pub(super) fn place(&self, row: usize) -> Option<usize> {
@@ -605,6 +600,18 @@ impl Lists {
             first_row: rows.start,
             parts,
         }
+    }
+
+    /// The lists of other rows with no other nodes than those of these, which are few.
+    pub(super) fn of_same_nodes(&self, column: &Column, rows: Range<usize>) -> Option<Self> {
+        let Places::Of(nodes) = &self.places else {
+            return None;
+        };
+        Some(Self {
+            first_row: rows.start,
+            places: Places::Of(nodes.of_same_nodes(column, rows)?),
+            parts: self.parts.clone(),
+        })
     }
 
     /// The node at a place.

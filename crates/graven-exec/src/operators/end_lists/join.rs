@@ -2,7 +2,8 @@
 //!
 //! # How it works
 //! The list of that node is laid out; its entries are marked in a bitmap once as many ends have been looked for as pay for
-//! it (rows that follow each other mostly share the node), and searched until then.
+//! it (rows that follow each other mostly share the node), and searched until then. Where all rows share a few nodes, as two countries that
+//! were found before, their lists and the marks stay for the rows that come next.
 //!
 //! # Invariants
 //! * EX-31 The bitmap of a join holds the list of its current node, or nothing.
@@ -98,15 +99,24 @@ impl Join {
         memory: &mut Memory,
         rt: &Runtime,
     ) -> Result<()> {
-        self.forget();
-        let wanted = ListsOfRows {
-            column: batch.column(self.near),
-            rows,
-            expected,
-            entries: Entries::Ends,
-            ends: None,
-        };
-        self.lists = Lists::of_rows(&self.pattern.parts, wanted, memory, rt)?;
+        let column = batch.column(self.near);
+        // Data stays as it is (EX-40).
+        let stays = rt.shared.whole_lists.is_some();
+        let same = stays.then(|| self.lists.of_same_nodes(column, rows.clone()));
+        if let Some(same) = same.flatten() {
+            memory.charge(8 * same.entries())?;
+            self.lists = same;
+        } else {
+            self.forget();
+            let wanted = ListsOfRows {
+                column,
+                rows,
+                expected,
+                entries: Entries::Ends,
+                ends: None,
+            };
+            self.lists = Lists::of_rows(&self.pattern.parts, wanted, memory, rt)?;
+        }
         if self.marks.words.is_empty() {
             let span = self.pattern.span()?;
             let words = usize::try_from((span.end - span.start).div_ceil(64)).unwrap_or(usize::MAX);
