@@ -279,16 +279,19 @@ fn order_and_bounds_are_clauses_of_their_own() {
 }
 
 #[test]
-fn booleans_are_numbers_where_that_is_asked_for() {
+fn booleans_are_no_numbers() {
     assert_eq!(
-        value("RETURN [toInteger(true), toInteger(false), toIntegerOrNull(true)]"),
-        "[1, 0, 1]"
+        value("RETURN [toIntegerOrNull(true), toFloatOrNull(true)]"),
+        "[null, null]"
     );
     assert_eq!(
         value("RETURN toIntegerList([true, 'x', 2.5])"),
-        "[1, null, 2]"
+        "[null, null, 2]"
     );
-    refused("RETURN toFloat(true)", &["TypeError.InvalidArgumentValue"]);
+    for function in ["toInteger", "toFloat"] {
+        let text = format!("RETURN {function}(true)");
+        refused(&text, &["TypeError.InvalidArgumentValue"]);
+    }
 }
 
 #[test]

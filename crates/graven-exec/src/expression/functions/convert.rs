@@ -83,7 +83,6 @@ fn to_text(value: &Value) -> Result<Value> {
 fn to_integer(value: &Value) -> Result<Value> {
     match value {
         Value::Null | Value::Integer(_) => Ok(value.clone()),
-        Value::Boolean(b) => Ok(Value::Integer(i64::from(*b))),
         Value::Float(f) => Ok(truncate(*f)),
         Value::String(s) => {
             let s = s.trim();
@@ -92,7 +91,7 @@ fn to_integer(value: &Value) -> Result<Value> {
                 Value::Integer,
             ))
         }
-        other => Err(wrong("toInteger", "a number, Boolean or String", other)),
+        other => Err(wrong("toInteger", "a number or String", other)),
     }
 }
 
