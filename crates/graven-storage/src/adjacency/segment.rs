@@ -300,26 +300,32 @@ impl<'a> Segment<'a> {
         }
         let at = self.data + usize::from(u16_at(self.bytes, self.slots + slot * SLOT_BYTES));
         let data = &self.bytes[..self.data_end];
-        let mut reader = Reader::starting_at(data, at);
-        let count = match data.get(at) {
-            Some(byte) if *byte < 0x80 => {
-                reader = Reader::starting_at(data, at + 1);
-                u64::from(*byte)
+        let (count, start) = match data.get(at) {
+            Some(byte) if *byte < 0x80 => (u64::from(*byte), at + 1),
+            _ => {
+                let mut reader = Reader::starting_at(data, at);
+                (reader.varint()?, reader.position())
             }
-            _ => reader.varint()?,
         };
-        let mut first = [0; 8];
-        first[..self.first_bytes].copy_from_slice(reader.take(self.first_bytes)?);
-        let first = u64::from_le_bytes(first).wrapping_add(self.base);
-        let widths = reader.position();
+        let widths = start + self.first_bytes;
+        let left = self.data_end.checked_sub(widths);
         let blocks = count
             .saturating_sub(1)
             .div_ceil(crate::bitpack::BLOCK as u64);
-        if count == 0 || blocks > reader.remaining() as u64 {
+        if count == 0 || left.is_none_or(|left| blocks > left as u64) {
             return Err(Malformed(format!(
                 "list of {count} neighbours at offset {at}"
             )));
         }
+        // Eight bytes at once where they are there: so many as there are would go through memory, which costs more than all else here.
+        let first = match self.bytes[start..].first_chunk() {
+            Some(eight) => u64::from_le_bytes(*eight) & (u64::MAX >> (64 - 8 * self.first_bytes)),
+            None => {
+                let bytes = data[start..widths].iter().rev();
+                bytes.fold(0, |first, byte| first << 8 | u64::from(*byte))
+            }
+        };
+        let first = first.wrapping_add(self.base);
         Ok(RawList {
             bytes: &self.bytes[widths..],
             end: self.data_end - widths,
