@@ -2,23 +2,13 @@
 //! the process that owns the file is killed, nor when a torture kills writers of several threads.
 
 use std::io::{BufRead, BufReader, Write};
-use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use crate::program::graven;
-
-fn folder(name: &str) -> PathBuf {
-    let folder =
-        Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{}", std::process::id()));
-    // Left by an earlier run of the same number, if at all.
-    let _ = std::fs::remove_dir_all(&folder);
-    std::fs::create_dir_all(&folder).expect("a folder");
-    folder
-}
+use crate::program::{folder, graven};
 
 fn rows(db: &str, text: &str) -> serde_json::Value {
     let said = graven(["query", db, text, "--format", "json"]).ok();

@@ -84,3 +84,13 @@ pub(crate) fn first_start() -> i64 {
         .and_then(|id| id.trim().parse().ok())
         .expect("an id")
 }
+
+/// A new folder for one test, beside what is built.
+pub(crate) fn folder(name: &str) -> PathBuf {
+    let folder =
+        Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{}", std::process::id()));
+    // Left by an earlier run of the same number, if at all.
+    let _ = std::fs::remove_dir_all(&folder);
+    std::fs::create_dir_all(&folder).expect("a folder");
+    folder
+}

@@ -2,19 +2,9 @@
 
 use std::io::{BufRead, BufReader};
 use std::net::TcpStream;
-use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-use crate::program::graven;
-
-fn folder(name: &str) -> PathBuf {
-    let folder =
-        Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{}", std::process::id()));
-    // Left by an earlier run of the same number, if at all.
-    let _ = std::fs::remove_dir_all(&folder);
-    std::fs::create_dir_all(&folder).expect("a folder");
-    folder
-}
+use crate::program::{folder, graven};
 
 /// A server and where it listens.
 fn serve(db: &str) -> (Child, String) {
