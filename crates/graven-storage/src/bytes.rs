@@ -56,6 +56,17 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// The bytes that `read` goes over.
+    #[inline]
+    pub(crate) fn since(
+        &mut self,
+        read: impl FnOnce(&mut Reader<'a>) -> Decoded<()>,
+    ) -> Decoded<&'a [u8]> {
+        let from = self.at;
+        read(self)?;
+        Ok(&self.bytes[from..self.at])
+    }
+
     pub(crate) fn array<const N: usize>(&mut self) -> Decoded<[u8; N]> {
         let mut array = [0; N];
         array.copy_from_slice(self.take(N)?);

@@ -13,15 +13,17 @@
 
 pub(crate) mod batch;
 pub(crate) mod changed_lists;
+pub(crate) mod changed_nodes;
 pub(crate) mod counts;
+pub(crate) mod encoded_values;
 pub(crate) mod frozen;
-pub(crate) mod growing;
 pub(crate) mod id_map;
 pub(crate) mod layer;
 pub(crate) mod lower;
 pub(crate) mod merge;
 pub(crate) mod overlay;
 pub(crate) mod redo;
+pub(crate) mod sealed_batch;
 pub(crate) mod sealed_map;
 pub(crate) mod stored;
 pub(crate) mod unlisted;

@@ -1,126 +1,243 @@
 //! What recovery has read and not applied yet: many commits, which become one layer.
 //!
 //! # How it works
-//! Nobody can see the states between commits that are read together. So their changes enter maps that are only written to
-//! ([`Growing`]); to put each commit on top of persistent maps would walk and copy a path in every one of them, for two or three entries.
-//! Lists of neighbours are made when the layer is complete ([`super::unlisted`]).
+//! Nobody can see the states between commits that are read together. So a batch only lists what they say: nodes in runs of the same change
+//! ([`super::changed_nodes`]), values as the bytes of the log ([`super::encoded_values`]), relationships in blocks. Ids mostly ascend; a list with
+//! one that came late is put in order when the batch is complete ([`WholeBatch`]). Then it becomes a layer in memory, or is written to temporary pages as it
+//! is ([`super::sealed_batch`]). Lists of neighbours are made only now ([`super::unlisted`]).
 //!
 //! # Invariants
 //! * TX-19: a batch becomes the layer that its commits would have made one after the other.
 
-use super::growing::Growing;
-use super::id_map::CHUNK_BYTES;
+use super::changed_nodes::{ChangedNodes, GrowingNodes};
+use super::counts::Counts;
+use super::encoded_values::{EncodedValues, SLOT_BYTES};
+use super::id_map::IdMap;
 use super::layer::{
-    ColumnOf, Layer, NODE_BYTES, NodeChange, RelationshipChange, VALUE_BYTES, ValueMap,
+    Change, ColumnOf, EdgeMap, Layer, NODE_BYTES, NodeChange, RELATIONSHIP_BYTES,
+    RelationshipChange, VALUE_BYTES, ValueMap,
 };
-use super::merge::Over;
-use super::unlisted::UNLISTED_BYTES;
-use crate::ids::{LabelId, NodeId, RelId};
-use crate::value::PropertyValue;
+use super::unlisted::{Packing, Unlisted};
+use crate::bytes::Decoded;
+use crate::ids::{Direction, NodeId, RelId};
 use foldhash::HashMap;
+use std::collections::BTreeMap;
+use std::convert::Infallible;
 use std::sync::Arc;
 
-/// See the file header.
-#[derive(Debug)]
-pub(crate) struct Batch {
-    nodes: Growing<NodeChange>,
-    columns: HashMap<ColumnOf, Growing<PropertyValue>>,
-    relationships: Growing<RelationshipChange>,
-    /// Of entries.
-    bytes: u64,
-    chunks: u64,
-    /// Labels of the node that was read last: the next one mostly has the same.
-    labels: Arc<[LabelId]>,
+/// Relationships of a block.
+const BLOCK: usize = 4096;
+
+/// Relationships that came or went, by their ids.
+#[derive(Debug, Default)]
+pub(crate) struct Relationships {
+    blocks: Vec<Vec<(u64, RelationshipChange)>>,
+    len: usize,
+    /// An id came that is not behind the one before.
+    mixed: bool,
+    first: u64,
+    last: u64,
+    /// The bits of all ends.
+    nodes: u64,
 }
 
-impl Default for Batch {
-    fn default() -> Batch {
-        Batch {
-            nodes: Growing::default(),
-            columns: HashMap::default(),
-            relationships: Growing::default(),
-            bytes: 0,
-            chunks: 0,
-            labels: Arc::from([]),
+impl Relationships {
+    pub(crate) fn len(&self) -> usize {
+        self.len
+    }
+
+    /// How entries of their lists are packed; `None` where there are none.
+    pub(super) fn packing(&self) -> Option<Packing> {
+        (self.len > 0).then(|| Packing::new(self.nodes, self.first, self.last))
+    }
+
+    #[inline]
+    fn push(&mut self, id: u64, it: RelationshipChange) {
+        if self.len == 0 {
+            (self.first, self.last) = (id, id);
+        } else {
+            self.mixed |= id <= self.last;
+            self.first = self.first.min(id);
+            self.last = self.last.max(id);
+        }
+        self.nodes |= it.start.0 | it.end.0;
+        self.len += 1;
+        if let Some(block) = self.blocks.last_mut().filter(|block| block.len() < BLOCK) {
+            block.push((id, it));
+        } else {
+            let mut block = Vec::with_capacity(BLOCK);
+            block.push((id, it));
+            self.blocks.push(block);
         }
     }
+
+    /// Bytes of memory, also while the lists are made.
+    fn bytes(&self) -> u64 {
+        let entries = self.blocks.len() * BLOCK * size_of::<(u64, RelationshipChange)>();
+        let lists = self.packing().map_or(0, |it| it.entries_bytes());
+        entries as u64 + self.len as u64 * lists
+    }
+
+    /// Puts the ids in order. Ids are never used again, so what came twice was added and goes now (TX-4).
+    fn settle(&mut self) {
+        if !std::mem::take(&mut self.mixed) {
+            return;
+        }
+        let mut all = Vec::with_capacity(self.len);
+        // Block by block, so that they are not there twice.
+        self.blocks.drain(..).for_each(|block| all.extend(block));
+        all.sort_by_key(|(id, _)| *id);
+        let mut kept = 0;
+        for at in 0..all.len() {
+            if kept > 0 && all[kept - 1].0 == all[at].0 {
+                kept -= 1;
+            } else {
+                all[kept] = all[at];
+                kept += 1;
+            }
+        }
+        all.truncate(kept);
+        self.len = kept;
+        self.blocks.push(all);
+    }
+
+    /// Calls `each` with all, ids ascending.
+    #[inline]
+    pub(crate) fn for_each(&self, each: impl FnMut(&(u64, RelationshipChange))) {
+        self.iter().for_each(each);
+    }
+
+    /// All, ids ascending.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &(u64, RelationshipChange)> {
+        assert!(!self.mixed, "settled before it is read");
+        self.blocks.iter().flatten()
+    }
+}
+
+/// See the file header.
+#[derive(Debug, Default)]
+pub(crate) struct Batch {
+    nodes: GrowingNodes,
+    columns: HashMap<ColumnOf, EncodedValues>,
+    /// Of all columns.
+    value_bytes: u64,
+    relationships: Relationships,
+    /// Behind the largest id of a node and of a relationship.
+    ends: (u64, u64),
 }
 
 impl Batch {
     /// Whether nothing was read.
     pub(crate) fn is_empty(&self) -> bool {
-        self.nodes.is_empty() && self.columns.is_empty() && self.relationships.is_empty()
+        self.nodes.is_empty() && self.columns.is_empty() && self.relationships.len() == 0
     }
 
     /// Estimated bytes of memory, also while the lists are made.
     pub(crate) fn bytes(&self) -> u64 {
-        self.bytes + self.chunks * CHUNK_BYTES
+        self.nodes.bytes() + self.value_bytes + self.relationships.bytes()
     }
 
-    /// The labels as those of the node before, if they are the same.
-    pub(crate) fn labels(&mut self, labels: &[LabelId]) -> Arc<[LabelId]> {
-        if *self.labels != *labels {
-            self.labels = labels.into();
-        }
-        self.labels.clone()
+    /// Behind the largest id of a node and of a relationship.
+    pub(crate) fn ends(&self) -> (u64, u64) {
+        self.ends
     }
 
-    pub(crate) fn put_node(&mut self, node: NodeId, change: NodeChange) {
-        let before = self.nodes.chunk_count();
-        let first = self.nodes.put_over(node.0, change, |change, known| {
-            let net = NodeChange::over(change, known);
-            net.expect("a node's change never comes to nothing")
-        });
-        self.bytes += if first { NODE_BYTES } else { 0 };
-        self.chunks += self.nodes.chunk_count() - before;
+    /// Enters a change of a node that `key` says in numbers: its kind as the log has it, its labels.
+    pub(crate) fn put_node(
+        &mut self,
+        node: NodeId,
+        key: &[u32],
+        change: impl FnOnce() -> NodeChange,
+    ) {
+        self.nodes.put(node.0, key, change);
+        self.ends.0 = self.ends.0.max(node.0.saturating_add(1));
     }
 
-    /// Enters values of one property that `give` hands over.
-    pub(crate) fn put_values<T>(
+    /// Enters values of one property that `give` puts.
+    pub(crate) fn put_values(
         &mut self,
         of: ColumnOf,
-        give: impl FnOnce(&mut dyn FnMut(u64, PropertyValue)) -> T,
-    ) -> T {
-        let (column, bytes) = (self.columns.entry(of).or_default(), &mut self.bytes);
-        let before = column.chunk_count();
-        let given = give(&mut |id, value| {
-            *bytes += value.heap_bytes();
-            match column.put(id, value) {
-                None => *bytes += VALUE_BYTES,
-                Some(before) => *bytes -= before.heap_bytes(),
-            }
-        });
-        self.chunks += column.chunk_count() - before;
+        give: impl FnOnce(&mut EncodedValues) -> Decoded<()>,
+    ) -> Decoded<()> {
+        let column = self.columns.entry(of).or_default();
+        let bytes =
+            |column: &EncodedValues| column.value_bytes() + column.len() as u64 * SLOT_BYTES;
+        let before = bytes(column);
+        let given = give(column);
+        // A quarter for growing.
+        self.value_bytes += (bytes(column) - before) * 5 / 4;
         given
     }
 
     pub(crate) fn put_relationship(&mut self, id: RelId, change: RelationshipChange) {
-        let before = self.relationships.chunk_count();
-        let known = self.relationships.put(id.0, change);
-        self.chunks += self.relationships.chunk_count() - before;
-        match known {
-            None => self.bytes += UNLISTED_BYTES,
-            // Ids are never used again, so what is here already was added here and goes now (TX-4).
-            Some(_) => {
-                self.relationships.remove(id.0);
-                self.bytes -= UNLISTED_BYTES;
-            }
-        }
+        self.relationships.push(id.0, change);
+        self.ends.1 = self.ends.1.max(id.0.saturating_add(1));
     }
 
-    /// The layer, its lists still to be made.
-    pub(crate) fn into_layer(self) -> Layer {
-        let columns = self.columns.into_iter();
+    /// All of it in order.
+    pub(crate) fn finish(mut self) -> WholeBatch {
+        self.relationships.settle();
+        let columns = self.columns.into_iter().map(|(of, mut values)| {
+            values.settle();
+            (of, values)
+        });
+        WholeBatch {
+            nodes: Arc::new(self.nodes.finish()),
+            columns: columns.collect(),
+            relationships: self.relationships,
+        }
+    }
+}
+
+/// A batch that is complete and in order.
+#[derive(Debug)]
+pub(crate) struct WholeBatch {
+    pub(crate) nodes: Arc<ChangedNodes>,
+    pub(crate) columns: BTreeMap<ColumnOf, EncodedValues>,
+    pub(crate) relationships: Relationships,
+}
+
+impl WholeBatch {
+    /// Estimated bytes of the layer that it would be, without its index entries.
+    pub(crate) fn layer_bytes(&self) -> u64 {
+        let nodes: u64 = self.nodes.runs().map(|(ids, _)| ids.end - ids.start).sum();
+        let values = self.columns.values();
+        let values = values.map(|it| it.value_bytes() + it.len() as u64 * VALUE_BYTES);
+        nodes * NODE_BYTES
+            + values.sum::<u64>()
+            + self.relationships.len() as u64 * RELATIONSHIP_BYTES
+    }
+
+    /// A layer in memory.
+    pub(crate) fn layer(&self, counts: Counts) -> Layer {
         let mut layer = Layer {
-            nodes: self.nodes.finish(),
-            columns: columns.map(|(of, values)| (of, values.finish())).collect(),
-            relationships: self.relationships.finish(),
-            bytes: self.bytes,
+            counts,
             ..Layer::default()
         };
-        let of_columns: u64 = layer.columns.values().map(ValueMap::chunk_count).sum();
-        let chunks = layer.nodes.chunk_count() + layer.relationships.chunk_count() + of_columns;
-        layer.bytes += chunks * CHUNK_BYTES;
+        let nodes = self.nodes.runs();
+        let nodes = nodes.flat_map(|(ids, change)| ids.map(move |id| (id, change.clone())));
+        layer.nodes = IdMap::of_ascending(nodes);
+        let mut bytes = layer.nodes.len() as u64 * NODE_BYTES;
+        for (of, values) in &self.columns {
+            let map = ValueMap::of_ascending(values.values().inspect(|(_, value)| {
+                bytes += VALUE_BYTES + value.heap_bytes();
+            }));
+            layer.columns.insert(*of, map);
+        }
+        layer.relationships = IdMap::of_ascending(self.relationships.iter().copied());
+        for direction in [Direction::Out, Direction::In] {
+            let lists = Unlisted::of(&self.relationships).map(|it| it.lists(direction));
+            for (rel_type, list) in lists.into_iter().flatten() {
+                let mut edges = EdgeMap::new();
+                let Ok(()) = list.visit(|key, change: Change| {
+                    edges.insert(key, change);
+                    Ok::<(), Infallible>(())
+                });
+                layer.adjacency.insert((rel_type, direction), edges);
+            }
+        }
+        bytes += layer.relationships.len() as u64 * RELATIONSHIP_BYTES;
+        layer.bytes = bytes + layer.chunk_bytes();
         layer
     }
 }
@@ -130,9 +247,10 @@ mod tests {
     //! Goal: what a batch becomes is what its changes make of a layer one after the other, also where they undo each other.
 
     use super::*;
-    use crate::delta::layer::Change;
-    use crate::delta::unlisted::Unlisted;
-    use crate::ids::{KeyId, TypeId};
+    use crate::bytes::Reader;
+    use crate::ids::{KeyId, LabelId, TypeId};
+    use crate::value::PropertyValue;
+    use crate::value::encode::put_value;
     use graven_random::SplitMix64;
 
     #[test]
@@ -148,13 +266,17 @@ mod tests {
             };
             match random(4) {
                 0 => {
-                    let labels = batch.labels(&[LabelId(random(3) as u32)]);
-                    let change = match random(3) {
-                        0 => NodeChange::Created(labels),
-                        1 => NodeChange::Labels(labels),
+                    let label = random(3) as u32;
+                    let kind = random(3) as u32;
+                    let key = [kind, label];
+                    let key = if kind == 0 { &key[..1] } else { &key };
+                    let labels = [LabelId(label)].into();
+                    let change = match kind {
+                        1 => NodeChange::Created(labels),
+                        2 => NodeChange::Labels(labels),
                         _ => NodeChange::Deleted,
                     };
-                    batch.put_node(NodeId(id), change.clone());
+                    batch.put_node(NodeId(id), key, || change.clone());
                     layer.put_node(NodeId(id), change);
                 }
                 1 | 2 => {
@@ -167,7 +289,12 @@ mod tests {
                         1 => PropertyValue::Null,
                         _ => PropertyValue::Integer(step as i64),
                     };
-                    batch.put_values(of, |put| put(id, value.clone()));
+                    let mut bytes = Vec::new();
+                    put_value(&mut bytes, &value);
+                    let mut reader = Reader::new(&bytes);
+                    batch
+                        .put_values(of, |values| values.take(id, &mut reader))
+                        .unwrap();
                     layer.put_value(of, id, value);
                 }
                 _ => {
@@ -194,10 +321,7 @@ mod tests {
                 }
             }
         }
-        let mut made = batch.into_layer();
-        assert!(Unlisted::of(&made).is_some());
-        made.enter_lists();
-        assert!(Unlisted::of(&made).is_none());
+        let made = batch.finish().layer(Counts::default());
         assert!(made.nodes.iter().eq(layer.nodes.iter()));
         let keys: Vec<_> = layer.columns.keys().collect();
         assert_eq!(made.columns.keys().collect::<Vec<_>>(), keys);

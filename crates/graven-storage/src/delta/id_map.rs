@@ -70,13 +70,6 @@ impl<V> Chunk<V> {
         self.has(slot).then(|| &mut self.values[rank])
     }
 
-    pub(super) fn empty() -> Chunk<V> {
-        Chunk {
-            mask: 0,
-            values: Vec::new(),
-        }
-    }
-
     /// An empty one with room for all its ids: they will come one after the other.
     pub(super) fn roomy() -> Chunk<V> {
         Chunk {
@@ -160,13 +153,6 @@ impl<V> Chunks<V> {
         few.chain(many)
     }
 
-    fn last(&self) -> Option<(u64, &Arc<Chunk<V>>)> {
-        match self {
-            Chunks::One(one) => one.as_ref().map(|(at, chunk)| (*at, chunk)),
-            Chunks::Many(tree) => tree.get_max().map(|(at, chunk)| (*at, chunk)),
-        }
-    }
-
     /// Whether there is one from `low` to `high`.
     fn any(&self, low: u64, high: u64) -> bool {
         match self {
@@ -228,12 +214,6 @@ impl<V> IdMap<V> {
     /// All ids, ascending.
     pub(crate) fn ids(&self) -> impl Iterator<Item = u64> {
         self.iter().map(|(id, _)| id)
-    }
-
-    /// The largest id.
-    pub(crate) fn last(&self) -> Option<u64> {
-        let (at, chunk) = self.chunks.last()?;
-        Some(at * SLOTS + u64::from(chunk.mask.ilog2()))
     }
 
     /// All chunks with their numbers, ascending.
@@ -319,9 +299,25 @@ impl<V: Clone> IdMap<V> {
         value
     }
 
-    /// A map of chunks whose numbers ascend.
-    pub(super) fn of_chunks(mut chunks: Vec<(u64, Chunk<V>)>) -> IdMap<V> {
-        let len = chunks.iter().map(|(_, chunk)| chunk.values.len()).sum();
+    /// A map of these entries, whose ids ascend.
+    pub(super) fn of_ascending(entries: impl Iterator<Item = (u64, V)>) -> IdMap<V> {
+        let mut chunks: Vec<(u64, Chunk<V>)> = Vec::new();
+        let mut len = 0;
+        for (id, value) in entries {
+            let at = id / SLOTS;
+            if chunks.last().is_none_or(|(last, _)| *last != at) {
+                if let Some((_, full)) = chunks.last_mut() {
+                    full.end();
+                }
+                chunks.push((at, Chunk::roomy()));
+            }
+            let (_, chunk) = chunks.last_mut().expect("pushed where there was none");
+            chunk.insert(id % SLOTS, value);
+            len += 1;
+        }
+        if let Some((_, last)) = chunks.last_mut() {
+            last.end();
+        }
         let shared = |(at, chunk)| (at, Arc::new(chunk));
         let chunks = match chunks.len() {
             0 | 1 => Chunks::One(chunks.pop().map(shared)),
@@ -388,7 +384,6 @@ mod tests {
         let entries: Vec<(u64, u64)> = map.iter().map(|(id, value)| (id, *value)).collect();
         let wanted: Vec<(u64, u64)> = plain.iter().map(|(id, value)| (*id, *value)).collect();
         assert_eq!(entries, wanted);
-        assert_eq!(map.last(), plain.last_key_value().map(|(id, _)| *id));
         for id in 0..200 {
             assert_eq!(map.get(id), plain.get(&id), "{id}");
             let high = id + id % 40;

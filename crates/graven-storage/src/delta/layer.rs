@@ -151,6 +151,13 @@ impl Layer {
         self.bytes
     }
 
+    /// What the chunks of all maps by id take beside their entries.
+    pub(super) fn chunk_bytes(&self) -> u64 {
+        let of_columns: u64 = self.columns.values().map(ValueMap::chunk_count).sum();
+        let chunks = self.nodes.chunk_count() + self.relationships.chunk_count() + of_columns;
+        chunks * CHUNK_BYTES
+    }
+
     pub(crate) fn column(&self, of: ColumnOf) -> Option<&ValueMap> {
         self.columns.get(&of).filter(|map| !map.is_empty())
     }

@@ -11,9 +11,10 @@
 //!
 //! # Costs
 //! Memory, charged to the budget as `changes in temporary pages`: about 100 bytes a page of 16 KiB, and for the nodes that
-//! came, went or changed their labels what [`IdRuns`] says: a run of the same change is 32 bytes, changes in turn are a few
+//! came, went or changed their labels what [`crate::id_runs::IdRuns`] says: a run of the same change is 32 bytes, changes in turn are a few
 //! bits for every node. So readers ask for labels without a page, which cannot fail.
 
+use super::changed_nodes::ChangedNodes;
 use super::counts::Counts;
 use super::id_map::IdMap;
 use super::layer::{Change, ColumnOf, EdgeKey, Layer, NodeChange, RelationshipChange, ValueMap};
@@ -21,13 +22,10 @@ use super::merge::{Entries, Over, merge};
 use super::overlay::IndexKey;
 use super::sealed_map::{Block, SealedMap, SealedWriter};
 use super::stored::Stored;
-use super::unlisted::Unlisted;
 use super::work_sharing::share;
 use crate::Result;
-use crate::id_runs::{IdRuns, Run};
 use crate::ids::{Direction, RelId, TypeId};
 use equivalent::{Comparable, Equivalent};
-use foldhash::HashMap;
 use graven_pagecache::{Budget, Reservation, TemporaryPages};
 use imbl::OrdMap;
 use parking_lot::Mutex;
@@ -35,67 +33,6 @@ use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::{Bound, Range};
 use std::sync::Arc;
-
-/// Changed nodes are charged after so many of them.
-const CHARGE_EVERY: usize = 4096;
-
-/// Nodes that came, went or have other labels.
-#[derive(Debug, Default)]
-struct Nodes {
-    /// Places in `changes`.
-    runs: IdRuns,
-    changes: Vec<NodeChange>,
-}
-
-impl Nodes {
-    fn get(&self, node: u64) -> Option<&NodeChange> {
-        Some(&self.changes[self.runs.get(node)? as usize])
-    }
-
-    /// Runs of nodes with the same change, ascending.
-    fn runs(&self) -> impl Iterator<Item = (Range<u64>, &NodeChange)> {
-        let runs = self.runs.runs();
-        runs.map(|run| (run.ids(), &self.changes[run.number as usize]))
-    }
-
-    /// Collects changes, ascending.
-    fn of(entries: Entries<'_, u64, NodeChange>, reservation: &mut Reservation) -> Result<Nodes> {
-        let mut nodes = Nodes::default();
-        let mut places: HashMap<NodeChange, u32> = HashMap::default();
-        // Of the change before, which is mostly the same.
-        let (mut number, mut charged) = (0, 0);
-        for (at, entry) in entries.enumerate() {
-            let (first, change) = entry?;
-            if nodes.changes.get(number as usize) != Some(&change) {
-                number = *places.entry(change).or_insert_with_key(|change| {
-                    nodes.changes.push(change.clone());
-                    nodes.changes.len() as u32 - 1
-                });
-            }
-            nodes.runs.push(Run {
-                first,
-                count: 1,
-                number,
-            });
-            if at % CHARGE_EVERY == 0 {
-                nodes.charge(reservation, &mut charged)?;
-            }
-        }
-        nodes.runs.finish();
-        reservation.shrink(charged);
-        nodes.charge(reservation, &mut 0)?;
-        Ok(nodes)
-    }
-
-    /// Brings the charge for its memory up to date.
-    fn charge(&self, reservation: &mut Reservation, charged: &mut u64) -> Result<()> {
-        let changes = self.changes.len() * 2 * size_of::<NodeChange>();
-        let more = (self.runs.memory_bytes() + changes as u64).saturating_sub(*charged);
-        reservation.grow(more)?;
-        *charged += more;
-        Ok(())
-    }
-}
 
 /// A layer that nobody writes to any more.
 #[derive(Debug)]
@@ -110,7 +47,7 @@ pub(crate) enum Lower {
 /// A layer in temporary pages.
 #[derive(Debug)]
 pub(crate) struct Sealed {
-    nodes: Nodes,
+    nodes: Arc<ChangedNodes>,
     columns: BTreeMap<ColumnOf, Arc<SealedMap<u64, crate::PropertyValue>>>,
     relationships: Arc<SealedMap<u64, RelationshipChange>>,
     /// The block of `relationships` that was looked into last: those of one list were mostly created in a row. Who finds
@@ -301,7 +238,7 @@ impl<'a> View<'a> {
     pub(crate) fn has_nodes(&self) -> bool {
         match self {
             View::Memory(layer) => !layer.nodes.is_empty(),
-            View::Sealed(sealed) => !sealed.nodes.runs.is_empty(),
+            View::Sealed(sealed) => !sealed.nodes.is_empty(),
         }
     }
 
@@ -500,21 +437,9 @@ impl<'a> Net<'a> {
         threads: usize,
     ) -> Result<Sealed> {
         let mut reservation = budget.empty_reservation("changes in temporary pages");
-        let nodes = Nodes::of(self.nodes(), &mut reservation)?;
-        let maps = Mutex::new(Maps {
-            reservation,
-            columns: BTreeMap::new(),
-            relationships: None,
-            adjacency: BTreeMap::new(),
-            indexes: BTreeMap::new(),
-        });
-        let unlisted = match self.views[..] {
-            [View::Memory(layer)] => Unlisted::of(layer),
-            _ => None,
-        };
-        let jobs = self.jobs(unlisted.as_ref());
-        share(jobs, threads, |job| self.write(job, out, &maps))?;
-        let maps = maps.into_inner();
+        let nodes = ChangedNodes::of(self.nodes(), &mut reservation)?;
+        let maps = Mutex::new(Maps::new(reservation));
+        share(self.jobs(), threads, |job| self.write(job, out, &maps))?;
         let mut counts = Counts::default();
         let views = self.views.iter();
         views.for_each(|view| counts.add(view.counts()));
@@ -522,31 +447,20 @@ impl<'a> Net<'a> {
             View::Memory(_) => 0,
             View::Sealed(sealed) => sealed.tier + 1,
         });
-        Ok(Sealed {
-            nodes,
-            columns: maps.columns,
-            relationships: maps.relationships.expect("written above"),
-            last: Mutex::default(),
-            adjacency: maps.adjacency,
-            indexes: maps.indexes,
-            counts,
-            tier: tiers.max().unwrap_or(0),
-            _reservation: maps.reservation,
-        })
+        let tier = tiers.max().unwrap_or(0);
+        Ok(maps.into_inner().sealed(Arc::new(nodes), counts, tier))
     }
 
     /// The maps to be written, the largest ones first.
-    fn jobs<'u>(&self, unlisted: Option<&'u Unlisted<'u>>) -> Vec<Job<'u>> {
-        let lists = |of| [Direction::Out, Direction::In].map(|way| Job::Lists(of, way));
-        let mut jobs: Vec<Job<'u>> = unlisted.into_iter().flat_map(lists).collect();
-        jobs.extend(self.adjacency_keys().into_iter().map(Job::Edges));
+    fn jobs(&self) -> Vec<Job> {
+        let mut jobs: Vec<Job> = self.adjacency_keys().into_iter().map(Job::Edges).collect();
         jobs.push(Job::Relationships);
         jobs.extend(self.column_keys().into_iter().map(Job::Values));
         jobs.extend(self.index_numbers().into_iter().map(Job::Index));
         jobs
     }
 
-    fn write(&self, job: Job<'_>, out: &TemporaryPages, maps: &Mutex<Maps>) -> Result<()> {
+    fn write(&self, job: Job, out: &TemporaryPages, maps: &Mutex<Maps>) -> Result<()> {
         match job {
             Job::Values(of) => {
                 let joined = self.joined(|sealed| sealed.columns.get(&of), || self.values(of));
@@ -556,24 +470,12 @@ impl<'a> Net<'a> {
             Job::Relationships => {
                 let joined = self.joined(|it| Some(&it.relationships), || self.relationships());
                 let map = write(out, joined)?;
-                let mut maps = maps.lock();
-                maps.reservation.grow(map.memory_bytes())?;
-                maps.relationships = Some(Arc::new(map));
-                Ok(())
+                maps.lock().set_relationships(map)
             }
             Job::Edges(of) => {
                 let joined = self.joined(|it| it.adjacency.get(&of), || self.edges(of.0, of.1));
                 let map = write(out, joined)?;
                 maps.lock().insert(|maps| &mut maps.adjacency, of, map)
-            }
-            Job::Lists(unlisted, direction) => {
-                for (rel_type, list) in unlisted.lists(direction) {
-                    let mut writer = SealedWriter::new(out);
-                    list.visit(|key, change| writer.push(&key, &change))?;
-                    let (of, map) = ((rel_type, direction), writer.finish()?);
-                    maps.lock().insert(|maps| &mut maps.adjacency, of, map)?;
-                }
-                Ok(())
             }
             Job::Index(number) => {
                 let joined = self.joined(|it| it.indexes.get(&number), || self.index(number));
@@ -632,28 +534,38 @@ where
     }
 }
 
-/// A map to be written; lists that are still to be made are one for each direction.
+/// A map to be written.
 #[derive(Debug)]
-enum Job<'u> {
+enum Job {
     Values(ColumnOf),
     Relationships,
     Edges((TypeId, Direction)),
-    Lists(&'u Unlisted<'u>, Direction),
     Index(u32),
 }
 
 /// The maps that are written, and what they are charged.
-struct Maps {
+pub(super) struct Maps {
     reservation: Reservation,
-    columns: BTreeMap<ColumnOf, Arc<SealedMap<u64, crate::PropertyValue>>>,
+    pub(super) columns: BTreeMap<ColumnOf, Arc<SealedMap<u64, crate::PropertyValue>>>,
     relationships: Option<Arc<SealedMap<u64, RelationshipChange>>>,
-    adjacency: BTreeMap<(TypeId, Direction), Arc<SealedMap<EdgeKey, Change>>>,
+    pub(super) adjacency: BTreeMap<(TypeId, Direction), Arc<SealedMap<EdgeKey, Change>>>,
     indexes: BTreeMap<u32, Arc<SealedMap<IndexKey, Change>>>,
 }
 
 impl Maps {
+    /// None yet; `reservation` grows by what they take.
+    pub(super) fn new(reservation: Reservation) -> Maps {
+        Maps {
+            reservation,
+            columns: BTreeMap::new(),
+            relationships: None,
+            adjacency: BTreeMap::new(),
+            indexes: BTreeMap::new(),
+        }
+    }
+
     /// Puts a map that has entries into its place.
-    fn insert<O: Ord, K: Stored + Ord + Clone, V: Stored>(
+    pub(super) fn insert<O: Ord, K: Stored + Ord + Clone, V: Stored>(
         &mut self,
         place: impl FnOnce(&mut Maps) -> &mut BTreeMap<O, Arc<SealedMap<K, V>>>,
         of: O,
@@ -664,5 +576,29 @@ impl Maps {
             place(self).insert(of, Arc::new(map));
         }
         Ok(())
+    }
+
+    pub(super) fn set_relationships(
+        &mut self,
+        map: SealedMap<u64, RelationshipChange>,
+    ) -> Result<()> {
+        self.reservation.grow(map.memory_bytes())?;
+        self.relationships = Some(Arc::new(map));
+        Ok(())
+    }
+
+    /// All maps as a layer.
+    pub(super) fn sealed(self, nodes: Arc<ChangedNodes>, counts: Counts, tier: u32) -> Sealed {
+        Sealed {
+            nodes,
+            columns: self.columns,
+            relationships: self.relationships.expect("every layer has this map"),
+            last: Mutex::default(),
+            adjacency: self.adjacency,
+            indexes: self.indexes,
+            counts,
+            tier,
+            _reservation: self.reservation,
+        }
     }
 }

@@ -31,7 +31,7 @@ use crate::catalog::Catalog;
 use crate::ids::{KeyId, LabelId, NodeId, RelId, TypeId};
 use crate::store::allocator::{NameKind, NameLists};
 use crate::value::PropertyValue;
-use crate::value::encode::{put_value, read_value};
+use crate::value::encode::put_value;
 use crate::version::Schema;
 use std::sync::Arc;
 
@@ -330,8 +330,8 @@ pub(crate) struct Decoder {
     left: u32,
     /// The newest id.
     id: u64,
-    /// Of the node that is being read.
-    labels: Vec<LabelId>,
+    /// Of the node that is being read: see [`read_node`].
+    key: Vec<u32>,
 }
 
 impl Decoder {
@@ -340,7 +340,7 @@ impl Decoder {
             section: Section::Nodes,
             left: 0,
             id: 0,
-            labels: Vec::new(),
+            key: Vec::new(),
         }
     }
 
@@ -375,17 +375,15 @@ impl Decoder {
             Ok::<u64, Malformed>(*id)
         };
         match self.section {
-            Section::Values(of) => batch.put_values(of, |put| {
-                (0..count).try_for_each(|_| {
-                    put(next(reader)?, read_value(reader)?);
-                    Ok::<(), Malformed>(())
-                })
+            Section::Values(of) => batch.put_values(of, |values| {
+                (0..count).try_for_each(|_| values.take(next(reader)?, reader))
             })?,
             Section::Nodes => {
                 for _ in 0..count {
                     let node = NodeId(next(reader)?);
-                    let change = read_node(reader, &mut self.labels, batch)?;
-                    batch.put_node(node, change);
+                    read_node(reader, &mut self.key)?;
+                    let key = &self.key;
+                    batch.put_node(node, key, || node_change(key));
                 }
             }
             Section::Relationships => {
@@ -413,26 +411,29 @@ fn beyond() -> Malformed {
     Malformed::new("an id beyond 64 bits")
 }
 
-/// A node's change, with its labels as `batch` has them; `labels` is room for them.
-fn read_node(
-    reader: &mut Reader<'_>,
-    labels: &mut Vec<LabelId>,
-    batch: &mut Batch,
-) -> Decoded<NodeChange> {
+/// A node's change in numbers: kind, labels.
+fn read_node(reader: &mut Reader<'_>, key: &mut Vec<u32>) -> Decoded<()> {
     let kind = reader.u8()?;
-    if kind == 0 {
-        return Ok(NodeChange::Deleted);
+    if kind > 2 {
+        return Err(Malformed(format!("unknown change {kind} of a node")));
     }
-    let count = reader.length()?;
-    labels.clear();
-    for _ in 0..count {
-        labels.push(LabelId(number(reader)?));
+    key.clear();
+    key.push(kind.into());
+    if kind != 0 {
+        for _ in 0..reader.length()? {
+            key.push(number(reader)?);
+        }
     }
-    let labels = batch.labels(labels);
-    match kind {
-        1 => Ok(NodeChange::Created(labels)),
-        2 => Ok(NodeChange::Labels(labels)),
-        other => Err(Malformed(format!("unknown change {other} of a node"))),
+    Ok(())
+}
+
+/// Of such numbers.
+fn node_change(key: &[u32]) -> NodeChange {
+    let labels = || key[1..].iter().map(|label| LabelId(*label)).collect();
+    match key[0] {
+        0 => NodeChange::Deleted,
+        1 => NodeChange::Created(labels()),
+        _ => NodeChange::Labels(labels()),
     }
 }
 

@@ -347,7 +347,19 @@ impl<'a, K: Stored + Ord + Clone, V: Stored> SealedWriter<'a, K, V> {
     }
 
     /// Appends an entry; keys ascend.
+    #[inline]
     pub(crate) fn push(&mut self, key: &K, value: &V) -> Result<()> {
+        self.push_put(key, &|out| value.put(None, out))
+    }
+
+    /// Appends an entry whose value has these bytes; keys ascend.
+    #[inline]
+    pub(crate) fn push_encoded(&mut self, key: &K, value: &[u8]) -> Result<()> {
+        self.push_put(key, &|out| out.extend_from_slice(value))
+    }
+
+    /// Appends an entry whose value `put` appends.
+    fn push_put(&mut self, key: &K, put: &impl Fn(&mut Vec<u8>)) -> Result<()> {
         assert!(self.last.as_ref().is_none_or(|last| last < key), "TX-14");
         let before = self.bytes.len();
         let mut block = self.open;
@@ -358,7 +370,7 @@ impl<'a, K: Stored + Ord + Clone, V: Stored> SealedWriter<'a, K, V> {
             self.bytes.push(0);
         }
         key.put(self.last.as_ref().filter(|_| !begins), &mut self.bytes);
-        value.put(None, &mut self.bytes);
+        put(&mut self.bytes);
         let room = self.bytes.len() + 4 * self.offsets.len() + 4 <= PAGE_BYTES;
         if !room && self.first.is_some() {
             // It begins the next page instead.
@@ -367,7 +379,7 @@ impl<'a, K: Stored + Ord + Clone, V: Stored> SealedWriter<'a, K, V> {
                 self.offsets.pop();
             }
             self.end_page()?;
-            return self.push(key, value);
+            return self.push_put(key, put);
         }
         block.0 += 1;
         self.bytes[block.1] = block.0 as u8;

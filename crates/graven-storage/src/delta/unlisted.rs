@@ -1,22 +1,27 @@
-//! Layers whose lists of neighbours are made at the end: what recovery reads.
+//! The lists of neighbours that many relationships make.
 //!
 //! # How it works
 //! Entering every relationship into two ordered maps by itself is most of what reading a log of relationships costs. So
-//! they are only kept by their ids, which ascend; when the layer is complete, its lists are sorted at once and
-//! entered in order, or written to temporary pages without ever being a map ([`super::lower`]).
+//! they are only kept in the order of their ids; when a batch is complete, its lists are sorted at once and entered in order, or written
+//! to temporary pages without ever being a map ([`super::sealed_batch`]).
 //!
 //! # Costs
 //! An entry is packed into one integer: node, neighbour, relationship. That is 8 bytes, or 16 in large graphs, for each
 //! direction, and as many for the one that is being sorted. Sorting is a few passes over them, by the digits of the ends alone, for relationships come by their ids.
 
-use super::layer::{Change, EdgeKey, EdgeMap, Layer, RelationshipChange, slot_bytes};
+use super::batch::Relationships;
+use super::layer::{Change, EdgeKey};
 use crate::ids::{Direction, TypeId};
 use std::collections::BTreeMap;
-use std::convert::Infallible;
 
-/// A relationship and its entries in the lists that are being made, each of them twice while it is sorted.
-pub(super) const UNLISTED_BYTES: u64 =
-    slot_bytes(size_of::<RelationshipChange>()) + 4 * size_of::<u128>() as u64;
+/// The bytes that the entries of a relationship take where they are packed into so many bits, each of them twice while it is sorted.
+const fn entries_bytes(bits: u32) -> u64 {
+    4 * match bits {
+        0..=64 => size_of::<u64>() as u64,
+        65..=128 => size_of::<u128>() as u64,
+        _ => size_of::<(EdgeKey, Change)>() as u64,
+    }
+}
 
 /// Fewer entries than this are sorted by comparing them.
 const RADIX_MIN: usize = 1024;
@@ -25,7 +30,7 @@ const DIGIT: u32 = 11;
 
 /// Where the parts of an entry lie in one integer: node, neighbour, relationship, and whether it comes.
 #[derive(Clone, Copy, Debug)]
-struct Packing {
+pub(super) struct Packing {
     node_bits: u32,
     id_bits: u32,
     /// Ids are told from here on.
@@ -33,6 +38,20 @@ struct Packing {
 }
 
 impl Packing {
+    /// For relationships with these ids; `nodes` has the bits of all ends.
+    pub(super) fn new(nodes: u64, first: u64, last: u64) -> Packing {
+        Packing {
+            node_bits: u64::BITS - nodes.leading_zeros(),
+            id_bits: u64::BITS - (last - first).leading_zeros(),
+            first,
+        }
+    }
+
+    /// What making the lists takes for each relationship.
+    pub(super) fn entries_bytes(&self) -> u64 {
+        entries_bytes(self.bits())
+    }
+
     /// Bits behind those of the ends.
     fn low_bits(&self) -> u32 {
         self.id_bits + 1
@@ -168,28 +187,21 @@ impl List {
     }
 }
 
-/// A layer whose lists are still to be made.
+/// The lists of relationships in both directions, still to be made.
 #[derive(Debug)]
 pub(crate) struct Unlisted<'a> {
-    layer: &'a Layer,
+    relationships: &'a Relationships,
     packing: Packing,
     /// Relationships of each type.
     counts: BTreeMap<TypeId, usize>,
 }
 
 impl<'a> Unlisted<'a> {
-    /// `None` for a layer that has its lists, or no relationships.
-    pub(crate) fn of(layer: &'a Layer) -> Option<Unlisted<'a>> {
-        if !layer.adjacency.is_empty() {
-            return None;
-        }
-        let (first, last) = (
-            layer.relationships.ids().next()?,
-            layer.relationships.last()?,
-        );
-        let (mut nodes, mut counts, mut run) = (0, BTreeMap::new(), (TypeId(0), 0));
-        layer.relationships.iter().for_each(|(_, it)| {
-            nodes |= it.start.0 | it.end.0;
+    /// `None` if there are no relationships.
+    pub(crate) fn of(relationships: &'a Relationships) -> Option<Unlisted<'a>> {
+        let packing = relationships.packing()?;
+        let (mut counts, mut run) = (BTreeMap::new(), (TypeId(0), 0));
+        relationships.for_each(|(_, it)| {
             if it.rel_type != run.0 {
                 *counts.entry(run.0).or_default() += run.1;
                 run = (it.rel_type, 0);
@@ -198,13 +210,8 @@ impl<'a> Unlisted<'a> {
         });
         *counts.entry(run.0).or_default() += run.1;
         counts.retain(|_, count| *count > 0);
-        let packing = Packing {
-            node_bits: u64::BITS - nodes.leading_zeros(),
-            id_bits: u64::BITS - (last - first).leading_zeros(),
-            first,
-        };
         Some(Unlisted {
-            layer,
+            relationships,
             packing,
             counts,
         })
@@ -217,7 +224,7 @@ impl<'a> Unlisted<'a> {
             |(rel_type, count): (&TypeId, &usize)| (*rel_type, List::new(self.packing, *count));
         let mut lists: Vec<(TypeId, List)> = counts.map(new).collect();
         let mut at = 0;
-        self.layer.relationships.iter().for_each(|(id, it)| {
+        self.relationships.for_each(|(id, it)| {
             if lists[at].0 != it.rel_type {
                 at = lists.partition_point(|(rel_type, _)| *rel_type < it.rel_type);
             }
@@ -225,31 +232,9 @@ impl<'a> Unlisted<'a> {
                 Direction::Out => (it.start.0, it.end.0),
                 Direction::In => (it.end.0, it.start.0),
             };
-            lists[at].1.push((node, other, id), it.change);
+            lists[at].1.push((node, other, *id), it.change);
         });
         lists
-    }
-}
-
-impl Layer {
-    /// Makes the lists (TX-1), if they are still to be made.
-    pub(crate) fn enter_lists(&mut self) {
-        let Some(unlisted) = Unlisted::of(self) else {
-            return;
-        };
-        let lists = [Direction::Out, Direction::In].map(|way| (way, unlisted.lists(way)));
-        for (direction, lists) in lists {
-            for (rel_type, list) in lists {
-                let mut edges = EdgeMap::new();
-                let Ok(()) = list.visit(|key, change| {
-                    edges.insert(key, change);
-                    Ok::<(), Infallible>(())
-                });
-                self.adjacency.insert((rel_type, direction), edges);
-            }
-        }
-        let count = self.relationships.len() as u64;
-        self.bytes += count * (super::layer::RELATIONSHIP_BYTES - UNLISTED_BYTES);
     }
 }
 
@@ -260,8 +245,10 @@ mod tests {
 
     use super::*;
     use crate::delta::batch::Batch;
+    use crate::delta::layer::RelationshipChange;
     use crate::ids::{NodeId, RelId};
     use graven_random::SplitMix64;
+    use std::convert::Infallible;
 
     /// Every packing gives back what it got, in its order.
     #[test]
@@ -288,9 +275,12 @@ mod tests {
                 wanted.push(((it.end.0, it.start.0, id), it.change));
                 batch.put_relationship(RelId(id), it);
             }
-            let layer = batch.into_layer();
+            let whole = batch.finish();
             wanted.sort_by_key(|(key, _)| *key);
-            let (rel_type, list) = Unlisted::of(&layer).unwrap().lists(Direction::In).remove(0);
+            let (rel_type, list) = Unlisted::of(&whole.relationships)
+                .unwrap()
+                .lists(Direction::In)
+                .remove(0);
             assert_eq!(rel_type, TypeId(1));
             let mut entries = Vec::new();
             let Ok(()) = list.visit(|key, change| {

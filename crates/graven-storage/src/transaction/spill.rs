@@ -49,6 +49,16 @@ pub(crate) fn sealed_onto(
     let views = vec![View::Memory(layer)];
     let sealed = Net { views }.seal(pages, store.budget(), how.threads)?;
     below.push(Arc::new(Lower::Sealed(sealed)));
+    merge_tiers(store, pages, how, below)
+}
+
+/// `below`, where as many layers became one as their age allows.
+pub(crate) fn merge_tiers(
+    store: &Store,
+    pages: &TemporaryPages,
+    how: Sealing,
+    mut below: Vec<Arc<Lower>>,
+) -> Result<Arc<[Arc<Lower>]>> {
     while let Some(from) = same_tier(&below, how.tier) {
         merge_from(store, pages, how, &mut below, from)?;
     }

@@ -118,6 +118,21 @@ pub(crate) fn read_value(reader: &mut Reader<'_>) -> Decoded<PropertyValue> {
     read_nested(reader, MAX_DEPTH)
 }
 
+/// Goes over a value that [`read_value`] would read, and fails where that would.
+#[inline]
+pub(crate) fn skip_value(reader: &mut Reader<'_>) -> Decoded<()> {
+    let mut ahead = *reader;
+    match ahead.u8()? {
+        0..=2 => {}
+        3 | 8 => _ = ahead.varint()?,
+        4 => _ = ahead.array::<8>()?,
+        5 => _ = ahead.text()?,
+        _ => return read_value(reader).map(drop),
+    }
+    *reader = ahead;
+    Ok(())
+}
+
 fn read_nested(reader: &mut Reader<'_>, depth_left: usize) -> Decoded<PropertyValue> {
     let tag = reader.u8()?;
     Ok(match tag {
@@ -282,6 +297,20 @@ pub(crate) mod tests {
             let mut reader = Reader::new(&out);
             prop_assert_eq!(read_value(&mut reader), Ok(value));
             prop_assert_eq!(reader.remaining(), 0);
+            let mut reader = Reader::new(&out);
+            prop_assert_eq!(reader.since(skip_value), Ok(&out[..]));
+        }
+
+        /// Goal: a value that is gone over is one that can be read, and ends at the same byte.
+        #[test]
+        fn what_is_gone_over_can_be_read(mut bytes: Vec<u8>, tag in 0u8..18) {
+            bytes.insert(0, tag);
+            let (mut over, mut read) = (Reader::new(&bytes), Reader::new(&bytes));
+            let wanted = read_value(&mut read).map(drop);
+            prop_assert_eq!(skip_value(&mut over).is_ok(), wanted.is_ok());
+            if wanted.is_ok() {
+                prop_assert_eq!(over.position(), read.position());
+            }
         }
 
         /// Goal: arbitrary bytes fail or decode, never panic or allocate without bound.

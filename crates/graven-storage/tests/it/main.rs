@@ -1,6 +1,7 @@
 //! Tests of the storage crate through its public interface.
 
 mod anomalies;
+mod batches;
 mod care;
 mod conflicts;
 mod crash;

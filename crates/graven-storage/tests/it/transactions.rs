@@ -42,7 +42,7 @@ pub(crate) fn open(data: Arc<dyn File>, log: Arc<dyn File>) -> graven_storage::R
 }
 
 /// As [`open`], with temporary pages for changes of more than `seal_bytes`.
-fn open_spilling(
+pub(crate) fn open_spilling(
     data: Arc<dyn File>,
     log: Arc<dyn File>,
     memory: u64,
@@ -62,7 +62,7 @@ fn open_spilling(
 }
 
 /// The files of a database without anything in it.
-fn empty() -> (MemoryFile, MemoryFile) {
+pub(crate) fn empty() -> (MemoryFile, MemoryFile) {
     let data = MemoryFile::new("data");
     GraphBuilder::new().build(Arc::new(data.clone())).unwrap();
     (data, MemoryFile::new("log"))
