@@ -152,6 +152,8 @@ pub(crate) struct InTransactions {
     pub concurrency: Option<Expr>,
     pub rows: Option<Expr>,
     pub on_error: Option<OnError>,
+    /// `RETRY`: for so many seconds, if it says so.
+    pub retry: Option<Option<Expr>>,
     pub status: Option<Name>,
     pub span: Span,
 }

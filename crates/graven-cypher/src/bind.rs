@@ -32,6 +32,7 @@ use self::scope::{Entry, Scope};
 use crate::ParameterNames;
 use crate::ast::{self, Clause, ClauseKind, Imports, Name};
 use crate::diagnostic::{self, Code, Diagnostic, closest};
+use crate::plan::expression::Literal;
 use crate::plan::variables::conjuncts;
 use crate::plan::{Expr, InTransactions, Notice, VarId, VarKind, Variable};
 use crate::schema_view::SchemaView;
@@ -62,6 +63,7 @@ pub(crate) fn bind(
         planned_for: BTreeMap::new(),
         written: BTreeSet::new(),
         uses: Vec::new(),
+        asked: BTreeSet::new(),
         aggregating: Aggregating::Refused,
         constant_only: None,
         clause_span: Span::default(),
@@ -83,6 +85,7 @@ pub(crate) fn bind(
         subqueries: binder.subqueries,
         notices: binder.notices,
         planned_for: binder.planned_for,
+        asked: binder.asked,
     })
 }
 
@@ -102,6 +105,8 @@ struct Binder<'a> {
     written: BTreeSet<Arc<str>>,
     /// Every use of a variable, in order; a subquery's imports are read off it.
     uses: Vec<VarId>,
+    /// What statements ask of the records of `LOAD CSV` besides their fields.
+    asked: BTreeSet<VarId>,
     aggregating: Aggregating,
     /// Set to what is being bound where no variable may be read.
     constant_only: Option<&'static str>,
@@ -453,6 +458,13 @@ impl Binder<'_> {
         let rows = self.row_count(parts.rows.as_ref(), "OF ... ROWS")?;
         // Batches run one after the other, which is one of the ways to run so many at once.
         self.row_count(parts.concurrency.as_ref(), "CONCURRENT TRANSACTIONS")?;
+        let retry = match &parts.retry {
+            None => None,
+            Some(None) => Some(Expr::Literal(Literal::Integer(
+                InTransactions::RETRY_SECONDS,
+            ))),
+            Some(Some(seconds)) => Some(self.seconds(seconds)?),
+        };
         let status = match &parts.status {
             Some(name) => {
                 self.check_free(name)?;
@@ -463,6 +475,7 @@ impl Binder<'_> {
         Ok(InTransactions {
             rows,
             on_error: parts.on_error.unwrap_or_default(),
+            retry,
             status,
             columns: Vec::new(),
         })

@@ -2,7 +2,8 @@
 //!
 //! # How it works
 //! [`Code`] names follow the openCypher error vocabulary: a category (`SyntaxError`, `TypeError`, ...) and a
-//! detail (`UndefinedVariable`, ...). [`Diagnostic::render`] shows the line with a caret under the place.
+//! detail (`UndefinedVariable`, ...). [`Diagnostic::render`] shows the line with a caret under the place; [`Excerpt`] does so for
+//! errors that are met while a statement runs.
 //! Lines and columns are 1-based; a column counts characters, not bytes.
 
 use std::fmt;
@@ -82,7 +83,17 @@ pub struct Diagnostic {
     pub span: Span,
     /// What to do, where something can be said.
     pub hint: Option<String>,
-    excerpt: Arc<str>,
+    excerpt: Excerpt,
+}
+
+/// A place of a statement, and the line it stands on.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Excerpt {
+    /// 1-based line of the place.
+    pub line: u32,
+    /// 1-based column of the place, in characters.
+    pub column: u32,
+    text: Arc<str>,
     /// Characters of the place, at least one.
     characters: usize,
 }
@@ -95,19 +106,15 @@ impl Diagnostic {
         code: Code,
         message: impl Into<String>,
     ) -> Diagnostic {
-        let (line, column) = position(text, span.start);
-        let excerpt = text.lines().nth(line as usize - 1).unwrap_or("");
+        let excerpt = Excerpt::of(text, span);
         Diagnostic {
             code,
             message: message.into(),
-            line,
-            column,
+            line: excerpt.line,
+            column: excerpt.column,
             span,
             hint: None,
-            excerpt: excerpt.into(),
-            characters: text
-                .get(span.start as usize..span.end as usize)
-                .map_or(1, |place| place.chars().count().max(1)),
+            excerpt,
         }
     }
 
@@ -130,6 +137,30 @@ impl Diagnostic {
     /// ```
     #[must_use]
     pub fn render(&self) -> String {
+        let name = (self.code.category(), self.code.detail());
+        let hint = self.hint.as_deref();
+        self.excerpt.render(name, &self.message, hint)
+    }
+}
+
+impl Excerpt {
+    /// What stands at `span` of `text`.
+    #[must_use]
+    pub fn of(text: &str, span: Span) -> Excerpt {
+        let (line, column) = position(text, span.start);
+        Excerpt {
+            line,
+            column,
+            text: text.lines().nth(line as usize - 1).unwrap_or("").into(),
+            characters: text
+                .get(span.start as usize..span.end as usize)
+                .map_or(1, |place| place.chars().count().max(1)),
+        }
+    }
+
+    /// An error at this place, as [`Diagnostic::render`] shows it; `name` is its category and its detail.
+    #[must_use]
+    pub fn render(&self, name: (&str, &str), message: &str, hint: Option<&str>) -> String {
         let number = self.line.to_string();
         let gutter = " ".repeat(number.len());
         let (before, shown, cut) = self.window();
@@ -141,16 +172,16 @@ impl Diagnostic {
         let carets = width(before, self.characters).max(1);
         let mut out = format!(
             "{} ({}): {}\n{gutter}--> line {}, column {}\n{gutter} |\n{number} | {cut}{shown}\n{gutter} | {}{}{}\n",
-            self.code.category(),
-            self.code.detail(),
-            self.message,
+            name.0,
+            name.1,
+            message,
             self.line,
             self.column,
             " ".repeat(cut.len()),
             " ".repeat(width(0, before)),
             "^".repeat(carets),
         );
-        if let Some(hint) = &self.hint {
+        if let Some(hint) = hint {
             out.push_str("hint: ");
             out.push_str(hint);
             out.push('\n');
@@ -166,7 +197,7 @@ impl Diagnostic {
         let skip = column.saturating_sub(BEFORE);
         let clean = |c: char| if c.is_control() { ' ' } else { c };
         let shown: String = self
-            .excerpt
+            .text
             .chars()
             .skip(skip)
             .take(SHOWN)

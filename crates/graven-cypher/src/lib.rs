@@ -21,7 +21,7 @@ pub mod types;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-pub use diagnostic::{Code, Diagnostic};
+pub use diagnostic::{Code, Diagnostic, Excerpt};
 pub use plan::Plan;
 pub use schema_view::{
     IndexView, LabelIndex, ProcedureView, SchemaView, Stored, StoredSize, ValueCounts,

@@ -38,6 +38,7 @@ use crate::bind::graph::Bound;
 use crate::cost::Cost;
 use crate::diagnostic::Diagnostic;
 use crate::schema_view::SchemaView;
+use crate::token::Span;
 
 pub use forecast::Forecast;
 
@@ -440,6 +441,8 @@ pub enum Operator {
         input: Box<PlanNode>,
         list: Expr,
         var: VarId,
+        /// The list is a variable that nobody above reads: rows do not carry it on.
+        last: bool,
     },
     /// For each input row runs `inner` (whose leaf is [`Operator::Argument`]) and joins the results to it.
     Apply {
@@ -490,6 +493,7 @@ pub enum Operator {
         name: Arc<str>,
         args: Vec<Expr>,
         yields: Vec<(Arc<str>, VarId)>,
+        at: Span,
     },
     /// Creates nodes and relationships, once per input row, and binds them.
     Create {
@@ -516,6 +520,7 @@ pub enum Operator {
         input: Box<PlanNode>,
         targets: Vec<Expr>,
         detach: bool,
+        at: Span,
     },
     /// For each input row runs `inner` (whose leaf is [`Operator::Argument`]) once per element of the list, in
     /// order; hands on the input row.
@@ -524,6 +529,7 @@ pub enum Operator {
         inner: Box<PlanNode>,
         list: Expr,
         var: VarId,
+        at: Span,
     },
     /// Takes in all its input before it hands out the first row (see `plan/rules/eager.rs` on where).
     Eager {
@@ -544,6 +550,11 @@ pub enum Operator {
         headers: bool,
         terminator: Option<Expr>,
         var: VarId,
+        /// Bound to the line on which the record begins.
+        line: Option<VarId>,
+        /// Bound to the path of the file.
+        file: Option<VarId>,
+        at: Span,
     },
 }
 
@@ -554,6 +565,8 @@ pub struct InTransactions {
     pub rows: Option<Expr>,
     /// What happens when a batch fails.
     pub on_error: OnError,
+    /// For so many seconds, constant, a batch is run again before it has failed, where that may help.
+    pub retry: Option<Expr>,
     /// Where each row has the outcome of its batch.
     pub status: Option<VarId>,
     /// What the subquery returns.
@@ -563,6 +576,9 @@ pub struct InTransactions {
 impl InTransactions {
     /// Input rows of one batch where nothing is said.
     pub const ROWS: u64 = 1000;
+
+    /// Seconds for which a batch is run again where nothing is said.
+    pub const RETRY_SECONDS: i64 = 30;
 }
 
 /// What happens when a batch of a subquery in transactions fails and is rolled back.
@@ -663,12 +679,14 @@ pub(crate) fn plan(bound: Bound, schema: &dyn SchemaView) -> Result<Plan, Diagno
         subqueries,
         notices,
         planned_for,
+        asked,
     } = bound;
     let columns: Vec<(Arc<str>, VarId)> = query.columns.clone();
     let mut builder = Builder {
         cost: Cost { schema },
         variables,
         subqueries,
+        asked,
         notices,
         labels: BTreeMap::new(),
         handed_in: 1.0,

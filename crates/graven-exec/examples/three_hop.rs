@@ -11,6 +11,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use graven_cypher::Span;
 use graven_cypher::plan::{Direction, Expr, Operator, Plan, PlanMode, PlanNode, RelPattern, VarId};
 use graven_exec::{ExecContext, LevelDirection, Params, Tuning, Value, execute};
 use graven_pagecache::{Budget, Config, PageCache};
@@ -33,8 +34,9 @@ fn plan() -> Arc<Plan> {
         2,
         Operator::Unwind {
             input: node(3, Operator::Unit),
-            list: Expr::Parameter("ids".into()),
+            list: Expr::Parameter("ids".into(), Span::default()),
             var: id,
+            last: false,
         },
     );
     let seek = node(

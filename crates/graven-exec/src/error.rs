@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use graven_cypher::Span;
 use thiserror::Error;
 
 /// Result of an execution step.
@@ -130,6 +131,14 @@ pub enum ExecError {
         /// Why it failed.
         message: String,
     },
+    /// One of the errors above that a value has caused, and the place in the text of what was computed or done.
+    #[error("{error}")]
+    At {
+        /// Bytes of the statement's text.
+        place: Span,
+        /// What happened there.
+        error: Box<ExecError>,
+    },
     /// The plan cannot be run: a defect of the planner, reported instead of a wrong answer.
     #[error("the plan is not executable: {message}")]
     Plan {
@@ -139,6 +148,39 @@ pub enum ExecError {
 }
 
 impl ExecError {
+    /// The error, saying that it happened at `place`, where values are its cause and it does not say a place already.
+    pub(crate) fn at(self, place: Span) -> Self {
+        match self {
+            Self::Type { .. }
+            | Self::Value { .. }
+            | Self::Named { .. }
+            | Self::Argument { .. }
+            | Self::PropertyType { .. }
+            | Self::DeletedEntity { .. }
+            | Self::MergeNull { .. }
+            | Self::Arithmetic { .. }
+            | Self::MissingParameter { .. }
+            | Self::UnknownProcedure { .. }
+            | Self::Procedure { .. }
+                if !place.is_empty() =>
+            {
+                Self::At {
+                    place,
+                    error: Box::new(self),
+                }
+            }
+            other => other,
+        }
+    }
+
+    /// What happened, wherever.
+    pub(crate) fn what(&self) -> &ExecError {
+        match self {
+            Self::At { error, .. } => error,
+            other => other,
+        }
+    }
+
     /// Stable code of the error.
     #[must_use]
     pub fn code(&self) -> &'static str {
@@ -160,6 +202,7 @@ impl ExecError {
             Self::TimedOut { .. } => "TimedOut",
             Self::UnknownProcedure { .. } => "ProcedureNotFound",
             Self::Procedure { .. } => "ProcedureCallFailed",
+            Self::At { error, .. } => error.code(),
             Self::Plan { .. } => "PlanError",
         }
     }

@@ -10,6 +10,9 @@
 //! Variables of comprehensions, quantifiers and `reduce` get column numbers behind those of the batch; their
 //! bodies run over a batch of the list elements (see [`list_scope`]).
 //!
+//! An error of a value takes the place of the innermost expression that has one ([`Compiled::place`]); only where there is
+//! an error is it looked at.
+//!
 //! # Invariants
 //! * EX-8 Evaluating an expression on a selection of `n` rows gives a column of `n` rows, in that order.
 
@@ -23,6 +26,7 @@ mod property;
 
 use std::sync::Arc;
 
+use graven_cypher::Span;
 use graven_cypher::plan::{BinaryOp, UnaryOp, expression::Quantifier};
 use graven_storage::{KeyId, LabelId, TypeId};
 
@@ -42,7 +46,7 @@ pub(crate) enum Compiled {
     /// A literal, or what is made of literals and parameters once.
     Constant(Value),
     /// A parameter, and the value it has in this run.
-    Parameter(Arc<str>, Value),
+    Parameter(Arc<str>, Value, Span),
     /// A column of the batch, or a variable of an enclosing list scope.
     Slot(usize),
     /// `base.key`
@@ -50,37 +54,41 @@ pub(crate) enum Compiled {
         base: Box<Compiled>,
         key: Arc<str>,
         key_id: Option<KeyId>,
+        at: Span,
     },
     /// `base[index]`
-    Index(Box<Compiled>, Box<Compiled>),
+    Index(Box<Compiled>, Box<Compiled>, Span),
     /// `base[from..to]`
     Slice {
         base: Box<Compiled>,
         from: Option<Box<Compiled>>,
         to: Option<Box<Compiled>>,
+        at: Span,
     },
     /// `[a, b]`
     List(Vec<Compiled>),
     /// `{a: 1}`
     Map(Vec<(Arc<str>, Compiled)>),
     /// Unary operator.
-    Unary(UnaryOp, Box<Compiled>),
+    Unary(UnaryOp, Box<Compiled>, Span),
     /// Binary operator.
-    Binary(BinaryOp, Box<Compiled>, Box<Compiled>),
+    Binary(BinaryOp, Box<Compiled>, Box<Compiled>, Span),
     /// `a < b <= c`
-    Chain(Box<Compiled>, Vec<(BinaryOp, Compiled)>),
+    Chain(Box<Compiled>, Vec<(BinaryOp, Compiled)>, Span),
     /// `n:A:B` or `r:T`; `None`: a name the catalogue does not know.
     HasLabels {
         base: Box<Compiled>,
         labels: Vec<Option<LabelId>>,
         types: Vec<Option<TypeId>>,
+        at: Span,
     },
     /// A function of the registry.
-    Call(&'static function::Function, Vec<Compiled>),
+    Call(&'static function::Function, Vec<Compiled>, Span),
     /// `CASE`
     Case {
         branches: Vec<(Compiled, Compiled)>,
         otherwise: Option<Box<Compiled>>,
+        at: Span,
     },
     /// A value with a name for one expression; it stands where a scope has its list.
     Let {
@@ -92,12 +100,14 @@ pub(crate) enum Compiled {
         scope: ListScope,
         filter: Option<Box<Compiled>>,
         map: Option<Box<Compiled>>,
+        at: Span,
     },
     /// `all|any|none|single(x IN list WHERE p)`
     Quantifier {
         kind: Quantifier,
         scope: ListScope,
         predicate: Box<Compiled>,
+        at: Span,
     },
     /// `reduce(acc = init, x IN list | e)`
     Reduce {
@@ -105,6 +115,7 @@ pub(crate) enum Compiled {
         accumulator: usize,
         init: Box<Compiled>,
         step: Box<Compiled>,
+        at: Span,
     },
 }
 
@@ -207,11 +218,13 @@ impl Compiled {
                     base,
                     key,
                     key_id: _,
+                    at: _,
                 },
                 Self::Property {
                     base: other,
                     key: other_key,
                     key_id: _,
+                    at: _,
                 },
             ) => {
                 key == other_key
@@ -230,6 +243,28 @@ impl Compiled {
         Ok(self.column(rows, rt)?.value(0))
     }
 
+    /// Where it stands in the text of the statement; empty where nothing says so.
+    pub(crate) fn place(&self) -> Span {
+        match self {
+            Self::Constant(_) | Self::Slot(_) | Self::List(_) | Self::Map(_) | Self::Let { .. } => {
+                Span::default()
+            }
+            Self::Parameter(_, _, at)
+            | Self::Property { at, .. }
+            | Self::Index(_, _, at)
+            | Self::Slice { at, .. }
+            | Self::Unary(_, _, at)
+            | Self::Binary(_, _, _, at)
+            | Self::Chain(_, _, at)
+            | Self::HasLabels { at, .. }
+            | Self::Call(_, _, at)
+            | Self::Case { at, .. }
+            | Self::ListComprehension { at, .. }
+            | Self::Quantifier { at, .. }
+            | Self::Reduce { at, .. } => *at,
+        }
+    }
+
     /// Adds the columns this expression reads to `slots`.
     pub(crate) fn slots(&self, slots: &mut Vec<usize>) {
         let mut add = |e: &Compiled| e.slots(slots);
@@ -241,25 +276,26 @@ impl Compiled {
                 }
             }
             Self::Property { base, .. } | Self::HasLabels { base, .. } => add(base),
-            Self::Index(a, b) | Self::Binary(_, a, b) => {
+            Self::Index(a, b, _) | Self::Binary(_, a, b, _) => {
                 add(a);
                 add(b);
             }
-            Self::Slice { base, from, to } => {
+            Self::Slice { base, from, to, .. } => {
                 add(base);
                 from.iter().for_each(|e| add(e));
                 to.iter().for_each(|e| add(e));
             }
-            Self::List(items) | Self::Call(_, items) => items.iter().for_each(add),
+            Self::List(items) | Self::Call(_, items, _) => items.iter().for_each(add),
             Self::Map(entries) => entries.iter().for_each(|(_, e)| add(e)),
-            Self::Unary(_, e) => add(e),
-            Self::Chain(first, rest) => {
+            Self::Unary(_, e, _) => add(e),
+            Self::Chain(first, rest, _) => {
                 add(first);
                 rest.iter().for_each(|(_, e)| add(e));
             }
             Self::Case {
                 branches,
                 otherwise,
+                ..
             } => {
                 for (when, then) in branches {
                     add(when);
@@ -271,7 +307,9 @@ impl Compiled {
                 add(&scope.list);
                 add(body);
             }
-            Self::ListComprehension { scope, filter, map } => {
+            Self::ListComprehension {
+                scope, filter, map, ..
+            } => {
                 add(&scope.list);
                 filter.iter().for_each(|e| add(e));
                 map.iter().for_each(|e| add(e));

@@ -12,6 +12,7 @@
 //! * EX-23 Memory: one batch of input rows and what it returns, charged, besides what spills.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use graven_cypher::Plan;
 use graven_cypher::plan::{InTransactions, OnError, Operator as P, PlanNode};
@@ -31,6 +32,7 @@ use crate::profile::ProfileCells;
 use crate::runtime::{Params, Runtime};
 use crate::spill::RowBuffer;
 use crate::value::Value;
+use crate::value::arithmetic::as_float;
 use crate::writing::{self, Writer};
 
 /// Where the transactions of batches come from.
@@ -38,11 +40,16 @@ pub trait Batches: Send + Sync {
     /// The state committed last.
     fn snapshot(&self) -> Snapshot;
 
-    /// Runs `body` in a transaction and commits it; again where it meets a conflict. Its place in the order of commits.
+    /// Runs `body` in a transaction and commits it; again where it meets a conflict, and for so long where anything else was
+    /// in the way that may pass. Its place in the order of commits.
     ///
     /// # Errors
     /// What `body` or the commit fails with; nothing of it is left then, unless the error says so.
-    fn run(&self, body: &mut dyn FnMut(&Arc<Transaction>) -> Result<()>) -> Result<u64>;
+    fn run(
+        &self,
+        patience: Option<Duration>,
+        body: &mut dyn FnMut(&Arc<Transaction>) -> Result<()>,
+    ) -> Result<u64>;
 }
 
 /// Runs the batches of `plan`, which has a subquery in transactions, and starts what is left of it.
@@ -118,6 +125,7 @@ impl Stage<'_> {
         let rt = self.reading();
         let (mut source, layout) = instantiate_above(input, &rt, self.cells, below)?;
         let size = rows_of_batch(batches, &layout, &rt)?;
+        let patience = patience(batches, &layout, &rt)?;
         let mut out_vars = layout.vars().to_vec();
         out_vars.extend(batches.columns.iter().chain(&batches.status));
         let mut kept = RowBuffer::new(&rt, "InTransactions", "return less from the subquery");
@@ -132,7 +140,7 @@ impl Stage<'_> {
             }
             let (outcome, returned) = match broken {
                 true => (Outcome::NotStarted, Vec::new()),
-                false => self.batch(inner, &layout, batches, &rows, wanted)?,
+                false => self.batch(inner, &layout, (batches, patience), &rows, wanted)?,
             };
             broken |= batches.on_error == OnError::Break && matches!(outcome, Outcome::Failed(_));
             if wanted {
@@ -166,7 +174,7 @@ impl Stage<'_> {
         &self,
         inner: &PlanNode,
         layout: &Layout,
-        batches: &InTransactions,
+        (batches, patience): (&InTransactions, Option<Duration>),
         rows: &[Batch],
         wanted: bool,
     ) -> Result<(Outcome, Vec<Batch>)> {
@@ -176,7 +184,7 @@ impl Stage<'_> {
             "InTransactions",
             "make batches of fewer rows, or return less from the subquery",
         );
-        let done = self.batches.run(&mut |transaction| {
+        let done = self.batches.run(patience, &mut |transaction| {
             returned.clear();
             memory.clear();
             self.attempt(inner, layout, transaction, rows, &mut |row, more| {
@@ -234,6 +242,23 @@ impl Stage<'_> {
         }
         transaction.check_statement()?;
         Ok(())
+    }
+}
+
+/// How long a batch is run again where that may help.
+fn patience(batches: &InTransactions, layout: &Layout, rt: &Runtime) -> Result<Option<Duration>> {
+    let Some(seconds) = &batches.retry else {
+        return Ok(None);
+    };
+    let compiled = Compiler::new(layout, rt).compile(seconds)?;
+    let value = compiled.constant(rt)?;
+    let time = as_float(&value).and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    match time {
+        Some(time) => Ok(Some(time)),
+        None => {
+            let message = format!("RETRY FOR needs a time in seconds from 0 on, got {value}");
+            Err(ExecError::Argument { message }.at(seconds.place()))
+        }
     }
 }
 

@@ -29,7 +29,7 @@ use crate::operators::foreach::Foreach;
 use crate::operators::hash_join::{HashJoin, JoinColumns};
 use crate::operators::known_numbers::SharedNumbers;
 use crate::operators::limit::{Limit, Skip};
-use crate::operators::load_csv::{LoadCsv, Source};
+use crate::operators::load_csv::{LoadCsv, Slots, Source};
 use crate::operators::merge::{Merge, MergeParts};
 use crate::operators::parallel::Slot;
 use crate::operators::procedure::Procedure;
@@ -44,6 +44,7 @@ use crate::operators::unit::Unit;
 use crate::operators::unwind::Unwind;
 use crate::profile::{ProfileCells, Profiled, inputs};
 use crate::runtime::Runtime;
+use graven_cypher::Span;
 use graven_cypher::plan::{
     AggregateCall, Expr, Operator as P, Plan, PlanNode, Repeat as PlanRepeat, VarId,
 };
@@ -217,7 +218,8 @@ impl<'a> Instantiator<'a> {
                 inner,
                 list,
                 var,
-            } => self.foreach(input, inner, list, *var),
+                at,
+            } => self.foreach(input, inner, (list, *at), *var),
             _ => self.row_by_row(op),
         }
     }
@@ -364,7 +366,7 @@ impl<'a> Instantiator<'a> {
         &mut self,
         input: &PlanNode,
         inner: &PlanNode,
-        list: &Expr,
+        (list, at): (&Expr, Span),
         var: VarId,
     ) -> Result<Built> {
         let (input, layout) = self.node(input)?;
@@ -372,7 +374,7 @@ impl<'a> Instantiator<'a> {
         let mut row = layout.vars().to_vec();
         row.push(var);
         let (slot, (inner, _)) = self.per_row(inner, Layout::new(row))?;
-        Ok((Box::new(Foreach::new(input, inner, slot, list)), layout))
+        Ok((Box::new(Foreach::new(input, inner, slot, list, at)), layout))
     }
 
     fn hash_join(
@@ -536,6 +538,7 @@ impl<'a> Instantiator<'a> {
             argument: call.argument.as_ref().map(compile).transpose()?,
             parameter: call.parameter.as_ref().map(compile).transpose()?,
             distinct: call.distinct,
+            at: call.at,
         })
     }
 
@@ -596,13 +599,16 @@ impl<'a> Instantiator<'a> {
             }
             P::Set { items, .. } => Box::new(Set::new(input, Items::new(items, &layout, self.rt)?)),
             P::Delete {
-                targets, detach, ..
+                targets,
+                detach,
+                at,
+                ..
             } => {
                 let targets = targets
                     .iter()
                     .map(|e| self.compile(&layout, e))
                     .collect::<Result<_>>()?;
-                Box::new(Delete::new(input, targets, *detach))
+                Box::new(Delete::new(input, targets, *detach, *at))
             }
             P::Eager { .. } => Box::new(Eager::new(input, self.rt)),
             P::EmptyResult { .. } => Box::new(EmptyResult::new(input)),
@@ -611,19 +617,38 @@ impl<'a> Instantiator<'a> {
                 headers,
                 terminator,
                 var,
+                line,
+                file,
+                at,
                 ..
             } => {
                 let terminator = terminator.as_ref();
                 let source = Source {
                     url: self.compile(&layout, url)?,
                     headers: *headers,
+                    at: *at,
                     terminator: terminator.map(|t| self.compile(&layout, t)).transpose()?,
                 };
-                Box::new(LoadCsv::new(input, source, layout.slot_or_add(*var)))
+                Box::new({
+                    let mut slot = |var: &VarId| layout.slot_or_add(*var);
+                    let slots = Slots {
+                        record: slot(var),
+                        line: line.as_ref().map(&mut slot),
+                        file: file.as_ref().map(slot),
+                    };
+                    LoadCsv::new(input, source, slots)
+                })
             }
-            P::Unwind { list, var, .. } => {
+            P::Unwind {
+                list, var, last, ..
+            } => {
+                let gone = match list {
+                    Expr::Variable(list) if *last => Some(slot(&layout, *list)?),
+                    _ => None,
+                };
                 let list = self.compile(&layout, list)?;
-                Box::new(Unwind::new(input, list, layout.slot_or_add(*var), self.rt))
+                let slot = layout.slot_or_add(*var);
+                Box::new(Unwind::new(input, list, (slot, gone), self.rt))
             }
             P::SelectPaths {
                 from,
@@ -651,7 +676,11 @@ impl<'a> Instantiator<'a> {
                 Box::new(BuildPath::new(input, parts, layout.slot_or_add(*path)))
             }
             P::Procedure {
-                name, args, yields, ..
+                name,
+                args,
+                yields,
+                at,
+                ..
             } => {
                 let args = args
                     .iter()
@@ -661,7 +690,7 @@ impl<'a> Instantiator<'a> {
                     .iter()
                     .map(|(column, v)| (column.clone(), layout.slot_or_add(*v)))
                     .collect();
-                Box::new(Procedure::new(input, name.clone(), args, yields))
+                Box::new(Procedure::new(input, (name.clone(), *at), args, yields))
             }
             other => {
                 return Err(ExecError::Plan {

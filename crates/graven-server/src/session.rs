@@ -13,8 +13,8 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use graven::{
-    CancelHandle, Connection, Database, Params, QueryResult, Row, Summary, Touches, Transaction,
-    Value,
+    CancelHandle, Connection, Database, Params, QueryResult, Row, StatementKind, Summary, Touches,
+    Transaction, Value,
 };
 
 use crate::attempts::{Attempt, Attempts};
@@ -582,10 +582,11 @@ impl<'a, W: Write> Session<'a, W> {
     fn tail(&self, stream: &Stream) -> Map {
         let summary = stream.result.summary();
         let writes = summary.counters.any();
-        let kind = match (writes, stream.result.columns().is_empty()) {
-            (false, _) => "r",
-            (true, true) => "w",
-            (true, false) => "rw",
+        let kind = match (summary.kind, stream.result.columns().is_empty()) {
+            (StatementKind::Writes, true) => "w",
+            (StatementKind::Writes, false) => "rw",
+            (StatementKind::ChangesSchema, _) => "s",
+            _ => "r",
         };
         let mut tail = Map::from([
             entry("type", kind),

@@ -285,6 +285,16 @@ fn transactions_are_committed_and_rolled_back() {
     let (rows, tail) = client.rows("CREATE (n:Alone) RETURN n");
     assert_eq!(rows.len(), 1);
     assert_eq!(tail["type"], "rw".into());
+    // What it is there for, whatever it changes.
+    for (text, kind) in [
+        ("EXPLAIN CREATE (n:Never)", "w"),
+        ("EXPLAIN MATCH (n) SET n.x = 1 RETURN n", "rw"),
+        ("MATCH (n:Nobody) SET n.x = 1", "w"),
+        ("EXPLAIN CREATE INDEX FOR (n:Never) ON (n.x)", "s"),
+        ("EXPLAIN MATCH (n) RETURN n", "r"),
+    ] {
+        assert_eq!(client.rows(text).1["type"], kind.into(), "{text}");
+    }
     assert!(matches!(&tail["stats"], Value::Map(stats) if stats["nodes-created"] == 1.into()));
     assert!(
         tail["bookmark"]

@@ -207,7 +207,7 @@ fn describe(error: &Error) -> String {
 fn execute(connection: &Connection, statement: &str, params: &Params) -> Outcome {
     // What is wrong before anything runs is wrong without parameters, too, or is about them.
     let phase = |error: &Error| {
-        if error.position().is_some() || connection.prepare(statement).is_err() {
+        if error.is_of_text() || connection.prepare(statement).is_err() {
             Phase::Compile
         } else {
             Phase::Run

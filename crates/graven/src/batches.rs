@@ -1,10 +1,12 @@
 //! The transactions of `CALL { ... } IN TRANSACTIONS`: one for each batch of rows, each durable before the next.
 //!
 //! # How it works
-//! A batch that meets a conflict is run again, as a statement of its own would be. The statement as a whole is never
+//! A batch that meets a conflict is run again, as a statement of its own would be; with `ON ERROR RETRY` for as long as that says,
+//! and also where memory or the disk were in the way. The statement as a whole is never
 //! run again: its batches have been committed.
 
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use graven_exec::{Batches, ExecError, execute_in_transactions};
 use graven_pagecache::Scope;
@@ -34,12 +36,14 @@ impl Batches for OwnTransactions<'_> {
 
     fn run(
         &self,
+        patience: Option<Duration>,
         body: &mut dyn FnMut(&Arc<Transaction>) -> Result<(), ExecError>,
     ) -> Result<u64, ExecError> {
         let mut options = self.connection.options();
         // A name is for one commit, and there are many.
         options.client_id = None;
         let mut pauses = Pauses::default();
+        let begun = Instant::now();
         loop {
             let transaction = Arc::new(self.database.store.begin(options.clone())?);
             let done = body(&transaction).and_then(|()| {
@@ -56,6 +60,10 @@ impl Batches for OwnTransactions<'_> {
             };
             transaction.rollback();
             let again = match &error {
+                _ if patience.is_some_and(|time| begun.elapsed() < time) && may_pass(&error) => {
+                    pauses.longer();
+                    true
+                }
                 ExecError::Storage(graven_storage::Error::Conflict { .. }) | ExecError::NewType => {
                     pauses.next()
                 }
@@ -69,6 +77,19 @@ impl Batches for OwnTransactions<'_> {
             }
         }
     }
+}
+
+/// Whether the same may succeed later.
+fn may_pass(error: &ExecError) -> bool {
+    use graven_storage::Error as Storage;
+    matches!(
+        error,
+        ExecError::Storage(
+            Storage::Conflict { .. } | Storage::DiskFull { .. } | Storage::Budget(_),
+        ) | ExecError::NewType
+            | ExecError::Memory { .. }
+            | ExecError::Spill { .. }
+    )
 }
 
 impl OwnTransactions<'_> {
@@ -109,7 +130,8 @@ impl Connection {
         };
         let context = self.context(database, &planned, None, &occasion);
         let execution =
-            execute_in_transactions(Arc::clone(&planned.plan), params, context, &batches)?;
+            execute_in_transactions(Arc::clone(&planned.plan), params, context, &batches);
+        let execution = execution.map_err(|error| Error::running(error, &planned.text))?;
         let done = batches.done.into_inner();
         let (counters, commit) = done.unwrap_or_else(PoisonError::into_inner);
         let snapshot = execution.snapshot().clone();

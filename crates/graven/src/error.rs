@@ -2,13 +2,15 @@
 //!
 //! # How it works
 //! A code has two parts, an area and a detail: `SyntaxError.UndefinedVariable`, `Memory.Limit`. Errors of a
-//! statement use the names of the openCypher vocabulary and carry the place in the text. Every crate below
+//! statement use the names of the openCypher vocabulary and carry the place in the text, those met while it runs too where an
+//! expression or a clause is their cause. Every crate below
 //! has an error type of its own; the conversions here give each of them its code.
 
 use std::borrow::Cow;
 use std::fmt;
 
-use graven_cypher::Diagnostic;
+use graven_cypher::{Diagnostic, Excerpt};
+use graven_exec::ExecError;
 use graven_io::Home;
 use graven_storage::Durable;
 
@@ -49,6 +51,8 @@ struct Place {
     line: u32,
     column: u32,
     rendered: String,
+    /// The text alone told: nothing had run.
+    of_text: bool,
 }
 
 /// Whether the same request may succeed later without a change.
@@ -65,7 +69,7 @@ pub(crate) struct Sent {
     pub(crate) code: Cow<'static, str>,
     pub(crate) message: String,
     pub(crate) retryable: bool,
-    pub(crate) place: Option<(u32, u32, String)>,
+    pub(crate) place: Option<(u32, u32, String, bool)>,
     pub(crate) durable: Option<Durable>,
 }
 
@@ -77,7 +81,7 @@ impl Error {
             code: inner.code.clone(),
             message: inner.message.clone(),
             retryable: self.is_retryable(),
-            place: place.map(|p| (p.line, p.column, p.rendered.clone())),
+            place: place.map(|p| (p.line, p.column, p.rendered.clone(), p.of_text)),
             durable: inner.durable,
         }
     }
@@ -90,10 +94,11 @@ impl Error {
                 true => Retry::MayHelp,
                 false => Retry::IsUseless,
             },
-            place: sent.place.map(|(line, column, rendered)| Place {
+            place: sent.place.map(|(line, column, rendered, of_text)| Place {
                 line,
                 column,
                 rendered,
+                of_text,
             }),
             durable: sent.durable,
         }))
@@ -174,6 +179,23 @@ impl Error {
         self
     }
 
+    /// What went wrong while the statement of this text ran, with its place there if it has one.
+    pub(crate) fn running(error: ExecError, text: &str) -> Self {
+        let ExecError::At { place, error } = error else {
+            return error.into();
+        };
+        let mut placed = Error::from(*error);
+        let excerpt = Excerpt::of(text, place);
+        let name = placed.code().split_once('.').unwrap_or((placed.code(), ""));
+        placed.0.place = Some(Place {
+            line: excerpt.line,
+            column: excerpt.column,
+            rendered: excerpt.render(name, placed.message(), None),
+            of_text: false,
+        });
+        placed
+    }
+
     /// Whether another transaction was in the way.
     pub(crate) fn is_conflict(&self) -> bool {
         self.code() == CONFLICT
@@ -194,6 +216,12 @@ impl Error {
     #[must_use]
     pub fn position(&self) -> Option<(u32, u32)> {
         self.0.place.as_ref().map(|p| (p.line, p.column))
+    }
+
+    /// Whether the text of a statement and the names of its parameters were enough to find the error: nothing of it has run.
+    #[must_use]
+    pub fn is_of_text(&self) -> bool {
+        self.0.place.as_ref().is_some_and(|p| p.of_text)
     }
 
     /// The error for a terminal: with the line it is about, a caret and a hint where it has a place, the
@@ -239,6 +267,7 @@ impl From<Diagnostic> for Error {
                 line: diagnostic.line,
                 column: diagnostic.column,
                 rendered: diagnostic.render(),
+                of_text: true,
             }),
             durable: None,
         }))
@@ -358,11 +387,12 @@ impl From<graven_storage::Error> for Error {
     }
 }
 
-impl From<graven_exec::ExecError> for Error {
-    fn from(error: graven_exec::ExecError) -> Self {
-        use graven_exec::ExecError as Exec;
+impl From<ExecError> for Error {
+    fn from(error: ExecError) -> Self {
+        use ExecError as Exec;
         let code = match error {
             Exec::Storage(error) => return error.into(),
+            Exec::At { error, .. } => return Error::from(*error),
             Exec::Type { .. } => "TypeError.InvalidArgumentType",
             Exec::Value { .. } => "TypeError.InvalidArgumentValue",
             Exec::Named {

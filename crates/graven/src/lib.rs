@@ -73,7 +73,7 @@ pub use memory::{DEFAULT_BYTES_MAX, DEFAULT_BYTES_MIN, default_memory};
 pub use missing::{Touches, touches};
 pub use params::Params;
 pub use query_result::QueryResult;
-pub use result::{Notice, Row, Summary};
+pub use result::{Notice, Row, StatementKind, Summary};
 pub use rows::{ColumnSlice, Rows};
 pub use transaction::{Commit, Transaction};
 pub use value::{Node, Path, Relationship, Value};

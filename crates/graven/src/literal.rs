@@ -49,6 +49,7 @@ fn constant(expression: &Expr) -> Option<Value> {
         Expr::Unary {
             op: UnaryOp::Minus,
             operand,
+            ..
         } => match constant(operand)? {
             Value::Integer(i) => Value::Integer(i.checked_neg()?),
             Value::Float(x) => Value::Float(-x),

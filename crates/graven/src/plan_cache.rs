@@ -18,6 +18,7 @@ use graven_cypher::Plan;
 use graven_cypher::plan::{Operator, PlanMode};
 
 use crate::params::Params;
+use crate::result::StatementKind;
 use crate::value::Value;
 
 /// A plan, the text it was made of and the headings of its result.
@@ -26,12 +27,14 @@ pub(crate) struct Planned {
     pub(crate) text: Arc<str>,
     pub(crate) plan: Arc<Plan>,
     pub(crate) columns: Arc<[String]>,
-    does: Does,
+    pub(crate) does: Does,
 }
 
 /// What a plan does, found out once.
 #[derive(Clone, Copy, Debug)]
-struct Does {
+pub(crate) struct Does {
+    pub(crate) kind: StatementKind,
+    /// Whether running it changes something.
     write: bool,
     run_in_transactions: bool,
     merge: bool,
@@ -42,8 +45,15 @@ impl Planned {
     pub(crate) fn new(text: &str, plan: Plan) -> Self {
         let columns = plan.columns.iter().map(|(name, _)| name.to_string());
         let runs = plan.mode != PlanMode::Explain;
+        let of_schema = |op: &Operator| matches!(op, Operator::Schema { .. });
+        let kind = match plan.writes() {
+            true if plan.root.any(&of_schema) => StatementKind::ChangesSchema,
+            true => StatementKind::Writes,
+            false => StatementKind::Reads,
+        };
         let does = Does {
-            write: runs && plan.writes(),
+            kind,
+            write: runs && kind != StatementKind::Reads,
             run_in_transactions: runs && plan.root.in_transactions().is_some(),
             merge: plan.root.any(&|op| matches!(op, Operator::Merge { .. })),
             call: plan

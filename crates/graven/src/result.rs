@@ -23,6 +23,9 @@ use crate::value::Value;
 /// statement.
 pub(crate) struct Running {
     plan: Arc<Plan>,
+    /// The statement, for the places of errors.
+    text: Arc<str>,
+    kind: StatementKind,
     columns: Arc<[String]>,
     /// Boxed, as all that makes a result large.
     execution: Option<Box<Execution>>,
@@ -135,6 +138,21 @@ pub struct Summary {
     pub counters: WriteCounters,
     /// Its commit, where it had a transaction of its own and wrote.
     pub commit: Option<Commit>,
+    /// What it is there for, whatever it has come to.
+    pub kind: StatementKind,
+}
+
+/// What a statement is there for. Of an attached process it is known when all rows are read.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+#[non_exhaustive]
+pub enum StatementKind {
+    /// It reads.
+    #[default]
+    Reads,
+    /// It changes nodes and relationships.
+    Writes,
+    /// It changes indexes or constraints.
+    ChangesSchema,
 }
 
 /// Something worth telling about a valid statement.
@@ -163,11 +181,18 @@ impl Running {
             }
             None => Counts::start(),
         };
-        let Planned { plan, columns, .. } = planned;
+        let Planned {
+            plan,
+            columns,
+            text,
+            does,
+        } = planned;
         let execution = match plan.mode {
             PlanMode::Explain => None,
             PlanMode::Execute | PlanMode::Profile => {
-                Some(Box::new(execute(Arc::clone(&plan), snapshot.clone())?))
+                let execution = execute(Arc::clone(&plan), snapshot.clone());
+                let execution = execution.map_err(|error| Error::running(error, &text))?;
+                Some(Box::new(execution))
             }
         };
         counts.add();
@@ -188,6 +213,8 @@ impl Running {
             seat: None,
             kept_in: None,
             plan,
+            text,
+            kind: does.kind,
         })
     }
 
@@ -265,7 +292,9 @@ impl Running {
         let mut memory = budget.empty_reservation("result");
         let mut batches = Vec::new();
         if let Some(execution) = &mut self.execution {
-            while let Some(batch) = execution.next_batch()? {
+            let text = &self.text;
+            let mut next = || execution.next_batch().map_err(|e| Error::running(e, text));
+            while let Some(batch) = next()? {
                 memory.grow(batch.heap_bytes() as u64)?;
                 batches.push(batch);
             }
@@ -391,7 +420,7 @@ impl Running {
             if let (Some(pages), Some(counts)) = (execution.take_thread_pages(), &mut self.counts) {
                 counts.pages += &pages;
             }
-            let Some(batch) = batch? else {
+            let Some(batch) = batch.map_err(|error| Error::running(error, &self.text))? else {
                 return Ok(false);
             };
             self.values.next_batch();
@@ -441,6 +470,7 @@ impl Running {
                 .map_or_else(PerKind::default, |it| it.pages),
             counters: self.counters,
             commit: self.commit,
+            kind: self.kind,
         }
     }
 

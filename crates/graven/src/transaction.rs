@@ -320,16 +320,27 @@ impl Pauses {
         self.next_of(|attempts| attempts < MERGES_MAX)
     }
 
+    /// Waits longer each time, up to a second: nothing tells when it is worth while.
+    pub(crate) fn longer(&mut self) {
+        self.attempts += 1;
+        let most = Duration::from_millis(2 << self.attempts.min(9));
+        self.wait(most.min(Duration::from_secs(1)));
+    }
+
     fn next_of(&mut self, goes_on: impl FnOnce(u32) -> bool) -> bool {
         self.attempts += 1;
         if !goes_on(self.attempts) {
             return false;
         }
-        let most = PAUSE_FIRST / (1 << (self.attempts - 1).min(20));
+        self.wait(PAUSE_FIRST / (1 << (self.attempts - 1).min(20)));
+        true
+    }
+
+    /// For a random part of this time.
+    fn wait(&self, most: Duration) {
         let mut random = RandomState::new().build_hasher();
         random.write_u32(self.attempts);
         let share = (random.finish() >> 40) as f64 / (1u64 << 24) as f64;
         std::thread::sleep(most.mul_f64(share));
-        true
     }
 }

@@ -7,6 +7,7 @@
 
 use super::expression::{Typed, call, unary};
 use super::projection::{Aggregating, contains_aggregate};
+use super::scope::Record;
 use super::{Binder, Result};
 use crate::ast::{self, ExprKind, Name};
 use crate::diagnostic::{Code, closest};
@@ -26,6 +27,12 @@ impl Binder<'_> {
     ) -> Result<Typed> {
         if let Some(function) = aggregate_function(&name.text, star) {
             return self.aggregate(whole, function, distinct, args);
+        }
+        if let Some(wanted) = of_record(&name.text)
+            && args.is_empty()
+            && !distinct
+        {
+            return self.of_record(name, wanted);
         }
         let Some(function) =
             functions::find(&name.text).filter(|f| f.availability != Availability::Internal)
@@ -105,6 +112,25 @@ impl Binder<'_> {
             bound.push(expr);
         }
         Ok((call(function.name, bound), ty))
+    }
+
+    /// `linenumber()`, `file()`.
+    fn of_record(&mut self, name: &Name, wanted: OfRecord) -> Result<Typed> {
+        let Some(record) = self.scope.record else {
+            let message = format!("no `LOAD CSV` has read what `{}()` asks for", name.text);
+            return Err(self
+                .error(name.span, Code::FeatureNotAvailable, message)
+                .with_hint(
+                    "it stands between LOAD CSV and the next WITH or RETURN, which may name it",
+                ));
+        };
+        if matches!(self.aggregating, Aggregating::Collected { .. }) {
+            return Err(self.ambiguous(name));
+        }
+        let var = wanted.0(record);
+        self.asked.insert(var);
+        self.uses.push(var);
+        Ok((Expr::Variable(var), Type::of(wanted.1)))
     }
 
     /// `exists(pattern)` or `exists(n.key)`.
@@ -203,6 +229,7 @@ impl Binder<'_> {
             argument: bound.next(),
             parameter: bound.next(),
             distinct,
+            at: whole.span,
         };
         let ty = match function {
             AggregateFunction::CountStar | AggregateFunction::Count => Type::of(TypeSet::INTEGER),
@@ -230,16 +257,23 @@ const AGGREGATES: &[(&str, AggregateFunction)] = &[
 
 /// Functions of Neo4j 5 that are known by name only, and what to do instead.
 const NOT_AVAILABLE: &[(&str, &str)] = &[
-    (
-        "file",
-        "the statement itself names the file: pass it as a parameter",
-    ),
-    ("linenumber", "number the lines in the file itself"),
     ("graph.byName", "a file holds one database"),
     ("graph.byElementId", "a file holds one database"),
     ("graph.names", "a file holds one database"),
     ("graph.propertiesByName", "a file holds one database"),
 ];
+
+/// The variable that a function stands for, and its type.
+type OfRecord = (fn(Record) -> VarId, TypeSet);
+
+/// What a function asks of the record that `LOAD CSV` has read.
+fn of_record(name: &str) -> Option<OfRecord> {
+    if name.eq_ignore_ascii_case("linenumber") {
+        return Some((|record| record.line, TypeSet::INTEGER));
+    }
+    let is_file = name.eq_ignore_ascii_case("file");
+    is_file.then_some((|record| record.file, TypeSet::STRING))
+}
 
 /// The aggregate of that name, if it is one.
 pub(super) fn aggregate_function(name: &str, star: bool) -> Option<AggregateFunction> {

@@ -38,14 +38,14 @@ impl Binder<'_> {
             } => {
                 let left = self.predicate(left)?;
                 let right = self.predicate(right)?;
-                Ok((binary(*op, left, right), boolean))
+                Ok((binary(*op, left, right).standing_at(expr.span), boolean))
             }
             ExprKind::Unary {
                 op: UnaryOp::Not,
                 operand,
             } => {
                 let operand = self.predicate(operand)?;
-                Ok((unary(UnaryOp::Not, operand), boolean))
+                Ok((unary(UnaryOp::Not, operand).standing_at(expr.span), boolean))
             }
             _ => self.expression(expr),
         }
@@ -60,8 +60,13 @@ impl Binder<'_> {
         Err(self.error(span, Code::InvalidArgumentType, message))
     }
 
-    /// Any expression.
+    /// Any expression, with its place in the text.
     pub(super) fn expression(&mut self, expr: &ast::Expr) -> Result<Typed> {
+        let (bound, ty) = self.bound(expr)?;
+        Ok((bound.standing_at(expr.span), ty))
+    }
+
+    fn bound(&mut self, expr: &ast::Expr) -> Result<Typed> {
         if let Some(number) = self.named_number(expr) {
             return Ok((
                 Expr::Literal(Literal::Float(number)),
@@ -117,6 +122,7 @@ impl Binder<'_> {
                     Expr::Index {
                         base: Box::new(base),
                         index: Box::new(index),
+                        at: Span::default(),
                     },
                     element,
                 )
@@ -130,6 +136,7 @@ impl Binder<'_> {
                         base: Box::new(base),
                         from,
                         to,
+                        at: Span::default(),
                     },
                     Type::list_of(ty.element),
                 )
@@ -144,7 +151,11 @@ impl Binder<'_> {
                     bound.push((*op, self.expression(operand)?.0));
                 }
                 (
-                    Expr::Chain { first, rest: bound },
+                    Expr::Chain {
+                        first,
+                        rest: bound,
+                        at: Span::default(),
+                    },
                     Type::of(TypeSet::BOOLEAN),
                 )
             }
@@ -189,6 +200,7 @@ impl Binder<'_> {
                             list: Box::new(list),
                             filter,
                             map,
+                            at: Span::default(),
                         },
                         Type::list_of(element),
                     ))
@@ -210,6 +222,7 @@ impl Binder<'_> {
                             var,
                             list,
                             predicate,
+                            at: Span::default(),
                         },
                         Type::of(TypeSet::BOOLEAN),
                     ))
@@ -235,6 +248,7 @@ impl Binder<'_> {
                                 var,
                                 list,
                                 step,
+                                at: Span::default(),
                             },
                             any,
                         ))
@@ -263,7 +277,7 @@ impl Binder<'_> {
 
     fn parameter(&mut self, name: &Name) -> Result<Expr> {
         if self.params.allows(&name.text) {
-            return Ok(Expr::Parameter(name.text.clone()));
+            return Ok(Expr::Parameter(name.text.clone(), name.span));
         }
         let message = format!("parameter `${}` was not given", name.text);
         Err(self.error(name.span, Code::MissingParameter, message))
@@ -374,6 +388,7 @@ impl Binder<'_> {
             Expr::Property {
                 base: Box::new(bound),
                 key: key.text.clone(),
+                at: Span::default(),
             },
             Type::ANY,
         ))
@@ -410,6 +425,7 @@ impl Binder<'_> {
                     let value = Expr::Property {
                         base: Box::new(subject.clone()),
                         key: key.text.clone(),
+                        at: key.span,
                     };
                     entries.push((key.text.clone(), value));
                 }
@@ -432,6 +448,7 @@ impl Binder<'_> {
         let value = Expr::Case {
             branches: vec![(is_null, Expr::Literal(Literal::Null))],
             otherwise: Some(Box::new(merged)),
+            at: Span::default(),
         };
         Ok((value, Type::of(TypeSet::MAP)))
     }
@@ -571,6 +588,7 @@ impl Binder<'_> {
         let mut case = Expr::Case {
             branches: bound,
             otherwise,
+            at: Span::default(),
         };
         if let Some((var, subject)) = once {
             case = Expr::Let {
@@ -586,7 +604,7 @@ impl Binder<'_> {
 /// Whether a value may as well be asked for several times.
 fn is_at_hand(expr: &Expr) -> bool {
     match expr {
-        Expr::Literal(_) | Expr::Parameter(_) | Expr::Variable(_) => true,
+        Expr::Literal(_) | Expr::Parameter(..) | Expr::Variable(_) => true,
         Expr::Property { base, .. } => matches!(**base, Expr::Variable(_)),
         _ => false,
     }
@@ -597,6 +615,7 @@ pub(crate) fn call(name: &str, args: Vec<Expr>) -> Expr {
     Expr::Call {
         name: Arc::from(name),
         args,
+        at: Span::default(),
     }
 }
 
@@ -605,6 +624,7 @@ pub(crate) fn unary(op: UnaryOp, operand: Expr) -> Expr {
     Expr::Unary {
         op,
         operand: Box::new(operand),
+        at: Span::default(),
     }
 }
 
@@ -614,6 +634,7 @@ pub(crate) fn binary(op: BinaryOp, left: Expr, right: Expr) -> Expr {
         op,
         left: Box::new(left),
         right: Box::new(right),
+        at: Span::default(),
     }
 }
 

@@ -9,6 +9,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use super::scope::Record;
 use crate::plan::expression::{Quantifier, UnaryOp};
 use crate::plan::schema::SchemaCommand;
 use crate::plan::variables::substitute;
@@ -16,6 +17,7 @@ use crate::plan::{
     AggregateCall, Creation, Direction, Expr, InTransactions, Notice, PlanMode, SetItem, SortOrder,
     VarId, Variable,
 };
+use crate::token::Span;
 
 /// A bound statement.
 pub(crate) struct Bound {
@@ -25,6 +27,8 @@ pub(crate) struct Bound {
     pub subqueries: BTreeMap<VarId, Subquery>,
     pub notices: Vec<Notice>,
     pub planned_for: BTreeMap<Arc<str>, Vec<Arc<str>>>,
+    /// Variables of [`Record`]s that are read.
+    pub asked: BTreeSet<VarId>,
 }
 
 /// Single queries joined by `UNION`.
@@ -89,6 +93,7 @@ pub(crate) enum Step {
         args: Vec<Expr>,
         yields: Vec<(Arc<str>, VarId)>,
         filter: Option<Expr>,
+        at: Span,
     },
     Call {
         query: BoundQuery,
@@ -108,12 +113,14 @@ pub(crate) enum Step {
     Delete {
         targets: Vec<Expr>,
         detach: bool,
+        at: Span,
     },
     Foreach {
         list: Expr,
         var: VarId,
         body: Branch,
         imports: Vec<VarId>,
+        at: Span,
     },
     Schema(SchemaCommand),
     LoadCsv {
@@ -121,6 +128,8 @@ pub(crate) enum Step {
         headers: bool,
         terminator: Option<Expr>,
         var: VarId,
+        record: Record,
+        at: Span,
     },
 }
 
@@ -180,6 +189,7 @@ impl QueryGraph {
             var,
             list,
             predicate,
+            ..
         } = condition
         else {
             return false;
@@ -187,7 +197,7 @@ impl QueryGraph {
         let list = match &**list {
             Expr::Variable(list) => *list,
             // The relationships of a path that is one variable-length relationship.
-            Expr::Call { name, args } if &**name == "relationships" => {
+            Expr::Call { name, args, .. } if &**name == "relationships" => {
                 let mut paths = self.paths.iter();
                 let path = paths.find(|(path, _)| args[..] == [Expr::Variable(*path)]);
                 match path.map(|(_, parts)| &parts[..]) {
@@ -212,6 +222,7 @@ impl QueryGraph {
             Quantifier::None => edge.filters.push(Expr::Unary {
                 op: UnaryOp::Not,
                 operand: Box::new(each),
+                at: Span::default(),
             }),
             _ => return false,
         }

@@ -70,6 +70,7 @@ impl Binder<'_> {
             LabelExpr::Label(name) => Expr::HasLabels {
                 base: Box::new(base.clone()),
                 labels: vec![name.text.clone()],
+                at: Span::default(),
             },
             LabelExpr::And(items) => several(self, BinaryOp::And, items)?,
             LabelExpr::Or(items) => several(self, BinaryOp::Or, items)?,

@@ -18,6 +18,7 @@ use crate::diagnostic::Code;
 use crate::plan::expression::{BinaryOp, Expr, Quantifier};
 use crate::plan::variables::conjuncts;
 use crate::plan::{VarId, VarKind};
+use crate::token::Span;
 use crate::types::{Type, TypeSet};
 
 /// Whether the shortest paths of a pattern are not those of one relationship alone.
@@ -521,6 +522,7 @@ impl Binder<'_> {
                     var: one,
                     list: Box::new(Expr::Variable(rel)),
                     predicate: Box::new(condition),
+                    at: Span::default(),
                 });
             }
         } else {
@@ -570,6 +572,7 @@ impl Binder<'_> {
             let property = Expr::Property {
                 base: Box::new(Expr::Variable(var)),
                 key: key.text.clone(),
+                at: key.span,
             };
             conditions.push(binary(BinaryOp::Equal, property, value));
         }

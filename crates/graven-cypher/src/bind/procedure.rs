@@ -37,6 +37,7 @@ impl Binder<'_> {
             args,
             yields,
             filter,
+            at: call.name.span,
         });
         Ok(standalone.then_some(columns))
     }
@@ -61,7 +62,7 @@ impl Binder<'_> {
                     );
                     return Err(self.error(call.name.span, Code::MissingParameter, message));
                 }
-                args.push(Expr::Parameter(name.as_str().into()));
+                args.push(Expr::Parameter(name.as_str().into(), call.name.span));
             }
             return Ok(args);
         };

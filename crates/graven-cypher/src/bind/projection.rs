@@ -139,6 +139,9 @@ impl Binder<'_> {
                 .extend(star.into_iter().map(|var| (var, Expr::Variable(var))));
         }
         let narrow = aggregated || projection.distinct;
+        if narrow {
+            self.scope.record = None;
+        }
         let order = self.order(projection, aggregated, narrow, &outputs, &columns)?;
         let skip = self.row_count(projection.skip.as_ref(), "SKIP")?;
         let limit = self.row_count(projection.limit.as_ref(), "LIMIT")?;
@@ -168,6 +171,7 @@ impl Binder<'_> {
         self.aggregating = Aggregating::Refused;
         let filter = filter?;
         self.scope.row = outputs.clone();
+        self.scope.record = None;
         let projection = Projection {
             items,
             aggregation: bound.aggregation,
@@ -321,7 +325,7 @@ impl Binder<'_> {
         }
     }
 
-    fn ambiguous(&self, name: &ast::Name) -> Diagnostic {
+    pub(super) fn ambiguous(&self, name: &ast::Name) -> Diagnostic {
         let message = format!(
             "`{}` stands beside an aggregate but is not a grouping key",
             name.text
@@ -423,6 +427,18 @@ impl Binder<'_> {
         }
         self.scope.row = before;
         Ok(order)
+    }
+
+    /// A time in seconds: constant, a number.
+    pub(super) fn seconds(&mut self, expr: &ast::Expr) -> Result<Expr> {
+        let before = std::mem::take(&mut self.scope);
+        self.constant_only = Some("a time");
+        let bound = self.expression(expr);
+        self.constant_only = None;
+        self.scope = before;
+        let (bound, ty) = bound?;
+        self.require(ty, TypeSet::NUMBER, expr.span, "a time in seconds")?;
+        Ok(bound)
     }
 
     /// `SKIP`, `LIMIT` and the like: constant, an integer, not negative.

@@ -28,6 +28,15 @@ pub(crate) struct Scope {
     pub imports_by_with: bool,
     /// Names around the subquery that it has not taken, for hints.
     pub withheld: Vec<Arc<str>>,
+    /// What the last `LOAD CSV` says of the record besides its fields.
+    pub record: Option<Record>,
+}
+
+/// Variables behind `linenumber()` and `file()`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Record {
+    pub line: VarId,
+    pub file: VarId,
 }
 
 impl Scope {
@@ -52,6 +61,7 @@ impl Scope {
         Scope {
             outer,
             withheld: self.withheld.clone(),
+            record: self.record,
             ..Scope::default()
         }
     }

@@ -7,6 +7,7 @@
 
 use super::graph::{Branch, Merge, QueryGraph, Step};
 use super::labels::Labels;
+use super::scope::Record;
 use super::{Binder, Result};
 use crate::ast::{
     self, Clause, ClauseKind, ExprKind, Name, NodePattern, PathPattern, RelationshipPattern,
@@ -17,6 +18,7 @@ use crate::plan::expression::{Expr, Literal};
 use crate::plan::{
     CreateNode, CreateRelationship, Creation, Direction, RelType, SetItem, VarId, VarKind,
 };
+use crate::token::Span;
 use crate::types::{Type, TypeSet};
 
 /// A creation in the making.
@@ -48,9 +50,15 @@ impl Binder<'_> {
                 Ok(())
             }
             ClauseKind::Delete { detach, targets } => {
+                let at = targets.iter().map(|target| target.span);
+                let at = at.reduce(Span::to).unwrap_or(clause.span);
                 let targets = self.delete_targets(targets)?;
                 let detach = *detach;
-                steps.push(Step::Delete { targets, detach });
+                steps.push(Step::Delete {
+                    targets,
+                    detach,
+                    at,
+                });
                 Ok(())
             }
             ClauseKind::Foreach {
@@ -125,6 +133,7 @@ impl Binder<'_> {
                     start,
                     end,
                     properties,
+                    at: relationship.span,
                 });
                 parts.extend([var, to]);
                 at = to;
@@ -161,6 +170,7 @@ impl Binder<'_> {
             labels: labels.names,
             computed: labels.computed,
             properties,
+            at: node.span,
         });
         Ok(var)
     }
@@ -323,6 +333,7 @@ impl Binder<'_> {
                     labels: labels.names,
                     computed: labels.computed,
                     properties,
+                    at: pattern.span,
                 });
             }
         }
@@ -341,6 +352,7 @@ impl Binder<'_> {
                 start,
                 end,
                 properties,
+                at: pattern.span,
             });
         }
         let on_create = self.event_items(on_create)?;
@@ -412,8 +424,9 @@ impl Binder<'_> {
                 if let ExprKind::Property { key, .. } = &target.kind {
                     self.written.insert(key.text.clone());
                 }
+                let at = target.span.to(value.span);
                 let value = self.expression(value)?.0;
-                self.property_item(target, value)?
+                self.property_item(target, value, at)?
             }
             ast::SetItem::Replace { name, value } | ast::SetItem::Merge { name, value } => {
                 let target = self.entity(name)?;
@@ -421,11 +434,11 @@ impl Binder<'_> {
                 let wanted = TypeSet::MAP.or(TypeSet::ENTITY);
                 self.require(ty, wanted, value.span, "the new properties")?;
                 self.writes_keys(&bound);
-                let value = bound;
                 SetItem::Properties {
                     target,
-                    value,
+                    value: bound,
                     keep: matches!(item, ast::SetItem::Merge { .. }),
+                    at: name.span.to(value.span),
                 }
             }
             ast::SetItem::Labels { name, labels } => {
@@ -435,6 +448,7 @@ impl Binder<'_> {
                     target: self.labelled(name)?,
                     labels: labels.names,
                     computed: labels.computed,
+                    at: name.span,
                 }
             }
         })
@@ -445,7 +459,7 @@ impl Binder<'_> {
             .iter()
             .map(|item| match item {
                 RemoveItem::Property(target) => {
-                    self.property_item(target, Expr::Literal(Literal::Null))
+                    self.property_item(target, Expr::Literal(Literal::Null), target.span)
                 }
                 RemoveItem::Labels { name, labels } => {
                     let labels = self.plain_labels(Some(labels), name.span)?;
@@ -453,6 +467,7 @@ impl Binder<'_> {
                         target: self.labelled(name)?,
                         labels: labels.names,
                         computed: labels.computed,
+                        at: name.span,
                     })
                 }
             })
@@ -460,7 +475,7 @@ impl Binder<'_> {
     }
 
     /// `target.key` or `target[key]` as what is set.
-    fn property_item(&mut self, target: &ast::Expr, value: Expr) -> Result<SetItem> {
+    fn property_item(&mut self, target: &ast::Expr, value: Expr, at: Span) -> Result<SetItem> {
         let holder = |binder: &mut Self, base: &ast::Expr| -> Result<Expr> {
             let (bound, ty) = binder.expression(base)?;
             binder.require(ty, TypeSet::ENTITY, base.span, "what has properties to set")?;
@@ -471,6 +486,7 @@ impl Binder<'_> {
                 target: holder(self, base)?,
                 key: key.text.clone(),
                 value,
+                at,
             },
             ExprKind::Index { base, index } => {
                 let base = holder(self, base)?;
@@ -480,6 +496,7 @@ impl Binder<'_> {
                     target: base,
                     key,
                     value,
+                    at,
                 }
             }
             _ => unreachable!("the parser lets nothing else through"),
@@ -516,11 +533,9 @@ impl Binder<'_> {
     }
 
     fn foreach(&mut self, name: &Name, list: &ast::Expr, clauses: &[Clause]) -> Result<Step> {
-        let (list, ty) = {
-            let (bound, ty) = self.expression(list)?;
-            self.require(ty, TypeSet::LIST, list.span, "the list of FOREACH")?;
-            (bound, ty)
-        };
+        let place = list.span;
+        let (list, ty) = self.expression(list)?;
+        self.require(ty, TypeSet::LIST, place, "the list of FOREACH")?;
         self.check_free(name)?;
         let element = if ty.set.is(TypeSet::LIST) {
             Type::of(ty.element)
@@ -549,6 +564,7 @@ impl Binder<'_> {
                 columns: Vec::new(),
             },
             imports,
+            at: place,
         })
     }
 
@@ -565,6 +581,7 @@ impl Binder<'_> {
             binder.require(ty, TypeSet::STRING, expr.span, what)?;
             Ok(bound)
         };
+        let place = url.span;
         let url = text(self, url, "the file of LOAD CSV")?;
         let terminator = terminator
             .map(|t| text(self, t, "FIELDTERMINATOR"))
@@ -575,11 +592,18 @@ impl Binder<'_> {
             false => Type::list_of(TypeSet::STRING),
         };
         let var = self.declare(name, VarKind::Value, ty);
+        let record = Record {
+            line: self.new_variable("linenumber()", VarKind::Value),
+            file: self.new_variable("file()", VarKind::Value),
+        };
+        self.scope.record = Some(record);
         steps.push(Step::LoadCsv {
+            record,
             url,
             headers,
             terminator,
             var,
+            at: place,
         });
         Ok(())
     }

@@ -6,7 +6,7 @@
 //! the statement's own transaction, of which there is none.
 
 use super::{Parser, Result};
-use crate::ast::{Clause, ClauseKind, InTransactions, Query};
+use crate::ast::{Clause, ClauseKind, Expr, InTransactions, Query};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::plan::OnError;
 
@@ -21,6 +21,7 @@ impl Parser<'_> {
             concurrency: None,
             rows: None,
             on_error: None,
+            retry: None,
             status: None,
             span: start,
         };
@@ -44,7 +45,12 @@ impl Parser<'_> {
                 parts.rows.replace(rows).is_some()
             } else if self.is_word("ON") && self.is_word_at(1, "ERROR") {
                 self.next += 2;
-                let on_error = self.on_error()?;
+                let retry = self.retry()?;
+                let on_error = match retry.is_some() && !self.eat_word("THEN") {
+                    true => OnError::Fail,
+                    false => self.on_error()?,
+                };
+                parts.retry = parts.retry.or(retry);
                 parts.on_error.replace(on_error).is_some()
             } else if self.is_word("REPORT") {
                 self.advance();
@@ -72,6 +78,22 @@ impl Parser<'_> {
         self.is_word("TRANSACTIONS") || self.is_word("TRANSACTION")
     }
 
+    /// `RETRY [FOR n SECONDS]`.
+    fn retry(&mut self) -> Result<Option<Option<Expr>>> {
+        if !self.eat_word("RETRY") {
+            return Ok(None);
+        }
+        if !self.eat_word("FOR") {
+            return Ok(Some(None));
+        }
+        let seconds = self.expression()?;
+        let units = ["SEC", "SECS", "SECOND", "SECONDS"];
+        match units.iter().any(|unit| self.eat_word(unit)) {
+            true => Ok(Some(Some(seconds))),
+            false => Err(self.unexpected("`SECONDS`")),
+        }
+    }
+
     fn on_error(&mut self) -> Result<OnError> {
         if self.eat_word("CONTINUE") {
             Ok(OnError::Continue)
@@ -79,13 +101,8 @@ impl Parser<'_> {
             Ok(OnError::Break)
         } else if self.eat_word("FAIL") {
             Ok(OnError::Fail)
-        } else if self.is_word("RETRY") {
-            let message = "`ON ERROR RETRY` is not available in this build";
-            Err(self
-                .error(self.token().span, Code::FeatureNotAvailable, message)
-                .with_hint("conflicts with other transactions are retried without it; write CONTINUE, BREAK or FAIL"))
         } else {
-            Err(self.unexpected("`CONTINUE`, `BREAK` or `FAIL`"))
+            Err(self.unexpected("`CONTINUE`, `BREAK`, `FAIL` or `RETRY`"))
         }
     }
 

@@ -32,6 +32,10 @@ impl Parser<'_> {
         let name = self.name("a variable")?;
         self.advance();
         let mut path = self.anonymous_path()?;
+        if let Some(other) = &path.name {
+            let message = format!("this path is called `{}` already", other.text);
+            return Err(self.error(name.span, Code::UnexpectedSyntax, message));
+        }
         path.span = name.span.to(path.span);
         path.name = Some(name);
         Ok(path)
@@ -69,13 +73,14 @@ impl Parser<'_> {
             path.span = start.to(last.span);
             return Ok(path);
         }
-        // The whole pattern may stand in parentheses: `((a)-->(b) WHERE ...)`.
-        if self.kind() == TokenKind::OpenParen && self.peek(1) == TokenKind::OpenParen {
-            if self.at_quantified_pattern() {
+        // The whole pattern may stand in parentheses, with its name: `((a)-->(b) WHERE ...)`, `(p = (a)-->(b))`.
+        let named = self.kind() == TokenKind::OpenParen && self.peek(2) == TokenKind::Equal;
+        if self.kind() == TokenKind::OpenParen && (named || self.peek(1) == TokenKind::OpenParen) {
+            if !named && self.at_quantified_pattern() {
                 return self.steps(self.nowhere(start), start);
             }
             self.advance();
-            let mut path = self.nested(Self::anonymous_path)?;
+            let mut path = self.nested(Self::path)?;
             let filter = self.inline_filter()?;
             path.filter = self.both(path.filter.take(), filter)?;
             self.expect(TokenKind::CloseParen, "`)`")?;

@@ -102,6 +102,33 @@ const CONSTRAINT_KINDS: &[KindOfConstraint] = &[
 /// Those before which `PROPERTY` may stand.
 const PROPERTY_KINDS: &[&str] = &["EXISTENCE", "TYPE"];
 
+/// What Neo4j shows of a server and this database does not have, and what to do instead.
+const OF_A_SERVER: &[(&[&str], &str)] = &[
+    (
+        &[
+            "USER",
+            "USERS",
+            "ROLE",
+            "ROLES",
+            "PRIVILEGE",
+            "PRIVILEGES",
+            "POPULATED",
+            "SUPPORTED",
+            "CURRENT",
+            "AUTH",
+        ],
+        "who may open the file may do everything with it",
+    ),
+    (
+        &["SETTING", "SETTINGS"],
+        "settings are given when a database is opened and hold until it is closed",
+    ),
+    (
+        &["ALIAS", "ALIASES", "SERVER", "SERVERS"],
+        "a file holds one database, which SHOW DATABASES names",
+    ),
+];
+
 impl Parser<'_> {
     /// The whole statement; its first word is next.
     pub(super) fn show(&mut self, start: Span) -> Result<Vec<Clause>> {
@@ -208,6 +235,12 @@ impl Parser<'_> {
         let narrowing: Vec<&str> = narrowing.copied().collect();
         while narrowing.iter().any(|word| self.eat_word(word)) {}
         let word = self.token().span.slice(self.text).to_ascii_uppercase();
+        let known = |(words, _): &&(&[&str], _)| words.contains(&word.as_str());
+        if let Some((_, hint)) = OF_A_SERVER.iter().find(known) {
+            let message = format!("there is no `SHOW {word}` in this build");
+            let error = self.error(self.token().span, Code::FeatureNotAvailable, message);
+            return Err(error.with_hint(*hint));
+        }
         let mut all = SHOWN.iter();
         let Some((_, procedure, ids)) = all.find(|(words, ..)| words.contains(&word.as_str()))
         else {

@@ -144,7 +144,7 @@ fn by_computed_label(
     let ready =
         |value: &Expr| value.variables().is_subset(bound) && !super::variables::is_volatile(value);
     let names = conditions.iter().find_map(|condition| match condition {
-        Expr::Call { name, args } if **name == *functions::HAS_ALL_LABELS => match &args[..] {
+        Expr::Call { name, args, .. } if **name == *functions::HAS_ALL_LABELS => match &args[..] {
             [Expr::Variable(var), names] if *var == node && ready(names) => Some(names.clone()),
             _ => None,
         },
@@ -317,14 +317,17 @@ pub(super) fn comparison(
     node: VarId,
     bound: &BTreeSet<VarId>,
 ) -> Option<(Subject, BinaryOp, Expr)> {
-    let Expr::Binary { op, left, right } = condition else {
+    let Expr::Binary {
+        op, left, right, ..
+    } = condition
+    else {
         return None;
     };
     let subject = |side: &Expr| match side {
-        Expr::Property { base, key } if **base == Expr::Variable(node) => {
+        Expr::Property { base, key, .. } if **base == Expr::Variable(node) => {
             Some(Subject::Key(key.clone()))
         }
-        Expr::Call { name, args } if &**name == "id" && args[..] == [Expr::Variable(node)] => {
+        Expr::Call { name, args, .. } if &**name == "id" && args[..] == [Expr::Variable(node)] => {
             Some(Subject::Id)
         }
         _ => None,

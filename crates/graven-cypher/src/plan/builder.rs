@@ -19,6 +19,7 @@ use super::{Operator, PlanNode, VarId, VarKind, Variable};
 use crate::bind::graph::{BoundQuery, Branch, Projection, QueryGraph, Step, Subquery};
 use crate::cost::{Cost, MOST};
 use crate::plan::Notice;
+use crate::token::Span;
 
 /// Exponent of the number of rows that gives that of groups, where nothing is known of the keys.
 const GROUPS_EXPONENT: f64 = 0.75;
@@ -27,6 +28,8 @@ pub(crate) struct Builder<'a> {
     pub cost: Cost<'a>,
     pub variables: Vec<Variable>,
     pub subqueries: BTreeMap<VarId, Subquery>,
+    /// What is asked of records that `LOAD CSV` reads.
+    pub asked: BTreeSet<VarId>,
     pub notices: Vec<Notice>,
     /// Labels that bound nodes are known to have.
     pub labels: BTreeMap<VarId, Vec<Arc<str>>>,
@@ -185,7 +188,12 @@ impl Builder<'_> {
                     _ => 10.0,
                 };
                 let rows = partial.rows() * length;
-                partial.push(rows, |input| Operator::Unwind { input, list, var });
+                partial.push(rows, |input| Operator::Unwind {
+                    input,
+                    list,
+                    var,
+                    last: false,
+                });
                 partial.bound.insert(var);
             }
             Step::Project(projection) => self.projection(partial, *projection, carry),
@@ -194,6 +202,7 @@ impl Builder<'_> {
                 mut args,
                 yields,
                 filter,
+                at,
             } => {
                 self.attach(partial, args.iter_mut());
                 let rows = partial.rows() * 10.0;
@@ -203,6 +212,7 @@ impl Builder<'_> {
                     name,
                     args,
                     yields,
+                    at,
                 });
                 if let Some(filter) = filter {
                     self.filter(partial, filter);
@@ -261,7 +271,11 @@ impl Builder<'_> {
                 headers,
                 mut terminator,
                 var,
+                record,
+                at,
             } => {
+                let asked = |var: VarId| self.asked.contains(&var).then_some(var);
+                let (line, file) = (asked(record.line), asked(record.file));
                 self.attach(partial, std::iter::once(&mut url).chain(&mut terminator));
                 let rows = partial.rows() * 1000.0;
                 partial.push(rows, |input| Operator::LoadCsv {
@@ -270,8 +284,12 @@ impl Builder<'_> {
                     headers,
                     terminator,
                     var,
+                    line,
+                    file,
+                    at,
                 });
                 partial.bound.insert(var);
+                partial.bound.extend(line.into_iter().chain(file));
             }
             Step::Schema(command) => {
                 partial.push(0.0, |input| Operator::Schema { input, command });
@@ -563,7 +581,7 @@ fn early_items(items: &mut [(VarId, Expr)], order: &mut [(Expr, super::SortOrder
     for (var, expr) in items.iter() {
         let cheap = match expr {
             Expr::Property { base, .. } => matches!(**base, Expr::Variable(_)),
-            Expr::Literal(_) | Expr::Parameter(_) => true,
+            Expr::Literal(_) | Expr::Parameter(..) => true,
             _ => false,
         };
         if cheap && !is_volatile(expr) {
@@ -581,5 +599,6 @@ pub(crate) fn aggregate_call(function: AggregateFunction, argument: Option<Expr>
         argument,
         parameter: None,
         distinct: false,
+        at: Span::default(),
     }
 }

@@ -324,7 +324,9 @@ impl Plan {
                 };
                 let status = batches.status.as_ref();
                 let status = status.map_or(String::new(), |s| format!(", status as {}", name(s)));
-                format!("of {rows} rows{on_error}{status}")
+                let retry = batches.retry.as_ref();
+                let retry = retry.map_or(String::new(), |s| format!(", again for {} s", expr(s)));
+                format!("of {rows} rows{retry}{on_error}{status}")
             }
             Operator::Eager { reason, .. } => reason.to_string(),
             Operator::Schema { command, .. } => command.to_string(),
@@ -511,11 +513,11 @@ impl Plan {
         };
         match expr {
             Expr::Literal(literal) => literal_text(literal),
-            Expr::Parameter(name) => format!("${name}"),
+            Expr::Parameter(name, _) => format!("${name}"),
             Expr::Variable(var) => self.variable_name(*var),
-            Expr::Property { base, key } => format!("{}.{}", operand(base), quoted(key)),
-            Expr::Index { base, index } => format!("{}[{}]", operand(base), text(index)),
-            Expr::Slice { base, from, to } => {
+            Expr::Property { base, key, .. } => format!("{}.{}", operand(base), quoted(key)),
+            Expr::Index { base, index, .. } => format!("{}[{}]", operand(base), text(index)),
+            Expr::Slice { base, from, to, .. } => {
                 let side = |e: &Option<Box<Expr>>| e.as_ref().map_or(String::new(), |e| text(e));
                 format!("{}[{}..{}]", operand(base), side(from), side(to))
             }
@@ -530,14 +532,18 @@ impl Plan {
                     ))
                 )
             }
-            Expr::Unary { op, operand: inner } => match op {
+            Expr::Unary {
+                op, operand: inner, ..
+            } => match op {
                 UnaryOp::Not => format!("not {}", operand(inner)),
                 UnaryOp::Minus => format!("-{}", operand(inner)),
                 UnaryOp::Plus => format!("+{}", operand(inner)),
                 UnaryOp::IsNull => format!("{} is null", operand(inner)),
                 UnaryOp::IsNotNull => format!("{} is not null", operand(inner)),
             },
-            Expr::Binary { op, left, right } => {
+            Expr::Binary {
+                op, left, right, ..
+            } => {
                 let side = |e: &Expr| match e {
                     Expr::Binary { op: inner, .. }
                         if inner == op && matches!(op, BinaryOp::And | BinaryOp::Or) =>
@@ -548,18 +554,18 @@ impl Plan {
                 };
                 format!("{} {} {}", side(left), binary_sign(*op), side(right))
             }
-            Expr::Chain { first, rest } => {
+            Expr::Chain { first, rest, .. } => {
                 let mut chain = operand(first);
                 for (op, next) in rest {
                     let _ = write!(chain, " {} {}", binary_sign(*op), operand(next));
                 }
                 chain
             }
-            Expr::HasLabels { base, labels } => {
+            Expr::HasLabels { base, labels, .. } => {
                 let labels: String = labels.iter().map(|l| format!(":{}", quoted(l))).collect();
                 format!("{}{labels}", operand(base))
             }
-            Expr::Call { name, args } => match (&**name, &args[..]) {
+            Expr::Call { name, args, .. } => match (&**name, &args[..]) {
                 (functions::IS_LABELED, [base]) => format!("{}:%", text(base)),
                 (functions::HAS_ALL_LABELS, [base, names]) => {
                     format!("{}:$({})", text(base), text(names))
@@ -572,6 +578,7 @@ impl Plan {
             Expr::Case {
                 branches,
                 otherwise,
+                ..
             } => {
                 let mut case = String::from("case");
                 for (when, then) in branches {
@@ -593,6 +600,7 @@ impl Plan {
                 list,
                 filter,
                 map,
+                ..
             } => {
                 let mut inside = format!("{} in {}", self.variable_name(*var), text(list));
                 if let Some(filter) = filter {
@@ -608,6 +616,7 @@ impl Plan {
                 var,
                 list,
                 predicate,
+                ..
             } => {
                 let word = match kind {
                     Quantifier::All => "all",
@@ -628,6 +637,7 @@ impl Plan {
                 var,
                 list,
                 step,
+                ..
             } => format!(
                 "reduce({} = {}, {} in {} | {})",
                 self.variable_name(*accumulator),

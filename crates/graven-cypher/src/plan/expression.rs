@@ -1,8 +1,13 @@
 //! Bound expressions: variables are [`VarId`]s, functions are checked, aggregates are taken out.
+//!
+//! # How it works
+//! What can fail while a statement runs says where it stands in the text (`at`), so that the error can say so. Places
+//! do not take part in comparing; the place of what a rule or the binder made up is empty, and that of what stands around it is taken.
 
 use std::sync::Arc;
 
 use super::VarId;
+use crate::token::Span;
 
 /// A literal as the text gives it.
 #[derive(Clone, Debug, PartialEq)]
@@ -67,47 +72,68 @@ pub enum Expr {
     /// A constant.
     Literal(Literal),
     /// `$name`.
-    Parameter(Arc<str>),
+    Parameter(Arc<str>, Span),
     /// A row variable.
     Variable(VarId),
     /// `base.key`
-    Property { base: Box<Expr>, key: Arc<str> },
+    Property {
+        base: Box<Expr>,
+        key: Arc<str>,
+        at: Span,
+    },
     /// `base[index]`
-    Index { base: Box<Expr>, index: Box<Expr> },
+    Index {
+        base: Box<Expr>,
+        index: Box<Expr>,
+        at: Span,
+    },
     /// `base[from..to]`
     Slice {
         base: Box<Expr>,
         from: Option<Box<Expr>>,
         to: Option<Box<Expr>>,
+        at: Span,
     },
     /// `[a, b]`
     List(Vec<Expr>),
     /// `{a: 1}`
     Map(Vec<(Arc<str>, Expr)>),
     /// Unary operator.
-    Unary { op: UnaryOp, operand: Box<Expr> },
+    Unary {
+        op: UnaryOp,
+        operand: Box<Expr>,
+        at: Span,
+    },
     /// Binary operator.
     Binary {
         op: BinaryOp,
         left: Box<Expr>,
         right: Box<Expr>,
+        at: Span,
     },
     /// `a < b <= c`: all neighbours must hold; each operand evaluated once.
     Chain {
         first: Box<Expr>,
         rest: Vec<(BinaryOp, Expr)>,
+        at: Span,
     },
     /// `n:A:B` (all labels) or `r:T`.
     HasLabels {
         base: Box<Expr>,
         labels: Vec<Arc<str>>,
+        at: Span,
     },
     /// Function call; `name` is lower case and known to the executor.
-    Call { name: Arc<str>, args: Vec<Expr> },
+    Call {
+        name: Arc<str>,
+        args: Vec<Expr>,
+        at: Span,
+    },
     /// `CASE` with conditions already made boolean (the simple form compares with `=`).
     Case {
         branches: Vec<(Expr, Expr)>,
         otherwise: Option<Box<Expr>>,
+        at: Span,
     },
     /// A value that is computed once, with a name of its own for `body`.
     Let {
@@ -121,6 +147,7 @@ pub enum Expr {
         list: Box<Expr>,
         filter: Option<Box<Expr>>,
         map: Option<Box<Expr>>,
+        at: Span,
     },
     /// `all|any|none|single(x IN list WHERE p)`
     Quantifier {
@@ -128,6 +155,7 @@ pub enum Expr {
         var: VarId,
         list: Box<Expr>,
         predicate: Box<Expr>,
+        at: Span,
     },
     /// `reduce(acc = init, x IN list | e)`
     Reduce {
@@ -136,7 +164,64 @@ pub enum Expr {
         var: VarId,
         list: Box<Expr>,
         step: Box<Expr>,
+        at: Span,
     },
+}
+
+impl Expr {
+    /// Where it stands, for what can fail; empty where no text says so.
+    #[must_use]
+    pub fn place(&self) -> Span {
+        match self {
+            Expr::Literal(_)
+            | Expr::Variable(_)
+            | Expr::List(_)
+            | Expr::Map(_)
+            | Expr::Let { .. } => Span::default(),
+            Expr::Parameter(_, at)
+            | Expr::Property { at, .. }
+            | Expr::Index { at, .. }
+            | Expr::Slice { at, .. }
+            | Expr::Unary { at, .. }
+            | Expr::Binary { at, .. }
+            | Expr::Chain { at, .. }
+            | Expr::HasLabels { at, .. }
+            | Expr::Call { at, .. }
+            | Expr::Case { at, .. }
+            | Expr::ListComprehension { at, .. }
+            | Expr::Quantifier { at, .. }
+            | Expr::Reduce { at, .. } => *at,
+        }
+    }
+
+    /// The same, standing at `span` unless it has a place already.
+    pub(crate) fn standing_at(mut self, span: Span) -> Expr {
+        match &mut self {
+            Expr::Literal(_)
+            | Expr::Variable(_)
+            | Expr::List(_)
+            | Expr::Map(_)
+            | Expr::Let { .. } => {}
+            Expr::Parameter(_, at)
+            | Expr::Property { at, .. }
+            | Expr::Index { at, .. }
+            | Expr::Slice { at, .. }
+            | Expr::Unary { at, .. }
+            | Expr::Binary { at, .. }
+            | Expr::Chain { at, .. }
+            | Expr::HasLabels { at, .. }
+            | Expr::Call { at, .. }
+            | Expr::Case { at, .. }
+            | Expr::ListComprehension { at, .. }
+            | Expr::Quantifier { at, .. }
+            | Expr::Reduce { at, .. } => {
+                if at.is_empty() {
+                    *at = span;
+                }
+            }
+        }
+        self
+    }
 }
 
 /// List predicates.
@@ -177,4 +262,6 @@ pub struct AggregateCall {
     pub parameter: Option<Expr>,
     /// `DISTINCT`.
     pub distinct: bool,
+    /// Where the call stands in the text.
+    pub at: Span,
 }

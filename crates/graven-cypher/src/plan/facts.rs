@@ -181,7 +181,7 @@ impl Facts {
                 Expr::Variable(var) => {
                     start.insert(*var);
                 }
-                Expr::Property { base, key } => {
+                Expr::Property { base, key, .. } => {
                     if let Expr::Variable(var) = **base
                         && self
                             .unique_keys
@@ -203,7 +203,7 @@ fn keeps_equality(expr: &Expr) -> bool {
     let simple = matches!(
         expr,
         Expr::Literal(_)
-            | Expr::Parameter(_)
+            | Expr::Parameter(..)
             | Expr::Variable(_)
             | Expr::Property { .. }
             | Expr::Index { .. }

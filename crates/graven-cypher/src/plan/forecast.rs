@@ -234,7 +234,7 @@ impl<'a> Making<'a> {
     /// Pages of the properties that an expression reads for so many rows.
     fn properties(&self, expr: &Expr, rows: f64) -> f64 {
         let mut pages = 0.0;
-        if let Expr::Property { base, key } = expr
+        if let Expr::Property { base, key, .. } = expr
             && let Expr::Variable(var) = **base
         {
             pages += self.property(var, key, rows);

@@ -41,8 +41,9 @@ pub(super) fn candidates(
         if let Expr::Unary {
             op: UnaryOp::IsNotNull,
             operand,
+            ..
         } = condition
-            && let Expr::Property { base, key } = &**operand
+            && let Expr::Property { base, key, .. } = &**operand
             && **base == Expr::Variable(node)
         {
             present.push(key.clone());

@@ -107,6 +107,7 @@ impl Builder<'_> {
                 op: BinaryOp::Equal,
                 left,
                 right,
+                ..
             } = condition
             else {
                 continue;

@@ -36,7 +36,7 @@ const CHECK_WORK: f64 = 0.3;
 pub(crate) enum OrderStep {
     Find {
         node: VarId,
-        by: Candidate,
+        by: Box<Candidate>,
     },
     /// Follow the edge; `forward` from its `from` end.
     Follow {
@@ -289,7 +289,10 @@ impl Search<'_> {
         let covered = by.covers.clone();
         self.finish(
             next,
-            OrderStep::Find { node, by },
+            OrderStep::Find {
+                node,
+                by: Box::new(by),
+            },
             rows,
             rows,
             before,
@@ -420,7 +423,7 @@ impl Search<'_> {
 pub(crate) fn label_conditions(conditions: &[Expr], node: VarId) -> Vec<(usize, Arc<str>)> {
     let mut found = Vec::new();
     for (idx, condition) in conditions.iter().enumerate() {
-        if let Expr::HasLabels { base, labels } = condition
+        if let Expr::HasLabels { base, labels, .. } = condition
             && **base == Expr::Variable(node)
             && let [label] = &labels[..]
         {
@@ -447,7 +450,7 @@ impl Owners<'_> {
                 let known = known.map(|label| &**label);
                 let tested = self.graph.into_iter().flat_map(|graph| &graph.predicates);
                 let tested = tested.filter_map(|condition| match condition {
-                    Expr::HasLabels { base, labels } if **base == Expr::Variable(var) => {
+                    Expr::HasLabels { base, labels, .. } if **base == Expr::Variable(var) => {
                         labels.first().map(|label| &**label)
                     }
                     _ => None,
@@ -475,13 +478,13 @@ impl Owners<'_> {
                 Owner::Node(label) => Some(cost.nodes(label)),
                 Owner::Relationship(rel_type) => cost.relationships(rel_type),
             },
-            Expr::Property { base, key } => {
+            Expr::Property { base, key, .. } => {
                 let Expr::Variable(var) = **base else {
                     return None;
                 };
                 cost.property_values(self.of(cost, var)?, key)
             }
-            Expr::Literal(_) | Expr::Parameter(_) => Some(1.0),
+            Expr::Literal(_) | Expr::Parameter(..) => Some(1.0),
             _ => None,
         }
     }
@@ -489,8 +492,8 @@ impl Owners<'_> {
     /// Share of rows that a comparison with a property leaves, if anything is known of the property.
     fn compared(&self, cost: &Cost<'_>, op: BinaryOp, left: &Expr, right: &Expr) -> Option<f64> {
         let (var, key, op, value) = match (left, right) {
-            (Expr::Property { base, key }, value) => (base, key, op, value),
-            (value, Expr::Property { base, key }) => (base, key, turned(op)?, value),
+            (Expr::Property { base, key, .. }, value) => (base, key, op, value),
+            (value, Expr::Property { base, key, .. }) => (base, key, turned(op)?, value),
             _ => return None,
         };
         let Expr::Variable(var) = **var else {
@@ -529,7 +532,9 @@ fn turned(op: BinaryOp) -> Option<BinaryOp> {
 
 /// Share of rows a condition leaves.
 pub(crate) fn share(cost: &Cost<'_>, owners: &Owners<'_>, condition: &Expr) -> f64 {
-    if let Expr::Binary { op, left, right } = condition
+    if let Expr::Binary {
+        op, left, right, ..
+    } = condition
         && let Some(share) = owners.compared(cost, *op, left, right)
     {
         return share;
@@ -537,7 +542,9 @@ pub(crate) fn share(cost: &Cost<'_>, owners: &Owners<'_>, condition: &Expr) -> f
     let share = |condition: &Expr| share(cost, owners, condition);
     match condition {
         Expr::HasLabels { labels, .. } => labels.iter().map(|l| cost.label_share(l)).product(),
-        Expr::Binary { op, left, right } => match op {
+        Expr::Binary {
+            op, left, right, ..
+        } => match op {
             BinaryOp::Equal => 0.1,
             BinaryOp::In => 0.2,
             BinaryOp::Less

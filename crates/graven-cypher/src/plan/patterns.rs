@@ -135,6 +135,7 @@ impl Builder<'_> {
         for Ordered { step, rows, left } in way {
             match step {
                 OrderStep::Find { node, by } => {
+                    let by = *by;
                     for covered in by.covers {
                         pending.conditions[covered] = None;
                     }
@@ -448,6 +449,7 @@ impl Builder<'_> {
                 let list = Expr::Case {
                     branches: vec![(loops, Expr::List(vec![there.clone()]))],
                     otherwise: Some(Box::new(Expr::List(vec![there, back]))),
+                    at: Span::default(),
                 };
                 let pair = self.new_variable("  ends", VarKind::Value);
                 let rows = partial.rows() * 2.0;
@@ -455,11 +457,13 @@ impl Builder<'_> {
                     input,
                     list,
                     var: pair,
+                    last: false,
                 });
                 partial.bound.insert(pair);
                 let at = |idx| Expr::Index {
                     base: Box::new(Expr::Variable(pair)),
                     index: Box::new(Expr::Literal(Literal::Integer(idx))),
+                    at: Span::default(),
                 };
                 (at(0), at(1))
             }

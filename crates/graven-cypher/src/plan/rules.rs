@@ -8,6 +8,7 @@ mod eager;
 mod end_conditions;
 mod far_nodes;
 mod index_order;
+mod last_read;
 mod parallel;
 mod pattern_count;
 mod reachability;
@@ -36,6 +37,7 @@ pub(crate) fn apply(plan: &mut Plan, schema: &dyn SchemaView) {
     common_ends::apply(plan, schema);
     index_order::apply(plan, schema);
     distinct_runs::apply(plan);
+    last_read::apply(plan);
     parallel::apply(plan, schema);
     let mut next = 0;
     number(&mut plan.root, &mut next);

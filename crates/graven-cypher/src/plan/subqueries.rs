@@ -12,6 +12,7 @@ use super::expression::{AggregateFunction, BinaryOp, Expr, Literal, UnaryOp};
 use super::{Operator, VarId, VarKind};
 use crate::bind::binary;
 use crate::bind::graph::{Subquery, SubqueryValue};
+use crate::token::Span;
 
 impl Builder<'_> {
     /// Variables that must be there before an expression can be computed: those it reads, and for each of
@@ -43,6 +44,7 @@ impl Builder<'_> {
             Expr::Unary {
                 op: UnaryOp::Not,
                 operand,
+                ..
             } => match **operand {
                 Expr::Variable(var) => (var, true),
                 _ => return false,
@@ -122,12 +124,14 @@ impl Builder<'_> {
                 let first = Expr::Index {
                     base: Box::new(Expr::Variable(wrapped)),
                     index: Box::new(Expr::Literal(Literal::Integer(0))),
+                    at: Span::default(),
                 };
                 let value = Expr::ListComprehension {
                     var: wrapped,
                     list: Box::new(Expr::Variable(list)),
                     filter: None,
                     map: Some(Box::new(first)),
+                    at: Span::default(),
                 };
                 let call = aggregate_call(AggregateFunction::Collect, Some(Expr::List(vec![item])));
                 (call, list, Some(value))

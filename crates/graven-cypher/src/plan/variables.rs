@@ -5,29 +5,31 @@ use std::collections::BTreeSet;
 use super::VarId;
 use super::expression::{BinaryOp, Expr};
 use crate::functions;
+use crate::token::Span;
 
 impl Expr {
     /// Visits the direct sub-expressions.
     pub fn for_each_child<'a>(&'a self, visit: &mut dyn FnMut(&'a Expr)) {
         match self {
-            Expr::Literal(_) | Expr::Parameter(_) | Expr::Variable(_) => {}
+            Expr::Literal(_) | Expr::Parameter(..) | Expr::Variable(_) => {}
             Expr::Property { base, .. } | Expr::HasLabels { base, .. } => visit(base),
             Expr::Unary { operand, .. } => visit(operand),
-            Expr::Index { base, index } => [base, index].into_iter().for_each(|e| visit(e)),
-            Expr::Slice { base, from, to } => {
+            Expr::Index { base, index, .. } => [base, index].into_iter().for_each(|e| visit(e)),
+            Expr::Slice { base, from, to, .. } => {
                 visit(base);
                 from.iter().chain(to).for_each(|e| visit(e));
             }
             Expr::List(items) | Expr::Call { args: items, .. } => items.iter().for_each(visit),
             Expr::Map(entries) => entries.iter().for_each(|(_, e)| visit(e)),
             Expr::Binary { left, right, .. } => [left, right].into_iter().for_each(|e| visit(e)),
-            Expr::Chain { first, rest } => {
+            Expr::Chain { first, rest, .. } => {
                 visit(first);
                 rest.iter().for_each(|(_, e)| visit(e));
             }
             Expr::Case {
                 branches,
                 otherwise,
+                ..
             } => {
                 for (when, then) in branches {
                     visit(when);
@@ -54,24 +56,25 @@ impl Expr {
     /// As [`Expr::for_each_child`], for changing them.
     pub fn for_each_child_mut(&mut self, visit: &mut dyn FnMut(&mut Expr)) {
         match self {
-            Expr::Literal(_) | Expr::Parameter(_) | Expr::Variable(_) => {}
+            Expr::Literal(_) | Expr::Parameter(..) | Expr::Variable(_) => {}
             Expr::Property { base, .. } | Expr::HasLabels { base, .. } => visit(base),
             Expr::Unary { operand, .. } => visit(operand),
-            Expr::Index { base, index } => [base, index].into_iter().for_each(|e| visit(e)),
-            Expr::Slice { base, from, to } => {
+            Expr::Index { base, index, .. } => [base, index].into_iter().for_each(|e| visit(e)),
+            Expr::Slice { base, from, to, .. } => {
                 visit(base);
                 from.iter_mut().chain(to).for_each(|e| visit(e));
             }
             Expr::List(items) | Expr::Call { args: items, .. } => items.iter_mut().for_each(visit),
             Expr::Map(entries) => entries.iter_mut().for_each(|(_, e)| visit(e)),
             Expr::Binary { left, right, .. } => [left, right].into_iter().for_each(|e| visit(e)),
-            Expr::Chain { first, rest } => {
+            Expr::Chain { first, rest, .. } => {
                 visit(first);
                 rest.iter_mut().for_each(|(_, e)| visit(e));
             }
             Expr::Case {
                 branches,
                 otherwise,
+                ..
             } => {
                 for (when, then) in branches {
                     visit(when);
@@ -153,6 +156,7 @@ pub(crate) fn conjuncts(expr: Expr, out: &mut Vec<Expr>) {
             op: BinaryOp::And,
             left,
             right,
+            ..
         } => {
             conjuncts(*left, out);
             conjuncts(*right, out);
@@ -189,6 +193,7 @@ pub(crate) fn also(conditions: &mut Expr, last: Expr) {
         op: BinaryOp::And,
         left,
         right,
+        ..
     } = conditions
         && edge(left, |left, _| left) > edge(right, |_, right| right)
     {
@@ -205,6 +210,7 @@ fn edge(mut condition: &Expr, side: for<'e> fn(&'e Expr, &'e Expr) -> &'e Expr) 
         op: BinaryOp::And,
         left,
         right,
+        ..
     } = condition
     {
         length += 1;
@@ -218,5 +224,6 @@ fn both(op: BinaryOp, left: Expr, right: Expr) -> Expr {
         op,
         left: Box::new(left),
         right: Box::new(right),
+        at: Span::default(),
     }
 }

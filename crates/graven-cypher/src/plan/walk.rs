@@ -179,8 +179,10 @@ impl Operator {
             | O::IndexRange { var, .. }
             | O::IndexScan { var, .. }
             | O::NodeByIdSeek { var, .. }
-            | O::Unwind { var, .. }
-            | O::LoadCsv { var, .. } => BTreeSet::from([*var]),
+            | O::Unwind { var, .. } => BTreeSet::from([*var]),
+            O::LoadCsv {
+                var, line, file, ..
+            } => [var].into_iter().chain(line).chain(file).copied().collect(),
             O::Expand { rel, to, .. } | O::ExpandInto { rel, to, .. } => {
                 rel.iter().chain([to]).copied().collect()
             }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::expression::Literal;
 use super::{Expr, Operator, Plan, PlanNode, VarId};
+use crate::token::Span;
 
 /// Nodes and relationships that one row creates, nodes first, in the order written.
 #[derive(Clone, Debug, Default)]
@@ -26,6 +27,8 @@ pub struct CreateNode {
     pub computed: Vec<Expr>,
     /// A map of its properties; null entries are left out.
     pub properties: Option<Expr>,
+    /// Where it stands in the text.
+    pub at: Span,
 }
 
 /// The type of a relationship to create.
@@ -50,6 +53,8 @@ pub struct CreateRelationship {
     pub end: VarId,
     /// A map of its properties; null entries are left out.
     pub properties: Option<Expr>,
+    /// Where it stands in the text.
+    pub at: Span,
 }
 
 /// One item of `SET` or `REMOVE`; a target that is null is passed over.
@@ -61,12 +66,14 @@ pub enum SetItem {
         target: Expr,
         key: Arc<str>,
         value: Expr,
+        at: Span,
     },
     /// `target[key] = value`.
     Element {
         target: Expr,
         key: Expr,
         value: Expr,
+        at: Span,
     },
     /// `target = value` (all other properties are removed) or, with `keep`, `target += value`; the value is a
     /// map, a node or a relationship.
@@ -74,18 +81,21 @@ pub enum SetItem {
         target: Expr,
         value: Expr,
         keep: bool,
+        at: Span,
     },
     /// `target:A:B`; `computed` as in [`CreateNode`].
     AddLabels {
         target: Expr,
         labels: Vec<Arc<str>>,
         computed: Vec<Expr>,
+        at: Span,
     },
     /// `REMOVE target:A:B`.
     RemoveLabels {
         target: Expr,
         labels: Vec<Arc<str>>,
         computed: Vec<Expr>,
+        at: Span,
     },
 }
 
@@ -166,6 +176,18 @@ impl SetItem {
         }
     }
 
+    /// Where it stands in the text.
+    #[must_use]
+    pub fn place(&self) -> Span {
+        match self {
+            SetItem::Property { at, .. }
+            | SetItem::Element { at, .. }
+            | SetItem::Properties { at, .. }
+            | SetItem::AddLabels { at, .. }
+            | SetItem::RemoveLabels { at, .. } => *at,
+        }
+    }
+
     /// Visits its expressions.
     pub fn for_each_expr<'a>(&'a self, visit: &mut dyn FnMut(&'a Expr)) {
         visit(self.target());
@@ -184,7 +206,9 @@ impl SetItem {
             SetItem::Property { target, value, .. } | SetItem::Properties { target, value, .. } => {
                 vec![target, value]
             }
-            SetItem::Element { target, key, value } => vec![target, key, value],
+            SetItem::Element {
+                target, key, value, ..
+            } => vec![target, key, value],
             SetItem::AddLabels {
                 target, computed, ..
             }

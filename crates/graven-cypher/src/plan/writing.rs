@@ -34,12 +34,14 @@ impl Builder<'_> {
             Step::Delete {
                 mut targets,
                 detach,
+                at,
             } => {
                 self.attach(partial, targets.iter_mut());
                 partial.push(rows, |input| Operator::Delete {
                     input,
                     targets,
                     detach,
+                    at,
                 });
             }
             Step::Foreach {
@@ -47,6 +49,7 @@ impl Builder<'_> {
                 var,
                 body,
                 imports,
+                at,
             } => {
                 self.attach(partial, [&mut list]);
                 let inner = self.body(body, var, imports);
@@ -55,6 +58,7 @@ impl Builder<'_> {
                     inner: Box::new(inner.root),
                     list,
                     var,
+                    at,
                 });
             }
             _ => unreachable!("only writing clauses"),

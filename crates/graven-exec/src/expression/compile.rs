@@ -2,6 +2,7 @@
 
 use std::sync::atomic::Ordering;
 
+use graven_cypher::Span;
 use graven_cypher::plan::expression::{Expr, Literal};
 use graven_cypher::plan::{UnaryOp, VarId};
 
@@ -36,15 +37,22 @@ impl<'a> Compiler<'a> {
     pub(crate) fn compile(&mut self, expr: &Expr) -> Result<Compiled> {
         Ok(match expr {
             Expr::Literal(literal) => Compiled::Constant(literal_value(literal)),
-            Expr::Parameter(name) => Compiled::Parameter(name.clone(), self.rt.parameter(name)?),
+            Expr::Parameter(name, at) => {
+                let value = self.rt.parameter(name).map_err(|error| error.at(*at))?;
+                Compiled::Parameter(name.clone(), value, *at)
+            }
             Expr::Variable(var) => Compiled::Slot(self.slot(*var)?),
-            Expr::Property { base, key } => Compiled::Property {
+            Expr::Property { base, key, at } => Compiled::Property {
                 base: self.boxed(base)?,
                 key: key.clone(),
                 key_id: self.rt.key_id(key),
+                at: *at,
             },
-            Expr::Index { base, index } => Compiled::Index(self.boxed(base)?, self.boxed(index)?),
-            Expr::Slice { base, from, to } => Compiled::Slice {
+            Expr::Index { base, index, at } => {
+                Compiled::Index(self.boxed(base)?, self.boxed(index)?, *at)
+            }
+            Expr::Slice { base, from, to, at } => Compiled::Slice {
+                at: *at,
                 base: self.boxed(base)?,
                 from: self.optional(from.as_deref())?,
                 to: self.optional(to.as_deref())?,
@@ -56,31 +64,38 @@ impl<'a> Compiler<'a> {
                     .map(|(key, e)| Ok((key.clone(), self.compile(e)?)))
                     .collect::<Result<_>>()?,
             ),
-            Expr::Unary { op, operand } => match (op, self.compile(operand)?) {
+            Expr::Unary { op, operand, at } => match (op, self.compile(operand)?) {
                 (UnaryOp::Minus, Compiled::Constant(Value::Integer(i))) if i != i64::MIN => {
                     Compiled::Constant(Value::Integer(-i))
                 }
-                (op, operand) => Compiled::Unary(*op, Box::new(operand)),
+                (op, operand) => Compiled::Unary(*op, Box::new(operand), *at),
             },
-            Expr::Binary { op, left, right } => {
-                Compiled::Binary(*op, self.boxed(left)?, self.boxed(right)?)
-            }
-            Expr::Chain { first, rest } => Compiled::Chain(
+            Expr::Binary {
+                op,
+                left,
+                right,
+                at,
+            } => Compiled::Binary(*op, self.boxed(left)?, self.boxed(right)?, *at),
+            Expr::Chain { first, rest, at } => Compiled::Chain(
                 self.boxed(first)?,
                 rest.iter()
                     .map(|(op, e)| Ok((*op, self.compile(e)?)))
                     .collect::<Result<_>>()?,
+                *at,
             ),
-            Expr::HasLabels { base, labels } => Compiled::HasLabels {
+            Expr::HasLabels { base, labels, at } => Compiled::HasLabels {
+                at: *at,
                 base: self.boxed(base)?,
                 labels: labels.iter().map(|l| self.rt.label_id(l)).collect(),
                 types: labels.iter().map(|l| self.rt.type_id(l)).collect(),
             },
-            Expr::Call { name, args } => self.call(name, args)?,
+            Expr::Call { name, args, at } => self.call(name, args, *at)?,
             Expr::Case {
                 branches,
                 otherwise,
+                at,
             } => Compiled::Case {
+                at: *at,
                 branches: branches
                     .iter()
                     .map(|(when, then)| Ok((self.compile(when)?, self.compile(then)?)))
@@ -100,6 +115,7 @@ impl<'a> Compiler<'a> {
                 list,
                 filter,
                 map,
+                at,
             } => {
                 let list = self.boxed(list)?;
                 self.scoped(*var, |c| {
@@ -108,7 +124,12 @@ impl<'a> Compiler<'a> {
                     let bodies: Vec<&Compiled> =
                         filter.iter().chain(map.iter()).map(|b| &**b).collect();
                     let scope = c.list_scope(list, &bodies, 1);
-                    Ok(Compiled::ListComprehension { scope, filter, map })
+                    Ok(Compiled::ListComprehension {
+                        scope,
+                        filter,
+                        map,
+                        at: *at,
+                    })
                 })?
             }
             Expr::Quantifier {
@@ -116,6 +137,7 @@ impl<'a> Compiler<'a> {
                 var,
                 list,
                 predicate,
+                at,
             } => {
                 let list = self.boxed(list)?;
                 self.scoped(*var, |c| {
@@ -125,6 +147,7 @@ impl<'a> Compiler<'a> {
                         kind: *kind,
                         scope,
                         predicate,
+                        at: *at,
                     })
                 })?
             }
@@ -134,6 +157,7 @@ impl<'a> Compiler<'a> {
                 var,
                 list,
                 step,
+                at,
             } => {
                 let list = self.boxed(list)?;
                 let init = self.boxed(init)?;
@@ -147,6 +171,7 @@ impl<'a> Compiler<'a> {
                             accumulator,
                             init,
                             step,
+                            at: *at,
                         })
                     })
                 })?
@@ -154,28 +179,29 @@ impl<'a> Compiler<'a> {
         })
     }
 
-    fn call(&mut self, name: &str, args: &[Expr]) -> Result<Compiled> {
+    fn call(&mut self, name: &str, args: &[Expr], at: Span) -> Result<Compiled> {
         let function = function::lookup(name).ok_or_else(|| ExecError::Plan {
             message: format!("unknown function {name}"),
         })?;
         if args.len() < function.arity.0 || args.len() > function.arity.1 {
-            return Err(ExecError::Argument {
+            let error = ExecError::Argument {
                 message: format!(
                     "{name} takes {} to {} arguments, {} were given",
                     function.arity.0,
                     function.arity.1,
                     args.len()
                 ),
-            });
+            };
+            return Err(error.at(at));
         }
-        Ok(Compiled::Call(function, self.all(args)?))
+        Ok(Compiled::Call(function, self.all(args)?, at))
     }
 
     /// A list of literals and parameters is a constant; with parameters among them it is one for this run alone.
     fn list(&mut self, items: &[Expr]) -> Result<Compiled> {
         let items = self.all(items)?;
         let value = |item: &Compiled| match item {
-            Compiled::Constant(value) | Compiled::Parameter(_, value) => Some(value.clone()),
+            Compiled::Constant(value) | Compiled::Parameter(_, value, _) => Some(value.clone()),
             _ => None,
         };
         let Some(values) = items.iter().map(value).collect::<Option<Vec<Value>>>() else {

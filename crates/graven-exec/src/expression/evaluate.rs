@@ -18,21 +18,27 @@ use crate::value::{Value, arithmetic, equality};
 
 /// See [`Compiled::column`].
 pub(super) fn column(expr: &Compiled, rows: Rows<'_>, rt: &Runtime) -> Result<Arc<Column>> {
+    computed(expr, rows, rt).map_err(|error| error.at(expr.place()))
+}
+
+fn computed(expr: &Compiled, rows: Rows<'_>, rt: &Runtime) -> Result<Arc<Column>> {
     let n = rows.len();
     Ok(match expr {
-        Compiled::Constant(value) | Compiled::Parameter(_, value) => {
+        Compiled::Constant(value) | Compiled::Parameter(_, value, _) => {
             Arc::new(Column::Constant(value.clone(), n))
         }
         Compiled::Slot(slot) => rows.column(*slot),
-        Compiled::Property { base, key, key_id } => {
+        Compiled::Property {
+            base, key, key_id, ..
+        } => {
             let base = column(base, rows, rt)?;
             Arc::new(property::read(&base, key, *key_id, rt)?)
         }
-        Compiled::Index(base, index) => {
+        Compiled::Index(base, index, _) => {
             let (base, index) = (column(base, rows, rt)?, column(index, rows, rt)?);
             map2(&base, &index, |b, i| property::index(b, i, rt))?
         }
-        Compiled::Slice { base, from, to } => {
+        Compiled::Slice { base, from, to, .. } => {
             slice(base, from.as_deref(), to.as_deref(), rows, rt)?
         }
         Compiled::List(items) => {
@@ -54,24 +60,29 @@ pub(super) fn column(expr: &Compiled, rows: Rows<'_>, rt: &Runtime) -> Result<Ar
                 ))
             }))?
         }
-        Compiled::Unary(op, operand) => unary(*op, &*column(operand, rows, rt)?)?,
-        Compiled::Binary(BinaryOp::And, left, right) => logical(Logic::And, left, right, rows, rt)?,
-        Compiled::Binary(BinaryOp::Or, left, right) => logical(Logic::Or, left, right, rows, rt)?,
-        Compiled::Binary(op, left, right) => {
+        Compiled::Unary(op, operand, _) => unary(*op, &*column(operand, rows, rt)?)?,
+        Compiled::Binary(BinaryOp::And, left, right, _) => {
+            logical(Logic::And, left, right, rows, rt)?
+        }
+        Compiled::Binary(BinaryOp::Or, left, right, _) => {
+            logical(Logic::Or, left, right, rows, rt)?
+        }
+        Compiled::Binary(op, left, right, _) => {
             binary(*op, &*column(left, rows, rt)?, &*column(right, rows, rt)?)?
         }
-        Compiled::Chain(first, rest) => chain(first, rest, rows, rt)?,
+        Compiled::Chain(first, rest, _) => chain(first, rest, rows, rt)?,
         Compiled::HasLabels {
             base,
             labels,
             types,
+            ..
         } => Arc::new(property::has_labels(
             &*column(base, rows, rt)?,
             labels,
             types,
             rt,
         )?),
-        Compiled::Call(function, args) => {
+        Compiled::Call(function, args, _) => {
             let before = rt.held();
             let args = all(args, rows, rt)?;
             let with_args = rt.held();
@@ -89,21 +100,24 @@ pub(super) fn column(expr: &Compiled, rows: Rows<'_>, rt: &Runtime) -> Result<Ar
         Compiled::Case {
             branches,
             otherwise,
+            ..
         } => case(branches, otherwise.as_deref(), rows, rt)?,
         Compiled::Let { scope, body } => list_scope::named(scope, body, rows, rt)?,
-        Compiled::ListComprehension { scope, filter, map } => {
-            list_scope::comprehension(scope, filter.as_deref(), map.as_deref(), rows, rt)?
-        }
+        Compiled::ListComprehension {
+            scope, filter, map, ..
+        } => list_scope::comprehension(scope, filter.as_deref(), map.as_deref(), rows, rt)?,
         Compiled::Quantifier {
             kind,
             scope,
             predicate,
+            ..
         } => list_scope::quantifier(*kind, scope, predicate, rows, rt)?,
         Compiled::Reduce {
             scope,
             accumulator,
             init,
             step,
+            ..
         } => list_scope::reduce(scope, *accumulator, init, step, rows, rt)?,
     })
 }
@@ -130,8 +144,10 @@ pub(super) fn true_rows(expr: &Compiled, rows: Rows<'_>, rt: &Runtime) -> Result
         return Ok((0..row_number(*rows)).collect());
     }
     for row in 0..truths.len() {
-        if truth(&truths, row)? == Some(true) {
-            kept.push(row_number(row));
+        match truth(&truths, row) {
+            Ok(Some(true)) => kept.push(row_number(row)),
+            Ok(_) => {}
+            Err(error) => return Err(error.at(expr.place())),
         }
     }
     Ok(kept)
@@ -158,7 +174,7 @@ fn all_true(expr: &Compiled, rows: Rows<'_>, rt: &Runtime) -> Result<Vec<u32>> {
                 let values = column(property, part, rt)?;
                 let mut truths = vec![true; part.len()];
                 for comparison in &left[..run] {
-                    let Compiled::Binary(op, a, b) = comparison else {
+                    let Compiled::Binary(op, a, b, _) = comparison else {
                         unreachable!("a comparison");
                     };
                     let side = |side: &Compiled| match side {
@@ -193,7 +209,7 @@ fn all_true(expr: &Compiled, rows: Rows<'_>, rt: &Runtime) -> Result<Vec<u32>> {
 /// Adds the operands of a conjunction, in order.
 fn flatten<'e>(expr: &'e Compiled, conjuncts: &mut Vec<&'e Compiled>) {
     match expr {
-        Compiled::Binary(BinaryOp::And, left, right) => {
+        Compiled::Binary(BinaryOp::And, left, right, _) => {
             flatten(left, conjuncts);
             flatten(right, conjuncts);
         }
@@ -203,7 +219,7 @@ fn flatten<'e>(expr: &'e Compiled, conjuncts: &mut Vec<&'e Compiled>) {
 
 /// The property that a condition compares with a constant.
 fn compared_property(condition: &Compiled) -> Option<&Compiled> {
-    let Compiled::Binary(op, a, b) = condition else {
+    let Compiled::Binary(op, a, b, _) = condition else {
         return None;
     };
     let compares = matches!(

@@ -53,7 +53,7 @@ fn for_groups(
         let mut nulls = Vec::new();
         while row < rows.len() && (row == first || elements.len() < ELEMENTS) {
             let list = lists.get(row);
-            let items = as_list(&list)?;
+            let items = as_list(&list).map_err(|error| error.at(scope.list.place()))?;
             nulls.push(items.is_none());
             let len = items.map_or(0, <[Value]>::len);
             if len > ELEMENTS {
@@ -206,7 +206,7 @@ pub(super) fn reduce(
     let mut result: Vec<Value> = (0..rows.len()).map(|row| start.value(row)).collect();
     let mut open = Vec::new();
     for (row, value) in result.iter_mut().enumerate() {
-        match as_list(&lists.get(row))? {
+        match as_list(&lists.get(row)).map_err(|error| error.at(scope.list.place()))? {
             Some([]) => {}
             Some(_) => open.push(row_number(row)),
             None => *value = Value::Null,

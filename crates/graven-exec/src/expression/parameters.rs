@@ -12,36 +12,39 @@ impl Compiled {
     /// A missing parameter.
     pub(crate) fn bind(&mut self, run: Option<&Runtime>) -> Result<bool> {
         match self {
-            Self::Parameter(name, value) => {
+            Self::Parameter(name, value, at) => {
                 *value = match run {
-                    Some(rt) => rt.parameter(name)?,
+                    Some(rt) => rt.parameter(name).map_err(|error| error.at(*at))?,
                     None => Value::Null,
                 };
                 Ok(true)
             }
             Self::Constant(_) | Self::Slot(_) => Ok(false),
             Self::Property { base, .. } | Self::HasLabels { base, .. } => base.bind(run),
-            Self::Index(a, b) | Self::Binary(_, a, b) => Ok(a.bind(run)? | b.bind(run)?),
-            Self::Slice { base, from, to } => {
+            Self::Index(a, b, _) | Self::Binary(_, a, b, _) => Ok(a.bind(run)? | b.bind(run)?),
+            Self::Slice { base, from, to, .. } => {
                 let bounds = from.iter_mut().chain(to).map(|e| &mut **e);
                 Ok(base.bind(run)? | bind_all(bounds, run)?)
             }
-            Self::List(items) | Self::Call(_, items) => bind_all(items, run),
+            Self::List(items) | Self::Call(_, items, _) => bind_all(items, run),
             Self::Map(entries) => bind_all(entries.iter_mut().map(|(_, e)| e), run),
-            Self::Unary(_, e) => e.bind(run),
-            Self::Chain(first, rest) => {
+            Self::Unary(_, e, _) => e.bind(run),
+            Self::Chain(first, rest, _) => {
                 Ok(first.bind(run)? | bind_all(rest.iter_mut().map(|(_, e)| e), run)?)
             }
             Self::Case {
                 branches,
                 otherwise,
+                ..
             } => {
                 let branches = branches.iter_mut().flat_map(|(when, then)| [when, then]);
                 let otherwise = otherwise.iter_mut().map(|e| &mut **e);
                 Ok(bind_all(branches, run)? | bind_all(otherwise, run)?)
             }
             Self::Let { scope, body } => Ok(scope.list.bind(run)? | body.bind(run)?),
-            Self::ListComprehension { scope, filter, map } => {
+            Self::ListComprehension {
+                scope, filter, map, ..
+            } => {
                 let parts = filter.iter_mut().chain(map).map(|e| &mut **e);
                 Ok(scope.list.bind(run)? | bind_all(parts, run)?)
             }

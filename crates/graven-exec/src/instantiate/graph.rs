@@ -29,6 +29,7 @@ use crate::pattern::{Pattern, adjacencies};
 use crate::profile::{ProfileCells, inputs};
 use crate::reachability::Bounds;
 use crate::runtime::Runtime;
+use graven_cypher::Span;
 use graven_cypher::plan::{
     AggregateCall, AggregateFunction, Expr, HangingPattern, Inclusion, IndexPart, Operator as P,
     PlanNode, VarExpandMode, VarId,
@@ -205,7 +206,9 @@ impl Instantiator<'_> {
         let mut filters = Vec::new();
         let mut below = input;
         while let P::Filter { input, predicate } = &below.op
-            && let Expr::HasLabels { base, labels: own } = predicate
+            && let Expr::HasLabels {
+                base, labels: own, ..
+            } = predicate
             && let Expr::Variable(var) = **base
         {
             labels.push((var, own));
@@ -261,6 +264,7 @@ impl Instantiator<'_> {
             argument: Some(Compiled::Slot(slot)),
             parameter: None,
             distinct: false,
+            at: Span::default(),
         });
         let whole = whole.collect();
         let mut operator: BoxedOperator = Box::new(ListAggregate::new(source, lists, own, self.rt));
@@ -279,7 +283,7 @@ impl Instantiator<'_> {
     /// An aggregate that whole lists give.
     fn list_call(&self, call: &AggregateCall, rel: Option<VarId>, to: VarId) -> Option<ListCall> {
         let property = || match call.argument.as_ref()? {
-            Expr::Property { base, key } => match **base {
+            Expr::Property { base, key, .. } => match **base {
                 Expr::Variable(var) if Some(var) == rel => Some(self.rt.key_id(key)),
                 _ => None,
             },

@@ -60,7 +60,7 @@ impl Instantiator<'_> {
         input: &PlanNode,
         keys: &[(Expr, SortOrder)],
     ) -> Option<Threshold> {
-        let (Expr::Property { base, key }, direction) = keys.first()? else {
+        let (Expr::Property { base, key, .. }, direction) = keys.first()? else {
             return None;
         };
         let Expr::Variable(var) = **base else {

@@ -19,6 +19,7 @@ mod output;
 
 use std::sync::Arc;
 
+use graven_cypher::Span;
 use graven_cypher::plan::AggregateFunction;
 
 use super::row_key::KeyTable;
@@ -48,6 +49,8 @@ pub(crate) struct Call {
     pub(crate) argument: Option<Compiled>,
     pub(crate) parameter: Option<Compiled>,
     pub(crate) distinct: bool,
+    /// Where it stands in the text.
+    pub(crate) at: Span,
 }
 
 impl Call {
@@ -131,9 +134,10 @@ struct Groups {
 
 impl Groups {
     fn new(calls: &[Call], parameters: &[Option<Value>]) -> Result<Self> {
-        let accumulators = calls.iter().zip(parameters).map(|(call, parameter)| {
-            Accumulator::new(call.function, call.distinct, parameter.clone())
-        });
+        let accumulators = calls
+            .iter()
+            .zip(parameters)
+            .map(|(call, parameter)| Accumulator::new(call, parameter.clone()));
         Ok(Self {
             table: KeyTable::of_groups(),
             keys: Vec::new(),

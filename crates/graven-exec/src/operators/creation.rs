@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use graven_cypher::Span;
 use graven_cypher::plan::{self, Expr, VarId};
 use graven_storage::{KeyId, LabelId, NodeId, PropertyValue, RelId, TypeId};
 
@@ -35,6 +36,7 @@ struct Node {
     /// What gives further labels.
     computed: Vec<Compiled>,
     properties: Properties,
+    at: Span,
 }
 
 enum RelType {
@@ -48,6 +50,7 @@ struct Relationship {
     start: End,
     end: End,
     properties: Properties,
+    at: Span,
 }
 
 /// Where an end of a new relationship comes from.
@@ -100,6 +103,7 @@ impl Creation {
                 labels: labels.collect::<Result<_>>()?,
                 computed: compile(&node.computed)?,
                 properties: Properties::new(node.properties.as_ref(), layout, rt)?,
+                at: node.at,
             });
         }
         let end = |var: VarId| match creation.nodes.iter().position(|n| n.var == var) {
@@ -126,6 +130,7 @@ impl Creation {
                 start: end(relationship.start)?,
                 end: end(relationship.end)?,
                 properties: Properties::new(relationship.properties.as_ref(), layout, rt)?,
+                at: relationship.at,
             });
         }
         Ok(Self {
@@ -181,7 +186,8 @@ impl Creation {
         }
         let mut values = Vec::with_capacity(entries.len());
         for ((key, name, _), column) in entries.iter().zip(columns) {
-            values.push((*key, storable_column(column, batch.len(), name)?));
+            let column = storable_column(column, batch.len(), name);
+            values.push((*key, column.map_err(|error| error.at(node.at))?));
         }
         let transaction = rt.writer()?.transaction();
         let created = transaction.create_nodes(&node.labels, batch.len(), values)?;
@@ -201,16 +207,20 @@ impl Creation {
         let mut values = prepared.properties.iter().zip(&prepared.names);
         for node in &self.nodes {
             let (computed, names) = values.next().expect("one for each");
-            let properties = node.properties.row(computed, row, rt)?;
-            let labels = node.labels(names, row, rt)?;
+            let placed = |error: ExecError| error.at(node.at);
+            let properties = node.properties.row(computed, row, rt).map_err(placed)?;
+            let labels = node.labels(names, row, rt).map_err(placed)?;
             created
                 .nodes
                 .push(transaction.create_node(&labels, &properties)?);
         }
         for relationship in &self.relationships {
             let (computed, names) = values.next().expect("one for each");
-            let properties = relationship.properties.row(computed, row, rt)?;
-            let (rel_type, type_name) = relationship.rel_type.of_row(names, row, rt)?;
+            let placed = |error: ExecError| error.at(relationship.at);
+            let properties = relationship.properties.row(computed, row, rt);
+            let properties = properties.map_err(placed)?;
+            let rel_type = relationship.rel_type.of_row(names, row, rt);
+            let (rel_type, type_name) = rel_type.map_err(placed)?;
             let end = |end: End, which: &str| match end {
                 End::Created(at) => Ok(created.nodes[at]),
                 End::Column(slot) => match &*batch.column(slot).get(row) {
@@ -224,27 +234,31 @@ impl Creation {
                     }),
                 },
             };
-            let start = end(relationship.start, "start")?;
-            let end = end(relationship.end, "end")?;
+            let start = end(relationship.start, "start").map_err(placed)?;
+            let end = end(relationship.end, "end").map_err(placed)?;
             let id = transaction
                 .create_relationship(start, rel_type, end, &properties)
-                .map_err(|error| gone(error, Entity::Node(start)))?;
+                .map_err(|error| placed(gone(error, Entity::Node(start))))?;
             created.relationships.push(id);
         }
         Ok(created)
     }
 
-    /// The first property of a row that is null, of those named in the text.
-    pub(crate) fn null_property(&self, prepared: &Prepared, row: usize) -> Option<Arc<str>> {
-        let nodes = self.nodes.iter().map(|n| &n.properties);
-        let relationships = self.relationships.iter().map(|r| &r.properties);
-        for (properties, computed) in nodes.chain(relationships).zip(&prepared.properties) {
+    /// The first property of a row that is null, of those named in the text, and where what has it stands there.
+    pub(crate) fn null_property(
+        &self,
+        prepared: &Prepared,
+        row: usize,
+    ) -> Option<(Arc<str>, Span)> {
+        let nodes = self.nodes.iter().map(|n| (&n.properties, n.at));
+        let relationships = self.relationships.iter().map(|r| (&r.properties, r.at));
+        for ((properties, at), computed) in nodes.chain(relationships).zip(&prepared.properties) {
             if let (Properties::Entries(entries), Computed::Entries(columns)) =
                 (properties, computed)
             {
                 let mut pairs = entries.iter().zip(columns);
                 if let Some((entry, _)) = pairs.find(|(_, column)| column.is_null(row)) {
-                    return Some(entry.1.clone());
+                    return Some((entry.1.clone(), at));
                 }
             }
         }

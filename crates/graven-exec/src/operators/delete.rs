@@ -1,5 +1,7 @@
 //! Deletes the nodes, relationships and paths that expressions give; null is passed over, and so is what is gone.
 
+use graven_cypher::Span;
+
 use crate::batch::Batch;
 use crate::error::{ExecError, Result};
 use crate::expression::{Compiled, Rows};
@@ -12,15 +14,22 @@ pub(crate) struct Delete {
     input: BoxedOperator,
     targets: Vec<Compiled>,
     detach: bool,
+    at: Span,
 }
 
 impl Delete {
     /// Deletes for each row of `input`.
-    pub(crate) fn new(input: BoxedOperator, targets: Vec<Compiled>, detach: bool) -> Self {
+    pub(crate) fn new(
+        input: BoxedOperator,
+        targets: Vec<Compiled>,
+        detach: bool,
+        at: Span,
+    ) -> Self {
         Self {
             input,
             targets,
             detach,
+            at,
         }
     }
 
@@ -62,7 +71,8 @@ impl Operator for Delete {
             .collect::<Result<Vec<_>>>()?;
         for row in 0..batch.len() {
             for column in &columns {
-                self.delete(&column.get(row), rt)?;
+                let deleted = self.delete(&column.get(row), rt);
+                deleted.map_err(|error| error.at(self.at))?;
             }
         }
         Ok(Some(batch))

@@ -3,6 +3,8 @@
 use std::sync::Arc;
 
 use super::argument::ArgumentSlot;
+use graven_cypher::Span;
+
 use crate::batch::Batch;
 use crate::column::Column;
 use crate::error::{ExecError, Result};
@@ -18,6 +20,8 @@ pub(crate) struct Foreach {
     /// Where the row, with the element as its last column, is left.
     slot: ArgumentSlot,
     list: Compiled,
+    /// Where the list stands in the text.
+    at: Span,
 }
 
 impl Foreach {
@@ -27,12 +31,14 @@ impl Foreach {
         inner: BoxedOperator,
         slot: ArgumentSlot,
         list: Compiled,
+        at: Span,
     ) -> Self {
         Self {
             input,
             inner,
             slot,
             list,
+            at,
         }
     }
 }
@@ -49,9 +55,8 @@ impl Operator for Foreach {
                 Value::Null => &[],
                 Value::List(items) => items,
                 other => {
-                    return Err(ExecError::Type {
-                        message: format!("FOREACH needs a List, got {}", other.type_name()),
-                    });
+                    let message = format!("FOREACH needs a List, got {}", other.type_name());
+                    return Err(ExecError::Type { message }.at(self.at));
                 }
             };
             let one = batch.slice(row, row + 1);

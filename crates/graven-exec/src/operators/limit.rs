@@ -12,22 +12,23 @@ use crate::value::Value;
 /// # Errors
 /// If it is not a non-negative integer.
 pub(crate) fn row_count(what: &'static str, count: &Compiled, rt: &Runtime) -> Result<u64> {
-    match count.constant(rt)? {
-        Value::Integer(n) if n >= 0 => Ok(n.unsigned_abs()),
-        Value::Integer(n) => Err(ExecError::Named {
+    let error = match count.constant(rt)? {
+        Value::Integer(n) if n >= 0 => return Ok(n.unsigned_abs()),
+        Value::Integer(n) => ExecError::Named {
             kind: "SyntaxError",
             detail: "NegativeIntegerArgument",
             message: format!("{what} needs a non-negative number of rows, got {n}"),
-        }),
-        other => Err(ExecError::Named {
+        },
+        other => ExecError::Named {
             kind: "SyntaxError",
             detail: "InvalidArgumentType",
             message: format!(
                 "{what} needs an Integer, got {}: {other}",
                 other.type_name()
             ),
-        }),
-    }
+        },
+    };
+    Err(error.at(count.place()))
 }
 
 /// Drops the first rows.

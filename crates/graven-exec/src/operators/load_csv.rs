@@ -10,6 +10,7 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use std::sync::Arc;
 
+use graven_cypher::Span;
 use graven_import::open_unpacked;
 
 use super::fan_out::{FanOut, widen};
@@ -29,24 +30,35 @@ pub(crate) struct Source {
     pub(crate) url: Compiled,
     pub(crate) headers: bool,
     pub(crate) terminator: Option<Compiled>,
+    /// Where the file's name stands in the text.
+    pub(crate) at: Span,
+}
+
+/// Columns that are filled.
+pub(crate) struct Slots {
+    pub(crate) record: usize,
+    /// Number of the line on which the record begins.
+    pub(crate) line: Option<usize>,
+    /// Path of the file.
+    pub(crate) file: Option<usize>,
 }
 
 /// See the file header.
 pub(crate) struct LoadCsv {
     input: FanOut,
     source: Source,
-    slot: usize,
+    slots: Slots,
     urls: Option<(Arc<Column>, Option<Arc<Column>>)>,
     records: Option<Records>,
 }
 
 impl LoadCsv {
-    /// Reads into column `slot`.
-    pub(crate) fn new(input: BoxedOperator, source: Source, slot: usize) -> Self {
+    /// Reads into columns `slots`.
+    pub(crate) fn new(input: BoxedOperator, source: Source, slots: Slots) -> Self {
         Self {
             input: FanOut::new(input),
             source,
-            slot,
+            slots,
             urls: None,
             records: None,
         }
@@ -91,16 +103,18 @@ impl Operator for LoadCsv {
             rt.check_cancelled()?;
             let row = self.input.row();
             if self.records.is_none() {
-                self.records = Some(self.open(row)?);
+                self.records = Some(self.open(row).map_err(|error| error.at(self.source.at))?);
             }
             let records = self.records.as_mut().expect("just opened");
-            let mut values = Vec::new();
+            let (mut values, mut lines) = (Vec::new(), Vec::new());
             while values.len() < BATCH_ROWS {
-                match records.next_value()? {
+                match records.next_value().map_err(|error| error.at(source.at))? {
                     Some(value) => values.push(value),
                     None => break,
                 }
+                lines.push(i64::try_from(records.first).unwrap_or(i64::MAX));
             }
+            let file = Value::text(&records.path);
             let number = u32::try_from(row).expect("a batch is small");
             let rows = vec![number; values.len()];
             let batch = self.input.batch().clone();
@@ -109,8 +123,12 @@ impl Operator for LoadCsv {
                 self.input.step();
             }
             if !values.is_empty() {
-                let column = Column::from_values(values);
-                return Ok(Some(widen(&batch, &rows, [(self.slot, column)])));
+                let count = values.len();
+                let mut added = vec![(self.slots.record, Column::from_values(values))];
+                added.extend(self.slots.line.map(|slot| (slot, Column::Integers(lines))));
+                let file = |slot| (slot, Column::Constant(file, count));
+                added.extend(self.slots.file.map(file));
+                return Ok(Some(widen(&batch, &rows, added)));
             }
         }
     }
@@ -171,6 +189,8 @@ struct Records {
     lines: BufReader<Box<dyn Read + Send>>,
     /// 1-based number of the line read last.
     line: u64,
+    /// Number of the line on which the record read last begins.
+    first: u64,
     terminator: char,
     headers: Option<Vec<Arc<str>>>,
 }
@@ -193,6 +213,7 @@ impl Records {
             path,
             lines: BufReader::new(file),
             line: 0,
+            first: 0,
             terminator,
             headers: None,
         };
@@ -237,6 +258,9 @@ impl Records {
             let before = text.len();
             let read = self.lines.read_line(&mut text);
             self.line += 1;
+            if before == 0 {
+                self.first = self.line;
+            }
             let read = read.map_err(|e| self.fault(&e.to_string()))?;
             if self.line == 1 && text.starts_with('\u{feff}') {
                 text.remove(0);

@@ -60,10 +60,9 @@ impl Merge {
             rt.check_cancelled()?;
             let one = batch.slice(row, row + 1);
             let prepared = parts.creation.prepare(&one, rt)?;
-            if let Some(key) = parts.creation.null_property(&prepared, 0) {
-                return Err(ExecError::MergeNull {
-                    key: key.to_string(),
-                });
+            if let Some((key, at)) = parts.creation.null_property(&prepared, 0) {
+                let key = key.to_string();
+                return Err(ExecError::MergeNull { key }.at(at));
             }
             parts.slot.set(one.clone());
             parts.inner.rewind();

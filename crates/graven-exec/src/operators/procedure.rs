@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use graven_cypher::Span;
+
 use super::aggregate::columns;
 use super::fan_out::{FanOut, widen};
 use crate::batch::{BATCH_ROWS, Batch};
@@ -16,6 +18,8 @@ use crate::runtime::Runtime;
 pub(crate) struct Procedure {
     input: FanOut,
     name: Arc<str>,
+    /// Where it is called in the text.
+    at: Span,
     args: Vec<Compiled>,
     /// Result column wanted and the column it goes to.
     yields: Vec<(Arc<str>, usize)>,
@@ -28,13 +32,14 @@ impl Procedure {
     /// Calls `name` for each row of `input`.
     pub(crate) fn new(
         input: BoxedOperator,
-        name: Arc<str>,
+        (name, at): (Arc<str>, Span),
         args: Vec<Compiled>,
         yields: Vec<(Arc<str>, usize)>,
     ) -> Self {
         Self {
             input: FanOut::new(input),
             name,
+            at,
             args,
             yields,
             arguments: Vec::new(),
@@ -90,7 +95,7 @@ impl Operator for Procedure {
             let row = self.input.row();
             let (result, from) = match self.result.take() {
                 Some(state) => state,
-                None => (self.call(row, rt)?, 0),
+                None => (self.call(row, rt).map_err(|error| error.at(self.at))?, 0),
             };
             // A procedure without result columns leaves the rows as they are.
             let row_count = if result.columns.is_empty() {

@@ -128,7 +128,9 @@ impl Weights {
         if !self.dense.is_empty() && !self.piecemeal && self.met >= 2 * self.dense.len() {
             match self.find_all(branches, rt) {
                 // A number that nobody asks for is no error.
-                Err(ExecError::Arithmetic { .. }) => self.piecemeal = true,
+                Err(error) if matches!(error.what(), ExecError::Arithmetic { .. }) => {
+                    self.piecemeal = true;
+                }
                 found => return found,
             }
         }

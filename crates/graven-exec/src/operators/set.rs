@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use graven_cypher::plan;
+use graven_cypher::{Span, plan};
 use graven_storage::{KeyId, LabelId, PropertyValue};
 
 use crate::batch::Batch;
@@ -49,6 +49,7 @@ enum Change {
 struct Item {
     target: Compiled,
     change: Change,
+    at: Span,
 }
 
 /// Items of one clause.
@@ -104,6 +105,7 @@ impl Items {
             compiled.push(Item {
                 target: compile(item.target())?,
                 change,
+                at: item.place(),
             });
         }
         Ok(Self(compiled))
@@ -121,7 +123,7 @@ impl Items {
             for row in 0..batch.len() {
                 let one = batch.slice(row, row + 1);
                 for item in &self.0 {
-                    item.compute(&one, rt)?.apply(item, 0, rt)?;
+                    item.apply(&item.compute(&one, rt)?, 0, rt)?;
                 }
             }
             return Ok(());
@@ -129,7 +131,7 @@ impl Items {
         if batch.len() == 1 {
             // One item may read what the one before it has set.
             for item in &self.0 {
-                item.compute(batch, rt)?.apply(item, 0, rt)?;
+                item.apply(&item.compute(batch, rt)?, 0, rt)?;
             }
             return Ok(());
         }
@@ -137,7 +139,7 @@ impl Items {
         let computed = computed.collect::<Result<Vec<_>>>()?;
         for row in 0..batch.len() {
             for (item, computed) in self.0.iter().zip(&computed) {
-                computed.apply(item, row, rt)?;
+                item.apply(computed, row, rt)?;
             }
         }
         Ok(())
@@ -172,6 +174,12 @@ impl Item {
         own.chain(labels)
     }
 
+    /// Does it for one row.
+    fn apply(&self, computed: &Computed, row: usize, rt: &Runtime) -> Result<()> {
+        let done = computed.apply(&self.change, row, rt);
+        done.map_err(|error| error.at(self.at))
+    }
+
     fn compute(&self, batch: &Batch, rt: &Runtime) -> Result<Computed> {
         let column = |e: &Compiled| e.column(Rows::all(batch), rt);
         let (key, value, labels) = self.parts();
@@ -185,7 +193,7 @@ impl Item {
 }
 
 impl Computed {
-    fn apply(&self, item: &Item, row: usize, rt: &Runtime) -> Result<()> {
+    fn apply(&self, change: &Change, row: usize, rt: &Runtime) -> Result<()> {
         let Some(entity) = Entity::of(&self.target.get(row))? else {
             return Ok(());
         };
@@ -193,7 +201,7 @@ impl Computed {
             Some(column) => column.value(row),
             None => Value::Null,
         };
-        match &item.change {
+        match change {
             Change::Property { key, name, .. } => set(entity, *key, name, &value(), rt),
             Change::Element { .. } => {
                 let key = self.key.as_ref().map_or(Value::Null, |c| c.value(row));
@@ -325,9 +333,9 @@ fn reads_graph(expr: &Compiled, batch: &Batch) -> bool {
         },
         Compiled::List(items) => items.iter().any(|e| reads_graph(e, batch)),
         Compiled::Map(entries) => entries.iter().any(|(_, e)| reads_graph(e, batch)),
-        Compiled::Unary(_, e) => reads_graph(e, batch),
-        Compiled::Binary(_, a, b) => reads_graph(a, batch) || reads_graph(b, batch),
-        Compiled::Call(_, args) => args.iter().any(|e| holds_graph(e, batch)),
+        Compiled::Unary(_, e, _) => reads_graph(e, batch),
+        Compiled::Binary(_, a, b, _) => reads_graph(a, batch) || reads_graph(b, batch),
+        Compiled::Call(_, args, _) => args.iter().any(|e| holds_graph(e, batch)),
         _ => true,
     }
 }

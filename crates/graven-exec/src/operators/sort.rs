@@ -180,7 +180,7 @@ fn cannot_fail(key: &Compiled, batch: &Batch, rt: &Runtime) -> bool {
 
 /// Rows that a limit lets through. The planner adds `SKIP` and `LIMIT`: their sum may be beyond all numbers.
 fn wanted_rows(limit: &Compiled, rt: &Runtime) -> Result<u64> {
-    if let Compiled::Binary(BinaryOp::Add, skip, rows) = limit
+    if let Compiled::Binary(BinaryOp::Add, skip, rows, _) = limit
         && let (Value::Integer(skip @ 0..), Value::Integer(rows @ 0..)) =
             (skip.constant(rt)?, rows.constant(rt)?)
     {

@@ -21,6 +21,8 @@ pub(crate) struct Unwind {
     input: FanOut,
     list: Compiled,
     slot: usize,
+    /// The column of the lists, where nobody above reads it.
+    gone: Option<usize>,
     lists: Lists,
     /// Elements of the current row handed out already.
     done: u128,
@@ -59,7 +61,7 @@ impl Elements {
 impl Lists {
     fn of(list: &Compiled, batch: &Batch, rt: &Runtime) -> Result<Self> {
         match list {
-            Compiled::Call(function, args) if function.name == "range" => {
+            Compiled::Call(function, args, _) if function.name == "range" => {
                 let args = args.iter().map(|arg| arg.column(Rows::all(batch), rt));
                 Ok(Lists::Ranges(args.collect::<Result<_>>()?))
             }
@@ -108,17 +110,30 @@ impl Lists {
 }
 
 impl Unwind {
-    /// Unwinds `list` into column `slot`.
-    pub(crate) fn new(input: BoxedOperator, list: Compiled, slot: usize, rt: &Runtime) -> Self {
+    /// Unwinds `list` into column `slot`; column `gone`, which holds the lists, is null from here on.
+    pub(crate) fn new(
+        input: BoxedOperator,
+        list: Compiled,
+        (slot, gone): (usize, Option<usize>),
+        rt: &Runtime,
+    ) -> Self {
         Self {
             input: FanOut::new(input),
             list,
             slot,
+            gone,
             lists: Lists::Ranges(Vec::new()),
             done: 0,
             memory: Memory::new(&rt.budget, "Unwind", "unwind shorter lists"),
         }
     }
+}
+
+/// The batch with nulls in place of the column.
+fn without(batch: &Batch, column: usize) -> Batch {
+    let mut columns = batch.columns().to_vec();
+    columns[column] = Arc::new(Column::Constant(Value::Null, batch.len()));
+    Batch::new(columns, batch.len())
 }
 
 impl Operator for Unwind {
@@ -149,11 +164,12 @@ impl Operator for Unwind {
             }
             let batch_done = self.input.row() == self.input.batch().len();
             if elements.len() == BATCH_ROWS || (batch_done && elements.len() > 0) {
-                return Ok(Some(widen(
-                    self.input.batch(),
-                    &rows,
-                    [(self.slot, elements.column())],
-                )));
+                let added = [(self.slot, elements.column())];
+                let batch = self.input.batch();
+                return Ok(Some(match self.gone {
+                    None => widen(batch, &rows, added),
+                    Some(gone) => widen(&without(batch, gone), &rows, added),
+                }));
             }
         }
     }

@@ -2,6 +2,7 @@
 //! lists, text, conversions, errors. Method: expressions over literals, each evaluated as a constant and, where rows
 //! matter, over a column.
 
+use graven_cypher::Span;
 use graven_cypher::plan::expression::Quantifier;
 use graven_cypher::plan::{BinaryOp as Op, Expr, Operator as P, SortOrder, UnaryOp, VarId};
 use graven_exec::{ExecError, Value};
@@ -46,6 +47,7 @@ fn unary(op: UnaryOp, operand: Expr) -> Expr {
     Expr::Unary {
         op,
         operand: Box::new(operand),
+        at: Span::default(),
     }
 }
 
@@ -186,6 +188,7 @@ fn comparisons_across_types_are_unknown() {
     let chain = |middle| Expr::Chain {
         first: Box::new(int(1)),
         rest: vec![(Op::Less, middle), (Op::LessOrEqual, int(3))],
+        at: Span::default(),
     };
     assert_eq!(eval(chain(int(3))), Value::Boolean(true));
     assert_eq!(eval(chain(int(4))), Value::Boolean(false));
@@ -235,6 +238,7 @@ fn branches_not_taken_are_not_computed() {
     let case = Expr::Case {
         branches: vec![(binary(Op::Equal, var(0), int(0)), int(-1))],
         otherwise: Some(Box::new(divided(var(0)))),
+        at: Span::default(),
     };
     let guarded = binary(
         Op::And,
@@ -245,6 +249,7 @@ fn branches_not_taken_are_not_computed() {
         input: unit(),
         list: list(vec![int(0), int(2), int(3), null()]),
         var: VarId(0),
+        last: false,
     });
     let plan = node(P::Extend {
         input: rows,
@@ -266,6 +271,7 @@ fn lists_are_indexed_sliced_and_searched() {
     let index = |i| Expr::Index {
         base: Box::new(items()),
         index: Box::new(int(i)),
+        at: Span::default(),
     };
     assert_eq!(eval(index(0)), integer(1));
     assert_eq!(eval(index(-1)), integer(4));
@@ -274,6 +280,7 @@ fn lists_are_indexed_sliced_and_searched() {
         base: Box::new(items()),
         from: from.map(Box::new),
         to: to.map(Box::new),
+        at: Span::default(),
     };
     let ints = |v: &[i64]| Value::list(v.iter().copied().map(Value::Integer).collect());
     assert_eq!(eval(slice(Some(int(1)), Some(int(3)))), ints(&[2, 3]));
@@ -303,12 +310,14 @@ fn list_bodies_see_outer_rows_and_nest() {
         list: Box::new(list(vec![var(2), var(0)])),
         filter: None,
         map: Some(Box::new(binary(Op::Multiply, var(2), var(3)))),
+        at: Span::default(),
     };
     let outer = Expr::ListComprehension {
         var: VarId(2),
         list: Box::new(list(vec![int(1), int(2), int(3)])),
         filter: Some(Box::new(binary(Op::Greater, var(2), var(0)))),
         map: Some(Box::new(inner)),
+        at: Span::default(),
     };
     let total = Expr::Reduce {
         accumulator: VarId(4),
@@ -320,12 +329,14 @@ fn list_bodies_see_outer_rows_and_nest() {
             binary(Op::Multiply, var(4), int(10)),
             var(5),
         )),
+        at: Span::default(),
     };
     let plan = node(P::Extend {
         input: node(P::Unwind {
             input: unit(),
             list: list(vec![int(0), int(1), int(2)]),
             var: VarId(0),
+            last: false,
         }),
         items: vec![(VarId(1), outer), (VarId(6), total)],
     });
@@ -350,6 +361,7 @@ fn quantifiers_know_the_unknown() {
             var: VarId(0),
             list: Box::new(list(items)),
             predicate: Box::new(binary(Op::Greater, var(0), int(1))),
+            at: Span::default(),
         })
     };
     let (yes, no) = (Value::Boolean(true), Value::Boolean(false));
@@ -422,7 +434,7 @@ fn functions_convert_and_handle_text() {
         Err(ExecError::Type { .. })
     ));
     assert!(matches!(
-        try_eval(Expr::Parameter("p".into())),
+        try_eval(Expr::Parameter("p".into(), Span::default())),
         Err(ExecError::MissingParameter { .. })
     ));
 }
@@ -445,6 +457,7 @@ fn order_by_puts_all_values_in_one_order() {
                 input: unit(),
                 list: mixed.clone(),
                 var: VarId(0),
+                last: false,
             }),
             keys: vec![(var(0), order)],
         });
@@ -477,6 +490,7 @@ fn distinct_takes_equivalent_values_for_one() {
                 text("1"),
             ]),
             var: VarId(0),
+            last: false,
         }),
         vars: vec![VarId(0)],
         runs: false,

@@ -123,7 +123,9 @@ pub(crate) fn rows(node: &PlanNode, argument: &Row, model: &Model) -> Vec<Row> {
         }
         P::Skip { input, count: n } => below(input).into_iter().skip(count(n, model)).collect(),
         P::Limit { input, count: n } => below(input).into_iter().take(count(n, model)).collect(),
-        P::Unwind { input, list, var } => fan(below(input), |row| match eval(list, row, model) {
+        P::Unwind {
+            input, list, var, ..
+        } => fan(below(input), |row| match eval(list, row, model) {
             Value::Null => Vec::new(),
             Value::List(items) => items.iter().map(|i| vec![(*var, i.clone())]).collect(),
             one => vec![vec![(*var, one)]],
@@ -320,9 +322,9 @@ pub(crate) fn eval(expr: &Expr, row: &Row, model: &Model) -> Value {
         Expr::Literal(Literal::Integer(i)) => Value::Integer(*i),
         Expr::Literal(Literal::Boolean(b)) => Value::Boolean(*b),
         Expr::Variable(v) => row[v].clone(),
-        Expr::Property { base, key } => model.property(&eval(base, row, model), key),
+        Expr::Property { base, key, .. } => model.property(&eval(base, row, model), key),
         Expr::List(items) => Value::list(items.iter().map(|i| eval(i, row, model)).collect()),
-        Expr::Unary { op, operand } => {
+        Expr::Unary { op, operand, .. } => {
             let value = eval(operand, row, model);
             match op {
                 UnaryOp::IsNull => Value::Boolean(value.is_null()),
@@ -334,7 +336,9 @@ pub(crate) fn eval(expr: &Expr, row: &Row, model: &Model) -> Value {
                 other => panic!("the naive interpreter has no {other:?}"),
             }
         }
-        Expr::Binary { op, left, right } => {
+        Expr::Binary {
+            op, left, right, ..
+        } => {
             let (a, b) = (eval(left, row, model), eval(right, row, model));
             let truth = |v: &Value| match v {
                 Value::Boolean(b) => Some(*b),

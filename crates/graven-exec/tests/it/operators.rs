@@ -2,6 +2,7 @@
 //! optional, apply and semi-apply trees, on random small multigraphs; rows are compared as multisets.
 //! `GRAVEN_PLANS=100000` sets the number of plans, `GRAVEN_SEED` the first seed.
 
+use graven_cypher::Span;
 use graven_cypher::plan::{
     AggregateCall, AggregateFunction, BinaryOp, Direction, Expr, Operator as P, PlanNode,
     SortOrder, UnaryOp, VarId,
@@ -77,6 +78,7 @@ impl Author {
                     .random
                     .pick(&[UnaryOp::Not, UnaryOp::IsNull, UnaryOp::IsNotNull]),
                 operand: Box::new(simple),
+                at: Span::default(),
             },
             _ => simple,
         }
@@ -194,6 +196,7 @@ impl Author {
                 argument,
                 parameter: None,
                 distinct: function != F::CountStar && self.below(2) == 0,
+                at: Span::default(),
             };
             aggregates.push((VarId(result), call));
             after.numbers.push(result);
@@ -374,6 +377,7 @@ impl Author {
                     input: draft.root,
                     list,
                     var: VarId(v),
+                    last: false,
                 });
                 draft.numbers.push(v);
                 draft
@@ -492,6 +496,7 @@ fn many_rows_pass_through_every_operator() {
         input: unit(),
         list: numbers,
         var: VarId(0),
+        last: false,
     });
     let sorted = node(P::Sort {
         input: unwind.clone(),
@@ -514,6 +519,7 @@ fn many_rows_pass_through_every_operator() {
                 argument: Some(var(0)),
                 parameter: None,
                 distinct: false,
+                at: Span::default(),
             },
         )],
     });
@@ -541,6 +547,7 @@ fn buffering_operators_obey_the_budget() {
         input: unit(),
         list: crate::plans::call("range", vec![int(1), int(100_000)]),
         var: VarId(0),
+        last: false,
     });
     let plans = [
         (

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use graven_cypher::Span;
 use graven_cypher::plan::{
     BinaryOp, Direction, Expr, Literal, Operator, Plan, PlanMode, PlanNode, RelPattern,
     VarExpandMode, VarId, VarKind, Variable,
@@ -58,6 +59,7 @@ pub(crate) fn binary(op: BinaryOp, left: Expr, right: Expr) -> Expr {
         op,
         left: Box::new(left),
         right: Box::new(right),
+        at: Span::default(),
     }
 }
 
@@ -65,6 +67,7 @@ pub(crate) fn property(base: Expr, key: &str) -> Expr {
     Expr::Property {
         base: Box::new(base),
         key: key.into(),
+        at: Span::default(),
     }
 }
 
@@ -72,6 +75,7 @@ pub(crate) fn call(name: &str, args: Vec<Expr>) -> Expr {
     Expr::Call {
         name: name.into(),
         args,
+        at: Span::default(),
     }
 }
 

@@ -235,6 +235,7 @@ fn check_counts(on: &Subject<'_>, wanted: &Wanted, max: Option<u32>, random: &mu
                 .collect(),
         ),
         var: VarId(TWICE),
+        last: false,
     });
     let count = node(Operator::ReachableCount {
         input: starts,

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use graven_cypher::Span;
 use graven_cypher::plan::{
     AggregateCall, AggregateFunction as F, BinaryOp, Expr, Operator as P, PlanNode, SortOrder,
     VarId,
@@ -19,6 +20,7 @@ fn unwind(var: u32, rows: i64) -> Box<PlanNode> {
         input: unit(),
         list: call("range", vec![int(1), int(rows)]),
         var: VarId(var),
+        last: false,
     })
 }
 
@@ -49,6 +51,7 @@ fn aggregate(function: F, of: u32, distinct: bool) -> AggregateCall {
         argument: (function != F::CountStar).then(|| var(of)),
         parameter: None,
         distinct,
+        at: Span::default(),
     }
 }
 
@@ -238,6 +241,7 @@ fn joins_spill() {
     let skewed = Expr::Case {
         branches: vec![(binary(BinaryOp::LessOrEqual, var(0), int(10_000)), int(0))],
         otherwise: Some(Box::new(var(0))),
+        at: Span::default(),
     };
     let build = extend(unwind(0, 40_000), 1, skewed);
     let input = extend(
@@ -250,6 +254,7 @@ fn joins_spill() {
             input: unit(),
             list: call("range", vec![int(0), int(0)]),
             var: VarId(2),
+            last: false,
         }),
         1,
         int(0),

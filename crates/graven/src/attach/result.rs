@@ -13,7 +13,7 @@ use crate::cancel::Registration;
 use crate::connection::Connection;
 use crate::error::{Error, Retry};
 use crate::params::Params;
-use crate::result::{Notice, Row, Summary};
+use crate::result::{Notice, Row, StatementKind, Summary};
 use crate::rows::Rows;
 use crate::value::Value;
 
@@ -235,6 +235,7 @@ fn nothing_known(elapsed: Duration) -> Summary {
         pages: PerKind::default(),
         counters: WriteCounters::default(),
         commit: None,
+        kind: StatementKind::default(),
     }
 }
 

@@ -8,7 +8,7 @@ use graven_storage::{Durability, Durable, Isolation, TransactionOptions, WriteCo
 
 use super::wire::{Decoded, Malformed, Reader, Writer};
 use crate::error::{Error, Sent};
-use crate::result::{Notice, Summary};
+use crate::result::{Notice, StatementKind, Summary};
 use crate::transaction::Commit;
 
 /// The end of a statement.
@@ -41,6 +41,11 @@ impl Ended {
             w.u64(count);
         }
         w.option(summary.commit.as_ref(), put_commit);
+        w.u8(match summary.kind {
+            StatementKind::Reads => 0,
+            StatementKind::Writes => 1,
+            StatementKind::ChangesSchema => 2,
+        });
         w.option(self.plan.as_ref(), |w, plan| w.text(plan));
     }
 
@@ -69,6 +74,12 @@ impl Ended {
             pages,
             counters,
             commit: r.option(read_commit)?,
+            kind: match r.u8()? {
+                0 => StatementKind::Reads,
+                1 => StatementKind::Writes,
+                2 => StatementKind::ChangesSchema,
+                other => return Err(Malformed(format!("{other} is no kind of statement"))),
+            },
         };
         Ok(Ended {
             summary,
@@ -179,7 +190,8 @@ impl Error {
         w.text(&sent.code);
         w.text(&sent.message);
         w.bool(sent.retryable);
-        w.option(sent.place, |w, (line, column, rendered)| {
+        w.option(sent.place, |w, (line, column, rendered, of_text)| {
+            w.bool(of_text);
             w.u32(line);
             w.u32(column);
             w.text(&rendered);
@@ -198,7 +210,10 @@ impl Error {
             code: Cow::Owned(r.text()?.to_owned()),
             message: r.text()?.to_owned(),
             retryable: r.bool()?,
-            place: r.option(|r| Ok((r.u32()?, r.u32()?, r.text()?.to_owned())))?,
+            place: r.option(|r| {
+                let of_text = r.bool()?;
+                Ok((r.u32()?, r.u32()?, r.text()?.to_owned(), of_text))
+            })?,
             durable: r.option(|r| {
                 Ok(match r.u8()? {
                     0 => Durable::Yes,

@@ -572,14 +572,15 @@ fn what_is_not_there_is_refused_by_name() {
             "type of a property",
         ),
         (
-            "CALL { CREATE (:A) } IN TRANSACTIONS ON ERROR RETRY THEN CONTINUE",
-            "RETRY",
-        ),
-        (
             "MATCH REPEATABLE ELEMENTS (a)-->(b) RETURN a",
             "REPEATABLE ELEMENTS",
         ),
         ("RETURN linenumber()", "linenumber()"),
+        ("LOAD CSV FROM 'a' AS r WITH r RETURN file()", "file()"),
+        ("SHOW USERS", "SHOW USERS"),
+        ("SHOW CURRENT USER", "SHOW CURRENT"),
+        ("SHOW SETTINGS YIELD name", "SHOW SETTINGS"),
+        ("SHOW ALL PRIVILEGES", "SHOW PRIVILEGES"),
         ("RETURN file()", "file()"),
     ] {
         refused(text, &["NotAvailable.FeatureNotAvailable", part]);

@@ -15,6 +15,7 @@ fn errors_of_the_text_show_the_place() {
         .expect_err("q is not defined");
     assert_eq!(error.code(), "SyntaxError.UndefinedVariable");
     assert_eq!(error.position(), Some((2, 8)));
+    assert!(error.is_of_text(), "nothing has run");
     assert!(
         error.render().contains("RETURN q.name\n"),
         "{}",
@@ -79,6 +80,205 @@ fn run_time_errors_end_the_result() {
     }
     let error = failed.or_else(|| result.err()).expect("division by zero");
     assert_eq!(error.code(), "ArithmeticError.InvalidValue");
+}
+
+/// The error that a statement ends with while it runs, and what stands at its place.
+fn failure<'t>(text: &'t str, params: &Params) -> (graven::Error, &'t str) {
+    let social = social();
+    let result = social.db.connect().query(text, params);
+    let error = result
+        .and_then(|result| result.collect::<Result<Vec<_>, _>>())
+        .expect_err(text);
+    let (line, column) = error
+        .position()
+        .unwrap_or_else(|| panic!("{text}: {error}"));
+    let shown = text.lines().nth(line as usize - 1).expect("a line of it");
+    let carets = error.render().lines().last().expect("lines");
+    let count = carets.chars().filter(|c| *c == '^').count();
+    let from = column as usize - 1;
+    (error, &shown[from..from + count])
+}
+
+#[test]
+fn run_time_errors_show_the_place() {
+    let file = "'file:///no/such/file.csv'";
+    let load = format!("LOAD CSV FROM {file} AS row RETURN row");
+    let cases = [
+        (
+            "UNWIND [1, 0] AS x RETURN 10 / x",
+            "ArithmeticError",
+            "10 / x",
+        ),
+        (
+            "UNWIND [1, 0] AS x\nRETURN 1,\n  x + 10 % x",
+            "ArithmeticError",
+            "10 % x",
+        ),
+        (
+            "RETURN 9223372036854775807 + $one",
+            "ArithmeticError",
+            "9223372036854775807 + $one",
+        ),
+        ("RETURN 2 * toInteger([1])", "TypeError", "toInteger([1])"),
+        ("UNWIND [$word] AS x RETURN x.key", "TypeError", "x.key"),
+        ("UNWIND [$map] AS x RETURN x[1]", "TypeError", "x[1]"),
+        (
+            "UNWIND [$word] AS x RETURN [1, 2][x]",
+            "TypeError",
+            "[1, 2][x]",
+        ),
+        (
+            "UNWIND [$word] AS x RETURN [1, 2][0..x]",
+            "TypeError",
+            "[1, 2][0..x]",
+        ),
+        (
+            "UNWIND [$one] AS x RETURN [y IN x | y]",
+            "TypeError",
+            "[y IN x | y]",
+        ),
+        (
+            "UNWIND [$one] AS x RETURN all(y IN x.a WHERE y)",
+            "TypeError",
+            "x.a",
+        ),
+        (
+            "UNWIND [$one] AS x RETURN reduce(s = 0, y IN [1] | s + date(x + y))",
+            "",
+            "date(x + y)",
+        ),
+        ("UNWIND [$word] AS x RETURN NOT x", "TypeError", "NOT x"),
+        (
+            "UNWIND [$word] AS x RETURN CASE WHEN x THEN 1 END",
+            "TypeError",
+            "CASE WHEN x THEN 1 END",
+        ),
+        (
+            "UNWIND [$word] AS x RETURN 1 < 2 AND x",
+            "TypeError",
+            "1 < 2 AND x",
+        ),
+        ("UNWIND [$word] AS x RETURN x IN x", "TypeError", "x IN x"),
+        (
+            "RETURN date('2020-13-01')",
+            "ArgumentError",
+            "date('2020-13-01')",
+        ),
+        (
+            "MATCH (n:Person) WHERE n.name + 1 = duration(n.name) RETURN n",
+            "ArgumentError",
+            "duration(n.name)",
+        ),
+        (
+            "MATCH (n:Person) WITH n ORDER BY 1 / (n.id - n.id) RETURN n",
+            "ArithmeticError",
+            "1 / (n.id - n.id)",
+        ),
+        (
+            "MATCH (n:Person) RETURN avg(n.name)",
+            "TypeError",
+            "avg(n.name)",
+        ),
+        (
+            "MATCH (n:Person) RETURN count(*), 1 + sum(1 / (n.id - n.id))",
+            "ArithmeticError",
+            "1 / (n.id - n.id)",
+        ),
+        (
+            "MATCH (n:Person) RETURN percentileCont(n.id, 2.0)",
+            "ArgumentError",
+            "percentileCont(n.id, 2.0)",
+        ),
+        ("RETURN 1 LIMIT $minus", "SyntaxError", "$minus"),
+        (
+            "RETURN 1 SKIP toInteger('x')",
+            "SyntaxError",
+            "toInteger('x')",
+        ),
+        (
+            "MATCH (n:Person) SET n.a = {b: 1}",
+            "TypeError",
+            "n.a = {b: 1}",
+        ),
+        (
+            "MATCH (n:Person) SET n += {b: {c: 1}}",
+            "TypeError",
+            "n += {b: {c: 1}}",
+        ),
+        (
+            "CREATE (:A), (n:B {a: [[1], {b: 1}]})",
+            "TypeError",
+            "(n:B {a: [[1], {b: 1}]})",
+        ),
+        (
+            "CREATE (:A)-[:R {a: {b: 1}}]->(:B)",
+            "TypeError",
+            "-[:R {a: {b: 1}}]->",
+        ),
+        (
+            "UNWIND [null] AS x MERGE (n:Q {a: x})",
+            "SemanticError",
+            "(n:Q {a: x})",
+        ),
+        ("UNWIND [$one] AS x DELETE x", "TypeError", "x"),
+        (
+            "UNWIND [$one] AS x FOREACH (y IN x | CREATE ())",
+            "TypeError",
+            "x",
+        ),
+        (
+            "MATCH (n:Person) DELETE n CREATE (:A {a: n.name})",
+            "EntityNotFound",
+            "n.name",
+        ),
+        (&*load, "ArgumentError", file),
+        (
+            "UNWIND [0] AS x CALL (x) { CREATE (:A {a: 1 / x}) } IN TRANSACTIONS",
+            "ArithmeticError",
+            "1 / x",
+        ),
+        (
+            "UNWIND [$one] AS x RETURN {a: [x / 0]}",
+            "ArithmeticError",
+            "x / 0",
+        ),
+        (
+            "MATCH (n:Person) RETURN n {.name, z: 1 / (n.id - n.id)}",
+            "ArithmeticError",
+            "1 / (n.id - n.id)",
+        ),
+    ];
+    let params = Params::new()
+        .with("one", 1)
+        .with("minus", -1)
+        .with("word", "a")
+        .with("map", graven::Value::Map(Default::default()));
+    for (text, category, place) in cases {
+        let (error, found) = failure(text, &params);
+        assert!(error.code().starts_with(category), "{text}: {error}");
+        assert!(!error.is_of_text(), "{text}: it ran");
+        assert_eq!(found, place, "{text}: {}", error.render());
+        assert!(error.render().contains(error.message()), "{text}");
+    }
+}
+
+#[test]
+fn a_place_belongs_to_the_text_that_was_run() {
+    let social = social();
+    let connection = social.db.connect();
+    let prepared = connection.prepare("RETURN 1 / $x").expect("valid");
+    let fails = |x: i64| {
+        let result = prepared.query(&Params::new().with("x", x));
+        result.and_then(|rows| rows.collect::<Result<Vec<_>, _>>())
+    };
+    assert!(fails(1).is_ok());
+    let error = fails(0).expect_err("by zero");
+    assert_eq!(error.position(), Some((1, 8)));
+    let mut transaction = connection.begin().expect("begins");
+    let error = transaction
+        .query("PROFILE UNWIND [0] AS x\nRETURN 1 / x", &Params::new())
+        .expect_err("by zero");
+    assert_eq!(error.position(), Some((2, 8)));
 }
 
 #[test]

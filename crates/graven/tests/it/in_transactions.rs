@@ -196,3 +196,60 @@ fn a_file_larger_than_the_memory_is_loaded_in_batches() {
         LINES as i64
     );
 }
+
+#[test]
+fn what_may_pass_is_tried_again_and_what_cannot_is_not() {
+    let (_folder, db) = empty();
+    let connection = db.connect();
+    let of = |end: &str| {
+        format!(
+            "UNWIND [1, 0, 2] AS x CALL (x) {{ CREATE (:R {{x: 4 / x}}) }} IN TRANSACTIONS OF 1 ROW {end}"
+        )
+    };
+    let status = "REPORT STATUS AS s RETURN s.committed AS c, s.started AS t";
+    let flags = |pairs: [(bool, bool); 3]| -> Vec<Vec<Value>> {
+        let row = |(c, t): &(bool, bool)| vec![Value::Boolean(*c), Value::Boolean(*t)];
+        pairs.iter().map(row).collect()
+    };
+    // A division by zero stays one, however long there is time.
+    for time in ["", "FOR 3600 SECONDS ", "FOR 0.5 + 1 SEC "] {
+        let text = of(&format!("ON ERROR RETRY {time}THEN CONTINUE {status}"));
+        let found = rows(&connection, &text);
+        assert_eq!(
+            found,
+            flags([(true, true), (false, true), (true, true)]),
+            "{text}"
+        );
+    }
+    let text = of(&format!("ON ERROR RETRY THEN BREAK {status}"));
+    let found = rows(&connection, &text);
+    assert_eq!(found, flags([(true, true), (false, true), (false, false)]));
+    for end in ["ON ERROR RETRY", "ON ERROR RETRY FOR 1 SECOND THEN FAIL"] {
+        assert_eq!(
+            fails(&connection, &of(end)),
+            "ArithmeticError.InvalidValue",
+            "{end}"
+        );
+    }
+    for end in [
+        "FOR -1 SECONDS",
+        "FOR 'a' SECONDS",
+        "FOR x SECONDS",
+        "FOR 1 MINUTE",
+    ] {
+        let code = fails(
+            &connection,
+            &of(&format!("ON ERROR RETRY {end} THEN CONTINUE")),
+        );
+        assert!(
+            code.starts_with("ArgumentError") || code.starts_with("SyntaxError"),
+            "{end}: {code}"
+        );
+    }
+    // What does not fit now might later: it is tried until the time is up, and the next batch goes on.
+    let text = "UNWIND [1, 30000000, 2] AS n CALL (n) { WITH collect(n)[0] AS n CREATE (:M {x: reduce(s = 'ab', i IN range(1, n) | s + s)}) } \
+                IN TRANSACTIONS OF 1 ROW ON ERROR RETRY FOR 0.01 SECONDS THEN CONTINUE REPORT STATUS AS s RETURN s.committed";
+    let found = rows(&connection, text);
+    let wanted = [true, false, true].map(|it| vec![Value::Boolean(it)]);
+    assert_eq!(found, wanted);
+}

@@ -167,3 +167,27 @@ fn what_stands_within_the_parentheses_judges_before() {
         );
     }
 }
+
+#[test]
+fn a_path_may_have_its_name_within_the_parentheses() {
+    let social = social();
+    let ask = |text: &str| rows(&social, text);
+    for (within, outside) in [
+        (
+            "MATCH (p = (:Person {id: 1})-[:KNOWS]->(b)) RETURN length(p), b.id ORDER BY b.id",
+            "MATCH p = (:Person {id: 1})-[:KNOWS]->(b) RETURN length(p), b.id ORDER BY b.id",
+        ),
+        (
+            "MATCH SHORTEST 1 (p = (:Person {id: 1})-[:KNOWS]-+(:Person {id: 3}) WHERE length(p) > 1) RETURN length(p)",
+            "MATCH p = SHORTEST 1 ((:Person {id: 1})-[r:KNOWS]-+(:Person {id: 3}) WHERE size(r) > 1) RETURN length(p)",
+        ),
+    ] {
+        let found = ask(within);
+        assert!(!found.is_empty(), "{within}: rows");
+        assert_eq!(found, ask(outside), "{within}");
+    }
+    refused(
+        "MATCH q = (p = (a)-->(b)) RETURN 1",
+        &["SyntaxError.UnexpectedSyntax", "called `p`"],
+    );
+}

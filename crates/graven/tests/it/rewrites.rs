@@ -128,3 +128,49 @@ fn hints_choose_among_ways_to_find_a_node() {
         assert_eq!(error.expect("refused").code(), code, "{text}");
     }
 }
+
+#[test]
+fn rows_do_not_carry_the_list_they_were_unwound_from() {
+    // Within 4 MiB: each of 3000 rows would be taken for as large as the list of all.
+    let social = crate::graph::social();
+    let list = "WITH [x IN range(1, 3000) | toString(x)] AS l";
+    for (rest, found) in [
+        (
+            "UNWIND l AS x WITH x ORDER BY x RETURN count(*), toInteger(min(x))",
+            "3000 1",
+        ),
+        (
+            "WITH l, size(l) AS n UNWIND l AS x WITH x, n ORDER BY x DESC SKIP 1 RETURN count(*), max(n)",
+            "2999 3000",
+        ),
+        // Here somebody reads it.
+        (
+            "UNWIND l AS x WITH x, l ORDER BY x LIMIT 2 RETURN count(*), min(size(l))",
+            "2 3000",
+        ),
+        ("UNWIND l AS x RETURN count(*), size(l)", "3000 3000"),
+        (
+            "UNWIND l AS x WITH l, x WHERE x = l[1] RETURN count(*), toInteger(x)",
+            "1 2",
+        ),
+        (
+            "UNWIND l[..2] AS x UNWIND l[..3] AS y RETURN count(*), toInteger(min(x))",
+            "6 1",
+        ),
+        (
+            "CALL (l) { UNWIND l AS x WITH x ORDER BY x LIMIT 2 RETURN collect(x) AS least } RETURN size(l), toInteger(least[1])",
+            "3000 10",
+        ),
+        (
+            "WITH l LIMIT 1 OPTIONAL MATCH (n:Nobody) UNWIND l AS x WITH x, n WHERE x < '11' RETURN count(n), count(*)",
+            "0 112",
+        ),
+        (
+            "RETURN COUNT { UNWIND l AS x RETURN DISTINCT x } AS n, toInteger(last(l))",
+            "3000 3000",
+        ),
+    ] {
+        let text = format!("{list} {rest}");
+        assert_eq!(crate::dialect::rows(&social, &text), [found], "{text}");
+    }
+}

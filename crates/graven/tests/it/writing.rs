@@ -393,3 +393,43 @@ fn a_duplicate_and_a_node_that_is_held_are_told_in_words_of_the_language() {
     while result.next_row().expect("runs").is_some() {}
     assert_eq!(result.summary().notices, []);
 }
+
+#[test]
+fn records_say_their_line_and_their_file() {
+    let social = crate::graph::social();
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("some.csv");
+    std::fs::write(&path, "a,b\n1,\"x\ny\"\n\n3,z\n4,\n").expect("written");
+    let load = format!(
+        "LOAD CSV WITH HEADERS FROM 'file://{}' AS r",
+        path.display()
+    );
+    let lines = |rest: &str| -> Vec<Vec<Value>> {
+        let rows = social.rows(&format!("{load} {rest}"));
+        rows.iter().map(|row| row.values().to_vec()).collect()
+    };
+    let numbers = |found: [i64; 3]| -> Vec<Vec<Value>> {
+        found.iter().map(|n| vec![Value::Integer(*n)]).collect()
+    };
+    // A record begins where it begins: one has a line end within quotes, and blank lines are none.
+    let begin = numbers([2, 5, 6]);
+    assert_eq!(lines("RETURN linenumber()"), begin);
+    assert_eq!(lines("WITH linenumber() AS l RETURN l"), begin);
+    assert_eq!(
+        lines("CALL (r) { RETURN lineNumber() AS l } RETURN l"),
+        begin
+    );
+    assert_eq!(
+        lines("WITH r, linenumber() AS l ORDER BY linenumber() RETURN l"),
+        begin
+    );
+    let sorted =
+        lines("WITH r ORDER BY linenumber() DESC WHERE linenumber() > 2 RETURN toInteger(r.a)");
+    assert_eq!(sorted, numbers([4, 3, 0])[..2]);
+    assert_eq!(
+        lines("RETURN max(linenumber()), count(*)"),
+        [[6.into(), 3.into()]]
+    );
+    let file = path.display().to_string();
+    assert_eq!(lines("RETURN DISTINCT file()"), [[file.into()]]);
+}

@@ -45,16 +45,21 @@ impl Plan {
             SetItem::Property { target, key, .. } if item.removes() => {
                 format!("{}.{}", text(target), quoted(key))
             }
-            SetItem::Property { target, key, value } => {
+            SetItem::Property {
+                target, key, value, ..
+            } => {
                 format!("{}.{} = {}", text(target), quoted(key), text(value))
             }
-            SetItem::Element { target, key, value } => {
+            SetItem::Element {
+                target, key, value, ..
+            } => {
                 format!("{}[{}] = {}", text(target), text(key), text(value))
             }
             SetItem::Properties {
                 target,
                 value,
                 keep,
+                ..
             } => {
                 let sign = if *keep { "+=" } else { "=" };
                 format!("{} {sign} {}", text(target), text(value))
@@ -63,11 +68,13 @@ impl Plan {
                 target,
                 labels,
                 computed,
+                ..
             }
             | SetItem::RemoveLabels {
                 target,
                 labels,
                 computed,
+                ..
             } => {
                 let computed = self.computed(computed);
                 format!("{}{}{computed}", text(target), colons(labels))

@@ -368,7 +368,7 @@ impl Rule<'_> {
     /// What evaluating an expression reads of the graph.
     fn reads(&self, expr: &Expr, reads: &mut Vec<Access>) {
         match expr {
-            Expr::Property { base, key } if !self.is_plain(base) => {
+            Expr::Property { base, key, .. } if !self.is_plain(base) => {
                 let (var, kind) = self.subject(base);
                 reads.push(Access::Property(Some(key.clone()), kind, var));
             }
@@ -376,11 +376,11 @@ impl Rule<'_> {
                 let (var, kind) = self.subject(base);
                 reads.push(Access::Property(None, kind, var));
             }
-            Expr::HasLabels { base, labels } => {
+            Expr::HasLabels { base, labels, .. } => {
                 let (var, _) = self.subject(base);
                 reads.extend(labels.iter().map(|l| Access::Label(Some(l.clone()), var)));
             }
-            Expr::Call { name, args } if !args.iter().all(|a| self.is_plain(a)) => {
+            Expr::Call { name, args, .. } if !args.iter().all(|a| self.is_plain(a)) => {
                 let (var, kind) = args.first().map_or((None, None), |a| self.subject(a));
                 match &**name {
                     "id" | "elementid" | "type" | "size" | "head" | "last" | "tail"
@@ -596,8 +596,10 @@ fn plain_variables(root: &PlanNode, variables: &[Variable]) -> BTreeSet<VarId> {
             {
                 plain.insert(*var);
             }
-            Operator::LoadCsv { var, .. } => {
-                plain.insert(*var);
+            Operator::LoadCsv {
+                var, line, file, ..
+            } => {
+                plain.extend([var].into_iter().chain(line).chain(file));
             }
             Operator::Project { items, .. } | Operator::Extend { items, .. } => {
                 for (var, expr) in items {

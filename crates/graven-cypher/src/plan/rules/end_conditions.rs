@@ -133,7 +133,7 @@ pub(super) fn absorb_condition(
     variables: &[Variable],
 ) -> bool {
     match condition {
-        Expr::HasLabels { base, labels } if **base == Expr::Variable(to) => {
+        Expr::HasLabels { base, labels, .. } if **base == Expr::Variable(to) => {
             ends.labels.extend(labels.iter().cloned());
             true
         }
@@ -141,6 +141,7 @@ pub(super) fn absorb_condition(
             op: BinaryOp::NotEqual,
             left,
             right,
+            ..
         } => {
             let (Expr::Variable(left), Expr::Variable(right)) = (&**left, &**right) else {
                 return false;

@@ -81,6 +81,7 @@ fn known_nodes(predicate: &Expr, to: VarId, variables: &[Variable]) -> BTreeSet<
             op: BinaryOp::And,
             left,
             right,
+            ..
         } => {
             let known = known_nodes(left, to, variables);
             match known.is_empty() {
@@ -92,6 +93,7 @@ fn known_nodes(predicate: &Expr, to: VarId, variables: &[Variable]) -> BTreeSet<
             op: BinaryOp::Or,
             left,
             right,
+            ..
         } => {
             let mut known = known_nodes(left, to, variables);
             let others = known_nodes(right, to, variables);
@@ -105,6 +107,7 @@ fn known_nodes(predicate: &Expr, to: VarId, variables: &[Variable]) -> BTreeSet<
             op: BinaryOp::Equal,
             left,
             right,
+            ..
         } => {
             let other = match (&**left, &**right) {
                 (Expr::Variable(a), Expr::Variable(b)) if *a == to => *b,

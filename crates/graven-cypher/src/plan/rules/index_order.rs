@@ -38,7 +38,7 @@ fn sorted(node: &mut PlanNode, schema: &dyn SchemaView) {
         Operator::TopN { input, keys, limit } => (input, keys, Some(limit)),
         _ => return,
     };
-    let [(Expr::Property { base, key }, direction)] = &keys[..] else {
+    let [(Expr::Property { base, key, .. }, direction)] = &keys[..] else {
         return;
     };
     let (Expr::Variable(var), true) = (&**base, limit.as_deref().is_none_or(is_small)) else {
@@ -94,7 +94,7 @@ fn extreme(node: &mut PlanNode, schema: &dyn SchemaView) {
         AggregateFunction::Max => SortOrder::Descending,
         _ => return,
     };
-    let Some(Expr::Property { base, key }) = &call.argument else {
+    let Some(Expr::Property { base, key, .. }) = &call.argument else {
         return;
     };
     let Expr::Variable(var) = **base else { return };

@@ -20,6 +20,7 @@ use super::pattern_count::MATCHES;
 use crate::plan::expression::{AggregateCall, AggregateFunction, Expr};
 use crate::plan::{Direction, HangingPattern, Operator, Plan, PlanNode, VarId, VarKind, Variable};
 use crate::schema_view::SchemaView;
+use crate::token::Span;
 
 /// Rows, estimated over all operators of a pipeline, from which threads pay.
 const ROWS_MIN: f64 = 50_000.0;
@@ -361,6 +362,7 @@ fn partial_aggregate(
             argument: Some(Expr::Variable(var)),
             parameter: None,
             distinct: false,
+            at: Span::default(),
         };
         own.push((var, std::mem::replace(call, whole)));
     }

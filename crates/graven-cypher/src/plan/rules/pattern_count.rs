@@ -18,6 +18,7 @@ use std::sync::Arc;
 
 use crate::plan::expression::{AggregateCall, AggregateFunction, BinaryOp, Expr};
 use crate::plan::{HangingPattern, Operator, Plan, PlanNode, RelPattern, VarId, VarKind, Variable};
+use crate::token::Span;
 
 /// Name of the variables that hold numbers of matches.
 pub(super) const MATCHES: &str = "  matches";
@@ -136,6 +137,7 @@ fn rewrite(node: &mut PlanNode, variables: &mut Vec<Variable>) {
             argument: Some(Expr::Variable(count)),
             parameter: None,
             distinct: false,
+            at: Span::default(),
         };
     }
 }
@@ -269,7 +271,7 @@ fn is_bound_to_row(pattern: &RelPattern) -> bool {
 /// The labels that the predicate asks for, if it asks for nothing else.
 fn label_tests(predicate: &Expr, tests: &mut Vec<(VarId, Vec<Arc<str>>)>) -> Option<()> {
     match predicate {
-        Expr::HasLabels { base, labels } => match **base {
+        Expr::HasLabels { base, labels, .. } => match **base {
             Expr::Variable(var) => {
                 tests.push((var, labels.clone()));
                 Some(())
@@ -280,6 +282,7 @@ fn label_tests(predicate: &Expr, tests: &mut Vec<(VarId, Vec<Arc<str>>)>) -> Opt
             op: BinaryOp::And,
             left,
             right,
+            ..
         } => {
             label_tests(left, tests)?;
             label_tests(right, tests)

@@ -21,6 +21,7 @@ use crate::plan::facts::Facts;
 use crate::plan::variables::{conjunction, conjuncts, is_volatile};
 use crate::plan::{EndConditions, Operator, Plan, PlanNode, VarExpandMode, VarId, Variable};
 use crate::schema_view::SchemaView;
+use crate::token::Span;
 
 pub(crate) fn apply(plan: &mut Plan, schema: &dyn SchemaView) {
     let variables = &plan.variables;
@@ -182,6 +183,7 @@ fn rewrite(node: &mut PlanNode, fusion: Fusion, variables: &[Variable]) {
                 argument: Some(Expr::Variable(count)),
                 parameter: None,
                 distinct: false,
+                at: Span::default(),
             };
             let aggregates = vec![(count, call)];
             let keys = Vec::new();
@@ -199,6 +201,7 @@ fn rewrite(node: &mut PlanNode, fusion: Fusion, variables: &[Variable]) {
                 op: BinaryOp::Greater,
                 left: Box::new(Expr::Variable(count)),
                 right: Box::new(Expr::Literal(Literal::Integer(0))),
+                at: Span::default(),
             };
             built(
                 Operator::Filter {

@@ -6,6 +6,7 @@
 
 use crate::plan::expression::{BinaryOp, Expr};
 use crate::plan::{Operator, Plan, PlanNode};
+use crate::token::Span;
 
 pub(crate) fn apply(plan: &mut Plan) {
     plan.root.visit_mut(&mut |node| {
@@ -25,6 +26,7 @@ pub(crate) fn apply(plan: &mut Plan) {
                         op: BinaryOp::Add,
                         left: Box::new(skip.clone()),
                         right: Box::new(count),
+                        at: Span::default(),
                     };
                     top(sorted, both);
                     sorted.estimated_rows = node

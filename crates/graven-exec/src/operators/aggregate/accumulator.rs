@@ -19,9 +19,11 @@ mod numbers;
 
 use std::cmp::Ordering;
 
+use graven_cypher::Span;
 use graven_cypher::plan::AggregateFunction as F;
 use graven_storage::PropertyValue;
 
+use super::Call;
 use crate::column::Column;
 use crate::error::{ExecError, Result};
 use crate::operators::row_key::ValueSet;
@@ -34,6 +36,7 @@ use numbers::Numbers;
 /// One aggregate over all groups.
 pub(crate) struct Accumulator {
     function: F,
+    at: Span,
     distinct: bool,
     /// The fraction of a percentile.
     fraction: f64,
@@ -92,7 +95,8 @@ impl Accumulator {
     ///
     /// # Errors
     /// If the percentile's fraction is missing or outside 0..1.
-    pub(crate) fn new(function: F, distinct: bool, parameter: Option<Value>) -> Result<Self> {
+    pub(crate) fn new(call: &Call, parameter: Option<Value>) -> Result<Self> {
+        let (function, distinct) = (call.function, call.distinct);
         let fraction = match function {
             F::PercentileCont | F::PercentileDisc => {
                 let parameter = parameter.unwrap_or_default();
@@ -102,12 +106,14 @@ impl Accumulator {
                         kind: "ArgumentError",
                         detail: "NumberOutOfRange",
                         message: format!("a percentile lies between 0.0 and 1.0, got {parameter}"),
-                    })?
+                    })
+                    .map_err(|error| error.at(call.at))?
             }
             _ => 0.0,
         };
         Ok(Self {
             function,
+            at: call.at,
             distinct,
             fraction,
             states: States::new(function, distinct),
@@ -191,6 +197,11 @@ impl Accumulator {
     /// # Errors
     /// As [`Accumulator::add`].
     pub(crate) fn merge(&mut self, groups: &[u32], written: &Column) -> Result<usize> {
+        let merged = self.merge_rows(groups, written);
+        merged.map_err(|error| error.at(self.at))
+    }
+
+    fn merge_rows(&mut self, groups: &[u32], written: &Column) -> Result<usize> {
         if let States::Numbers(numbers) = &mut self.states
             && numbers.merge(groups, written)
         {
@@ -222,6 +233,11 @@ impl Accumulator {
     /// # Errors
     /// Arguments of a type the function does not take; overflow of an integer sum.
     pub(crate) fn add(&mut self, groups: &[u32], argument: Option<&Column>) -> Result<usize> {
+        let added = self.add_rows(groups, argument);
+        added.map_err(|error| error.at(self.at))
+    }
+
+    fn add_rows(&mut self, groups: &[u32], argument: Option<&Column>) -> Result<usize> {
         let spread = argument.and_then(Column::spread);
         let argument = spread.as_ref().or(argument);
         if let States::Numbers(numbers) = &mut self.states
@@ -260,6 +276,7 @@ impl Accumulator {
     pub(crate) fn finish(self) -> Results {
         Results {
             function: self.function,
+            at: self.at,
             fraction: self.fraction,
             states: self.states,
             next: 0,
@@ -270,6 +287,7 @@ impl Accumulator {
 /// Values of groups in order; an error for percentiles of values that are no numbers.
 pub(crate) struct Results {
     function: F,
+    at: Span,
     fraction: f64,
     states: States,
     next: usize,
@@ -288,7 +306,9 @@ impl Results {
                     let state = std::mem::replace(state, State::Count(0));
                     finish(self.function, self.fraction, state)
                 });
-                Ok(Column::from_values(values.collect::<Result<_>>()?))
+                let values: Result<_> = values.collect();
+                let values = values.map_err(|error| error.at(self.at))?;
+                Ok(Column::from_values(values))
             }
         }
     }
