@@ -35,6 +35,18 @@ fn every_statement_is_one_object_on_one_line() {
 }
 
 #[test]
+fn what_fails_while_it_runs_has_its_place() {
+    let input = "UNWIND [1, 0] AS x\nRETURN 2, 10 / x;";
+    let said = graven_reading(["shell", &network().db, "--format", "json"], input);
+    let error = &json_lines(&said.out)[0]["error"];
+    assert_eq!(error["code"], "ArithmeticError.InvalidValue");
+    assert_eq!((&error["line"], &error["column"]), (&2.into(), &11.into()));
+    let said = graven_reading(["shell", &network().db], input);
+    let caret = format!("2 | RETURN 2, 10 / x\n  | {}^^^^^^", " ".repeat(10));
+    assert!(said.err.contains(&caret), "{said:?}");
+}
+
+#[test]
 fn fail_fast_ends_at_the_first_failure() {
     let input = "RETURN 1 AS a;\nRETRUN;\nRETURN 2 AS b;\n";
     let said = graven_reading(
