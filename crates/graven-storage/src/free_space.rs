@@ -21,6 +21,9 @@ use crate::bytes::{Decoded, Malformed, Reader, put_varint};
 use graven_pagecache::{PageRef, SizeClass};
 use std::collections::{BTreeMap, BTreeSet};
 
+/// Two entries of 16 bytes with the slack of their leaves, and what is above those.
+const EXTENT_BYTES: u64 = 56;
+
 /// A run of units.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Extent {
@@ -76,6 +79,11 @@ impl FreeSpace {
     #[must_use]
     pub fn free_units(&self) -> u64 {
         self.by_unit.values().sum()
+    }
+
+    /// Estimated bytes of memory: an entry in either tree for every extent.
+    pub(crate) fn memory_bytes(&self) -> u64 {
+        self.by_unit.len() as u64 * EXTENT_BYTES
     }
 
     /// The free extents, ascending.

@@ -17,6 +17,7 @@ use crate::bytes::{Decoded, Malformed, Reader, put_varint};
 use crate::id_runs::{IdRuns, Run, Runs};
 use crate::ids::{LabelId, NodeId};
 use crate::{Error, Result};
+use graven_pagecache::{Budget, Reservation};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -32,6 +33,9 @@ fn lost_error((nodes, why): &(Range<u64>, Arc<str>)) -> Error {
 pub(crate) const SEGMENT_BYTES: usize = 16 * 1024 - 64;
 /// Most bytes that a run takes on disk.
 const RUN_BYTES_MAX: usize = 25;
+
+/// Ranges of nodes that take no more are not charged.
+const FEW_BYTES: u64 = 4 << 10;
 
 /// All runs, ascending; their numbers are those of label sets.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -198,7 +202,23 @@ impl LabelRuns {
 pub struct NodeRanges {
     ids: Arc<IdRuns>,
     count: u64,
+    /// What they are charged, if that was asked for.
+    charge: Charge,
 }
+
+/// What all copies of something are charged together; says nothing of what it is.
+#[derive(Clone, Debug, Default)]
+struct Charge {
+    _held: Option<Arc<Reservation>>,
+}
+
+impl PartialEq for Charge {
+    fn eq(&self, _: &Charge) -> bool {
+        true
+    }
+}
+
+impl Eq for Charge {}
 
 /// Ranges that are being found, ascending.
 #[derive(Debug, Default)]
@@ -225,6 +245,7 @@ impl FoundRanges {
         NodeRanges {
             ids: Arc::new(self.ids),
             count: self.count,
+            charge: Charge::default(),
         }
     }
 }
@@ -257,6 +278,18 @@ impl NodeRanges {
     #[must_use]
     pub fn memory_bytes(&self) -> u64 {
         self.ids.memory_bytes()
+    }
+
+    /// These, charged to `budget` until the last copy goes; a few are not worth an entry there.
+    pub(crate) fn charged(mut self, budget: &Arc<Budget>) -> Result<NodeRanges> {
+        let bytes = self.memory_bytes();
+        if bytes > FEW_BYTES {
+            let charge = budget.reserve("nodes of labels", bytes)?;
+            self.charge = Charge {
+                _held: Some(Arc::new(charge)),
+            };
+        }
+        Ok(self)
     }
 
     /// Whether a range holds `node`.
@@ -368,5 +401,30 @@ mod tests {
             assert_eq!(ranges.range_with(NodeId(7)), Some(7..8));
             assert_eq!(ranges.range_with(NodeId(8)), None);
         }
+    }
+
+    /// Goal: ranges that take much are charged until their last copy goes, and refused where there is no room; few are not charged.
+    #[test]
+    fn ranges_are_charged() {
+        let mut runs = LabelRuns::default();
+        for first in 0..100_000 {
+            runs.push(Run {
+                first,
+                count: 1,
+                number: (first % 2) as u32,
+            });
+        }
+        let odd = || runs.ranges(|set| set == 1);
+        let (budget, little) = (Budget::new(1 << 20), Budget::new(1 << 10));
+        let charged = odd().charged(&budget).unwrap();
+        assert!(budget.used() >= odd().memory_bytes());
+        let copy = charged.clone();
+        drop(charged);
+        assert!(budget.used() >= copy.memory_bytes());
+        drop(copy);
+        assert_eq!(budget.used(), 0);
+        assert!(odd().charged(&little).is_err());
+        let all = runs.ranges(|_| true).charged(&little).unwrap();
+        assert_eq!((all.count(), little.used()), (100_000, 0));
     }
 }

@@ -234,7 +234,7 @@ impl Snapshot {
         let nodes = &catalog.statistics.label_set_nodes;
         match self.root().labels.lost_among(accepted, nodes) {
             Some(lost) => Err(lost),
-            None => Ok(self.known_ranges(wanted)),
+            None => self.known_ranges(wanted).charged(self.cache().budget()),
         }
     }
 

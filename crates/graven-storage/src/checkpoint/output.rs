@@ -78,7 +78,9 @@ impl Output {
         lsn: u64,
         pace: Pace,
     ) -> Result<Output> {
-        let reservation = budget.reserve("checkpoint", BUFFER_BYTES as u64)?;
+        // This copy of what is free, and the one that is stored.
+        let bytes = BUFFER_BYTES as u64 + 2 * space.memory_bytes();
+        let reservation = budget.reserve("checkpoint", bytes)?;
         Ok(Output {
             file,
             lsn,

@@ -50,7 +50,12 @@ impl Published {
             };
             let older = superblock::read_other(&**root.pages.file(), newest.slot)?;
             *state = Some(Published {
-                space: Space::new(free, later, block.checkpoint),
+                space: Space::new(
+                    free,
+                    later,
+                    block.checkpoint,
+                    root.pages.budget().empty_reservation("free space"),
+                ),
                 found: found.clone(),
                 older: older.map(|older| (older.file_units, older.log)),
                 stopped: None,

@@ -15,14 +15,15 @@
 //!
 //! # Costs
 //! 8 bytes a page that waits to be free and, while snapshots of older roots live, a page that was written since and is not
-//! freed yet: at most one for every page of the file, however many checkpoints there were.
+//! freed yet: at most one for every page of the file, however many checkpoints there were. With what is free, charged to the budget as
+//! `free space`; where there is no room for that it is charged all the same, for what is durable has to be known.
 
 use crate::Result;
 use crate::free_space::{Extent, FreeSpace};
 use crate::pages::Pages;
 use crate::store::Root;
 use graven_log::mutant::{self, Mutant};
-use graven_pagecache::PageRef;
+use graven_pagecache::{PageRef, Reservation};
 use std::collections::BTreeMap;
 use std::sync::Weak;
 
@@ -75,11 +76,17 @@ pub(crate) struct Space {
     written: Vec<Written>,
     /// Replaced roots that snapshots may hold, with their checkpoints.
     roots: Vec<(u64, Weak<Root>)>,
+    reservation: Reservation,
 }
 
 impl Space {
-    /// As stored by `checkpoint`: what is free, and what is free when the next one is durable.
-    pub(crate) fn new(free: FreeSpace, later: Vec<Extent>, checkpoint: u64) -> Space {
+    /// As stored by `checkpoint`: what is free, and what is free when the next one is durable. `reservation` is charged for it.
+    pub(crate) fn new(
+        free: FreeSpace,
+        later: Vec<Extent>,
+        checkpoint: u64,
+        reservation: Reservation,
+    ) -> Space {
         let mut batches = Vec::new();
         if !later.is_empty() {
             batches.push(Batch {
@@ -89,12 +96,30 @@ impl Space {
                 extents: later,
             });
         }
-        Space {
+        let mut space = Space {
             free,
             batches,
             written: Vec::new(),
             roots: Vec::new(),
-        }
+            reservation,
+        };
+        space.charge();
+        space
+    }
+
+    /// Estimated bytes of memory.
+    fn memory_bytes(&self) -> u64 {
+        let batches = self.batches.iter();
+        let batches = batches.map(|it| size_of_val(&it.pages[..]) + size_of_val(&it.extents[..]));
+        let written = self.written.iter().map(|by| size_of_val(&by.units[..]));
+        self.free.memory_bytes() + batches.chain(written).sum::<usize>() as u64
+    }
+
+    /// Brings the charge up to date.
+    fn charge(&mut self) {
+        let (bytes, charged) = (self.memory_bytes(), self.reservation.bytes());
+        self.reservation.shrink(charged.saturating_sub(bytes));
+        self.reservation.force_grow(bytes.saturating_sub(charged));
     }
 
     /// A copy to allocate from.
@@ -173,6 +198,7 @@ impl Space {
             checkpoint,
             units: written,
         });
+        self.charge();
     }
 
     /// The root of `checkpoint` was replaced; snapshots may hold it.
@@ -219,6 +245,7 @@ impl Space {
                 self.batches.push(batch);
             }
         }
+        self.charge();
         Ok(())
     }
 }

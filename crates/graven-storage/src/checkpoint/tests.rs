@@ -522,6 +522,10 @@ fn an_old_root_holds_one_state() {
         // Nor does what is remembered of who wrote them grow.
         let remembered = bench.checkpointer.remembered(&bench.root);
         assert!((1..=2 * content).contains(&remembered), "{remembered}");
+        let holders = bench.root.pages.budget().holders();
+        let charged = holders.iter().find(|holder| holder.tag == "free space");
+        let charged = charged.map_or(0, |holder| holder.bytes);
+        assert!(charged >= 8 * remembered, "{charged} of {remembered} pages");
     }
     bench.verify();
     drop(old);

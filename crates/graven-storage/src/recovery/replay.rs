@@ -1,7 +1,7 @@
 //! The records of a log, in order, put together into batches.
 //!
 //! # How it works
-//! Commits enter a [`Batch`] until that takes [`BATCH_SHARE`] of the memory limit; then it is applied ([`super::apply`]). Where there is a second
+//! Commits enter a [`Batch`] until that takes a part of the memory limit, less what layers in temporary pages keep of it; then it is applied ([`super::apply`]). Where there is a second
 //! thread, it applies one batch while this one reads the next; batches are handed over one by one, so there are never more than two. A
 //! record with a new schema ends its batch. Without temporary pages what was applied is folded into the file before
 //! more is read, so there all is done by one thread.
@@ -31,12 +31,28 @@ use std::path::Path;
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread;
 
-/// Commits are put together until their changes take this many bytes, or this part of the memory limit: nobody else uses it
+/// Commits are put together until their changes take this many bytes, or this part of the memory that nobody keeps: nobody else uses it
 /// yet, and fewer and larger layers are merged less.
 const BATCH_BYTES_MAX: u64 = 64 << 20;
 const BATCH_SHARE: u64 = 4;
+/// A batch may take this much, whatever is left.
+const BATCH_BYTES_MIN: u64 = 256 << 10;
+/// What batches are charged as, and what page caches give back when somebody needs it.
+const RECOVERED: &str = "recovered changes";
+const FRAMES: &str = "page cache frames";
 /// Memory of a batch is charged in steps of this many bytes.
 const BATCH_STEP: u64 = 128 << 10;
+
+/// Bytes that the next batch may take.
+fn room(store: &Store) -> u64 {
+    let holders = store.budget().holders();
+    let kept = holders
+        .iter()
+        .filter(|it| ![RECOVERED, FRAMES].contains(&it.tag));
+    let kept: u64 = kept.map(|holder| holder.bytes).sum();
+    let share = store.budget().limit().saturating_sub(kept) / BATCH_SHARE;
+    share.clamp(BATCH_BYTES_MIN, BATCH_BYTES_MAX)
+}
 
 /// Puts the records of a log on top of a store.
 pub(super) struct Replay<'a> {
@@ -44,6 +60,8 @@ pub(super) struct Replay<'a> {
     /// Chunks of transactions whose commit has not come yet.
     open: HashMap<u64, Vec<Chunk>>,
     batch: Batch,
+    /// Bytes that it may take.
+    room: u64,
     reservation: Reservation,
     /// What was recovered so far takes too much memory.
     crowded: bool,
@@ -64,7 +82,8 @@ impl<'a> Replay<'a> {
             store,
             open: HashMap::default(),
             batch: Batch::default(),
-            reservation: store.budget().empty_reservation("recovered changes"),
+            room: room(store),
+            reservation: store.budget().empty_reservation(RECOVERED),
             crowded: false,
             lsn: 0,
             commits: 0,
@@ -186,9 +205,8 @@ impl<'a> Replay<'a> {
     /// Whether the batch is to be applied before more comes: it is large, or there is no memory for more.
     fn is_full(&mut self) -> bool {
         let bytes = self.batch.bytes() + size_of_val(&self.clients[..]) as u64;
-        let limit = self.store.budget().limit() / BATCH_SHARE;
         let step = bytes.next_multiple_of(BATCH_STEP);
-        bytes > limit.min(BATCH_BYTES_MAX)
+        bytes > self.room
             || step > self.reservation.bytes() && self.reservation.resize(step).is_err()
     }
 
@@ -243,7 +261,7 @@ impl<'a> Replay<'a> {
         let allocator = store.allocator();
         let (nodes, relationships) = batch.ends();
         allocator.seen(nodes, relationships);
-        let none = store.budget().empty_reservation("recovered changes");
+        let none = store.budget().empty_reservation(RECOVERED);
         let complete = Complete {
             batch,
             reservation: std::mem::replace(&mut self.reservation, none),
@@ -259,6 +277,7 @@ impl<'a> Replay<'a> {
             None => apply(store, complete)?,
             Some(beside) => self.stopped = beside.send(complete).is_err(),
         }
+        self.room = room(store);
         Ok(())
     }
 }
