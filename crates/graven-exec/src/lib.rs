@@ -18,6 +18,7 @@ mod pattern;
 pub mod procedures;
 pub mod profile;
 mod reachability;
+mod relationship_runs;
 mod resting;
 mod runtime;
 mod shortest;

@@ -24,6 +24,7 @@ use crate::error::{ExecError, Result};
 use crate::gathered;
 use crate::operators::WholeLists;
 use crate::procedures::Procedures;
+use crate::relationship_runs::RelationshipRuns;
 use crate::tuning::Tuning;
 use crate::value::Value;
 use crate::writing::{Entity, Writer, deleted};
@@ -501,6 +502,33 @@ impl Runtime {
             }
             Ok(())
         })
+    }
+
+    /// A property of the relationships of one type that these runs hold, in their order.
+    pub(crate) fn properties_of_runs(
+        &self,
+        rel_type: TypeId,
+        runs: &RelationshipRuns,
+        key: Option<KeyId>,
+    ) -> Result<Column> {
+        if !self.may_be_gone()
+            && let Some(key) = key
+            && let Some(column) = self.snapshot.relationship_column(rel_type, key)
+        {
+            let mut numbers = Vec::with_capacity(runs.len());
+            let mut whole = true;
+            for ids in runs.iter() {
+                whole = column.gather_integers_in(ids, &mut numbers)?;
+                if !whole {
+                    break;
+                }
+            }
+            if whole {
+                return Ok(Column::Integers(numbers));
+            }
+        }
+        let ids: Vec<u64> = runs.iter().flatten().collect();
+        self.relationship_properties(&ids, key)
     }
 
     /// The type of the relationship at `from` of ascending ids, and where ids of another type follow.

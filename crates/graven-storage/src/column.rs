@@ -231,6 +231,25 @@ impl Column {
         Ok(whole)
     }
 
+    /// As [`Column::gather_integers`] of ids that follow each other, which are told by their range.
+    ///
+    /// # Errors
+    /// As [`Column::get`].
+    pub fn gather_integers_in(&self, ids: Range<u64>, out: &mut Vec<i64>) -> Result<bool> {
+        if ids.is_empty() {
+            return Ok(true);
+        }
+        let before = out.len();
+        let whole = match (&self.base, self.changes_of(&[ids.start, ids.end - 1])) {
+            (Some(base), None) => base.integers_in(ids, out)?,
+            _ => false,
+        };
+        if !whole {
+            out.truncate(before);
+        }
+        Ok(whole)
+    }
+
     fn gather_i64_layered(&self, ids: &[u64], out: &mut Vec<Option<i64>>) -> Result<bool> {
         let before = out.len();
         let mut values = Vec::new();

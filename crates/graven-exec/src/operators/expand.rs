@@ -251,7 +251,8 @@ impl Expand {
         let part = &self.lists.lists.parts[0];
         let (mut rows, mut places) = (Vec::new(), Vec::new());
         if let Some((key, wanted)) = wanted {
-            match rt.relationship_properties(&part.relationships, key)? {
+            let rel_type = self.lists.pattern.parts[0].adjacency.rel_type();
+            match rt.properties_of_runs(rel_type, &part.runs, key)? {
                 Column::Integers(keys) => places = wanted.places(&keys),
                 Column::Constant(Value::Integer(key), _) => places = wanted.places(&[key]),
                 _ => self.threshold = None,
@@ -298,7 +299,7 @@ impl Expand {
             ends.list(place)[*within]
         });
         let to = found.collect();
-        let relationships = entries.iter().map(|(at, _)| part.relationships[*at]);
+        let relationships = entries.iter().map(|(at, _)| part.runs.id(*at));
         let relationships = relationships.collect();
         Ok(Some(self.widened(&rows, to, relationships)))
     }

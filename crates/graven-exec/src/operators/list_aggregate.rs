@@ -117,9 +117,14 @@ impl ListAggregate {
                 None => Column::Integers(counts.clone()),
                 Some(key) => {
                     if properties.iter().all(|(known, _)| *known != key) {
-                        let parts = lists.parts.iter();
-                        let of_part =
-                            parts.map(|part| rt.relationship_properties(&part.relationships, key));
+                        let parts = lists.parts.iter().zip(&self.lists.pattern.parts);
+                        let of_part = parts.map(|(lists, part)| match wanted {
+                            Entries::Relationships => {
+                                let rel_type = part.adjacency.rel_type();
+                                rt.properties_of_runs(rel_type, &lists.runs, key)
+                            }
+                            _ => rt.relationship_properties(&lists.relationships, key),
+                        });
                         properties.push((key, of_part.collect::<Result<_>>()?));
                     }
                     let known = properties.iter().find(|(known, _)| *known == key);

@@ -43,7 +43,7 @@ use crate::bitpack::run::{Item, Source};
 use crate::bytes::{Decoded, Malformed, Reader};
 use crate::pages::Pages;
 use graven_pagecache::PageRef;
-use std::ops::Range;
+use std::ops::{ControlFlow, Range};
 
 pub(crate) const ENCODING_LISTS: u8 = 1;
 pub(crate) const ENCODING_HEAD: u8 = 2;
@@ -102,6 +102,16 @@ pub(crate) enum Found<'a> {
     Nothing,
     List(RawList<'a>),
     Head,
+}
+
+/// How far [`Segment::for_each_only`] came.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum OnlyStop {
+    Done,
+    /// The closure wants no more.
+    Enough,
+    /// This group and those behind it are left.
+    Group(u64),
 }
 
 #[inline]
@@ -223,11 +233,83 @@ impl<'a> Segment<'a> {
         self.list_in_slot(slot).map(Found::List)
     }
 
-    /// Appends the lists of those of `nodes` that have one, named by their distance to the first node.
+    /// Groups of nodes.
+    fn groups(&self) -> u64 {
+        self.node_count.div_ceil(GROUP_NODES)
+    }
+
+    /// Whether no list has more than one neighbour, as that of a message's author.
+    pub(crate) fn is_sole(&self) -> bool {
+        self.encoding == ENCODING_LISTS && self.relationships == self.lists as u64
+    }
+
+    /// Calls `visit` with each of `nodes` that has a list and its only neighbour, group by group, until it returns `false`.
+    /// A group with anything else, or with a neighbour that is not below `limit`, is where it stops.
     #[inline]
-    pub(crate) fn gather(&self, nodes: NodeSet<'_>, out: &mut Vec<Item>) -> Decoded<()> {
-        let groups = self.node_count.div_ceil(GROUP_NODES);
-        for number in 0..groups {
+    pub(crate) fn for_each_only(
+        &self,
+        nodes: NodeSet<'_>,
+        limit: u32,
+        mut visit: impl FnMut(u64, u32) -> bool,
+    ) -> OnlyStop {
+        let mask = u64::MAX >> (64 - 8 * self.first_bytes);
+        let mut ends = [0_u32; GROUP_NODES as usize];
+        for number in 0..self.groups() {
+            let start = self.first_node + number * GROUP_NODES;
+            let group = HEADER_BYTES + number as usize * GROUP_BYTES;
+            let bitmap = u64_at(self.bytes, group);
+            let mut found = bitmap & nodes.window(start);
+            if found == 0 {
+                continue;
+            }
+            let first_slot = u32_at(self.bytes, group + 12) as usize;
+            let behind = first_slot + bitmap.count_ones() as usize;
+            if behind > self.lists {
+                return OnlyStop::Group(number);
+            }
+            let table = &self.bytes[self.slots + first_slot * SLOT_BYTES..]
+                [..(behind - first_slot) * SLOT_BYTES];
+            let mut sound = true;
+            for (end, slot) in ends.iter_mut().zip(table.chunks_exact(SLOT_BYTES)) {
+                let at = self.data + usize::from(u16::from_le_bytes([slot[0], slot[1]]));
+                let Some([count, first @ ..]) =
+                    self.bytes.get(at..).and_then(<[u8]>::first_chunk::<9>)
+                else {
+                    return OnlyStop::Group(number);
+                };
+                let first = (u64::from_le_bytes(*first) & mask).wrapping_add(self.base);
+                sound &= *count == 1
+                    && first < u64::from(limit)
+                    && at + self.first_bytes < self.data_end;
+                *end = first as u32;
+            }
+            if !sound {
+                return OnlyStop::Group(number);
+            }
+            if found == u64::MAX {
+                for (node, end) in (start..).zip(&ends) {
+                    if !visit(node, *end) {
+                        return OnlyStop::Enough;
+                    }
+                }
+                continue;
+            }
+            while found != 0 {
+                let bit = found.trailing_zeros();
+                found &= found - 1;
+                let before = (bitmap & ((1 << bit) - 1)).count_ones() as usize;
+                if !visit(start + u64::from(bit), ends[before]) {
+                    return OnlyStop::Enough;
+                }
+            }
+        }
+        OnlyStop::Done
+    }
+
+    /// Appends the lists of those of `nodes` that have one, from group number `from` on, named by their distance to the first node.
+    #[inline]
+    pub(crate) fn gather(&self, nodes: NodeSet<'_>, from: u64, out: &mut Vec<Item>) -> Decoded<()> {
+        for number in from..self.groups() {
             let start = number * GROUP_NODES;
             let wanted = nodes.window(self.first_node + start);
             if wanted == 0 {
@@ -358,6 +440,59 @@ impl<'a> Segment<'a> {
             )));
         }
         Ok(count)
+    }
+
+    /// Calls `visit` with each of `nodes`, which ascend, that has a list, and the positions of its relationships in the segment, until it breaks.
+    #[inline]
+    pub(crate) fn for_each_rank(
+        &self,
+        nodes: &[u64],
+        mut visit: impl FnMut(u64, Range<u64>) -> Decoded<ControlFlow<()>>,
+    ) -> Decoded<ControlFlow<()>> {
+        let mut number = u64::MAX;
+        let (mut bitmap, mut first_slot) = (0, 0);
+        // The slot that comes next, and the relationships before it.
+        let (mut slot, mut rank) = (0, 0);
+        for node in nodes {
+            let index = node.wrapping_sub(self.first_node);
+            if index >= self.node_count {
+                continue;
+            }
+            if index / GROUP_NODES != number {
+                number = index / GROUP_NODES;
+                let group = HEADER_BYTES + number as usize * GROUP_BYTES;
+                bitmap = u64_at(self.bytes, group);
+                first_slot = u32_at(self.bytes, group + 12) as usize;
+                (slot, rank) = (first_slot, u64::from(u32_at(self.bytes, group + 8)));
+            }
+            let bit = 1_u64 << (index % GROUP_NODES);
+            if bitmap & bit == 0 {
+                continue;
+            }
+            let own = first_slot + (bitmap & (bit - 1)).count_ones() as usize;
+            while slot <= own {
+                let behind = rank + self.count_in_slot(slot)?;
+                if slot == own && visit(*node, rank..behind)?.is_break() {
+                    return Ok(ControlFlow::Break(()));
+                }
+                (slot, rank) = (slot + 1, behind);
+            }
+        }
+        Ok(ControlFlow::Continue(()))
+    }
+
+    /// Relationships in the list of a slot.
+    #[inline]
+    fn count_in_slot(&self, slot: usize) -> Decoded<u64> {
+        if slot < self.lists {
+            let at = self.data + usize::from(u16_at(self.bytes, self.slots + slot * SLOT_BYTES));
+            if let Some(count) = self.bytes[..self.data_end].get(at)
+                && (1..0x80).contains(count)
+            {
+                return Ok(u64::from(*count));
+            }
+        }
+        Ok(self.list_in_slot(slot)?.count as u64)
     }
 
     /// Nodes with a list, ascending, each with its list and the relationships before it.

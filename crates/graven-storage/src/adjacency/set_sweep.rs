@@ -5,7 +5,8 @@
 //! memory are visited first, so that no page is thrown out just before it is wanted; the others follow in
 //! ascending or descending order, their reads submitted well ahead of the visit and merged where they are
 //! neighbours. In each page the set is intersected with the bitmaps of the groups, and the lists found are
-//! decoded in one run ([`crate::bitpack::run`]), or only looked into ([`super::set_probe`]).
+//! decoded in one run ([`crate::bitpack::run`]), or only looked into ([`super::set_probe`]). A page whose lists have one neighbour each is
+//! read like a column.
 //!
 //! ```text
 //! set -> tasks (adjacency, page) -> resident ones | absent ones, reading ahead -> pin -> items -> work: decode, visit
@@ -18,7 +19,7 @@ use super::Adjacency;
 use super::decode::NARROW_LIMIT;
 use super::list::List;
 use super::node_set::NodeSet;
-use super::segment::Segment;
+use super::segment::{OnlyStop, Segment};
 use super::set_changes;
 use super::sweep::Sweep;
 use crate::bitpack::run::{Item, Source, Stop, decode_run};
@@ -59,6 +60,11 @@ pub(super) trait PageWork {
         from: usize,
     ) -> Stop;
 
+    /// Does it for the nodes of the set in a segment that has no list of several neighbours.
+    fn only(&mut self, _: usize, _: &Segment<'_>, _: NodeSet<'_>, _: u32) -> OnlyStop {
+        OnlyStop::Group(0)
+    }
+
     /// Does it for one list, with every check: long lists, wide blocks, damage.
     fn list(&mut self, adjacency: usize, list: &List<'_>) -> Result<ControlFlow<()>>;
 }
@@ -86,6 +92,20 @@ where
         let visit = &mut self.visit;
         decode_run(source, items, from, &mut self.scratch, &mut |name, list| {
             visit(adjacency, NodeId(first + u64::from(name)), list).is_continue()
+        })
+    }
+
+    #[inline]
+    fn only(
+        &mut self,
+        adjacency: usize,
+        segment: &Segment<'_>,
+        nodes: NodeSet<'_>,
+        limit: u32,
+    ) -> OnlyStop {
+        let visit = &mut self.visit;
+        segment.for_each_only(nodes, limit, |node, only| {
+            visit(adjacency, NodeId(node), &[only]).is_continue()
         })
     }
 
@@ -189,8 +209,16 @@ impl Adjacency {
                 Ok(ControlFlow::Continue(()))
             };
         }
+        let mut group = 0;
+        if segment.is_sole() && reach.limit <= NARROW_LIMIT {
+            match work.only(task.adjacency, &segment, nodes, reach.limit as u32) {
+                OnlyStop::Done => return Ok(ControlFlow::Continue(())),
+                OnlyStop::Enough => return Ok(ControlFlow::Break(())),
+                OnlyStop::Group(left) => group = left,
+            }
+        }
         items.clear();
-        reach.checked(task.page, segment.gather(nodes, items))?;
+        reach.checked(task.page, segment.gather(nodes, group, items))?;
         let mut from = 0;
         while from < items.len() {
             let stop = if reach.limit <= NARROW_LIMIT {

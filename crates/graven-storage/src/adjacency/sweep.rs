@@ -15,7 +15,6 @@ use super::merged::Merged;
 use super::segment::Segment;
 use super::{Adjacency, Reach};
 use crate::delta::changed_lists::Cursor;
-use crate::delta::overlay::AdjacencyOverlay;
 use crate::ids::NodeId;
 use crate::segment_map::{Located, SegmentMap};
 use graven_pagecache::{PageKind, PageRef, SizeClass};
@@ -131,9 +130,6 @@ impl Adjacency {
     ///
     /// # Errors
     /// What pinning gives; [`crate::Error::Damaged`]; what `visit` returns.
-    ///
-    /// # Panics
-    /// Never: that a touched list has an overlay is an invariant of this type.
     #[inline]
     pub fn sweep<F>(
         &self,
@@ -144,8 +140,41 @@ impl Adjacency {
     where
         F: FnMut(NodeId, &List<'_>) -> crate::Result<ControlFlow<()>>,
     {
-        let overlay = self.overlay.as_deref();
-        if self.inner.map.is_none() && overlay.is_none() {
+        let Some(overlay) = self.overlay.as_deref() else {
+            let reach = self.reach();
+            return self.sweep_pages(nodes, order, false, |located, run| match located {
+                Some(place) => visit_run(reach, place, run, &mut visit),
+                None => Ok(ControlFlow::Continue(())),
+            });
+        };
+        let edges = overlay.edges();
+        let (mut cursor, mut merged) = (Cursor::new(&edges, order), Merged::default());
+        self.sweep_pages(nodes, order, true, |located, run| {
+            let nowhere = (Segment::NONE, PageRef::new(SizeClass::MIN, 0));
+            let place = located.unwrap_or(nowhere);
+            overlay.note_all(run);
+            visit_changed(
+                self.reach(),
+                place,
+                run,
+                &mut cursor,
+                &mut merged,
+                &mut visit,
+            )
+        })
+    }
+
+    /// Calls `visit` with each segment of the file that may hold lists of some of `nodes`, and these, until it breaks; with `keep_all` also with
+    /// nodes that no segment can have a list of.
+    #[inline]
+    pub(super) fn sweep_pages(
+        &self,
+        nodes: impl Iterator<Item = NodeId>,
+        order: Sweep,
+        keep_all: bool,
+        mut visit: impl FnMut(Option<(&Segment<'_>, PageRef)>, &[u64]) -> crate::Result<ControlFlow<()>>,
+    ) -> crate::Result<()> {
+        if self.inner.map.is_none() && !keep_all {
             return Ok(());
         }
         let reach = self.reach();
@@ -154,12 +183,8 @@ impl Adjacency {
             nodes,
             pending: None,
             map: self.inner.map.as_ref(),
-            keep_all: overlay.is_some(),
+            keep_all,
         };
-        let edges = overlay.map(AdjacencyOverlay::edges);
-        let mut changed = edges
-            .as_ref()
-            .map(|edges| (Cursor::new(edges, order), Merged::default()));
         let mut pages = Vec::with_capacity(window);
         let (mut current, mut next) = (Chunk::default(), Chunk::default());
         let mut previous: Option<u64> = None;
@@ -180,23 +205,12 @@ impl Adjacency {
                     }),
                     "nodes are swept in order"
                 );
-                let Some(located) = located else {
-                    let nowhere = (Segment::NONE, PageRef::new(SizeClass::MIN, 0));
-                    let (cursor, merged) = changed.as_mut().expect("only then they are kept");
-                    overlay.expect("as before").note_all(run);
-                    if visit_changed(reach, nowhere, run, cursor, merged, &mut visit)?.is_break() {
-                        return Ok(());
-                    }
-                    continue;
-                };
-                let pin = reach.pages.pin(located.page, PageKind::Adjacency)?;
-                let segment = reach.checked(located.page, reach.segment(&pin))?;
-                let flow = match &mut changed {
-                    None => visit_run(reach, (&segment, located.page), run, &mut visit)?,
-                    Some((cursor, merged)) => {
-                        overlay.expect("it has the changes").note_all(run);
-                        let place = (&segment, located.page);
-                        visit_changed(reach, place, run, cursor, merged, &mut visit)?
+                let flow = match located {
+                    None => visit(None, run)?,
+                    Some(located) => {
+                        let pin = reach.pages.pin(located.page, PageKind::Adjacency)?;
+                        let segment = reach.checked(located.page, reach.segment(&pin))?;
+                        visit(Some((&segment, located.page)), run)?
                     }
                 };
                 if flow.is_break() {

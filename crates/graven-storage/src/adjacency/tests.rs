@@ -2,7 +2,8 @@
 
 use super::decode::{append_narrow, append_wide};
 use super::encode::{EncodedBlocks, block_count, encode_prefix};
-use super::segment::{Found, RawList, Segment};
+use super::node_set::NodeSet;
+use super::segment::{Found, OnlyStop, RawList, Segment};
 use crate::{GraphBuilder, NodeId};
 use graven_io::{File, MemoryFile};
 use proptest::prelude::*;
@@ -96,14 +97,88 @@ proptest! {
     }
 }
 
+/// The only neighbour of each of a set of nodes as the column reader has them, and where it stopped.
+fn only_neighbours(segment: &Segment<'_>, set: NodeSet<'_>) -> (Vec<(u64, u32)>, OnlyStop) {
+    let mut found = Vec::new();
+    let stop = segment.for_each_only(set, 300, |node, only| {
+        found.push((node, only));
+        true
+    });
+    (found, stop)
+}
+
+/// Goal: a segment of lists of one neighbour each is read like a column, for all of its nodes and for some, until the closure has enough.
+#[test]
+fn sole_lists_are_read_like_a_column() {
+    let ends = |node: u64| (node % 3 != 1 || (64..128).contains(&node)).then_some(node * 7 % 300);
+    let links = (0..300).filter_map(|node| Some((node, ends(node)?)));
+    let bytes = segment_of(300, links);
+    let segment = Segment::read(&bytes, bytes.len()).unwrap();
+    assert!(segment.is_sole());
+    for words in [
+        [u64::MAX; 5],
+        [0x8421_0F0F_1248_0011; 5],
+        [0, u64::MAX, 1, 0, 0],
+    ] {
+        let set = NodeSet::new(NodeId(0), &words);
+        let (found, stop) = only_neighbours(&segment, set);
+        let wanted = (0..300).filter(|node| set.contains(NodeId(*node)));
+        let wanted = wanted.filter_map(|node| Some((node, ends(node)? as u32)));
+        assert!(found.into_iter().eq(wanted));
+        assert_eq!(stop, OnlyStop::Done);
+    }
+    let all = NodeSet::new(NodeId(0), &[u64::MAX; 5]);
+    let mut visits = 0;
+    let stop = segment.for_each_only(all, 300, |_, _| {
+        visits += 1;
+        visits < 100
+    });
+    assert_eq!((stop, visits), (OnlyStop::Enough, 100));
+    let low = segment.for_each_only(all, 299, |_, _| true);
+    assert!(matches!(low, OnlyStop::Group(_)), "ST-7");
+    assert!(
+        !Segment::read(&sample_segment(), sample_segment().len())
+            .unwrap()
+            .is_sole()
+    );
+}
+
+proptest! {
+    /// Goal (ST-6, ST-7): what the column reader makes of a damaged segment it has in common with the careful reader; the rest it leaves.
+    #[test]
+    fn damaged_sole_lists_are_left_to_the_careful_reader(changes in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4), head: bool) {
+        let mut bytes = segment_of(300, (0..300).map(|node| (node, node * 7 % 300)));
+        for (at, byte) in changes {
+            let at = at.index(if head { 200 } else { bytes.len() });
+            bytes[at] = byte;
+        }
+        let Ok(segment) = Segment::read(&bytes, bytes.len()) else { return Ok(()) };
+        if segment.is_sole() {
+            let words = vec![u64::MAX; 5];
+            let (found, _) = only_neighbours(&segment, NodeSet::new(NodeId(segment.first_node()), &words));
+            for (node, only) in found {
+                prop_assert!(only < 300, "ST-7");
+                if let Ok(Found::List(list)) = segment.find(node) {
+                    prop_assert_eq!((list.count, list.first), (1, u64::from(only)));
+                }
+            }
+        }
+    }
+}
+
 /// The payload of a forward segment of 100 nodes.
 fn sample_segment() -> Vec<u8> {
+    segment_of(100, (0..600).map(|id| (id * id % 97, id * 31 % 89)))
+}
+
+/// The payload of the first forward segment of so many nodes with these relationships.
+fn segment_of(nodes: u64, links: impl Iterator<Item = (u64, u64)>) -> Vec<u8> {
     let mut builder = GraphBuilder::new();
-    for _ in 0..100 {
+    for _ in 0..nodes {
         builder.node(&[], &[]);
     }
-    for id in 0..600u64 {
-        builder.relationship(NodeId(id * id % 97), "T", NodeId(id * 31 % 89), &[]);
+    for (from, to) in links {
+        builder.relationship(NodeId(from), "T", NodeId(to), &[]);
     }
     let file = MemoryFile::new("sample.graven");
     builder.build(Arc::new(file.clone())).unwrap();

@@ -111,6 +111,9 @@ impl Naive {
                     .collect();
                 check_lists(&adjacency, direction, &lists);
                 check_sweeps(&adjacency, &lists, limit);
+                if direction == Direction::Out {
+                    check_ids(&adjacency, &lists);
+                }
             }
         }
         self.check_relationships(snapshot);
@@ -370,6 +373,36 @@ fn check_sweeps(adjacency: &Adjacency, lists: &BTreeMap<u64, Vec<Neighbour>>, li
     }
     let span = adjacency.node_span().unwrap();
     assert!(expected.iter().all(|(node, _)| span.contains(node)));
+}
+
+/// The ids of the relationships of all nodes and of some of them, as runs that count up.
+fn check_ids(adjacency: &Adjacency, lists: &BTreeMap<u64, Vec<Neighbour>>) {
+    for step in [1, 3] {
+        let nodes: Vec<u64> = lists.keys().copied().step_by(step).collect();
+        let mut found: Vec<(u64, u64)> = Vec::new();
+        adjacency
+            .sweep_ids(&nodes, |place, ids| {
+                assert!(!ids.is_empty());
+                found.extend(ids.map(|id| (nodes[place], id)));
+                ControlFlow::Continue(())
+            })
+            .unwrap();
+        let wanted = nodes.iter().flat_map(|node| {
+            let list = lists[node].iter();
+            list.map(move |it| (*node, it.relationship.0))
+        });
+        let wanted: Vec<(u64, u64)> = wanted.collect();
+        assert_eq!(found, wanted, "every {step}th node");
+    }
+    let nodes: Vec<u64> = lists.keys().copied().collect();
+    let mut visits = 0;
+    adjacency
+        .sweep_ids(&nodes, |_, _| {
+            visits += 1;
+            ControlFlow::Break(())
+        })
+        .unwrap();
+    assert_eq!(visits > 0, lists.values().any(|list| !list.is_empty()));
 }
 
 /// Every list is asked for neighbours in a set of a few ids, and in none.

@@ -2,7 +2,7 @@
 //!
 //! # How it works
 //! The nodes are visited in id order. The ids of relationships of incoming lists stand in the lists of the other ends: each of
-//! those is decoded once, for all nodes together.
+//! those is decoded once, for all nodes together. Where relationships alone are wanted, lists are not decoded at all.
 
 use std::ops::ControlFlow;
 
@@ -12,6 +12,7 @@ use super::{EndRanges, Entries, Ids, PartLists, Wanted, charge, distinct_ids, is
 use crate::error::Result;
 use crate::memory::Memory;
 use crate::pattern::{Part, sweep};
+use crate::relationship_runs::RelationshipRuns;
 
 /// So few nodes are looked for in a list, instead of each of its entries among them.
 const FEW_NODES: usize = 4;
@@ -25,6 +26,10 @@ pub(in crate::operators) fn lay_out(
     memory: &mut Memory,
 ) -> Result<PartLists> {
     let mut lists = PartLists::with_places(0, nodes.len());
+    if wanted == Entries::Relationships {
+        lay_out_runs(part, nodes, memory, &mut lists)?;
+        return Ok(lists);
+    }
     let wants_ids = wanted != Entries::Ends;
     if wants_ids && part.direction == Direction::In {
         lay_out_reversed(part, nodes, ends, memory, &mut lists)?;
@@ -36,20 +41,12 @@ pub(in crate::operators) fn lay_out(
     let mut cursor = IdCursor::default();
     part.sweep_places(nodes, |at, node, list| {
         let bytes = if wants_ids { 16 } else { 8 };
-        let laid_out = lists.neighbours.len().max(lists.relationships.len());
-        if let Err(error) = charge(memory, laid_out, list.len(), bytes) {
+        if let Err(error) = charge(memory, lists.neighbours.len(), list.len(), bytes) {
             refused = Some(error);
             return Ok(ControlFlow::Break(()));
         }
         let start = offset(lists.neighbours.len());
         let skipped = part.skip_loops.then_some(node.0);
-        if wanted == Entries::Relationships {
-            let start = offset(lists.relationships.len());
-            make_room(&mut lists.relationships, list.len(), at, nodes.len());
-            list.append_relationships_at(&mut cursor, 0..list.len(), &mut lists.relationships)?;
-            lists.spans[at] = (start, offset(lists.relationships.len()));
-            return Ok(ControlFlow::Continue(()));
-        }
         if let (false, Some(only)) = (wants_ids, list.only()?) {
             if skipped != Some(only) && is_wanted(ends, only) {
                 lists.neighbours.push(only);
@@ -78,13 +75,41 @@ pub(in crate::operators) fn lay_out(
     refused.map_or(Ok(lists), Err)
 }
 
-/// Makes room for the `more` entries of the list at place `at`, and for as many as those of all `places` seem to come to, within limits.
-fn make_room(entries: &mut Vec<u64>, more: usize, at: usize, places: usize) {
-    let (there, left) = (entries.len(), entries.capacity() - entries.len());
-    if left < more {
-        let all = (there + more).saturating_mul(places) / (at + 1);
-        entries.reserve(more.max(all.saturating_sub(there).min(4 * there)));
+/// Which relationships the lists hold.
+fn lay_out_runs(
+    part: &Part,
+    nodes: &[u64],
+    memory: &mut Memory,
+    lists: &mut PartLists,
+) -> Result<()> {
+    let mut refused = None;
+    let PartLists { runs, spans, .. } = lists;
+    part.adjacency.sweep_ids(nodes, |at, ids| {
+        if runs.breaks_at(ids.start)
+            && let Err(error) = memory.charge(RelationshipRuns::RUN_BYTES)
+        {
+            refused = Some(error);
+            return ControlFlow::Break(());
+        }
+        let start = runs.len();
+        runs.push(ids);
+        let Ok(end) = u32::try_from(runs.len()) else {
+            refused = charge(memory, start, runs.len(), 8).err();
+            return ControlFlow::Break(());
+        };
+        let span = &mut spans[at];
+        // The list of a node may be several runs.
+        if span.0 == span.1 {
+            span.0 = offset(start);
+        }
+        span.1 = end;
+        ControlFlow::Continue(())
+    })?;
+    if let Some(error) = refused {
+        return Err(error);
     }
+    // Who asks for them will read a number of each.
+    charge(memory, 0, lists.runs.len(), 8)
 }
 
 /// Ids of reversed lists stand in the lists of the other ends, each of which is decoded once for all nodes.
