@@ -2,7 +2,7 @@
 //!
 //! # How it works
 //! Batches are kept, charged to the budget: the columns that somebody above reads, and those of the keys. Where they all fit, row
-//! numbers are ordered once the input has ended ([`normal_keys`]), and rows are gathered as they are asked for. Where they do not, what is there is
+//! numbers are ordered once the input has ended ([`normal_keys`]), and rows are gathered as they are asked for ([`side_by_side`]). Where they do not, what is there is
 //! sorted and written out as a run, and the runs are merged at the end, several times if there are too many
 //! to be merged at once. With a limit the buffer is cut back to the best rows whenever it has grown to twice the
 //! limit, and a run holds no more than the limit. From then on rows whose first key alone is worse than that of all the
@@ -14,6 +14,7 @@
 
 mod merge;
 mod normal_keys;
+mod side_by_side;
 pub(crate) mod threshold;
 mod ties;
 mod words;
@@ -38,7 +39,8 @@ use crate::threads::{cut, on_threads};
 use crate::value::Value;
 use crate::value::order::total_order;
 use merge::Merge;
-use normal_keys::{Order, Places};
+use normal_keys::{Order, Places, Written};
+use side_by_side::SideBySide;
 use threshold::{Best, Threshold};
 use ties::Ties;
 
@@ -61,6 +63,9 @@ const CUT_FROM: usize = 256;
 
 /// Bytes that ordering a row takes: its word, and the place where that is sorted to.
 const ORDER_BYTES: usize = 16;
+
+/// Fewer rows stay in the cache: their columns are not put side by side.
+const SIDE_BY_SIDE_FROM: usize = 64 << 10;
 
 /// Rows gathered at a time.
 const GATHERED_ROWS: usize = 8 * BATCH_ROWS;
@@ -87,11 +92,20 @@ type At = (u32, u32);
 struct Sorted {
     words: Vec<u64>,
     places: Places,
+    /// The keys that the words tell.
+    written: Vec<Written>,
+    /// Columns that are no longer in the buffer.
+    side_by_side: Option<SideBySide>,
 }
 
 impl Sorted {
     fn at(&self, range: Range<usize>) -> impl Iterator<Item = At> + '_ {
         self.words[range].iter().map(|word| self.places.of(*word))
+    }
+
+    /// The key in a column, if words tell it.
+    fn written(&self, slot: usize) -> Option<&Written> {
+        self.written.iter().find(|key| key.slot == slot)
     }
 }
 
@@ -117,20 +131,53 @@ impl Buffer {
         Sorted {
             words: order.words,
             places,
+            written: order.written,
+            side_by_side: None,
+        }
+    }
+
+    /// Puts the columns that words do not tell side by side, where that pays and `memory` has room for a copy.
+    fn put_side_by_side(&mut self, sorted: &mut Sorted, memory: &mut Memory, threads: usize) {
+        if sorted.words.len() < SIDE_BY_SIDE_FROM {
+            return;
+        }
+        let width = self.batches.first().map_or(0, |b| b.columns().len());
+        let told = |slot: &usize| {
+            sorted
+                .written(*slot)
+                .is_some_and(|key| key.column(&[]).is_some())
+        };
+        let slots = (0..width).filter(|slot| !told(slot));
+        let Some(columns) = SideBySide::columns(slots, &self.batches) else {
+            return;
+        };
+        let bytes = SideBySide::bytes(&columns, self.rows);
+        if memory.keeps(self.bytes + bytes) {
+            sorted.side_by_side = Some(SideBySide::take(&columns, &mut self.batches, threads));
+            self.bytes = bytes + self.batches.iter().map(needs).sum::<usize>();
+            memory.force(self.bytes);
         }
     }
 
     /// The rows at these places of their order.
     fn gather(&self, sorted: &Sorted, range: Range<usize>) -> Batch {
-        let at: Vec<At> = sorted.at(range).collect();
+        let at: Vec<At> = sorted.at(range.clone()).collect();
         let width = self.batches.first().map_or(0, |b| b.columns().len());
-        let columns = (0..width).map(|slot| {
-            let parts: Vec<&Column> = self
-                .batches
-                .iter()
-                .map(|batch| batch.column(slot).as_ref())
-                .collect();
-            Arc::new(Column::gather_across(&parts, &at))
+        let mut columns: Vec<Option<Column>> = vec![None; width];
+        for key in &sorted.written {
+            columns[key.slot] = key.column(&sorted.words[range.clone()]);
+        }
+        if let Some(side_by_side) = &sorted.side_by_side {
+            for (slot, column) in side_by_side.gather(&at) {
+                columns[slot] = Some(column);
+            }
+        }
+        let columns = columns.into_iter().enumerate().map(|(slot, column)| {
+            Arc::new(column.unwrap_or_else(|| {
+                let batches = self.batches.iter();
+                let parts: Vec<&Column> = batches.map(|it| it.column(slot).as_ref()).collect();
+                Column::gather_across(&parts, &at)
+            }))
         });
         Batch::new(columns.collect(), at.len())
     }
@@ -430,13 +477,14 @@ impl Sort {
             }
         }
         if runs.is_empty() {
-            let order = buffer.order(&self.key_columns, limit, self.threads);
+            let mut order = buffer.order(&self.key_columns, limit, self.threads);
             if self.shared.is_some() && order.words.len() == limit {
                 let last = order.at(limit - 1..limit).next();
                 self.narrow(last.map(|(batch, row)| {
                     self.first_key(&buffer.batches[batch as usize], row as usize)
                 }));
             }
+            buffer.put_side_by_side(&mut order, &mut self.memory, self.threads);
             return Ok(Output::Memory {
                 buffer,
                 order,

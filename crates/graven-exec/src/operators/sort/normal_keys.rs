@@ -213,6 +213,37 @@ impl Key {
     }
 }
 
+/// A key that words hold with all there is to it.
+pub(super) struct Written {
+    pub(super) slot: usize,
+    form: Form,
+    turned: u64,
+    low: u64,
+    /// Its lowest bit in a word, and how many it has.
+    shift: u32,
+    bits: u32,
+}
+
+impl Written {
+    /// The values of the key, read from words. Not of floats: both zeros are the same number.
+    pub(super) fn column(&self, words: &[u64]) -> Option<Column> {
+        let mask = u64::MAX.checked_shr(64 - self.bits).unwrap_or(0);
+        let above = |word: &u64| word.checked_shr(self.shift).unwrap_or(0) & mask;
+        let numbers = words
+            .iter()
+            .map(|word| (above(word) + self.low) ^ self.turned);
+        match self.form {
+            Form::Nodes => Some(Column::Nodes(numbers.collect())),
+            Form::Relationships => Some(Column::Relationships(numbers.collect())),
+            Form::Integers => {
+                let numbers = numbers.map(|number| (number ^ SIGN).cast_signed());
+                Some(Column::Integers(numbers.collect()))
+            }
+            Form::Floats | Form::Booleans | Form::Mixed => None,
+        }
+    }
+}
+
 /// Rows of some batches in the order of their keys.
 pub(super) struct Order {
     /// The row of each word, in its lower bits.
@@ -220,6 +251,8 @@ pub(super) struct Order {
     places: Places,
     /// Bits of keys in a word.
     key_bits: u32,
+    /// The keys that are in the words.
+    pub(super) written: Vec<Written>,
     /// Forms of the keys that are not in the words, or not with all there is to them: of rows with equal bits they decide.
     pub(super) open: Vec<Form>,
 }
@@ -264,7 +297,7 @@ impl Order {
         let rows = batches.iter().map(Batch::len).sum();
         let mut words = row_words(batches, rows, places, threads);
         let mut left = 64 - places.bits;
-        let mut decided = 0;
+        let mut written = Vec::with_capacity(keys.len());
         for (slot, direction) in keys {
             let key = Key::new(*slot, *direction, batches, threads);
             let taken = key.bits.min(left);
@@ -283,9 +316,16 @@ impl Order {
             if !is_exact {
                 break;
             }
-            decided += 1;
+            written.push(Written {
+                slot: key.slot,
+                form: key.form,
+                turned: key.turned,
+                low: key.low,
+                shift: left + places.bits,
+                bits: taken,
+            });
         }
-        let open = keys[decided..].iter();
+        let open = keys[written.len()..].iter();
         let open = open.map(|(slot, _)| Form::of_all(*slot, batches));
         let key_bits = 64 - places.bits - left;
         // Key bits that are not used lie between row and keys.
@@ -294,6 +334,7 @@ impl Order {
             words,
             places,
             key_bits,
+            written,
             open: open.collect(),
         }
     }
