@@ -72,16 +72,13 @@ pub(crate) fn append_sums(
         // Groups begin at whole bytes; what the first one has before the fields goes again.
         let (before, skipped) = (out.len(), fields.start % x86::GROUP);
         let from = (fields.start - skipped) / x86::GROUP * usize::from(width);
-        out.resize(before + skipped + fields.len(), 0);
+        let count = skipped + fields.len();
+        out.reserve(count);
+        let places = &mut out.spare_capacity_mut()[..count];
         // SAFETY: the features were just detected; the width is at most that of the kernel.
-        unsafe {
-            x86::sums(
-                bytes.get(from..).unwrap_or(&[]),
-                width,
-                low,
-                &mut out[before..],
-            )
-        };
+        unsafe { x86::sums(bytes.get(from..).unwrap_or(&[]), width, low, places) };
+        // SAFETY: so many places were just written.
+        unsafe { out.set_len(before + count) };
         out.drain(before..before + skipped);
         return;
     }
@@ -120,6 +117,7 @@ mod x86 {
     //! is shifted and masked.
 
     use std::arch::x86_64::*;
+    use std::mem::MaybeUninit;
 
     /// Fields of a group.
     pub(super) const GROUP: usize = 8;
@@ -143,12 +141,12 @@ mod x86 {
         lanes
     };
 
-    /// `low` plus each of the first fields of `bytes`, as many as `out` has places; fields behind the end of `bytes` count as zero.
+    /// Writes `low` plus each of the first fields of `bytes` to all places of `out`; fields behind the end of `bytes` count as zero.
     ///
     /// # Safety
     /// AVX-512 F, BW and VBMI are available; `width` is 1 to [`MAX_WIDTH`].
     #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
-    pub(super) unsafe fn sums(bytes: &[u8], width: u8, low: i64, out: &mut [i64]) {
+    pub(super) unsafe fn sums(bytes: &[u8], width: u8, low: i64, out: &mut [MaybeUninit<i64>]) {
         let step = usize::from(width);
         // SAFETY: a row of the table has as many bytes as a register.
         let lanes = unsafe { _mm512_loadu_si512(LANES[step].as_ptr().cast()) };
@@ -178,7 +176,11 @@ mod x86 {
             let wanted = ((1_u32 << out.len()) - 1) as u8;
             // SAFETY: as many places are written as `out` has.
             unsafe {
-                _mm512_mask_storeu_epi64(out.as_mut_ptr(), wanted, _mm512_add_epi64(fields, low));
+                _mm512_mask_storeu_epi64(
+                    out.as_mut_ptr().cast(),
+                    wanted,
+                    _mm512_add_epi64(fields, low),
+                );
             }
         }
     }
