@@ -297,6 +297,24 @@ fn distinct_aggregates_read_the_row_and_keep_its_order() {
     assert!(rows(&snapshot, text, spilling) == wanted);
 }
 
+/// Many rows, sorted in memory, where keys are read from words and other columns lie side by side, are those that are sorted in runs.
+#[test]
+fn many_rows_are_sorted_in_memory_as_in_runs() {
+    let snapshot = graph(&mut Random::new(15), 3, 1, false);
+    let text = "UNWIND range(1, 70000) AS n WITH n * 7919 % 1013 - 500 AS k, n * 31 % 70001 AS a, -n AS b, toString(n % 10) AS t, n % 3 = 0 AS odd RETURN k, a, b, t, odd ORDER BY ";
+    for keys in ["k DESC, b", "odd, k, a DESC", "a", "k", "t, b"] {
+        let text = format!("{text}{keys}");
+        let sorted = rows(&snapshot, &text, ONE);
+        assert_eq!(sorted.len(), 70_000);
+        let spilling = How {
+            spill_at: Some(500_000),
+            ..ONE
+        };
+        assert!(rows(&snapshot, &text, spilling) == sorted, "{keys}");
+        assert!(rows(&snapshot, &text, SEVERAL) == sorted, "{keys}");
+    }
+}
+
 /// An aggregation in an inner tree of a pipeline of several threads, below one over whole lists, is whole.
 #[test]
 fn inner_aggregations_of_divided_pipelines_are_whole() {

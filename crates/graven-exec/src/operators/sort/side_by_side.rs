@@ -191,7 +191,7 @@ mod tests {
             }
         }
         let others = Batch::new(vec![Arc::new(Column::Integers(vec![1]))], 1);
-        assert!(SideBySide::columns(0..1, &[others.clone()]).is_none());
+        assert!(SideBySide::columns(0..1, std::slice::from_ref(&others)).is_none());
         let mixed = Batch::new(vec![Arc::new(Column::Floats(vec![1.0]))], 1);
         assert!(SideBySide::columns(0..1, &[others, mixed]).is_none());
     }
