@@ -4,8 +4,13 @@
 //! There are two roles, and each has at most one thread at a time: the writer writes all that was appended so far, by
 //! whomever; the syncer makes durable what is written. A thread that needs the stream durable takes the role that
 //! brings it further if nobody has it, and sleeps otherwise. A lone client writes, then syncs. With several, the next group is
-//! written while the one before is synced, and the next sync begins as soon as the last one ends, for all that is written
+//! written while the one before is synced, and the next sync begins when the last one ends, for all that is written
 //! by then. So the size of a group follows the load by itself, without any delay that somebody chose.
+//!
+//! Those whom a sync has served are back with their next commits a moment after the next one has begun, and would always wait for a whole
+//! sync more. So where syncs are slow, the syncer first waits for as many as waited when the last sync ended ([`Group::gather`]), for
+//! half a sync at most. What they append meanwhile is left to it to write: one write for all. Where they do not come it waits ever more rarely,
+//! and for a lone client never.
 //!
 //! Who ends a role wakes those it has served, and at most one thread for each role that is free and wanted
 //! ([`dispatch`]); nobody else is woken. The one who is to sync next is woken first.
@@ -14,7 +19,7 @@
 //! * LG-2: `durable` is only set to a value of `written` read before a sync that succeeded.
 //! * LG-3: once `failed` is set it stays, and no role is given out any more.
 //! * LG-7: a thread that unwinds out of its role fails the log: nobody waits for it.
-//! * LG-8: where a role is free and a sleeping thread needs it, a thread that needs it is on its way.
+//! * LG-8: where a role is free and a sleeping thread needs it, a thread that needs it is on its way, or the syncer, who gathers.
 //!
 //! # Concurrency
 //! One mutex, never held during a write or sync, nor while threads are woken. At most one writer and one syncer at any
@@ -24,6 +29,7 @@
 //! Scheduler with Probabilistic Guarantees of Finding Bugs", ASPLOS 2010).
 
 use std::sync::{Arc, PoisonError};
+use std::time::Duration;
 
 use super::sync::{self, AtomicU32, Mutex, MutexGuard, Ordering};
 use crate::Lsn;
@@ -37,12 +43,16 @@ pub(crate) trait Device {
     fn sync(&self) -> Result<(), Arc<str>>;
     /// A sync has served `group` waiting commits.
     fn served(&self, group: u32);
+    /// How long a sync may wait for commits that are expected; none: not at all.
+    fn patience(&self) -> Option<Duration>;
 }
 
 /// A sleeping thread has not been called.
 const ASLEEP: u32 = u32::MAX;
 /// It is to look again what it can do. Anything else: it has what it waits for, with so many others.
 const LOOK: u32 = u32::MAX - 1;
+/// After so many waits for company in vain, one after the other, they do not get rarer.
+const VAIN_MAX: u32 = 6;
 
 /// Where one thread sleeps.
 #[derive(Debug)]
@@ -52,6 +62,14 @@ struct Bed {
 }
 
 impl Bed {
+    /// For the thread that calls this.
+    fn new() -> Self {
+        Bed {
+            thread: sync::current(),
+            call: AtomicU32::new(ASLEEP),
+        }
+    }
+
     /// Sleeps until it is called.
     fn sleep(&self) -> u32 {
         loop {
@@ -94,6 +112,27 @@ struct State {
     syncing: bool,
     failed: Option<Arc<str>>,
     waiters: Vec<Waiter>,
+    /// Commits that waited when the last sync ended, its own among them: as many will soon be there again.
+    company: usize,
+    /// The syncer waits for its company.
+    gathering: Option<Arc<Bed>>,
+    /// How often in a row that was in vain.
+    vain: u32,
+    /// Syncs that do not wait after that.
+    hasty: u32,
+}
+
+impl State {
+    /// Commits that the next sync will serve, one of them that of the syncer, who is not among the waiters.
+    fn gathered(&self) -> usize {
+        let durable = |waiter: &&Waiter| waiter.wanted == Wanted::Durable;
+        1 + self.waiters.iter().filter(durable).count()
+    }
+
+    /// Whether the syncer, who gathers, will write what such a commit has appended.
+    fn is_left_to_syncer(&self, wanted: Wanted) -> bool {
+        wanted == Wanted::Durable && self.gathering.is_some()
+    }
 }
 
 /// Threads to be woken when the lock is released.
@@ -123,7 +162,7 @@ fn dispatch(state: &mut State, own: u32, called: &mut Called) -> u32 {
             .find(|w| w.wanted == Wanted::Durable && durable < w.lsn && w.lsn <= written);
         let writer = (state.waiters.iter())
             .filter(|_| !state.writing)
-            .find(|w| written < w.lsn);
+            .find(|w| written < w.lsn && !state.is_left_to_syncer(w.wanted));
         for waiter in syncer.into_iter().chain(writer) {
             call(&waiter.bed, LOOK, called);
         }
@@ -168,6 +207,10 @@ impl Group {
                 syncing: false,
                 failed: None,
                 waiters: Vec::new(),
+                company: 0,
+                gathering: None,
+                vain: 0,
+                hasty: 0,
             }),
         }
     }
@@ -231,16 +274,15 @@ impl Group {
             if wanted == Wanted::Written && state.written >= lsn {
                 return Ok(0);
             }
-            if !state.writing && state.written < lsn {
+            if !state.writing && state.written < lsn && !state.is_left_to_syncer(wanted) {
                 let then_sync = wanted == Wanted::Durable;
-                if let Some(target) = self.write(device, state, Frames::Needed, then_sync) {
-                    return self.sync(device, target);
+                if self.write(device, state, Frames::Needed, then_sync) {
+                    return self.sync(device);
                 }
             } else if !state.syncing && state.written >= lsn {
                 state.syncing = true;
-                let target = state.written;
                 drop(state);
-                return self.sync(device, target);
+                return self.sync(device);
             } else if let served @ 0..LOOK = self.sleep(state, lsn, wanted) {
                 return Ok(served);
             }
@@ -249,16 +291,20 @@ impl Group {
 
     /// Waits for a call.
     fn sleep(&self, mut state: MutexGuard<'_, State>, lsn: Lsn, wanted: Wanted) -> u32 {
-        let bed = Arc::new(Bed {
-            thread: sync::current(),
-            call: AtomicU32::new(ASLEEP),
-        });
+        let bed = Arc::new(Bed::new());
         state.waiters.push(Waiter {
             lsn,
             wanted,
             bed: Arc::clone(&bed),
         });
+        let all = state.gathered() >= state.company;
+        let syncer = state.gathering.take_if(|_| all);
         drop(state);
+        if let Some(syncer) = syncer
+            && syncer.call.swap(LOOK, Ordering::AcqRel) == ASLEEP
+        {
+            syncer.thread.unpark();
+        }
         let call = bed.sleep();
         if call == LOOK {
             let waiters = &mut self.lock().waiters;
@@ -267,19 +313,62 @@ impl Group {
         call
     }
 
-    /// What the syncer does, who was given the role before: makes durable what was written, up to `target`. How many
-    /// commits that served, the caller's among them.
-    fn sync(&self, device: &impl Device, target: Lsn) -> Result<u32, Arc<str>> {
-        let synced = self.call(|| device.sync());
+    /// What the syncer does first: where clients come again and again, waits for those that the last sync has served, so that not
+    /// half of them are always late for the sync that begins. What they have appended it writes itself.
+    fn gather(&self, device: &impl Device) {
         let mut state = self.lock();
-        state.syncing = false;
-        if let Err(reason) = synced {
-            state.failed.get_or_insert(reason);
+        let before = state.gathered();
+        if before >= state.company {
+            return;
         }
+        let Some(patience) = device.patience() else {
+            return;
+        };
+        if state.hasty > 0 {
+            state.hasty -= 1;
+            return;
+        }
+        let bed = Arc::new(Bed::new());
+        state.gathering = Some(Arc::clone(&bed));
+        let company = state.company;
+        drop(state);
+        sync::park_for(patience, || bed.call.load(Ordering::Acquire) != ASLEEP);
+        let mut state = self.lock();
+        state.gathering = None;
+        // Half of those that were missed are worth it.
+        let came = state.gathered().saturating_sub(before);
+        state.vain = match 2 * came >= company - before {
+            true => 0,
+            false => (state.vain + 1).min(VAIN_MAX),
+        };
+        state.hasty = (1 << state.vain) - 1;
+        let written = state.written;
+        let unwritten = state.waiters.iter().any(|waiter| written < waiter.lsn);
+        if unwritten && !state.writing && state.failed.is_none() {
+            self.write(device, state, Frames::Needed, false);
+        }
+    }
+
+    /// What the syncer does, who was given the role before: makes durable what was written. How many commits that served, the
+    /// caller's among them.
+    fn sync(&self, device: &impl Device) -> Result<u32, Arc<str>> {
+        self.gather(device);
+        let mut state = self.lock();
+        let target = state.written;
+        if state.failed.is_none() {
+            drop(state);
+            let synced = self.call(|| device.sync());
+            state = self.lock();
+            if let Err(reason) = synced {
+                state.failed.get_or_insert(reason);
+            }
+        }
+        state.syncing = false;
         if let Some(reason) = state.failed.clone() {
             self.hand_on(state, 0);
             return Err(reason);
         }
+        state.company = state.gathered();
         state.durable = state.durable.max(target);
         let served = self.hand_on(state, 1);
         device.served(served);
@@ -287,14 +376,14 @@ impl Group {
     }
 
     /// Writes what was appended; nobody else may be writing. With `then_sync` the role of the syncer is taken
-    /// afterwards if it is free: how far it is to sync.
+    /// afterwards if it is free; whether it was.
     fn write(
         &self,
         device: &impl Device,
         mut state: MutexGuard<'_, State>,
         frames: Frames,
         then_sync: bool,
-    ) -> Option<Lsn> {
+    ) -> bool {
         assert!(!state.writing, "one writer at a time");
         state.writing = true;
         let durable = state.durable;
@@ -311,9 +400,8 @@ impl Group {
         }
         let syncs = then_sync && !state.syncing && state.failed.is_none();
         state.syncing |= syncs;
-        let target = state.written;
         self.hand_on(state, 0);
-        syncs.then_some(target)
+        syncs
     }
 
     /// Writes a frame that tells the durable LSN, unless somebody writes just now (then that frame tells it).

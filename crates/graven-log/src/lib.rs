@@ -4,7 +4,8 @@
 //! [`Log::append`] copies records into a buffer in memory and gives them a position in the *record stream*, the
 //! [`Lsn`]. [`Log::commit_durable`] waits until the stream up to an LSN is durable: one thread writes what all have
 //! appended, one syncs what is written, for everybody who waits ([`group`]); what comes while a sync runs is written
-//! meanwhile and served by the next one. Nobody waits for company: a lone committer writes and syncs at once.
+//! meanwhile and served by the next one. A lone committer writes and syncs at once; where several come again and again and syncs
+//! are slow, a sync waits for them a little.
 //!
 //! On its way to the file the stream is cut into frames (`frame.rs`), each written once, at a place of its own that
 //! begins on a sector boundary, inside regions (`space.rs`) that were written with zeros beforehand and are used
@@ -23,7 +24,8 @@
 //! * LG-6: a record is appended only if there is room for it in regions that exist; one region is kept back for
 //!   records that end a checkpoint or a transaction.
 //! * LG-7: a thread that panics while it writes or syncs fails the log (LG-3); nobody waits for it.
-//! * LG-8: where a role of the group commit is free and a sleeping thread needs it, a thread that needs it is on its way.
+//! * LG-8: where a role of the group commit is free and a sleeping thread needs it, a thread that needs it is on its way, or the syncer, who
+//!   gathers.
 //!
 //! # Concurrency
 //! Every method takes `&self` from any thread. Lock order: buffer, then group; neither is held during a system call.
@@ -38,6 +40,8 @@
 
 mod background;
 mod buffer;
+#[cfg(test)]
+mod company;
 mod error;
 mod frame;
 mod group;

@@ -17,6 +17,8 @@ use crate::space::{REGION_BYTES_MIN, Reserve, Space};
 use crate::stats::{Counters, LogStats};
 use crate::{Error, Identity, Kind, Lsn, RECORD_BYTES_MAX, RecordRef, Result};
 
+/// Syncs that take less are not worth waiting for company: the system wakes nobody more exactly than that.
+const WORTH_WAITING: Duration = Duration::from_micros(100);
 /// Bytes written at once where a region is filled with zeros.
 const ZEROS_BYTES: usize = 256 << 10;
 
@@ -171,6 +173,7 @@ impl Log {
             }),
             group: Group::new(end),
             stated: AtomicU64::new(end.0),
+            sync_ns: AtomicU64::new(0),
             counters: Counters::default(),
             file,
         });
@@ -395,6 +398,8 @@ pub(crate) struct Inner {
     group: Group,
     /// The durable LSN that the newest frame tells.
     stated: AtomicU64,
+    /// Nanoseconds that a sync takes, the newest weighing most.
+    sync_ns: AtomicU64,
     counters: Counters,
 }
 
@@ -639,12 +644,20 @@ impl Device for Inner {
             true => outcome.or_else(|_| self.file.sync_data()),
             false => outcome,
         };
-        self.counters.sync_ns.add(begun.elapsed().as_nanos() as u64);
+        let took = begun.elapsed().as_nanos() as u64;
+        self.counters.sync_ns.add(took);
+        let before = self.sync_ns.load(Relaxed);
+        self.sync_ns.store((3 * before + took) / 4, Relaxed);
         outcome.map_err(|error| error.to_string().into())
     }
 
     fn served(&self, group: u32) {
         self.counters.group.add(u64::from(group));
+    }
+
+    fn patience(&self) -> Option<Duration> {
+        let sync = Duration::from_nanos(self.sync_ns.load(Relaxed));
+        (sync >= WORTH_WAITING).then_some(sync / 2)
     }
 }
 

@@ -6,6 +6,16 @@ mod sync {
     pub(super) use shuttle::sync::atomic::{AtomicU32, Ordering};
     pub(super) use shuttle::sync::{Mutex, MutexGuard};
     pub(super) use shuttle::thread::{Thread, current, park};
+
+    /// For some steps of the others, which is as good as any time.
+    pub(super) fn park_for(_: std::time::Duration, is_called: impl Fn() -> bool) {
+        for _ in 0..3 {
+            if is_called() {
+                return;
+            }
+            shuttle::thread::yield_now();
+        }
+    }
 }
 
 #[path = "group.rs"]
@@ -14,6 +24,7 @@ mod sync {
 mod group;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use group::{Device, Group};
 use shuttle::sync::Mutex;
@@ -31,6 +42,8 @@ struct Disk {
     failing: Option<u64>,
     broken: bool,
     served: u32,
+    /// Whoever syncs waits for company.
+    patient: bool,
     /// Calls at this moment, to see that roles are exclusive.
     writing: bool,
     syncing: bool,
@@ -80,11 +93,16 @@ impl Device for Simulated {
     fn served(&self, group: u32) {
         self.0.lock().unwrap().served += group;
     }
+
+    fn patience(&self) -> Option<Duration> {
+        self.0.lock().unwrap().patient.then_some(Duration::ZERO)
+    }
 }
 
-fn run(failing: Option<u64>) {
+fn run(failing: Option<u64>, patient: bool) {
     let disk = Arc::new(Simulated(Mutex::new(Disk {
         failing,
+        patient,
         ..Disk::default()
     })));
     let group = Arc::new(Group::new(Lsn(0)));
@@ -127,12 +145,16 @@ fn run(failing: Option<u64>) {
 
 #[test]
 fn nobody_is_told_too_early() {
-    shuttle::check_random(|| run(None), 3000);
-    shuttle::check_pct(|| run(None), 1500, 3);
+    for patient in [false, true] {
+        shuttle::check_random(move || run(None, patient), 3000);
+        shuttle::check_pct(move || run(None, patient), 1500, 3);
+    }
 }
 
 #[test]
 fn a_failed_sync_ends_everything() {
-    shuttle::check_random(|| run(Some(2)), 2000);
-    shuttle::check_pct(|| run(Some(1)), 1000, 3);
+    for patient in [false, true] {
+        shuttle::check_random(move || run(Some(2), patient), 2000);
+        shuttle::check_pct(move || run(Some(1), patient), 1000, 3);
+    }
 }

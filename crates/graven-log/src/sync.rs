@@ -2,4 +2,17 @@
 
 pub(crate) use std::sync::atomic::{AtomicU32, Ordering};
 pub(crate) use std::sync::{Mutex, MutexGuard};
+use std::thread::park_timeout;
 pub(crate) use std::thread::{Thread, current, park};
+use std::time::{Duration, Instant};
+
+/// Parks until `is_called` says so, for `patience` at most.
+pub(crate) fn park_for(patience: Duration, is_called: impl Fn() -> bool) {
+    let begun = Instant::now();
+    while !is_called()
+        && let Some(left) = patience.checked_sub(begun.elapsed())
+        && !left.is_zero()
+    {
+        park_timeout(left);
+    }
+}
