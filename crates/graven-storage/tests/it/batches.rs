@@ -17,6 +17,9 @@ const AMPLE: u64 = 256 << 20;
 /// For the batches a quarter of it.
 const LITTLE: u64 = 1 << 20;
 const SEAL_BYTES: u64 = 48 << 10;
+/// Fifty times as much as [`NOT_MUCH`].
+const LONG_LOG: u64 = 100 << 20;
+const NOT_MUCH: u64 = 2 << 20;
 
 fn text(number: u64) -> PropertyValue {
     PropertyValue::string(&format!("{number} ").repeat(200))
@@ -100,4 +103,28 @@ fn batches_say_what_was_committed() {
     store.checkpoint(CheckpointOptions::default()).unwrap();
     wanted.check(&store.snapshot());
     assert_eq!(store.check().unwrap().problems, []);
+}
+
+/// What layers in temporary pages keep in memory leaves less and less for batches; the log is opened all the same.
+#[test]
+fn a_log_is_opened_in_a_fraction_of_its_length() {
+    const LONG: usize = 8000;
+    const EACH: i64 = 250;
+    let (data, log) = empty();
+    let (there, logged) = (Arc::new(data.clone()), Arc::new(log.clone()));
+    let store = open_spilling(there, logged, AMPLE, None, false).unwrap();
+    let commits = LONG_LOG / (EACH as u64 * LONG as u64);
+    for _ in 0..commits {
+        let transaction = store.begin(TransactionOptions::default()).unwrap();
+        let key = transaction.key("long").unwrap();
+        let value = |at: i64| PropertyValue::string(&at.to_string().repeat(LONG)[..LONG]);
+        let values = (0..EACH).map(value).collect();
+        transaction
+            .create_nodes(&[], EACH as usize, vec![(key, values)])
+            .unwrap();
+        transaction.commit().unwrap();
+    }
+    drop(store);
+    let store = open_spilling(copy(&data), copy(&log), NOT_MUCH, None, false).unwrap();
+    assert_eq!(store.snapshot().node_count(), commits * EACH as u64);
 }
