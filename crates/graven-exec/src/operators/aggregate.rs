@@ -10,11 +10,12 @@
 //! states are merged, by the same means: a partition that does not fit is divided again. A long list in a state
 //! is written as several rows.
 //!
-//! Above a pipeline that runs on several threads the groups are divided among these ([`divided`]). Where such a pipeline ends with an
+//! Above a pipeline that runs on several threads the groups are divided among these ([`divided`], [`in_runs`]). Where such a pipeline ends with an
 //! aggregation of its own that finds as many groups as half its rows, it hands on each row as a group from then on.
 
 pub(super) mod accumulator;
 mod divided;
+mod in_runs;
 mod output;
 
 use std::sync::Arc;
@@ -33,7 +34,8 @@ use crate::runtime::Runtime;
 use crate::spill::{LEVELS, Partitions, RowRun, Spill, put_value, row_hashes};
 use crate::value::Value;
 use accumulator::Accumulator;
-use divided::{Piece, ROUND_ROWS, ROUND_SHARE, SHARED_ROWS, Share, WAITING_SHARE};
+use divided::{Piece, ROUND_ROWS, ROUND_SHARE, Round, SHARED_ROWS, Share, WAITING_SHARE};
+use in_runs::Grouped as InRuns;
 use output::Output;
 
 /// Rows of states read back at a time, and their bytes.
@@ -362,13 +364,62 @@ impl Aggregate {
     fn consume_divided(&mut self, rt: &Runtime) -> Result<Output> {
         let mut next = self.input.next(rt)?;
         self.set_parameters(next.as_ref(), rt)?;
-        let mut shares: Vec<Share> = Vec::new();
+        let mut round = self.read_round(Vec::new(), 0, &mut next, rt)?;
+        let few = next.is_none() && round.rows < SHARED_ROWS;
+        if few || self.counts_only() && divided::keys_lie_close(&round.pieces) {
+            let groups = Groups::new(&self.calls, &self.parameters)?;
+            return self.consume(groups, None, round.pieces, next, rt);
+        }
+        if in_runs::may_be(&round.pieces) {
+            match self.consume_in_runs(round, next, rt)? {
+                InRuns::All(output) => return Ok(output),
+                InRuns::Nothing(rows, after) => (round, next) = (rows, after),
+            }
+        }
+        let count = divided::shares_for(round.rows, self.threads);
+        let fresh = (0..count).map(|_| Share::new(&self.calls, &self.parameters));
+        let mut shares: Vec<Share> = fresh.collect::<Result<_>>()?;
         let mut partitions = None;
-        let (mut pieces, mut rows, mut bytes, mut first) = (Vec::new(), 0, 0, 0);
+        loop {
+            // What is divided is there twice for a moment.
+            self.memory
+                .force(2 * round.bytes + shares.iter().map(Share::bytes).sum::<usize>());
+            divided::divide(&round.pieces, &mut shares, self.threads);
+            round.pieces.clear();
+            self.round(&mut shares, &mut partitions, next.is_none(), rt)?;
+            if next.is_none() {
+                break;
+            }
+            round = self.read_round(round.pieces, round.end, &mut next, rt)?;
+        }
+        if partitions.is_some() {
+            self.flush_shares(&mut shares, &mut partitions)?;
+            let groups = Groups::new(&self.calls, &self.parameters)?;
+            return self.end(groups, partitions, 0);
+        }
+        let shares = shares.into_iter().map(|share| (share.groups, share.firsts));
+        let output = Output::new(shares.collect(), self.keys.len());
+        Ok(output.on_threads(self.threads, rt.budget.limit()))
+    }
+
+    /// Reads the next rows behind these, which end before number `end`.
+    fn read_round(
+        &mut self,
+        pieces: Vec<Piece>,
+        end: u64,
+        next: &mut Option<Batch>,
+        rt: &Runtime,
+    ) -> Result<Round> {
         let bytes_max = usize::try_from(rt.budget.limit() / ROUND_SHARE).unwrap_or(usize::MAX);
+        let mut round = Round {
+            rows: pieces.iter().map(|piece| piece.rows).sum(),
+            bytes: pieces.iter().map(Piece::bytes).sum(),
+            pieces,
+            end,
+        };
         while let Some(batch) = next {
             rt.check_cancelled()?;
-            let all = Rows::all(&batch);
+            let all = Rows::all(batch);
             let arguments = self.calls.iter().map(|call| {
                 let argument = call.argument.as_ref();
                 argument.map(|a| a.column(all, rt)).transpose()
@@ -379,43 +430,18 @@ impl Aggregate {
                 keys,
                 arguments,
                 rows: batch.len(),
-                first,
+                first: round.end,
             };
-            (rows, bytes) = (rows + batch.len(), bytes + piece.bytes());
-            first += batch.len() as u64;
-            pieces.push(piece);
-            next = self.input.next(rt)?;
-            if next.is_none() || rows >= ROUND_ROWS || bytes >= bytes_max {
-                let few = next.is_none() && rows < SHARED_ROWS;
-                let alone = || {
-                    few || self.counts_only() && divided::keys_lie_close(&pieces)
-                        || KeyTable::come_in_runs(pieces.iter().map(|piece| &piece.keys[..]))
-                };
-                if shares.is_empty() && alone() {
-                    return self.consume(pieces, next, rt);
-                }
-                if shares.is_empty() {
-                    let count = divided::shares_for(rows, self.threads);
-                    let fresh = (0..count).map(|_| Share::new(&self.calls, &self.parameters));
-                    shares = fresh.collect::<Result<_>>()?;
-                }
-                // What is divided is there twice for a moment.
-                self.memory
-                    .force(2 * bytes + shares.iter().map(Share::bytes).sum::<usize>());
-                divided::divide(&pieces, &mut shares, self.threads);
-                pieces.clear();
-                self.round(&mut shares, &mut partitions, next.is_none(), rt)?;
-                (rows, bytes) = (0, 0);
+            round.rows += piece.rows;
+            round.bytes += piece.bytes();
+            round.end += piece.rows as u64;
+            round.pieces.push(piece);
+            *next = self.input.next(rt)?;
+            if round.rows >= ROUND_ROWS || round.bytes >= bytes_max {
+                break;
             }
         }
-        if partitions.is_some() {
-            self.flush_shares(&mut shares, &mut partitions)?;
-            let groups = Groups::new(&self.calls, &self.parameters)?;
-            return self.end(groups, partitions, 0);
-        }
-        let shares = shares.into_iter().map(|share| (share.groups, share.firsts));
-        let output = Output::new(shares.collect(), self.keys.len());
-        Ok(output.on_threads(self.threads, rt.budget.limit()))
+        Ok(round)
     }
 
     /// The shares take the rows that wait, where these are many or the last.
@@ -483,18 +509,19 @@ impl Aggregate {
     fn consume_input(&mut self, rt: &Runtime) -> Result<Output> {
         let next = self.input.next(rt)?;
         self.set_parameters(next.as_ref(), rt)?;
-        self.consume(Vec::new(), next, rt)
+        let groups = Groups::new(&self.calls, &self.parameters)?;
+        self.consume(groups, None, Vec::new(), next, rt)
     }
 
-    /// Groups these rows, whose keys are there, then those of the next batch and the rest of the input.
+    /// Groups these rows, whose keys are there, then those of the next batch and the rest of the input, beside groups that there are.
     fn consume(
         &mut self,
+        mut groups: Groups,
+        mut partitions: Option<Partitions>,
         pieces: Vec<Piece>,
         mut next: Option<Batch>,
         rt: &Runtime,
     ) -> Result<Output> {
-        let mut groups = Groups::new(&self.calls, &self.parameters)?;
-        let mut partitions = None;
         let mut numbers = Vec::new();
         if self.keys.is_empty() {
             groups.count = 1;

@@ -100,6 +100,8 @@ pub(crate) struct KeyTable {
     heap: usize,
     /// Keys that are expected, and memory for them.
     expected: Option<(usize, Vec<u64>)>,
+    /// Pairs that there is memory for from the beginning.
+    pairs: usize,
     /// Keys are added and numbered, but not looked for.
     only_inserts: bool,
 }
@@ -140,19 +142,37 @@ impl KeyTable {
         }
     }
 
-    /// Whether keys are pairs of numbers that come in runs, as far as these rows tell.
-    pub(crate) fn come_in_runs<'a>(rows: impl Iterator<Item = &'a [Arc<Column>]>) -> bool {
-        let (mut table, mut numbered) = (PairTable::default(), Vec::new());
-        for columns in rows {
-            let Some((_, pairs)) = numbers::<2>(columns) else {
-                return false;
-            };
-            table.insert(&pairs, &mut numbered);
-            if !table.has_runs() {
-                return false;
-            }
+    /// As [`KeyTable::of_groups`], with memory for so many pairs.
+    pub(crate) fn of_pairs(pairs: usize) -> Self {
+        Self {
+            pairs,
+            ..Self::of_groups()
         }
-        table.has_runs()
+    }
+
+    /// Whether keys are pairs of numbers that come in runs, as far as these rows tell.
+    pub(crate) fn come_in_runs(columns: &[Arc<Column>]) -> bool {
+        let mut table = PairTable::default();
+        numbers::<2>(columns).is_some_and(|(_, pairs)| {
+            table.insert(&pairs, &mut Vec::new());
+            table.has_runs()
+        })
+    }
+
+    /// Whether all keys are pairs of numbers that came in runs.
+    pub(crate) fn has_runs(&self) -> bool {
+        matches!(&self.keys, Keys::Two(_, table) if table.has_runs())
+    }
+
+    /// Adds the keys of other tables, all of which have pairs of the same kind, none of them known.
+    pub(crate) fn append(&mut self, others: impl Iterator<Item = Self>) {
+        let Keys::Two(_, own) = &mut self.keys else {
+            unreachable!("EX-64: chunks have pairs");
+        };
+        own.append(others.filter_map(|other| match other.keys {
+            Keys::Two(_, pairs) => Some(pairs),
+            _ => None,
+        }));
     }
 
     /// Distinct keys so far.
@@ -257,6 +277,7 @@ impl KeyTable {
     /// A first table of pairs.
     fn first_pairs(&mut self) -> PairTable {
         let mut table = self.pair_table();
+        table.reserve(self.pairs);
         if let Some((rows, memory)) = self.expected.take() {
             table.expect(rows, memory);
         }
@@ -376,6 +397,35 @@ impl KeyTable {
 
 fn key_bytes(key: &[Value]) -> usize {
     size_of_val(key) + key.iter().map(Value::heap_bytes).sum::<usize>()
+}
+
+/// The first parts of the pairs of several tables.
+#[derive(Default)]
+pub(crate) struct Firsts {
+    kinds: Option<[Number; 2]>,
+    known: NumberTable<1>,
+    numbers: Vec<u32>,
+}
+
+impl Firsts {
+    /// Adds those of a table; whether its pairs came in runs, are of the same kind as those of the tables before and none of their first parts was known.
+    pub(crate) fn add(&mut self, table: &KeyTable) -> bool {
+        let Keys::Two(kinds, pairs) = &table.keys else {
+            return false;
+        };
+        let Some(firsts) = pairs.firsts() else {
+            return false;
+        };
+        let before = self.known.len();
+        self.known.insert(firsts, &mut self.numbers);
+        let new = self.known.len() - before;
+        *self.kinds.get_or_insert(*kinds) == *kinds && new == firsts.len()
+    }
+
+    /// Bytes held.
+    pub(crate) fn bytes(&self) -> usize {
+        self.known.bytes()
+    }
 }
 
 /// A set of values, for `DISTINCT` inside aggregates.

@@ -224,6 +224,14 @@ fn divided_groups_are_those_of_one_thread() {
         "MATCH (a:A) UNWIND range(1, 1000) AS n WITH toString((a.id + n) % 5003) AS k, a.x AS x, n RETURN k, x, collect(n), count(DISTINCT n % 7)",
         "MATCH (a:A) UNWIND range(1, 1000) AS n WITH CASE WHEN n < 900 THEN n ELSE 'text' END AS k RETURN k, count(*)",
         "MATCH (a:A) UNWIND range(1, 900) AS n RETURN DISTINCT (a.id * 31 + n) % 20011 AS k",
+        // Pairs in runs, in more than one round; a first part that comes back at the end; one that is no number there; runs longer than a round.
+        "MATCH (a:A) UNWIND range(1, 4000) AS n WITH a.id AS k, n * 7919 % 1500 AS m, n RETURN k, m, count(*), sum(n), max(n), count(CASE WHEN n > 9 THEN n END)",
+        "MATCH (a:A) UNWIND range(1, 4000) AS n WITH a, n % 1500 AS m, n RETURN a, m, collect(n), avg(n), min(toString(n)), count(DISTINCT n % 7)",
+        "MATCH (a:A) UNWIND range(1, 4000) AS n RETURN DISTINCT a.id AS k, n % 1500 AS m",
+        "MATCH (a:A) UNWIND range(1, 4000) AS n WITH CASE WHEN a.id = 67209 THEN 0 ELSE a.id END AS k, n % 1500 AS m, n RETURN k, m, count(*), max(n), avg(n)",
+        "MATCH (a:A) UNWIND range(1, 4000) AS n WITH a.id AS k, CASE WHEN a.id = 67209 THEN 'text' ELSE n % 1500 END AS m, n RETURN k, m, count(*), min(n)",
+        "MATCH (a:A) UNWIND range(1, 3000) AS n WITH a.id AS k, CASE WHEN a.id < 50000 THEN 7 ELSE n END AS m, n RETURN m, k, count(*), min(n)",
+        "MATCH (a:A) WHERE a.id < 16000 UNWIND range(1, 150000) AS n WITH a.id AS k, n % 9001 AS m RETURN k, m, count(*)",
     ] {
         let one = rows(&snapshot, text, ONE);
         let several = rows(&snapshot, text, SEVERAL);

@@ -154,6 +154,18 @@ impl Accumulator {
         }
     }
 
+    /// Adds the groups of another accumulator of the same aggregate behind its own.
+    pub(crate) fn append(&mut self, mut other: Self) {
+        let both = match (&mut self.states, &other.states) {
+            (States::Numbers(own), States::Numbers(more)) => own.append(more),
+            _ => false,
+        };
+        if !both {
+            self.states.each().append(other.states.each());
+        }
+        self.seen.append(&mut other.seen);
+    }
+
     /// Forgets all groups.
     pub(crate) fn clear(&mut self) {
         self.states = States::new(self.function, self.distinct);

@@ -79,6 +79,15 @@ pub(super) struct Piece {
     pub(super) first: u64,
 }
 
+/// Rows that are grouped at a time.
+pub(super) struct Round {
+    pub(super) pieces: Vec<Piece>,
+    pub(super) rows: usize,
+    pub(super) bytes: usize,
+    /// Number of the row behind them.
+    pub(super) end: u64,
+}
+
 fn bytes_of(keys: &[Arc<Column>], arguments: &[Option<Arc<Column>>]) -> usize {
     let columns = keys.iter().chain(arguments.iter().flatten());
     columns.map(|column| column.heap_bytes()).sum()
@@ -88,6 +97,30 @@ impl Piece {
     /// Bytes held.
     pub(super) fn bytes(&self) -> usize {
         bytes_of(&self.keys, &self.arguments)
+    }
+
+    /// Cuts the rows from this one on off.
+    pub(super) fn split_off(&mut self, at: usize) -> Self {
+        let part = |column: &Arc<Column>, from, to| Arc::new(column.slice(from, to));
+        let of = |from: usize, to: usize| Self {
+            keys: self.keys.iter().map(|key| part(key, from, to)).collect(),
+            arguments: (self.arguments.iter())
+                .map(|argument| argument.as_ref().map(|it| part(it, from, to)))
+                .collect(),
+            rows: to - from,
+            first: self.first + from as u64,
+        };
+        match at {
+            0 => {
+                let nothing = of(0, 0);
+                std::mem::replace(self, nothing)
+            }
+            _ => {
+                let behind = of(at, self.rows);
+                *self = of(0, at);
+                behind
+            }
+        }
     }
 }
 

@@ -2,7 +2,8 @@
 //!
 //! # How it works
 //! The groups of each share are in order already. Where there are several shares, those that appeared first in the next so many rows are
-//! taken from all of them and put in place by the numbers of these rows; where they are many, on several threads.
+//! taken from all of them and put in place by the numbers of these rows; where they are many, on several threads. The groups of chunks, each of
+//! which appeared behind those of the one before, are handed out chunk by chunk, by each thread one at a time.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -12,7 +13,7 @@ use super::Groups;
 use super::accumulator::Results;
 use crate::batch::{BATCH_ROWS, Batch};
 use crate::column::Column;
-use crate::error::Result;
+use crate::error::{ExecError, Result};
 use crate::operators::row_key::KeyTable;
 use crate::threads::{cut, on_threads};
 use crate::value::Value;
@@ -26,6 +27,8 @@ const SHARE: u64 = 32;
 /// Groups being handed out.
 pub(super) struct Output {
     shares: Vec<Share>,
+    /// Handed out one after the other.
+    chunks: VecDeque<Share>,
     /// Key columns.
     width: usize,
     /// Rows in which groups put together at a time appeared first.
@@ -51,25 +54,28 @@ struct Share {
 impl Output {
     /// Hands out these groups, which appeared first in rows `firsts`; a single share is in order.
     pub(super) fn new(shares: Vec<(Groups, Vec<u64>)>, width: usize) -> Self {
-        let shares = shares.into_iter().map(|(groups, firsts)| Share {
-            keys: groups.keys.into(),
-            part_start: 0,
-            table: groups.table,
-            accumulators: groups
-                .accumulators
-                .into_iter()
-                .map(super::Accumulator::finish)
-                .collect(),
-            firsts,
-            next: 0,
-            count: groups.count,
-        });
+        let shares = shares.into_iter();
         Self {
-            shares: shares.collect(),
+            shares: shares
+                .map(|(groups, firsts)| Share::new(groups, firsts))
+                .collect(),
+            chunks: VecDeque::new(),
             width,
             picked: TOGETHER,
             threads: 1,
             ready: VecDeque::new(),
+        }
+    }
+
+    /// Hands out the groups of each chunk behind those of the chunks before it, on so many threads.
+    pub(super) fn of_chunks(chunks: Vec<Groups>, width: usize, threads: usize) -> Self {
+        let chunks = chunks.into_iter();
+        Self {
+            chunks: chunks
+                .map(|groups| Share::new(groups, Vec::new()))
+                .collect(),
+            threads,
+            ..Self::new(Vec::new(), width)
         }
     }
 
@@ -97,9 +103,31 @@ impl Output {
             });
         }
         if self.ready.is_empty() {
-            self.put_together()?;
+            match self.chunks.is_empty() {
+                true => self.put_together()?,
+                false => self.take_chunks()?,
+            }
         }
         Ok(self.ready.pop_front())
+    }
+
+    /// Takes the next chunks.
+    fn take_chunks(&mut self) -> Result<()> {
+        let count = self.chunks.len().min(self.threads.max(1));
+        let width = self.width;
+        let batches = on_threads(self.chunks.drain(..count).collect(), |mut chunk: Share| {
+            let mut batches = Vec::with_capacity(chunk.count / BATCH_ROWS + 1);
+            while let rows = chunk.part_rows().min(BATCH_ROWS)
+                && rows > 0
+            {
+                batches.push(chunk.take(rows, width)?);
+            }
+            Ok::<_, ExecError>(batches)
+        });
+        for batches in batches {
+            self.ready.extend(batches?);
+        }
+        Ok(())
     }
 
     /// Takes the next groups of all shares and puts them together.
@@ -178,6 +206,19 @@ fn gather(parts: &[&Batch], picks: &[Pick]) -> Batch {
 }
 
 impl Share {
+    fn new(groups: Groups, firsts: Vec<u64>) -> Self {
+        let accumulators = groups.accumulators.into_iter();
+        Self {
+            keys: groups.keys.into(),
+            part_start: 0,
+            table: groups.table,
+            accumulators: accumulators.map(super::Accumulator::finish).collect(),
+            firsts,
+            next: 0,
+            count: groups.count,
+        }
+    }
+
     /// The row in which the next group appeared first.
     fn first(&self) -> Option<u64> {
         self.firsts.get(self.next).copied()

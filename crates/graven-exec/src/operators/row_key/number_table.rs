@@ -292,6 +292,12 @@ impl<const N: usize> NumberTable<N> {
         number
     }
 
+    /// Adds keys that are known to be new, without slots.
+    pub(super) fn append(&mut self, keys: &[[u64; N]]) {
+        self.reserve(keys.len());
+        self.keys.extend_from_slice(keys);
+    }
+
     /// Gives slots to keys that have none.
     pub(super) fn make_slots(&mut self) {
         self.replace_slots(bits_for(self.keys.len()));

@@ -67,6 +67,21 @@ impl PairTable {
         matches!(self.runs, Runs::Some(_))
     }
 
+    /// The first parts of the runs, as long as there are runs.
+    pub(super) fn firsts(&self) -> Option<&[[u64; 1]]> {
+        match &self.runs {
+            Runs::Some(run) => Some(run.firsts.keys()),
+            _ => None,
+        }
+    }
+
+    /// Adds the pairs of other tables, none of which is known; pairs are found by slots from now on.
+    pub(super) fn append(&mut self, others: impl Iterator<Item = Self>) {
+        self.runs = Runs::None;
+        others.for_each(|other| self.pairs.append(other.keys()));
+        self.pairs.make_slots();
+    }
+
     /// Distinct pairs.
     pub(super) fn len(&self) -> usize {
         self.pairs.len()
@@ -103,6 +118,11 @@ impl PairTable {
     pub(super) fn end(&mut self) -> Vec<u64> {
         self.runs = Runs::None;
         self.pairs.end()
+    }
+
+    /// Memory for so many pairs more.
+    pub(super) fn reserve(&mut self, more: usize) {
+        self.pairs.reserve(more);
     }
 
     /// As [`NumberTable::expect`].

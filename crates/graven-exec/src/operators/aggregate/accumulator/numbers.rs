@@ -94,6 +94,29 @@ impl Numbers {
         }
     }
 
+    /// Adds the groups of others of the same function; whether it could.
+    pub(super) fn append(&mut self, more: &Self) -> bool {
+        match (self, more) {
+            (Self::Counts(own), Self::Counts(more)) | (Self::Sums(own), Self::Sums(more)) => {
+                own.extend_from_slice(more);
+                true
+            }
+            (
+                Self::Extremes { best, any, .. },
+                Self::Extremes {
+                    best: more,
+                    any: more_any,
+                    ..
+                },
+            ) => {
+                best.extend_from_slice(more);
+                any.extend_from_slice(more_any);
+                true
+            }
+            _ => false,
+        }
+    }
+
     /// The state of a group as others have it.
     pub(super) fn state(&self, group: usize) -> State {
         match self {
