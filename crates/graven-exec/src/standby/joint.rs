@@ -1,0 +1,222 @@
+//! What several threads of a statement want and one of them makes, with help.
+//!
+//! # How it works
+//! A [`Joint`] is had by one thread at a time, as what lies under a lock is. Who makes it calls for help under its [`Joint::tag`]
+//! ([`super::beside_joined`]); who comes for it meanwhile takes a seat at that call instead of sleeping, and sleeps only where no seat is free. Mostly it
+//! is had for a moment, so who comes looks again some times before anything else.
+//!
+//! # Invariants
+//! * EX-63 Who sleeps for something joint is told when it is free and when a call for it is posted: each of both looks for sleepers after it, they look
+//!   for both, under the board's lock, before they sleep.
+//!
+//! # Concurrency
+//! Threads that wait are counted before they look for the last time; who frees it looks at the count behind a fence of its own, so that one of both sees the
+//! other.
+
+use std::hint::spin_loop;
+use std::ops::{Deref, DerefMut};
+use std::ptr;
+use std::sync::atomic::{AtomicUsize, Ordering, fence};
+use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
+
+use super::{LOOKS, Tag, look_for, place};
+
+/// Something that several threads want and one of them makes, called for under its [`Joint::tag`]. Whoever wants it meanwhile helps.
+#[derive(Default)]
+pub(crate) struct Joint<T> {
+    it: Mutex<T>,
+    /// Threads that wait, awake or asleep.
+    wanted: AtomicUsize,
+}
+
+impl<T> Joint<T> {
+    pub(crate) fn new(it: T) -> Self {
+        Self {
+            it: Mutex::new(it),
+            wanted: AtomicUsize::new(0),
+        }
+    }
+
+    /// Names it as long as it is there.
+    pub(crate) fn tag(&self) -> Tag {
+        Tag(ptr::from_ref(self).addr())
+    }
+
+    fn try_lock(&self) -> Option<MutexGuard<'_, T>> {
+        match self.it.try_lock() {
+            Ok(it) => Some(it),
+            Err(TryLockError::Poisoned(it)) => Some(it.into_inner()),
+            Err(TryLockError::WouldBlock) => None,
+        }
+    }
+
+    /// Has it alone, as soon as nobody else does; helps meanwhile with what is called for.
+    pub(crate) fn lock(&self) -> JointGuard<'_, T> {
+        let it = self.try_lock().unwrap_or_else(|| self.wait());
+        JointGuard {
+            it: Some(it),
+            joint: self,
+        }
+    }
+
+    fn wait(&self) -> MutexGuard<'_, T> {
+        // Mostly it is had for a moment only.
+        for _ in 0..LOOKS {
+            spin_loop();
+            if let Some(it) = self.try_lock() {
+                return it;
+            }
+        }
+        // Seen by whoever frees it after the next look.
+        self.wanted.fetch_add(1, Ordering::Relaxed);
+        fence(Ordering::SeqCst);
+        let place = place();
+        let it = loop {
+            let mut found = None;
+            look_for(|| {
+                found = self.try_lock();
+                found.is_some() || place.seats.load(Ordering::Relaxed) > 0
+            });
+            if let Some(it) = found {
+                break it;
+            }
+            let mut guard = place.board();
+            if let Some(call) = guard.sit(Some(self.tag())) {
+                drop(guard);
+                drop(call.help(place, true));
+                continue;
+            }
+            if let Some(it) = self.try_lock() {
+                break it;
+            }
+            guard.joining += 1;
+            guard = (place.joint.wait(guard)).unwrap_or_else(PoisonError::into_inner);
+            guard.joining -= 1;
+        };
+        self.wanted.fetch_sub(1, Ordering::Relaxed);
+        it
+    }
+}
+
+/// Has what is joint alone.
+pub(crate) struct JointGuard<'a, T> {
+    /// There until it is dropped.
+    it: Option<MutexGuard<'a, T>>,
+    joint: &'a Joint<T>,
+}
+
+impl<T> Deref for JointGuard<'_, T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        self.it.as_ref().expect("until it is dropped")
+    }
+}
+
+impl<T> DerefMut for JointGuard<'_, T> {
+    fn deref_mut(&mut self) -> &mut T {
+        self.it.as_mut().expect("until it is dropped")
+    }
+}
+
+impl<T> Drop for JointGuard<'_, T> {
+    fn drop(&mut self) {
+        self.it = None;
+        // Whoever does not find it free from now on has counted before (EX-63).
+        fence(Ordering::SeqCst);
+        if self.joint.wanted.load(Ordering::Relaxed) > 0 {
+            let place = place();
+            // Who has just looked sleeps when the board is free.
+            let board = place.board();
+            if board.joining > 0 {
+                place.joint.notify_all();
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    //! What is joint is made once, and who waits for it helps, sleeps or is told, whatever the others do.
+
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+    use std::sync::Barrier;
+    use std::thread;
+    use std::time::Duration;
+
+    use super::super::{beside, beside_joined};
+    use super::*;
+
+    /// Goal: who wants what another thread makes helps it, sooner or later.
+    #[test]
+    fn who_waits_helps() {
+        let joint = Joint::new(0);
+        let begun = Barrier::new(2);
+        let helped = AtomicUsize::new(0);
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                begun.wait();
+                assert_eq!(*joint.lock(), 1);
+            });
+            let mut it = joint.lock();
+            begun.wait();
+            let maker = thread::current().id();
+            let mut calls = 0;
+            while helped.load(Ordering::Relaxed) == 0 {
+                beside_joined(
+                    1,
+                    joint.tag(),
+                    &|| {},
+                    &|| match thread::current().id() == maker {
+                        true => thread::sleep(Duration::from_micros(100)),
+                        false => drop(helped.fetch_add(1, Ordering::Relaxed)),
+                    },
+                );
+                calls += 1;
+                assert!(calls < 100_000, "nobody has helped");
+            }
+            *it = 1;
+        });
+    }
+
+    /// Goal: what is joint is made once and all get it, whoever helps, sleeps or calls for help beside others.
+    #[test]
+    fn what_is_joint_is_made_once() {
+        for round in 0..500 {
+            let joint: Joint<Option<Vec<usize>>> = Joint::default();
+            let get = || {
+                let mut it = joint.lock();
+                if it.is_none() {
+                    let count = round % 40;
+                    let next = AtomicUsize::new(0);
+                    let times: Vec<AtomicUsize> = (0..count).map(|_| AtomicUsize::new(0)).collect();
+                    let work = || {
+                        while let Some(times) = times.get(next.fetch_add(1, Ordering::Relaxed)) {
+                            times.fetch_add(1, Ordering::Relaxed);
+                        }
+                    };
+                    beside_joined(2, joint.tag(), &work, &work);
+                    *it = Some(times.into_iter().map(AtomicUsize::into_inner).collect());
+                }
+                assert_eq!(
+                    it.as_deref(),
+                    Some(&vec![1; round % 40][..]),
+                    "round {round}"
+                );
+            };
+            beside(round % 4, &get, get);
+        }
+    }
+
+    /// Goal: a panic of one that makes something joint leaves it to the next one.
+    #[test]
+    fn what_is_joint_outlives_a_panic() {
+        let joint = Joint::new(7);
+        let failing = || {
+            let _it = joint.lock();
+            beside_joined(1, joint.tag(), &|| {}, &|| panic!("on purpose"));
+        };
+        assert!(catch_unwind(AssertUnwindSafe(failing)).is_err());
+        assert_eq!(*joint.lock(), 7);
+    }
+}
