@@ -467,6 +467,24 @@ impl Runtime {
         gathered::in_order(ids, |sorted, found| found.append(&column, sorted))
     }
 
+    /// The rows of ascending nodes whose property is this text, found without making values; `None` if that is not to be had.
+    pub(crate) fn nodes_with_text(
+        &self,
+        ids: &[u64],
+        key: Option<KeyId>,
+        text: &str,
+    ) -> Result<Option<Vec<u32>>> {
+        if !self.settled || self.may_be_gone() || !gathered::ascend(ids) {
+            return Ok(None);
+        }
+        let mut rows = Vec::new();
+        let found = match key.and_then(|key| self.snapshot.node_column(key)) {
+            Some(column) => column.find_text(ids, text, &mut rows)?,
+            None => true,
+        };
+        Ok(found.then_some(rows))
+    }
+
     /// A property of many relationships, as [`Runtime::node_properties`].
     pub(crate) fn relationship_properties(
         &self,

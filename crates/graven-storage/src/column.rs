@@ -34,6 +34,8 @@ const SCAN_SHARE: u64 = 4;
 /// and so many ids in a row span at most [`SCAN_GAP`] times as many.
 const SCAN_IDS: usize = 256;
 const SCAN_GAP: u64 = 4;
+/// Values are looked through one after the other for a wanted one, where they are at most so many times those that are asked for.
+const FIND_SHARE: usize = 4;
 /// Pages prefetched together may take this part of the memory limit.
 const PREFETCH_SHARE: u64 = 8;
 
@@ -168,6 +170,19 @@ impl Column {
             Ok(true)
         })?;
         Ok(())
+    }
+
+    /// Appends the places of those of `ids`, which ascend, whose value is this text, without reading others into values. If some may have been
+    /// changed since the file was written: `false`, and nothing was appended.
+    ///
+    /// # Errors
+    /// As [`Column::get`].
+    pub fn find_text(&self, ids: &[u64], text: &str, out: &mut Vec<u32>) -> Result<bool> {
+        match (&self.base, self.changes_of(ids)) {
+            (_, Some(_)) => Ok(false),
+            (None, None) => Ok(true),
+            (Some(base), None) => base.find_text(ids, text, out),
+        }
     }
 
     /// As [`Column::gather`] for integers. If some value is of another type: `false`, and `out` is as before.
@@ -344,6 +359,56 @@ impl Inner {
             }
         }
         Ok(true)
+    }
+
+    /// As [`Column::find_text`]; always `true`.
+    fn find_text(&self, ids: &[u64], text: &str, out: &mut Vec<u32>) -> Result<bool> {
+        let mut begin = 0;
+        self.runs(ids, |run| {
+            let start = begin;
+            begin += run.ids().len() as u32;
+            let Run::Here { segment, page, ids } = run else {
+                return Ok(true);
+            };
+            let rank_of = |id: &u64| segment.rank(*id);
+            let ends = ids.iter().find_map(rank_of);
+            let Some((first, last)) = ends.zip(ids.iter().rev().find_map(rank_of)) else {
+                return Ok(true);
+            };
+            // All between them are looked at, if they are not many more.
+            let mut found = Vec::new();
+            let texts = last - first < FIND_SHARE * ids.len() && {
+                let add = |rank, is| found.push((rank, is));
+                let all = segment.find_texts(first..last + 1, text, add);
+                self.pages.checked(page, self.kind, all)?
+            };
+            if texts && found.is_empty() {
+                return Ok(true);
+            }
+            for (at, id) in (start..).zip(ids) {
+                let Some(rank) = segment.rank(*id) else {
+                    continue;
+                };
+                let known = match texts {
+                    true => match found.binary_search_by_key(&rank, |(rank, _)| *rank) {
+                        Ok(place) => found[place].1.then_some(true),
+                        Err(_) => Some(false),
+                    },
+                    false => None,
+                };
+                let is_text = match known {
+                    Some(known) => known,
+                    None => match self.stored(segment, rank, page)? {
+                        PropertyValue::String(own) => *own == *text,
+                        _ => false,
+                    },
+                };
+                if is_text {
+                    out.push(at);
+                }
+            }
+            Ok(true)
+        })
     }
 
     /// Appends the values of `ids`; `false` if some have none or none that is an integer.

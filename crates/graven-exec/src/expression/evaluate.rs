@@ -2,7 +2,8 @@
 //!
 //! # How it works
 //! Comparisons and arithmetic over tight integer and float columns run as plain loops; every other
-//! combination goes through the scalar operations of [`crate::value`], row by row.
+//! combination goes through the scalar operations of [`crate::value`], row by row. Whether a property of nodes is a certain text is looked up where the
+//! store keeps it.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -127,6 +128,9 @@ pub(super) fn true_rows(expr: &Compiled, rows: Rows<'_>, rt: &Runtime) -> Result
     if matches!(expr, Compiled::Binary(BinaryOp::And, ..)) {
         return all_true(expr, rows, rt);
     }
+    if let Some(kept) = rows_with_text(expr, rows, rt)? {
+        return Ok(kept);
+    }
     let truths = column(expr, rows, rt)?;
     let mut kept = Vec::new();
     if let Column::Booleans(truths) = &*truths {
@@ -151,6 +155,35 @@ pub(super) fn true_rows(expr: &Compiled, rows: Rows<'_>, rt: &Runtime) -> Result
         }
     }
     Ok(kept)
+}
+
+/// The rows whose node has a certain text as a property; `None` where that is not what is asked, or must be found value by value.
+fn rows_with_text(expr: &Compiled, rows: Rows<'_>, rt: &Runtime) -> Result<Option<Vec<u32>>> {
+    let Compiled::Binary(BinaryOp::Equal, a, b, _) = expr else {
+        return Ok(None);
+    };
+    let ((property @ Compiled::Property { .. }, other)
+    | (other, property @ Compiled::Property { .. })) = (&**a, &**b)
+    else {
+        return Ok(None);
+    };
+    let Compiled::Property {
+        base, key, key_id, ..
+    } = property
+    else {
+        return Ok(None);
+    };
+    let (
+        Compiled::Slot(slot),
+        Compiled::Constant(Value::String(text)) | Compiled::Parameter(_, Value::String(text), _),
+    ) = (&**base, other)
+    else {
+        return Ok(None);
+    };
+    match &*rows.column(*slot) {
+        Column::Nodes(ids) => rt.nodes_with_text(ids, rt.key_by_now(*key_id, key), text),
+        _ => Ok(None),
+    }
 }
 
 /// Conjuncts narrow the selection one after the other; neighbours that compare the same property read it once.

@@ -255,6 +255,57 @@ fn divided_groups_are_those_of_one_thread() {
     }
 }
 
+/// Goal: nodes with a certain text are those that comparing values finds, whatever else the property has, however long the texts are.
+#[test]
+fn nodes_are_found_by_a_text() {
+    let mut random = Random::new(21);
+    let long = |end: u64| format!("{}{end}", "long ".repeat(9_000));
+    for kind in 0..4 {
+        let mut builder = GraphBuilder::new();
+        for node in 0..9_000_u64 {
+            let text = |text: &str| PropertyValue::string(text);
+            let t = match (kind, random.below(600)) {
+                (_, 0..40) => PropertyValue::Null,
+                (1, 40..60) => PropertyValue::Integer(7),
+                (2, 40..42) => text(&long(random.below(2))),
+                (2 | 3, _) => text(&format!("name {}", random.below(3_000))),
+                _ => text(&format!("kind {}", random.below(9))),
+            };
+            let labels: &[&str] = if random.below(9) > 0 {
+                &["A", "B"]
+            } else {
+                &["A"]
+            };
+            let id = PropertyValue::Integer(i64::try_from(node).unwrap());
+            builder.node(labels, &[("id", id), ("t", t)]);
+        }
+        let graph = builder.open(16 << 20).expect("a small graph opens");
+        for wanted in ["kind 3", "name 17", "name", "", "other", &long(1)] {
+            for (label, condition) in [
+                ("A", ""),
+                ("B", ""),
+                ("A", " AND a.id % 3 = 0"),
+                ("A", " AND a.id % 97 = 5"),
+            ] {
+                let text = |equal: &str| {
+                    format!("MATCH (a:{label}) WHERE true{condition} AND {equal} RETURN a.id")
+                };
+                let found = rows(&graph.snapshot(), &text(&format!("a.t = '{wanted}'")), ONE);
+                let compared = rows(
+                    &graph.snapshot(),
+                    &text(&format!("[a.t] = ['{wanted}']")),
+                    ONE,
+                );
+                assert!(
+                    found == compared,
+                    "{kind} {label} {condition} {:.9}",
+                    wanted
+                );
+            }
+        }
+    }
+}
+
 /// Inner trees that run for many rows at once keep what belongs to each of these together, also where they spill.
 #[test]
 fn distinct_rows_of_inner_trees_stay_with_their_rows() {

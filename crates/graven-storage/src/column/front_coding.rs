@@ -2,7 +2,8 @@
 //!
 //! # How it works
 //! Every 16th string is a restart, stored whole; a look-up decodes from the restart before it. A string
-//! too long for a segment is replaced by the head of a chain of overflow pages.
+//! too long for a segment is replaced by the head of a chain of overflow pages. Which strings are a given one is seen in one pass ([`find`]): of a
+//! string that shares more with the one before than that does with the given one, nothing but the length is read.
 //!
 //! # On disk
 //! u32 offset of each restart (from the start of the area), then per string: varint bytes shared with the one
@@ -13,6 +14,7 @@ use crate::bytes::{Decoded, Malformed, Reader, put_varint};
 use crate::pages::Pages;
 use graven_pagecache::PageRef;
 use std::borrow::Cow;
+use std::ops::Range;
 
 const RESTART: usize = 16;
 
@@ -72,28 +74,15 @@ pub(crate) fn read(area: &[u8], count: usize, index: usize) -> Decoded<Text<'sta
     let mut pieces = [(0, [].as_slice()); RESTART];
     let mut len = 0;
     for position in restart * RESTART..=index {
-        let (shared, length) = match reader.small_pair() {
-            Some(pair) => pair,
-            None => (reader.varint()?, reader.varint()?),
-        };
-        if shared > len as u64 || length / 2 > reader.remaining() as u64 {
-            return Err(Malformed(format!(
-                "string of {shared} shared and {} own bytes behind one of {len}",
-                length / 2,
-            )));
-        }
-        let (shared, own) = (shared as usize, reader.take((length / 2) as usize)?);
-        if length % 2 == 0 {
+        let (shared, own, is_here) = next(&mut reader, len)?;
+        if is_here {
             pieces[position % RESTART] = (shared, own);
             len = shared + own.len();
             continue;
         }
         len = 0;
         if position == index {
-            let raw: [u8; 8] = own
-                .try_into()
-                .map_err(|_| Malformed(format!("overflow reference of {} bytes", own.len())))?;
-            return Ok(Text::Overflow(Pages::reference(u64::from_le_bytes(raw))?));
+            return Ok(Text::Overflow(head(own)?));
         }
     }
     // From its end: of each piece as much as those behind it share.
@@ -110,6 +99,71 @@ pub(crate) fn read(area: &[u8], count: usize, index: usize) -> Decoded<Text<'sta
         }
     }
     Ok(Text::Here(Cow::Owned(text)))
+}
+
+/// Hands to `found` those of the strings `which` of the run of `count` in `area` that are `wanted`, in their order, without putting any together; for
+/// a string in a chain, which nobody has looked at, its head.
+pub(crate) fn find(
+    area: &[u8],
+    count: usize,
+    which: Range<usize>,
+    wanted: &[u8],
+    mut found: impl FnMut(usize, Option<PageRef>),
+) -> Decoded<()> {
+    if which.end > count {
+        return Err(Malformed(format!("strings to {} of {count}", which.end)));
+    }
+    if which.is_empty() {
+        return Ok(());
+    }
+    let restart = which.start / RESTART;
+    let offset = Reader::starting_at(area, restart * 4).u32()?;
+    let mut reader = Reader::starting_at(area, offset as usize);
+    // Of the string before: its length, and how many bytes it begins with as `wanted` does.
+    let (mut len, mut alike) = (0, 0);
+    for position in restart * RESTART..which.end {
+        let (shared, own, is_here) = next(&mut reader, len)?;
+        if !is_here {
+            (len, alike) = (0, 0);
+            if position >= which.start {
+                found(position, Some(head(own)?));
+            }
+            continue;
+        }
+        len = shared + own.len();
+        if shared <= alike {
+            let rest = own.iter().zip(&wanted[shared..]);
+            alike = shared + rest.take_while(|(a, b)| a == b).count();
+        }
+        if alike == wanted.len() && len == alike && position >= which.start {
+            found(position, None);
+        }
+    }
+    Ok(())
+}
+
+/// The next string, behind one of `len` bytes: the bytes it shares with that, its own, and whether it is here.
+fn next<'a>(reader: &mut Reader<'a>, len: usize) -> Decoded<(usize, &'a [u8], bool)> {
+    let (shared, length) = match reader.small_pair() {
+        Some(pair) => pair,
+        None => (reader.varint()?, reader.varint()?),
+    };
+    if shared > len as u64 || length / 2 > reader.remaining() as u64 {
+        return Err(Malformed(format!(
+            "string of {shared} shared and {} own bytes behind one of {len}",
+            length / 2,
+        )));
+    }
+    let own = reader.take((length / 2) as usize)?;
+    Ok((shared as usize, own, length % 2 == 0))
+}
+
+/// The chain that a string is in.
+fn head(own: &[u8]) -> Decoded<PageRef> {
+    let raw: [u8; 8] = own
+        .try_into()
+        .map_err(|_| Malformed(format!("overflow reference of {} bytes", own.len())))?;
+    Pages::reference(u64::from_le_bytes(raw))
 }
 
 #[cfg(test)]
@@ -132,6 +186,16 @@ mod tests {
                 let expected = if index == hole { Text::Overflow(head) } else { Text::Here(Cow::Borrowed(text.as_bytes())) };
                 prop_assert_eq!(read(&area[3..], texts.len(), index), Ok(expected));
             }
+            for wanted in texts.iter().map(String::as_str).chain(["", "a", "http://x/"]) {
+                let from = hole % (texts.len() + 1);
+                let mut found = Vec::new();
+                find(&area[3..], texts.len(), from..texts.len(), wanted.as_bytes(), |index, head| found.push((index, head))).unwrap();
+                let expected = (from..texts.len()).filter_map(|index| match index == hole {
+                    true => Some((index, Some(head))),
+                    false => (texts[index] == wanted).then_some((index, None)),
+                });
+                prop_assert_eq!(found, expected.collect::<Vec<_>>());
+            }
             prop_assert!(read(&area[3..], texts.len(), texts.len()).is_err());
         }
 
@@ -139,6 +203,7 @@ mod tests {
         #[test]
         fn arbitrary_bytes_do_not_panic(area: Vec<u8>, index in 0usize..40) {
             let _ = read(&area, 40, index);
+            let _ = find(&area, 40, index..40, b"a", |_, _| ());
         }
     }
 }

@@ -613,6 +613,13 @@ impl<'a> ColumnSegment<'a> {
         if self.form & DICTIONARY == 0 {
             return self.text_in(self.values, self.count, rank);
         }
+        let (entries, distinct, codes, width) = self.dictionary()?;
+        let code = bits::field(codes, rank, width) as usize;
+        self.text_in(entries, distinct, code)
+    }
+
+    /// The area of the distinct texts, their number, the codes of the ranks and the width of a code.
+    fn dictionary(&self) -> Decoded<(&'a [u8], usize, &'a [u8], u8)> {
         let Some(head) = self.values.first_chunk::<DICTIONARY_HEAD>() else {
             return Err(Malformed::new("no room for the head of a dictionary"));
         };
@@ -625,8 +632,63 @@ impl<'a> ColumnSegment<'a> {
                 self.values.len()
             )));
         }
-        let code = bits::field(&self.values[codes..], rank, width) as usize;
-        self.text_in(&self.values[DICTIONARY_HEAD..codes], distinct, code)
+        let entries = &self.values[DICTIONARY_HEAD..codes];
+        Ok((entries, distinct, &self.values[codes..], width))
+    }
+
+    /// Hands to `found` the ranks among these whose values may be `wanted`; whether they are must be asked where they say no. `false` if the values of the
+    /// segment are not all texts, and nothing was handed out then.
+    pub(crate) fn find_texts(
+        &self,
+        ranks: Range<usize>,
+        wanted: &str,
+        mut found: impl FnMut(usize, bool),
+    ) -> Decoded<bool> {
+        if self.value_type != ValueType::String {
+            return Ok(false);
+        }
+        if self.form & DICTIONARY == 0 {
+            self.find_in(self.values, self.count, ranks, wanted, found)?;
+            return Ok(true);
+        }
+        let (entries, distinct, codes, width) = self.dictionary()?;
+        let mut wanted_codes = Vec::new();
+        self.find_in(entries, distinct, 0..distinct, wanted, |code, is| {
+            wanted_codes.push((code, is));
+        })?;
+        if wanted_codes.is_empty() {
+            return Ok(true);
+        }
+        for rank in ranks {
+            let own = bits::field(codes, rank, width) as usize;
+            if let Some((_, is)) = wanted_codes.iter().find(|(code, _)| *code == own) {
+                found(rank, *is);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Those texts of the `count` in `area` that may be `wanted`.
+    fn find_in(
+        &self,
+        area: &[u8],
+        count: usize,
+        which: Range<usize>,
+        wanted: &str,
+        mut found: impl FnMut(usize, bool),
+    ) -> Decoded<()> {
+        if self.form & PLAIN == 0 {
+            let wanted = wanted.as_bytes();
+            return front_coding::find(area, count, which, wanted, |index, head| {
+                found(index, head.is_none());
+            });
+        }
+        for index in which {
+            if plain_texts::read(area, count, index)? == wanted.as_bytes() {
+                found(index, true);
+            }
+        }
+        Ok(())
     }
 
     /// Text `index` of the `count` in `area`.

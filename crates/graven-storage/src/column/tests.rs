@@ -26,6 +26,25 @@ fn round_trip(values: &[(u64, PropertyValue)]) -> Vec<u8> {
             "id {id}"
         );
     }
+    let texts = values.iter().map(|(_, value)| match value {
+        PropertyValue::String(text) => Some(&**text),
+        _ => None,
+    });
+    let texts: Option<Vec<&str>> = texts.collect();
+    for wanted in ["", "a", "ab"]
+        .into_iter()
+        .chain(texts.iter().flatten().copied())
+    {
+        let ranks = wanted.len() % values.len()..values.len();
+        let mut found = Vec::new();
+        let looked = segment.find_texts(ranks.clone(), wanted, |rank, is| found.push((rank, is)));
+        assert_eq!(looked, Ok(texts.is_some()));
+        let expected = texts.iter().flat_map(|texts| {
+            let ranks = ranks.clone().filter(|rank| texts[*rank] == wanted);
+            ranks.map(|rank| (rank, true))
+        });
+        assert!(expected.eq(found), "{wanted}");
+    }
     assert_eq!(segment.rank(segment.first().wrapping_sub(1)), None);
     assert_eq!(segment.rank(segment.end()), None);
     bytes
@@ -89,6 +108,7 @@ proptest! {
                 for id in segment.ids().take(500) {
                     if let Some(rank) = segment.rank(id) {
                         let _ = segment.value(rank);
+                        let _ = segment.find_texts(rank..segment.count(), "a", |_, _| ());
                         if segment.is_integer() {
                             let _ = segment.integer(rank);
                         }
