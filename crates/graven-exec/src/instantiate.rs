@@ -6,6 +6,7 @@
 //! are *row-wise* if every operator in them treats rows one by one in order; such a tree is given whole batches
 //! and carries a hidden variable, the number of the input row (see [`crate::operators::apply`]).
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::error::{ExecError, Result};
@@ -35,6 +36,7 @@ use crate::operators::parallel::Slot;
 use crate::operators::procedure::Procedure;
 use crate::operators::project::{Extend, Project};
 use crate::operators::repeat::{Ends, Repeat, Repetition};
+use crate::operators::repeated_rows::{RepeatedRows, gives_one_number};
 use crate::operators::schema::Schema;
 use crate::operators::select_paths::{SelectPaths, Selection};
 use crate::operators::set::{Items, Set};
@@ -95,6 +97,8 @@ struct Instantiator<'a> {
     plan: Option<&'a Arc<Plan>>,
     /// Enclosing applies, innermost last: where they leave rows, and the layout of these.
     arguments: Vec<(ArgumentSlot, Layout)>,
+    /// Columns of these that inner trees read, by how many applies enclose the tree.
+    asked: BTreeSet<(usize, usize)>,
     /// Rows that enclosing applies are expected to hand in, all in all.
     handed_in: f64,
     /// Rows of a subquery in transactions that has run, by the id of its node.
@@ -127,6 +131,7 @@ impl<'a> Instantiator<'a> {
             cells,
             plan: None,
             arguments: Vec::new(),
+            asked: BTreeSet::new(),
             handed_in: 1.0,
             ready: None,
             divided: None,
@@ -234,7 +239,10 @@ impl<'a> Instantiator<'a> {
         let columns = vars
             .iter()
             .map(|v| self::slot(given, *v))
-            .collect::<Result<_>>()?;
+            .collect::<Result<Vec<_>>>()?;
+        let depth = self.arguments.len();
+        self.asked
+            .extend(columns.iter().map(|column| (depth, *column)));
         let argument = Argument::new(slot.clone(), columns);
         Ok((Box::new(argument), Layout::new(vars)))
     }
@@ -254,7 +262,10 @@ impl<'a> Instantiator<'a> {
         handed.extend(hidden);
         self.arguments.push((slot.clone(), Layout::new(handed)));
         self.handed_in *= rows;
+        let within = self.arguments.len();
+        self.asked.split_off(&(within, 0));
         let built = self.node(inner);
+        let reads = self.asked.split_off(&(within, 0));
         self.handed_in = handed_in;
         self.arguments.pop();
         let (root, inner_layout) = built?;
@@ -263,11 +274,21 @@ impl<'a> Instantiator<'a> {
         if matches!(mode, Mode::Apply | Mode::Optional) {
             added = add_columns(&mut layout, &inner_layout);
         }
+        let repeats = mode == Mode::Apply && self.rt.settled && gives_one_number(inner);
+        let repeated = repeats.then(|| {
+            let own = reads.into_iter().filter(|(depth, _)| *depth == within);
+            RepeatedRows::new(
+                own.map(|(_, column)| column).collect(),
+                added.len(),
+                self.rt,
+            )
+        });
         let inner = Inner {
             root,
             slot,
             ordinal,
             added,
+            repeated,
         };
         Ok((Box::new(Apply::new(input, inner, mode)), layout))
     }

@@ -36,6 +36,7 @@ pub(crate) mod reachable_count;
 pub(crate) mod reachable_expand;
 mod reached_ends;
 pub(crate) mod repeat;
+pub(crate) mod repeated_rows;
 pub(crate) mod row_branch;
 pub(crate) mod row_key;
 pub(crate) mod scan;

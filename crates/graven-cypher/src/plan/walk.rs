@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use super::variables::is_volatile;
 use super::{
     EndConditions, Expr, HangingPattern, IndexPart, Operator, Plan, PlanNode, RelPattern, VarId,
 };
@@ -328,6 +329,22 @@ impl HangingPattern {
 }
 
 impl PlanNode {
+    /// Whether it gives the same again for the same row: it changes nothing, asks nobody else and computes nothing that is volatile.
+    #[must_use]
+    pub fn is_repeatable(&self) -> bool {
+        let mut repeatable = !self.writes();
+        self.visit(&mut |node| {
+            let asks = matches!(
+                node.op,
+                Operator::Procedure { .. } | Operator::LoadCsv { .. }
+            );
+            repeatable &= !asks;
+            node.op
+                .for_each_expr(&mut |expr| repeatable &= !is_volatile(expr));
+        });
+        repeatable
+    }
+
     /// Visits this node and everything below it, parents first.
     pub fn visit<'a>(&'a self, visit: &mut dyn FnMut(&'a PlanNode)) {
         visit(self);

@@ -5,7 +5,7 @@
 //! column that comes back with each inner row. Where every inner operator treats rows one by one and keeps their
 //! order (*row-wise*, decided when the plan is instantiated), a whole input batch runs at once, so that
 //! expansions inside still work on batches in id order; otherwise (aggregates, limits, sorts inside) one row at a
-//! time.
+//! time. An inner tree that gives one row for each is not run again for rows alike ([`RepeatedRows`]).
 //!
 //! # Invariants
 //! * EX-11 Row-wise inner trees hand rows back in ascending order of their input row.
@@ -13,11 +13,13 @@
 use std::sync::Arc;
 
 use super::argument::ArgumentSlot;
+use super::repeated_rows::RepeatedRows;
 use crate::batch::Batch;
 use crate::column::{Column, NULL_ID};
 use crate::error::Result;
 use crate::operator::{BoxedOperator, Operator};
 use crate::runtime::Runtime;
+use crate::value::Value;
 
 /// An inner tree together with the way rows get in and out.
 pub(crate) struct Inner {
@@ -29,6 +31,23 @@ pub(crate) struct Inner {
     pub(crate) ordinal: Option<usize>,
     /// Its columns that are added to the row.
     pub(crate) added: Vec<usize>,
+    /// What it has given, where that is one row each, and small.
+    pub(crate) repeated: Option<RepeatedRows>,
+}
+
+impl Inner {
+    /// The values that are added to the only row of `row`.
+    fn run(&mut self, row: Batch, rt: &Runtime) -> Result<Vec<Value>> {
+        rt.check_cancelled()?;
+        self.slot.set(row);
+        self.root.rewind();
+        let mut given = Vec::new();
+        while let Some(rows) = self.root.next(rt)? {
+            given = self.added.iter().map(|slot| rows.value(*slot, 0)).collect();
+        }
+        assert_eq!(given.len(), self.added.len(), "EX-65: one row");
+        Ok(given)
+    }
 }
 
 /// What becomes of an input row.
@@ -102,9 +121,7 @@ impl Apply {
                 usize::try_from(rows[row]).expect("set by this operator")
             }
             Some(other) => match &*other.get(row) {
-                crate::value::Value::Integer(i) => {
-                    usize::try_from(*i).expect("set by this operator")
-                }
+                Value::Integer(i) => usize::try_from(*i).expect("set by this operator"),
                 _ => unreachable!("EX-11: the hidden column holds row numbers"),
             },
             None => self.pending_single(),
@@ -166,6 +183,17 @@ impl Apply {
         self.output(&outer_rows, None)
     }
 
+    /// The next rows with what an inner tree that gives one row for each adds.
+    fn next_repeated(&mut self, mut repeated: RepeatedRows, rt: &Runtime) -> Result<Batch> {
+        let count = repeated.take(self.batch.len() - self.next_row);
+        let rows = self.batch.slice(self.next_row, self.next_row + count);
+        let added = repeated.columns(&rows, |row| self.inner.run(rows.slice(row, row + 1), rt));
+        self.inner.repeated = Some(repeated);
+        self.next_row += count;
+        let columns = rows.columns().iter().cloned().chain(added?);
+        Ok(Batch::new(columns.collect(), count))
+    }
+
     fn output(&self, outer_rows: &[u32], inner: Option<(&Batch, &[u32])>) -> Batch {
         let outer = self.batch.gather(outer_rows);
         let mut columns = outer.columns().to_vec();
@@ -173,7 +201,7 @@ impl Apply {
             for slot in &self.inner.added {
                 columns.push(Arc::new(match inner {
                     Some((batch, rows)) => gather_or_null(batch.column(*slot), rows),
-                    None => Column::Constant(crate::value::Value::Null, outer_rows.len()),
+                    None => Column::Constant(Value::Null, outer_rows.len()),
                 }));
             }
         }
@@ -204,7 +232,7 @@ fn gather_or_null(column: &Column, rows: &[u32]) -> Column {
         Column::Relationships(ids) => Column::Relationships(id_of(ids)),
         _ => {
             let value = |row: &u32| match *row {
-                NO_ROW => crate::value::Value::Null,
+                NO_ROW => Value::Null,
                 row => column.value(row as usize),
             };
             Column::from_values(rows.iter().map(value).collect())
@@ -234,6 +262,9 @@ impl Operator for Apply {
                     return Ok(Some(out));
                 }
             } else if self.next_row < self.batch.len() {
+                if let Some(repeated) = self.inner.repeated.take() {
+                    return self.next_repeated(repeated, rt).map(Some);
+                }
                 self.start_group();
             } else {
                 match self.input.next(rt)? {

@@ -1,0 +1,135 @@
+//! What an inner tree of one row has given for rows alike, so that it is not run again.
+//!
+//! # How it works
+//! A subquery that counts, such as `COUNT { (left)--(right) }`, gives exactly one row, and reads little of the row it runs for. Where that comes back, as two
+//! nodes beside each other on many shortest paths do, what it has given is taken from here: values by the number of the key that the inner
+//! tree reads. Rows are handed in one by one, and handed on some at a time: one at first, then twice as many each time, so that a limit above is not
+//! made to wait for rows that it does not want.
+//!
+//! # Invariants
+//! * EX-65 Only trees are asked that give the same for the same: nothing in them is volatile or writes.
+
+use std::sync::Arc;
+
+use graven_cypher::plan::{AggregateCall, AggregateFunction as F, Operator, PlanNode};
+
+use super::row_key::KeyTable;
+use crate::batch::{BATCH_ROWS, Batch};
+use crate::column::Column;
+use crate::error::Result;
+use crate::memory::Memory;
+use crate::runtime::Runtime;
+use crate::value::Value;
+
+/// Keys that are known at most, before those of a batch; then all are forgotten.
+const KEYS: usize = 64 << 10;
+
+/// Whether an inner tree gives one row of small values, the same for the same.
+pub(crate) fn gives_one_number(inner: &PlanNode) -> bool {
+    let Operator::Aggregate {
+        keys, aggregates, ..
+    } = &inner.op
+    else {
+        return false;
+    };
+    let is_small = |call: &AggregateCall| {
+        matches!(
+            call.function,
+            F::CountStar | F::Count | F::Sum | F::Avg | F::StDev | F::StDevP
+        )
+    };
+    keys.is_empty()
+        && !aggregates.is_empty()
+        && aggregates.iter().all(|(_, call)| is_small(call))
+        && inner.is_repeatable()
+}
+
+/// See the file header.
+pub(crate) struct RepeatedRows {
+    /// Columns of the input that the inner tree reads.
+    reads: Vec<usize>,
+    keys: KeyTable,
+    /// Of each column that is added, a value for each key.
+    values: Vec<Vec<Value>>,
+    /// Rows handed on next.
+    rows: usize,
+    memory: Memory,
+}
+
+impl RepeatedRows {
+    /// For an inner tree that reads these columns of the input and adds so many.
+    pub(crate) fn new(reads: Vec<usize>, added: usize, rt: &Runtime) -> Self {
+        Self {
+            reads,
+            keys: KeyTable::default(),
+            values: vec![Vec::new(); added],
+            rows: 1,
+            memory: Memory::new(&rt.budget, "Apply", "run the subquery for fewer rows"),
+        }
+    }
+
+    fn forget(&mut self) {
+        self.keys = KeyTable::default();
+        self.values.iter_mut().for_each(Vec::clear);
+        self.memory.clear();
+    }
+
+    /// How many of the rows left are handed on next.
+    pub(crate) fn take(&mut self, left: usize) -> usize {
+        let rows = self.rows.min(left);
+        self.rows = (2 * self.rows).min(BATCH_ROWS);
+        rows
+    }
+
+    /// The added columns of rows of the input. `run` gives the values of one of them.
+    pub(crate) fn columns(
+        &mut self,
+        rows: &Batch,
+        mut run: impl FnMut(usize) -> Result<Vec<Value>>,
+    ) -> Result<Vec<Arc<Column>>> {
+        let keys: Vec<_> = (self.reads.iter())
+            .map(|slot| Arc::clone(rows.column(*slot)))
+            .collect();
+        // Other values may be equivalent and yet not the same, as 1 and 1.0 are.
+        let are_ids =
+            |key: &Arc<Column>| matches!(**key, Column::Nodes(_) | Column::Relationships(_));
+        let has_keys = keys.iter().all(are_ids);
+        if !has_keys || self.keys.len() > KEYS || !self.has_room(rows.len()) {
+            self.forget();
+        }
+        let mut numbers = Vec::new();
+        match has_keys {
+            true => self.keys.insert(&keys, rows.len(), &mut numbers),
+            false => numbers.extend((0..).take(rows.len())),
+        }
+        let mut known = self.values.first().map_or(0, Vec::len);
+        for (row, number) in numbers.iter().enumerate() {
+            if *number as usize == known {
+                known += 1;
+                // Keys without values would be left.
+                let given = run(row).inspect_err(|_| self.forget())?;
+                for (values, value) in self.values.iter_mut().zip(given) {
+                    values.push(value);
+                }
+            }
+        }
+        let column = |values: &Vec<Value>| {
+            let values = numbers
+                .iter()
+                .map(|number| values[*number as usize].clone());
+            Arc::new(Column::from_values(values.collect()))
+        };
+        let columns = self.values.iter().map(column).collect();
+        if !has_keys {
+            self.forget();
+        }
+        Ok(columns)
+    }
+
+    /// Whether there is memory for so many keys more.
+    fn has_room(&mut self, rows: usize) -> bool {
+        let values = (self.keys.len() + rows) * self.values.len() * size_of::<Value>();
+        let bytes = self.keys.bytes_with(rows, self.reads.len()) + values;
+        self.memory.keeps(bytes)
+    }
+}
