@@ -13,6 +13,7 @@
 //! # Concurrency
 //! One for all threads of a statement. An array is made under the lock, so that one thread makes it and the others wait.
 
+use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use graven_pagecache::{Budget, Reservation};
@@ -26,10 +27,13 @@ use crate::value::Value;
 const IDS_MIN: usize = 64;
 /// Values asked for before an array is thought of.
 const ASKED_MIN: u64 = 8 << 10;
-/// An array of so many ids is made when one in so many values was asked for.
-const ASKED_SHARE: u64 = 4;
+/// An array of so many ids is made when one in so many values was asked for: a value that is read in no order takes as long as some fifteen in order.
+const ASKED_SHARE: u64 = 16;
 /// Part of the memory limit that an array may take.
 const MEMORY_SHARE: u64 = 16;
+/// Such a part of its ids on either side is in the array as well, as far as all have values, but not a few alone.
+const MORE_SHARE: u64 = 16;
+const MORE_MIN: u64 = 64;
 /// Ids read at a time.
 const CHUNK: u64 = 4096;
 
@@ -44,8 +48,16 @@ struct Dense {
 }
 
 impl Dense {
-    fn covers(&self, low: u64, high: u64) -> bool {
-        low >= self.first && high - self.first < self.values.len() as u64
+    fn covers(&self, ids: &[u64]) -> bool {
+        let length = self.values.len() as u64;
+        // Without a way out, so that none waits for the one before. Null lies outside.
+        !ids.iter().fold(false, |out, id| {
+            out | (id.wrapping_sub(self.first) >= length)
+        })
+    }
+
+    fn end(&self) -> u64 {
+        self.first + self.values.len() as u64
     }
 
     #[expect(
@@ -84,6 +96,14 @@ pub(crate) struct DenseColumns {
 }
 
 impl DenseColumns {
+    /// The array of a property.
+    fn made(&self, key: KeyId) -> Option<Arc<Dense>> {
+        let properties = self.properties.lock();
+        let properties = properties.unwrap_or_else(PoisonError::into_inner);
+        let property = properties.iter().find(|(known, _)| *known == key)?;
+        property.1.dense.clone()
+    }
+
     /// The property `key`, stored in `column`, of `ids`, from an array; `None` where there is none for these ids.
     ///
     /// # Errors
@@ -97,6 +117,11 @@ impl DenseColumns {
     ) -> Result<Option<Column>> {
         if ids.len() < IDS_MIN {
             return Ok(None);
+        }
+        if let Some(dense) = self.made(key)
+            && dense.covers(ids)
+        {
+            return Ok(Some(dense.column(ids)));
         }
         let low = ids.iter().copied().fold(u64::MAX, u64::min);
         let high = ids.iter().copied().fold(0, u64::max);
@@ -122,7 +147,7 @@ impl DenseColumns {
         if property.given_up {
             return Ok(None);
         }
-        if !property.dense.as_ref().is_some_and(|d| d.covers(low, high)) {
+        if !property.dense.as_ref().is_some_and(|d| d.covers(ids)) {
             property.asked += ids.len() as u64;
             property.low = property.low.min(low);
             property.high = property.high.max(high);
@@ -131,9 +156,17 @@ impl DenseColumns {
                 return Ok(None);
             }
             property.asked = 0;
-            property.dense = None;
-            let made = dense(column, property.low, span, budget)?;
+            let has = property.dense.take();
+            let mut made = dense(column, property.low, span, has.as_deref(), budget)?;
+            if made.is_none() && has.is_some() {
+                // There may be room for one of both.
+                drop(has);
+                made = dense(column, property.low, span, None, budget)?;
+            }
             property.given_up = made.is_none();
+            if let Some(made) = &made {
+                (property.low, property.high) = (made.first, made.end() - 1);
+            }
             property.dense = made.map(Arc::new);
         }
         let dense = property.dense.clone();
@@ -142,33 +175,72 @@ impl DenseColumns {
     }
 }
 
-/// The values of `span` ids from `first` on; `None` if they are not all integers or do not fit.
+/// The values of `span` ids from `first` on, and of some before and behind; `None` if they are not all integers or do not fit. What another array
+/// `has` is not read again.
 fn dense(
     column: &graven_storage::Column,
     first: u64,
     span: u64,
+    has: Option<&Dense>,
     budget: &Arc<Budget>,
 ) -> Result<Option<Dense>> {
-    let bytes = span * 8 + span / 8;
+    let bytes_of = |ids: u64| ids * 8 + ids / 8;
     let mut memory = budget.empty_reservation("property arrays");
-    if bytes > budget.limit() / MEMORY_SHARE || memory.grow(bytes).is_err() {
+    let limit = budget.limit() / MEMORY_SHARE;
+    if bytes_of(span) > limit || memory.grow(bytes_of(span)).is_err() {
         return Ok(None);
     }
-    let mut values: Vec<i64> = Vec::with_capacity(usize::try_from(span).unwrap_or(0));
+    // Ids that are met later mostly lie between those met already, or close to them.
+    let more = span / MORE_SHARE;
+    let has_more = bytes_of(span + 2 * more) <= limit && memory.grow(bytes_of(2 * more)).is_ok();
+    let more = if has_more { more } else { 0 };
+    let mut values: Vec<i64> = Vec::with_capacity(usize::try_from(span + 2 * more).unwrap_or(0));
+    let before = append_near(column, more.min(first), &mut values, |ids| {
+        first - ids..first
+    })?;
+    let end = first + span;
     let mut absent: Vec<u64> = Vec::new();
+    let known = has.filter(|it| it.absent.is_empty() && first <= it.first && it.end() <= end);
+    let known_ids = known.map_or(end..end, |it| it.first..it.end());
+    let whole = append(column, first..known_ids.start, &mut values, &mut absent)?;
+    values.extend(known.iter().flat_map(|it| &it.values));
+    if !whole || !append(column, known_ids.end..end, &mut values, &mut absent)? {
+        return Ok(None);
+    }
+    append_near(column, more, &mut values, |ids| {
+        end..end.saturating_add(ids)
+    })?;
+    if !absent.is_empty() {
+        absent.resize(values.len().div_ceil(64), 0);
+    }
+    Ok(Some(Dense {
+        first: first - before,
+        values,
+        absent,
+        _memory: memory,
+    }))
+}
+
+/// Appends the values of these ids, and bits for those that have none; whether all are integers.
+fn append(
+    column: &graven_storage::Column,
+    wanted: Range<u64>,
+    values: &mut Vec<i64>,
+    absent: &mut Vec<u64>,
+) -> Result<bool> {
     let (mut ids, mut some) = (Vec::new(), Vec::new());
-    let mut from = first;
-    while from < first + span {
-        let to = (first + span).min(from + CHUNK);
+    let mut from = wanted.start;
+    while from < wanted.end {
+        let to = wanted.end.min(from + CHUNK);
         ids.clear();
         ids.extend(from..to);
         from = to;
-        if column.gather_integers(&ids, &mut values)? {
+        if column.gather_integers(&ids, values)? {
             continue;
         }
         some.clear();
         if !column.gather_i64(&ids, &mut some)? {
-            return Ok(None);
+            return Ok(false);
         }
         for value in &some {
             if value.is_none() {
@@ -179,13 +251,22 @@ fn dense(
             values.push(value.unwrap_or_default());
         }
     }
-    if !absent.is_empty() {
-        absent.resize(values.len().div_ceil(64), 0);
+    Ok(true)
+}
+
+/// Appends the values of so many ids next to others, or of fewer, as long as all have one; how many.
+fn append_near(
+    column: &graven_storage::Column,
+    mut count: u64,
+    values: &mut Vec<i64>,
+    ids: impl Fn(u64) -> Range<u64>,
+) -> Result<u64> {
+    while count >= MORE_MIN {
+        let near: Vec<u64> = ids(count).collect();
+        if column.gather_integers(&near, values)? {
+            return Ok(count);
+        }
+        count /= 4;
     }
-    Ok(Some(Dense {
-        first,
-        values,
-        absent,
-        _memory: memory,
-    }))
+    Ok(0)
 }
