@@ -10,6 +10,7 @@
 //! * EX-5 `Integers`, `Floats`, `Booleans` hold no nulls.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use graven_storage::{NodeId, RelId};
 
@@ -156,7 +157,11 @@ impl Column {
             Self::Integers(v) => Self::Integers(pick(v, rows)),
             Self::Floats(v) => Self::Floats(pick(v, rows)),
             Self::Booleans(v) => Self::Booleans(pick(v, rows)),
-            Self::Values(v) => Self::Values(pick(v, rows)),
+            // What one row has, as a list made for a statement, is not copied for each of many.
+            Self::Values(v) => match &v[..] {
+                [only] if rows.len() > 1 => Self::Constant(only.clone(), rows.len()),
+                _ => Self::Values(pick(v, rows)),
+            },
             Self::Constant(value, _) => Self::Constant(value.clone(), rows.len()),
         }
     }
@@ -313,6 +318,11 @@ impl Column {
         if let [only] = parts {
             return (*only).clone();
         }
+        if let Some(Self::Constant(value, _)) = parts.first()
+            && parts.iter().all(|part| part.is_one(value))
+        {
+            return Self::Constant(value.clone(), parts.iter().map(|part| part.len()).sum());
+        }
         let spread = spread_beside(parts);
         let parts = spread_parts(parts, &spread);
         macro_rules! same_form {
@@ -329,6 +339,17 @@ impl Column {
                 .flat_map(|part| (0..part.len()).map(|row| part.value(row)))
                 .collect(),
         )
+    }
+
+    /// Whether it is this very list or text in all rows.
+    fn is_one(&self, value: &Value) -> bool {
+        match (self, value) {
+            (Self::Constant(Value::List(own), _), Value::List(other)) => Arc::ptr_eq(own, other),
+            (Self::Constant(Value::String(own), _), Value::String(other)) => {
+                Arc::ptr_eq(own, other)
+            }
+            _ => false,
+        }
     }
 
     /// Heap bytes of the column.
@@ -458,6 +479,23 @@ mod tests {
         // Ids have room for null.
         let mixed = Column::concat(&[&parts[3].0, &constant(Value::Null)]);
         assert!(matches!(mixed, Column::Nodes(_)) && mixed.value(2).is_null());
+    }
+
+    /// Goal: a list that one row had stays one for all rows made from it, and others beside it are not lost.
+    #[test]
+    fn what_one_row_had_stays_one() {
+        let list = Value::list(vec![Value::Integer(1), Value::Null]);
+        let one = Column::Values(vec![list.clone()]);
+        let many = one.gather(&[0, 0, 0]);
+        let all = Column::concat(&[&many, &many.slice(0, 2)]);
+        assert!(matches!(&all, Column::Constant(Value::List(_), 5)));
+        assert!(all.value(4) == list);
+        let other = Column::Constant(Value::list(vec![Value::Integer(1), Value::Integer(2)]), 2);
+        let mixed = Column::concat(&[&all, &other, &one]);
+        assert_eq!(mixed.len(), 8);
+        assert!(
+            mixed.value(4) == list && mixed.value(5) == other.value(0) && mixed.value(7) == list
+        );
     }
 
     #[test]

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use graven_cypher::plan::{BinaryOp, UnaryOp};
 
 use super::{Compiled, Rows, list_scope, property};
-use crate::column::Column;
+use crate::column::{Column, NULL_ID};
 use crate::error::{ExecError, Result};
 use crate::runtime::Runtime;
 use crate::value::order::{Comparison, compare};
@@ -402,7 +402,11 @@ fn logical(
 }
 
 fn binary(op: BinaryOp, a: &Column, b: &Column) -> Result<Arc<Column>> {
-    if let Some(result) = tight_comparison(op, a, b) {
+    let result = match op {
+        BinaryOp::In => tight_membership(a, b),
+        _ => tight_comparison(op, a, b),
+    };
+    if let Some(result) = result {
         return Ok(Arc::new(result));
     }
     map2(a, b, |x, y| scalar(op, x, y))
@@ -423,14 +427,46 @@ fn tight_comparison(op: BinaryOp, a: &Column, b: &Column) -> Option<Column> {
         (Column::Nodes(a), Column::Nodes(b))
         | (Column::Relationships(a), Column::Relationships(b))
             if matches!(op, BinaryOp::Equal | BinaryOp::NotEqual)
-                && !a.contains(&crate::column::NULL_ID)
-                && !b.contains(&crate::column::NULL_ID) =>
+                && !a.contains(&NULL_ID)
+                && !b.contains(&NULL_ID) =>
         {
             compared(op, a.iter().copied().zip(b.iter().copied()))?
         }
         _ => return None,
     };
     Some(Column::Booleans(truths))
+}
+
+/// Whether ids or integers are in a constant list of the same, by search.
+fn tight_membership(a: &Column, list: &Column) -> Option<Column> {
+    let Column::Constant(Value::List(items), _) = list else {
+        return None;
+    };
+    let items = items.iter();
+    let truths = match a {
+        Column::Nodes(ids) if !ids.contains(&NULL_ID) => {
+            let known = items.map(|item| match item {
+                Value::Node(id) => Some(id.0),
+                _ => None,
+            });
+            are_among(ids, known.collect::<Option<_>>()?)
+        }
+        Column::Integers(numbers) => {
+            let known = items.map(|item| match item {
+                Value::Integer(number) => Some(*number),
+                _ => None,
+            });
+            are_among(numbers, known.collect::<Option<_>>()?)
+        }
+        _ => return None,
+    };
+    Some(Column::Booleans(truths))
+}
+
+fn are_among<T: Ord>(values: &[T], mut known: Vec<T>) -> Vec<bool> {
+    known.sort_unstable();
+    let is_known = |value| known.binary_search(value).is_ok();
+    values.iter().map(is_known).collect()
 }
 
 /// The truths of a comparison, each operator a loop of its own; `None` if `op` is none.
