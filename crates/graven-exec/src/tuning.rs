@@ -80,7 +80,7 @@ impl Default for Tuning {
             divide_always: false,
             morsel_nodes: 4,
             alone: Duration::from_micros(200),
-            rest: Duration::from_millis(1),
+            rest: Duration::from_micros(1500),
         }
     }
 }

@@ -26,9 +26,13 @@ const LAST_MORSELS: u64 = 3;
 const SMALLEST: u64 = 4;
 
 /// Morsels of rows for each worker, and fewest rows of a morsel: what expansions do for many rows
-/// together they would do again for each few.
+/// together they would do again for each few. Where there are not so many, some morsels all the same, as each row may be much work.
 const ROW_MORSELS: usize = 3;
 const MORSEL_ROWS: usize = 64;
+const FEW_MORSELS: usize = 2;
+/// Rows of the first morsel where one worker tries what it takes: such a part of them, but not less than so many.
+const FIRST_SHARE: usize = 8;
+const FIRST_ROWS: usize = 4;
 
 /// Nodes and what all of them weigh together.
 struct Weighed {
@@ -171,13 +175,15 @@ fn share_of_weight(of: &Weighed, weight: u64) -> u64 {
 
 /// Cuts batches into morsels of about the same number of rows; the first one is short where one worker tries `alone` what it takes.
 pub(super) fn cut_rows(batches: &[Batch], rows: usize, workers: usize, alone: bool) -> Vec<Batch> {
-    let size = (rows / (workers * ROW_MORSELS)).clamp(MORSEL_ROWS, BATCH_ROWS);
+    let fewest = MORSEL_ROWS.min(rows.div_ceil(workers * FEW_MORSELS)).max(1);
+    let size = (rows / (workers * ROW_MORSELS)).clamp(fewest, BATCH_ROWS);
+    let first = (rows / FIRST_SHARE).clamp(FIRST_ROWS, MORSEL_ROWS);
     let mut morsels = Vec::new();
     for batch in batches {
         let mut from = 0;
         while from < batch.len() {
             let size = if alone && morsels.is_empty() {
-                MORSEL_ROWS
+                first
             } else {
                 size
             };
