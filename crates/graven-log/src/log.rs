@@ -19,6 +19,8 @@ use crate::{Error, Identity, Kind, Lsn, RECORD_BYTES_MAX, RecordRef, Result};
 
 /// Syncs that take less are not worth waiting for company: the system wakes nobody more exactly than that.
 const WORTH_WAITING: Duration = Duration::from_micros(100);
+/// It waits no longer than this, however slow syncs are: one that hung once says nothing of the next.
+const PATIENCE_MAX: Duration = Duration::from_millis(20);
 /// Bytes written at once where a region is filled with zeros.
 const ZEROS_BYTES: usize = 256 << 10;
 
@@ -657,7 +659,7 @@ impl Device for Inner {
 
     fn patience(&self) -> Option<Duration> {
         let sync = Duration::from_nanos(self.sync_ns.load(Relaxed));
-        (sync >= WORTH_WAITING).then_some(sync / 2)
+        (sync >= WORTH_WAITING).then_some((sync / 2).min(PATIENCE_MAX))
     }
 }
 

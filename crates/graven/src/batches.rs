@@ -81,11 +81,17 @@ impl Batches for OwnTransactions<'_> {
 
 /// Whether the same may succeed later.
 fn may_pass(error: &ExecError) -> bool {
-    use graven_storage::Error as Storage;
+    use graven_storage::{Durable, Error as Storage};
     matches!(
         error,
         ExecError::Storage(
-            Storage::Conflict { .. } | Storage::DiskFull { .. } | Storage::Budget(_),
+            // What is durable, or may be, is not done again.
+            Storage::Conflict { .. }
+                | Storage::DiskFull {
+                    durable: Durable::No,
+                    ..
+                }
+                | Storage::Budget(_),
         ) | ExecError::NewType
             | ExecError::Memory { .. }
             | ExecError::Spill { .. }

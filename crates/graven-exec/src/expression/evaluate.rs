@@ -437,11 +437,16 @@ fn tight_comparison(op: BinaryOp, a: &Column, b: &Column) -> Option<Column> {
     Some(Column::Booleans(truths))
 }
 
-/// Whether ids or integers are in a constant list of the same, by search.
+/// Whether ids or integers are in a constant list of the same, by search; where there are many, as the list is sorted for that.
 fn tight_membership(a: &Column, list: &Column) -> Option<Column> {
+    /// Fewer rows go through the list one by one.
+    const ROWS_FROM: usize = 64;
     let Column::Constant(Value::List(items), _) = list else {
         return None;
     };
+    if a.len() < ROWS_FROM {
+        return None;
+    }
     let items = items.iter();
     let truths = match a {
         Column::Nodes(ids) if !ids.contains(&NULL_ID) => {

@@ -189,9 +189,12 @@ impl Apply {
         let rows = self.batch.slice(self.next_row, self.next_row + count);
         let added = repeated.columns(&rows, |row| self.inner.run(rows.slice(row, row + 1), rt));
         self.inner.repeated = Some(repeated);
-        self.next_row += count;
-        let columns = rows.columns().iter().cloned().chain(added?);
-        Ok(Batch::new(columns.collect(), count))
+        let added = added?;
+        let done = added.first().map_or(count, |column| column.len());
+        self.next_row += done;
+        let rows = rows.slice(0, done);
+        let columns = rows.columns().iter().cloned().chain(added);
+        Ok(Batch::new(columns.collect(), done))
     }
 
     fn output(&self, outer_rows: &[u32], inner: Option<(&Batch, &[u32])>) -> Batch {
@@ -286,5 +289,8 @@ impl Operator for Apply {
         self.next_row = 0;
         self.pending = 0;
         self.running = false;
+        if let Some(repeated) = &mut self.inner.repeated {
+            repeated.rewind();
+        }
     }
 }

@@ -4,7 +4,7 @@
 //! A subquery that counts, such as `COUNT { (left)--(right) }`, gives exactly one row, and reads little of the row it runs for. Where that comes back, as two
 //! nodes beside each other on many shortest paths do, what it has given is taken from here: values by the number of the key that the inner
 //! tree reads. Rows are handed in one by one, and handed on some at a time: one at first, then twice as many each time, so that a limit above is not
-//! made to wait for rows that it does not want.
+//! made to wait for rows that it does not want. Rows before one that fails are handed on before the failure is told: a limit may want no more than them.
 //!
 //! # Invariants
 //! * EX-65 Only trees are asked that give the same for the same: nothing in them is volatile or writes.
@@ -16,7 +16,7 @@ use graven_cypher::plan::{AggregateCall, AggregateFunction as F, Operator, PlanN
 use super::row_key::KeyTable;
 use crate::batch::{BATCH_ROWS, Batch};
 use crate::column::Column;
-use crate::error::Result;
+use crate::error::{ExecError, Result};
 use crate::memory::Memory;
 use crate::runtime::Runtime;
 use crate::value::Value;
@@ -53,6 +53,8 @@ pub(crate) struct RepeatedRows {
     values: Vec<Vec<Value>>,
     /// Rows handed on next.
     rows: usize,
+    /// What the row behind those handed on last has failed with.
+    failure: Option<ExecError>,
     memory: Memory,
 }
 
@@ -64,6 +66,7 @@ impl RepeatedRows {
             keys: KeyTable::default(),
             values: vec![Vec::new(); added],
             rows: 1,
+            failure: None,
             memory: Memory::new(&rt.budget, "Apply", "run the subquery for fewer rows"),
         }
     }
@@ -81,12 +84,22 @@ impl RepeatedRows {
         rows
     }
 
-    /// The added columns of rows of the input. `run` gives the values of one of them.
+    /// The input starts again. What is known stays: it is the same for the same (EX-65).
+    pub(crate) fn rewind(&mut self) {
+        self.rows = 1;
+        self.failure = None;
+    }
+
+    /// The added columns of rows of the input, or of as many of them as are before the first one that fails, which is told next time. `run` gives the
+    /// values of one row.
     pub(crate) fn columns(
         &mut self,
         rows: &Batch,
         mut run: impl FnMut(usize) -> Result<Vec<Value>>,
     ) -> Result<Vec<Arc<Column>>> {
+        if let Some(failure) = self.failure.take() {
+            return Err(failure);
+        }
         let keys: Vec<_> = (self.reads.iter())
             .map(|slot| Arc::clone(rows.column(*slot)))
             .collect();
@@ -103,27 +116,39 @@ impl RepeatedRows {
             false => numbers.extend((0..).take(rows.len())),
         }
         let mut known = self.values.first().map_or(0, Vec::len);
+        let mut done = rows.len();
         for (row, number) in numbers.iter().enumerate() {
             if *number as usize == known {
                 known += 1;
-                // Keys without values would be left.
-                let given = run(row).inspect_err(|_| self.forget())?;
-                for (values, value) in self.values.iter_mut().zip(given) {
-                    values.push(value);
+                match run(row) {
+                    Ok(given) => {
+                        for (values, value) in self.values.iter_mut().zip(given) {
+                            values.push(value);
+                        }
+                    }
+                    Err(failure) => {
+                        self.failure = Some(failure);
+                        done = row;
+                        break;
+                    }
                 }
             }
         }
         let column = |values: &Vec<Value>| {
-            let values = numbers
+            let values = numbers[..done]
                 .iter()
                 .map(|number| values[*number as usize].clone());
             Arc::new(Column::from_values(values.collect()))
         };
         let columns = self.values.iter().map(column).collect();
-        if !has_keys {
+        // Keys without values would be left.
+        if !has_keys || self.failure.is_some() {
             self.forget();
         }
-        Ok(columns)
+        match self.failure.take_if(|_| done == 0) {
+            Some(failure) => Err(failure),
+            None => Ok(columns),
+        }
     }
 
     /// Whether there is memory for so many keys more.

@@ -400,6 +400,17 @@ fn many_rows_are_sorted_in_memory_as_in_runs() {
     }
 }
 
+/// Rows before one whose subquery fails are handed on: a limit wants no more than them.
+#[test]
+fn rows_before_a_subquery_that_fails_are_there() {
+    let snapshot = graph(&mut Random::new(16), 40, 90, false);
+    let text = "MATCH (n) WITH n, n.id AS id ORDER BY id CALL (n) { RETURN sum(10 / (n.id - 5)) AS s } RETURN id, s LIMIT ";
+    for limit in 1..=5 {
+        let found = rows(&snapshot, &format!("{text}{limit}"), ONE);
+        assert_eq!(found.len(), limit);
+    }
+}
+
 /// An aggregation in an inner tree of a pipeline of several threads, below one over whole lists, is whole.
 #[test]
 fn inner_aggregations_of_divided_pipelines_are_whole() {

@@ -78,9 +78,9 @@ impl Output {
         lsn: u64,
         pace: Pace,
     ) -> Result<Output> {
-        // This copy of what is free, and the one that is stored.
-        let bytes = BUFFER_BYTES as u64 + 2 * space.memory_bytes();
-        let reservation = budget.reserve("checkpoint", bytes)?;
+        let mut reservation = budget.reserve("checkpoint", BUFFER_BYTES as u64)?;
+        // This copy of what is free, and the one that is stored: without them a file in many pieces could never be checkpointed.
+        reservation.force_grow(2 * space.memory_bytes());
         Ok(Output {
             file,
             lsn,

@@ -93,10 +93,12 @@ impl<'a> Replay<'a> {
         }
     }
 
-    pub(super) fn run(mut self, recovery: Recovery, path: &Path) -> Result<()> {
+    pub(super) fn run(self, recovery: Recovery, path: &Path) -> Result<()> {
         let store = self.store;
         let several = store.recovery_threads > 1 && store.temporary_pages().is_some();
-        thread::scope(|scope| {
+        // Moved in: where reading panics, the applying thread must see that nothing more comes, as the scope waits for it.
+        let mut replay = self;
+        thread::scope(move |scope| {
             let (hand_over, handed_over) = sync_channel::<Complete>(0);
             let mut applying = handed_over.into_iter();
             let work = move || applying.try_for_each(|batch| apply(store, batch));
@@ -104,9 +106,9 @@ impl<'a> Replay<'a> {
             let builder = thread::Builder::new().name("graven-recovery".to_owned());
             let applier = several.then(|| builder.spawn_scoped(scope, work));
             let applier = applier.and_then(std::io::Result::ok);
-            self.beside = applier.is_some().then_some(hand_over);
-            let read = self.read(recovery, path);
-            self.beside = None;
+            replay.beside = applier.is_some().then_some(hand_over);
+            let read = replay.read(recovery, path);
+            drop(replay);
             let applied = applier.map_or(Ok(()), |applier| {
                 let applied = applier.join();
                 applied.unwrap_or_else(|panic| std::panic::resume_unwind(panic))

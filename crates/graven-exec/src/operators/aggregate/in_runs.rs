@@ -138,7 +138,8 @@ impl Aggregate {
         Ok(Grouped::All(output))
     }
 
-    /// The groups of each part, whose rows hold so many bytes; `None` if they do not come in runs.
+    /// The groups of each part, whose rows hold so many bytes; `None` if they do not come in runs, or there is no room for
+    /// all of them at once.
     fn group_parts(
         &mut self,
         parts: &[Vec<Piece>],
@@ -155,11 +156,14 @@ impl Aggregate {
             work.push((groups, &pieces[..]));
         }
         if !self.memory.keeps(wanted + chunks.bytes()) {
-            if self.spill.is_some() && !chunks.groups.is_empty() {
+            if self.spill.is_none() {
+                self.memory.set(wanted + chunks.bytes())?;
+            } else if chunks.groups.is_empty() {
+                // Who takes rows batch by batch spills earlier.
+                return Ok(None);
+            } else {
                 self.flush_chunks(chunks, partitions)?;
                 self.memory.force(wanted);
-            } else {
-                self.memory.set(wanted + chunks.bytes())?;
             }
         }
         let done = on_threads(work, |(groups, pieces)| groups.group(pieces));
