@@ -9,8 +9,8 @@
 //! the chunks. That no run comes back is seen from the first parts of the runs, which one thread looks up. The last run of a round may go on
 //! in the next one and waits for it.
 //!
-//! Where a run comes back, runs are short or a round is a single run, the chunks so far are put together and one thread goes on; if that is seen in the first
-//! round, rows are divided by hash ([`super::divided`]).
+//! Where a run comes back, runs are short, a round is a single run or there is no room for the groups of one, the chunks so far are put together and one thread goes
+//! on; if one of the first two is seen in the first round, rows are divided by hash ([`super::divided`]).
 //!
 //! # Invariants
 //! * EX-64 No two chunks have pairs with the same first part, and all pairs are of one kind.
@@ -96,13 +96,17 @@ impl Aggregate {
         loop {
             let size = round.rows.div_ceil(self.threads).max(1);
             let (parts, tail) = cut(mem::take(&mut round.pieces), size, next.is_none());
-            let grouped = match parts.is_empty() {
-                true => None,
-                false => self.group_parts(&parts, round.bytes, &mut chunks, &mut partitions)?,
-            };
-            if !grouped.is_some_and(|groups| chunks.add(groups)) {
+            let work = self.begin_parts(&parts, round.bytes, &mut chunks, &mut partitions)?;
+            let has_room = work.is_some();
+            let done = on_threads(work.unwrap_or_default(), |(groups, pieces)| {
+                groups.group(pieces)
+            });
+            let grouped = done.into_iter().collect::<Result<Option<Vec<_>>>>()?;
+            let go_on = has_room && !parts.is_empty();
+            if !(go_on && grouped.is_some_and(|groups| chunks.add(groups))) {
                 let pieces = parts.into_iter().flatten().chain(tail).collect();
-                if chunks.groups.is_empty() && partitions.is_none() {
+                // Without room, or in one run, one thread goes on, batch by batch.
+                if go_on && chunks.groups.is_empty() && partitions.is_none() {
                     return Ok(Grouped::Nothing(Round { pieces, ..round }, next));
                 }
                 let groups = match chunks.put_together() {
@@ -138,15 +142,14 @@ impl Aggregate {
         Ok(Grouped::All(output))
     }
 
-    /// The groups of each part, whose rows hold so many bytes; `None` if they do not come in runs, or there is no room for
-    /// all of them at once.
-    fn group_parts(
+    /// Groups for each part, whose rows hold so many bytes, still empty; `None` if there is no room for all of them at once.
+    fn begin_parts<'a>(
         &mut self,
-        parts: &[Vec<Piece>],
+        parts: &'a [Vec<Piece>],
         bytes: usize,
         chunks: &mut Chunks,
         partitions: &mut Option<Partitions>,
-    ) -> Result<Option<Vec<Groups>>> {
+    ) -> Result<Option<Vec<(Groups, &'a [Piece])>>> {
         let mut work = Vec::with_capacity(parts.len());
         let mut wanted = bytes;
         for pieces in parts {
@@ -159,15 +162,13 @@ impl Aggregate {
             if self.spill.is_none() {
                 self.memory.set(wanted + chunks.bytes())?;
             } else if chunks.groups.is_empty() {
-                // Who takes rows batch by batch spills earlier.
                 return Ok(None);
             } else {
                 self.flush_chunks(chunks, partitions)?;
                 self.memory.force(wanted);
             }
         }
-        let done = on_threads(work, |(groups, pieces)| groups.group(pieces));
-        done.into_iter().collect()
+        Ok(Some(work))
     }
 
     /// Writes all groups into partitions.
