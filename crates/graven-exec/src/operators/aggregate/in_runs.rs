@@ -40,6 +40,9 @@ pub(super) enum Grouped {
     Nothing(Round, Option<Batch>),
 }
 
+/// Groups, still empty, and the rows for them.
+type Work<'a> = Vec<(Groups, &'a [Piece])>;
+
 /// The chunks in memory.
 #[derive(Default)]
 struct Chunks {
@@ -149,7 +152,7 @@ impl Aggregate {
         bytes: usize,
         chunks: &mut Chunks,
         partitions: &mut Option<Partitions>,
-    ) -> Result<Option<Vec<(Groups, &'a [Piece])>>> {
+    ) -> Result<Option<Work<'a>>> {
         let mut work = Vec::with_capacity(parts.len());
         let mut wanted = bytes;
         for pieces in parts {
