@@ -30,7 +30,10 @@ impl Binder<'_> {
     fn truth(&mut self, expr: &ast::Expr) -> Result<Typed> {
         let boolean = Type::of(TypeSet::BOOLEAN);
         match &expr.kind {
-            ExprKind::Pattern(pattern) => Ok((self.pattern_predicate(pattern)?, boolean)),
+            ExprKind::Pattern(pattern) => {
+                self.has_rows(pattern.span)?;
+                Ok((self.pattern_predicate(pattern)?, boolean))
+            }
             ExprKind::Binary {
                 op: op @ (BinaryOp::And | BinaryOp::Or | BinaryOp::Xor),
                 left,
@@ -259,15 +262,31 @@ impl Binder<'_> {
                 pattern,
                 filter,
                 map,
-            } => self.pattern_comprehension(pattern, filter.as_deref(), map)?,
+            } => {
+                self.has_rows(expr.span)?;
+                self.pattern_comprehension(pattern, filter.as_deref(), map)?
+            }
             ExprKind::Pattern(pattern) => {
                 let message = "a pattern can only be used as a condition";
                 return Err(self
                     .error(pattern.span, Code::UnexpectedSyntax, message)
                     .with_hint("use it in WHERE, or write exists(pattern), COUNT { pattern } or [pattern | value]"));
             }
-            ExprKind::Subquery { kind, query } => self.subquery(*kind, query)?,
+            ExprKind::Subquery { kind, query } => {
+                self.has_rows(expr.span)?;
+                self.subquery(*kind, query)?
+            }
         })
+    }
+
+    /// Refuses what runs for each row where no rows are.
+    fn has_rows(&self, span: Span) -> Result<()> {
+        let Some(what) = self.constant_only else {
+            return Ok(());
+        };
+        let message = format!("{what} cannot use subqueries or patterns");
+        let error = self.error(span, Code::NonConstantExpression, message);
+        Err(error.with_hint("look for the value first and pass it as a parameter"))
     }
 
     fn optional(&mut self, expr: Option<&ast::Expr>) -> Result<Option<Box<Expr>>> {

@@ -272,6 +272,12 @@ fn order_and_bounds_are_clauses_of_their_own() {
         "MATCH (p:Person) LIMIT p.id RETURN p",
         &["NonConstantExpression"],
     );
+    for limit in ["COUNT { (:Person) }", "size([(p)-->() | 1])"] {
+        refused(
+            &format!("MATCH (p:Person) RETURN p LIMIT {limit}"),
+            &["NonConstantExpression"],
+        );
+    }
     refused(
         "MATCH (p:Person) RETURN p LIMIT 1 SKIP 1",
         &["InvalidClauseComposition"],

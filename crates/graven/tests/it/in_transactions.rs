@@ -146,6 +146,14 @@ fn they_are_refused_where_they_cannot_stand() {
         (" OF 'x' ROWS", "SyntaxError.InvalidArgumentType"),
         (" OF i ROWS", "SyntaxError.NonConstantExpression"),
         (
+            " OF COUNT { (:A) } ROWS",
+            "SyntaxError.NonConstantExpression",
+        ),
+        (
+            " ON ERROR RETRY FOR COUNT { (:A) } SECONDS THEN FAIL",
+            "SyntaxError.NonConstantExpression",
+        ),
+        (
             " REPORT STATUS AS s RETURN s",
             "SyntaxError.UnexpectedSyntax",
         ),
