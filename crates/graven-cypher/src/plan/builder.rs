@@ -488,16 +488,11 @@ impl Builder<'_> {
             aggregates,
         });
         if keyless && !carry.is_empty() {
-            // One row even without input: the imports are joined to it again from outside.
-            let inner = std::mem::replace(
-                &mut partial.root,
-                node(
-                    Operator::Argument {
-                        vars: carry.to_vec(),
-                    },
-                    1.0,
-                ),
-            );
+            // One row even without input: the imports are joined to it again from outside, where all that it takes must come from.
+            let mut vars = carry.to_vec();
+            vars.extend(taken(&partial.root).difference(&carry.iter().copied().collect()));
+            let outside = node(Operator::Argument { vars }, 1.0);
+            let inner = std::mem::replace(&mut partial.root, outside);
             partial.push(1.0, |input| Operator::Apply {
                 input,
                 inner: Box::new(inner),
@@ -590,6 +585,16 @@ fn early_items(items: &mut [(VarId, Expr)], order: &mut [(Expr, super::SortOrder
             }
         }
     }
+}
+
+/// What a tree takes from the row that it is run for.
+fn taken(tree: &PlanNode) -> BTreeSet<VarId> {
+    let (mut arguments, mut bound) = (BTreeSet::new(), BTreeSet::new());
+    tree.visit(&mut |node| match &node.op {
+        Operator::Argument { vars } => arguments.extend(vars),
+        op => bound.append(&mut op.binds()),
+    });
+    &arguments - &bound
 }
 
 /// An aggregate without a second argument.

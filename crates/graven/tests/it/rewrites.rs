@@ -37,6 +37,11 @@ fn statements_answer_as_they_read() {
             "3",
         ),
         ("MATCH (y:Y) RETURN count(y)", "6"),
+        // What is imported stands beside an aggregate over what hangs on another import.
+        (
+            "UNWIND [2, 5] AS i MATCH (n:N {n: 1}) CALL (n, i) { MATCH (n)-[:R]->(m) RETURN count(m) * i AS c } RETURN sum(c)",
+            "21",
+        ),
         // Any type at all, and none.
         ("MATCH (:N)-[r:%]->(:N) RETURN count(r)", "4"),
         ("MATCH (:N)-[r:!%]->(:N) RETURN count(r)", "0"),
