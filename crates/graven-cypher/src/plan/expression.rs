@@ -168,57 +168,45 @@ pub enum Expr {
     },
 }
 
+/// The place of an expression that can fail, borrowed as the expression is.
+macro_rules! place_of {
+    ($expr:expr) => {
+        match $expr {
+            Expr::Literal(_)
+            | Expr::Variable(_)
+            | Expr::List(_)
+            | Expr::Map(_)
+            | Expr::Let { .. } => None,
+            Expr::Parameter(_, at)
+            | Expr::Property { at, .. }
+            | Expr::Index { at, .. }
+            | Expr::Slice { at, .. }
+            | Expr::Unary { at, .. }
+            | Expr::Binary { at, .. }
+            | Expr::Chain { at, .. }
+            | Expr::HasLabels { at, .. }
+            | Expr::Call { at, .. }
+            | Expr::Case { at, .. }
+            | Expr::ListComprehension { at, .. }
+            | Expr::Quantifier { at, .. }
+            | Expr::Reduce { at, .. } => Some(at),
+        }
+    };
+}
+
 impl Expr {
     /// Where it stands, for what can fail; empty where no text says so.
     #[must_use]
     pub fn place(&self) -> Span {
-        match self {
-            Expr::Literal(_)
-            | Expr::Variable(_)
-            | Expr::List(_)
-            | Expr::Map(_)
-            | Expr::Let { .. } => Span::default(),
-            Expr::Parameter(_, at)
-            | Expr::Property { at, .. }
-            | Expr::Index { at, .. }
-            | Expr::Slice { at, .. }
-            | Expr::Unary { at, .. }
-            | Expr::Binary { at, .. }
-            | Expr::Chain { at, .. }
-            | Expr::HasLabels { at, .. }
-            | Expr::Call { at, .. }
-            | Expr::Case { at, .. }
-            | Expr::ListComprehension { at, .. }
-            | Expr::Quantifier { at, .. }
-            | Expr::Reduce { at, .. } => *at,
-        }
+        place_of!(self).copied().unwrap_or_default()
     }
 
     /// The same, standing at `span` unless it has a place already.
     pub(crate) fn standing_at(mut self, span: Span) -> Expr {
-        match &mut self {
-            Expr::Literal(_)
-            | Expr::Variable(_)
-            | Expr::List(_)
-            | Expr::Map(_)
-            | Expr::Let { .. } => {}
-            Expr::Parameter(_, at)
-            | Expr::Property { at, .. }
-            | Expr::Index { at, .. }
-            | Expr::Slice { at, .. }
-            | Expr::Unary { at, .. }
-            | Expr::Binary { at, .. }
-            | Expr::Chain { at, .. }
-            | Expr::HasLabels { at, .. }
-            | Expr::Call { at, .. }
-            | Expr::Case { at, .. }
-            | Expr::ListComprehension { at, .. }
-            | Expr::Quantifier { at, .. }
-            | Expr::Reduce { at, .. } => {
-                if at.is_empty() {
-                    *at = span;
-                }
-            }
+        if let Some(at) = place_of!(&mut self)
+            && at.is_empty()
+        {
+            *at = span;
         }
         self
     }

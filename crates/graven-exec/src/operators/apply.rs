@@ -189,8 +189,7 @@ impl Apply {
         let rows = self.batch.slice(self.next_row, self.next_row + count);
         let added = repeated.columns(&rows, |row| self.inner.run(rows.slice(row, row + 1), rt));
         self.inner.repeated = Some(repeated);
-        let added = added?;
-        let done = added.first().map_or(count, |column| column.len());
+        let (added, done) = added?;
         self.next_row += done;
         let rows = rows.slice(0, done);
         let columns = rows.columns().iter().cloned().chain(added);

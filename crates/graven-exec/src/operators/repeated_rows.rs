@@ -90,13 +90,13 @@ impl RepeatedRows {
         self.failure = None;
     }
 
-    /// The added columns of rows of the input, or of as many of them as are before the first one that fails, which is told next time. `run` gives the
+    /// The added columns of rows of the input, and of how many: of those before the first one that fails, which is told next time. `run` gives the
     /// values of one row.
     pub(crate) fn columns(
         &mut self,
         rows: &Batch,
         mut run: impl FnMut(usize) -> Result<Vec<Value>>,
-    ) -> Result<Vec<Arc<Column>>> {
+    ) -> Result<(Vec<Arc<Column>>, usize)> {
         if let Some(failure) = self.failure.take() {
             return Err(failure);
         }
@@ -147,7 +147,7 @@ impl RepeatedRows {
         }
         match self.failure.take_if(|_| done == 0) {
             Some(failure) => Err(failure),
-            None => Ok(columns),
+            None => Ok((columns, done)),
         }
     }
 

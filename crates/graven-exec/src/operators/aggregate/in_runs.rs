@@ -99,17 +99,19 @@ impl Aggregate {
         loop {
             let size = round.rows.div_ceil(self.threads).max(1);
             let (parts, tail) = cut(mem::take(&mut round.pieces), size, next.is_none());
-            let work = self.begin_parts(&parts, round.bytes, &mut chunks, &mut partitions)?;
-            let has_room = work.is_some();
+            let work = match parts.is_empty() {
+                true => None,
+                false => self.begin_parts(&parts, round.bytes, &mut chunks, &mut partitions)?,
+            };
+            let tried = work.is_some();
             let done = on_threads(work.unwrap_or_default(), |(groups, pieces)| {
                 groups.group(pieces)
             });
             let grouped = done.into_iter().collect::<Result<Option<Vec<_>>>>()?;
-            let go_on = has_room && !parts.is_empty();
-            if !(go_on && grouped.is_some_and(|groups| chunks.add(groups))) {
+            if !(tried && grouped.is_some_and(|groups| chunks.add(groups))) {
                 let pieces = parts.into_iter().flatten().chain(tail).collect();
                 // Without room, or in one run, one thread goes on, batch by batch.
-                if go_on && chunks.groups.is_empty() && partitions.is_none() {
+                if tried && chunks.groups.is_empty() && partitions.is_none() {
                     return Ok(Grouped::Nothing(Round { pieces, ..round }, next));
                 }
                 let groups = match chunks.put_together() {
