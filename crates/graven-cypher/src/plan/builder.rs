@@ -592,7 +592,15 @@ fn taken(tree: &PlanNode) -> BTreeSet<VarId> {
     let (mut arguments, mut bound) = (BTreeSet::new(), BTreeSet::new());
     tree.visit(&mut |node| match &node.op {
         Operator::Argument { vars } => arguments.extend(vars),
-        op => bound.append(&mut op.binds()),
+        op => {
+            bound.append(&mut op.binds());
+            // These two hand something of their own to their inner trees.
+            match op {
+                Operator::Repeat { repeat, .. } => bound.extend([repeat.entry]),
+                Operator::Foreach { var, .. } => bound.extend([*var]),
+                _ => {}
+            }
+        }
     });
     &arguments - &bound
 }

@@ -42,6 +42,10 @@ fn statements_answer_as_they_read() {
             "UNWIND [2, 5] AS i MATCH (n:N {n: 1}) CALL (n, i) { MATCH (n)-[:R]->(m) RETURN count(m) * i AS c } RETURN sum(c)",
             "21",
         ),
+        (
+            "UNWIND [2, 5] AS i MATCH (n:N {n: 1}) CALL (n, i) { MATCH (n)((x)-[:R]->(y:N)){1,1}(m) RETURN count(m) * i AS c } RETURN sum(c)",
+            "21",
+        ),
         // Any type at all, and none.
         ("MATCH (:N)-[r:%]->(:N) RETURN count(r)", "4"),
         ("MATCH (:N)-[r:!%]->(:N) RETURN count(r)", "0"),
