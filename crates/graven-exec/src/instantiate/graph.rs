@@ -482,7 +482,8 @@ impl Instantiator<'_> {
             .transpose()?;
         let unlike = unlike.iter().map(|var| slot(layout, *var));
         let unlike = unlike.collect::<Result<_>>()?;
-        EndCondition::new(labels, unlike, filter, layout.width(), self.rt)
+        let width = layout.width();
+        Ok(EndCondition::new(labels, unlike, filter, width))
     }
 }
 

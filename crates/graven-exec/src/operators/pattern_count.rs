@@ -513,6 +513,18 @@ impl PatternCount {
         }
     }
 
+    /// Looks up what holds for all rows, with the first of them: what lies below may have written what counts.
+    fn begin(&mut self, rt: &Runtime) -> Result<()> {
+        if std::mem::replace(&mut self.begun, true) {
+            return Ok(());
+        }
+        let mut patterns = self.patterns.iter_mut();
+        patterns.try_for_each(|pattern| match pattern {
+            Hanging::Node(_, branch) => branch.begin(None, self.expected, rt),
+            Hanging::Row(branch) => branch.begin(rt),
+        })
+    }
+
     /// The number of matches of each row.
     fn counts(&mut self, batch: &Batch, rt: &Runtime) -> Result<Vec<u64>> {
         let mut counts = vec![1_u64; batch.len()];
@@ -541,16 +553,8 @@ impl PatternCount {
 
 impl Operator for PatternCount {
     fn next(&mut self, rt: &Runtime) -> Result<Option<Batch>> {
-        if !self.begun {
-            self.begun = true;
-            self.patterns
-                .iter_mut()
-                .try_for_each(|pattern| match pattern {
-                    Hanging::Node(_, branch) => branch.begin(None, self.expected, rt),
-                    Hanging::Row(branch) => branch.begin(rt),
-                })?;
-        }
         while let Some(batch) = self.input.next(rt)? {
+            self.begin(rt)?;
             let counts = self.counts(&batch, rt)?;
             let (mut rows, mut kept) = (
                 Vec::with_capacity(counts.len()),

@@ -23,8 +23,11 @@ use crate::value::Value;
 
 /// Which ends count.
 pub(crate) struct EndCondition {
-    /// Id ranges of the nodes with all the labels.
+    labels: Vec<Arc<str>>,
+    /// Id ranges of the nodes with all the labels, once there are rows.
     ranges: Vec<(u64, u64)>,
+    /// Whether `ranges` are known and stay so.
+    begun: bool,
     /// Columns of nodes that it is not; no end is unlike null.
     unlike: Vec<usize>,
     filter: Option<Compiled>,
@@ -42,28 +45,38 @@ impl EndCondition {
         unlike: Vec<usize>,
         filter: Option<Compiled>,
         slot: usize,
-        rt: &Runtime,
-    ) -> Result<Self> {
-        let mut ranges = rt.all_node_ranges()?;
-        for label in labels {
-            let of_label = match rt.label_id(label) {
-                Some(label) => rt.label_ranges(label)?,
-                None => Vec::new(),
-            };
-            ranges = intersect(&ranges, &of_label);
-        }
+    ) -> Self {
         let mut captured = Vec::new();
         if let Some(filter) = &filter {
             filter.slots(&mut captured);
             captured.retain(|s| *s < slot);
         }
-        Ok(Self {
-            ranges,
+        Self {
+            labels: labels.to_vec(),
+            ranges: Vec::new(),
+            begun: false,
             unlike,
             filter,
             slot,
             captured,
-        })
+        }
+    }
+
+    /// Looks up which nodes have the labels: once where nobody writes, otherwise for the rows that are there now, since what
+    /// lies below may have written some.
+    fn begin(&mut self, rt: &Runtime) -> Result<()> {
+        if std::mem::replace(&mut self.begun, rt.writer.is_none()) {
+            return Ok(());
+        }
+        self.ranges = rt.all_node_ranges()?;
+        for label in &self.labels {
+            let of_label = match rt.label_id(label) {
+                Some(label) => rt.label_ranges(label)?,
+                None => Vec::new(),
+            };
+            self.ranges = intersect(&self.ranges, &of_label);
+        }
+        Ok(())
     }
 
     /// Of these ends, the positions of those that pass the filter.
@@ -268,6 +281,7 @@ impl Operator for ReachableCount {
         let Some(batch) = self.input.next(rt)? else {
             return Ok(None);
         };
+        self.end.begin(rt)?;
         let mut counts = Vec::with_capacity(batch.len());
         while counts.len() < batch.len() {
             let from = counts.len();

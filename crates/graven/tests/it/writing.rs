@@ -88,6 +88,58 @@ fn barriers_keep_a_clause_from_its_own_effects() {
 }
 
 #[test]
+fn barriers_know_what_conditions_and_counted_ends_read() {
+    let (_folder, db) = empty();
+    let connection = db.connect();
+    rows(&connection, "CREATE (:A), (c:C)-[:R]->(c)");
+    // "Has any label" reads every label.
+    let any = "MATCH (a) OPTIONAL MATCH (b)--(:%) REMOVE b:C RETURN count(b)";
+    assert_eq!(number(&connection, any), 2);
+    rows(
+        &connection,
+        "UNWIND range(1, 3000) AS i CREATE (:S:B {i: i})",
+    );
+    rows(
+        &connection,
+        "MATCH (b:S {i: 1}) MATCH (a:S) WHERE a.i > 1 CREATE (a)-[:R]->(b)",
+    );
+    // So does counting the ends of a search that have a label.
+    let ends = "MATCH (a:S)-[:R*1..3]->(b:B) WITH a, count(DISTINCT b) AS ends \
+                REMOVE a:B RETURN sum(ends)";
+    assert_eq!(number(&connection, ends), 2999);
+}
+
+#[test]
+fn what_counts_in_a_pattern_may_have_been_created_before() {
+    let (_folder, db) = empty();
+    let connection = db.connect();
+    rows(&connection, "CREATE (:S)");
+    let path = "(a)-[:R]->(:B)-[:Q]->(:B)";
+    for (counts, found) in [
+        (
+            "MATCH (a)-[:R]->()-[:Q]->(:B) RETURN count(*) AS n",
+            [1, 2, 3],
+        ),
+        (
+            "MATCH (a)-[:R|Q*1..3]->(b) RETURN count(DISTINCT b) AS n",
+            [8, 10, 12],
+        ),
+        ("MATCH (a)-[:R]->(b:B) RETURN count(*) AS n", [7, 8, 9]),
+        (
+            "MATCH (a)--(b)--(c) WHERE b <> c RETURN count(*) AS n",
+            [10, 11, 12],
+        ),
+    ] {
+        let text = format!(
+            "UNWIND [1, 2, 3] AS i MATCH (a:S) \
+             CALL {{ WITH a CREATE {path} WITH a {counts} }} RETURN n ORDER BY i"
+        );
+        let found = found.map(|n| vec![Value::Integer(n)]);
+        assert_eq!(rows(&connection, &text), found, "{text}");
+    }
+}
+
+#[test]
 fn merge_foreach_and_subqueries_write() {
     let (_folder, db) = empty();
     let connection = db.connect();
@@ -106,6 +158,9 @@ fn merge_foreach_and_subqueries_write() {
         "FOREACH (i IN range(1, 3) | CREATE (:F {i: i}))",
     );
     assert_eq!(number(&connection, "MATCH (f:F) RETURN sum(f.i)"), 6);
+    let each = "UNWIND [2, 3] AS k CALL (k) { FOREACH (i IN [7, 8] | CREATE (:G {i: i})) \
+                WITH k MATCH (g:G) RETURN count(g) * k AS n } RETURN sum(n)";
+    assert_eq!(number(&connection, each), 2 * 2 + 4 * 3);
     let unit = "MATCH (p:P) CALL { WITH p CREATE (:C {of: p.id}) } RETURN count(*)";
     assert_eq!(number(&connection, unit), 2);
     assert_eq!(number(&connection, "MATCH (c:C) RETURN sum(c.of)"), 3);

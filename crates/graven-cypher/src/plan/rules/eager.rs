@@ -12,6 +12,8 @@
 //! * A property write meets reads of that key (of that kind of entity, where the kind is known) and seeks by it; a
 //!   map write meets every key.
 //! * A label write meets scans and seeks of the label, and conditions on it.
+//! * A function reads of the nodes and relationships that it is given what [`read_by_call`] says, and everything where that is
+//!   not said.
 //! * A deletion meets every scan, seek and expansion, every property or label read, and every other write.
 //! * `MERGE` reads by its inner tree and writes what it creates and sets.
 //!
@@ -276,6 +278,10 @@ impl Rule<'_> {
                 let types = op.rel_pattern().map(|p| p.types.clone());
                 own.reads
                     .push(Access::Relationships(types.unwrap_or_default()));
+                if let O::ReachableCount { to, end_labels, .. } = op {
+                    let read = |label: &Arc<str>| Access::Label(Some(label.clone()), Some(*to));
+                    own.reads.extend(end_labels.iter().map(read));
+                }
             }
             O::Create { creation, .. } => own.creates(creation),
             O::Merge {
@@ -380,16 +386,12 @@ impl Rule<'_> {
                 let (var, _) = self.subject(base);
                 reads.extend(labels.iter().map(|l| Access::Label(Some(l.clone()), var)));
             }
-            Expr::Call { name, args, .. } if !args.iter().all(|a| self.is_plain(a)) => {
-                let (var, kind) = args.first().map_or((None, None), |a| self.subject(a));
-                match &**name {
-                    "id" | "elementid" | "type" | "size" | "head" | "last" | "tail"
-                    | "coalesce" | "startnode" | "endnode" | "nodes" | "relationships"
-                    | "length" | "reverse" => {}
-                    "labels" | functions::HAS_ALL_LABELS | functions::HAS_ANY_LABEL => {
-                        reads.push(Access::Label(None, var));
-                    }
-                    _ => reads.push(Access::Property(None, kind, var)),
+            Expr::Call { name, args, .. } => {
+                let entities = args.iter().filter(|arg| !self.is_plain(arg));
+                let (properties, labels) = read_by_call(name);
+                for (var, kind) in entities.map(|arg| self.subject(arg)) {
+                    reads.extend(properties.then_some(Access::Property(None, kind, var)));
+                    reads.extend(labels.then_some(Access::Label(None, var)));
                 }
             }
             _ => {}
@@ -478,6 +480,37 @@ impl Effects {
             };
             self.writes.push(Write::Relationship(rel_type));
         }
+    }
+}
+
+/// Whether a function that is given a node or relationship reads its properties, and whether its labels. One that is not
+/// named here may read both.
+fn read_by_call(name: &str) -> (bool, bool) {
+    match name {
+        "id"
+        | "elementid"
+        | "type"
+        | "size"
+        | "head"
+        | "last"
+        | "tail"
+        | "coalesce"
+        | "startnode"
+        | "endnode"
+        | "nodes"
+        | "relationships"
+        | "length"
+        | "reverse"
+        | "isempty"
+        | "nullif"
+        | "valuetype"
+        | functions::CONCATENATE
+        | functions::IS_TYPED => (false, false),
+        "keys" | "properties" | functions::MERGE_MAPS => (true, false),
+        "labels" | functions::IS_LABELED | functions::HAS_ALL_LABELS | functions::HAS_ANY_LABEL => {
+            (false, true)
+        }
+        _ => (true, true),
     }
 }
 
