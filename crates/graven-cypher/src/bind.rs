@@ -465,6 +465,10 @@ impl Binder<'_> {
             ))),
             Some(Some(seconds)) => Some(self.seconds(seconds)?),
         };
+        let retry_at = match &parts.retry {
+            Some(Some(seconds)) => seconds.span,
+            _ => Span::default(),
+        };
         let status = match &parts.status {
             Some(name) => {
                 self.check_free(name)?;
@@ -476,6 +480,7 @@ impl Binder<'_> {
             rows,
             on_error: parts.on_error.unwrap_or_default(),
             retry,
+            retry_at,
             status,
             columns: Vec::new(),
         })

@@ -567,6 +567,8 @@ pub struct InTransactions {
     pub on_error: OnError,
     /// For so many seconds, constant, a batch is run again before it has failed, where that may help.
     pub retry: Option<Expr>,
+    /// Where the seconds stand in the text, which a literal does not say.
+    pub retry_at: Span,
     /// Where each row has the outcome of its batch.
     pub status: Option<VarId>,
     /// What the subquery returns.

@@ -257,7 +257,7 @@ fn patience(batches: &InTransactions, layout: &Layout, rt: &Runtime) -> Result<O
         Some(time) => Ok(Some(time)),
         None => {
             let message = format!("RETRY FOR needs a time in seconds from 0 on, got {value}");
-            Err(ExecError::Argument { message }.at(seconds.place()))
+            Err(ExecError::Argument { message }.at(batches.retry_at))
         }
     }
 }

@@ -147,7 +147,9 @@ impl Operator {
             O::Set { items, .. } => items.iter().for_each(|item| item.for_each_expr(visit)),
             O::Delete { targets, .. } => targets.iter().for_each(visit),
             O::Foreach { list, .. } => visit(list),
-            O::InTransactions { batches, .. } => batches.rows.iter().for_each(visit),
+            O::InTransactions { batches, .. } => {
+                batches.rows.iter().chain(&batches.retry).for_each(visit);
+            }
             O::LoadCsv {
                 url, terminator, ..
             } => std::iter::once(url).chain(terminator).for_each(visit),

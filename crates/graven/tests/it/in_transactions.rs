@@ -254,6 +254,16 @@ fn what_may_pass_is_tried_again_and_what_cannot_is_not() {
             "{end}: {code}"
         );
     }
+    // A time that is none is pointed at, also where it is a literal.
+    for time in ["-1", "null", "1e400"] {
+        let text = of(&format!("ON ERROR RETRY FOR {time} SECONDS THEN CONTINUE"));
+        let error = connection
+            .query(&text, &Params::new())
+            .expect_err("no time");
+        let column = text.find(time).expect("there") + 1;
+        let place = Some((1, u32::try_from(column).expect("short")));
+        assert_eq!(error.position(), place, "{text}: {error}");
+    }
     // What does not fit now might later: it is tried until the time is up, and the next batch goes on.
     let text = "UNWIND [1, 30000000, 2] AS n CALL (n) { WITH collect(n)[0] AS n CREATE (:M {x: reduce(s = 'ab', i IN range(1, n) | s + s)}) } \
                 IN TRANSACTIONS OF 1 ROW ON ERROR RETRY FOR 0.01 SECONDS THEN CONTINUE REPORT STATUS AS s RETURN s.committed";
