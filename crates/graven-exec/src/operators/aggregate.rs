@@ -463,8 +463,11 @@ impl Aggregate {
             each.sum::<usize>()
         };
         if !self.memory.keeps(wanted(shares)) {
-            if self.spill.is_some() && shares.iter().any(|share| share.groups.count > 1) {
-                self.flush_shares(shares, partitions)?;
+            if self.spill.is_some() {
+                if shares.iter().any(|share| share.groups.count > 1) {
+                    self.flush_shares(shares, partitions)?;
+                }
+                // The rows that wait are there; what they become is written out if it is too much.
                 self.memory.force(wanted(shares));
             } else {
                 self.memory.set(wanted(shares))?;

@@ -18,5 +18,6 @@ mod quantified;
 mod results;
 mod rewrites;
 mod scans;
+mod small_memory;
 mod timeouts;
 mod writing;
