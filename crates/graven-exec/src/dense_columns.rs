@@ -85,7 +85,7 @@ struct Property {
     low: u64,
     high: u64,
     dense: Option<Arc<Dense>>,
-    /// Not all values are integers, or there is no room.
+    /// Not all values are integers, or there is no room: no array is made any more.
     given_up: bool,
 }
 
@@ -156,18 +156,14 @@ impl DenseColumns {
                 return Ok(None);
             }
             property.asked = 0;
-            let has = property.dense.take();
-            let mut made = dense(column, property.low, span, has.as_deref(), budget)?;
-            if made.is_none() && has.is_some() {
-                // There may be room for one of both.
-                drop(has);
-                made = dense(column, property.low, span, None, budget)?;
-            }
-            property.given_up = made.is_none();
-            if let Some(made) = &made {
-                (property.low, property.high) = (made.first, made.end() - 1);
-            }
-            property.dense = made.map(Arc::new);
+            let has = property.dense.as_deref();
+            let Some(made) = dense(column, property.low, span, has, budget)? else {
+                // An array that there is stays, for the ids that it has.
+                property.given_up = true;
+                return Ok(None);
+            };
+            (property.low, property.high) = (made.first, made.end() - 1);
+            property.dense = Some(Arc::new(made));
         }
         let dense = property.dense.clone();
         drop(properties);

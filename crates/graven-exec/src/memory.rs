@@ -12,6 +12,7 @@
 //!
 //! # Invariants
 //! * EX-9 What an operator buffers beyond one batch is charged before it is kept, and given back on rewind and drop.
+//!   What is the same for all rows of the statement may stay over a rewind, charged: it is what the next run would make again.
 
 use std::cell::RefCell;
 use std::sync::Arc;

@@ -297,7 +297,7 @@ impl Group {
             wanted,
             bed: Arc::clone(&bed),
         });
-        let all = state.gathered() >= state.company;
+        let all = state.gathering.is_some() && state.gathered() >= state.company;
         let syncer = state.gathering.take_if(|_| all);
         drop(state);
         if let Some(syncer) = syncer

@@ -84,7 +84,7 @@ impl RepeatedRows {
         rows
     }
 
-    /// The input starts again. What is known stays: it is the same for the same (EX-65).
+    /// The input starts again. What is known stays, and stays charged (EX-9): it is the same for the same (EX-65).
     pub(crate) fn rewind(&mut self) {
         self.rows = 1;
         self.failure = None;

@@ -66,6 +66,7 @@ pub(crate) fn append_sums(
     }
     #[cfg(target_arch = "x86_64")]
     if width <= x86::MAX_WIDTH
+        && std::arch::is_x86_feature_detected!("avx512f")
         && std::arch::is_x86_feature_detected!("avx512vbmi")
         && std::arch::is_x86_feature_detected!("avx512bw")
     {
@@ -75,7 +76,7 @@ pub(crate) fn append_sums(
         let count = skipped + fields.len();
         out.reserve(count);
         let places = &mut out.spare_capacity_mut()[..count];
-        // SAFETY: the features were just detected; the width is at most that of the kernel.
+        // SAFETY: AVX-512 F, BW and VBMI were just detected; the width is at most that of the kernel.
         unsafe { x86::sums(bytes.get(from..).unwrap_or(&[]), width, low, places) };
         // SAFETY: so many places were just written.
         unsafe { out.set_len(before + count) };
