@@ -386,14 +386,18 @@ impl Binder<'_> {
                         .position(|e| e.var == entry.var)
                         .is_some_and(|idx| idx >= earlier);
                     let again = |edge: &Edge| edge.rel == entry.var && edge.group == self.groups;
-                    if own || graph.edges.iter().any(again) {
+                    let again = graph.edges.iter().any(again);
+                    // Two names of one relationship are no mistake in the text, they only never match.
+                    let names = self.scope.row.iter().filter(|e| e.var == entry.var);
+                    let aliased = again && names.count() > 1;
+                    if own || again && !aliased {
                         let message =
                             format!("relationship `{}` is used twice in one pattern", name.text);
                         return Err(self
                             .error(name.span, Code::RelationshipUniquenessViolation, message)
                             .with_hint("within one MATCH all relationships differ, so this can never match"));
                     }
-                    if length.is_some() {
+                    if length.is_some() || aliased {
                         must_equal = Some(entry.var);
                         self.new_variable("  relationships", kind)
                     } else {
@@ -411,11 +415,11 @@ impl Binder<'_> {
                 }
             },
         };
-        if let Some(list) = must_equal {
+        if let Some(known) = must_equal {
             graph.predicates.push(binary(
                 BinaryOp::Equal,
                 Expr::Variable(rel),
-                Expr::Variable(list),
+                Expr::Variable(known),
             ));
         }
         let each = self.new_variable("  each", VarKind::Relationship);

@@ -46,6 +46,19 @@ fn statements_answer_as_they_read() {
             "UNWIND [2, 5] AS i MATCH (n:N {n: 1}) CALL (n, i) { MATCH (n)((x)-[:R]->(y:N)){1,1}(m) RETURN count(m) * i AS c } RETURN sum(c)",
             "21",
         ),
+        // Two names of one relationship: they differ in no match, and are found each by itself.
+        (
+            "MATCH (:N {n: 1})-[r]->() WITH r AS a, r AS b MATCH ()-[a]-()-[b]-() RETURN count(*)",
+            "0",
+        ),
+        (
+            "MATCH (:N {n: 2})-[r]->() CALL (r) { RETURN r AS a, r AS b } OPTIONAL MATCH (x)-[a]-(), ()-[b]-() RETURN count(*), x",
+            "1 null",
+        ),
+        (
+            "MATCH (:N {n: 2})-[r]->() WITH r AS a, r AS b MATCH ()-[a]->() MATCH ()-[b]->() RETURN count(*)",
+            "1",
+        ),
         // Any type at all, and none.
         ("MATCH (:N)-[r:%]->(:N) RETURN count(r)", "4"),
         ("MATCH (:N)-[r:!%]->(:N) RETURN count(r)", "0"),
