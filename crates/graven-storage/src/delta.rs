@@ -25,6 +25,7 @@ pub(crate) mod overlay;
 pub(crate) mod redo;
 pub(crate) mod sealed_batch;
 pub(crate) mod sealed_map;
+pub(crate) mod small_map;
 pub(crate) mod stored;
 pub(crate) mod unlisted;
 pub(crate) mod work_sharing;

@@ -228,7 +228,7 @@ impl WholeBatch {
         for direction in [Direction::Out, Direction::In] {
             let lists = Unlisted::of(&self.relationships).map(|it| it.lists(direction));
             for (rel_type, list) in lists.into_iter().flatten() {
-                let mut edges = EdgeMap::new();
+                let mut edges = EdgeMap::default();
                 let Ok(()) = list.visit(|key, change: Change| {
                     edges.insert(key, change);
                     Ok::<(), Infallible>(())
@@ -325,8 +325,14 @@ mod tests {
         assert!(made.nodes.iter().eq(layer.nodes.iter()));
         let keys: Vec<_> = layer.columns.keys().collect();
         assert_eq!(made.columns.keys().collect::<Vec<_>>(), keys);
-        for (of, values) in &layer.columns {
-            assert!(made.columns[of].iter().eq(values.iter()));
+        for (of, values) in layer.columns.iter() {
+            assert!(
+                made.columns
+                    .get(of)
+                    .expect("the same keys")
+                    .iter()
+                    .eq(values.iter())
+            );
         }
         assert!(made.relationships.iter().eq(layer.relationships.iter()));
         assert_eq!(made.adjacency, layer.adjacency);

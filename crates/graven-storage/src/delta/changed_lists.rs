@@ -179,10 +179,10 @@ impl<'a> Cursor<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::delta::layer::EdgeMap;
     use crate::delta::sealed_map::SealedWriter;
     use graven_pagecache::{Budget, Config, PageCache, SpillFile};
     use graven_random::SplitMix64;
-    use imbl::OrdMap;
     use std::sync::Arc;
 
     /// Layers of changes in memory and in pages, some of nodes apart, some of the same ones.
@@ -190,7 +190,7 @@ mod tests {
         let mut maps = Vec::new();
         for _ in 0..random.below(6) {
             let (first, span) = (random.below(3000), 1 + random.below(3000));
-            let mut map = OrdMap::new();
+            let mut map = EdgeMap::default();
             for _ in 0..random.below(2000) {
                 let node = first + random.below(span) / 7 * 7;
                 let change = match random.below(4) {
@@ -205,7 +205,7 @@ mod tests {
             }
             let pages = spill.owner();
             let mut writer = SealedWriter::new(&pages);
-            for (key, change) in &map {
+            for (key, change) in map.iter() {
                 writer.push(key, change).expect("written");
             }
             maps.push(Part::Sealed(Arc::new(writer.finish().expect("written"))));

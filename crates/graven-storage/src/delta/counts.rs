@@ -5,9 +5,9 @@
 //! these were when the relationship came or went; labels that change later are not followed, which is good
 //! enough for a planner. The next checkpoint starts anew.
 
+use super::small_map::SmallMap;
 use crate::catalog::{Catalog, TypeStatistics};
 use crate::ids::{LabelId, TypeId};
-use imbl::OrdMap;
 use std::sync::Arc;
 
 type Labels = Arc<[LabelId]>;
@@ -17,17 +17,12 @@ type Labels = Arc<[LabelId]>;
 pub(crate) struct Counts {
     pub(crate) nodes: i64,
     pub(crate) relationships: i64,
-    sets: OrdMap<Labels, i64>,
-    patterns: OrdMap<(Labels, TypeId, Labels), i64>,
+    sets: SmallMap<Labels, i64>,
+    patterns: SmallMap<(Labels, TypeId, Labels), i64>,
 }
 
-fn bump<K: Ord + Clone>(map: &mut OrdMap<K, i64>, key: K, by: i64) {
-    match map.get_mut(&key) {
-        Some(count) => *count += by,
-        None => {
-            map.insert(key, by);
-        }
-    }
+fn bump<K: Ord + Clone>(map: &mut SmallMap<K, i64>, key: K, by: i64) {
+    *map.entry(key) += by;
 }
 
 impl Counts {
@@ -65,10 +60,10 @@ impl Counts {
     pub(crate) fn add(&mut self, newer: &Counts) {
         self.nodes += newer.nodes;
         self.relationships += newer.relationships;
-        for (labels, by) in &newer.sets {
+        for (labels, by) in newer.sets.iter() {
             bump(&mut self.sets, labels.clone(), *by);
         }
-        for (pattern, by) in &newer.patterns {
+        for (pattern, by) in newer.patterns.iter() {
             bump(&mut self.patterns, pattern.clone(), *by);
         }
     }
@@ -82,12 +77,12 @@ impl Counts {
             .saturating_add_signed(self.relationships);
         let types = catalog.types.list().len();
         statistics.types.resize(types, TypeStatistics::default());
-        for (labels, by) in &self.sets {
+        for (labels, by) in self.sets.iter() {
             let set = catalog.intern_set(labels) as usize;
             let count = &mut catalog.statistics.label_set_nodes[set];
             *count = count.saturating_add_signed(*by);
         }
-        for ((start, rel_type, end), by) in &self.patterns {
+        for ((start, rel_type, end), by) in self.patterns.iter() {
             let pattern = (
                 catalog.intern_set(start),
                 *rel_type,

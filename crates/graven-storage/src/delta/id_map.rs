@@ -18,8 +18,8 @@ use std::sync::Arc;
 
 /// Ids of a chunk.
 pub(super) const SLOTS: u64 = 16;
-/// What a chunk takes beside its entries: header, mask, vector, its place in the tree, the allocator's.
-pub(crate) const CHUNK_BYTES: u64 = 96;
+/// What a chunk takes beside its entries: header, mask, vector, its place in the tree, the allocator's, room for a second entry.
+pub(crate) const CHUNK_BYTES: u64 = 112;
 
 /// The entries of [`SLOTS`] neighbouring ids.
 #[derive(Clone, Debug)]
@@ -237,9 +237,12 @@ impl<V: Clone> IdMap<V> {
     pub(crate) fn insert(&mut self, id: u64, value: V) -> Option<V> {
         let (at, slot) = (id / SLOTS, id % SLOTS);
         let Some(chunk) = self.chunks.get_mut(at) else {
+            // What a statement creates or changes has mostly a neighbour.
+            let mut values = Vec::with_capacity(2);
+            values.push(value);
             let chunk = Chunk {
                 mask: 1 << slot,
-                values: vec![value],
+                values,
             };
             self.chunks.insert(at, Arc::new(chunk));
             self.len += 1;

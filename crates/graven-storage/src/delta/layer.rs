@@ -1,7 +1,8 @@
 //! A set of changes on top of a base: what a transaction wrote, or all that was committed since a checkpoint.
 //!
 //! # How it works
-//! One ordered map per store, keyed as the store is; those by id keep neighbours together ([`IdMap`]). The maps are persistent: a copy shares everything with its
+//! One ordered map per store, keyed as the store is; those by id keep neighbours together ([`IdMap`]), the others are vectors as long as they
+//! are small ([`SmallMap`]). The maps are persistent: a copy shares everything with its
 //! original and costs a few pointers, a change copies the path to the changed leaf. So a snapshot *is* a
 //! copy: it needs no versions in the entries, no locks to read, and no cleaning up.
 //!
@@ -19,9 +20,9 @@
 use super::counts::Counts;
 use super::id_map::{CHUNK_BYTES, IdMap};
 use super::merge::Over;
+use super::small_map::SmallMap;
 use crate::ids::{Direction, KeyId, LabelId, NodeId, RelId, TypeId};
 use crate::value::PropertyValue;
-use imbl::OrdMap;
 use std::sync::Arc;
 
 /// Whether an entry of a list or of an index comes or goes.
@@ -74,11 +75,11 @@ pub(crate) enum ColumnOf {
 /// Node, neighbour, relationship.
 pub(crate) type EdgeKey = (u64, u64, u64);
 /// Entries of one direction of one type.
-pub(crate) type EdgeMap = OrdMap<EdgeKey, Change>;
+pub(crate) type EdgeMap = SmallMap<EdgeKey, Change>;
 /// Values by id, Null where one was removed.
 pub(crate) type ValueMap = IdMap<PropertyValue>;
 /// Entries of one index: key (cut as in the index) and id.
-pub(crate) type IndexMap = OrdMap<(Arc<[u8]>, u64), Change>;
+pub(crate) type IndexMap = SmallMap<(Arc<[u8]>, u64), Change>;
 
 /// Average slack of a leaf: entries cost a third more than their size.
 const fn entry_bytes(size: usize) -> u64 {
@@ -100,20 +101,12 @@ const INDEX_BYTES: u64 = entry_bytes(size_of::<((Arc<[u8]>, u64), Change)>()) + 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Layer {
     pub(crate) nodes: IdMap<NodeChange>,
-    pub(crate) columns: OrdMap<ColumnOf, ValueMap>,
+    pub(crate) columns: SmallMap<ColumnOf, ValueMap>,
     pub(crate) relationships: IdMap<RelationshipChange>,
-    pub(crate) adjacency: OrdMap<(TypeId, Direction), EdgeMap>,
-    pub(crate) indexes: OrdMap<u32, IndexMap>,
+    pub(crate) adjacency: SmallMap<(TypeId, Direction), EdgeMap>,
+    pub(crate) indexes: SmallMap<u32, IndexMap>,
     pub(crate) counts: Counts,
     pub(super) bytes: u64,
-}
-
-/// The map of `key`, a new one if need be.
-fn slot<K: Ord + Clone, M: Default + Clone>(maps: &mut OrdMap<K, M>, key: K) -> &mut M {
-    if !maps.contains_key(&key) {
-        maps.insert(key.clone(), M::default());
-    }
-    maps.get_mut(&key).expect("just inserted")
 }
 
 /// Changes a map and adds the chunks that it got, or takes those that it lost, to `bytes`.
@@ -185,7 +178,7 @@ impl Layer {
     }
 
     pub(crate) fn put_value(&mut self, of: ColumnOf, id: u64, value: PropertyValue) {
-        let values = slot(&mut self.columns, of);
+        let values = self.columns.entry(of);
         put_into(values, &mut self.bytes, id, value);
     }
 
@@ -208,7 +201,7 @@ impl Layer {
         give: impl FnOnce(&mut dyn FnMut(u64, PropertyValue)) -> T,
     ) -> T {
         let (mut more, mut less) = (0, 0);
-        let column = slot(&mut self.columns, of);
+        let column = self.columns.entry(of);
         let given = counted(column, &mut self.bytes, |column| {
             let mut filler = column.filler();
             give(&mut |id, value| {
@@ -243,7 +236,7 @@ impl Layer {
             self.bytes += RELATIONSHIP_BYTES;
         }
         for (direction, node, other) in ends {
-            let edges = slot(&mut self.adjacency, (change.rel_type, direction));
+            let edges = self.adjacency.entry((change.rel_type, direction));
             if undone {
                 edges.remove(&(node, other, id.0));
             } else {
@@ -253,7 +246,7 @@ impl Layer {
     }
 
     pub(crate) fn put_index_entry(&mut self, index: u32, key: &Arc<[u8]>, id: u64, change: Change) {
-        let entries = slot(&mut self.indexes, index);
+        let entries = self.indexes.entry(index);
         let entry = (key.clone(), id);
         let bytes = INDEX_BYTES + key.len() as u64;
         match entries.get(&entry) {
@@ -305,8 +298,8 @@ impl Layer {
                 false => more,
             };
         }
-        for (of, values) in &newer.columns {
-            let map = slot(&mut self.columns, *of);
+        for (of, values) in newer.columns.iter() {
+            let map = self.columns.entry(*of);
             for (at, chunk) in values.chunks() {
                 let (mut more, mut less) = (0, 0);
                 let taken_over = map.merge_chunk(at, chunk, |value, known| {
@@ -327,8 +320,8 @@ impl Layer {
         for (id, change) in newer.relationships.iter() {
             self.put_relationship(RelId(id), *change);
         }
-        for (index, entries) in &newer.indexes {
-            for ((key, id), change) in entries {
+        for (index, entries) in newer.indexes.iter() {
+            for ((key, id), change) in entries.iter() {
                 self.put_index_entry(*index, key, *id, *change);
             }
         }

@@ -21,13 +21,13 @@ use super::layer::{Change, ColumnOf, EdgeKey, Layer, NodeChange, RelationshipCha
 use super::merge::{Entries, Over, merge};
 use super::overlay::IndexKey;
 use super::sealed_map::{Block, SealedMap, SealedWriter};
+use super::small_map::SmallMap;
 use super::stored::Stored;
 use super::work_sharing::share;
 use crate::Result;
 use crate::ids::{Direction, RelId, TypeId};
 use equivalent::{Comparable, Equivalent};
 use graven_pagecache::{Budget, Reservation, TemporaryPages};
-use imbl::OrdMap;
 use parking_lot::Mutex;
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
@@ -64,7 +64,7 @@ pub(crate) struct Sealed {
 /// One store of a layer.
 #[derive(Debug)]
 pub(crate) enum Part<K: Ord, V> {
-    Memory(OrdMap<K, V>),
+    Memory(SmallMap<K, V>),
     Sealed(Arc<SealedMap<K, V>>),
 }
 
@@ -94,8 +94,7 @@ impl<K: Stored + Ord + Clone, V: Stored + Clone> Part<K, V> {
     ) -> Result<()> {
         match self {
             Part::Memory(map) => {
-                let mut range = map.range::<_, K>((start, Bound::Unbounded));
-                range.all(|(key, value)| visit(key, value));
+                map.range_from(start).all(|(key, value)| visit(key, value));
             }
             Part::Sealed(map) => {
                 for entry in map.range(start)? {
@@ -121,10 +120,8 @@ impl<K: Stored + Ord + Clone, V: Stored + Clone> Part<K, V> {
     pub(crate) fn next(&self, start: Bound<&K>) -> Result<Option<(K, V)>> {
         match self {
             Part::Memory(map) => {
-                let mut range = map.range::<_, K>((start, Bound::Unbounded));
-                Ok(range
-                    .next()
-                    .map(|(key, value)| (key.clone(), value.clone())))
+                let first = map.range_from(start).next();
+                Ok(first.map(|(key, value)| (key.clone(), value.clone())))
             }
             Part::Sealed(map) => map.range(start)?.next().transpose(),
         }
@@ -134,10 +131,8 @@ impl<K: Stored + Ord + Clone, V: Stored + Clone> Part<K, V> {
     pub(crate) fn previous(&self, end: Bound<&K>) -> Result<Option<(K, V)>> {
         match self {
             Part::Memory(map) => {
-                let mut range = map.range::<_, K>((Bound::Unbounded, end));
-                Ok(range
-                    .next_back()
-                    .map(|(key, value)| (key.clone(), value.clone())))
+                let last = map.last_to(end);
+                Ok(last.map(|(key, value)| (key.clone(), value.clone())))
             }
             Part::Sealed(map) => map.previous(end),
         }
@@ -163,7 +158,7 @@ impl Part<IndexKey, Change> {
     /// Whether there may be entries of `key`; false is always right.
     pub(crate) fn may_have(&self, key: &[u8]) -> bool {
         match self {
-            Part::Memory(map) => map.contains_key(&OfKey(key)),
+            Part::Memory(map) => map.has_like(&OfKey(key)),
             Part::Sealed(_) => true,
         }
     }
@@ -207,7 +202,7 @@ impl Lower {
 }
 
 fn cloned<'a, K: Ord + Clone + Send + Sync, V: Clone + Send + Sync>(
-    map: &'a OrdMap<K, V>,
+    map: &'a SmallMap<K, V>,
 ) -> Entries<'a, K, V> {
     Box::new(
         map.iter()

@@ -262,7 +262,7 @@ pub(crate) fn encode<E>(
         sections.node(id, change)?;
     }
     sections.close();
-    for (of, values) in &layer.columns {
+    for (of, values) in layer.columns.iter() {
         for (id, value) in values.iter() {
             sections.value(of, id, value)?;
         }

@@ -16,7 +16,7 @@
 
 use super::reads::Reads;
 use crate::delta::id_map::IdMap;
-use crate::delta::layer::{Change, ColumnOf, Layer, NodeChange};
+use crate::delta::layer::{Change, ColumnOf, IndexMap, Layer, NodeChange};
 use crate::delta::lower::View;
 use crate::ids::{Direction, LabelId, RelId, TypeId};
 use crate::version::Schema;
@@ -170,7 +170,7 @@ impl Conflicts {
                 return Err(conflict(format!("node {node}")));
             }
         }
-        for (of, values) in &layer.columns {
+        for (of, values) in layer.columns.iter() {
             for id in values.ids() {
                 match of {
                     ColumnOf::Node(_) if self.node_newer(id, start) => {
@@ -243,7 +243,12 @@ impl Conflicts {
 
     fn check_unique(&self, layer: &Layer, schema: &Schema, start: u64) -> Result<()> {
         for index in schema.indexes.iter().filter(|index| index.unique) {
-            for ((key, _), change) in layer.indexes.get(&index.number).into_iter().flatten() {
+            for ((key, _), change) in layer
+                .indexes
+                .get(&index.number)
+                .into_iter()
+                .flat_map(IndexMap::iter)
+            {
                 let claim = Claim::IndexKey(index.number, key.clone());
                 if *change == Change::Added && self.newer(&claim, start) {
                     return Err(conflict(format!(
@@ -326,7 +331,7 @@ impl Conflicts {
         let changes = layer.nodes.len()
             + layer.columns.values().map(IdMap::len).sum::<usize>()
             + 3 * layer.relationships.len()
-            + layer.indexes.values().map(imbl::OrdMap::len).sum::<usize>();
+            + layer.indexes.values().map(IndexMap::len).sum::<usize>();
         if large || changes > CLAIMS_MAX {
             self.claims.clear();
             self.order.clear();
@@ -372,7 +377,7 @@ impl Conflicts {
             }
             claim(Claim::NodeWritten(node));
         }
-        for (of, values) in &layer.columns {
+        for (of, values) in layer.columns.iter() {
             for id in values.ids() {
                 match of {
                     ColumnOf::Node(_) if !is_new(id) => claim(Claim::NodeWritten(id)),
@@ -394,7 +399,7 @@ impl Conflicts {
                 }
             }
         }
-        for (number, entries) in &layer.indexes {
+        for (number, entries) in layer.indexes.iter() {
             for (key, _) in entries.keys() {
                 claim(Claim::IndexKey(*number, key.clone()));
             }

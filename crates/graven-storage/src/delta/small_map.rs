@@ -1,0 +1,279 @@
+//! A persistent ordered map that is a shared vector as long as it is small.
+//!
+//! # How it works
+//! What one statement changes is a few properties, lists and entries of indexes. A persistent B-tree (crate `imbl`) keeps room for 64
+//! entries in every node: kilobytes to get, fill and free for each map of each commit. So up to [`FEW`] entries are a sorted vector,
+//! which copies of the map share until one of them changes; more are such a tree. A map that has become a tree stays one.
+//!
+//! # Costs
+//! Of a small map: a look-up bisects; the first change of a copy copies all, and needs two allocations.
+
+use equivalent::Comparable;
+use imbl::OrdMap;
+use std::ops::Bound;
+use std::sync::Arc;
+
+/// Entries up to which a map is a vector.
+const FEW: usize = 16;
+/// Entries that there is room for from the first on.
+const FIRST: usize = 4;
+
+/// See the file header.
+#[derive(Clone, Debug)]
+pub(crate) struct SmallMap<K: Ord, V>(Entries<K, V>);
+
+#[derive(Clone, Debug)]
+enum Entries<K: Ord, V> {
+    /// Keys ascend; none: no entries.
+    Few(Option<Arc<Vec<(K, V)>>>),
+    Many(OrdMap<K, V>),
+}
+
+impl<K: Ord, V> Default for SmallMap<K, V> {
+    fn default() -> Self {
+        SmallMap(Entries::Few(None))
+    }
+}
+
+impl<K: Ord, V> SmallMap<K, V> {
+    pub(crate) fn len(&self) -> usize {
+        match &self.0 {
+            Entries::Few(few) => few.as_ref().map_or(0, |few| few.len()),
+            Entries::Many(tree) => tree.len(),
+        }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// A vector for the first entries.
+fn new<K, V>() -> Arc<Vec<(K, V)>> {
+    Arc::new(Vec::with_capacity(FIRST))
+}
+
+/// The place of `key`, or where it would be.
+fn place<K: Ord, V>(few: &[(K, V)], key: &K) -> Result<usize, usize> {
+    few.binary_search_by(|(known, _)| known.cmp(key))
+}
+
+impl<K: Ord, V> SmallMap<K, V> {
+    /// The entries from `start` on, keys ascending.
+    pub(crate) fn range_from(&self, start: Bound<&K>) -> impl Iterator<Item = (&K, &V)> {
+        let (few, many) = match &self.0 {
+            Entries::Few(few) => {
+                let few = few.as_ref().map_or(&[][..], |few| few);
+                let at = match start {
+                    Bound::Unbounded => 0,
+                    Bound::Included(key) => place(few, key).unwrap_or_else(|at| at),
+                    Bound::Excluded(key) => place(few, key).map_or_else(|at| at, |at| at + 1),
+                };
+                (&few[at..], None)
+            }
+            Entries::Many(tree) => (&[][..], Some(tree.range::<_, K>((start, Bound::Unbounded)))),
+        };
+        let few = few.iter().map(|(key, value)| (key, value));
+        few.chain(many.into_iter().flatten())
+    }
+
+    /// All entries, keys ascending.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&K, &V)> {
+        let (few, many) = match &self.0 {
+            Entries::Few(few) => (few.as_ref().map_or(&[][..], |few| few), None),
+            Entries::Many(tree) => (&[][..], Some(tree.iter())),
+        };
+        let few = few.iter().map(|(key, value)| (key, value));
+        few.chain(many.into_iter().flatten())
+    }
+
+    pub(crate) fn keys(&self) -> impl Iterator<Item = &K> {
+        self.iter().map(|(key, _)| key)
+    }
+
+    pub(crate) fn values(&self) -> impl Iterator<Item = &V> {
+        self.iter().map(|(_, value)| value)
+    }
+
+    /// The last entry up to `end`.
+    pub(crate) fn last_to(&self, end: Bound<&K>) -> Option<(&K, &V)> {
+        match &self.0 {
+            Entries::Few(few) => {
+                let few = few.as_ref()?;
+                let count = match end {
+                    Bound::Unbounded => few.len(),
+                    Bound::Included(key) => place(few, key).map_or_else(|at| at, |at| at + 1),
+                    Bound::Excluded(key) => place(few, key).unwrap_or_else(|at| at),
+                };
+                let (key, value) = few[..count].last()?;
+                Some((key, value))
+            }
+            Entries::Many(tree) => tree.range::<_, K>((Bound::Unbounded, end)).next_back(),
+        }
+    }
+
+    /// Whether there is a key like `sought`.
+    pub(crate) fn has_like(&self, sought: &impl Comparable<K>) -> bool {
+        match &self.0 {
+            Entries::Few(few) => few.as_ref().is_some_and(|few| {
+                let order = |(known, _): &(K, V)| sought.compare(known).reverse();
+                few.binary_search_by(order).is_ok()
+            }),
+            Entries::Many(tree) => tree.contains_key(sought),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn get(&self, key: &K) -> Option<&V> {
+        match &self.0 {
+            Entries::Few(few) => {
+                let few = few.as_ref()?;
+                place(few, key).ok().map(|at| &few[at].1)
+            }
+            Entries::Many(tree) => tree.get(key),
+        }
+    }
+}
+
+impl<K: Ord + Clone, V: Clone> SmallMap<K, V> {
+    /// Enters a value; the one before.
+    pub(crate) fn insert(&mut self, key: K, value: V) -> Option<V> {
+        let few = match &mut self.0 {
+            Entries::Few(few) => few,
+            Entries::Many(tree) => return tree.insert(key, value),
+        };
+        let shared = few.get_or_insert_with(new);
+        match place(shared, &key) {
+            Ok(at) => {
+                let known = &mut Arc::make_mut(shared)[at].1;
+                return Some(std::mem::replace(known, value));
+            }
+            Err(at) if shared.len() < FEW => Arc::make_mut(shared).insert(at, (key, value)),
+            Err(_) => {
+                let tree = shared.iter().cloned().chain([(key, value)]);
+                self.0 = Entries::Many(tree.collect());
+            }
+        }
+        None
+    }
+
+    /// The value of `key`, to be changed; a new one if need be.
+    pub(crate) fn entry(&mut self, key: K) -> &mut V
+    where
+        V: Default,
+    {
+        if let Entries::Few(Some(few)) = &self.0
+            && few.len() >= FEW
+            && place(few, &key).is_err()
+        {
+            self.insert(key.clone(), V::default());
+        }
+        match &mut self.0 {
+            Entries::Few(few) => {
+                let few = Arc::make_mut(few.get_or_insert_with(new));
+                let at = place(few, &key).unwrap_or_else(|at| {
+                    few.insert(at, (key, V::default()));
+                    at
+                });
+                &mut few[at].1
+            }
+            Entries::Many(tree) => {
+                if !tree.contains_key(&key) {
+                    tree.insert(key.clone(), V::default());
+                }
+                tree.get_mut(&key).expect("just inserted")
+            }
+        }
+    }
+
+    /// Takes an entry out.
+    pub(crate) fn remove(&mut self, key: &K) -> Option<V> {
+        match &mut self.0 {
+            Entries::Few(few) => {
+                let few = few.as_mut()?;
+                let at = place(few, key).ok()?;
+                Some(Arc::make_mut(few).remove(at).1)
+            }
+            Entries::Many(tree) => tree.remove(key),
+        }
+    }
+}
+
+impl<K: Ord, V: PartialEq> PartialEq for SmallMap<K, V> {
+    fn eq(&self, other: &Self) -> bool {
+        self.len() == other.len() && self.iter().eq(other.iter())
+    }
+}
+
+/// Of keys that ascend, or of few.
+impl<K: Ord + Clone, V: Clone> FromIterator<(K, V)> for SmallMap<K, V> {
+    fn from_iter<I: IntoIterator<Item = (K, V)>>(entries: I) -> Self {
+        let mut map = SmallMap::default();
+        for (key, value) in entries {
+            map.insert(key, value);
+        }
+        map
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    //! Goal: a small map says what a map of the standard library says, small and large, also of copies.
+    //! Method: random operations on both.
+
+    use super::*;
+    use graven_random::SplitMix64;
+    use std::collections::BTreeMap;
+
+    fn check(map: &SmallMap<u64, u64>, plain: &BTreeMap<u64, u64>) {
+        assert_eq!(map.len(), plain.len());
+        assert_eq!(map.is_empty(), plain.is_empty());
+        assert!(map.iter().eq(plain.iter()));
+        assert!(map.keys().eq(plain.keys()) && map.values().eq(plain.values()));
+        for key in 0..60 {
+            assert_eq!(map.get(&key), plain.get(&key), "{key}");
+            for start in [Bound::Included(&key), Bound::Excluded(&key)] {
+                let wanted = plain.range::<u64, _>((start, Bound::Unbounded));
+                assert!(map.range_from(start).eq(wanted), "{start:?}");
+                let wanted = plain.range::<u64, _>((Bound::Unbounded, start));
+                assert_eq!(map.last_to(start), wanted.last(), "{start:?}");
+            }
+            assert_eq!(map.has_like(&key), plain.contains_key(&key), "{key}");
+        }
+        assert!(map.range_from(Bound::Unbounded).eq(plain.iter()));
+        assert_eq!(map.last_to(Bound::Unbounded), plain.last_key_value());
+        let again: SmallMap<u64, u64> = plain.iter().map(|(k, v)| (*k, *v)).collect();
+        assert_eq!(*map, again);
+    }
+
+    #[test]
+    fn a_small_map_is_a_map() {
+        let mut random = SplitMix64::new(11);
+        let mut random = move |below| random.below(below);
+        let mut trees = 0;
+        for round in 0..300 {
+            // Some stay small for ever.
+            let keys = 3 + round % 50;
+            let (mut map, mut plain) = (SmallMap::default(), BTreeMap::new());
+            for _ in 0..random(12) {
+                let (before, plain_before) = (map.clone(), plain.clone());
+                for _ in 0..random(12) {
+                    let (key, value) = (random(keys), random(1000));
+                    match random(4) {
+                        0 => assert_eq!(map.remove(&key), plain.remove(&key)),
+                        1 => {
+                            *map.entry(key) += value;
+                            *plain.entry(key).or_default() += value;
+                        }
+                        _ => assert_eq!(map.insert(key, value), plain.insert(key, value)),
+                    }
+                }
+                check(&map, &plain);
+                check(&before, &plain_before);
+                assert_eq!(map == before, plain == plain_before);
+            }
+            trees += u32::from(matches!(map.0, Entries::Many(_)));
+        }
+        assert!((30..270).contains(&trees), "{trees} of 300 are trees");
+    }
+}
