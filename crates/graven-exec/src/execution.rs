@@ -18,7 +18,7 @@ use crate::procedures::Procedures;
 use crate::profile::{ProfileCells, ProfileTree};
 use crate::runtime::{Deadline, Params, Runtime, Shared};
 use crate::tuning::Tuning;
-use crate::writing::{self, DeletedRelationships, Writer};
+use crate::writing::{self, DeletedRelationships, Needs, Writer};
 
 /// What a statement runs with besides its plan, snapshot and parameters.
 #[derive(Clone)]
@@ -95,7 +95,8 @@ pub fn execute(
     let writer = match (&context.transaction, writes) {
         (Some(transaction), true) if plan.mode != PlanMode::Explain => {
             writing::intern(&plan.written_names(), transaction)?;
-            Some(Writer::new(Arc::clone(transaction), &plan, &context.budget))
+            let needs = Needs::of(&plan);
+            Some(Writer::new(Arc::clone(transaction), needs, &context.budget))
         }
         (None, true) if plan.mode != PlanMode::Explain => return Err(ExecError::NoTransaction),
         _ => None,

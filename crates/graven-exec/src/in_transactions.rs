@@ -33,7 +33,7 @@ use crate::runtime::{Params, Runtime};
 use crate::spill::RowBuffer;
 use crate::value::Value;
 use crate::value::arithmetic::as_float;
-use crate::writing::{self, Writer};
+use crate::writing::{self, Needs, Writer};
 
 /// Where the transactions of batches come from.
 pub trait Batches: Send + Sync {
@@ -220,9 +220,13 @@ impl Stage<'_> {
         found: &mut Found<'_>,
     ) -> Result<()> {
         writing::intern(&inner.written_names(), transaction)?;
-        let writer = inner
-            .writes()
-            .then(|| Writer::new(Arc::clone(transaction), self.plan, &self.context.budget));
+        let writer = inner.writes().then(|| {
+            Writer::new(
+                Arc::clone(transaction),
+                Needs::of(self.plan),
+                &self.context.budget,
+            )
+        });
         let mut context = self.context.clone();
         context.transaction = Some(Arc::clone(transaction));
         let params = Arc::clone(self.params);

@@ -4,8 +4,8 @@
 //! To make operators takes longer than to run them where a statement reads a few nodes. So those that can let go of their run
 //! ([`crate::operator::Operator::rest`]) are kept, without memory of the budget and without a view of the data, and get the parameters and the snapshot of
 //! the next run. That must be one of the same plan in the same database, and know the same names, for names were resolved to
-//! numbers; names are never forgotten, so their count tells. Statements that write, run in a transaction or are profiled are made
-//! anew each time.
+//! numbers; names are never forgotten, so their count tells. That goes for statements that write, too, whose names have been there since the
+//! first run. Statements that only read in a transaction, or are profiled, are made anew each time.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -14,11 +14,12 @@ use graven_cypher::plan::{Plan, PlanMode};
 use graven_pagecache::Budget;
 use graven_storage::Snapshot;
 
-use crate::error::Result;
+use crate::error::{ExecError, Result};
 use crate::execution::{ExecContext, Execution, runtime};
 use crate::memory::Metered;
 use crate::operator::BoxedOperator;
 use crate::runtime::Params;
+use crate::writing::{Needs, Writer};
 
 /// See the file header.
 pub struct Resting {
@@ -28,10 +29,13 @@ pub struct Resting {
     names: usize,
     budget: Arc<Budget>,
     meter: Option<Arc<AtomicU64>>,
+    /// Of a statement that writes.
+    needs: Option<Needs>,
 }
 
 impl Resting {
-    /// Whether they can run `plan` on `snapshot` for statements that share `budget`.
+    /// Whether they can run `plan` on `snapshot` for statements that share `budget`. For a statement that writes that is the snapshot of its
+    /// transaction: it knows all names of whatever the transaction sees.
     #[must_use]
     pub fn fits(&self, plan: &Arc<Plan>, snapshot: &Snapshot, budget: &Arc<Budget>) -> bool {
         Arc::ptr_eq(&self.plan, plan)
@@ -55,17 +59,28 @@ impl Resting {
         params: Arc<Params>,
         context: ExecContext,
     ) -> Result<Execution> {
-        debug_assert!(
-            context.only_reads && context.transaction.is_none(),
-            "EX-57: statements that may write are made anew"
-        );
         let Self {
             plan,
             mut root,
             columns,
+            needs,
             ..
         } = self;
-        let rt = runtime(context, params, snapshot, None);
+        let writer = match (&context.transaction, needs) {
+            (Some(transaction), Some(needs)) => {
+                let transaction = Arc::clone(transaction);
+                Some(Writer::new(transaction, needs, &context.budget))
+            }
+            (None, Some(_)) => return Err(ExecError::NoTransaction),
+            (inside, None) => {
+                debug_assert!(
+                    context.only_reads && inside.is_none(),
+                    "EX-57: what reads in a transaction is made anew"
+                );
+                None
+            }
+        };
+        let rt = runtime(context, params, snapshot, writer);
         let _metered = Metered::on(rt.meter.as_ref());
         root.renew(&rt)?;
         Ok(Execution {
@@ -91,13 +106,15 @@ impl Execution {
             cells,
             ..
         } = self;
-        let alone = rt.settled && cells.is_none() && plan.mode == PlanMode::Execute;
-        let rests = alone && !rt.shared.is_for_one_run.load(Ordering::Relaxed) && root.rest();
+        let kind = (rt.settled || rt.writer.is_some()) && cells.is_none();
+        let once = kind && plan.mode == PlanMode::Execute;
+        let rests = once && !rt.shared.is_for_one_run.load(Ordering::Relaxed) && root.rest();
         rests.then(|| Resting {
             plan,
             root,
             columns,
             names: rt.snapshot.names_known(),
+            needs: rt.writer.as_ref().map(Writer::needs),
             budget: rt.budget,
             meter: rt.meter,
         })

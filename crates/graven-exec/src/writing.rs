@@ -31,11 +31,31 @@ pub(crate) struct Writer {
     late: Mutex<LateNames>,
     /// Whether a relationship type has come to be that operators made before do not follow.
     outrun: AtomicBool,
-    /// Whether there are operators that follow relationships of any type.
-    follows_any: bool,
+    needs: Needs,
     /// Relationships deleted by this statement, where it may still ask for their types or return them.
     deleted: Option<Mutex<(DeletedRelationships, Memory)>>,
     any_deleted: AtomicBool,
+}
+
+/// What a statement needs of its writer: its plan says so, whatever the run.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Needs {
+    /// There are operators that follow relationships of any type.
+    follows_any: bool,
+    /// It may ask for types or ends of relationships that it has deleted.
+    deleted: bool,
+}
+
+impl Needs {
+    pub(crate) fn of(plan: &Plan) -> Self {
+        Self {
+            follows_any: plan.root.any(&|op| {
+                let pattern = op.rel_pattern();
+                pattern.is_some_and(|pattern| pattern.types.is_empty())
+            }),
+            deleted: asks_for_deleted(plan),
+        }
+    }
 }
 
 /// Names interned while a statement runs.
@@ -83,22 +103,24 @@ pub(crate) fn intern(names: &WrittenNames, transaction: &Transaction) -> Result<
 }
 
 impl Writer {
-    pub(crate) fn new(transaction: Arc<Transaction>, plan: &Plan, budget: &Arc<Budget>) -> Self {
+    pub(crate) fn new(transaction: Arc<Transaction>, needs: Needs, budget: &Arc<Budget>) -> Self {
         let remedy = "do not return what is deleted";
         Self {
             transaction,
             late: Mutex::default(),
             outrun: AtomicBool::new(false),
-            follows_any: plan.root.any(&|op| {
-                let pattern = op.rel_pattern();
-                pattern.is_some_and(|pattern| pattern.types.is_empty())
-            }),
-            deleted: asks_for_deleted(plan).then(|| {
+            needs,
+            deleted: needs.deleted.then(|| {
                 let memory = Memory::new(budget, "Delete", remedy);
                 Mutex::new((DeletedRelationships::new(), memory))
             }),
             any_deleted: AtomicBool::new(false),
         }
+    }
+
+    /// What the statement needs of it.
+    pub(crate) fn needs(&self) -> Needs {
+        self.needs
     }
 
     pub(crate) fn transaction(&self) -> &Transaction {
@@ -137,7 +159,7 @@ impl Writer {
         if let Some(rel_type) = late.types.get(name) {
             return Ok(*rel_type);
         }
-        if self.follows_any && rt.snapshot.rel_type(name).is_none() {
+        if self.needs.follows_any && rt.snapshot.rel_type(name).is_none() {
             self.outrun.store(true, Ordering::Relaxed);
         }
         let rel_type = self.transaction.rel_type(name)?;

@@ -134,12 +134,15 @@ impl Connection {
         self.cancel.reset();
         let text = Arc::clone(&planned.text);
         let kept = keep.and_then(|keep| keep.lock().unwrap_or_else(PoisonError::into_inner).take());
+        let writes = planned.writes() && !planned.runs_in_transactions();
+        let mut again = writes.then(|| planned.take_operators()).flatten();
         let fits = |kept: &Kept| (kept.operators).fits(&planned.plan, &snapshot, &inner.budget);
         let (operators, counts) = match kept.filter(fits) {
             Some(Kept { operators, counts }) => (Some(operators), Some(counts)),
             None => (None, None),
         };
-        let memory = operators.as_ref().and_then(Resting::meter);
+        let memory = operators.as_ref().or(again.as_ref());
+        let memory = memory.and_then(Resting::meter);
         let memory = memory.map(Arc::clone).unwrap_or_default();
         let flag = self.cancel.flag();
         let seat = inner.statements.enter(Some(text), flag, memory);
@@ -158,8 +161,15 @@ impl Connection {
         if planned.writes() {
             let run = Run::new(params);
             let done = self.autocommit(inner, planned.merges(), |transaction| {
-                self.run(inner, &planned, transaction, &run, &occasion)
+                let with = (&occasion, again.take());
+                let (ran, rests) = self.run(inner, &planned, transaction, &run, with)?;
+                again = rests;
+                Ok(ran)
             });
+            // Not before: what they hold counts for this statement as long as it runs.
+            if let Some(operators) = again {
+                planned.leave_operators(operators);
+            }
             return Ok(done?.into());
         }
         let values = Run::new(params).values;
@@ -200,27 +210,35 @@ impl Connection {
             begun: Instant::now(),
             deadline: self.deadline(),
         };
-        let ran = self.run(inner, &planned, transaction, &run, &occasion);
+        let ran = self.run(inner, &planned, transaction, &run, (&occasion, None));
         let idle = seat.runs(None);
-        let running = ran?;
+        // What counts the memory of these operators is the transaction's.
+        let (running, _) = ran?;
         idle?;
         Ok(running.into())
     }
 
+    /// Runs a statement to its end, with the operators of an earlier run if they are given and fit. Those that the next run can have come with
+    /// the result.
     fn run(
         &self,
         inner: &Arc<Inner>,
         planned: &Planned,
         transaction: &Arc<graven_storage::Transaction>,
         run: &Run,
-        occasion: &Occasion<'_>,
-    ) -> Result<Running, Error> {
+        (occasion, again): (&Occasion<'_>, Option<Resting>),
+    ) -> Result<(Running, Option<Resting>), Error> {
         let context = self.context(inner, planned, Some(Arc::clone(transaction)), occasion);
         let snapshot = transaction.snapshot();
+        let again = again.filter(|it| it.fits(&planned.plan, &snapshot, &inner.budget));
         let before = transaction.counters();
         let begun = occasion.begun;
         let result = Running::start(planned.clone(), snapshot, begun, None, |plan, snapshot| {
-            execute(plan, snapshot, Arc::clone(&run.values), context)
+            let values = Arc::clone(&run.values);
+            match again {
+                Some(operators) => operators.execute(snapshot, values, context),
+                None => execute(plan, snapshot, values, context),
+            }
         })?;
         result.complete(&inner.budget, &before, transaction)
     }
@@ -493,5 +511,142 @@ mod tests {
                 assert_eq!(held, None, "{text}");
             }
         }
+    }
+
+    /// Goal: a statement that writes with the operators of its run before does what it does with new ones: whatever it reads, sets and
+    /// creates, whatever names have come since, after an error and in a transaction.
+    /// Method: each statement with the same text again and again in one database, with a text of its own each time in another.
+    #[test]
+    fn operators_of_writing_statements_are_kept() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let open = |name: &str| {
+            let config = Config {
+                create: true,
+                ..Config::default()
+            };
+            Database::open(folder.path().join(name), config).expect("opened")
+        };
+        let (same, other) = (open("same.graven"), open("other.graven"));
+        let texts = [
+            (
+                "CREATE (a:P {id: $id})-[:KNOWS {since: $id}]->(b:P {id: -$id, name: $name})",
+                true,
+            ),
+            (
+                "CREATE (a:P {id: $id + 100}) SET a.twice = 2 * $id RETURN a.twice, a.id",
+                true,
+            ),
+            (
+                "MATCH (a:P {id: $id}) SET a.seen = $id, a:Seen RETURN a.seen, labels(a)",
+                true,
+            ),
+            (
+                "MATCH (a:P {id: $id})-[k:KNOWS]->(b) SET k += {last: $id}, b.last = k.last RETURN b.id, b.last",
+                false,
+            ),
+            (
+                "MATCH (a:P) WHERE a.id >= $id REMOVE a.twice RETURN count(*)",
+                true,
+            ),
+            ("MATCH (a:Late) SET a.found = $id RETURN count(*)", true),
+            (
+                "MATCH (a:P {id: $id}), (b:P {id: $id}) CREATE (a)-[:LIKES {by: $name}]->(b) RETURN a.id",
+                false,
+            ),
+            (
+                "MERGE (a:Q {id: $id}) ON MATCH SET a.again = true RETURN a.again",
+                false,
+            ),
+            ("MATCH (a:P {id: $id})-[:LIKES]->(b) DETACH DELETE b", false),
+            (
+                "UNWIND range(1, $id) AS i CREATE (:R {i: 10 / (i - $id + 2)})",
+                false,
+            ),
+            ("CREATE (:R {i: 1 / ($id - 2)})", true),
+        ];
+        let mut failed = 0;
+        for round in 0..4i64 {
+            for (place, (text, kept)) in texts.iter().enumerate() {
+                if round == 2 && place == 5 {
+                    // Until now nobody knew the label.
+                    for db in [&same, &other] {
+                        let made = db
+                            .connect()
+                            .query("CREATE (:Late), (:Late)", &Params::new());
+                        made.expect("created");
+                    }
+                }
+                let params = Params::new().with("id", 1 + round % 3).with("name", "Ada");
+                let rows = |db: &Database, text: &str, inside: bool| {
+                    let connection = db.connect();
+                    let rows = |mut result: QueryResult| {
+                        let rows = result.by_ref().map(|row| row.expect("a row").into_values());
+                        let rows: Vec<_> = rows.collect();
+                        (rows, result.summary().counters)
+                    };
+                    if !inside {
+                        let rows = connection.query(text, &params).map(rows);
+                        return rows.map_err(|error| error.to_string());
+                    }
+                    let mut transaction = connection.begin().expect("begun");
+                    let rows = transaction.query(text, &params).map(rows);
+                    if rows.is_ok() {
+                        transaction.commit().expect("committed");
+                    }
+                    rows.map_err(|error| error.to_string())
+                };
+                let inside = round == 3 && place % 2 == 0;
+                let its_own = format!("{text} // {round}");
+                let answer = rows(&same, text, inside);
+                failed += u32::from(answer.is_err());
+                assert_eq!(
+                    answer,
+                    rows(&other, &its_own, inside),
+                    "{text}, round {round}"
+                );
+                let planned = (same.connect())
+                    .plan(
+                        same.inner().expect("here"),
+                        text,
+                        &params,
+                        &same.inner().expect("here").store.snapshot(),
+                    )
+                    .expect("planned");
+                let operators = planned.take_operators();
+                // Plans that know a name not yet are not kept, nor are operators of a run that failed.
+                if round == 3 {
+                    assert_eq!(operators.is_some(), *kept, "{text}");
+                }
+                if let Some(operators) = operators {
+                    planned.leave_operators(operators);
+                }
+            }
+        }
+        assert!(failed >= 2, "{failed}: some fail");
+        let all = "MATCH (n) OPTIONAL MATCH (n)-[r]->(m) \
+            RETURN id(n), labels(n), properties(n), type(r), properties(r), id(m) ORDER BY id(n), id(m), type(r)";
+        let read = |db: &Database| {
+            let rows = db.connect().query(all, &Params::new()).expect("read");
+            rows.map(|row| row.expect("a row").into_values())
+                .collect::<Vec<_>>()
+        };
+        assert!(read(&same).len() > 10);
+        assert_eq!(read(&same), read(&other));
+        let holders = same.inner().expect("here").budget.holders();
+        let of_operators = [
+            "NodeSeek",
+            "Expand",
+            "Create",
+            "Set",
+            "Project",
+            "Aggregate",
+        ];
+        let held = holders
+            .into_iter()
+            .find(|it| of_operators.contains(&it.tag) && it.bytes > 0);
+        assert_eq!(held, None);
+        let inner = Arc::downgrade(same.inner().expect("here"));
+        drop(same);
+        assert!(inner.upgrade().is_none(), "operators hold no database");
     }
 }

@@ -7,6 +7,8 @@
 //! stays right while data changes; it is made anew when the number of nodes is no longer of the same size, for it
 //! was chosen by that, and all are dropped when indexes or constraints change.
 //!
+//! With a plan that writes lie the operators of the runs that ended last ([`Resting`]), a few sets of them for as many threads.
+//!
 //! A prepared statement remembers its plan itself and asks only whether the cache has been emptied since: no lock that all
 //! threads take, no hashing of its text.
 
@@ -16,6 +18,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use graven_cypher::Plan;
 use graven_cypher::plan::{Operator, PlanMode};
+use graven_exec::Resting;
 
 use crate::params::Params;
 use crate::result::StatementKind;
@@ -28,7 +31,12 @@ pub(crate) struct Planned {
     pub(crate) plan: Arc<Plan>,
     pub(crate) columns: Arc<[String]>,
     pub(crate) does: Does,
+    /// Of a plan that writes.
+    resting: Arc<Mutex<Vec<Resting>>>,
 }
+
+/// Runs of one plan at the same time whose operators are kept.
+const RESTING_MAX: usize = 8;
 
 /// What a plan does, found out once.
 #[derive(Clone, Copy, Debug)]
@@ -65,6 +73,7 @@ impl Planned {
             text: Arc::from(text),
             columns: columns.collect(),
             plan: Arc::new(plan),
+            resting: Arc::default(),
         }
     }
 
@@ -90,6 +99,20 @@ impl Planned {
     /// Whether it may meet a duplicate of a `MERGE` beside it.
     pub(crate) fn merges(&self) -> bool {
         self.does.merge
+    }
+
+    /// Operators that a run before has left.
+    pub(crate) fn take_operators(&self) -> Option<Resting> {
+        let mut resting = self.resting.lock().unwrap_or_else(PoisonError::into_inner);
+        resting.pop()
+    }
+
+    /// Leaves operators to a run that comes.
+    pub(crate) fn leave_operators(&self, operators: Resting) {
+        let mut resting = self.resting.lock().unwrap_or_else(PoisonError::into_inner);
+        if resting.len() < RESTING_MAX {
+            resting.push(operators);
+        }
     }
 
     /// Whether it calls procedures.

@@ -186,6 +186,7 @@ impl Running {
             columns,
             text,
             does,
+            ..
         } = planned;
         let execution = match plan.mode {
             PlanMode::Explain => None,
@@ -281,13 +282,14 @@ impl Running {
         }
     }
 
-    /// Runs the statement to its end and keeps its rows. Nodes and relationships are given as they are then.
+    /// Runs the statement to its end and keeps its rows. Nodes and relationships are given as they are then. With it come its operators, if
+    /// they can be used again.
     pub(crate) fn complete(
         mut self,
         budget: &Arc<Budget>,
         before: &WriteCounters,
         transaction: &Transaction,
-    ) -> Result<Self, Error> {
+    ) -> Result<(Self, Option<Resting>), Error> {
         self.counts().scope.start_again();
         let mut memory = budget.empty_reservation("result");
         let mut batches = Vec::new();
@@ -320,9 +322,9 @@ impl Running {
             self.profile = execution.map(|e| plan_text::profile(&self.plan, &e.profile()));
         }
         self.kept = Some((rows.into_iter(), memory));
-        self.execution = None;
+        let rests = self.execution.take().and_then(|it| it.rest());
         self.counts().add();
-        Ok(self)
+        Ok((self, rests))
     }
 
     /// Notes what the commit of the statement did.

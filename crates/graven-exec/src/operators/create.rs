@@ -64,4 +64,14 @@ impl Operator for Create {
     fn rewind(&mut self) {
         self.input.rewind();
     }
+
+    fn rest(&mut self) -> bool {
+        self.creation.unbind();
+        self.input.rest()
+    }
+
+    fn renew(&mut self, rt: &Runtime) -> Result<()> {
+        self.creation.bind(rt)?;
+        self.input.renew(rt)
+    }
 }

@@ -10,7 +10,7 @@ use graven_storage::{KeyId, LabelId, NodeId, PropertyValue, RelId, TypeId};
 use crate::batch::Batch;
 use crate::column::Column;
 use crate::error::{ExecError, Result};
-use crate::expression::{Compiled, Compiler, Rows};
+use crate::expression::{Compiled, Compiler, Rows, bind_all, unbind_all};
 use crate::layout::Layout;
 use crate::runtime::Runtime;
 use crate::value::Value;
@@ -137,6 +137,33 @@ impl Creation {
             nodes,
             relationships,
         })
+    }
+
+    /// All expressions.
+    fn expressions(&mut self) -> impl Iterator<Item = &mut Compiled> {
+        let nodes = self.nodes.iter_mut();
+        let nodes = nodes.flat_map(|n| n.properties.expressions().chain(&mut n.computed));
+        let relationships = self.relationships.iter_mut().flat_map(|r| {
+            let rel_type = match &mut r.rel_type {
+                RelType::Named(..) => None,
+                RelType::Computed(name) => Some(name),
+            };
+            r.properties.expressions().chain(rel_type)
+        });
+        nodes.chain(relationships)
+    }
+
+    /// Takes the values of parameters out.
+    pub(crate) fn unbind(&mut self) {
+        unbind_all(self.expressions());
+    }
+
+    /// Gives parameters the values of another run.
+    ///
+    /// # Errors
+    /// A missing parameter.
+    pub(crate) fn bind(&mut self, rt: &Runtime) -> Result<()> {
+        bind_all(self.expressions(), Some(rt)).map(|_| ())
     }
 
     /// Variables bound, nodes first.
@@ -343,6 +370,14 @@ impl Properties {
         Ok(Self::Entries(compiled))
     }
 
+    fn expressions(&mut self) -> impl Iterator<Item = &mut Compiled> {
+        let (entries, map) = match self {
+            Self::Entries(entries) => (&mut entries[..], None),
+            Self::Map(map) => (&mut [][..], Some(map)),
+        };
+        entries.iter_mut().map(|(_, _, value)| value).chain(map)
+    }
+
     fn compute(&self, batch: &Batch, rt: &Runtime) -> Result<Computed> {
         Ok(match self {
             Self::Entries(entries) => Computed::Entries(
@@ -365,6 +400,7 @@ impl Properties {
         let mut found = Vec::new();
         match (self, computed) {
             (Self::Entries(entries), Computed::Entries(columns)) => {
+                found.reserve_exact(entries.len());
                 for ((key, name, _), column) in entries.iter().zip(columns) {
                     if !column.is_null(row) {
                         found.push((*key, storable(&column.get(row), name)?));

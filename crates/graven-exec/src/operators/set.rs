@@ -12,7 +12,7 @@ use graven_storage::{KeyId, LabelId, PropertyValue};
 use crate::batch::Batch;
 use crate::column::Column;
 use crate::error::{ExecError, Result};
-use crate::expression::{Compiled, Compiler, Rows};
+use crate::expression::{Compiled, Compiler, Rows, bind_all, unbind_all};
 use crate::layout::Layout;
 use crate::operator::{BoxedOperator, Operator};
 use crate::runtime::Runtime;
@@ -111,6 +111,19 @@ impl Items {
         Ok(Self(compiled))
     }
 
+    /// Takes the values of parameters out.
+    pub(crate) fn unbind(&mut self) {
+        unbind_all(self.0.iter_mut().flat_map(Item::exprs_mut));
+    }
+
+    /// Gives parameters the values of another run.
+    ///
+    /// # Errors
+    /// A missing parameter.
+    pub(crate) fn bind(&mut self, rt: &Runtime) -> Result<()> {
+        bind_all(self.0.iter_mut().flat_map(Item::exprs_mut), Some(rt)).map(|_| ())
+    }
+
     /// Whether there is nothing to do.
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
@@ -178,6 +191,20 @@ impl Item {
     fn apply(&self, computed: &Computed, row: usize, rt: &Runtime) -> Result<()> {
         let done = computed.apply(&self.change, row, rt);
         done.map_err(|error| error.at(self.at))
+    }
+
+    fn exprs_mut(&mut self) -> impl Iterator<Item = &mut Compiled> {
+        let (key, value, labels) = match &mut self.change {
+            Change::Property { value, .. } | Change::Properties { value, .. } => {
+                (None, Some(value), &mut [][..])
+            }
+            Change::Element { key, value } => (Some(key), Some(value), &mut [][..]),
+            Change::AddLabels { computed, .. } | Change::RemoveLabels { computed, .. } => {
+                (None, None, &mut computed[..])
+            }
+        };
+        let own = std::iter::once(&mut self.target).chain(key).chain(value);
+        own.chain(labels)
     }
 
     fn compute(&self, batch: &Batch, rt: &Runtime) -> Result<Computed> {
@@ -377,5 +404,15 @@ impl Operator for Set {
 
     fn rewind(&mut self) {
         self.input.rewind();
+    }
+
+    fn rest(&mut self) -> bool {
+        self.items.unbind();
+        self.input.rest()
+    }
+
+    fn renew(&mut self, rt: &Runtime) -> Result<()> {
+        self.items.bind(rt)?;
+        self.input.renew(rt)
     }
 }

@@ -10,6 +10,7 @@ mod estimates;
 mod graph;
 mod in_transactions;
 mod index_order;
+mod kept_writers;
 mod long_statements;
 mod path_selection;
 mod prepared;
