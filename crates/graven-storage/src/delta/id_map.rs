@@ -14,6 +14,7 @@
 //! size and 4 bytes, one that is alone in its chunk [`CHUNK_BYTES`] more.
 
 use imbl::OrdMap;
+use smallvec::{SmallVec, smallvec};
 use std::sync::Arc;
 
 /// Ids of a chunk.
@@ -26,8 +27,8 @@ pub(crate) const CHUNK_BYTES: u64 = 112;
 pub(crate) struct Chunk<V> {
     /// Which of the ids have one.
     mask: u16,
-    /// In their order.
-    values: Vec<V>,
+    /// In their order. What a statement creates or changes has mostly a neighbour: two take no memory of their own.
+    values: SmallVec<[V; 2]>,
 }
 
 impl<V> Chunk<V> {
@@ -74,7 +75,7 @@ impl<V> Chunk<V> {
     pub(super) fn roomy() -> Chunk<V> {
         Chunk {
             mask: 0,
-            values: Vec::with_capacity(SLOTS as usize),
+            values: SmallVec::with_capacity(SLOTS as usize),
         }
     }
 
@@ -237,12 +238,9 @@ impl<V: Clone> IdMap<V> {
     pub(crate) fn insert(&mut self, id: u64, value: V) -> Option<V> {
         let (at, slot) = (id / SLOTS, id % SLOTS);
         let Some(chunk) = self.chunks.get_mut(at) else {
-            // What a statement creates or changes has mostly a neighbour.
-            let mut values = Vec::with_capacity(2);
-            values.push(value);
             let chunk = Chunk {
                 mask: 1 << slot,
-                values,
+                values: smallvec![value],
             };
             self.chunks.insert(at, Arc::new(chunk));
             self.len += 1;

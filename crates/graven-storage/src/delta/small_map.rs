@@ -6,17 +6,20 @@
 //! which copies of the map share until one of them changes; more are such a tree. A map that has become a tree stays one.
 //!
 //! # Costs
-//! Of a small map: a look-up bisects; the first change of a copy copies all, and needs two allocations.
+//! Of a small map: a look-up bisects; the first change of a copy copies all, and needs an allocation, two from [`FIRST`] entries on.
 
 use equivalent::Comparable;
 use imbl::OrdMap;
+use smallvec::SmallVec;
 use std::ops::Bound;
 use std::sync::Arc;
 
 /// Entries up to which a map is a vector.
 const FEW: usize = 16;
-/// Entries that there is room for from the first on.
+/// Entries that lie in the same piece of memory as their count.
 const FIRST: usize = 4;
+
+type Few<K, V> = SmallVec<[(K, V); FIRST]>;
 
 /// See the file header.
 #[derive(Clone, Debug)]
@@ -25,7 +28,7 @@ pub(crate) struct SmallMap<K: Ord, V>(Entries<K, V>);
 #[derive(Clone, Debug)]
 enum Entries<K: Ord, V> {
     /// Keys ascend; none: no entries.
-    Few(Option<Arc<Vec<(K, V)>>>),
+    Few(Option<Arc<Few<K, V>>>),
     Many(OrdMap<K, V>),
 }
 
@@ -46,11 +49,6 @@ impl<K: Ord, V> SmallMap<K, V> {
     pub(crate) fn is_empty(&self) -> bool {
         self.len() == 0
     }
-}
-
-/// A vector for the first entries.
-fn new<K, V>() -> Arc<Vec<(K, V)>> {
-    Arc::new(Vec::with_capacity(FIRST))
 }
 
 /// The place of `key`, or where it would be.
@@ -142,7 +140,7 @@ impl<K: Ord + Clone, V: Clone> SmallMap<K, V> {
             Entries::Few(few) => few,
             Entries::Many(tree) => return tree.insert(key, value),
         };
-        let shared = few.get_or_insert_with(new);
+        let shared = few.get_or_insert_default();
         match place(shared, &key) {
             Ok(at) => {
                 let known = &mut Arc::make_mut(shared)[at].1;
@@ -170,7 +168,7 @@ impl<K: Ord + Clone, V: Clone> SmallMap<K, V> {
         }
         match &mut self.0 {
             Entries::Few(few) => {
-                let few = Arc::make_mut(few.get_or_insert_with(new));
+                let few = Arc::make_mut(few.get_or_insert_default());
                 let at = place(few, &key).unwrap_or_else(|at| {
                     few.insert(at, (key, V::default()));
                     at

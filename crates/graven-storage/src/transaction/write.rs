@@ -11,6 +11,7 @@ use crate::schema::SchemaEntity;
 use crate::value::PropertyValue;
 use crate::version::Schema;
 use crate::{Error, Result};
+use smallvec::SmallVec;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -20,9 +21,11 @@ const CHARGE_EVERY: u64 = 1024;
 const DELETED_MAX: usize = 1 << 16;
 
 type Properties<'a> = &'a [(KeyId, PropertyValue)];
+/// Each key once, without nulls.
+type Given<'a> = SmallVec<[(KeyId, &'a PropertyValue); 8]>;
 
 /// What an entity gets of `properties`: of several values for a key the last, nothing if that is null.
-fn effective(properties: Properties<'_>) -> Vec<(KeyId, &PropertyValue)> {
+fn effective(properties: Properties<'_>) -> Given<'_> {
     let last = |at: usize, key: KeyId| properties[at + 1..].iter().all(|(later, _)| *later != key);
     (properties.iter().enumerate())
         .filter(|(at, (key, value))| !value.is_null() && last(*at, *key))
@@ -36,9 +39,17 @@ fn given(properties: &[(KeyId, &PropertyValue)], key: KeyId) -> Option<PropertyV
 }
 
 /// The properties of one of the nodes that are given by column.
-fn row(columns: &[(KeyId, Vec<PropertyValue>)], at: usize) -> Vec<(KeyId, &PropertyValue)> {
+fn row(columns: &[(KeyId, Vec<PropertyValue>)], at: usize) -> Given<'_> {
     let values = columns.iter().map(|(key, values)| (*key, &values[at]));
     values.filter(|(_, value)| !value.is_null()).collect()
+}
+
+/// A label set to be shared.
+fn shared_set(labels: &[LabelId]) -> Arc<[LabelId]> {
+    match labels.is_sorted_by(|one, next| one < next) {
+        true => labels.into(),
+        false => label_set(labels).into(),
+    }
 }
 
 /// The indexes on one of `labels`.
@@ -52,7 +63,18 @@ fn of_label<'a>(
 
 impl Transaction {
     fn labels(&self, node: NodeId) -> Result<Arc<[LabelId]>> {
-        Ok(self.view.labels_of(node)?.into())
+        // Both ends of most new relationships are of the same transaction.
+        let own = self
+            .own
+            .layer()
+            .nodes
+            .get(node.0)
+            .and_then(NodeChange::labels)
+            .cloned();
+        match own {
+            Some(labels) => Ok(labels),
+            None => Ok(self.view.labels_of(node)?.into()),
+        }
     }
 
     /// Creates a node. Null properties are left out.
@@ -61,7 +83,7 @@ impl Transaction {
     /// [`Error::Duplicate`]; [`Error::TransactionTooLarge`]; what reading gives.
     pub fn create_node(&self, labels: &[LabelId], properties: Properties<'_>) -> Result<NodeId> {
         self.write(|state| {
-            let labels: Arc<[LabelId]> = label_set(labels).into();
+            let labels = shared_set(labels);
             self.create_one(state, &self.own.schema(), &labels, effective(properties))
         })
     }
@@ -71,7 +93,7 @@ impl Transaction {
         state: &mut State,
         schema: &Schema,
         labels: &Arc<[LabelId]>,
-        properties: Vec<(KeyId, &PropertyValue)>,
+        properties: Given<'_>,
     ) -> Result<NodeId> {
         let mut edits = Edits::default();
         let node = self.own.allocator().nodes(1);
@@ -114,7 +136,7 @@ impl Transaction {
             assert!(!twice, "one column for each key");
         }
         self.write(|state| {
-            let labels: Arc<[LabelId]> = label_set(labels).into();
+            let labels = shared_set(labels);
             let schema = self.own.schema();
             if of_label(&schema, &labels).any(|index| index.unique) {
                 // Each of them is compared with those before.
