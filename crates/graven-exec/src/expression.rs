@@ -234,6 +234,14 @@ impl Compiled {
         }
     }
 
+    /// The value of a literal or a parameter, the same for all rows.
+    pub(crate) fn known(&self) -> Option<&Value> {
+        match self {
+            Self::Constant(value) | Self::Parameter(_, value, _) => Some(value),
+            _ => None,
+        }
+    }
+
     /// The value of an expression that reads no columns.
     ///
     /// # Errors

@@ -1,6 +1,6 @@
 //! Creates nodes and relationships, once per input row.
 
-use super::creation::Creation;
+use super::creation::{Created, Creation};
 use crate::batch::Batch;
 use crate::column::Column;
 use crate::error::Result;
@@ -13,6 +13,10 @@ pub(crate) struct Create {
     creation: Creation,
     /// Columns of the created nodes and relationships.
     slots: Vec<usize>,
+    /// Whether somebody reads them.
+    seen: bool,
+    /// Of one row. Between rows and runs it is empty and keeps its room.
+    created: Created,
 }
 
 impl Create {
@@ -22,6 +26,8 @@ impl Create {
             input,
             creation,
             slots,
+            seen: true,
+            created: Created::default(),
         }
     }
 }
@@ -34,21 +40,31 @@ impl Operator for Create {
         rt.check_cancelled()?;
         let prepared = self.creation.prepare(&batch, rt)?;
         if let Some(created) = self.creation.create_all(&batch, &prepared, rt)? {
+            if !self.seen {
+                return Ok(Some(batch));
+            }
             let slot = self.slots.first().copied();
             let slot = slot.expect("a column for the node");
             return Ok(Some(batch.with_column(slot, Column::Nodes(created))));
         }
         let (mut nodes, mut relationships): (Vec<Vec<u64>>, Vec<Vec<u64>>) = Default::default();
         for row in 0..batch.len() {
-            let created = self.creation.create(&batch, &prepared, row, rt)?;
-            nodes.resize_with(created.nodes.len(), Vec::new);
-            relationships.resize_with(created.relationships.len(), Vec::new);
-            for (column, id) in nodes.iter_mut().zip(created.nodes) {
-                column.push(id.0);
+            let created = &mut self.created;
+            self.creation.create(&batch, &prepared, row, rt, created)?;
+            if self.seen {
+                nodes.resize_with(created.nodes.len(), Vec::new);
+                relationships.resize_with(created.relationships.len(), Vec::new);
+                for (column, id) in nodes.iter_mut().zip(&created.nodes) {
+                    column.push(id.0);
+                }
+                for (column, id) in relationships.iter_mut().zip(&created.relationships) {
+                    column.push(id.0);
+                }
             }
-            for (column, id) in relationships.iter_mut().zip(created.relationships) {
-                column.push(id.0);
-            }
+            created.clear();
+        }
+        if !self.seen {
+            return Ok(Some(batch));
         }
         let columns = nodes
             .into_iter()
@@ -63,6 +79,10 @@ impl Operator for Create {
 
     fn rewind(&mut self) {
         self.input.rewind();
+    }
+
+    fn runs_unseen(&mut self) {
+        self.seen = false;
     }
 
     fn rest(&mut self) -> bool {

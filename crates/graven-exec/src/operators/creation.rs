@@ -16,17 +16,21 @@ use crate::runtime::Runtime;
 use crate::value::Value;
 use crate::writing::{Entity, gone, storable, written_names};
 
+/// A key, its name and an expression.
+type Entry = (KeyId, Arc<str>, Compiled);
+
 /// Properties of something to create.
 enum Properties {
     /// Keys of the text with an expression each.
-    Entries(Vec<(KeyId, Arc<str>, Compiled)>),
+    Entries(Vec<Entry>),
     /// A computed map.
     Map(Compiled),
 }
 
 /// Values of [`Properties`] for the rows of a batch.
 enum Computed {
-    Entries(Vec<Arc<Column>>),
+    /// A column of each entry that is not the same for all rows; none at all if all of them are.
+    Entries(Vec<Option<Arc<Column>>>),
     Map(Arc<Column>),
 }
 
@@ -69,10 +73,13 @@ pub(crate) struct Creation {
 }
 
 /// Values for the rows of a batch, in the order of the creation's nodes and relationships.
-pub(crate) struct Prepared {
-    properties: Vec<Computed>,
+pub(crate) struct Prepared(Vec<Part>);
+
+/// Of one node or relationship.
+struct Part {
+    properties: Computed,
     /// Names of labels and types, as many columns as there are expressions.
-    names: Vec<Vec<Arc<Column>>>,
+    names: Vec<Arc<Column>>,
 }
 
 /// What one row created.
@@ -80,6 +87,14 @@ pub(crate) struct Prepared {
 pub(crate) struct Created {
     pub(crate) nodes: Vec<NodeId>,
     pub(crate) relationships: Vec<RelId>,
+}
+
+impl Created {
+    /// Forgets what it was and keeps the room.
+    pub(crate) fn clear(&mut self) {
+        self.nodes.clear();
+        self.relationships.clear();
+    }
 }
 
 impl Creation {
@@ -174,22 +189,25 @@ impl Creation {
 
     /// Computes properties and names for all rows of a batch.
     pub(crate) fn prepare(&self, batch: &Batch, rt: &Runtime) -> Result<Prepared> {
-        let nodes = self.nodes.iter().map(|n| &n.properties);
-        let relationships = self.relationships.iter().map(|r| &r.properties);
-        let computed = nodes.chain(relationships).map(|p| p.compute(batch, rt));
-        let labels = self.nodes.iter().map(|n| &n.computed[..]);
-        let types = self.relationships.iter().map(|r| match &r.rel_type {
-            RelType::Named(..) => &[][..],
-            RelType::Computed(name) => std::slice::from_ref(name),
-        });
         let column = |e: &Compiled| e.column(Rows::all(batch), rt);
-        let names = labels
-            .chain(types)
-            .map(|exprs| exprs.iter().map(column).collect());
-        Ok(Prepared {
-            properties: computed.collect::<Result<_>>()?,
-            names: names.collect::<Result<_>>()?,
-        })
+        let mut parts = Vec::with_capacity(self.nodes.len() + self.relationships.len());
+        for node in &self.nodes {
+            parts.push(Part {
+                properties: node.properties.compute(batch, rt)?,
+                names: node.computed.iter().map(column).collect::<Result<_>>()?,
+            });
+        }
+        for relationship in &self.relationships {
+            let name = match &relationship.rel_type {
+                RelType::Named(..) => None,
+                RelType::Computed(name) => Some(column(name)?),
+            };
+            parts.push(Part {
+                properties: relationship.properties.compute(batch, rt)?,
+                names: Vec::from_iter(name),
+            });
+        }
+        Ok(Prepared(parts))
     }
 
     /// Creates what all rows of the batch are to create, where that is one node a row with properties named in the text.
@@ -203,8 +221,11 @@ impl Creation {
         let ([node], []) = (&*self.nodes, &*self.relationships) else {
             return Ok(None);
         };
-        let (Properties::Entries(entries), [Computed::Entries(columns)]) =
-            (&node.properties, &*prepared.properties)
+        let [part] = &prepared.0[..] else {
+            return Ok(None);
+        };
+        let (Properties::Entries(entries), Computed::Entries(columns)) =
+            (&node.properties, &part.properties)
         else {
             return Ok(None);
         };
@@ -212,8 +233,11 @@ impl Creation {
             return Ok(None);
         }
         let mut values = Vec::with_capacity(entries.len());
-        for ((key, name, _), column) in entries.iter().zip(columns) {
-            let column = storable_column(column, batch.len(), name);
+        for ((key, name, expr), column) in with_columns(entries, columns) {
+            let column = match column {
+                Some(column) => storable_column(column, batch.len(), name),
+                None => storable(known(expr), name).map(|value| vec![value; batch.len()]),
+            };
             values.push((*key, column.map_err(|error| error.at(node.at))?));
         }
         let transaction = rt.writer()?.transaction();
@@ -221,32 +245,33 @@ impl Creation {
         Ok(Some(created))
     }
 
-    /// Creates what one row of the batch is to create.
+    /// Creates what one row of the batch is to create, and adds it to `created`, which is empty.
     pub(crate) fn create(
         &self,
         batch: &Batch,
         prepared: &Prepared,
         row: usize,
         rt: &Runtime,
-    ) -> Result<Created> {
+        created: &mut Created,
+    ) -> Result<()> {
         let transaction = rt.writer()?.transaction();
-        let mut created = Created::default();
-        let mut values = prepared.properties.iter().zip(&prepared.names);
+        let mut parts = prepared.0.iter();
         for node in &self.nodes {
-            let (computed, names) = values.next().expect("one for each");
+            let part = parts.next().expect("one for each");
             let placed = |error: ExecError| error.at(node.at);
-            let properties = node.properties.row(computed, row, rt).map_err(placed)?;
-            let labels = node.labels(names, row, rt).map_err(placed)?;
+            let properties = node.properties.row(&part.properties, row, rt);
+            let properties = properties.map_err(placed)?;
+            let labels = node.labels(&part.names, row, rt).map_err(placed)?;
             created
                 .nodes
                 .push(transaction.create_node(&labels, &properties)?);
         }
         for relationship in &self.relationships {
-            let (computed, names) = values.next().expect("one for each");
+            let part = parts.next().expect("one for each");
             let placed = |error: ExecError| error.at(relationship.at);
-            let properties = relationship.properties.row(computed, row, rt);
+            let properties = relationship.properties.row(&part.properties, row, rt);
             let properties = properties.map_err(placed)?;
-            let rel_type = relationship.rel_type.of_row(names, row, rt);
+            let rel_type = relationship.rel_type.of_row(&part.names, row, rt);
             let (rel_type, type_name) = rel_type.map_err(placed)?;
             let end = |end: End, which: &str| match end {
                 End::Created(at) => Ok(created.nodes[at]),
@@ -268,7 +293,7 @@ impl Creation {
                 .map_err(|error| placed(gone(error, Entity::Node(start))))?;
             created.relationships.push(id);
         }
-        Ok(created)
+        Ok(())
     }
 
     /// The first property of a row that is null, of those named in the text, and where what has it stands there.
@@ -279,12 +304,15 @@ impl Creation {
     ) -> Option<(Arc<str>, Span)> {
         let nodes = self.nodes.iter().map(|n| (&n.properties, n.at));
         let relationships = self.relationships.iter().map(|r| (&r.properties, r.at));
-        for ((properties, at), computed) in nodes.chain(relationships).zip(&prepared.properties) {
+        for ((properties, at), part) in nodes.chain(relationships).zip(&prepared.0) {
             if let (Properties::Entries(entries), Computed::Entries(columns)) =
-                (properties, computed)
+                (properties, &part.properties)
             {
-                let mut pairs = entries.iter().zip(columns);
-                if let Some((entry, _)) = pairs.find(|(_, column)| column.is_null(row)) {
+                let is_null = |(entry, column): &(&Entry, Option<&Column>)| match column {
+                    Some(column) => column.is_null(row),
+                    None => known(&entry.2).is_null(),
+                };
+                if let Some((entry, _)) = with_columns(entries, columns).find(is_null) {
                     return Some((entry.1.clone(), at));
                 }
             }
@@ -338,6 +366,22 @@ impl RelType {
     }
 }
 
+/// The entries with the columns that were computed of them.
+fn with_columns<'a>(
+    entries: &'a [Entry],
+    columns: &'a [Option<Arc<Column>>],
+) -> impl Iterator<Item = (&'a Entry, Option<&'a Column>)> {
+    let column = |at: usize| columns.get(at).and_then(Option::as_deref);
+    let entries = entries.iter().enumerate();
+    entries.map(move |(at, entry)| (entry, column(at)))
+}
+
+/// The value of an entry without a column.
+fn known(expr: &Compiled) -> &Value {
+    let known = expr.known();
+    known.expect("other expressions have columns")
+}
+
 /// The first `rows` values of a column as the property `name` holds them.
 fn storable_column(column: &Column, rows: usize, name: &str) -> Result<Vec<PropertyValue>> {
     match column {
@@ -360,7 +404,7 @@ impl Properties {
             Some(other) => return Ok(Self::Map(Compiler::new(layout, rt).compile(other)?)),
         };
         let transaction = rt.writer()?.transaction();
-        let mut compiled: Vec<(KeyId, Arc<str>, Compiled)> = Vec::with_capacity(entries.len());
+        let mut compiled: Vec<Entry> = Vec::with_capacity(entries.len());
         for (name, expr) in entries {
             let value = Compiler::new(layout, rt).compile(expr)?;
             // Of two entries with one key the later wins.
@@ -380,12 +424,16 @@ impl Properties {
 
     fn compute(&self, batch: &Batch, rt: &Runtime) -> Result<Computed> {
         Ok(match self {
-            Self::Entries(entries) => Computed::Entries(
-                entries
-                    .iter()
-                    .map(|(_, _, value)| value.column(Rows::all(batch), rt))
-                    .collect::<Result<_>>()?,
-            ),
+            Self::Entries(entries) => {
+                let mut columns = Vec::new();
+                for (at, (_, _, value)) in entries.iter().enumerate() {
+                    if value.known().is_none() {
+                        columns.resize(entries.len(), None);
+                        columns[at] = Some(value.column(Rows::all(batch), rt)?);
+                    }
+                }
+                Computed::Entries(columns)
+            }
             Self::Map(map) => Computed::Map(map.column(Rows::all(batch), rt)?),
         })
     }
@@ -401,9 +449,13 @@ impl Properties {
         match (self, computed) {
             (Self::Entries(entries), Computed::Entries(columns)) => {
                 found.reserve_exact(entries.len());
-                for ((key, name, _), column) in entries.iter().zip(columns) {
-                    if !column.is_null(row) {
-                        found.push((*key, storable(&column.get(row), name)?));
+                for ((key, name, expr), column) in with_columns(entries, columns) {
+                    let value = match column {
+                        Some(column) => column.get(row),
+                        None => Cow::Borrowed(known(expr)),
+                    };
+                    if !value.is_null() {
+                        found.push((*key, storable(&value, name)?));
                     }
                 }
             }

@@ -55,7 +55,8 @@ pub(crate) struct EmptyResult {
 
 impl EmptyResult {
     /// Runs `input`.
-    pub(crate) fn new(input: BoxedOperator) -> Self {
+    pub(crate) fn new(mut input: BoxedOperator) -> Self {
+        input.runs_unseen();
         Self { input }
     }
 }

@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use super::argument::ArgumentSlot;
-use super::creation::Creation;
+use super::creation::{Created, Creation};
 use super::set::Items;
 use crate::batch::{BATCH_ROWS, Batch};
 use crate::column::Column;
@@ -82,7 +82,10 @@ impl Merge {
                 }
             };
             if found.is_empty() {
-                let created = parts.creation.create(&one, &prepared, 0, rt)?;
+                let mut created = Created::default();
+                parts
+                    .creation
+                    .create(&one, &prepared, 0, rt, &mut created)?;
                 let nodes = created.nodes.into_iter().map(Value::Node);
                 let relationships = created.relationships.into_iter().map(Value::Relationship);
                 let all: Vec<Value> = nodes.chain(relationships).collect();
