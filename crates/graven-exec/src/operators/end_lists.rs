@@ -253,8 +253,11 @@ impl EndLists {
         Ok(())
     }
 
-    /// Looks up which nodes have the labels, if that is not known.
+    /// Looks up which nodes have the labels, if that is not known; where the statement writes it may be others each time.
     fn find_ranges(&mut self, rt: &Runtime) -> Result<()> {
+        if rt.writer.is_some() {
+            (self.ranges, self.labels_are_certain) = (None, false);
+        }
         if self.ranges.is_some() || self.labels.is_empty() || self.labels_are_certain {
             return Ok(());
         }
@@ -602,7 +605,7 @@ impl EndLists {
         self.reached = None;
     }
 
-    /// Forgets the lists; which nodes have the labels does not change in a statement that only reads (CY-47).
+    /// Forgets the lists; which nodes have the labels does not change in a statement that only reads.
     pub(super) fn clear(&mut self) {
         self.lists = Lists::default();
         self.reached = None;

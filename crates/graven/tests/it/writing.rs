@@ -129,6 +129,10 @@ fn what_counts_in_a_pattern_may_have_been_created_before() {
             "MATCH (a)--(b)--(c) WHERE b <> c RETURN count(*) AS n",
             [10, 11, 12],
         ),
+        (
+            "RETURN COUNT { (a)-[:R]->(:B)-[]->(:B) } AS n",
+            [13, 14, 15],
+        ),
     ] {
         let text = format!(
             "UNWIND [1, 2, 3] AS i MATCH (a:S) \
