@@ -38,7 +38,7 @@ pub(crate) mod writer;
 mod tests;
 
 use crate::bytes::Decoded;
-use crate::delta::overlay::AdjacencyOverlay;
+use crate::delta::overlay::{AdjacencyOverlay, Top};
 use crate::ids::{Direction, NodeId, RelId, TypeId};
 use crate::pages::{Pages, padded_payload};
 use crate::segment_map::{Located, SegmentMap};
@@ -159,6 +159,18 @@ impl Adjacency {
         self.narrow = self.narrow && narrow;
         self.relationships = self.relationships.saturating_add_signed(more);
         self
+    }
+
+    /// This with more changes on top of those that it has, as [`Adjacency::with_overlay`].
+    pub(crate) fn with_top(
+        self,
+        of: (TypeId, Direction),
+        top: Top,
+        more: i64,
+        narrow: bool,
+    ) -> Adjacency {
+        let overlay = AdjacencyOverlay::with_top(self.overlay.as_deref(), of, top);
+        self.with_overlay(overlay, more, narrow)
     }
 
     fn reach(&self) -> &Reach {

@@ -18,7 +18,8 @@ mod tests;
 
 use crate::Result;
 use crate::chain;
-use crate::delta::overlay::ColumnOverlay;
+use crate::delta::layer::ColumnOf;
+use crate::delta::overlay::{ColumnOverlay, Top};
 use crate::pages::Pages;
 use crate::segment_map::{Located, SegmentMap};
 use crate::value::PropertyValue;
@@ -81,6 +82,16 @@ impl Column {
     pub(crate) fn with_overlay(base: Option<Column>, overlay: ColumnOverlay) -> Column {
         Column {
             base: base.and_then(|column| column.base),
+            overlay: Some(Arc::new(overlay)),
+        }
+    }
+
+    /// `settled` with more changes on top.
+    pub(crate) fn with_top(settled: Option<Column>, of: ColumnOf, top: Top) -> Column {
+        let (base, overlay) = settled.map_or((None, None), |it| (it.base, it.overlay));
+        let overlay = ColumnOverlay::with_top(overlay.as_deref(), of, top);
+        Column {
+            base,
             overlay: Some(Arc::new(overlay)),
         }
     }
@@ -255,8 +266,10 @@ impl Column {
             return Ok(true);
         }
         let before = out.len();
-        let whole = match (&self.base, self.changes_of(&[ids.start, ids.end - 1])) {
-            (Some(base), None) => base.integers_in(ids, out)?,
+        let overlay = self.overlay.as_ref();
+        let changed = overlay.is_some_and(|it| it.may_have_in(ids.start, ids.end - 1));
+        let whole = match &self.base {
+            Some(base) if !changed => base.integers_in(ids, out)?,
             _ => false,
         };
         if !whole {

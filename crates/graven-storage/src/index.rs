@@ -20,7 +20,7 @@ use crate::Result;
 use crate::bytes::Malformed;
 use crate::catalog::IndexDescription;
 use crate::column::Column;
-use crate::delta::overlay::IndexOverlay;
+use crate::delta::overlay::{IndexOverlay, IndexParts, Top};
 use crate::ids::NodeId;
 use crate::pages::Pages;
 use crate::value::PropertyValue;
@@ -37,33 +37,68 @@ pub use range::IndexRange;
 struct Inner {
     pages: Arc<Pages>,
     description: IndexDescription,
-    /// The values, for keys that were cut: one column a property; none if one of the properties has no values.
-    columns: Vec<Column>,
-    /// `None` if nothing was changed since the tree was written.
-    overlay: Option<IndexOverlay>,
+    /// The values, for keys that were cut: a column for each property that has any.
+    columns: Vec<Option<Column>>,
+    /// What was changed since the tree was written, but for what is on top.
+    changes: IndexParts,
 }
+
+/// On top of an index that nothing is on top of.
+static NOTHING: Top = Top::NOTHING;
 
 /// An index; cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Index {
     inner: Arc<Inner>,
+    top: Option<Top>,
 }
 
 impl Index {
     pub(crate) fn new(
         pages: Arc<Pages>,
         description: IndexDescription,
-        columns: Vec<Column>,
-        overlay: Option<IndexOverlay>,
+        columns: Vec<Option<Column>>,
+        changes: IndexParts,
     ) -> Index {
         Index {
             inner: Arc::new(Inner {
                 pages,
                 description,
                 columns,
-                overlay,
+                changes,
             }),
+            top: None,
         }
+    }
+
+    /// This with more changes on top.
+    pub(crate) fn with_top(self, top: Option<Top>) -> Index {
+        Index { top, ..self }
+    }
+
+    /// What was changed since the tree was written, if anything was.
+    fn overlay(&self) -> Option<IndexOverlay<'_>> {
+        let settled = self.inner.changes.as_deref();
+        (settled.is_some() || self.top.is_some()).then(|| IndexOverlay {
+            settled: settled.unwrap_or(&[]),
+            top: self.top.as_ref().unwrap_or(&NOTHING),
+            number: self.inner.description.number,
+        })
+    }
+
+    /// The values of an entity in the order of the keys, Null where it has none.
+    fn values_of(&self, id: u64) -> Result<Vec<PropertyValue>> {
+        let description = &self.inner.description;
+        let columns = self.inner.columns.iter().zip(&description.keys);
+        let values = columns.map(|(settled, key)| {
+            let of = description.entity.column(*key);
+            let column = match &self.top {
+                Some(top) => Some(Column::with_top(settled.clone(), of, top.clone())),
+                None => settled.clone(),
+            };
+            column.map_or(Ok(PropertyValue::Null), |column| column.get(id))
+        });
+        values.collect()
     }
 
     /// Label, keys, counts.
@@ -119,7 +154,7 @@ impl Index {
             let height = self.inner.description.height;
             self.find_below(root, height, &key, before + most, out)?;
         }
-        if let Some(overlay) = &self.inner.overlay
+        if let Some(overlay) = self.overlay()
             && out.len() - before <= most
         {
             overlay.merge_equal(&key, before, most, out)?;
@@ -234,7 +269,7 @@ impl Index {
     /// Whether exactly so many entities are in the index; false where that is not known without counting.
     #[must_use]
     pub fn holds(&self, entities: u64) -> bool {
-        self.inner.overlay.is_none() && self.inner.description.entries == entities
+        self.overlay().is_none() && self.inner.description.entries == entities
     }
 
     /// Calls `visit` with every page, and every entry in order.

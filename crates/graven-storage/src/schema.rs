@@ -4,6 +4,7 @@
 //! Uniqueness and node-key constraints own a unique index of the same keys; node-key and existence constraints
 //! also demand the properties. Names are unique over indexes and constraints together.
 
+use crate::delta::layer::ColumnOf;
 use crate::ids::{KeyId, LabelId, TypeId};
 use std::sync::Arc;
 
@@ -15,6 +16,16 @@ pub enum SchemaEntity {
     Node(LabelId),
     /// Relationships of a type.
     Relationship(TypeId),
+}
+
+impl SchemaEntity {
+    /// Where one of its properties is kept.
+    pub(crate) fn column(self, key: KeyId) -> ColumnOf {
+        match self {
+            SchemaEntity::Node(_) => ColumnOf::Node(key),
+            SchemaEntity::Relationship(rel_type) => ColumnOf::Relationship(rel_type, key),
+        }
+    }
 }
 
 /// An index to be created.

@@ -12,8 +12,10 @@ use crate::adjacency::Adjacency;
 use crate::catalog::{Catalog, IndexDescription, StoreKind};
 use crate::column::Column;
 use crate::delta::layer::{Change, ColumnOf, NodeChange};
-use crate::delta::lower::{Net, View};
-use crate::delta::overlay::{AdjacencyOverlay, ColumnOverlay, IndexOverlay, Stack};
+use crate::delta::lower::Net;
+use crate::delta::overlay::{
+    AdjacencyOverlay, ColumnOverlay, IndexEntries, IndexOverlay, Stack, Top,
+};
 use crate::ids::{Direction, KeyId, LabelId, NodeId, RelId, TypeId};
 use crate::index::Index;
 use crate::labels::NodeRanges;
@@ -22,6 +24,7 @@ use crate::store::Root;
 use crate::store::allocator::{NameKind, NameLists};
 use crate::transaction::own::{Own, OwnSide};
 use crate::version::Version;
+use crate::version::touched::About;
 use crate::{Error, Result};
 use graven_pagecache::PageCache;
 use std::collections::BTreeSet;
@@ -51,7 +54,7 @@ impl Snapshot {
     }
 
     pub(crate) fn root(&self) -> &Root {
-        &self.version.root
+        &self.version.settled.root
     }
 
     pub(crate) fn path(&self) -> &std::path::Path {
@@ -148,23 +151,15 @@ impl Snapshot {
     #[must_use]
     pub fn has_changes(&self) -> bool {
         let version = &*self.version;
-        let committed = version.frozen.is_some() || !version.below.is_empty();
-        let newest = !version.active.is_empty() || !version.recent.is_empty();
-        self.own.is_some() || committed || newest
+        self.own.is_some() || version.recent.is_some() || !version.settled.is_folded()
     }
 
     /// Whether any node came, went or has other labels than in the file.
     #[inline]
     pub(crate) fn nodes_changed(&self) -> bool {
         let version = &*self.version;
-        self.own.is_some()
-            || !version.active.nodes.is_empty()
-            || version.recent.has_nodes()
-            || version.below.iter().any(|lower| lower.view().has_nodes())
-            || version
-                .frozen
-                .as_ref()
-                .is_some_and(|frozen| frozen.newest_first().any(|layer| layer.has_nodes()))
+        let newest = || version.recent.as_ref().is_some_and(|it| it.has_nodes());
+        self.own.is_some() || newest() || version.settled.has_nodes()
     }
 
     /// Calls `look` with the labels of `node`, `None` if there is no such node.
@@ -178,9 +173,9 @@ impl Snapshot {
             if let Some(own) = self.own() {
                 own.read_node(node.0);
             }
-            let changed = self
-                .stack()
-                .find(|layer| layer.node(node.0).map(|it| it.labels().cloned()));
+            let changed = self.stack().find(About::Node(node.0), |layer| {
+                layer.node(node.0).map(|it| it.labels().cloned())
+            });
             if let Some(labels) = changed {
                 return look(labels.as_deref());
             }
@@ -250,7 +245,7 @@ impl Snapshot {
             return ranges;
         }
         let accepts = |change: &NodeChange| change.labels().is_some_and(|it| wanted(it));
-        self.stack().for_each(|layer| {
+        self.stack().for_each_merged(|layer| {
             if layer.has_nodes() {
                 let runs = layer.node_runs();
                 ranges = ranges.with_changes(runs.map(|(run, change)| (run, accepts(change))));
@@ -270,13 +265,12 @@ impl Snapshot {
             return find();
         }
         let (at, count) = (label.0 as usize, self.version.names.labels.list().len());
-        let views = &self.version.views;
-        if let Some(known) = views.labels.cell(at, count).and_then(|cell| cell.get()) {
-            return Ok(known.clone());
-        }
-        let ranges = find()?;
-        views.keep_label(at, count, &ranges);
-        Ok(ranges)
+        let newest = self.version.recent.as_ref();
+        let labels = match newest.is_some_and(|recent| recent.has_nodes()) {
+            true => &self.version.labels,
+            false => &self.version.settled.views.labels,
+        };
+        labels.get(at, count, find)
     }
 
     /// All nodes.
@@ -295,66 +289,81 @@ impl Snapshot {
     /// # Errors
     /// None at present.
     pub fn adjacency(&self, rel_type: TypeId, direction: Direction) -> Result<Adjacency> {
-        let make = || self.make_adjacency(rel_type, direction);
-        if self.own.is_some() {
-            return Ok(make());
-        }
-        let count = 2 * self.version.names.types.list().len();
+        let version = &*self.version;
+        let of = (rel_type, direction);
+        let count = 2 * version.names.types.list().len();
         let at = 2 * rel_type.0 as usize + usize::from(direction == Direction::In);
-        Ok(self.version.views.adjacencies.get(at, count, make))
-    }
-
-    fn make_adjacency(&self, rel_type: TypeId, direction: Direction) -> Adjacency {
-        let base = self.root().adjacency(rel_type, direction);
-        let Some(overlay) = AdjacencyOverlay::new(self.stack(), rel_type, direction) else {
-            return base;
+        let make = || self.settled_adjacency(of);
+        let settled = version.settled.views.adjacencies.get(at, count, make);
+        let Some(top) = Top::of(self.stack(), About::Lists(rel_type, direction)) else {
+            return Ok(settled);
         };
         let mut more = 0;
-        self.stack()
-            .for_each(|layer| more += layer.counts().relationships_of(rel_type));
+        self.stack().for_each_newest(|layer| {
+            more += layer.counts().relationships_of(rel_type);
+        });
         let narrow = self.node_id_limit() <= u64::from(u32::MAX);
+        Ok(settled.with_top(of, top, more, narrow))
+    }
+
+    /// An adjacency with the settled changes only.
+    fn settled_adjacency(&self, of: (TypeId, Direction)) -> Adjacency {
+        let settled = &self.version.settled;
+        let base = settled.root.adjacency(of.0, of.1);
+        let Some(overlay) = AdjacencyOverlay::new(settled, of) else {
+            return base;
+        };
+        let layers = settled.newest_first();
+        let more = layers
+            .map(|layer| layer.counts().relationships_of(of.0))
+            .sum();
+        // The nodes of settled changes are among those of this version.
+        let narrow = self.version.next_node <= u64::from(u32::MAX);
         base.with_overlay(overlay, more, narrow)
     }
 
     /// One property of nodes; `None` if no node has it.
     #[must_use]
     pub fn node_column(&self, key: KeyId) -> Option<Column> {
-        let make = || self.layered(self.root().node_column(key), ColumnOf::Node(key));
-        if self.own.is_some() {
-            return make();
-        }
-        let count = self.version.names.keys.list().len();
-        (self.version.views.node_columns).get(key.0 as usize, count, make)
+        self.column(ColumnOf::Node(key))
     }
 
     /// One property of the relationships of one type; `None` if none has it.
     #[must_use]
     pub fn relationship_column(&self, rel_type: TypeId, key: KeyId) -> Option<Column> {
-        let base = self
-            .root()
-            .column(StoreKind::RelationshipColumn(rel_type, key));
-        self.layered(base, ColumnOf::Relationship(rel_type, key))
+        self.column(ColumnOf::Relationship(rel_type, key))
     }
 
     pub(crate) fn column(&self, of: ColumnOf) -> Option<Column> {
-        match of {
-            ColumnOf::Node(key) => self.node_column(key),
-            ColumnOf::Relationship(rel_type, key) => self.relationship_column(rel_type, key),
+        let settled = self.settled_column(of);
+        match Top::of(self.stack(), About::Column(of)) {
+            None => settled,
+            Some(top) => Some(Column::with_top(settled, of, top)),
         }
     }
 
     /// One property of what an index or a constraint is about.
     pub(crate) fn column_of(&self, entity: SchemaEntity, key: KeyId) -> Option<Column> {
-        self.column(match entity {
-            SchemaEntity::Node(_) => ColumnOf::Node(key),
-            SchemaEntity::Relationship(rel_type) => ColumnOf::Relationship(rel_type, key),
-        })
+        self.column(entity.column(key))
     }
 
-    fn layered(&self, base: Option<Column>, of: ColumnOf) -> Option<Column> {
-        match ColumnOverlay::new(self.stack(), of) {
+    /// A property with the settled changes only.
+    fn settled_column(&self, of: ColumnOf) -> Option<Column> {
+        let settled = &self.version.settled;
+        let make = |base| match ColumnOverlay::new(settled, of) {
             None => base,
             Some(overlay) => Some(Column::with_overlay(base, overlay)),
+        };
+        match of {
+            ColumnOf::Node(key) => {
+                let count = self.version.names.keys.list().len();
+                let make = || make(settled.root.node_column(key));
+                (settled.views.node_columns).get(key.0 as usize, count, make)
+            }
+            ColumnOf::Relationship(rel_type, key) => {
+                let kind = StoreKind::RelationshipColumn(rel_type, key);
+                make(settled.root.column(kind))
+            }
         }
     }
 
@@ -426,27 +435,45 @@ impl Snapshot {
     #[must_use]
     pub fn index_on(&self, entity: SchemaEntity, keys: &[KeyId]) -> Option<Index> {
         let is_on = |index: &IndexDescription| index.entity == entity && index.keys == keys;
-        if let Some(own) = self.own() {
-            // A transaction may have made the index after its catalogue was put together.
-            let schema = own.schema();
-            let index = schema.indexes.iter().find(|index| is_on(index))?;
-            return Some(self.make_index(index));
-        }
-        let indexes = &self.version.schema.indexes;
-        let at = indexes.iter().position(is_on)?;
-        let make = || self.make_index(&indexes[at]);
-        Some(self.version.views.indexes.get(at, indexes.len(), make))
+        let committed = &self.version.schema.indexes;
+        let Some(own) = self.own() else {
+            let at = committed.iter().position(is_on)?;
+            return Some(self.committed_index(at));
+        };
+        // A transaction may have made the index after its catalogue was put together.
+        let schema = own.schema();
+        let index = schema.indexes.iter().find(|index| is_on(index))?;
+        let at = (committed.iter()).position(|known| known.number == index.number);
+        Some(match at {
+            Some(at) => self.committed_index(at),
+            None => {
+                let top = Top::of(self.stack(), About::Index(index.number));
+                self.settled_index(index).with_top(top)
+            }
+        })
     }
 
-    fn make_index(&self, index: &IndexDescription) -> Index {
-        let stored = self.root().catalog.index_numbered(index.number);
-        let keys = index.keys.iter();
-        let columns = keys.filter_map(|key| self.column_of(index.entity, *key));
+    /// The index in this place of the version's schema.
+    fn committed_index(&self, at: usize) -> Index {
+        let version = &*self.version;
+        let index = &version.schema.indexes[at];
+        let make = || self.settled_index(index);
+        let count = version.schema.indexes.len();
+        let settled = version.settled.views.indexes.get(at, count, make);
+        let top = Top::of(self.stack(), About::Index(index.number));
+        settled.with_top(top)
+    }
+
+    /// An index with the settled changes only.
+    fn settled_index(&self, index: &IndexDescription) -> Index {
+        let settled = &self.version.settled;
+        let stored = settled.root.catalog.index_numbered(index.number);
+        let columns = (index.keys.iter()).map(|key| self.settled_column(index.entity.column(*key)));
         Index::new(
-            self.root().pages.clone(),
+            settled.root.pages.clone(),
             stored.unwrap_or(index).clone(),
             columns.collect(),
-            IndexOverlay::new(self.stack(), index.number),
+            IndexOverlay::settled(settled, index.number),
         )
     }
 
@@ -455,9 +482,15 @@ impl Snapshot {
         self.version.stack(None).net()
     }
 
-    /// Changed entries of an index, which may be yet to be.
-    pub(crate) fn index_changes(&self, number: u32) -> Option<IndexOverlay> {
-        IndexOverlay::new(self.stack(), number)
+    /// Entries of an index, which may be yet to be, that are changed: keys from `low` to `high` inclusive, cut.
+    pub(crate) fn index_changes(&self, number: u32, low: &[u8], high: &[u8]) -> IndexEntries {
+        let settled = IndexOverlay::settled(&self.version.settled, number);
+        let overlay = IndexOverlay {
+            settled: settled.as_deref().unwrap_or(&[]),
+            top: &Top::of(self.stack(), About::Index(number)).unwrap_or_default(),
+            number,
+        };
+        overlay.entries(low, Some(high))
     }
 
     /// Type, start and end of a relationship.
@@ -473,7 +506,9 @@ impl Snapshot {
         }
         let changed = self
             .stack()
-            .try_find(|layer: View<'_>| layer.relationship(relationship))?;
+            .try_find(About::Relationship(relationship.0), |layer| {
+                layer.relationship(relationship)
+            })?;
         match changed {
             Some(it) if it.change == Change::Added => Ok((it.rel_type, it.start, it.end)),
             Some(_) => Err(missing()),

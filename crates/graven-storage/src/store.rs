@@ -36,7 +36,6 @@ use crate::transaction::commit::Commits;
 use crate::transaction::conflicts::Conflicts;
 use crate::transaction::publish::Publisher;
 use crate::value::PropertyValue;
-use crate::version::recent::Recent;
 use crate::version::{FrozenLayer, Version};
 use allocator::Allocator;
 use foldhash::HashMap;
@@ -166,7 +165,7 @@ impl Store {
             applied: version.clone(),
             conflicts: Conflicts::default(),
             logged: NamesLogged::of(&version.names),
-            clients: Clients::of(&version.root.catalog),
+            clients: Clients::of(&version.settled.root.catalog),
             reservation: pages.budget().empty_reservation("committed changes"),
         };
         let seal_bytes = pages.budget().limit() / SEAL_SHARE;
@@ -227,7 +226,7 @@ impl Store {
         let _whole = self.chunked.write();
         let mut commits = self.commits();
         let before = commits.applied.clone();
-        if before.frozen.is_some() {
+        if before.settled.frozen.is_some() {
             // One checkpoint runs at a time, and what it froze is installed or thawed unless it panics.
             return Err(crate::Error::CheckpointsStopped {
                 path: self.file().path().to_path_buf(),
@@ -245,18 +244,21 @@ impl Store {
         let reservation = Arc::new(reservation);
         // Snapshots of its versions keep parts of it, for longer than the checkpoint takes.
         let _ = before.charged.set(reservation.clone());
-        let mut layer = before.active.clone();
-        before.recent.put_on(&mut layer);
+        let mut layer = before.settled.active.clone();
+        if let Some(recent) = &before.recent {
+            recent.put_on(&mut layer);
+        }
         let frozen = Arc::new(FrozenLayer {
-            below: before.below.clone(),
+            below: before.settled.below.clone(),
             layer,
             _reservation: reservation,
         });
         self.replace(&mut commits, |version| {
-            version.frozen = Some(frozen.clone());
-            version.below = Arc::from([]);
-            version.active = Layer::default();
-            version.recent = Recent::default();
+            let settled = version.settled_mut();
+            settled.frozen = Some(frozen.clone());
+            settled.below = Arc::from([]);
+            settled.active = Layer::default();
+            version.recent = None;
             version.charged = Arc::default();
         });
         let clients = commits.clients.list();
@@ -272,15 +274,16 @@ impl Store {
     pub(crate) fn install(&self, root: Root, frozen: &Frozen) -> Weak<Root> {
         let root = Arc::new(root);
         let mut commits = self.commits();
-        let old = Arc::downgrade(&commits.applied.root);
-        let same = commits.applied.frozen.as_ref();
+        let old = Arc::downgrade(&commits.applied.settled.root);
+        let same = commits.applied.settled.frozen.as_ref();
         assert!(
             same.is_some_and(|it| Arc::ptr_eq(it, &frozen.frozen)),
             "what was frozen is installed"
         );
         self.replace(&mut commits, |version| {
-            version.root = root;
-            version.frozen = None;
+            let settled = version.settled_mut();
+            settled.root = root;
+            settled.frozen = None;
         });
         old
     }
@@ -288,15 +291,15 @@ impl Store {
     /// Makes `root`, which has the content of the newest one, the base of new snapshots; as [`Store::install`].
     pub(crate) fn replace_root(&self, root: Root) -> Weak<Root> {
         let mut commits = self.commits();
-        let old = Arc::downgrade(&commits.applied.root);
+        let old = Arc::downgrade(&commits.applied.settled.root);
         let root = Arc::new(root);
-        self.replace(&mut commits, |version| version.root = root);
+        self.replace(&mut commits, |version| version.settled_mut().root = root);
         old
     }
 
     /// The base of the newest version.
     pub(crate) fn newest_root(&self) -> Arc<Root> {
-        self.commits().applied.root.clone()
+        self.commits().applied.settled.root.clone()
     }
 
     pub(crate) fn checkpointer(&self) -> &Checkpointer {
@@ -307,7 +310,7 @@ impl Store {
     pub(crate) fn thaw(&self, frozen: &FrozenLayer) {
         let mut commits = self.commits();
         let bytes = frozen.layer.bytes();
-        let alone = frozen.below.is_empty() && commits.applied.below.is_empty();
+        let alone = frozen.below.is_empty() && commits.applied.settled.below.is_empty();
         let mut held = self.budget().empty_reservation("committed changes");
         held.force_grow(bytes);
         if alone {
@@ -315,11 +318,11 @@ impl Store {
         }
         self.replace(&mut commits, |version| {
             version.settle();
-            version.frozen = None;
+            let settled = version.settled_mut();
+            settled.frozen = None;
             if alone {
-                let mut active = frozen.layer.clone();
-                active.merge(&version.active);
-                version.active = active;
+                let newer = std::mem::replace(&mut settled.active, frozen.layer.clone());
+                settled.active.merge(&newer);
                 return;
             }
             let lower = Arc::new(Lower::Memory {
@@ -327,7 +330,7 @@ impl Store {
                 _reservation: held,
             });
             let older = frozen.below.iter().cloned().chain([lower]);
-            version.below = older.chain(version.below.iter().cloned()).collect();
+            settled.below = older.chain(settled.below.iter().cloned()).collect();
         });
     }
 
@@ -454,7 +457,7 @@ impl Store {
 
     /// The base of new snapshots.
     pub(crate) fn root(&self) -> Arc<Root> {
-        self.visible.read().root.clone()
+        self.visible.read().settled.root.clone()
     }
 
     pub(crate) fn commits(&self) -> MutexGuard<'_, Commits> {
@@ -487,14 +490,14 @@ impl Store {
 
     /// Whether changes or log have grown enough for a checkpoint. `bytes` were committed just now.
     pub(crate) fn wants_checkpoint(&self, version: &Version, bytes: u64) -> bool {
-        if self.log().is_none() || version.frozen.is_some() {
+        if self.log().is_none() || version.settled.frozen.is_some() {
             return false;
         }
-        if !version.below.is_empty() {
+        if !version.settled.below.is_empty() {
             return true;
         }
         let changes = version.changed_bytes().max(bytes);
-        let from = version.root.found.superblock.log.position;
+        let from = version.settled.root.found.superblock.log.position;
         changes > self.budget().limit() / CHANGES_SHARE
             || version.lsn.saturating_sub(from) > LOG_BYTES
     }

@@ -7,7 +7,7 @@
 //!
 //! A change of a map copies the path to a leaf, and a commit of a few entries changes a dozen maps. So commits are first
 //! listed ([`recent`]), and go into the large layer some at a time ([`Version::apply`]): then neighbouring entries share their
-//! copies.
+//! copies. Everything below the newest commits ([`settled`]) versions share with what readers put together of it.
 //!
 //! # Concurrency
 //! Immutable.
@@ -23,10 +23,13 @@ use crate::store::allocator::NameLists;
 use crate::transaction::own::Own;
 use graven_pagecache::Reservation;
 use recent::Recent;
+use settled::Settled;
 use std::sync::{Arc, OnceLock};
-use views::Views;
+use views::Labels;
 
 pub(crate) mod recent;
+pub(crate) mod settled;
+pub(crate) mod touched;
 pub(crate) mod views;
 
 /// Indexes and constraints without what the file says of them.
@@ -74,14 +77,9 @@ impl FrozenLayer {
 /// See the file header.
 #[derive(Debug)]
 pub(crate) struct Version {
-    pub(crate) root: Arc<Root>,
-    pub(crate) frozen: Option<Arc<FrozenLayer>>,
-    /// Committed after those and before the active layer, oldest first: what transactions brought that were too large
-    /// for it.
-    pub(crate) below: Arc<[Arc<Lower>]>,
-    pub(crate) active: Layer,
-    /// The newest commits, on top of `active`.
-    pub(crate) recent: Recent,
+    pub(crate) settled: Arc<Settled>,
+    /// The newest commits, on top of that.
+    pub(crate) recent: Option<Arc<Recent>>,
     /// Once the active layer was frozen: what all versions of it are charged, until the last one goes that a snapshot
     /// holds.
     pub(crate) charged: Arc<OnceLock<Arc<Reservation>>>,
@@ -93,8 +91,8 @@ pub(crate) struct Version {
     pub(crate) next_node: u64,
     pub(crate) next_relationship: u64,
     pub(crate) catalog: OnceLock<Catalog>,
-    /// What its readers share.
-    pub(crate) views: Views,
+    /// Where the nodes of its labels lie, if the newest commits have to do with it.
+    pub(crate) labels: Labels,
 }
 
 impl Version {
@@ -102,10 +100,7 @@ impl Version {
     pub(crate) fn of(root: Arc<Root>, timestamp: u64, lsn: u64) -> Version {
         let catalog = &root.catalog;
         Version {
-            frozen: None,
-            below: Arc::from([]),
-            active: Layer::default(),
-            recent: Recent::default(),
+            recent: None,
             charged: Arc::default(),
             timestamp,
             lsn,
@@ -118,19 +113,16 @@ impl Version {
             next_node: catalog.next_node,
             next_relationship: catalog.next_relationship,
             catalog: OnceLock::new(),
-            views: Views::default(),
-            root,
+            labels: Labels::default(),
+            settled: Arc::new(Settled::of(root)),
         }
     }
 
     /// A version with the same content, to be changed.
     pub(crate) fn copy(&self) -> Version {
         Version {
-            root: self.root.clone(),
-            frozen: self.frozen.clone(),
-            below: self.below.clone(),
-            active: self.active.clone(),
-            recent: self.recent.copy(),
+            settled: self.settled.clone(),
+            recent: self.recent.clone(),
             charged: self.charged.clone(),
             timestamp: self.timestamp,
             lsn: self.lsn,
@@ -139,53 +131,56 @@ impl Version {
             next_node: self.next_node,
             next_relationship: self.next_relationship,
             catalog: OnceLock::new(),
-            views: Views::default(),
+            labels: Labels::default(),
         }
+    }
+
+    /// What is below the newest commits, to be changed: no other version has it then, and nobody has looked at it.
+    pub(crate) fn settled_mut(&mut self) -> &mut Settled {
+        self.settled = Arc::new(self.settled.copy());
+        Arc::get_mut(&mut self.settled).expect("it was made just now")
     }
 
     /// Puts a commit on top.
     pub(crate) fn apply(&mut self, layer: &Layer) {
-        if layer.bytes() < recent::BYTES_MAX {
-            self.recent.push(layer);
-            if self.recent.is_full() {
-                self.settle();
-            }
-        } else {
+        if layer.bytes() >= recent::BYTES_MAX {
             self.settle();
-            self.active.merge(layer);
+            self.settled_mut().active.merge(layer);
+            return;
+        }
+        let recent = Arc::new(Recent::on(self.recent.as_ref(), layer));
+        let is_full = recent.is_full();
+        self.recent = Some(recent);
+        if is_full {
+            self.settle();
         }
     }
 
     /// Puts the newest commits into the active layer.
     pub(crate) fn settle(&mut self) {
-        let recent = std::mem::take(&mut self.recent);
-        if !recent.is_empty() {
-            recent.put_on(&mut self.active);
+        if let Some(recent) = self.recent.take() {
+            recent.put_on(&mut self.settled_mut().active);
         }
     }
 
     /// Whether its root says all of it: no checkpoint would have anything to write.
     pub(crate) fn is_folded(&self) -> bool {
-        let base = Version::of(self.root.clone(), 0, 0);
-        self.frozen.is_none()
-            && self.active.is_empty()
-            && self.recent.is_empty()
-            && self.below.is_empty()
+        let base = Version::of(self.settled.root.clone(), 0, 0);
+        self.settled.is_folded()
+            && self.recent.is_none()
             && *self.schema == *base.schema
             && NamesLogged::of(&self.names) == NamesLogged::of(&base.names)
     }
 
     /// Estimated bytes of what is not frozen.
     pub(crate) fn changed_bytes(&self) -> u64 {
-        self.active.bytes() + self.recent.bytes()
+        self.settled.active.bytes() + self.recent.as_ref().map_or(0, |it| it.bytes())
     }
 
     pub(crate) fn stack<'a>(&'a self, own: Option<&'a Arc<Own>>) -> Stack<'a> {
         Stack {
-            frozen: self.frozen.as_deref(),
-            below: &self.below,
-            active: &self.active,
-            recent: &self.recent,
+            settled: &self.settled,
+            recent: self.recent.as_ref(),
             own,
         }
     }
@@ -196,7 +191,7 @@ impl Version {
 
     /// The catalogue, with what `own` adds.
     pub(crate) fn assemble(&self, own: Option<&Arc<Own>>) -> Catalog {
-        let mut catalog = self.root.catalog.clone();
+        let mut catalog = self.settled.root.catalog.clone();
         let (names, schema) = match own {
             None => (self.names.clone(), self.schema.clone()),
             Some(own) => (own.allocator().names(), own.schema()),
@@ -215,7 +210,7 @@ impl Version {
         catalog.next_relationship = next_relationship;
         catalog.indexes = (schema.indexes.iter())
             .map(|index| {
-                let stored = self.root.catalog.index_numbered(index.number);
+                let stored = self.settled.root.catalog.index_numbered(index.number);
                 stored.unwrap_or(index).clone()
             })
             .collect();

@@ -129,7 +129,7 @@ impl Adjacency {
             return Ok(None);
         };
         overlay.note(node.0);
-        let changes = overlay.edges().list(node.0)?;
+        let changes = overlay.list(node.0)?;
         Ok((!changes.is_empty()).then_some(changes))
     }
 

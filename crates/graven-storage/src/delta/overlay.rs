@@ -1,23 +1,25 @@
 //! The part of the stack of layers that concerns one store, as its readers hold it.
 //!
 //! # How it works
-//! An overlay keeps the maps of the committed layers that have entries for its store, newest first, and the
-//! reader's own transaction, whose map is looked up anew at every use, so that later writes are seen. A store that no
-//! layer knows has no overlay, which is what its readers test.
+//! An overlay keeps the maps of the settled layers that have entries for its store, newest first, and what is on top of them
+//! ([`Top`]): the newest commits, which are asked only about what they touched, and the reader's own transaction, whose map is
+//! looked up anew at every use, so that later writes are seen. A store that no layer knows has no overlay, which is what its
+//! readers test. The maps of settled layers are shared by the readers of some versions, the top is put on for each of them.
 //!
 //! # Concurrency
 //! The lock of the own layer is held for single look-ups and for taking copies of maps (a few pointers), never
 //! while a page is pinned or a caller's code runs.
 
 use super::layer::{Change, ColumnOf, EdgeKey, Layer, ValueMap};
-use super::lower::{ColumnPart, Lower, Net, Part, View};
+use super::lower::{ColumnPart, Net, Part, View};
 use super::sealed_map::Block;
 use crate::Result;
 use crate::ids::{Direction, RelId, TypeId};
 use crate::transaction::own::Own;
 use crate::value::PropertyValue;
-use crate::version::FrozenLayer;
 use crate::version::recent::Recent;
+use crate::version::settled::Settled;
+use crate::version::touched::About;
 use std::collections::BTreeMap;
 use std::ops::{Bound, Range};
 use std::sync::Arc;
@@ -25,27 +27,16 @@ use std::sync::Arc;
 /// The committed layers and the own transaction of one reader.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Stack<'a> {
-    pub(crate) frozen: Option<&'a FrozenLayer>,
-    /// Between frozen and active, oldest first.
-    pub(crate) below: &'a [Arc<Lower>],
-    pub(crate) active: &'a Layer,
-    pub(crate) recent: &'a Recent,
+    pub(crate) settled: &'a Settled,
+    pub(crate) recent: Option<&'a Arc<Recent>>,
     pub(crate) own: Option<&'a Arc<Own>>,
 }
 
 impl<'a> Stack<'a> {
-    /// Committed layers, newest first.
-    pub(crate) fn committed(&self) -> impl Iterator<Item = View<'a>> + use<'a> {
-        std::iter::once(View::Memory(self.recent.layer())).chain(self.settled())
-    }
-
-    /// Committed layers but for the newest commits, newest first.
-    fn settled(&self) -> impl Iterator<Item = View<'a>> + use<'a> {
-        let frozen = self.frozen.into_iter().flat_map(FrozenLayer::newest_first);
-        let below = self.below.iter().rev().map(|lower| lower.view());
-        std::iter::once(View::Memory(self.active))
-            .chain(below)
-            .chain(frozen)
+    /// Committed layers, newest first, the newest commits as one.
+    fn committed(&self) -> impl Iterator<Item = View<'a>> + use<'a> {
+        let recent = self.recent.map(|recent| View::Memory(recent.layer()));
+        recent.into_iter().chain(self.settled.newest_first())
     }
 
     /// By how much all layers change the number of nodes.
@@ -55,8 +46,9 @@ impl<'a> Stack<'a> {
             let below = below.iter().map(|lower| lower.view().counts().nodes);
             newest + below.sum::<i64>()
         });
-        let settled: i64 = self.settled().map(|layer| layer.counts().nodes).sum();
-        own + self.recent.nodes() + settled
+        let settled = self.settled.newest_first();
+        let settled: i64 = settled.map(|layer| layer.counts().nodes).sum();
+        own + self.recent.map_or(0, |recent| recent.nodes()) + settled
     }
 
     /// The committed layers as one set of changes.
@@ -66,8 +58,13 @@ impl<'a> Stack<'a> {
         Net { views }
     }
 
-    /// What the newest layer that knows it says.
-    pub(crate) fn find<T>(&self, get: impl Fn(View<'_>) -> Option<T>) -> Option<T> {
+    /// What the newest layer that knows it says of what is asked `about`.
+    #[inline]
+    pub(crate) fn find<T>(
+        &self,
+        about: About<'_>,
+        get: impl Fn(View<'_>) -> Option<T>,
+    ) -> Option<T> {
         if let Some(own) = self.own {
             let (found, below) = own.look(|layer| get(View::Memory(layer)));
             let older = || below.iter().rev().find_map(|lower| get(lower.view()));
@@ -75,21 +72,35 @@ impl<'a> Stack<'a> {
                 return Some(found);
             }
         }
-        self.committed().find_map(get)
+        let recent = self.recent.filter(|recent| recent.touches(about));
+        let mut newest = recent.into_iter().flat_map(|recent| recent.newest_first());
+        newest
+            .find_map(|layer| get(View::Memory(layer)))
+            .or_else(|| self.settled.newest_first().find_map(get))
     }
 
     /// As [`Stack::find`] where a look may fail.
     pub(crate) fn try_find<T>(
         &self,
+        about: About<'_>,
         get: impl Fn(View<'_>) -> Result<Option<T>>,
     ) -> Result<Option<T>> {
-        self.find(|view| get(view).transpose()).transpose()
+        self.find(about, |view| get(view).transpose()).transpose()
     }
 
     /// Calls `visit` with every layer, oldest first.
     pub(crate) fn for_each(&self, mut visit: impl FnMut(View<'_>)) {
-        let committed: Vec<View<'_>> = self.committed().collect();
-        committed.into_iter().rev().for_each(&mut visit);
+        let settled: Vec<View<'_>> = self.settled.newest_first().collect();
+        settled.into_iter().rev().for_each(&mut visit);
+        self.for_each_newest(visit);
+    }
+
+    /// As [`Stack::for_each`] with what is on top of the settled layers.
+    pub(crate) fn for_each_newest(&self, mut visit: impl FnMut(View<'_>)) {
+        let recent = self.recent.map(|recent| recent.oldest_first());
+        for layer in recent.into_iter().flatten() {
+            visit(View::Memory(layer));
+        }
         if let Some(own) = self.own {
             let (layer, below) = own.look(Layer::clone);
             below.iter().for_each(|lower| visit(lower.view()));
@@ -97,66 +108,146 @@ impl<'a> Stack<'a> {
         }
     }
 
-    /// Committed maps that have entries, newest first.
-    fn maps<T>(&self, get: impl Fn(View<'_>) -> Option<T>) -> Vec<T> {
-        self.committed().filter_map(get).collect()
+    /// As [`Stack::for_each`], the newest commits as one.
+    pub(crate) fn for_each_merged(&self, mut visit: impl FnMut(View<'_>)) {
+        let committed: Vec<View<'_>> = self.committed().collect();
+        committed.into_iter().rev().for_each(&mut visit);
+        let own = Stack {
+            recent: None,
+            ..*self
+        };
+        own.for_each_newest(visit);
     }
 }
 
-/// The maps of a transaction that have entries, newest first.
-fn own_maps<K: Ord, V>(
-    own: Option<&Arc<Own>>,
-    get: impl Fn(View<'_>) -> Option<Part<K, V>>,
-) -> Vec<Part<K, V>> {
-    let Some(own) = own else {
-        return Vec::new();
+impl Settled {
+    /// Maps of a store that have entries, newest first, if there are any.
+    fn maps<T>(&self, get: impl Fn(View<'_>) -> Option<T>) -> Option<Arc<[T]>> {
+        let maps: Vec<T> = self.newest_first().filter_map(get).collect();
+        (!maps.is_empty()).then(|| maps.into())
+    }
+}
+
+/// What one reader sees on top of the settled layers.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Top {
+    /// The newest commits, if they have to do with the store.
+    recent: Option<Arc<Recent>>,
+    own: Option<Arc<Own>>,
+}
+
+impl Top {
+    pub(crate) const NOTHING: Top = Top {
+        recent: None,
+        own: None,
     };
-    let (newest, below) = own.look(|layer| get(View::Memory(layer)));
-    let older = below.iter().rev().filter_map(|lower| get(lower.view()));
-    newest.into_iter().chain(older).collect()
+
+    /// What `stack` has on top that has to do with a store, if anything.
+    #[inline]
+    pub(crate) fn of(stack: Stack<'_>, store: About<'_>) -> Option<Top> {
+        let recent = stack.recent.filter(|it| it.touches(store));
+        (recent.is_some() || stack.own.is_some()).then(|| Top {
+            recent: recent.cloned(),
+            own: stack.own.cloned(),
+        })
+    }
+
+    /// Maps of the own transaction that have entries, newest first.
+    fn own_maps<T>(&self, get: impl Fn(View<'_>) -> Option<T>) -> Vec<T> {
+        let Some(own) = &self.own else {
+            return Vec::new();
+        };
+        let (newest, below) = own.look(|layer| get(View::Memory(layer)));
+        let older = below.iter().rev().filter_map(|lower| get(lower.view()));
+        newest.into_iter().chain(older).collect()
+    }
+
+    /// All maps on top that have entries, newest first, the newest commits as one.
+    fn maps<T>(&self, get: impl Fn(View<'_>) -> Option<T>) -> Vec<T> {
+        let mut maps = self.own_maps(&get);
+        let recent = self.recent.as_deref().map(Recent::layer);
+        maps.extend(recent.and_then(|layer| get(View::Memory(layer))));
+        maps
+    }
 }
 
 /// Changes of one property.
 #[derive(Clone, Debug)]
 pub(crate) struct ColumnOverlay {
-    committed: Vec<ColumnPart>,
-    own: Option<Arc<Own>>,
+    settled: Option<Arc<[ColumnPart]>>,
+    top: Top,
     of: ColumnOf,
 }
 
 impl ColumnOverlay {
-    pub(crate) fn new(stack: Stack<'_>, of: ColumnOf) -> Option<ColumnOverlay> {
-        let committed = stack.maps(|layer| layer.column(of));
-        let own = stack.own.cloned();
-        (!committed.is_empty() || own.is_some()).then_some(ColumnOverlay { committed, own, of })
+    /// The settled changes, if there are any.
+    pub(crate) fn new(settled: &Settled, of: ColumnOf) -> Option<ColumnOverlay> {
+        let settled = settled.maps(|layer| layer.column(of));
+        settled.is_some().then(|| ColumnOverlay {
+            settled,
+            top: Top::default(),
+            of,
+        })
     }
 
-    /// Whether some of `ids` may be among the changes, found out by their range; readers in a transaction look at each.
-    pub(crate) fn may_have(&self, ids: &[u64]) -> bool {
-        if self.own.is_some() {
-            return true;
+    /// These changes, or none, with others on top.
+    pub(crate) fn with_top(settled: Option<&ColumnOverlay>, of: ColumnOf, top: Top) -> Self {
+        ColumnOverlay {
+            settled: settled.and_then(|it| it.settled.clone()),
+            top,
+            of,
         }
+    }
+
+    /// Whether some of `ids` may be among the changes; readers in a transaction look at each.
+    pub(crate) fn may_have(&self, ids: &[u64]) -> bool {
         let low = ids.iter().copied().min().unwrap_or(u64::MAX);
         let high = ids.iter().copied().max().unwrap_or(0);
-        self.committed.iter().any(|part| match part {
-            ColumnPart::Memory(map) => map.may_have(low, high),
-            ColumnPart::Sealed(_) => true,
-        })
+        self.may_have_settled(low, high)
+            || self.may_have_recent(low, high)
+                && self.top.recent.as_ref().is_some_and(|recent| {
+                    (ids.iter()).any(|id| recent.touches(About::value(self.of, *id)))
+                })
+    }
+
+    /// Whether some of the ids from `low` to `high` may be among the changes.
+    pub(crate) fn may_have_in(&self, low: u64, high: u64) -> bool {
+        self.may_have_settled(low, high) || self.may_have_recent(low, high)
+    }
+
+    /// As [`ColumnOverlay::may_have_in`] but for the newest commits.
+    fn may_have_settled(&self, low: u64, high: u64) -> bool {
+        self.top.own.is_some()
+            || self
+                .settled
+                .iter()
+                .flat_map(|it| it.iter())
+                .any(|part| match part {
+                    ColumnPart::Memory(map) => map.may_have(low, high),
+                    ColumnPart::Sealed(_) => true,
+                })
+    }
+
+    fn may_have_recent(&self, low: u64, high: u64) -> bool {
+        let recent = self.top.recent.as_ref();
+        recent.is_some_and(|recent| low <= high && recent.touches_values(self.of, low..=high))
     }
 
     /// Fixed for a run of look-ups; tells a serialisable transaction what is read.
     pub(crate) fn reader(&self, ids: &[u64]) -> ColumnReader<'_> {
         let (mut own, mut sealed) = (None, Vec::new());
-        if let Some(writer) = &self.own {
+        if let Some(writer) = &self.top.own {
             writer.read_column(self.of, ids);
             let (newest, below) = writer.look(|layer| layer.column(self.of).cloned());
             own = newest;
             sealed.extend((below.iter().rev()).filter_map(|lower| lower.view().column(self.of)));
         }
         ColumnReader {
+            of: self.of,
             own,
             sealed,
-            committed: &self.committed,
+            recent: self.top.recent.as_deref(),
+            settled: self.settled.as_deref().unwrap_or(&[]),
             blocks: Vec::new(),
         }
     }
@@ -164,11 +255,13 @@ impl ColumnOverlay {
 
 /// See [`ColumnOverlay::reader`].
 pub(crate) struct ColumnReader<'a> {
+    of: ColumnOf,
     own: Option<ValueMap>,
     /// Older layers of the own transaction, newest first.
     sealed: Vec<ColumnPart>,
-    committed: &'a [ColumnPart],
-    /// For every part, what was read of its pages last.
+    recent: Option<&'a Recent>,
+    settled: &'a [ColumnPart],
+    /// For every part, own or settled, what was read of its pages last.
     blocks: Vec<Option<Block<u64, PropertyValue>>>,
 }
 
@@ -179,29 +272,46 @@ impl ColumnReader<'_> {
         if let Some(value) = self.own.as_ref().and_then(|map| map.get(id)) {
             return Ok(Some(value.clone()));
         }
-        for (at, part) in self.sealed.iter().chain(self.committed).enumerate() {
-            let found = match part {
-                ColumnPart::Memory(map) => map.get(id).cloned(),
-                ColumnPart::Sealed(map) => {
-                    if self.blocks.len() <= at {
-                        self.blocks.resize_with(at + 1, || None);
-                    }
-                    map.get(&id, &mut self.blocks[at])?.cloned()
-                }
-            };
-            if found.is_some() {
-                return Ok(found);
+        for (at, part) in self.sealed.iter().enumerate() {
+            if let Some(found) = find_in(part, at, id, &mut self.blocks)? {
+                return Ok(Some(found));
+            }
+        }
+        if let Some(found) = self.recent.and_then(|it| it.value(self.of, id)) {
+            return Ok(Some(found.clone()));
+        }
+        for (at, part) in (self.sealed.len()..).zip(self.settled) {
+            if let Some(found) = find_in(part, at, id, &mut self.blocks)? {
+                return Ok(Some(found));
             }
         }
         Ok(None)
     }
 }
 
+/// The value of `id` in a part, whose pages' last block is in place `at` of `blocks`.
+fn find_in(
+    part: &ColumnPart,
+    at: usize,
+    id: u64,
+    blocks: &mut Vec<Option<Block<u64, PropertyValue>>>,
+) -> Result<Option<PropertyValue>> {
+    match part {
+        ColumnPart::Memory(map) => Ok(map.get(id).cloned()),
+        ColumnPart::Sealed(map) => {
+            if blocks.len() <= at {
+                blocks.resize_with(at + 1, || None);
+            }
+            Ok(map.get(&id, &mut blocks[at])?.cloned())
+        }
+    }
+}
+
 /// Changes of one direction of one type.
 #[derive(Clone, Debug)]
 pub(crate) struct AdjacencyOverlay {
-    committed: Vec<Part<EdgeKey, Change>>,
-    own: Option<Arc<Own>>,
+    settled: Option<Arc<[Part<EdgeKey, Change>]>>,
+    top: Top,
     of: (TypeId, Direction),
 }
 
@@ -211,27 +321,56 @@ pub(super) const fn list_of(node: u64) -> (EdgeKey, EdgeKey) {
 }
 
 impl AdjacencyOverlay {
-    pub(crate) fn new(
-        stack: Stack<'_>,
-        rel_type: TypeId,
-        direction: Direction,
-    ) -> Option<AdjacencyOverlay> {
-        let committed = stack.maps(|layer| layer.edges(rel_type, direction));
-        let own = stack.own.cloned();
-        (!committed.is_empty() || own.is_some()).then_some(AdjacencyOverlay {
-            committed,
-            own,
-            of: (rel_type, direction),
+    /// The settled changes, if there are any.
+    pub(crate) fn new(settled: &Settled, of: (TypeId, Direction)) -> Option<AdjacencyOverlay> {
+        let settled = settled.maps(|layer| layer.edges(of.0, of.1));
+        settled.is_some().then(|| AdjacencyOverlay {
+            settled,
+            top: Top::default(),
+            of,
         })
+    }
+
+    /// These changes, or none, with others on top.
+    pub(crate) fn with_top(
+        settled: Option<&AdjacencyOverlay>,
+        of: (TypeId, Direction),
+        top: Top,
+    ) -> Self {
+        AdjacencyOverlay {
+            settled: settled.and_then(|it| it.settled.clone()),
+            top,
+            of,
+        }
     }
 
     /// The maps as of now, oldest first.
     pub(crate) fn edges(&self) -> Edges {
-        let own = own_maps(self.own.as_ref(), |layer| layer.edges(self.of.0, self.of.1));
-        let newest_first = own.into_iter().chain(self.committed.iter().cloned());
-        let mut maps: Vec<_> = newest_first.collect();
+        let mut maps = self.top.maps(|layer| layer.edges(self.of.0, self.of.1));
+        maps.extend(self.settled.iter().flat_map(|it| it.iter().cloned()));
         maps.reverse();
         Edges { maps }
+    }
+
+    /// Changes of the list of `node` as of now.
+    pub(crate) fn list(&self, node: u64) -> Result<Changes> {
+        let mut changes = Changes::new();
+        let (rel_type, direction) = self.of;
+        for map in self.settled.iter().flat_map(|it| it.iter().rev()) {
+            add_list(map, node, &mut changes)?;
+        }
+        let about = About::List(rel_type, direction, node);
+        let recent = self.top.recent.as_ref().filter(|it| it.touches(about));
+        for layer in recent.into_iter().flat_map(|it| it.oldest_first()) {
+            if let Some(map) = View::Memory(layer).edges(rel_type, direction) {
+                add_list(&map, node, &mut changes)?;
+            }
+        }
+        let own = self.top.own_maps(|layer| layer.edges(rel_type, direction));
+        for map in own.iter().rev() {
+            add_list(map, node, &mut changes)?;
+        }
+        Ok(changes)
     }
 
     /// The nodes whose lists are changed lie in this range.
@@ -245,7 +384,7 @@ impl AdjacencyOverlay {
 
     /// Whether a serialisable transaction wants to know what is read.
     pub(crate) fn records(&self) -> bool {
-        self.own.as_ref().is_some_and(|own| own.records())
+        self.top.own.as_ref().is_some_and(|own| own.records())
     }
 
     /// As [`AdjacencyOverlay::note`] for many nodes.
@@ -256,7 +395,7 @@ impl AdjacencyOverlay {
     /// Tells a serialisable transaction that the list of `node` is read.
     #[inline]
     pub(crate) fn note(&self, node: u64) {
-        if let Some(own) = &self.own {
+        if let Some(own) = &self.top.own {
             own.read_list(self.of, node);
         }
     }
@@ -295,22 +434,26 @@ impl Edges {
     /// Changes of the list of `node`.
     pub(crate) fn list(&self, node: u64) -> Result<Changes> {
         let mut changes = Changes::new();
-        let (first, last) = list_of(node);
-        for map in self
-            .maps
-            .iter()
-            .filter(|map| map.may_have_any(&first, &last))
-        {
-            map.visit(Bound::Included(&first), &mut |key, change| {
-                let of_node = key.0 == node;
-                if of_node {
-                    put_over(&mut changes, key, *change);
-                }
-                of_node
-            })?;
+        for map in &self.maps {
+            add_list(map, node, &mut changes)?;
         }
         Ok(changes)
     }
+}
+
+/// Puts what a map says of the list of `node` over what older ones say.
+fn add_list(map: &Part<EdgeKey, Change>, node: u64, changes: &mut Changes) -> Result<()> {
+    let (first, last) = list_of(node);
+    if !map.may_have_any(&first, &last) {
+        return Ok(());
+    }
+    map.visit(Bound::Included(&first), &mut |key, change| {
+        let of_node = key.0 == node;
+        if of_node {
+            put_over(changes, key, *change);
+        }
+        of_node
+    })
 }
 
 /// What changed in one list: (neighbour, relationship) with what became of it.
@@ -325,23 +468,21 @@ pub(super) fn put_over(changes: &mut Changes, (_, other, id): &EdgeKey, change: 
     }
 }
 
+/// Changed entries of an index in the settled layers, newest first; none if there are no changes.
+pub(crate) type IndexParts = Option<Arc<[Part<IndexKey, Change>]>>;
+
 /// Changes of one index.
-#[derive(Clone, Debug)]
-pub(crate) struct IndexOverlay {
-    committed: Vec<Part<IndexKey, Change>>,
-    own: Option<Arc<Own>>,
-    number: u32,
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct IndexOverlay<'a> {
+    pub(crate) settled: &'a [Part<IndexKey, Change>],
+    pub(crate) top: &'a Top,
+    pub(crate) number: u32,
 }
 
-impl IndexOverlay {
-    pub(crate) fn new(stack: Stack<'_>, number: u32) -> Option<IndexOverlay> {
-        let committed = stack.maps(|layer| layer.index(number));
-        let own = stack.own.cloned();
-        (!committed.is_empty() || own.is_some()).then_some(IndexOverlay {
-            committed,
-            own,
-            number,
-        })
+impl IndexOverlay<'_> {
+    /// The settled changes.
+    pub(crate) fn settled(settled: &Settled, number: u32) -> IndexParts {
+        settled.maps(|layer| layer.index(number))
     }
 
     /// Makes of the ids that the tree has under `key`, those from place `from` of `ids` on, the ids that there are now, ascending.
@@ -353,18 +494,20 @@ impl IndexOverlay {
         most: usize,
         ids: &mut Vec<u64>,
     ) -> Result<()> {
-        let own;
-        let newest_first = match &self.own {
-            None => &self.committed,
-            Some(_) => {
-                own = self.entries(key, Some(key)).newest_first;
-                &own
-            }
-        };
+        let mut top = Vec::new();
+        if let Some(own) = &self.top.own {
+            own.read_index(self.number, key, Some(key));
+            top = self.top.own_maps(|layer| layer.index(self.number));
+        }
+        let about = About::Key(self.number, key);
+        let recent = self.top.recent.as_ref().filter(|it| it.touches(about));
+        let recent = recent.into_iter().flat_map(|it| it.newest_first());
+        top.extend(recent.filter_map(|layer| View::Memory(layer).index(self.number)));
+        let newest_first = top.iter().chain(self.settled);
         let mut known: Vec<u64> = Vec::new();
         let mut few = true;
         // Most layers know nothing of a key, and to look for it takes a fifth of beginning a range.
-        for map in newest_first.iter().filter(|map| map.may_have(key)) {
+        for map in newest_first.filter(|map| map.may_have(key)) {
             let first: IndexKey = (key.into(), 0);
             map.visit(Bound::Included(&first), &mut |(of, id), change| {
                 if **of != *key {
@@ -398,16 +541,12 @@ impl IndexOverlay {
     /// The maps as of now. Tells a serialisable transaction the range that is read: keys from `low` to `high`
     /// inclusive, cut; `None`: to the end.
     pub(crate) fn entries(&self, low: &[u8], high: Option<&[u8]>) -> IndexEntries {
-        if let Some(own) = &self.own {
+        if let Some(own) = &self.top.own {
             own.read_index(self.number, low, high);
         }
-        let own = own_maps(self.own.as_ref(), |layer| layer.index(self.number));
-        IndexEntries {
-            newest_first: own
-                .into_iter()
-                .chain(self.committed.iter().cloned())
-                .collect(),
-        }
+        let mut newest_first = self.top.maps(|layer| layer.index(self.number));
+        newest_first.extend(self.settled.iter().cloned());
+        IndexEntries { newest_first }
     }
 }
 

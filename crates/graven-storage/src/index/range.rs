@@ -77,7 +77,7 @@ impl IndexRange {
             .map(|root| (root, description.height))
             .into_iter()
             .collect();
-        let overlay = index.inner.overlay.as_ref().filter(|_| any);
+        let overlay = index.overlay().filter(|_| any);
         let changed = overlay.map(|overlay| {
             let last = bound_key(&high).map(cut);
             Changed {
@@ -276,12 +276,7 @@ impl IndexRange {
     }
 
     fn value_matches(&self, id: u64) -> Result<bool> {
-        let inner = &self.index.inner;
-        if inner.columns.len() != inner.description.keys.len() {
-            return Ok(false);
-        }
-        let values: Result<Vec<_>> = inner.columns.iter().map(|column| column.get(id)).collect();
-        let Some(key) = keys_bytes(&values?) else {
+        let Some(key) = keys_bytes(&self.index.values_of(id)?) else {
             return Ok(false);
         };
         let above = match &self.low {

@@ -8,7 +8,7 @@ use super::patterns::counts_of;
 use crate::bytes::Malformed;
 use crate::delta::batch::{Batch, WholeBatch};
 use crate::delta::encoded_values::EncodedValues;
-use crate::delta::layer::{Change, ColumnOf, Layer};
+use crate::delta::layer::{Change, Layer};
 use crate::delta::lower::Lower;
 use crate::delta::redo;
 use crate::ids::{NodeId, RelId};
@@ -22,7 +22,6 @@ use crate::transaction::options::Isolation;
 use crate::transaction::own::Own;
 use crate::transaction::schema_change::{drop_lost_indexes, for_each_key};
 use crate::transaction::spill::{merge_tiers, sealed_onto};
-use crate::version::recent::Recent;
 use crate::{Error, Result};
 use graven_pagecache::Reservation;
 use std::sync::Arc;
@@ -68,8 +67,9 @@ pub(super) fn apply(store: &Store, complete: Complete) -> Result<()> {
     ));
     let base = Snapshot::new(before.clone());
     let counts = counts_of(&whole, &base);
-    let bytes = before.active.bytes() + whole.layer_bytes();
-    let relationships = before.active.relationships.len() + whole.relationships.len();
+    let active = &before.settled.active;
+    let bytes = active.bytes() + whole.layer_bytes();
+    let relationships = active.relationships.len() + whole.relationships.len();
     match pages.as_ref().filter(|_| is_large(bytes, relationships)) {
         None => own.change(|layer| *layer = whole.layer(counts)),
         Some(pages) => {
@@ -94,7 +94,11 @@ pub(super) fn apply(store: &Store, complete: Complete) -> Result<()> {
     commits.reservation.grow(layer.bytes())?;
     let mut version = before.copy();
     version.settle();
-    let (mut below, mut active) = (version.below.clone(), version.active);
+    let (mut below, mut active) = (
+        version.settled.below.clone(),
+        version.settled.active.clone(),
+    );
+    drop(version);
     if let Some(pages) = pages.as_ref().filter(|_| !above.is_empty()) {
         // Entries of indexes may stay above layers that have none.
         let mixes = above
@@ -124,11 +128,13 @@ pub(super) fn apply(store: &Store, complete: Complete) -> Result<()> {
         .into_iter()
         .for_each(|id| commits.clients.add(Some(id)));
     store.replace(&mut commits, |version| {
-        version.below = below;
-        version.active = active;
-        version.recent = Recent::default();
-        version.schema = own.schema();
-        drop_lost_indexes(&mut version.active, &version.schema);
+        let schema = own.schema();
+        let settled = version.settled_mut();
+        settled.below = below;
+        settled.active = active;
+        drop_lost_indexes(&mut settled.active, &schema);
+        version.recent = None;
+        version.schema = schema;
         version.timestamp += complete.commits;
         version.lsn = complete.lsn;
         version.names = complete.names;
@@ -170,17 +176,8 @@ impl Views<'_> {
                     .collect(),
             };
             for key in &index.keys {
-                let of = match index.entity {
-                    SchemaEntity::Node(_) => ColumnOf::Node(*key),
-                    SchemaEntity::Relationship(of) => ColumnOf::Relationship(of, *key),
-                };
-                ids.extend(
-                    batch
-                        .columns
-                        .get(&of)
-                        .into_iter()
-                        .flat_map(EncodedValues::ids),
-                );
+                let values = batch.columns.get(&index.entity.column(*key));
+                ids.extend(values.into_iter().flat_map(EncodedValues::ids));
             }
             ids.sort_unstable();
             ids.dedup();

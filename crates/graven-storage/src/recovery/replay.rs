@@ -121,9 +121,9 @@ impl<'a> Replay<'a> {
             && let Some(pages) = store.temporary_pages()
         {
             // No checkpoint ever merges them, and every reader would look into all. Where there is no room for that, they do.
-            let below = &commits.applied.below;
+            let below = &commits.applied.settled.below;
             if let Ok(below) = merged(store, &pages, store.sealing(), below) {
-                store.replace(&mut commits, |version| version.below = below);
+                store.replace(&mut commits, |version| version.settled_mut().below = below);
             }
         }
         Ok(())
@@ -199,7 +199,7 @@ impl<'a> Replay<'a> {
             // What is too much for memory goes to temporary pages, where there are any.
             let limit = self.store.budget().limit() / CHANGES_SHARE;
             self.crowded = self.store.temporary_pages().is_none()
-                && self.store.commits().applied.active.bytes() > limit;
+                && self.store.commits().applied.settled.active.bytes() > limit;
         }
         Ok(Ok(()))
     }

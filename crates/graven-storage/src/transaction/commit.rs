@@ -100,15 +100,16 @@ impl Changes {
         own.force_grow(self.layer.bytes());
         commits.reservation.shrink(self.layer.bytes());
         let before_own = std::mem::replace(&mut commits.reservation, own);
-        let active = std::mem::replace(&mut version.active, self.layer.clone());
+        let settled = version.settled_mut();
+        let active = std::mem::replace(&mut settled.active, self.layer.clone());
         let older = (!active.is_empty()).then(|| {
             Arc::new(Lower::Memory {
                 layer: active,
                 _reservation: before_own,
             })
         });
-        let below = version.below.iter().cloned().chain(older);
-        version.below = below.chain(self.below.iter().cloned()).collect();
+        let below = settled.below.iter().cloned().chain(older);
+        settled.below = below.chain(self.below.iter().cloned()).collect();
     }
 }
 
@@ -341,7 +342,8 @@ impl Transaction {
         if state.schema_changed {
             version.settle();
             version.schema = self.own.schema();
-            drop_lost_indexes(&mut version.active, &version.schema);
+            let schema = version.schema.clone();
+            drop_lost_indexes(&mut version.settled_mut().active, &schema);
         }
         version.timestamp = timestamp;
         version.lsn = lsn;

@@ -2,7 +2,7 @@
 
 use super::Transaction;
 use super::index_entries::holder_name;
-use crate::delta::layer::{Change, ColumnOf, Layer};
+use crate::delta::layer::{Change, Layer};
 use crate::delta::lower::View;
 use crate::ids::{KeyId, NodeId, RelId};
 use crate::schema::{ConstraintDescription, ConstraintKind, SchemaEntity};
@@ -42,10 +42,7 @@ impl Transaction {
             }
         }
         for key in &constraint.keys {
-            let of = match constraint.entity {
-                SchemaEntity::Node(_) => ColumnOf::Node(*key),
-                SchemaEntity::Relationship(rel_type) => ColumnOf::Relationship(rel_type, *key),
-            };
+            let of = constraint.entity.column(*key);
             for entry in layer.values(of).into_iter().flatten() {
                 let (id, value) = entry?;
                 if value.is_null() {

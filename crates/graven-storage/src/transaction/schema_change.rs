@@ -86,10 +86,7 @@ pub(crate) fn for_each_key(
 /// Somebody else with the same whole key, among the entries of a new index.
 fn holder(view: &Snapshot, index: &IndexDescription, key: &[u8]) -> Result<Option<u64>> {
     let short: Arc<[u8]> = cut(key).into();
-    let Some(entries) = view.index_changes(index.number) else {
-        return Ok(None);
-    };
-    let entries = entries.entries(&short, Some(&short));
+    let entries = view.index_changes(index.number, &short, &short);
     let mut from = Bound::Included((short.clone(), 0));
     while let Some((entry, change)) = entries.next(from.as_ref())? {
         if entry.0 != short {

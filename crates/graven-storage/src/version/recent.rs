@@ -1,77 +1,88 @@
-//! The newest commits of a version, made one layer when somebody looks into them.
+//! The newest commits of a version, as a list that readers seldom have to look at.
 //!
 //! # How it works
 //! To put the few entries of a commit on top of a layer copies the paths to their leaves in a dozen maps, and nobody may ever look
 //! at just this state. So a version only lists the layers of its newest commits, and shares the list of those before with the
-//! version that it was made from. Who looks first makes one layer of them, which later versions go on from. After
-//! [`LISTED_MAX`] commits, or [`BYTES_MAX`], all go into the active layer one after the other, which then copies its paths once.
+//! version that it was made from. After [`LISTED_MAX`] commits, or [`BYTES_MAX`], all go into the active layer one after the other,
+//! which then copies its paths once.
+//!
+//! Who looks for a single entry asks first whether the newest commits say anything about it ([`Touched`]), which they seldom do, and then
+//! one after the other. Who reads many at once first makes one layer of them, which later versions go on from.
+//!
+//! # Invariants
+//! * TX-20: the list, one commit after the other, says what the one layer says.
 //!
 //! # Concurrency
 //! Immutable but for the one layer, which is set once; two that look first both make it, and one of them is kept.
 //!
 //! # Costs
-//! A commit: one allocation. The first look: what merging at most [`LISTED_MAX`] small layers takes.
+//! A commit: one allocation, and what [`Touched`] says. A look for an entry: a hash; where that was touched, a look at [`LISTED_MAX`]
+//! small maps. The first look at many: what merging at most [`LISTED_MAX`] small layers takes.
 
-use crate::delta::layer::Layer;
+use super::touched::{About, Touched};
+use crate::delta::layer::{ColumnOf, Layer};
+use crate::value::PropertyValue;
+use std::ops::RangeInclusive;
 use std::sync::{Arc, OnceLock};
 
 /// Bytes from which the newest commits go into the active layer.
 pub(crate) const BYTES_MAX: u64 = 32 << 10;
-/// Commits that are listed before they go there.
+/// Commits that are listed on top of the first before they go there.
 const LISTED_MAX: u32 = 8;
 
-/// A commit on top of those before it.
+/// A commit, or several as one, on top of those before.
 #[derive(Debug)]
-struct Listed {
-    layer: Layer,
-    older: Option<Arc<Listed>>,
-}
-
-/// See the file header.
-#[derive(Debug, Default)]
 pub(crate) struct Recent {
-    /// The oldest of the newest.
-    base: Layer,
-    /// Those on top of it, the newest first.
-    listed: Option<Arc<Listed>>,
+    layer: Layer,
+    older: Option<Arc<Recent>>,
+    /// Commits below it.
     count: u32,
+    /// Estimated bytes of all.
     bytes: u64,
+    /// By how much all change the number of nodes.
+    nodes: i64,
+    /// Whether nodes came, went or have other labels in any.
+    has_nodes: bool,
+    /// What any has entries about.
+    touched: Touched,
     /// All of them.
     whole: OnceLock<Layer>,
 }
 
 impl Recent {
-    /// The same commits, for a version that gets more.
-    pub(crate) fn copy(&self) -> Recent {
-        match self.whole.get() {
-            Some(whole) => Recent {
-                base: whole.clone(),
-                bytes: whole.bytes(),
-                ..Recent::default()
-            },
-            None => Recent {
-                base: self.base.clone(),
-                listed: self.listed.clone(),
-                count: self.count,
-                bytes: self.bytes,
-                whole: OnceLock::new(),
-            },
+    /// A commit on top of older ones.
+    pub(crate) fn on(older: Option<&Arc<Recent>>, layer: &Layer) -> Recent {
+        let older = older.map(|older| match older.whole.get() {
+            Some(whole) => Arc::new(older.as_one(whole)),
+            None => older.clone(),
+        });
+        let below = older.as_deref();
+        let mut touched = below.map_or_else(Touched::default, |it| it.touched.clone());
+        touched.add(layer);
+        Recent {
+            count: below.map_or(0, |it| it.count + 1),
+            bytes: below.map_or(0, |it| it.bytes) + layer.bytes(),
+            nodes: below.map_or(0, |it| it.nodes) + layer.counts.nodes,
+            has_nodes: below.is_some_and(|it| it.has_nodes) || !layer.nodes.is_empty(),
+            touched,
+            whole: OnceLock::new(),
+            layer: layer.clone(),
+            older,
         }
     }
 
-    /// Puts a commit on top.
-    pub(crate) fn push(&mut self, layer: &Layer) {
-        self.whole = OnceLock::new();
-        self.bytes += layer.bytes();
-        if self.is_empty() {
-            self.base = layer.clone();
-            return;
+    /// The same as one commit.
+    fn as_one(&self, whole: &Layer) -> Recent {
+        Recent {
+            layer: whole.clone(),
+            older: None,
+            count: 0,
+            bytes: whole.bytes(),
+            nodes: self.nodes,
+            has_nodes: self.has_nodes,
+            touched: self.touched.clone(),
+            whole: OnceLock::new(),
         }
-        self.count += 1;
-        self.listed = Some(Arc::new(Listed {
-            layer: layer.clone(),
-            older: self.listed.take(),
-        }));
     }
 
     /// Whether they are to go into the active layer.
@@ -79,14 +90,10 @@ impl Recent {
         self.count >= LISTED_MAX || self.bytes > BYTES_MAX
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
-        self.base.is_empty() && self.listed.is_none()
-    }
-
     /// Whether nodes came, went or have other labels.
     #[inline]
     pub(crate) fn has_nodes(&self) -> bool {
-        !self.base.nodes.is_empty() || self.listed().any(|layer| !layer.nodes.is_empty())
+        self.has_nodes
     }
 
     /// Estimated bytes of memory.
@@ -96,18 +103,45 @@ impl Recent {
 
     /// By how much they change the number of nodes.
     pub(crate) fn nodes(&self) -> i64 {
-        let listed: i64 = self.listed().map(|layer| layer.counts.nodes).sum();
-        self.base.counts.nodes + listed
+        self.nodes
+    }
+
+    /// Whether there may be entries about this.
+    #[inline]
+    pub(crate) fn touches(&self, about: About<'_>) -> bool {
+        self.touched.has(about)
+    }
+
+    /// Whether there may be values of ids in this range.
+    pub(crate) fn touches_values(&self, of: ColumnOf, ids: RangeInclusive<u64>) -> bool {
+        self.touched.has_values(of, ids)
+    }
+
+    /// The newest value of `id`, Null if it was removed; `None` if it was not changed.
+    pub(crate) fn value(&self, of: ColumnOf, id: u64) -> Option<&PropertyValue> {
+        if !self.touches(About::value(of, id)) {
+            return None;
+        }
+        self.newest_first()
+            .find_map(|layer| layer.column(of)?.get(id))
+    }
+
+    /// All of them as one layer, if there is one already.
+    fn known(&self) -> Option<&Layer> {
+        match &self.older {
+            None => Some(&self.layer),
+            Some(_) => self.whole.get(),
+        }
     }
 
     /// All of them as one layer.
-    #[inline]
     pub(crate) fn layer(&self) -> &Layer {
-        match &self.listed {
-            None => &self.base,
+        match &self.older {
+            None => &self.layer,
             Some(_) => self.whole.get_or_init(|| {
-                let mut whole = self.base.clone();
-                self.put_listed_on(&mut whole);
+                let mut oldest_first = self.oldest_first().into_iter();
+                let mut whole = oldest_first.next().cloned().unwrap_or_default();
+                oldest_first.for_each(|layer| whole.merge(layer));
                 whole
             }),
         }
@@ -115,24 +149,35 @@ impl Recent {
 
     /// Puts them on top of an older layer.
     pub(crate) fn put_on(&self, older: &mut Layer) {
-        match self.whole.get() {
-            Some(whole) => older.merge(whole),
-            None => {
-                older.merge(&self.base);
-                self.put_listed_on(older);
+        let oldest_first = self.oldest_first();
+        oldest_first
+            .into_iter()
+            .for_each(|layer| older.merge(layer));
+    }
+
+    /// Layers that say it all, the newest first: those of the commits, or of several as one.
+    pub(crate) fn newest_first(&self) -> impl Iterator<Item = &Layer> {
+        let mut next = Some(self);
+        std::iter::from_fn(move || {
+            let at = next?;
+            match at.known() {
+                Some(all) => {
+                    next = None;
+                    Some(all)
+                }
+                None => {
+                    next = at.older.as_deref();
+                    Some(&at.layer)
+                }
             }
-        }
+        })
     }
 
-    fn put_listed_on(&self, older: &mut Layer) {
-        let newest_first: Vec<&Layer> = self.listed().collect();
-        newest_first.iter().rev().for_each(|it| older.merge(it));
-    }
-
-    /// The newest first.
-    fn listed(&self) -> impl Iterator<Item = &Layer> {
-        let all = std::iter::successors(self.listed.as_deref(), |it| it.older.as_deref());
-        all.map(|it| &it.layer)
+    /// The same, the oldest first.
+    pub(crate) fn oldest_first(&self) -> Vec<&Layer> {
+        let mut layers: Vec<&Layer> = self.newest_first().collect();
+        layers.reverse();
+        layers
     }
 }
 
@@ -199,27 +244,38 @@ mod tests {
 
     #[test]
     fn listed_commits_are_merged_commits() {
-        // Each bit says whether somebody looks after that commit.
+        // Each bit says whether somebody looks at all of it after that commit.
         for looks in 0..1u32 << 7 {
-            let (mut recent, mut plain) = (Recent::default(), Layer::default());
+            let (mut recent, mut plain) = (None, Layer::default());
             for number in 0u64..7 {
-                recent = recent.copy();
-                recent.push(&commit(number));
+                let next = Arc::new(Recent::on(recent.as_ref(), &commit(number)));
                 plain.merge(&commit(number));
-                assert!(!recent.is_empty() && recent.has_nodes());
-                assert_eq!(recent.nodes(), plain.counts.nodes);
-                if looks >> number & 1 == 1 {
-                    same(recent.layer(), &plain);
+                assert!(next.has_nodes());
+                assert_eq!(next.nodes(), plain.counts.nodes);
+                for id in 0..10 {
+                    let of = ColumnOf::Node(KeyId(0));
+                    let wanted = plain.column(of).and_then(|map| map.get(id));
+                    assert_eq!(next.value(of, id), wanted);
                 }
+                let nodes = next.oldest_first().into_iter().map(|it| it.counts.nodes);
+                assert_eq!(nodes.sum::<i64>(), plain.counts.nodes);
+                if looks >> number & 1 == 1 {
+                    same(next.layer(), &plain);
+                }
+                recent = Some(next);
             }
+            let recent = recent.expect("there were some");
             let (mut older, mut wanted) = (commit(100), commit(100));
             recent.put_on(&mut older);
             wanted.merge(&plain);
             same(&older, &wanted);
             assert!(!recent.is_full(), "seven small ones are listed");
         }
-        let mut recent = Recent::default();
-        (0..=u64::from(LISTED_MAX)).for_each(|number| recent.push(&commit(number)));
+        let mut recent = Arc::new(Recent::on(None, &commit(0)));
+        for number in 1..=u64::from(LISTED_MAX) {
+            assert!(!recent.is_full());
+            recent = Arc::new(Recent::on(Some(&recent), &commit(number)));
+        }
         assert!(recent.is_full());
     }
 }

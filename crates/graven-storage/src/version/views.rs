@@ -1,13 +1,13 @@
-//! What readers of one version ask for again and again, put together when the first of them does.
+//! What readers of some versions ask for again and again, put together when the first of them does.
 //!
 //! # How it works
 //! An index, a column or a list of a snapshot is what the file has, with the changes of every layer on top; to put that
 //! together takes longer than a look-up in it, and where the nodes of a label lie takes a walk over all changed nodes.
-//! None of it changes while a version lives, so what was made for one statement serves the next ones. Snapshots of
-//! transactions, which see their own writes, make their own.
+//! What is below the newest commits stays the same for some versions, so what was made of it for one statement serves the next ones, which
+//! put the newest commits and what their transaction wrote on top.
 //!
 //! # Invariants
-//! * TX-17: what the readers of a version share is what each of them would make for itself.
+//! * TX-17: what readers share is what each of them would make for itself.
 //!
 //! # Concurrency
 //! Cells that are set once; readers take no lock. Two threads that come first both make it, and one of them is kept.
@@ -56,6 +56,33 @@ impl<T: Clone> Cells<T> {
     }
 }
 
+/// Where the nodes of each label lie.
+#[derive(Debug, Default)]
+pub(crate) struct Labels(Cells<NodeRanges>);
+
+impl Labels {
+    /// Where the nodes of the label with this number of `count` lie, as `find` says if nobody has kept that.
+    pub(crate) fn get<E>(
+        &self,
+        at: usize,
+        count: usize,
+        find: impl FnOnce() -> Result<NodeRanges, E>,
+    ) -> Result<NodeRanges, E> {
+        let cell = self.0.cell(at, count);
+        if let Some(known) = cell.and_then(|cell| cell.get()) {
+            return Ok(known.clone());
+        }
+        let ranges = find()?;
+        if ranges.memory_bytes() <= RANGES_BYTES_MAX
+            && let Some(cell) = cell
+        {
+            // Somebody else may have been faster.
+            let _ = cell.set(ranges.clone());
+        }
+        Ok(ranges)
+    }
+}
+
 /// See the file header.
 #[derive(Debug, Default)]
 pub(crate) struct Views {
@@ -65,18 +92,5 @@ pub(crate) struct Views {
     pub(crate) node_columns: Cells<Option<Column>>,
     /// By type, each with its outgoing and its incoming lists.
     pub(crate) adjacencies: Cells<Adjacency>,
-    /// By label.
-    pub(crate) labels: Cells<NodeRanges>,
-}
-
-impl Views {
-    /// Keeps where the nodes of a label lie, if that is said in few words.
-    pub(crate) fn keep_label(&self, at: usize, count: usize, ranges: &NodeRanges) {
-        if ranges.memory_bytes() <= RANGES_BYTES_MAX
-            && let Some(cell) = self.labels.cell(at, count)
-        {
-            // Somebody else may have been faster.
-            let _ = cell.set(ranges.clone());
-        }
-    }
+    pub(crate) labels: Labels,
 }

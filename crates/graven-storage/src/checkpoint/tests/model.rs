@@ -478,10 +478,7 @@ fn compare_counts(root: &Root, graph: &Graph) {
 
 fn compare_index(root: &Root, graph: &Graph, description: &IndexDescription) {
     let (label, key) = (description.label().unwrap(), description.keys[0]);
-    let columns = root
-        .column(StoreKind::NodeColumn(key))
-        .into_iter()
-        .collect();
+    let columns = vec![root.column(StoreKind::NodeColumn(key))];
     let index = Index::new(root.pages.clone(), description.clone(), columns, None);
     let expected = graph.index(label, key);
     assert_eq!(description.entries, expected.len() as u64);

@@ -1,0 +1,202 @@
+//! What a few commits have entries about: a filter that says "no" for nearly everything else.
+//!
+//! # How it works
+//! One bit for each store and each entry, by a hash (a Bloom filter with one function), and the range of ids whose values
+//! changed, for who asks about a range. A reader that hears "no" need not look at the commits at all: their maps were made by
+//! another thread a moment ago, and every look at one of them waits for that processor's cache.
+//!
+//! # Invariants
+//! * TX-19: "no" is always right.
+//!
+//! # Costs
+//! 272 bytes, copied for every commit; a hash for every entry of a commit and for every question. Eight commits of three
+//! entities set about a hundred of its 2048 bits.
+
+use crate::delta::layer::{ColumnOf, Layer};
+use crate::ids::{Direction, TypeId};
+use foldhash::fast::FixedState;
+use std::hash::BuildHasher;
+use std::ops::RangeInclusive;
+
+/// Words of bits.
+const WORDS: usize = 32;
+
+/// What a question is about.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum About<'a> {
+    /// A node's being there, and its labels.
+    Node(u64),
+    /// Some property of a node.
+    NodeValue(u64),
+    /// Type and ends of a relationship.
+    Relationship(u64),
+    /// Some property of a relationship.
+    RelationshipValue(u64),
+    /// Anything of a property.
+    Column(ColumnOf),
+    /// Anything of a direction of a type.
+    Lists(TypeId, Direction),
+    /// The list of a node.
+    List(TypeId, Direction, u64),
+    /// Anything of an index.
+    Index(u32),
+    /// A key of an index, cut.
+    Key(u32, &'a [u8]),
+}
+
+impl About<'_> {
+    /// The value of a property.
+    pub(crate) fn value(of: ColumnOf, id: u64) -> About<'static> {
+        match of {
+            ColumnOf::Node(_) => About::NodeValue(id),
+            ColumnOf::Relationship(..) => About::RelationshipValue(id),
+        }
+    }
+
+    fn bit(self) -> (usize, u64) {
+        let hash = FixedState::default().hash_one(self);
+        ((hash >> 6) as usize % WORDS, 1 << (hash & 63))
+    }
+}
+
+/// The ids between the lowest and the highest.
+type Span = Option<(u64, u64)>;
+
+/// See the file header.
+#[derive(Clone, Default, Debug)]
+pub(crate) struct Touched {
+    bits: [u64; WORDS],
+    node_values: Span,
+    relationship_values: Span,
+}
+
+impl Touched {
+    /// Adds all that a layer has entries about.
+    pub(crate) fn add(&mut self, layer: &Layer) {
+        layer.nodes.ids().for_each(|id| self.set(About::Node(id)));
+        for (of, values) in layer.columns.iter() {
+            self.set(About::Column(*of));
+            for id in values.ids() {
+                self.set(About::value(*of, id));
+                let span = match of {
+                    ColumnOf::Node(_) => &mut self.node_values,
+                    ColumnOf::Relationship(..) => &mut self.relationship_values,
+                };
+                let (low, high) = span.unwrap_or((id, id));
+                *span = Some((low.min(id), high.max(id)));
+            }
+        }
+        for (id, it) in layer.relationships.iter() {
+            self.set(About::Relationship(id));
+            for (direction, node) in [(Direction::Out, it.start), (Direction::In, it.end)] {
+                self.set(About::Lists(it.rel_type, direction));
+                self.set(About::List(it.rel_type, direction, node.0));
+            }
+        }
+        for (index, entries) in layer.indexes.iter() {
+            self.set(About::Index(*index));
+            entries
+                .keys()
+                .for_each(|(key, _)| self.set(About::Key(*index, key)));
+        }
+    }
+
+    fn set(&mut self, about: About<'_>) {
+        let (word, bit) = about.bit();
+        self.bits[word] |= bit;
+    }
+
+    /// Whether there may be entries about this.
+    #[inline]
+    pub(crate) fn has(&self, about: About<'_>) -> bool {
+        let (word, bit) = about.bit();
+        self.bits[word] & bit != 0
+    }
+
+    /// Whether there may be values of ids in this range.
+    pub(crate) fn has_values(&self, of: ColumnOf, ids: RangeInclusive<u64>) -> bool {
+        let span = match of {
+            ColumnOf::Node(_) => self.node_values,
+            ColumnOf::Relationship(..) => self.relationship_values,
+        };
+        span.is_some_and(|(low, high)| low <= *ids.end() && *ids.start() <= high)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    //! Goal: whatever a layer has entries about is touched (TX-19), and most of the rest is not.
+
+    use super::*;
+    use crate::delta::layer::{Change, NodeChange, RelationshipChange};
+    use crate::ids::{KeyId, LabelId, NodeId, RelId};
+    use crate::value::PropertyValue;
+    use std::sync::Arc;
+
+    const NODE: ColumnOf = ColumnOf::Node(KeyId(2));
+    const RELATIONSHIP: ColumnOf = ColumnOf::Relationship(TypeId(1), KeyId(2));
+
+    /// Everything about entity `at`, once all of it was committed.
+    fn about(at: u64, key: &[u8]) -> Vec<About<'_>> {
+        vec![
+            About::Node(at),
+            About::value(NODE, at),
+            About::Relationship(at),
+            About::value(RELATIONSHIP, at),
+            About::List(TypeId(1), Direction::Out, at),
+            About::List(TypeId(1), Direction::In, at + 1),
+            About::Key(4, key),
+        ]
+    }
+
+    #[test]
+    fn what_was_committed_is_touched() {
+        let mut touched = Touched::default();
+        let stores = [
+            About::Column(NODE),
+            About::Column(RELATIONSHIP),
+            About::Lists(TypeId(1), Direction::Out),
+            About::Lists(TypeId(1), Direction::In),
+            About::Index(4),
+        ];
+        assert!(stores.iter().all(|store| !touched.has(*store)));
+        assert!(!touched.has_values(NODE, 0..=u64::MAX));
+        for at in (1000..1080).step_by(10) {
+            let mut layer = Layer::default();
+            layer.put_node(
+                NodeId(at),
+                NodeChange::Created(Arc::from([LabelId(0)].as_slice())),
+            );
+            layer.put_value(NODE, at, PropertyValue::Integer(1));
+            layer.put_value(RELATIONSHIP, at, PropertyValue::Integer(1));
+            let it = RelationshipChange {
+                rel_type: TypeId(1),
+                start: NodeId(at),
+                end: NodeId(at + 1),
+                change: Change::Added,
+            };
+            layer.put_relationship(RelId(at), it);
+            let key: Arc<[u8]> = Arc::from(at.to_be_bytes().as_slice());
+            layer.put_index_entry(4, &key, at, Change::Added);
+            touched.add(&layer);
+        }
+        assert!(stores.iter().all(|store| touched.has(*store)));
+        for at in (1000..1080u64).step_by(10) {
+            let key = at.to_be_bytes();
+            assert!(about(at, &key).iter().all(|it| touched.has(*it)), "{at}");
+        }
+        for of in [NODE, RELATIONSHIP] {
+            assert!(touched.has_values(of, 0..=1000) && touched.has_values(of, 1070..=2000));
+            assert!(!touched.has_values(of, 0..=999) && !touched.has_values(of, 1071..=2000));
+        }
+        let mut wrong = 0;
+        for at in 5000..6000u64 {
+            let key = at.to_be_bytes();
+            wrong += about(at, &key)
+                .iter()
+                .filter(|it| touched.has(**it))
+                .count();
+        }
+        assert!(wrong < 7000 / 10, "{wrong} of 7000");
+    }
+}
