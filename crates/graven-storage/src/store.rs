@@ -36,6 +36,7 @@ use crate::transaction::commit::Commits;
 use crate::transaction::conflicts::Conflicts;
 use crate::transaction::publish::Publisher;
 use crate::value::PropertyValue;
+use crate::version::retired::Retired;
 use crate::version::{FrozenLayer, Version};
 use allocator::Allocator;
 use foldhash::HashMap;
@@ -109,6 +110,7 @@ pub struct Store {
     visible: RwLock<Arc<Version>>,
     commits: Mutex<Commits>,
     publisher: Publisher<Arc<Version>>,
+    pub(crate) retired: Retired,
     /// Held for reading by a commit while its records go to the log, for writing by a freeze (TX-13).
     chunked: RwLock<()>,
     maintenance: Maintenance,
@@ -178,6 +180,7 @@ impl Store {
             visible: RwLock::new(version),
             commits: Mutex::new(commits),
             publisher: Publisher::default(),
+            retired: Retired::default(),
             chunked: RwLock::new(()),
             maintenance: Maintenance::default(),
             running: Mutex::default(),
@@ -341,12 +344,13 @@ impl Store {
         let version = Arc::new(version);
         commits.applied = version.clone();
         self.publisher.replace_newest(version, self);
+        self.retired.clear();
     }
 
     /// The graph as of now.
     #[must_use]
     pub fn snapshot(&self) -> Snapshot {
-        Snapshot::new(self.visible.read().clone())
+        Snapshot::new(self.newest_visible())
     }
 
     /// Identity of the store.
@@ -505,6 +509,10 @@ impl Store {
     /// Shows `version` from now on; the one before, with which goes what it alone knew: for nobody to wait for.
     pub(crate) fn set_visible(&self, version: Arc<Version>) -> Arc<Version> {
         std::mem::replace(&mut *self.visible.write(), version)
+    }
+
+    pub(crate) fn newest_visible(&self) -> Arc<Version> {
+        self.visible.read().clone()
     }
 
     /// The newest visible version, with a transaction running from there.

@@ -28,6 +28,7 @@ use std::sync::{Arc, OnceLock};
 use views::Labels;
 
 pub(crate) mod recent;
+pub(crate) mod retired;
 pub(crate) mod settled;
 pub(crate) mod touched;
 pub(crate) mod views;

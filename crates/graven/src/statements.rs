@@ -2,11 +2,12 @@
 //!
 //! # How it works
 //! Every statement and every explicit transaction has a [`Seat`] as long as it runs; its number is the id by which others
-//! name it. Seats lie in several tables, by number, so that threads do not wait for each other. To terminate one
+//! name it. Seats lie in several tables; threads take turns at choosing theirs, and then stay there, so that they do not wait for each
+//! other, nor for what the other's processor has of a table in its cache. To terminate one
 //! sets the flag that its operators look at between batches: all that runs on the same connection just then ends with
 //! it.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
@@ -18,13 +19,27 @@ const TABLES: usize = 16;
 /// What every id begins with.
 const PREFIX: &str = "graven-transaction-";
 
-type Table = Mutex<Vec<Arc<Occupant>>>;
+/// Some of those who run, in cache lines of their own.
+#[derive(Default)]
+#[repr(align(128))]
+struct Table {
+    /// Seats taken so far.
+    taken: AtomicU64,
+    seats: Mutex<Vec<Arc<Occupant>>>,
+}
 
 /// All that runs on one database.
 #[derive(Default)]
 pub(crate) struct Statements {
-    next: AtomicU64,
     tables: [Table; TABLES],
+}
+
+thread_local! {
+    /// The table of this thread.
+    static TABLE: usize = {
+        static NEXT: AtomicUsize = AtomicUsize::new(0);
+        NEXT.fetch_add(1, Ordering::Relaxed) % TABLES
+    };
 }
 
 /// Who runs.
@@ -57,7 +72,9 @@ impl Statements {
         cancel: Arc<AtomicBool>,
         memory: Arc<AtomicU64>,
     ) -> Seat {
-        let number = self.next.fetch_add(1, Ordering::Relaxed) + 1;
+        let at = TABLE.with(|at| *at);
+        let taken = self.tables[at].taken.fetch_add(1, Ordering::Relaxed) + 1;
+        let number = taken * TABLES as u64 + at as u64;
         let occupant = Arc::new(Occupant {
             number,
             text: Mutex::new(text),
@@ -66,7 +83,7 @@ impl Statements {
             terminated: AtomicBool::new(false),
             memory,
         });
-        lock(self.table(number)).push(Arc::clone(&occupant));
+        lock(&self.tables[at].seats).push(Arc::clone(&occupant));
         Seat {
             statements: Arc::clone(self),
             occupant,
@@ -82,9 +99,9 @@ impl Statements {
         let mut all: Vec<_> = self
             .tables
             .iter()
-            .flat_map(|table| lock(table).clone())
+            .flat_map(|table| lock(&table.seats).clone())
             .collect();
-        all.sort_by_key(|occupant| occupant.number);
+        all.sort_by_key(|occupant| (occupant.begun, occupant.number));
         all
     }
 
@@ -92,7 +109,7 @@ impl Statements {
     pub(crate) fn terminate(&self, id: &str) -> bool {
         let number = id.strip_prefix(PREFIX).and_then(|n| n.parse().ok());
         let found = number.and_then(|n| {
-            let table = lock(self.table(n));
+            let table = lock(&self.table(n).seats);
             table.iter().find(|it| it.number == n).map(Arc::clone)
         });
         if let Some(occupant) = &found {
@@ -162,7 +179,7 @@ impl std::fmt::Debug for Seat {
 impl Drop for Seat {
     fn drop(&mut self) {
         let number = self.occupant.number;
-        let mut table = lock(self.statements.table(number));
+        let mut table = lock(&self.statements.table(number).seats);
         if let Some(at) = table.iter().position(|it| it.number == number) {
             table.swap_remove(at);
         }

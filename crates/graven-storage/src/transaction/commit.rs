@@ -398,6 +398,10 @@ impl Shown<Arc<Version>> for Store {
         self.set_visible(version)
     }
 
+    fn retire(&self, versions: Vec<Arc<Version>>) {
+        self.retired.keep(versions, || self.newest_visible());
+    }
+
     fn durable(&self) -> u64 {
         self.log().map_or(u64::MAX, |log| log.durable().0)
     }

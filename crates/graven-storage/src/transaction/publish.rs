@@ -14,7 +14,7 @@
 //! * TX-18: one that fails with a conflict, only when what it conflicts with is visible or the log has failed.
 //!
 //! # Concurrency
-//! One mutex; versions are shown while it is held, and those that nobody needs any more dropped when it is not: much may go
+//! One mutex; versions are shown while it is held, and those that were given to [`Shown::retire`] when it is not: much may go
 //! with them. This file is compiled a second time by its tests, with the scheduler of
 //! `shuttle` below it.
 
@@ -73,6 +73,8 @@ pub(crate) trait Shown<V> {
 
     /// Makes the version visible; the one that was.
     fn show(&self, version: V) -> V;
+    /// Takes versions that are not the newest any more.
+    fn retire(&self, versions: Vec<V>);
     /// What lies below this in the log is durable.
     fn durable(&self) -> u64;
     /// Why nothing becomes durable any more, if so.
@@ -99,7 +101,7 @@ impl<V: Numbered> Publisher<V> {
             None => store.show(version),
         };
         drop(queue);
-        drop(before);
+        store.retire(vec![before]);
     }
 
     /// Makes visible what may be, up to the commit of `timestamp`, which may be acknowledged; waits for those before.
@@ -144,6 +146,9 @@ impl<V: Numbered> Publisher<V> {
             };
             if let Some(outcome) = outcome {
                 drop(queue);
+                if !gone.is_empty() {
+                    store.retire(gone);
+                }
                 return outcome;
             }
             // A commit with less than full durability waits for those before it that have more.

@@ -65,6 +65,8 @@ struct Store {
 impl Shown<Version> for Store {
     type Error = &'static str;
 
+    fn retire(&self, _versions: Vec<Version>) {}
+
     fn show(&self, version: Version) -> Version {
         let synced = self.log.lock().unwrap().synced;
         let mut visible = self.visible.lock().unwrap();
