@@ -447,7 +447,7 @@ impl Snapshot {
         Some(match at {
             Some(at) => self.committed_index(at),
             None => {
-                let top = Top::of(self.stack(), About::Index(index.number));
+                let top = Top::of_index(self.stack(), index);
                 self.settled_index(index).with_top(top)
             }
         })
@@ -460,7 +460,7 @@ impl Snapshot {
         let make = || self.settled_index(index);
         let count = version.schema.indexes.len();
         let settled = version.settled.views.indexes.get(at, count, make);
-        let top = Top::of(self.stack(), About::Index(index.number));
+        let top = Top::of_index(self.stack(), index);
         settled.with_top(top)
     }
 

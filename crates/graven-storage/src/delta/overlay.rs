@@ -14,6 +14,7 @@ use super::layer::{Change, ColumnOf, EdgeKey, Layer, ValueMap};
 use super::lower::{ColumnPart, Net, Part, View};
 use super::sealed_map::Block;
 use crate::Result;
+use crate::catalog::IndexDescription;
 use crate::ids::{Direction, RelId, TypeId};
 use crate::transaction::own::Own;
 use crate::value::PropertyValue;
@@ -145,7 +146,22 @@ impl Top {
     /// What `stack` has on top that has to do with a store, if anything.
     #[inline]
     pub(crate) fn of(stack: Stack<'_>, store: About<'_>) -> Option<Top> {
-        let recent = stack.recent.filter(|it| it.touches(store));
+        Top::where_touched(stack, |recent| recent.touches(store))
+    }
+
+    /// As [`Top::of`] for an index: its own entries, and the values that tell those under one cut key apart, which change
+    /// without them.
+    pub(crate) fn of_index(stack: Stack<'_>, index: &IndexDescription) -> Option<Top> {
+        Top::where_touched(stack, |recent| {
+            let mut columns = index.keys.iter().map(|key| index.entity.column(*key));
+            recent.touches(About::Index(index.number))
+                || columns.any(|of| recent.touches(About::Column(of)))
+        })
+    }
+
+    #[inline]
+    fn where_touched(stack: Stack<'_>, touched: impl FnOnce(&Recent) -> bool) -> Option<Top> {
+        let recent = stack.recent.filter(|it| touched(it));
         (recent.is_some() || stack.own.is_some()).then(|| Top {
             recent: recent.cloned(),
             own: stack.own.cloned(),

@@ -520,6 +520,37 @@ fn constraints_hold_at_once_and_between_transactions() {
     assert!(store.snapshot().catalog().constraints().is_empty());
 }
 
+/// A change behind the end of a cut key leaves the index's entries as they are, and is found all the same, whoever looks.
+#[test]
+fn long_keys_that_differ_at_their_end_are_told_apart() {
+    let (store, label, key) = people();
+    let begin = || store.begin(TransactionOptions::default()).unwrap();
+    let long = |end: u32| PropertyValue::string(&format!("{}{end}", "x".repeat(1000)));
+    let creating = begin();
+    let node = creating.create_node(&[label], &[(key, long(1))]).unwrap();
+    creating.commit().unwrap();
+    for folded in [false, true] {
+        if folded {
+            let options = CheckpointOptions::default();
+            store.checkpoint(options).unwrap();
+        }
+        let (before, after) = if folded { (2, 3) } else { (1, 2) };
+        let changing = begin();
+        changing.set_node_property(node, key, &long(after)).unwrap();
+        let is_found = |view: &Snapshot, wanted: [bool; 2]| {
+            let index = view.index(label, key).unwrap();
+            for (end, there) in [before, after].into_iter().zip(wanted) {
+                let found = index.seek(&long(end)).unwrap();
+                assert_eq!(found, if there { vec![node] } else { vec![] }, "{end}");
+            }
+        };
+        is_found(&changing.snapshot(), [false, true]);
+        is_found(&store.snapshot(), [true, false]);
+        changing.commit().unwrap();
+        is_found(&store.snapshot(), [false, true]);
+    }
+}
+
 #[test]
 fn a_node_with_relationships_stays() {
     let (data, log) = (MemoryFile::new("data"), MemoryFile::new("log"));
