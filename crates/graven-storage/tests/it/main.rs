@@ -4,6 +4,7 @@ mod anomalies;
 mod batches;
 mod care;
 mod conflicts;
+mod constraints;
 mod crash;
 mod cut_off;
 mod damage;
