@@ -133,8 +133,9 @@ impl Connection {
     ) -> Result<QueryResult, Error> {
         self.cancel.reset();
         let text = Arc::clone(&planned.text);
-        let kept = keep.and_then(|keep| keep.lock().unwrap_or_else(PoisonError::into_inner).take());
         let writes = planned.writes() && !planned.runs_in_transactions();
+        let keep = Arc::clone(keep.unwrap_or_else(|| planned.keep()));
+        let kept = (keep.lock().unwrap_or_else(PoisonError::into_inner)).take();
         let mut again = writes.then(|| planned.take_operators()).flatten();
         let fits = |kept: &Kept| (kept.operators).fits(&planned.plan, &snapshot, &inner.budget);
         let (operators, counts) = match kept.filter(fits) {
@@ -181,9 +182,7 @@ impl Connection {
         };
         let mut running = Running::start(planned, snapshot, begun, counts, run)?;
         running.sits(seat);
-        if let Some(keep) = keep {
-            running.kept_in(keep);
-        }
+        running.kept_in(keep);
         Ok(running.into())
     }
 
@@ -493,11 +492,28 @@ mod tests {
             let prepared = connection.prepare(text).expect("valid");
             for round in 0..3 {
                 let params = Params::new().with("id", 1 + round % 2);
-                if let Ok(result) = prepared.query(&params) {
-                    let _: Vec<_> = result.collect();
-                }
+                let rows = |result: Result<QueryResult, Error>| {
+                    let rows = result.and_then(Iterator::collect::<Result<Vec<_>, _>>);
+                    rows.map_err(|error| error.to_string())
+                };
+                let first = rows(prepared.query(&params));
                 let keep = prepared.keep.lock().unwrap_or_else(PoisonError::into_inner);
                 assert_eq!(keep.is_some(), kept, "{text}");
+                if text.starts_with("CREATE") {
+                    continue;
+                }
+                assert_eq!(rows(connection.query(text, &params)), first, "{text}");
+                let inner = db.inner().expect("here");
+                let snapshot = inner.store.snapshot();
+                let planned = connection.plan(inner, text, &params, &snapshot);
+                let planned = planned.expect("planned");
+                let keep = planned
+                    .keep()
+                    .lock()
+                    .unwrap_or_else(PoisonError::into_inner);
+                // Plans that know a name not yet are made anew.
+                let kept = kept && planned.plan.notices.is_empty();
+                assert_eq!(keep.is_some(), kept, "{text}, not prepared");
                 let operators = [
                     "NodeSeek",
                     "Expand",

@@ -20,8 +20,10 @@ use graven_cypher::Plan;
 use graven_cypher::plan::{Operator, PlanMode};
 use graven_exec::Resting;
 
+use crate::connection::Keep;
 use crate::params::Params;
 use crate::result::StatementKind;
+use crate::statements::place_of_thread;
 use crate::value::Value;
 
 /// A plan, the text it was made of and the headings of its result.
@@ -33,10 +35,14 @@ pub(crate) struct Planned {
     pub(crate) does: Does,
     /// Of a plan that writes.
     resting: Arc<Mutex<Vec<Resting>>>,
+    /// Of a plan that reads, for statements that are not prepared.
+    keeps: Arc<[Arc<Keep>]>,
 }
 
 /// Runs of one plan at the same time whose operators are kept.
 const RESTING_MAX: usize = 8;
+/// Places for operators of a plan that reads, each for some of the threads.
+const KEEPS: usize = 4;
 
 /// What a plan does, found out once.
 #[derive(Clone, Copy, Debug)]
@@ -74,7 +80,13 @@ impl Planned {
             columns: columns.collect(),
             plan: Arc::new(plan),
             resting: Arc::default(),
+            keeps: (0..KEEPS).map(|_| Arc::default()).collect(),
         }
+    }
+
+    /// Where this thread keeps the operators of a plan that reads.
+    pub(crate) fn keep(&self) -> &Arc<Keep> {
+        &self.keeps[place_of_thread() % KEEPS]
     }
 
     /// Whether it is the plan for the labels and types that these parameters hold.

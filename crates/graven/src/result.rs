@@ -77,7 +77,7 @@ impl Counts {
     }
 }
 
-/// What a prepared statement keeps of a run for the next one.
+/// What is kept of a run for the next one.
 #[derive(Debug)]
 pub(crate) struct Kept {
     pub(crate) operators: Resting,
@@ -225,8 +225,8 @@ impl Running {
     }
 
     /// Its operators are kept there, if they can be used again.
-    pub(crate) fn kept_in(&mut self, keep: &Arc<Keep>) {
-        self.kept_in = Some(Arc::clone(keep));
+    pub(crate) fn kept_in(&mut self, keep: Arc<Keep>) {
+        self.kept_in = Some(keep);
     }
 
     /// Headings, in order; none for statements without `RETURN`.

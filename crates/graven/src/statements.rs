@@ -35,10 +35,9 @@ pub(crate) struct Statements {
 }
 
 thread_local! {
-    /// The table of this thread.
-    static TABLE: usize = {
+    static PLACE: usize = {
         static NEXT: AtomicUsize = AtomicUsize::new(0);
-        NEXT.fetch_add(1, Ordering::Relaxed) % TABLES
+        NEXT.fetch_add(1, Ordering::Relaxed)
     };
 }
 
@@ -64,6 +63,11 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// A number by which threads that run statements share things out among them.
+pub(crate) fn place_of_thread() -> usize {
+    PLACE.with(|place| *place)
+}
+
 impl Statements {
     /// A seat for a statement or, without text, for an explicit transaction, whose operators count what they hold in `memory`.
     pub(crate) fn enter(
@@ -72,7 +76,7 @@ impl Statements {
         cancel: Arc<AtomicBool>,
         memory: Arc<AtomicU64>,
     ) -> Seat {
-        let at = TABLE.with(|at| *at);
+        let at = place_of_thread() % TABLES;
         let taken = self.tables[at].taken.fetch_add(1, Ordering::Relaxed) + 1;
         let number = taken * TABLES as u64 + at as u64;
         let occupant = Arc::new(Occupant {

@@ -1,10 +1,12 @@
 //! What a writer at full speed, with checkpoints, leaves to a reader beside it.
 //!
 //! # How it works
-//! One thread reads persons by an indexed property. Each round it reads alone and beside a thread that commits as fast
-//! as it can while a third makes one checkpoint after the other; which comes first changes from round to round. Reads
-//! are counted per second and per second of the reader's processor time: where there are fewer processors than
-//! threads the first is about the scheduler, the second about Graven.
+//! One thread reads persons by an indexed property. Each round it reads alone; beside a thread that commits as fast as it can while a
+//! third makes one checkpoint after the other; and beside a thread that writes the same bytes durably to a plain file ([`Floor`]).
+//! The last is what the disk's interrupts and the kernel take, whoever writes: on a machine with two processors
+//! more than a third. Which comes first changes from round to round. Reads are counted per second and per second of
+//! the reader's processor time: where there are fewer processors than threads the first is about the scheduler, the second about
+//! Graven.
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -14,6 +16,7 @@ use std::time::Instant;
 use graven::{Connection, Database, Params, TransactionOptions};
 use serde::Serialize;
 
+use super::floor::Floor;
 use super::report::median;
 use super::{CommitBench, Run, Workload};
 use crate::LabError;
@@ -26,8 +29,27 @@ const LOAD: &str =
     "UNWIND range(1, $count) AS i CREATE (:Person {id: i, firstName: 'Ada', born: i})";
 const INDEX: &str = "CREATE INDEX person_id FOR (p:Person) ON (p.id)";
 
-/// A round: reads alone; reads beside commits, and the commits a second.
-type Round = (Reads, (Reads, f64));
+/// Bytes that a commit of the writer takes in the log, about.
+const COMMIT_BYTES: u64 = 300;
+
+/// A part of a round.
+#[derive(Clone, Copy)]
+enum Part {
+    Alone,
+    BesideRaw,
+    BesideWriter,
+}
+
+/// What the parts of one round gave.
+#[derive(Default)]
+struct Round {
+    alone: Reads,
+    beside_raw: Reads,
+    beside: Reads,
+    raw_per_second: f64,
+    commits_per_second: f64,
+    checkpoints: u64,
+}
 
 /// What the reader kept.
 #[derive(Clone, Debug, Serialize)]
@@ -40,13 +62,20 @@ pub struct ReaderMeasurement {
     pub kept: f64,
     /// The same per second of the reader's processor time.
     pub kept_per_cpu_second: f64,
+    /// Median over the rounds of reads a second beside a raw writer against alone.
+    pub raw_leaves: f64,
+    /// Median over the rounds of reads a second beside the writer against beside a raw writer.
+    pub kept_of_raw: f64,
+    /// Median durable writes a second of the raw writer.
+    pub raw_per_second: f64,
     /// Median commits a second of the writer.
     pub commits_per_second: f64,
     /// Checkpoints of all rounds.
     pub checkpoints: u64,
 }
 
-/// Reads of one half of a round.
+/// Reads of one part of a round.
+#[derive(Default)]
 struct Reads {
     per_second: f64,
     per_cpu_second: f64,
@@ -71,34 +100,33 @@ impl CommitBench {
         );
         // Ids above those that are read.
         run.next_id.store(PERSONS + 1, Relaxed);
+        let floor = Floor::create(folder.path(), COMMIT_BYTES)?;
+        let parts = [Part::Alone, Part::BesideRaw, Part::BesideWriter];
         let mut rounds = Vec::new();
-        let mut checkpoints = 0;
         for number in 0..self.rounds {
-            let alone = || self.read(&database);
-            let mut beside = || {
-                let (reads, commits, made) = self.beside(&database, &run)?;
-                checkpoints += made;
-                Ok::<_, LabError>((reads, commits))
-            };
-            rounds.push(if number % 2 == 0 {
-                let alone = alone()?;
-                (alone, beside()?)
-            } else {
-                let beside = beside()?;
-                (alone()?, beside)
-            });
+            let mut round = Round::default();
+            for at in 0..parts.len() {
+                match parts[(number + at) % parts.len()] {
+                    Part::Alone => round.alone = self.read(&database)?,
+                    Part::BesideRaw => self.beside_raw(&database, &floor, &mut round)?,
+                    Part::BesideWriter => self.beside(&database, &run, &mut round)?,
+                }
+            }
+            rounds.push(round);
         }
         let of =
             |value: &dyn Fn(&Round) -> f64| median(&rounds.iter().map(value).collect::<Vec<_>>());
+        let ratio = |one: f64, other: f64| one / other.max(1e-9);
         Ok(ReaderMeasurement {
-            alone_per_second: of(&|(alone, _)| alone.per_second),
-            beside_per_second: of(&|(_, (beside, _))| beside.per_second),
-            kept: of(&|(alone, (beside, _))| beside.per_second / alone.per_second.max(1e-9)),
-            kept_per_cpu_second: of(&|(alone, (beside, _))| {
-                beside.per_cpu_second / alone.per_cpu_second.max(1e-9)
-            }),
-            commits_per_second: of(&|(_, (_, commits))| *commits),
-            checkpoints,
+            alone_per_second: of(&|it| it.alone.per_second),
+            beside_per_second: of(&|it| it.beside.per_second),
+            kept: of(&|it| ratio(it.beside.per_second, it.alone.per_second)),
+            kept_per_cpu_second: of(&|it| ratio(it.beside.per_cpu_second, it.alone.per_cpu_second)),
+            raw_leaves: of(&|it| ratio(it.beside_raw.per_second, it.alone.per_second)),
+            kept_of_raw: of(&|it| ratio(it.beside.per_second, it.beside_raw.per_second)),
+            raw_per_second: of(&|it| it.raw_per_second),
+            commits_per_second: of(&|it| it.commits_per_second),
+            checkpoints: rounds.iter().map(|it| it.checkpoints).sum(),
         })
     }
 
@@ -117,8 +145,24 @@ impl CommitBench {
         })
     }
 
-    /// Reads, commits a second, checkpoints.
-    fn beside(&self, database: &Database, run: &Run) -> Result<(Reads, f64, u64), LabError> {
+    fn beside_raw(
+        &self,
+        database: &Database,
+        floor: &Floor,
+        round: &mut Round,
+    ) -> Result<(), LabError> {
+        let (raw, reads) = thread::scope(|scope| {
+            let raw = scope.spawn(|| floor.run(1, self.slice));
+            let reads = self.read(database);
+            (raw.join().expect("the raw writer does not panic"), reads)
+        });
+        let raw = raw?;
+        round.beside_raw = reads?;
+        round.raw_per_second = raw.writes.load(Relaxed) as f64 / raw.seconds;
+        Ok(())
+    }
+
+    fn beside(&self, database: &Database, run: &Run, round: &mut Round) -> Result<(), LabError> {
         let stop = AtomicBool::new(false);
         thread::scope(|scope| {
             let writer = scope.spawn(|| {
@@ -139,9 +183,10 @@ impl CommitBench {
             });
             let reads = self.read(database);
             stop.store(true, Relaxed);
-            let commits = writer.join().expect("the writer does not panic")?;
-            let made = keeper.join().expect("the keeper does not panic")?;
-            Ok((reads?, commits, made))
+            round.commits_per_second = writer.join().expect("the writer does not panic")?;
+            round.checkpoints = keeper.join().expect("the keeper does not panic")?;
+            round.beside = reads?;
+            Ok(())
         })
     }
 }
@@ -166,6 +211,14 @@ impl fmt::Display for ReaderMeasurement {
             self.checkpoints,
             self.kept * 100.0,
             self.kept_per_cpu_second * 100.0
+        )?;
+        writeln!(
+            f,
+            "        beside a thread that only writes and syncs a file, {:.0} times/s: {:.0} % kept; \
+             beside the writer {:.0} % of that",
+            self.raw_per_second,
+            self.raw_leaves * 100.0,
+            self.kept_of_raw * 100.0
         )
     }
 }

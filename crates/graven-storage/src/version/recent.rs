@@ -10,7 +10,7 @@
 //! one after the other. Who reads many at once first makes one layer of them, which later versions go on from.
 //!
 //! # Invariants
-//! * TX-20: the list, one commit after the other, says what the one layer says.
+//! * TX-22: the list, one commit after the other, says what the one layer says.
 //!
 //! # Concurrency
 //! Immutable but for the one layer, which is set once; two that look first both make it, and one of them is kept.

@@ -7,7 +7,7 @@
 //! else has.
 //!
 //! # Invariants
-//! * TX-21: only versions above the newest root and with little of their own are kept, so neither pages nor memory wait for the next
+//! * TX-23: only versions above the newest root and with little of their own are kept, so neither pages nor memory wait for the next
 //!   commit.
 //!
 //! # Concurrency
@@ -69,7 +69,7 @@ fn is_like(version: &Version, newest: &Version) -> bool {
 
 #[cfg(test)]
 mod tests {
-    //! Goal: what a reader holds while commits go on is dropped by a commit, and never outlives a checkpoint (TX-21).
+    //! Goal: what a reader holds while commits go on is dropped by a commit, and never outlives a checkpoint (TX-23).
 
     use crate::builder::GraphBuilder;
     use crate::checkpoint::CheckpointOptions;

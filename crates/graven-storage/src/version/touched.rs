@@ -6,7 +6,7 @@
 //! another thread a moment ago, and every look at one of them waits for that processor's cache.
 //!
 //! # Invariants
-//! * TX-19: "no" is always right.
+//! * TX-21: "no" is always right.
 //!
 //! # Costs
 //! 272 bytes, copied for every commit; a hash for every entry of a commit and for every question. Eight commits of three
@@ -125,7 +125,7 @@ impl Touched {
 
 #[cfg(test)]
 mod tests {
-    //! Goal: whatever a layer has entries about is touched (TX-19), and most of the rest is not.
+    //! Goal: whatever a layer has entries about is touched (TX-21), and most of the rest is not.
 
     use super::*;
     use crate::delta::layer::{Change, NodeChange, RelationshipChange};
