@@ -72,8 +72,11 @@ impl Index {
     }
 
     /// This with more changes on top.
-    pub(crate) fn with_top(self, top: Option<Top>) -> Index {
-        Index { top, ..self }
+    pub(crate) fn with_top(self, top: Top) -> Index {
+        Index {
+            top: Some(top),
+            ..self
+        }
     }
 
     /// What was changed since the tree was written, if anything was.

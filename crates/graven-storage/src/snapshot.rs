@@ -267,7 +267,7 @@ impl Snapshot {
         let (at, count) = (label.0 as usize, self.version.names.labels.list().len());
         let newest = self.version.recent.as_ref();
         let labels = match newest.is_some_and(|recent| recent.has_nodes()) {
-            true => &self.version.labels,
+            true => &self.version.views.labels,
             false => &self.version.settled.views.labels,
         };
         labels.get(at, count, find)
@@ -293,17 +293,24 @@ impl Snapshot {
         let of = (rel_type, direction);
         let count = 2 * version.names.types.list().len();
         let at = 2 * rel_type.0 as usize + usize::from(direction == Direction::In);
-        let make = || self.settled_adjacency(of);
-        let settled = version.settled.views.adjacencies.get(at, count, make);
-        let Some(top) = Top::of(self.stack(), About::Lists(rel_type, direction)) else {
-            return Ok(settled);
+        let settled = || {
+            let views = &version.settled.views;
+            (views.adjacencies).get(at, count, || self.settled_adjacency(of))
         };
-        let mut more = 0;
-        self.stack().for_each_newest(|layer| {
-            more += layer.counts().relationships_of(rel_type);
-        });
-        let narrow = self.node_id_limit() <= u64::from(u32::MAX);
-        Ok(settled.with_top(of, top, more, narrow))
+        let on_top = |top: Top| {
+            let mut more = 0;
+            self.stack().for_each_newest(|layer| {
+                more += layer.counts().relationships_of(rel_type);
+            });
+            let narrow = self.node_id_limit() <= u64::from(u32::MAX);
+            settled().with_top(of, top, more, narrow)
+        };
+        let top = Top::of(self.stack(), About::Lists(rel_type, direction));
+        Ok(match (top, &self.own) {
+            (None, _) => settled(),
+            (Some(top), Some(_)) => on_top(top),
+            (Some(top), None) => (version.views.adjacencies).get(at, count, || on_top(top)),
+        })
     }
 
     /// An adjacency with the settled changes only.
@@ -335,10 +342,16 @@ impl Snapshot {
     }
 
     pub(crate) fn column(&self, of: ColumnOf) -> Option<Column> {
-        let settled = self.settled_column(of);
-        match Top::of(self.stack(), About::Column(of)) {
-            None => settled,
-            Some(top) => Some(Column::with_top(settled, of, top)),
+        let Some(top) = Top::of(self.stack(), About::Column(of)) else {
+            return self.settled_column(of);
+        };
+        let make = || Some(Column::with_top(self.settled_column(of), of, top));
+        match (of, &self.own) {
+            (ColumnOf::Node(key), None) => {
+                let count = self.version.names.keys.list().len();
+                (self.version.views.node_columns).get(key.0 as usize, count, make)
+            }
+            _ => make(),
         }
     }
 
@@ -447,8 +460,11 @@ impl Snapshot {
         Some(match at {
             Some(at) => self.committed_index(at),
             None => {
-                let top = Top::of_index(self.stack(), index);
-                self.settled_index(index).with_top(top)
+                let settled = self.settled_index(index);
+                match Top::of_index(self.stack(), index) {
+                    None => settled,
+                    Some(top) => settled.with_top(top),
+                }
             }
         })
     }
@@ -457,11 +473,19 @@ impl Snapshot {
     fn committed_index(&self, at: usize) -> Index {
         let version = &*self.version;
         let index = &version.schema.indexes[at];
-        let make = || self.settled_index(index);
         let count = version.schema.indexes.len();
-        let settled = version.settled.views.indexes.get(at, count, make);
-        let top = Top::of_index(self.stack(), index);
-        settled.with_top(top)
+        let settled = || {
+            let views = &version.settled.views;
+            views.indexes.get(at, count, || self.settled_index(index))
+        };
+        match (Top::of_index(self.stack(), index), &self.own) {
+            (None, _) => settled(),
+            (Some(top), Some(_)) => settled().with_top(top),
+            (Some(top), None) => {
+                let views = &version.views;
+                views.indexes.get(at, count, || settled().with_top(top))
+            }
+        }
     }
 
     /// An index with the settled changes only.

@@ -25,7 +25,7 @@ use graven_pagecache::Reservation;
 use recent::Recent;
 use settled::Settled;
 use std::sync::{Arc, OnceLock};
-use views::Labels;
+use views::Views;
 
 pub(crate) mod recent;
 pub(crate) mod retired;
@@ -92,8 +92,8 @@ pub(crate) struct Version {
     pub(crate) next_node: u64,
     pub(crate) next_relationship: u64,
     pub(crate) catalog: OnceLock<Catalog>,
-    /// Where the nodes of its labels lie, if the newest commits have to do with it.
-    pub(crate) labels: Labels,
+    /// What its readers share of what the newest commits have to do with.
+    pub(crate) views: Views,
 }
 
 impl Version {
@@ -114,7 +114,7 @@ impl Version {
             next_node: catalog.next_node,
             next_relationship: catalog.next_relationship,
             catalog: OnceLock::new(),
-            labels: Labels::default(),
+            views: Views::default(),
             settled: Arc::new(Settled::of(root)),
         }
     }
@@ -132,7 +132,7 @@ impl Version {
             next_node: self.next_node,
             next_relationship: self.next_relationship,
             catalog: OnceLock::new(),
-            labels: Labels::default(),
+            views: Views::default(),
         }
     }
 

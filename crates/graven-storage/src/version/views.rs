@@ -3,8 +3,9 @@
 //! # How it works
 //! An index, a column or a list of a snapshot is what the file has, with the changes of every layer on top; to put that
 //! together takes longer than a look-up in it, and where the nodes of a label lie takes a walk over all changed nodes.
-//! What is below the newest commits stays the same for some versions, so what was made of it for one statement serves the next ones, which
-//! put the newest commits and what their transaction wrote on top.
+//! What is below the newest commits stays the same for some versions, so what was made of it for one statement serves the next ones.
+//! Each version has the same once more for what its newest commits have to do with, with these on top. Snapshots of
+//! transactions, which see later writes of their own, put those on top for each statement.
 //!
 //! # Invariants
 //! * TX-17: what readers share is what each of them would make for itself.
