@@ -79,6 +79,8 @@ pub struct Execution {
     pub(crate) columns: Vec<usize>,
     pub(crate) cells: Option<ProfileCells>,
     pub(crate) done: bool,
+    /// Names that were known before the operators were made, which were looked up then.
+    pub(crate) names: usize,
 }
 
 /// Starts `plan` on `snapshot`, or in the context's transaction. Nothing is read before the first [`Execution::next_batch`].
@@ -109,8 +111,10 @@ pub fn execute(
     let rt = runtime(context, params, snapshot, writer);
     let cells = (plan.mode == PlanMode::Profile).then(|| ProfileCells::new(&plan.root));
     let _metered = Metered::on(rt.meter.as_ref());
+    let names = rt.snapshot.names_known();
     let built = instantiate(&plan, &rt, cells.as_ref())?;
-    Execution::new(plan, rt, built, cells)
+    let made = Execution::new(plan, rt, built, cells)?;
+    Ok(Execution { names, ..made })
 }
 
 /// What the operators of a statement share.
@@ -164,6 +168,7 @@ impl Execution {
             root,
             columns,
             cells,
+            names: 0,
         })
     }
 

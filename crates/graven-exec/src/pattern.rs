@@ -406,8 +406,9 @@ fn parts(types: &[TypeId], direction: PlanDirection, rt: &Runtime) -> Result<Vec
     for rel_type in types {
         let out = rt.snapshot.adjacency(*rel_type, Direction::Out)?;
         let into = rt.snapshot.adjacency(*rel_type, Direction::In)?;
-        // A writing statement may create the first ones while it runs.
-        if out.relationship_count() == 0 && rt.writer.is_none() {
+        // A writing statement may create the first ones while it runs; a serialisable transaction is told that there are none.
+        let seen = rt.writer.is_some() || rt.snapshot.records_reads();
+        if out.relationship_count() == 0 && !seen {
             continue;
         }
         if direction != PlanDirection::In {

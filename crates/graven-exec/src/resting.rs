@@ -4,7 +4,8 @@
 //! To make operators takes longer than to run them where a statement reads a few nodes. So those that can let go of their run
 //! ([`crate::operator::Operator::rest`]) are kept, without memory of the budget and without a view of the data, and get the parameters and the snapshot of
 //! the next run. That must be one of the same plan in the same database, and know the same names, for names were resolved to
-//! numbers; names are never forgotten, so their count tells. That goes for statements that write, too, whose names have been there since the
+//! numbers; names are never forgotten, so their count tells: that of before the operators were made, for the statement itself, or somebody
+//! else, may bring about more while it runs. That goes for statements that write, too, whose names have been there since the
 //! first run. Statements that only read in a transaction, or are profiled, are made anew each time.
 
 use std::sync::Arc;
@@ -64,6 +65,7 @@ impl Resting {
             mut root,
             columns,
             needs,
+            names,
             ..
         } = self;
         let writer = match (&context.transaction, needs) {
@@ -90,6 +92,7 @@ impl Resting {
             root,
             columns,
             cells: None,
+            names,
         })
     }
 }
@@ -104,6 +107,7 @@ impl Execution {
             mut root,
             columns,
             cells,
+            names,
             ..
         } = self;
         let kind = (rt.settled || rt.writer.is_some()) && cells.is_none();
@@ -113,7 +117,7 @@ impl Execution {
             plan,
             root,
             columns,
-            names: rt.snapshot.names_known(),
+            names,
             needs: rt.writer.as_ref().map(Writer::needs),
             budget: rt.budget,
             meter: rt.meter,

@@ -101,8 +101,16 @@ impl Snapshot {
     fn number(&self, kind: NameKind, name: &str) -> Option<u32> {
         match self.own() {
             None => self.version.names.list(kind).number(name),
+            // That there is nothing of a name is read as well, and noted by its number.
+            Some(own) if own.records() => Some(own.allocator().intern(kind, name)),
             Some(own) => own.allocator().number(kind, name),
         }
+    }
+
+    /// Whether it is that of a serialisable transaction, which is told what is read.
+    #[must_use]
+    pub fn records_reads(&self) -> bool {
+        self.own().is_some_and(|own| own.records())
     }
 
     /// Labels, relationship types and property keys in all. None is ever forgotten: as long as this stays the same in a database, what

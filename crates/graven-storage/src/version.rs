@@ -84,6 +84,8 @@ pub(crate) struct Version {
     /// Once the active layer was frozen: what all versions of it are charged, until the last one goes that a snapshot
     /// holds.
     pub(crate) charged: Arc<OnceLock<Arc<Reservation>>>,
+    /// Bytes of all commits so far, also of what they replaced.
+    pub(crate) written_bytes: u64,
     pub(crate) timestamp: u64,
     /// End of the newest commit in the log.
     pub(crate) lsn: u64,
@@ -103,6 +105,7 @@ impl Version {
         Version {
             recent: None,
             charged: Arc::default(),
+            written_bytes: 0,
             timestamp,
             lsn,
             schema: Arc::new(Schema::of(catalog)),
@@ -125,6 +128,7 @@ impl Version {
             settled: self.settled.clone(),
             recent: self.recent.clone(),
             charged: self.charged.clone(),
+            written_bytes: self.written_bytes,
             timestamp: self.timestamp,
             lsn: self.lsn,
             schema: self.schema.clone(),
@@ -144,6 +148,7 @@ impl Version {
 
     /// Puts a commit on top.
     pub(crate) fn apply(&mut self, layer: &Layer) {
+        self.written_bytes += layer.bytes();
         if layer.bytes() >= recent::BYTES_MAX {
             self.settle();
             self.settled_mut().active.merge(layer);

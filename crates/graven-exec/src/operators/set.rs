@@ -295,7 +295,8 @@ fn labelled(entity: Entity) -> Result<graven_storage::NodeId> {
 
 fn set(entity: Entity, key: Option<KeyId>, name: &str, value: &Value, rt: &Runtime) -> Result<()> {
     let stored = storable(value, name)?;
-    match key {
+    // What is removed may have come to be a name since the statement began, by another of its clauses.
+    match rt.key_by_now(key, name) {
         Some(key) => rt.writer()?.set(entity, key, &stored),
         // Nobody has such a property.
         None => Ok(()),

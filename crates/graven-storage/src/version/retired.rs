@@ -22,8 +22,8 @@ use std::sync::Arc;
 
 /// Versions kept.
 const KEPT_MAX: usize = 32;
-/// Bytes that the newest version may have more or less than one that is kept.
-const OWN_BYTES_MAX: u64 = 1 << 20;
+/// Bytes that a version that is kept may have for itself.
+const OWN_BYTES_MAX: u64 = 64 << 10;
 
 /// See the file header.
 #[derive(Debug, Default)]
@@ -64,7 +64,17 @@ fn is_like(version: &Version, newest: &Version) -> bool {
     same_frozen
         && Arc::ptr_eq(&settled.root, &wanted.root)
         && Arc::ptr_eq(&settled.below, &wanted.below)
-        && version.changed_bytes().abs_diff(newest.changed_bytes()) <= OWN_BYTES_MAX
+        && own_bytes(version, newest) <= OWN_BYTES_MAX
+}
+
+/// What a version has that the newest does not, at most: what later commits took away or replaced, by as many bytes as they brought or
+/// as there are fewer now.
+fn own_bytes(version: &Version, newest: &Version) -> u64 {
+    let fewer = version
+        .changed_bytes()
+        .saturating_sub(newest.changed_bytes());
+    let brought = newest.written_bytes.saturating_sub(version.written_bytes);
+    fewer + brought
 }
 
 #[cfg(test)]
@@ -73,6 +83,7 @@ mod tests {
 
     use crate::builder::GraphBuilder;
     use crate::checkpoint::CheckpointOptions;
+    use crate::ids::NodeId;
     use crate::store::Store;
     use crate::transaction::options::TransactionOptions;
     use graven_io::{File, MemoryFile};
@@ -129,5 +140,41 @@ mod tests {
         assert_eq!(kept(&store), 0, "its pages may be waited for");
         drop(snapshot);
         assert!(root.upgrade().is_none());
+    }
+
+    #[test]
+    fn versions_that_hold_much_are_not_kept() {
+        let file: Arc<dyn File> = Arc::new(MemoryFile::new("data"));
+        GraphBuilder::new().build(file.clone()).unwrap();
+        let cache = PageCache::new(Config::new(Budget::new(64 << 20))).unwrap();
+        let store = Store::open(file, cache).unwrap();
+        let set = |bytes: usize| {
+            let transaction = store.begin(TransactionOptions::default()).unwrap();
+            let key = transaction.key("text").unwrap();
+            let text = "x".repeat(bytes).as_str().into();
+            if store.snapshot().node_count() == 0 {
+                transaction.create_node(&[], &[(key, text)]).unwrap();
+            } else {
+                transaction
+                    .set_node_property(NodeId(0), key, &text)
+                    .unwrap();
+            }
+            transaction.commit().unwrap();
+        };
+        let (little, much) = (10, 2 * super::OWN_BYTES_MAX as usize);
+        for (bytes, wanted) in [(little, 1), (much, 0)] {
+            set(bytes);
+            store.retired.clear();
+            let snapshot = store.snapshot();
+            set(bytes);
+            assert_eq!(kept(&store), wanted, "{bytes}");
+            drop(snapshot);
+        }
+        // Once the newest commits are put into the active layer, what they replaced is the old version's alone.
+        let snapshot = store.snapshot();
+        (0..12).for_each(|_| set(little));
+        let kept = store.retired.0.lock();
+        assert!(kept.iter().all(|it| it.changed_bytes() < much as u64));
+        drop(snapshot);
     }
 }

@@ -4,7 +4,7 @@
 use std::thread;
 use std::time::Duration;
 
-use graven::{Database, Error, Params, Value};
+use graven::{Database, Error, Isolation, Params, Transaction, TransactionOptions, Value};
 
 use crate::graph::{Social, social};
 
@@ -126,4 +126,77 @@ fn what_was_committed_is_there_again() {
     assert_eq!(number(db, read), wanted);
     let again = Database::open(&copy, crate::graph::small()).expect("recovered");
     assert_eq!(number(&again, read), wanted);
+}
+
+/// A name that a statement brings about by an expression is known to its next run, and to what it removes.
+#[test]
+fn names_that_come_while_a_statement_runs() {
+    let social = social();
+    let db = &social.db;
+    let texts = [
+        (
+            "MATCH (a:P) REMOVE a.baz WITH a, properties(a) AS before SET a['b' + 'az'] = 1 RETURN size(keys(before))",
+            [1, 1, 1],
+        ),
+        (
+            "MATCH (a:P) SET a['zi' + 'g'] = 1 REMOVE a.zig RETURN size(keys(a))",
+            [2, 2, 2],
+        ),
+        (
+            "MATCH (a:P) SET a += {late: 1} REMOVE a.late, a.baz RETURN size(keys(a))",
+            [1, 1, 1],
+        ),
+    ];
+    run(db, "CREATE (:P {id: 1})", &Params::new()).expect("created");
+    for (text, wanted) in texts {
+        assert_eq!([0; 3].map(|_| number(db, text)), wanted, "{text}");
+    }
+}
+
+/// Serialisable transactions are told of what was not there: of two that each look for what the other creates, one is refused.
+#[test]
+fn what_is_not_there_is_read_too() {
+    let social = social();
+    let db = &social.db;
+    run(db, "CREATE (:W {id: 1}), (:W {id: 2})", &Params::new()).expect("created");
+    let crossed = [
+        (
+            "MATCH (:W {id: 1})-[:Here]->() RETURN count(*)",
+            "MATCH (:W {id: 2})-[:There]->() RETURN count(*)",
+            "MATCH (b:W {id: 2}) CREATE (b)-[:There]->(b)",
+            "MATCH (a:W {id: 1}) CREATE (a)-[:Here]->(a)",
+        ),
+        (
+            "MATCH (a:W {id: 1}) RETURN a.near",
+            "MATCH (b:W {id: 2}) RETURN b.far",
+            "MATCH (b:W {id: 2}) SET b.far = 1",
+            "MATCH (a:W {id: 1}) SET a.near = 1",
+        ),
+    ];
+    for (reads_one, reads_two, writes_one, writes_two) in crossed {
+        // The second time the names are known, and the third what they name is gone again.
+        for round in 0..3 {
+            let mut options = TransactionOptions::default();
+            options.isolation = Isolation::Serializable;
+            let begin = || db.connect().with_options(options.clone()).begin();
+            let (mut one, mut two) = (begin().expect("begun"), begin().expect("begun"));
+            let ask = |transaction: &mut Transaction, text: &str| {
+                let rows = transaction.query(text, &Params::new()).expect(text);
+                rows.for_each(|row| drop(row.expect(text)));
+            };
+            ask(&mut one, reads_one);
+            ask(&mut two, reads_two);
+            ask(&mut one, writes_one);
+            ask(&mut two, writes_two);
+            one.commit().expect("the first one");
+            let error = two
+                .commit()
+                .expect_err("the second has read what the first wrote");
+            assert!(error.is_retryable(), "{reads_one}, round {round}: {error}");
+            if round == 1 {
+                let gone = "MATCH (w:W) OPTIONAL MATCH (w)-[r]->() DELETE r SET w.near = null, w.far = null";
+                run(db, gone, &Params::new()).expect("deleted");
+            }
+        }
+    }
 }
