@@ -110,14 +110,19 @@ impl<K: Ord, V> SmallMap<K, V> {
         }
     }
 
-    /// Whether there is a key like `sought`.
-    pub(crate) fn has_like(&self, sought: &impl Comparable<K>) -> bool {
+    /// The first entry behind `place`, which lies between keys and equals none: the tree looks for one key, and would pass over
+    /// some of several that are equal.
+    pub(crate) fn first_behind<P: Comparable<K>>(&self, place: &P) -> Option<(&K, &V)> {
         match &self.0 {
-            Entries::Few(few) => few.as_ref().is_some_and(|few| {
-                let order = |(known, _): &(K, V)| sought.compare(known).reverse();
-                few.binary_search_by(order).is_ok()
-            }),
-            Entries::Many(tree) => tree.contains_key(sought),
+            Entries::Few(few) => {
+                let few = few.as_ref()?;
+                let at = few.partition_point(|(known, _)| place.compare(known).is_gt());
+                few.get(at).map(|(key, value)| (key, value))
+            }
+            Entries::Many(tree) => {
+                let behind = (Bound::Excluded(place), Bound::Unbounded);
+                tree.range::<_, P>(behind).next()
+            }
         }
     }
 
@@ -220,8 +225,25 @@ mod tests {
     //! Method: random operations on both.
 
     use super::*;
+    use equivalent::Equivalent;
     use graven_random::SplitMix64;
+    use std::cmp::Ordering;
     use std::collections::BTreeMap;
+
+    /// The place just behind a key.
+    struct Behind(u64);
+
+    impl Equivalent<u64> for Behind {
+        fn equivalent(&self, _: &u64) -> bool {
+            false
+        }
+    }
+
+    impl Comparable<u64> for Behind {
+        fn compare(&self, key: &u64) -> Ordering {
+            self.0.cmp(key).then(Ordering::Greater)
+        }
+    }
 
     fn check(map: &SmallMap<u64, u64>, plain: &BTreeMap<u64, u64>) {
         assert_eq!(map.len(), plain.len());
@@ -236,7 +258,12 @@ mod tests {
                 let wanted = plain.range::<u64, _>((Bound::Unbounded, start));
                 assert_eq!(map.last_to(start), wanted.last(), "{start:?}");
             }
-            assert_eq!(map.has_like(&key), plain.contains_key(&key), "{key}");
+            let behind = plain.range::<u64, _>((Bound::Excluded(&key), Bound::Unbounded));
+            assert_eq!(
+                map.first_behind(&Behind(key)),
+                behind.into_iter().next(),
+                "{key}"
+            );
         }
         assert!(map.range_from(Bound::Unbounded).eq(plain.iter()));
         assert_eq!(map.last_to(Bound::Unbounded), plain.last_key_value());
