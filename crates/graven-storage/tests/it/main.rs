@@ -3,6 +3,7 @@
 mod anomalies;
 mod batches;
 mod care;
+mod churn;
 mod conflicts;
 mod constraints;
 mod crash;
