@@ -310,7 +310,8 @@ impl Catalog {
             .sum()
     }
 
-    /// Relationships of `rel_type` from a node labelled `start` to one labelled `end`; `None` means any.
+    /// Relationships of `rel_type` from a node labelled `start` to one labelled `end`; `None` means any. With labels it is an estimate
+    /// where labels changed since the newest checkpoint.
     #[must_use]
     pub fn pattern_count(
         &self,
@@ -318,6 +319,14 @@ impl Catalog {
         rel_type: Option<TypeId>,
         end: Option<LabelId>,
     ) -> u64 {
+        match (start, rel_type, end) {
+            (None, None, None) => return self.statistics.relationships,
+            (None, Some(of), None) => {
+                let of_type = self.statistics.types.get(of.0 as usize);
+                return of_type.map_or(0, |it| it.relationships);
+            }
+            _ => {}
+        }
         let matches = |set: u32, label: Option<LabelId>| {
             label.is_none_or(|label| {
                 self.label_sets

@@ -1,13 +1,14 @@
 //! By how much a layer changes the counts of nodes and relationships.
 //!
 //! # How it works
-//! Counts of nodes are exact. Relationships are counted per (labels of the start, type, labels of the end) as
-//! these were when the relationship came or went; labels that change later are not followed, which is good
-//! enough for a planner. The next checkpoint starts anew.
+//! Counts of nodes are exact, and those of relationships, of one type or all. Relationships are also counted per (labels of the
+//! start, type, labels of the end) as these were when the relationship came or went; labels that change later are not followed,
+//! which is good enough for a planner. The next checkpoint starts anew.
 
 use super::small_map::SmallMap;
 use crate::catalog::{Catalog, TypeStatistics};
 use crate::ids::{LabelId, TypeId};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 type Labels = Arc<[LabelId]>;
@@ -82,6 +83,7 @@ impl Counts {
             let count = &mut catalog.statistics.label_set_nodes[set];
             *count = count.saturating_add_signed(*by);
         }
+        let mut of_types = BTreeMap::<TypeId, i64>::new();
         for ((start, rel_type, end), by) in self.patterns.iter() {
             let pattern = (
                 catalog.intern_set(start),
@@ -91,8 +93,13 @@ impl Counts {
             let statistics = &mut catalog.statistics;
             let count = statistics.patterns.entry(pattern).or_default();
             *count = count.saturating_add_signed(*by);
-            if let Some(of_type) = statistics.types.get_mut(rel_type.0 as usize) {
-                of_type.relationships = of_type.relationships.saturating_add_signed(*by);
+            *of_types.entry(*rel_type).or_default() += by;
+        }
+        // Of a type they are exact: what went under other labels than it came is taken off all the same.
+        for (rel_type, by) in of_types {
+            let types = &mut catalog.statistics.types;
+            if let Some(of_type) = types.get_mut(rel_type.0 as usize) {
+                of_type.relationships = of_type.relationships.saturating_add_signed(by);
                 if of_type.relationships > 0 {
                     of_type.start_nodes = of_type.start_nodes.max(1);
                     of_type.end_nodes = of_type.end_nodes.max(1);

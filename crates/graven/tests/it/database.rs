@@ -244,6 +244,37 @@ fn a_check_passes_and_finds_every_damaged_store() {
 }
 
 #[test]
+fn relationships_that_go_under_other_labels_are_counted() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let db = Database::open(folder.path().join("counts.graven"), small()).expect("new");
+    let run = |statement: &str| {
+        let rows = db.query(statement, &Params::new()).expect(statement);
+        rows.count()
+    };
+    run("UNWIND range(1, 3) AS i CREATE (:A {u: i})-[:S {z: i}]->(:B {u: i})");
+    db.checkpoint().expect("made");
+    run("MATCH (n:A) REMOVE n:A");
+    run("CREATE INDEX b FOR (n:B) ON (n.u)");
+    run("MATCH ()-[r:S]->() WHERE r.z < 3 DELETE r");
+    let check = || db.check(&mut |_| {}).expect("ours");
+    assert_eq!(check().problems, Vec::<String>::new());
+    // One that comes under some labels and goes under others, with another that stays.
+    run("CREATE (:A {u: 4})-[:T]->(:B {u: 4})");
+    run("MATCH (n:A {u: 4}) REMOVE n:A SET n:Z");
+    run("MATCH (:Z)-[r:T]->() DELETE r");
+    run("MATCH (n:Z), (m:B {u: 4}) CREATE (n)-[:T]->(m)");
+    let report = check();
+    assert_eq!(report.problems, Vec::<String>::new());
+    assert!(
+        report
+            .checked
+            .contains(&("S, both directions".to_owned(), 1))
+    );
+    db.checkpoint().expect("made");
+    assert_eq!(check().problems, Vec::<String>::new());
+}
+
+#[test]
 fn one_writer_or_many_readers() {
     let social = social();
     let mut alone = small();
