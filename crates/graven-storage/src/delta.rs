@@ -16,6 +16,7 @@ pub(crate) mod changed_lists;
 pub(crate) mod changed_nodes;
 pub(crate) mod counts;
 pub(crate) mod encoded_values;
+pub(crate) mod entry_filter;
 pub(crate) mod frozen;
 pub(crate) mod id_map;
 pub(crate) mod layer;

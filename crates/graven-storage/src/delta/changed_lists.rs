@@ -70,7 +70,7 @@ impl<'a> Place<'a> {
         }
         let first = list_of(node).0;
         let found = match (self.map, &mut self.range) {
-            (Part::Memory(_), _) => self
+            (Part::Memory(..), _) => self
                 .map
                 .next(Bound::Included(&first))?
                 .map(|(key, _)| key.0),
@@ -181,6 +181,7 @@ mod tests {
     use super::*;
     use crate::delta::layer::EdgeMap;
     use crate::delta::sealed_map::SealedWriter;
+    use crate::ids::{Direction, TypeId};
     use graven_pagecache::{Budget, Config, PageCache, SpillFile};
     use graven_random::SplitMix64;
     use std::sync::Arc;
@@ -200,7 +201,7 @@ mod tests {
                 map.insert((node, random.below(5), random.below(9)), change);
             }
             if random.once_in(3) {
-                maps.push(Part::Memory(map));
+                maps.push(Part::Memory(map, None));
                 continue;
             }
             let pages = spill.owner();
@@ -210,7 +211,8 @@ mod tests {
             }
             maps.push(Part::Sealed(Arc::new(writer.finish().expect("written"))));
         }
-        Edges { maps }
+        let of = (TypeId(0), Direction::Out);
+        Edges { of, maps }
     }
 
     /// A walk says what looking up each node says, however nodes follow each other.

@@ -18,11 +18,14 @@
 //! outside. Putting a layer on top of another takes over the chunks of new nodes and values as they are.
 
 use super::counts::Counts;
+use super::entry_filter::EntryFilter;
 use super::id_map::{CHUNK_BYTES, IdMap};
 use super::merge::Over;
 use super::small_map::SmallMap;
 use crate::ids::{Direction, KeyId, LabelId, NodeId, RelId, TypeId};
 use crate::value::PropertyValue;
+use crate::version::touched::About;
+use graven_pagecache::Budget;
 use std::sync::Arc;
 
 /// Whether an entry of a list or of an index comes or goes.
@@ -107,6 +110,8 @@ pub(crate) struct Layer {
     pub(crate) indexes: SmallMap<u32, IndexMap>,
     pub(crate) counts: Counts,
     pub(super) bytes: u64,
+    /// What it has entries about, if somebody keeps that; what is not put on top as a whole goes into layers without.
+    pub(super) filter: Option<Arc<EntryFilter>>,
 }
 
 /// Changes a map and adds the chunks that it got, or takes those that it lost, to `bytes`.
@@ -131,6 +136,40 @@ fn put_into(values: &mut ValueMap, bytes: &mut u64, id: u64, value: PropertyValu
 }
 
 impl Layer {
+    /// An empty one that tells quickly what it has no entries about.
+    pub(crate) fn filtered(budget: &Arc<Budget>) -> Layer {
+        Layer {
+            filter: Some(Arc::new(EntryFilter::new(budget))),
+            ..Layer::default()
+        }
+    }
+
+    /// The same with a filter.
+    pub(crate) fn with_filter(mut self, budget: &Arc<Budget>) -> Layer {
+        let filter = EntryFilter::new(budget);
+        filter.add(&self);
+        self.filter = Some(Arc::new(filter));
+        self
+    }
+
+    /// The same without its filter, for who puts much on top that nobody reads yet.
+    pub(crate) fn without_filter(mut self) -> Layer {
+        self.filter = None;
+        self
+    }
+
+    /// What it has entries about, if somebody keeps that.
+    #[inline]
+    pub(crate) fn filter(&self) -> Option<&Arc<EntryFilter>> {
+        self.filter.as_ref()
+    }
+
+    /// Whether there may be entries about this.
+    #[inline]
+    pub(crate) fn may_have(&self, about: About<'_>) -> bool {
+        (self.filter.as_ref()).is_none_or(|filter| filter.may_have(about))
+    }
+
     /// Whether nothing is changed.
     pub(crate) fn is_empty(&self) -> bool {
         self.nodes.is_empty()
@@ -162,6 +201,7 @@ impl Layer {
     }
 
     pub(crate) fn put_node(&mut self, node: NodeId, change: NodeChange) {
+        debug_assert!(self.filter.is_none(), "the filter would not know of it");
         // What was created here stays created here, whatever its labels become.
         let change = match (self.nodes.get(node.0), change) {
             (Some(NodeChange::Created(_)), NodeChange::Labels(labels)) => {
@@ -178,12 +218,14 @@ impl Layer {
     }
 
     pub(crate) fn put_value(&mut self, of: ColumnOf, id: u64, value: PropertyValue) {
+        debug_assert!(self.filter.is_none(), "the filter would not know of it");
         let values = self.columns.entry(of);
         put_into(values, &mut self.bytes, id, value);
     }
 
     /// Enters neighbouring new nodes, `first` and up.
     pub(crate) fn append_nodes(&mut self, first: u64, count: usize, labels: &Arc<[LabelId]>) {
+        debug_assert!(self.filter.is_none(), "the filter would not know of it");
         counted(&mut self.nodes, &mut self.bytes, |nodes| {
             let mut filler = nodes.filler();
             for node in (first..).take(count) {
@@ -200,6 +242,7 @@ impl Layer {
         of: ColumnOf,
         give: impl FnOnce(&mut dyn FnMut(u64, PropertyValue)) -> T,
     ) -> T {
+        debug_assert!(self.filter.is_none(), "the filter would not know of it");
         let (mut more, mut less) = (0, 0);
         let column = self.columns.entry(of);
         let given = counted(column, &mut self.bytes, |column| {
@@ -218,6 +261,7 @@ impl Layer {
 
     /// Enters a relationship, with its entries in both directions (TX-1).
     pub(crate) fn put_relationship(&mut self, id: RelId, change: RelationshipChange) {
+        debug_assert!(self.filter.is_none(), "the filter would not know of it");
         let ends = [
             (Direction::Out, change.start.0, change.end.0),
             (Direction::In, change.end.0, change.start.0),
@@ -246,6 +290,7 @@ impl Layer {
     }
 
     pub(crate) fn put_index_entry(&mut self, index: u32, key: &Arc<[u8]>, id: u64, change: Change) {
+        debug_assert!(self.filter.is_none(), "the filter would not know of it");
         let entries = self.indexes.entry(index);
         let entry = (key.clone(), id);
         let bytes = INDEX_BYTES + key.len() as u64;
@@ -275,10 +320,19 @@ impl Layer {
 
     /// Puts `newer` on top.
     pub(crate) fn merge(&mut self, newer: &Layer) {
+        let filter = self.filter.take();
+        if let Some(filter) = &filter {
+            filter.add(newer);
+        }
         if self.is_empty() {
             self.clone_from(newer);
-            return;
+        } else {
+            self.merge_entries(newer);
         }
+        self.filter = filter;
+    }
+
+    fn merge_entries(&mut self, newer: &Layer) {
         for (at, chunk) in newer.nodes.chunks() {
             let mut more = 0;
             let taken_over = self

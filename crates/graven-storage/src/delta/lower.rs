@@ -16,16 +16,18 @@
 
 use super::changed_nodes::ChangedNodes;
 use super::counts::Counts;
+use super::entry_filter::EntryFilter;
 use super::id_map::IdMap;
 use super::layer::{Change, ColumnOf, EdgeKey, Layer, NodeChange, RelationshipChange, ValueMap};
 use super::merge::{Entries, Over, merge};
-use super::overlay::IndexKey;
+use super::overlay::{IndexKey, list_of};
 use super::sealed_map::{Block, SealedMap, SealedWriter};
 use super::small_map::SmallMap;
 use super::stored::Stored;
 use super::work_sharing::share;
 use crate::Result;
 use crate::ids::{Direction, RelId, TypeId};
+use crate::version::touched::About;
 use equivalent::{Comparable, Equivalent};
 use graven_pagecache::{Budget, Reservation, TemporaryPages};
 use parking_lot::Mutex;
@@ -64,14 +66,15 @@ pub(crate) struct Sealed {
 /// One store of a layer.
 #[derive(Debug)]
 pub(crate) enum Part<K: Ord, V> {
-    Memory(SmallMap<K, V>),
+    /// With what its layer has entries about, if somebody keeps that.
+    Memory(SmallMap<K, V>, Option<Arc<EntryFilter>>),
     Sealed(Arc<SealedMap<K, V>>),
 }
 
 impl<K: Ord + Clone, V: Clone> Clone for Part<K, V> {
     fn clone(&self) -> Self {
         match self {
-            Part::Memory(map) => Part::Memory(map.clone()),
+            Part::Memory(map, filter) => Part::Memory(map.clone(), filter.clone()),
             Part::Sealed(map) => Part::Sealed(map.clone()),
         }
     }
@@ -81,7 +84,7 @@ impl<K: Stored + Ord + Clone, V: Stored + Clone> Part<K, V> {
     /// The value of `key`; `last` is kept between look-ups.
     pub(crate) fn get(&self, key: &K, last: &mut Option<Block<K, V>>) -> Result<Option<V>> {
         match self {
-            Part::Memory(map) => Ok(map.get(key).cloned()),
+            Part::Memory(map, _) => Ok(map.get(key).cloned()),
             Part::Sealed(map) => Ok(map.get(key, last)?.cloned()),
         }
     }
@@ -93,7 +96,7 @@ impl<K: Stored + Ord + Clone, V: Stored + Clone> Part<K, V> {
         visit: &mut dyn FnMut(&K, &V) -> bool,
     ) -> Result<()> {
         match self {
-            Part::Memory(map) => {
+            Part::Memory(map, _) => {
                 map.range_from(start).all(|(key, value)| visit(key, value));
             }
             Part::Sealed(map) => {
@@ -108,18 +111,10 @@ impl<K: Stored + Ord + Clone, V: Stored + Clone> Part<K, V> {
         Ok(())
     }
 
-    /// Whether there may be entries from `first` to `last`; false is always right.
-    pub(crate) fn may_have_any(&self, first: &K, last: &K) -> bool {
-        match self {
-            Part::Memory(map) => !map.is_empty(),
-            Part::Sealed(map) => map.may_have_any(first, last),
-        }
-    }
-
     /// The first entry from `start` on.
     pub(crate) fn next(&self, start: Bound<&K>) -> Result<Option<(K, V)>> {
         match self {
-            Part::Memory(map) => {
+            Part::Memory(map, _) => {
                 let first = map.range_from(start).next();
                 Ok(first.map(|(key, value)| (key.clone(), value.clone())))
             }
@@ -130,7 +125,7 @@ impl<K: Stored + Ord + Clone, V: Stored + Clone> Part<K, V> {
     /// The last entry up to `end`.
     pub(crate) fn previous(&self, end: Bound<&K>) -> Result<Option<(K, V)>> {
         match self {
-            Part::Memory(map) => {
+            Part::Memory(map, _) => {
                 let last = map.last_to(end);
                 Ok(last.map(|(key, value)| (key.clone(), value.clone())))
             }
@@ -154,15 +149,38 @@ impl Comparable<IndexKey> for BeforeKey<'_> {
     }
 }
 
+/// Whether a layer in memory may have entries about this.
+#[inline]
+fn may_have(filter: Option<&Arc<EntryFilter>>, about: About<'_>) -> bool {
+    filter.is_none_or(|filter| filter.may_have(about))
+}
+
 impl Part<IndexKey, Change> {
-    /// Whether there may be entries of `key`; false is always right.
-    pub(crate) fn may_have(&self, key: &[u8]) -> bool {
+    /// Whether there may be entries of `key`, cut, of this index; false is always right.
+    pub(crate) fn may_have(&self, index: u32, key: &[u8]) -> bool {
         match self {
-            Part::Memory(map) => {
-                let first = map.first_behind(&BeforeKey(key));
-                first.is_some_and(|((known, _), _)| **known == *key)
+            Part::Memory(map, filter) => {
+                may_have(filter.as_ref(), About::Key(index, key)) && {
+                    let first = map.first_behind(&BeforeKey(key));
+                    first.is_some_and(|((known, _), _)| **known == *key)
+                }
             }
             Part::Sealed(_) => true,
+        }
+    }
+}
+
+impl Part<EdgeKey, Change> {
+    /// Whether there may be entries of the list of `node`; false is always right.
+    pub(crate) fn may_have_list(&self, of: (TypeId, Direction), node: u64) -> bool {
+        match self {
+            Part::Memory(map, filter) => {
+                !map.is_empty() && may_have(filter.as_ref(), About::List(of.0, of.1, node))
+            }
+            Part::Sealed(map) => {
+                let (first, last) = list_of(node);
+                map.may_have_any(&first, &last)
+            }
         }
     }
 }
@@ -170,11 +188,29 @@ impl Part<IndexKey, Change> {
 /// The values of one property in a layer.
 #[derive(Clone, Debug)]
 pub(crate) enum ColumnPart {
-    Memory(ValueMap),
+    /// As [`Part::Memory`].
+    Memory(ValueMap, Option<Arc<EntryFilter>>),
     Sealed(Arc<SealedMap<u64, crate::PropertyValue>>),
 }
 
 impl ColumnPart {
+    /// Whether there may be a value of `of` for `id`; false is always right.
+    #[inline]
+    pub(crate) fn may_have(&self, of: ColumnOf, id: u64) -> bool {
+        match self {
+            ColumnPart::Memory(_, filter) => may_have(filter.as_ref(), About::value(of, id)),
+            ColumnPart::Sealed(_) => true,
+        }
+    }
+
+    /// Whether there may be values of ids from `low` to `high`; false is always right.
+    pub(crate) fn may_have_in(&self, low: u64, high: u64) -> bool {
+        match self {
+            ColumnPart::Memory(map, _) => map.may_have(low, high),
+            ColumnPart::Sealed(_) => true,
+        }
+    }
+
     /// The value of `id`; `last` is kept between look-ups.
     pub(crate) fn get(
         &self,
@@ -182,7 +218,7 @@ impl ColumnPart {
         last: &mut Option<Block<u64, crate::PropertyValue>>,
     ) -> Result<Option<crate::PropertyValue>> {
         match self {
-            ColumnPart::Memory(map) => Ok(map.get(id).cloned()),
+            ColumnPart::Memory(map, _) => Ok(map.get(id).cloned()),
             ColumnPart::Sealed(map) => Ok(map.get(&id, last)?.cloned()),
         }
     }
@@ -222,6 +258,15 @@ impl<'a> View<'a> {
         match self {
             View::Memory(layer) => &layer.counts,
             View::Sealed(sealed) => &sealed.counts,
+        }
+    }
+
+    /// Whether there may be entries about this; false is always right.
+    #[inline]
+    pub(crate) fn may_have(&self, about: About<'_>) -> bool {
+        match self {
+            View::Memory(layer) => layer.may_have(about),
+            View::Sealed(_) => true,
         }
     }
 
@@ -290,7 +335,10 @@ impl<'a> View<'a> {
 
     pub(crate) fn column(&self, of: ColumnOf) -> Option<ColumnPart> {
         match self {
-            View::Memory(layer) => layer.column(of).cloned().map(ColumnPart::Memory),
+            View::Memory(layer) => {
+                let values = layer.column(of).cloned();
+                values.map(|values| ColumnPart::Memory(values, layer.filter().cloned()))
+            }
             View::Sealed(sealed) => sealed.columns.get(&of).cloned().map(ColumnPart::Sealed),
         }
     }
@@ -301,7 +349,10 @@ impl<'a> View<'a> {
         direction: Direction,
     ) -> Option<Part<EdgeKey, Change>> {
         match self {
-            View::Memory(layer) => layer.edges(rel_type, direction).cloned().map(Part::Memory),
+            View::Memory(layer) => {
+                let edges = layer.edges(rel_type, direction).cloned();
+                edges.map(|edges| Part::Memory(edges, layer.filter().cloned()))
+            }
             View::Sealed(sealed) => {
                 let edges = sealed.adjacency.get(&(rel_type, direction));
                 edges.cloned().map(Part::Sealed)
@@ -313,7 +364,7 @@ impl<'a> View<'a> {
         match self {
             View::Memory(layer) => {
                 let entries = layer.indexes.get(&number).filter(|map| !map.is_empty());
-                entries.cloned().map(Part::Memory)
+                entries.map(|it| Part::Memory(it.clone(), layer.filter().cloned()))
             }
             View::Sealed(sealed) => sealed.indexes.get(&number).cloned().map(Part::Sealed),
         }
@@ -619,10 +670,10 @@ mod tests {
                 if map.remove(&entry).is_none() {
                     map.insert(entry, Change::Added);
                 }
-                let part = Part::Memory(map.clone());
+                let part = Part::Memory(map.clone(), None);
                 for key in &keys {
                     let has = map.keys().any(|(known, _)| known == key);
-                    assert_eq!(part.may_have(key), has, "{key:?} of {}", map.len());
+                    assert_eq!(part.may_have(1, key), has, "{key:?} of {}", map.len());
                 }
             }
         }

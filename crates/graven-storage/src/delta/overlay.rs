@@ -77,7 +77,10 @@ impl<'a> Stack<'a> {
         let mut newest = recent.into_iter().flat_map(|recent| recent.newest_first());
         newest
             .find_map(|layer| get(View::Memory(layer)))
-            .or_else(|| self.settled.newest_first().find_map(get))
+            .or_else(|| {
+                let settled = self.settled.newest_first();
+                settled.filter(|it| it.may_have(about)).find_map(get)
+            })
     }
 
     /// As [`Stack::find`] where a look may fail.
@@ -219,7 +222,10 @@ impl ColumnOverlay {
     pub(crate) fn may_have(&self, ids: &[u64]) -> bool {
         let low = ids.iter().copied().min().unwrap_or(u64::MAX);
         let high = ids.iter().copied().max().unwrap_or(0);
-        self.may_have_settled(low, high)
+        self.top.own.is_some()
+            || self.settled_parts().any(|part| {
+                part.may_have_in(low, high) && ids.iter().any(|id| part.may_have(self.of, *id))
+            })
             || self.may_have_recent(low, high)
                 && self.top.recent.as_ref().is_some_and(|recent| {
                     (ids.iter()).any(|id| recent.touches(About::value(self.of, *id)))
@@ -228,20 +234,14 @@ impl ColumnOverlay {
 
     /// Whether some of the ids from `low` to `high` may be among the changes.
     pub(crate) fn may_have_in(&self, low: u64, high: u64) -> bool {
-        self.may_have_settled(low, high) || self.may_have_recent(low, high)
+        let mut settled = self.settled_parts();
+        self.top.own.is_some()
+            || settled.any(|part| part.may_have_in(low, high))
+            || self.may_have_recent(low, high)
     }
 
-    /// As [`ColumnOverlay::may_have_in`] but for the newest commits.
-    fn may_have_settled(&self, low: u64, high: u64) -> bool {
-        self.top.own.is_some()
-            || self
-                .settled
-                .iter()
-                .flat_map(|it| it.iter())
-                .any(|part| match part {
-                    ColumnPart::Memory(map) => map.may_have(low, high),
-                    ColumnPart::Sealed(_) => true,
-                })
+    fn settled_parts(&self) -> impl Iterator<Item = &ColumnPart> {
+        self.settled.iter().flat_map(|parts| parts.iter())
     }
 
     fn may_have_recent(&self, low: u64, high: u64) -> bool {
@@ -297,7 +297,9 @@ impl ColumnReader<'_> {
             return Ok(Some(found.clone()));
         }
         for (at, part) in (self.sealed.len()..).zip(self.settled) {
-            if let Some(found) = find_in(part, at, id, &mut self.blocks)? {
+            if part.may_have(self.of, id)
+                && let Some(found) = find_in(part, at, id, &mut self.blocks)?
+            {
                 return Ok(Some(found));
             }
         }
@@ -313,7 +315,7 @@ fn find_in(
     blocks: &mut Vec<Option<Block<u64, PropertyValue>>>,
 ) -> Result<Option<PropertyValue>> {
     match part {
-        ColumnPart::Memory(map) => Ok(map.get(id).cloned()),
+        ColumnPart::Memory(map, _) => Ok(map.get(id).cloned()),
         ColumnPart::Sealed(map) => {
             if blocks.len() <= at {
                 blocks.resize_with(at + 1, || None);
@@ -365,7 +367,7 @@ impl AdjacencyOverlay {
         let mut maps = self.top.maps(|layer| layer.edges(self.of.0, self.of.1));
         maps.extend(self.settled.iter().flat_map(|it| it.iter().cloned()));
         maps.reverse();
-        Edges { maps }
+        Edges { of: self.of, maps }
     }
 
     /// Changes of the list of `node` as of now.
@@ -373,18 +375,18 @@ impl AdjacencyOverlay {
         let mut changes = Changes::new();
         let (rel_type, direction) = self.of;
         for map in self.settled.iter().flat_map(|it| it.iter().rev()) {
-            add_list(map, node, &mut changes)?;
+            add_list(map, self.of, node, &mut changes)?;
         }
         let about = About::List(rel_type, direction, node);
         let recent = self.top.recent.as_ref().filter(|it| it.touches(about));
         for layer in recent.into_iter().flat_map(|it| it.oldest_first()) {
             if let Some(map) = View::Memory(layer).edges(rel_type, direction) {
-                add_list(&map, node, &mut changes)?;
+                add_list(&map, self.of, node, &mut changes)?;
             }
         }
         let own = self.top.own_maps(|layer| layer.edges(rel_type, direction));
         for map in own.iter().rev() {
-            add_list(map, node, &mut changes)?;
+            add_list(map, self.of, node, &mut changes)?;
         }
         Ok(changes)
     }
@@ -420,6 +422,7 @@ impl AdjacencyOverlay {
 /// Changed entries of lists, fixed for one sweep.
 #[derive(Clone, Debug)]
 pub(crate) struct Edges {
+    pub(super) of: (TypeId, Direction),
     /// Oldest first.
     pub(super) maps: Vec<Part<EdgeKey, Change>>,
 }
@@ -451,19 +454,23 @@ impl Edges {
     pub(crate) fn list(&self, node: u64) -> Result<Changes> {
         let mut changes = Changes::new();
         for map in &self.maps {
-            add_list(map, node, &mut changes)?;
+            add_list(map, self.of, node, &mut changes)?;
         }
         Ok(changes)
     }
 }
 
 /// Puts what a map says of the list of `node` over what older ones say.
-fn add_list(map: &Part<EdgeKey, Change>, node: u64, changes: &mut Changes) -> Result<()> {
-    let (first, last) = list_of(node);
-    if !map.may_have_any(&first, &last) {
+fn add_list(
+    map: &Part<EdgeKey, Change>,
+    of: (TypeId, Direction),
+    node: u64,
+    changes: &mut Changes,
+) -> Result<()> {
+    if !map.may_have_list(of, node) {
         return Ok(());
     }
-    map.visit(Bound::Included(&first), &mut |key, change| {
+    map.visit(Bound::Included(&list_of(node).0), &mut |key, change| {
         let of_node = key.0 == node;
         if of_node {
             put_over(changes, key, *change);
@@ -523,7 +530,7 @@ impl IndexOverlay<'_> {
         let mut known: Vec<u64> = Vec::new();
         let mut few = true;
         // Most layers know nothing of a key, and to look for it takes a fifth of beginning a range.
-        for map in newest_first.filter(|map| map.may_have(key)) {
+        for map in newest_first.filter(|map| map.may_have(self.number, key)) {
             let first: IndexKey = (key.into(), 0);
             map.visit(Bound::Included(&first), &mut |(of, id), change| {
                 if **of != *key {

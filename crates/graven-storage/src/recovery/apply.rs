@@ -96,7 +96,8 @@ pub(super) fn apply(store: &Store, complete: Complete) -> Result<()> {
     version.settle();
     let (mut below, mut active) = (
         version.settled.below.clone(),
-        version.settled.active.clone(),
+        // Nobody reads before the end.
+        version.settled.active.clone().without_filter(),
     );
     drop(version);
     if let Some(pages) = pages.as_ref().filter(|_| !above.is_empty()) {

@@ -116,6 +116,11 @@ impl<'a> Replay<'a> {
             applied.and(read)
         })?;
         let mut commits = store.commits();
+        let active = &commits.applied.settled.active;
+        let active = active.clone().with_filter(store.budget());
+        store.replace(&mut commits, |version| {
+            version.settled_mut().active = active
+        });
         commits.logged = NamesLogged::of(&store.allocator().names());
         if store.read_only().is_some()
             && let Some(pages) = store.temporary_pages()

@@ -31,10 +31,10 @@ impl Settled {
     /// What `root` says, nothing on top.
     pub(super) fn of(root: Arc<Root>) -> Settled {
         Settled {
+            active: Layer::filtered(root.pages.cache().budget()),
             root,
             frozen: None,
             below: Arc::from([]),
-            active: Layer::default(),
             views: Views::default(),
         }
     }

@@ -53,9 +53,31 @@ impl About<'_> {
         }
     }
 
+    #[inline]
+    pub(crate) fn hash(self) -> u64 {
+        FixedState::default().hash_one(self)
+    }
+
+    #[inline]
     fn bit(self) -> (usize, u64) {
-        let hash = FixedState::default().hash_one(self);
+        let hash = self.hash();
         ((hash >> 6) as usize % WORDS, 1 << (hash & 63))
+    }
+
+    /// Calls `visit` for every entry of a layer; not for whole stores.
+    pub(crate) fn for_each(layer: &Layer, mut visit: impl FnMut(About<'_>)) {
+        layer.nodes.ids().for_each(|id| visit(About::Node(id)));
+        for (of, values) in layer.columns.iter() {
+            values.ids().for_each(|id| visit(About::value(*of, id)));
+        }
+        for (id, it) in layer.relationships.iter() {
+            visit(About::Relationship(id));
+            visit(About::List(it.rel_type, Direction::Out, it.start.0));
+            visit(About::List(it.rel_type, Direction::In, it.end.0));
+        }
+        for (index, entries) in layer.indexes.iter() {
+            (entries.keys()).for_each(|(key, _)| visit(About::Key(*index, key)));
+        }
     }
 }
 
@@ -73,11 +95,10 @@ pub(crate) struct Touched {
 impl Touched {
     /// Adds all that a layer has entries about.
     pub(crate) fn add(&mut self, layer: &Layer) {
-        layer.nodes.ids().for_each(|id| self.set(About::Node(id)));
+        About::for_each(layer, |about| self.set(about));
         for (of, values) in layer.columns.iter() {
             self.set(About::Column(*of));
             for id in values.ids() {
-                self.set(About::value(*of, id));
                 let span = match of {
                     ColumnOf::Node(_) => &mut self.node_values,
                     ColumnOf::Relationship(..) => &mut self.relationship_values,
@@ -86,18 +107,13 @@ impl Touched {
                 *span = Some((low.min(id), high.max(id)));
             }
         }
-        for (id, it) in layer.relationships.iter() {
-            self.set(About::Relationship(id));
-            for (direction, node) in [(Direction::Out, it.start), (Direction::In, it.end)] {
+        for (_, it) in layer.relationships.iter() {
+            for direction in [Direction::Out, Direction::In] {
                 self.set(About::Lists(it.rel_type, direction));
-                self.set(About::List(it.rel_type, direction, node.0));
             }
         }
-        for (index, entries) in layer.indexes.iter() {
+        for (index, _) in layer.indexes.iter() {
             self.set(About::Index(*index));
-            entries
-                .keys()
-                .for_each(|(key, _)| self.set(About::Key(*index, key)));
         }
     }
 
