@@ -260,7 +260,7 @@ impl Store {
             let settled = version.settled_mut();
             settled.frozen = Some(frozen.clone());
             settled.below = Arc::from([]);
-            settled.active = Layer::filtered(&budget);
+            settled.active = Layer::filtered(budget);
             version.recent = None;
             version.charged = Arc::default();
         });
