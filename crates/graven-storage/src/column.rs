@@ -101,7 +101,7 @@ impl Column {
     /// # Errors
     /// What pinning gives; [`crate::Error::Damaged`].
     pub fn get(&self, id: u64) -> Result<PropertyValue> {
-        if let Some(overlay) = &self.overlay
+        if let Some(overlay) = self.overlay.as_ref().filter(|it| !it.lacks(id))
             && let Some(value) = overlay.reader(&[id]).get(id)?
         {
             return Ok(value);
@@ -117,7 +117,7 @@ impl Column {
     /// # Errors
     /// As [`Column::get`].
     pub fn has(&self, id: u64) -> Result<bool> {
-        if let Some(overlay) = &self.overlay
+        if let Some(overlay) = self.overlay.as_ref().filter(|it| !it.lacks(id))
             && let Some(value) = overlay.reader(&[id]).get(id)?
         {
             return Ok(!value.is_null());

@@ -313,11 +313,14 @@ impl Snapshot {
             let narrow = self.node_id_limit() <= u64::from(u32::MAX);
             settled().with_top(of, top, more, narrow)
         };
-        let top = Top::of(self.stack(), About::Lists(rel_type, direction));
-        Ok(match (top, &self.own) {
-            (None, _) => settled(),
-            (Some(top), Some(_)) => on_top(top),
-            (Some(top), None) => (version.views.adjacencies).get(at, count, || on_top(top)),
+        let about = About::Lists(rel_type, direction);
+        if !Top::is_any(self.stack(), about) {
+            return Ok(settled());
+        }
+        let make = || on_top(Top::of(self.stack(), about));
+        Ok(match &self.own {
+            Some(_) => make(),
+            None => (version.views.adjacencies).get(at, count, make),
         })
     }
 
@@ -350,10 +353,12 @@ impl Snapshot {
     }
 
     pub(crate) fn column(&self, of: ColumnOf) -> Option<Column> {
-        let Some(top) = Top::of(self.stack(), About::Column(of)) else {
+        let about = About::Column(of);
+        if !Top::is_any(self.stack(), about) {
             return self.settled_column(of);
-        };
-        let make = || Some(Column::with_top(self.settled_column(of), of, top));
+        }
+        let top = || Top::of(self.stack(), about);
+        let make = || Some(Column::with_top(self.settled_column(of), of, top()));
         match (of, &self.own) {
             (ColumnOf::Node(key), None) => {
                 let count = self.version.names.keys.list().len();
@@ -469,10 +474,7 @@ impl Snapshot {
             Some(at) => self.committed_index(at),
             None => {
                 let settled = self.settled_index(index);
-                match Top::of_index(self.stack(), index) {
-                    None => settled,
-                    Some(top) => settled.with_top(top),
-                }
+                settled.with_top(Top::of_index(self.stack(), index))
             }
         })
     }
@@ -486,13 +488,13 @@ impl Snapshot {
             let views = &version.settled.views;
             views.indexes.get(at, count, || self.settled_index(index))
         };
-        match (Top::of_index(self.stack(), index), &self.own) {
-            (None, _) => settled(),
-            (Some(top), Some(_)) => settled().with_top(top),
-            (Some(top), None) => {
-                let views = &version.views;
-                views.indexes.get(at, count, || settled().with_top(top))
-            }
+        if !Top::is_any_of_index(self.stack(), index) {
+            return settled();
+        }
+        let make = || settled().with_top(Top::of_index(self.stack(), index));
+        match &self.own {
+            Some(_) => make(),
+            None => version.views.indexes.get(at, count, make),
         }
     }
 
@@ -519,7 +521,7 @@ impl Snapshot {
         let settled = IndexOverlay::settled(&self.version.settled, number);
         let overlay = IndexOverlay {
             settled: settled.as_deref().unwrap_or(&[]),
-            top: &Top::of(self.stack(), About::Index(number)).unwrap_or_default(),
+            top: &Top::of(self.stack(), About::Index(number)),
             number,
         };
         overlay.entries(low, Some(high))

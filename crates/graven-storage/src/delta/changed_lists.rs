@@ -181,7 +181,6 @@ mod tests {
     use super::*;
     use crate::delta::layer::EdgeMap;
     use crate::delta::sealed_map::SealedWriter;
-    use crate::ids::{Direction, TypeId};
     use graven_pagecache::{Budget, Config, PageCache, SpillFile};
     use graven_random::SplitMix64;
     use std::sync::Arc;
@@ -211,8 +210,7 @@ mod tests {
             }
             maps.push(Part::Sealed(Arc::new(writer.finish().expect("written"))));
         }
-        let of = (TypeId(0), Direction::Out);
-        Edges { of, maps }
+        Edges { maps }
     }
 
     /// A walk says what looking up each node says, however nodes follow each other.

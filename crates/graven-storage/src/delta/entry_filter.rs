@@ -2,7 +2,7 @@
 //!
 //! # How it works
 //! A reader of a few entities asks the layers above the file for each of them, and hears nothing nearly always; every look is a descent
-//! through a tree of keys. The filter says so with one look at a word: a Bloom filter whose two bits for an entry lie in one word.
+//! through a tree of keys. The filter says so with one look at a word: a Bloom filter whose three bits for an entry lie in one word.
 //! It is made longer as entries come, by another level eight times as long: later entries go there, and a question looks at each level.
 //!
 //! Unlike the maps of a layer it is shared by all states of it, one after the other: bits are only ever set. An older state hears "maybe"
@@ -16,11 +16,11 @@
 //! version see them.
 //!
 //! # Costs
-//! Sixteen bits an entry at least, as long as there are levels (4 KiB to 2 MiB), charged to the budget; of a hundred questions about what is not there two to six
+//! Ten bits an entity or key at least, as long as there are levels (4 KiB to 2 MiB), charged to the budget; of a hundred questions about what is not there two to six
 //! hear "maybe". A hash for each entry and each question.
 
 use super::layer::Layer;
-use crate::version::touched::About;
+use crate::version::touched::{About, Asked};
 use graven_pagecache::{Budget, Reservation};
 use parking_lot::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -32,7 +32,7 @@ const FIRST_WORDS: usize = 512;
 const GROWTH_BITS: u32 = 3;
 const LEVELS: usize = 4;
 /// Entries after which the next level begins.
-const ENTRIES_A_WORD: u64 = 4;
+const ENTRIES_A_WORD: u64 = 6;
 
 /// See the file header.
 #[derive(Debug)]
@@ -50,7 +50,7 @@ const fn words_of(level: usize) -> usize {
 
 /// The word and its bits that stand for a hash.
 fn place(hash: u64, words: usize) -> (usize, u64) {
-    let bits = 1 << (hash & 63) | 1 << (hash >> 6 & 63);
+    let bits = 1 << (hash & 63) | 1 << (hash >> 6 & 63) | 1 << (hash >> 12 & 63);
     ((hash >> 32) as usize & (words - 1), bits)
 }
 
@@ -66,11 +66,8 @@ impl EntryFilter {
 
     /// Whether there may be entries about this.
     #[inline]
-    pub(crate) fn may_have(&self, about: About<'_>) -> bool {
-        self.has(about.hash())
-    }
-
-    fn has(&self, hash: u64) -> bool {
+    pub(crate) fn may_have(&self, about: impl Into<Asked>) -> bool {
+        let Asked(hash) = about.into();
         let mut levels = self.levels.iter().map_while(OnceLock::get);
         levels.any(|words| {
             let (word, bits) = place(hash, words.len());
@@ -80,14 +77,15 @@ impl EntryFilter {
 
     /// Adds all that a layer has entries about.
     pub(crate) fn add(&self, layer: &Layer) {
-        About::for_each(layer, |about| self.set(about.hash()));
+        About::for_each(layer, |about| self.set(about.into()));
     }
 
-    fn set(&self, hash: u64) {
+    fn set(&self, asked: Asked) {
         // Also where it says "maybe" for another reason: it will say so for ever.
-        if self.has(hash) {
+        if self.may_have(asked) {
             return;
         }
+        let Asked(hash) = asked;
         let known = self.entries.fetch_add(1, Relaxed);
         let mut room = 0;
         let level = (0..LEVELS - 1).find(|level| {
@@ -124,7 +122,7 @@ mod tests {
         let filter = EntryFilter::new(&budget);
         let mut random = SplitMix64::new(5);
         let mut added = Vec::new();
-        assert!(!filter.may_have(About::NodeValue(1)));
+        assert!(!filter.may_have(About::Node(1)));
         for entries in [100, 4_000, 30_000, 200_000] {
             while added.len() < entries {
                 let mut layer = Layer::default();
@@ -137,12 +135,12 @@ mod tests {
                 }
                 filter.add(&layer);
             }
-            let known = |id: &u64| filter.may_have(About::NodeValue(*id));
+            let known = |id: &u64| filter.may_have(About::Node(*id));
             assert!(added.iter().all(known), "at {entries}");
             let others: Vec<u64> = (0..20_000).map(|at| (1 << 50) + at).collect();
             let wrong = others.iter().filter(|id| known(id)).count();
             assert!(wrong < 20_000 / 15, "{wrong} of 20000 at {entries}");
-            let wrong = (others.iter()).filter(|id| filter.may_have(About::Node(**id)));
+            let wrong = (others.iter()).filter(|id| filter.may_have(About::Relationship(**id)));
             assert!(wrong.count() < 20_000 / 15, "at {entries}");
         }
         assert!(

@@ -24,7 +24,7 @@ use super::merge::Over;
 use super::small_map::SmallMap;
 use crate::ids::{Direction, KeyId, LabelId, NodeId, RelId, TypeId};
 use crate::value::PropertyValue;
-use crate::version::touched::About;
+use crate::version::touched::Asked;
 use graven_pagecache::Budget;
 use std::sync::Arc;
 
@@ -166,7 +166,7 @@ impl Layer {
 
     /// Whether there may be entries about this.
     #[inline]
-    pub(crate) fn may_have(&self, about: About<'_>) -> bool {
+    pub(crate) fn may_have(&self, about: impl Into<Asked>) -> bool {
         (self.filter.as_ref()).is_none_or(|filter| filter.may_have(about))
     }
 

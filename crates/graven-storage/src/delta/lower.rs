@@ -27,7 +27,7 @@ use super::stored::Stored;
 use super::work_sharing::share;
 use crate::Result;
 use crate::ids::{Direction, RelId, TypeId};
-use crate::version::touched::About;
+use crate::version::touched::{About, Asked};
 use equivalent::{Comparable, Equivalent};
 use graven_pagecache::{Budget, Reservation, TemporaryPages};
 use parking_lot::Mutex;
@@ -151,16 +151,16 @@ impl Comparable<IndexKey> for BeforeKey<'_> {
 
 /// Whether a layer in memory may have entries about this.
 #[inline]
-fn may_have(filter: Option<&Arc<EntryFilter>>, about: About<'_>) -> bool {
+fn may_have(filter: Option<&Arc<EntryFilter>>, about: impl Into<Asked>) -> bool {
     filter.is_none_or(|filter| filter.may_have(about))
 }
 
 impl Part<IndexKey, Change> {
-    /// Whether there may be entries of `key`, cut, of this index; false is always right.
-    pub(crate) fn may_have(&self, index: u32, key: &[u8]) -> bool {
+    /// Whether there may be entries of `key`, cut, which is what is asked about; false is always right.
+    pub(crate) fn may_have(&self, about: Asked, key: &[u8]) -> bool {
         match self {
             Part::Memory(map, filter) => {
-                may_have(filter.as_ref(), About::Key(index, key)) && {
+                may_have(filter.as_ref(), about) && {
                     let first = map.first_behind(&BeforeKey(key));
                     first.is_some_and(|((known, _), _)| **known == *key)
                 }
@@ -172,10 +172,10 @@ impl Part<IndexKey, Change> {
 
 impl Part<EdgeKey, Change> {
     /// Whether there may be entries of the list of `node`; false is always right.
-    pub(crate) fn may_have_list(&self, of: (TypeId, Direction), node: u64) -> bool {
+    pub(crate) fn may_have_list(&self, node: u64) -> bool {
         match self {
             Part::Memory(map, filter) => {
-                !map.is_empty() && may_have(filter.as_ref(), About::List(of.0, of.1, node))
+                !map.is_empty() && may_have(filter.as_ref(), About::Node(node))
             }
             Part::Sealed(map) => {
                 let (first, last) = list_of(node);
@@ -194,11 +194,11 @@ pub(crate) enum ColumnPart {
 }
 
 impl ColumnPart {
-    /// Whether there may be a value of `of` for `id`; false is always right.
+    /// Whether there may be the value that is asked about; false is always right.
     #[inline]
-    pub(crate) fn may_have(&self, of: ColumnOf, id: u64) -> bool {
+    pub(crate) fn may_have(&self, about: Asked) -> bool {
         match self {
-            ColumnPart::Memory(_, filter) => may_have(filter.as_ref(), About::value(of, id)),
+            ColumnPart::Memory(_, filter) => may_have(filter.as_ref(), about),
             ColumnPart::Sealed(_) => true,
         }
     }
@@ -263,7 +263,7 @@ impl<'a> View<'a> {
 
     /// Whether there may be entries about this; false is always right.
     #[inline]
-    pub(crate) fn may_have(&self, about: About<'_>) -> bool {
+    pub(crate) fn may_have(&self, about: Asked) -> bool {
         match self {
             View::Memory(layer) => layer.may_have(about),
             View::Sealed(_) => true,
@@ -673,7 +673,12 @@ mod tests {
                 let part = Part::Memory(map.clone(), None);
                 for key in &keys {
                     let has = map.keys().any(|(known, _)| known == key);
-                    assert_eq!(part.may_have(1, key), has, "{key:?} of {}", map.len());
+                    assert_eq!(
+                        part.may_have(About::Key(1, key).into(), key),
+                        has,
+                        "{key:?} of {}",
+                        map.len()
+                    );
                 }
             }
         }

@@ -20,7 +20,7 @@ use crate::transaction::own::Own;
 use crate::value::PropertyValue;
 use crate::version::recent::Recent;
 use crate::version::settled::Settled;
-use crate::version::touched::About;
+use crate::version::touched::{About, Asked};
 use std::collections::BTreeMap;
 use std::ops::{Bound, Range};
 use std::sync::Arc;
@@ -73,6 +73,7 @@ impl<'a> Stack<'a> {
                 return Some(found);
             }
         }
+        let about = Asked::from(about);
         let recent = self.recent.filter(|recent| recent.touches(about));
         let mut newest = recent.into_iter().flat_map(|recent| recent.newest_first());
         newest
@@ -146,29 +147,33 @@ impl Top {
         own: None,
     };
 
-    /// What `stack` has on top that has to do with a store, if anything.
+    /// Whether `stack` has anything on top that has to do with a store.
     #[inline]
-    pub(crate) fn of(stack: Stack<'_>, store: About<'_>) -> Option<Top> {
+    pub(crate) fn is_any(stack: Stack<'_>, store: About<'_>) -> bool {
+        stack.own.is_some() || stack.recent.is_some_and(|recent| recent.touches(store))
+    }
+
+    /// As [`Top::is_any`] for an index: its own entries, and the values that tell those under one cut key apart, which
+    /// change without them.
+    pub(crate) fn is_any_of_index(stack: Stack<'_>, index: &IndexDescription) -> bool {
+        stack.own.is_some() || stack.recent.is_some_and(|it| it.touches_index(index))
+    }
+
+    /// What `stack` has on top that has to do with a store.
+    pub(crate) fn of(stack: Stack<'_>, store: About<'_>) -> Top {
         Top::where_touched(stack, |recent| recent.touches(store))
     }
 
-    /// As [`Top::of`] for an index: its own entries, and the values that tell those under one cut key apart, which change
-    /// without them.
-    pub(crate) fn of_index(stack: Stack<'_>, index: &IndexDescription) -> Option<Top> {
-        Top::where_touched(stack, |recent| {
-            let mut columns = index.keys.iter().map(|key| index.entity.column(*key));
-            recent.touches(About::Index(index.number))
-                || columns.any(|of| recent.touches(About::Column(of)))
-        })
+    /// What `stack` has on top that has to do with an index.
+    pub(crate) fn of_index(stack: Stack<'_>, index: &IndexDescription) -> Top {
+        Top::where_touched(stack, |recent| recent.touches_index(index))
     }
 
-    #[inline]
-    fn where_touched(stack: Stack<'_>, touched: impl FnOnce(&Recent) -> bool) -> Option<Top> {
-        let recent = stack.recent.filter(|it| touched(it));
-        (recent.is_some() || stack.own.is_some()).then(|| Top {
-            recent: recent.cloned(),
+    fn where_touched(stack: Stack<'_>, touched: impl FnOnce(&Recent) -> bool) -> Top {
+        Top {
+            recent: stack.recent.filter(|it| touched(it)).cloned(),
             own: stack.own.cloned(),
-        })
+        }
     }
 
     /// Maps of the own transaction that have entries, newest first.
@@ -224,12 +229,23 @@ impl ColumnOverlay {
         let high = ids.iter().copied().max().unwrap_or(0);
         self.top.own.is_some()
             || self.settled_parts().any(|part| {
-                part.may_have_in(low, high) && ids.iter().any(|id| part.may_have(self.of, *id))
+                part.may_have_in(low, high)
+                    && (ids.iter()).any(|id| part.may_have(About::owner(self.of, *id).into()))
             })
             || self.may_have_recent(low, high)
                 && self.top.recent.as_ref().is_some_and(|recent| {
-                    (ids.iter()).any(|id| recent.touches(About::value(self.of, *id)))
+                    (ids.iter()).any(|id| recent.touches(About::owner(self.of, *id)))
                 })
+    }
+
+    /// Whether the value of `id` is certainly not among the changes; a reader in a transaction has to look.
+    #[inline]
+    pub(crate) fn lacks(&self, id: u64) -> bool {
+        let about = Asked::from(About::owner(self.of, id));
+        let recent = self.top.recent.as_ref();
+        self.top.own.is_none()
+            && recent.is_none_or(|recent| !recent.touches(about))
+            && self.settled_parts().all(|part| !part.may_have(about))
     }
 
     /// Whether some of the ids from `low` to `high` may be among the changes.
@@ -293,11 +309,13 @@ impl ColumnReader<'_> {
                 return Ok(Some(found));
             }
         }
-        if let Some(found) = self.recent.and_then(|it| it.value(self.of, id)) {
+        let about = Asked::from(About::owner(self.of, id));
+        let recent = self.recent.filter(|recent| recent.touches(about));
+        if let Some(found) = recent.and_then(|it| it.value(self.of, id)) {
             return Ok(Some(found.clone()));
         }
         for (at, part) in (self.sealed.len()..).zip(self.settled) {
-            if part.may_have(self.of, id)
+            if part.may_have(about)
                 && let Some(found) = find_in(part, at, id, &mut self.blocks)?
             {
                 return Ok(Some(found));
@@ -367,7 +385,7 @@ impl AdjacencyOverlay {
         let mut maps = self.top.maps(|layer| layer.edges(self.of.0, self.of.1));
         maps.extend(self.settled.iter().flat_map(|it| it.iter().cloned()));
         maps.reverse();
-        Edges { of: self.of, maps }
+        Edges { maps }
     }
 
     /// Changes of the list of `node` as of now.
@@ -375,18 +393,18 @@ impl AdjacencyOverlay {
         let mut changes = Changes::new();
         let (rel_type, direction) = self.of;
         for map in self.settled.iter().flat_map(|it| it.iter().rev()) {
-            add_list(map, self.of, node, &mut changes)?;
+            add_list(map, node, &mut changes)?;
         }
-        let about = About::List(rel_type, direction, node);
+        let about = About::Node(node);
         let recent = self.top.recent.as_ref().filter(|it| it.touches(about));
         for layer in recent.into_iter().flat_map(|it| it.oldest_first()) {
             if let Some(map) = View::Memory(layer).edges(rel_type, direction) {
-                add_list(&map, self.of, node, &mut changes)?;
+                add_list(&map, node, &mut changes)?;
             }
         }
         let own = self.top.own_maps(|layer| layer.edges(rel_type, direction));
         for map in own.iter().rev() {
-            add_list(map, self.of, node, &mut changes)?;
+            add_list(map, node, &mut changes)?;
         }
         Ok(changes)
     }
@@ -422,7 +440,6 @@ impl AdjacencyOverlay {
 /// Changed entries of lists, fixed for one sweep.
 #[derive(Clone, Debug)]
 pub(crate) struct Edges {
-    pub(super) of: (TypeId, Direction),
     /// Oldest first.
     pub(super) maps: Vec<Part<EdgeKey, Change>>,
 }
@@ -454,20 +471,15 @@ impl Edges {
     pub(crate) fn list(&self, node: u64) -> Result<Changes> {
         let mut changes = Changes::new();
         for map in &self.maps {
-            add_list(map, self.of, node, &mut changes)?;
+            add_list(map, node, &mut changes)?;
         }
         Ok(changes)
     }
 }
 
 /// Puts what a map says of the list of `node` over what older ones say.
-fn add_list(
-    map: &Part<EdgeKey, Change>,
-    of: (TypeId, Direction),
-    node: u64,
-    changes: &mut Changes,
-) -> Result<()> {
-    if !map.may_have_list(of, node) {
+fn add_list(map: &Part<EdgeKey, Change>, node: u64, changes: &mut Changes) -> Result<()> {
+    if !map.may_have_list(node) {
         return Ok(());
     }
     map.visit(Bound::Included(&list_of(node).0), &mut |key, change| {
@@ -522,7 +534,7 @@ impl IndexOverlay<'_> {
             own.read_index(self.number, key, Some(key));
             top = self.top.own_maps(|layer| layer.index(self.number));
         }
-        let about = About::Key(self.number, key);
+        let about = Asked::from(About::Key(self.number, key));
         let recent = self.top.recent.as_ref().filter(|it| it.touches(about));
         let recent = recent.into_iter().flat_map(|it| it.newest_first());
         top.extend(recent.filter_map(|layer| View::Memory(layer).index(self.number)));
@@ -530,7 +542,7 @@ impl IndexOverlay<'_> {
         let mut known: Vec<u64> = Vec::new();
         let mut few = true;
         // Most layers know nothing of a key, and to look for it takes a fifth of beginning a range.
-        for map in newest_first.filter(|map| map.may_have(self.number, key)) {
+        for map in newest_first.filter(|map| map.may_have(about, key)) {
             let first: IndexKey = (key.into(), 0);
             map.visit(Bound::Included(&first), &mut |(of, id), change| {
                 if **of != *key {

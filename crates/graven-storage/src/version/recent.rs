@@ -19,7 +19,8 @@
 //! A commit: one allocation, and what [`Touched`] says. A look for an entry: a hash; where that was touched, a look at [`LISTED_MAX`]
 //! small maps. The first look at many: what merging at most [`LISTED_MAX`] small layers takes.
 
-use super::touched::{About, Touched};
+use super::touched::{About, Asked, Touched};
+use crate::catalog::IndexDescription;
 use crate::delta::layer::{ColumnOf, Layer};
 use crate::value::PropertyValue;
 use std::ops::RangeInclusive;
@@ -108,8 +109,15 @@ impl Recent {
 
     /// Whether there may be entries about this.
     #[inline]
-    pub(crate) fn touches(&self, about: About<'_>) -> bool {
+    pub(crate) fn touches(&self, about: impl Into<Asked>) -> bool {
         self.touched.has(about)
+    }
+
+    /// Whether there may be entries of an index, or values of its properties.
+    pub(crate) fn touches_index(&self, index: &IndexDescription) -> bool {
+        let mut columns = index.keys.iter().map(|key| index.entity.column(*key));
+        self.touches(About::Index(index.number))
+            || columns.any(|of| self.touches(About::Column(of)))
     }
 
     /// Whether there may be values of ids in this range.
@@ -119,9 +127,6 @@ impl Recent {
 
     /// The newest value of `id`, Null if it was removed; `None` if it was not changed.
     pub(crate) fn value(&self, of: ColumnOf, id: u64) -> Option<&PropertyValue> {
-        if !self.touches(About::value(of, id)) {
-            return None;
-        }
         self.newest_first()
             .find_map(|layer| layer.column(of)?.get(id))
     }
@@ -256,6 +261,7 @@ mod tests {
                     let of = ColumnOf::Node(KeyId(0));
                     let wanted = plain.column(of).and_then(|map| map.get(id));
                     assert_eq!(next.value(of, id), wanted);
+                    assert!(wanted.is_none() || next.touches(About::owner(of, id)));
                 }
                 let nodes = next.oldest_first().into_iter().map(|it| it.counts.nodes);
                 assert_eq!(nodes.sum::<i64>(), plain.counts.nodes);
