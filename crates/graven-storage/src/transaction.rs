@@ -108,6 +108,13 @@ impl Transaction {
         Snapshot::of_transaction(self.start.clone(), self.own.clone())
     }
 
+    /// As [`Transaction::snapshot`] for what does not decide what the transaction reads or writes, such as the choice of a plan: nothing that is read of it
+    /// counts as read by a serialisable transaction.
+    #[must_use]
+    pub fn unrecorded_snapshot(&self) -> Snapshot {
+        Snapshot::of_transaction(self.start.clone(), Arc::new(self.own.unrecorded()))
+    }
+
     /// The options it was begun with.
     #[must_use]
     pub fn options(&self) -> &TransactionOptions {

@@ -194,7 +194,8 @@ impl Connection {
         (text, params): (&str, &Params),
         seat: &Seat,
     ) -> Result<QueryResult, Error> {
-        let planned = self.plan(inner, text, params, &transaction.snapshot())?;
+        // Which plan is taken changes no answer.
+        let planned = self.plan(inner, text, params, &transaction.unrecorded_snapshot())?;
         if planned.runs_in_transactions() {
             return Err(Error::new(
                 "Transaction.ImplicitOnly",

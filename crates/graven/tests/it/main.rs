@@ -19,6 +19,7 @@ mod quantified;
 mod results;
 mod rewrites;
 mod scans;
+mod serialisable;
 mod small_memory;
 mod timeouts;
 mod writing;

@@ -1,0 +1,45 @@
+//! Goal: a serialisable transaction that commits would have answered the same after all commits before it, and is not refused for
+//! what it did not read.
+//! Method: two transactions step by step on one thread. `cargo xtask fuzz` does the same with random ones.
+
+use graven::{Database, Isolation, Params, Transaction, TransactionOptions};
+
+use crate::graph::social;
+
+fn begin(db: &Database) -> Transaction {
+    let options = TransactionOptions::default().isolation(Isolation::Serializable);
+    db.connect().begin_with(options).expect("begun")
+}
+
+fn ask(transaction: &mut Transaction, text: &str) -> Vec<graven::Row> {
+    let result = transaction.query(text, &Params::new());
+    let rows = result.and_then(Iterator::collect);
+    rows.unwrap_or_else(|e| panic!("{text}: {e}"))
+}
+
+/// Whether a transaction that asks `read` and then writes something of its own may commit when `write` was committed meanwhile.
+fn commits(read: &str, write: &str) -> bool {
+    let social = social();
+    let mut one = begin(&social.db);
+    ask(&mut one, read);
+    social.rows(write);
+    ask(&mut one, "CREATE (:Note)");
+    match one.commit() {
+        Ok(_) => true,
+        Err(error) => {
+            assert!(error.is_retryable(), "{error}");
+            false
+        }
+    }
+}
+
+#[test]
+fn planning_reads_nothing() {
+    let created = "CREATE (:Person {id: 9})";
+    assert!(commits("RETURN 1", created));
+    assert!(commits("MATCH (p:Person {id: 1}) RETURN p.name", created));
+    assert!(commits("MATCH (p:Person {id: 1}) SET p.x = 1", created));
+    assert!(!commits("MATCH (p:Person {id: 9}) RETURN p.name", created));
+    assert!(!commits("MATCH (p:Person) RETURN count(*)", created));
+    assert!(!commits("MATCH (n) RETURN count(*)", created));
+}
