@@ -433,6 +433,11 @@ impl Runtime {
         Ok(pairs(&self.labelled(label)?))
     }
 
+    /// As [`Runtime::all_node_ranges`] for who meets nodes as ends of relationships alone.
+    pub(crate) fn possible_ends(&self) -> Result<Vec<(u64, u64)>> {
+        Ok(pairs(&self.snapshot.possible_ends()?))
+    }
+
     /// Ascending disjoint id ranges of all nodes.
     pub(crate) fn all_node_ranges(&self) -> Result<Vec<(u64, u64)>> {
         Ok(pairs(&self.all_nodes()?))

@@ -292,6 +292,15 @@ impl Snapshot {
         self.ranges(|_| true)
     }
 
+    /// As [`Snapshot::all_nodes`] for who meets nodes only as ends of the relationships that it reads, none of which comes or goes while its ends do
+    /// not: a serialisable transaction has not read all nodes by that.
+    ///
+    /// # Errors
+    /// [`Error::LabelsLost`] if some of them are not known.
+    pub fn possible_ends(&self) -> Result<NodeRanges> {
+        self.ranges(|_| true)
+    }
+
     /// One direction of one relationship type; an empty one if there are none.
     ///
     /// # Errors

@@ -17,7 +17,7 @@ use graven_storage::Direction as Stored;
 use join::{Join, Marks};
 
 use super::lists::{Entries, Lists, ListsOfRows};
-use super::reachable_count::intersect;
+use super::reachable_count::end_ranges;
 use super::reached_ends::{Joined, ReachedEnds, Sought};
 use super::whole_lists::Passing;
 use crate::batch::Batch;
@@ -261,25 +261,10 @@ impl EndLists {
         if self.ranges.is_some() || self.labels.is_empty() || self.labels_are_certain {
             return Ok(());
         }
-        let mut ranges: Option<Vec<(u64, u64)>> = None;
-        for label in &self.labels {
-            let of_label = match rt.label_id(label) {
-                Some(label) => rt.label_ranges(label)?,
-                None => Vec::new(),
-            };
-            ranges = Some(match ranges {
-                None => of_label,
-                Some(others) => intersect(&others, &of_label),
-            });
-        }
-        self.ranges = ranges;
-        if let Some(ranges) = &self.ranges
-            && self.pattern.ends_lie_in(ranges)?
-        {
-            // They say nothing.
-            self.ranges = None;
-            self.labels_are_certain = true;
-        }
+        let ranges = end_ranges(&self.labels, rt)?;
+        // Labels that all ends have say nothing.
+        self.labels_are_certain = self.pattern.ends_lie_in(&ranges)?;
+        self.ranges = (!self.labels_are_certain).then_some(ranges);
         Ok(())
     }
 

@@ -24,7 +24,7 @@ use super::all_numbers::{AllNumbers, Filling};
 use super::fan_out::widen;
 use super::known_numbers::{Dense, Known, SharedNumbers};
 use super::lists::{Ids, Wanted, distinct_ids};
-use super::reachable_count::intersect;
+use super::reachable_count::end_ranges;
 use super::row_branch::RowBranch;
 use crate::batch::Batch;
 use crate::column::Column;
@@ -138,14 +138,7 @@ impl Branch {
         expected: f64,
         rt: &Runtime,
     ) -> Result<()> {
-        self.ends = rt.all_node_ranges()?;
-        for label in &self.labels {
-            let of_label = match rt.label_id(label) {
-                Some(label) => rt.label_ranges(label)?,
-                None => Vec::new(),
-            };
-            self.ends = intersect(&self.ends, &of_label);
-        }
+        self.ends = end_ranges(&self.labels, rt)?;
         if self.branches.is_empty() {
             // Labels that all ends have say nothing.
             self.are_degrees = self.labels.is_empty() || self.pattern.ends_lie_in(&self.ends)?;

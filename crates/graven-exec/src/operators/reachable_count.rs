@@ -68,14 +68,7 @@ impl EndCondition {
         if std::mem::replace(&mut self.begun, rt.writer.is_none()) {
             return Ok(());
         }
-        self.ranges = rt.all_node_ranges()?;
-        for label in &self.labels {
-            let of_label = match rt.label_id(label) {
-                Some(label) => rt.label_ranges(label)?,
-                None => Vec::new(),
-            };
-            self.ranges = intersect(&self.ranges, &of_label);
-        }
+        self.ranges = end_ranges(&self.labels, rt)?;
         Ok(())
     }
 
@@ -174,6 +167,22 @@ impl EndCondition {
         }
         Ok(())
     }
+}
+
+/// Id ranges of the nodes with all `labels` that can be ends of relationships.
+pub(super) fn end_ranges(labels: &[Arc<str>], rt: &Runtime) -> Result<Vec<(u64, u64)>> {
+    let mut ranges: Option<Vec<(u64, u64)>> = None;
+    for label in labels {
+        let of_label = match rt.label_id(label) {
+            Some(label) => rt.label_ranges(label)?,
+            None => Vec::new(),
+        };
+        ranges = Some(match ranges {
+            None => of_label,
+            Some(others) => intersect(&others, &of_label),
+        });
+    }
+    ranges.map_or_else(|| rt.possible_ends(), Ok)
 }
 
 /// Ranges common to both lists; each ascends and is disjoint.

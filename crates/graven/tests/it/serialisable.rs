@@ -43,3 +43,17 @@ fn planning_reads_nothing() {
     assert!(!commits("MATCH (p:Person) RETURN count(*)", created));
     assert!(!commits("MATCH (n) RETURN count(*)", created));
 }
+
+#[test]
+fn counting_what_hangs_on_a_node_does_not_read_all_nodes() {
+    let created = "CREATE (:Other)";
+    let connected = "MATCH (a:Person {id: 1}), (b:Person {id: 4}) CREATE (a)-[:KNOWS]->(b)";
+    for count in [
+        "MATCH (p:Person {id: 1})-[:KNOWS]-(m) RETURN count(*)",
+        "MATCH (p:Person {id: 1})-[:KNOWS]->(m)-[:KNOWS]->(n) RETURN count(*)",
+        "MATCH (p:Person {id: 1})-[:KNOWS*1..2]-(m) RETURN count(DISTINCT m)",
+    ] {
+        assert!(commits(count, created), "{count}");
+        assert!(!commits(count, connected), "{count}");
+    }
+}
