@@ -391,7 +391,7 @@ pub(crate) fn adjacencies(pattern: &RelPattern, rt: &Runtime) -> Result<Vec<Adja
 
 fn types_of(pattern: &RelPattern, rt: &Runtime) -> Vec<TypeId> {
     let mut types: Vec<_> = if pattern.types.is_empty() {
-        rt.type_ids()
+        rt.snapshot.any_type().collect()
     } else {
         pattern.types.iter().filter_map(|t| rt.type_id(t)).collect()
     };

@@ -346,14 +346,6 @@ impl Runtime {
         self.name(|catalog| catalog.type_name(id).cloned())
     }
 
-    /// All relationship types of the snapshot.
-    pub(crate) fn type_ids(&self) -> Vec<TypeId> {
-        let count = self.snapshot.catalog().types().len();
-        (0..u32::try_from(count).unwrap_or(u32::MAX))
-            .map(TypeId)
-            .collect()
-    }
-
     pub(crate) fn node_exists(&self, id: u64) -> bool {
         self.snapshot.node_exists(NodeId(id))
     }

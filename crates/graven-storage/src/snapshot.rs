@@ -107,6 +107,15 @@ impl Snapshot {
         }
     }
 
+    /// All relationship types, for who reads relationships of any.
+    pub fn any_type(&self) -> impl Iterator<Item = TypeId> + use<> {
+        let count = u32::try_from(self.catalog().types().len()).unwrap_or(u32::MAX);
+        if let Some(own) = self.own() {
+            own.read_types(count);
+        }
+        (0..count).map(TypeId)
+    }
+
     /// Whether it is that of a serialisable transaction, which is told what is read.
     #[must_use]
     pub fn records_reads(&self) -> bool {

@@ -295,7 +295,7 @@ impl Conflicts {
                 Claim::NodeWritten(node) | Claim::NodeDeleted(node) => reads.nodes.contains(node),
                 Claim::Relationship(id) => reads.relationships.contains(id),
                 Claim::List(rel_type, direction, node) => {
-                    reads.lists.contains(&(*rel_type, *direction, *node))
+                    reads.misses(*rel_type) || reads.lists.contains(&(*rel_type, *direction, *node))
                 }
                 Claim::IndexKey(number, key) => reads.range_holds(*number, key),
                 _ => false,

@@ -138,6 +138,11 @@ impl Own {
         self.read(|reads| reads.list(of, node));
     }
 
+    /// Relationships of any type were asked for, of which there are `count`.
+    pub(crate) fn read_types(&self, count: u32) {
+        self.read(|reads| reads.types(count));
+    }
+
     pub(crate) fn read_index(&self, number: u32, low: &[u8], high: Option<&[u8]>) {
         self.read(|reads| reads.index(number, low, high));
     }

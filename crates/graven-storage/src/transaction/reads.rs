@@ -2,7 +2,8 @@
 //!
 //! # How it works
 //! Sets of nodes, relationships, lists, label scans and ranges of index keys. A set that grows beyond [`LIMIT`] entries
-//! is widened to the whole store: nothing is ever dropped.
+//! is widened to the whole store: nothing is ever dropped. Who reads relationships of any type reads the lists of the types that there are, and that there
+//! are no others: a relationship of one of those, wherever it is made, is a change of what was read.
 
 use crate::ids::{Direction, LabelId, TypeId};
 use std::collections::{BTreeSet, HashSet};
@@ -63,6 +64,8 @@ pub(crate) struct Reads {
     pub(crate) nodes: Widening<u64>,
     pub(crate) relationships: Widening<u64>,
     pub(crate) lists: Widening<(TypeId, Direction, u64)>,
+    /// Relationships of any type were asked for when there were so many types.
+    pub(crate) types: Option<u32>,
     pub(crate) labels: BTreeSet<LabelId>,
     pub(crate) all_nodes: bool,
     pub(crate) ranges: Widening<(u32, KeyRange)>,
@@ -79,6 +82,15 @@ impl Reads {
 
     pub(crate) fn list(&mut self, (rel_type, direction): (TypeId, Direction), node: u64) {
         self.lists.insert((rel_type, direction, node));
+    }
+
+    pub(crate) fn types(&mut self, count: u32) {
+        self.types = Some(self.types.map_or(count, |known| known.min(count)));
+    }
+
+    /// Whether relationships of any type were asked for when there was none of this one.
+    pub(crate) fn misses(&self, rel_type: TypeId) -> bool {
+        self.types.is_some_and(|count| rel_type.0 >= count)
     }
 
     pub(crate) fn index(&mut self, number: u32, low: &[u8], high: Option<&[u8]>) {

@@ -57,3 +57,21 @@ fn counting_what_hangs_on_a_node_does_not_read_all_nodes() {
         assert!(!commits(count, connected), "{count}");
     }
 }
+
+#[test]
+fn a_type_that_is_new_is_met_by_who_asks_for_any() {
+    let connected = "MATCH (a:Person {id: 1}), (b:Person {id: 4}) CREATE (a)-[:TRUSTS]->(b)";
+    let elsewhere = "CREATE (:Other)-[:KNOWS]->(:Other)";
+    for read in [
+        "MATCH (p:Person {id: 1})-[r]-(m:Person) RETURN r",
+        "MATCH (p:Person {id: 1})-[r]->() RETURN count(r)",
+        "MATCH (p:Person {id: 1}) RETURN EXISTS { (p)-->(:Person {id: 4}) }",
+        "MATCH (p:Person {id: 4})<-[*1..2]-(m) RETURN count(DISTINCT m)",
+        "MATCH p = shortestPath((:Person {id: 1})-[*]->(:Person {id: 4})) RETURN length(p)",
+    ] {
+        assert!(!commits(read, connected), "{read}");
+        assert!(commits(read, elsewhere), "{read}");
+    }
+    let of_a_type = "MATCH (p:Person {id: 1})-[r:LIKES]->() RETURN count(r)";
+    assert!(commits(of_a_type, connected));
+}
