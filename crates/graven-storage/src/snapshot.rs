@@ -416,6 +416,10 @@ impl Snapshot {
     /// # Errors
     /// What pinning gives; [`Error::Damaged`].
     pub fn node_keys(&self, node: NodeId) -> Result<Vec<KeyId>> {
+        if let Some(own) = self.own() {
+            // Where nobody has a property no column is asked.
+            own.read_node(node.0);
+        }
         let keys = self.keys_of(|of| match of {
             ColumnOf::Node(key) => Some(key),
             ColumnOf::Relationship(..) => None,

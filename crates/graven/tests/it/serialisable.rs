@@ -75,3 +75,19 @@ fn a_type_that_is_new_is_met_by_who_asks_for_any() {
     let of_a_type = "MATCH (p:Person {id: 1})-[r:LIKES]->() RETURN count(r)";
     assert!(commits(of_a_type, connected));
 }
+
+#[test]
+fn all_properties_of_a_node_are_read_where_nobody_has_any() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut config = graven::Config::default();
+    config.create = true;
+    let db = Database::open(folder.path().join("bare.graven"), config).expect("opened");
+    let connection = db.connect();
+    let run = |text: &str| connection.query(text, &Params::new()).expect("it runs");
+    run("CREATE (:Bare)");
+    let mut one = begin(&db);
+    ask(&mut one, "MATCH (n) RETURN properties(n)");
+    ask(&mut one, "CREATE ()");
+    run("MATCH (n:Bare) SET n.x = 1");
+    assert!(one.commit().is_err_and(|e| e.is_retryable()));
+}
