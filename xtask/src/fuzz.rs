@@ -1,4 +1,4 @@
-//! `cargo xtask fuzz`: generated queries against a naive interpreter, and damaged statements against the parser.
+//! `cargo xtask fuzz`: generated queries and transactions against a naive interpreter, and damaged statements against the parser.
 
 use crate::run::{cargo, run};
 

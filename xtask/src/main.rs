@@ -26,7 +26,7 @@ Usage: cargo xtask COMMAND
   torture      the crash simulation (--minutes N --seed S --points N), or with --mutants whether
                it finds faults put into the code
   flips        every byte of a small database flipped: found or harmless (minutes)
-  fuzz         100,000 generated queries against a naive interpreter, and damaged statements
+  fuzz         generated queries and transactions against a naive interpreter, and damaged statements
                (--queries N --statements N --seed S --threads N)
   three-hop    the long matrix: every expected three-hop answer at every cache size,
                thread count, policy and I/O mode (--quick for a slice, --out FILE, --program FILE)

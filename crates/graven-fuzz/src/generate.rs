@@ -8,6 +8,7 @@
 mod expression;
 mod pattern;
 mod projection;
+pub(crate) mod touching;
 
 use crate::graph::{Graph, KEYS, LABELS, TYPES, property};
 use crate::query::{

@@ -11,6 +11,22 @@ use crate::value::V;
 pub(crate) const LABELS: &[&str] = &["A", "B", "C"];
 pub(crate) const TYPES: &[&str] = &["R", "S", "T"];
 
+/// Indexes that a graph may have.
+pub(crate) const INDEXES: &[&str] = &[
+    "CREATE INDEX FOR (n:A) ON (n.a)",
+    "CREATE INDEX FOR (n:B) ON (n.s)",
+    "CREATE INDEX FOR (n:A) ON (n.m)",
+    "CREATE INDEX FOR (n:C) ON (n.uid)",
+    "CREATE INDEX FOR (n:B) ON (n.a, n.f)",
+    "CREATE INDEX FOR (n:A) ON (n.d)",
+    "CREATE INDEX FOR (n:C) ON (n.l)",
+    "CREATE INDEX FOR (n:B) ON (n.m)",
+    "CREATE INDEX FOR (n:A) ON (n.w)",
+    "CREATE INDEX FOR (n:C) ON (n.z)",
+    "CREATE INDEX FOR (n:B) ON (n.t)",
+    "CREATE INDEX FOR (n:A) ON (n.p)",
+];
+
 /// Properties: integer, float, text, anything, list of integers, date, local and zoned date with time, duration, any temporal type; `uid` is on every node and relationship that was
 /// there from the beginning, and unique.
 pub(crate) const KEYS: &[&str] = &["a", "f", "s", "m", "l", "d", "w", "z", "p", "t"];
@@ -137,20 +153,6 @@ fn properties(random: &mut Random, uid: usize) -> Properties {
 
 impl Graph {
     pub(crate) fn random(random: &mut Random) -> Graph {
-        const INDEXES: &[&str] = &[
-            "CREATE INDEX FOR (n:A) ON (n.a)",
-            "CREATE INDEX FOR (n:B) ON (n.s)",
-            "CREATE INDEX FOR (n:A) ON (n.m)",
-            "CREATE INDEX FOR (n:C) ON (n.uid)",
-            "CREATE INDEX FOR (n:B) ON (n.a, n.f)",
-            "CREATE INDEX FOR (n:A) ON (n.d)",
-            "CREATE INDEX FOR (n:C) ON (n.l)",
-            "CREATE INDEX FOR (n:B) ON (n.m)",
-            "CREATE INDEX FOR (n:A) ON (n.w)",
-            "CREATE INDEX FOR (n:C) ON (n.z)",
-            "CREATE INDEX FOR (n:B) ON (n.t)",
-            "CREATE INDEX FOR (n:A) ON (n.p)",
-        ];
         let mut graph = Graph::default();
         for uid in 0..random.below(9) {
             let labels = LABELS.iter().filter(|_| random.chance(45)).copied();

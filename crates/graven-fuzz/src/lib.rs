@@ -9,7 +9,8 @@
 //! A graph serves some forty queries; what writes is done to both, and both graphs are compared afterwards. The graph
 //! lies in layers of changes or, after a checkpoint, in segments; with and without indexes; on one thread or, where plans can be
 //! for several, on two; with all memory or with so little that operators spill. A case that differs is made
-//! smaller until nothing more can be left out, and printed with its seed. Beside that, damaged statements of the
+//! smaller until nothing more can be left out, and printed with its seed. The same generators make statements of transactions that are open at
+//! once ([`mod@transactions`]). Beside that, damaged statements of the
 //! openCypher kit and random rows of tokens go through the parser, the binder and the planner, which must not panic.
 //!
 //! # Invariants
@@ -23,39 +24,32 @@ mod compare;
 mod generate;
 mod graph;
 mod interpret;
+mod library;
 mod noise;
 mod query;
 mod random;
+mod rows;
+mod seeds;
 mod shrink;
 mod temporal;
 mod text;
+mod transactions;
 mod value;
 
-use std::sync::atomic::{AtomicU64, Ordering};
-
 pub use noise::{NoiseReport, noise};
+pub use seeds::Job;
+pub use transactions::{Tally, transactions};
 
-use compare::{Pair, Setting};
+use compare::Pair;
+use library::Setting;
 use random::Random;
+use seeds::each;
 
 /// Queries that one graph serves.
 const PER_GRAPH: u64 = 40;
 
 /// A graph that has grown larger is given up.
 const NODES_MAX: usize = 60;
-
-/// What to run.
-#[derive(Clone, Debug)]
-pub struct Options {
-    /// First seed; each graph has its own, counted up from here.
-    pub seed: u64,
-    /// Queries that are to be compared.
-    pub queries: u64,
-    /// Threads, each with databases of its own.
-    pub threads: usize,
-    /// Stop after this many differences.
-    pub differences_max: usize,
-}
 
 /// What a run came to.
 #[derive(Debug, Default)]
@@ -76,35 +70,15 @@ pub struct Report {
 ///
 /// # Errors
 /// The machine's, such as a full disk; differences are in the report.
-pub fn run(options: &Options) -> Result<Report, String> {
-    let graphs = options.queries.div_ceil(PER_GRAPH);
-    let next = AtomicU64::new(0);
-    let found = AtomicU64::new(0);
-    let outcomes: Vec<_> = std::thread::scope(|scope| {
-        let work = || {
-            let mut report = Report::default();
-            loop {
-                let number = next.fetch_add(1, Ordering::Relaxed);
-                let enough = found.load(Ordering::Relaxed) >= options.differences_max as u64;
-                if number >= graphs || enough {
-                    return Ok(report);
-                }
-                let before = report.differences.len();
-                graph(options.seed.wrapping_add(number), &mut report)?;
-                let more = report.differences.len() - before;
-                found.fetch_add(more as u64, Ordering::Relaxed);
-            }
-        };
-        let threads: Vec<_> = (0..options.threads.max(1))
-            .map(|_| scope.spawn(work))
-            .collect();
-        threads.into_iter().map(|t| t.join()).collect()
-    });
+pub fn run(job: &Job, queries: u64) -> Result<Report, String> {
+    let graphs = queries.div_ceil(PER_GRAPH);
+    let reports = each(job, graphs, |seed, report: &mut Report| {
+        let before = report.differences.len();
+        graph(seed, report)?;
+        Ok(report.differences.len() - before)
+    })?;
     let mut all = Report::default();
-    for outcome in outcomes {
-        let report: Result<Report, String> =
-            outcome.map_err(|_| "the comparison itself panicked".to_owned())?;
-        let report = report?;
+    for report in reports {
         all.compared += report.compared;
         all.writing += report.writing;
         all.too_large += report.too_large;

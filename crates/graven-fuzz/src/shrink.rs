@@ -1,7 +1,8 @@
 //! Makes a case that differs smaller, part by part, as long as it still differs.
 
-use crate::compare::{Pair, Setting, Verdict};
+use crate::compare::{Pair, Verdict};
 use crate::graph::Graph;
+use crate::library::Setting;
 use crate::query::{Clause, Expr, Labels, Length, Path, Projection, Query};
 use crate::text;
 
@@ -61,7 +62,7 @@ fn code(how: &str) -> Option<String> {
 }
 
 /// Whether every branch ends as a statement can.
-fn ends(query: &Query) -> bool {
+pub(crate) fn ends(query: &Query) -> bool {
     query.branches.iter().all(|clauses| {
         let reads = |clause: &Clause| {
             matches!(
@@ -96,7 +97,7 @@ fn differs(
     })
 }
 
-fn smaller_graphs(graph: &Graph) -> Vec<Graph> {
+pub(crate) fn smaller_graphs(graph: &Graph) -> Vec<Graph> {
     let mut all = Vec::new();
     for at in graph.node_places() {
         let mut smaller = graph.clone();
@@ -125,7 +126,7 @@ fn smaller_graphs(graph: &Graph) -> Vec<Graph> {
     all
 }
 
-fn smaller_queries(query: &Query) -> Vec<Query> {
+pub(crate) fn smaller_queries(query: &Query) -> Vec<Query> {
     let mut all = Vec::new();
     for (branch, clauses) in query.branches.iter().enumerate() {
         if query.branches.len() > 1 {
