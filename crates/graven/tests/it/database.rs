@@ -246,9 +246,14 @@ fn a_check_passes_and_finds_every_damaged_store() {
 #[test]
 fn relationships_that_go_under_other_labels_are_counted() {
     let folder = tempfile::tempdir().expect("a folder");
-    let db = Database::open(folder.path().join("counts.graven"), small()).expect("new");
+    let mut config = small();
+    config.create = true;
+    let db = Database::open(folder.path().join("counts.graven"), config).expect("new");
+    let connection = db.connect();
     let run = |statement: &str| {
-        let rows = db.query(statement, &Params::new()).expect(statement);
+        let rows = connection
+            .query(statement, &Params::new())
+            .expect(statement);
         rows.count()
     };
     run("UNWIND range(1, 3) AS i CREATE (:A {u: i})-[:S {z: i}]->(:B {u: i})");
