@@ -16,7 +16,7 @@ use crate::memory::Metered;
 use crate::operator::BoxedOperator;
 use crate::procedures::Procedures;
 use crate::profile::{ProfileCells, ProfileTree};
-use crate::runtime::{Deadline, Params, Runtime, Shared};
+use crate::runtime::{AtOnce, Deadline, Params, Runtime, Shared, threads_within};
 use crate::tuning::Tuning;
 use crate::writing::{self, DeletedRelationships, Needs, Writer};
 
@@ -125,6 +125,10 @@ pub(crate) fn runtime(
     writer: Option<Writer>,
 ) -> Runtime {
     let alone = writer.is_none() && context.transaction.is_none();
+    let tuning = Tuning {
+        threads: threads_within(context.budget.limit(), context.tuning.threads),
+        ..context.tuning
+    };
     Runtime {
         shared: Arc::new(Shared::new(context.begun, context.transaction_began, alone)),
         snapshot,
@@ -133,13 +137,14 @@ pub(crate) fn runtime(
         params,
         held: Mutex::default(),
         holds: AtomicBool::new(false),
+        at_once: AtOnce::within(context.budget.limit()),
         budget: context.budget,
         spill: context.spill,
         cancel: context.cancel,
         deadline: context.deadline,
         procedures: context.procedures,
         store_uuid: context.store_uuid,
-        tuning: context.tuning,
+        tuning,
         meter: context.meter,
     }
 }

@@ -383,7 +383,7 @@ struct Replay(RowBuffer);
 impl Operator for Replay {
     fn next(&mut self, rt: &Runtime) -> Result<Option<Batch>> {
         rt.check_cancelled()?;
-        self.0.next()
+        self.0.next(rt)
     }
 
     /// Never asked for: the rows stand at the bottom of the statement's own pipeline.

@@ -5,7 +5,8 @@
 //! [`STEP`], so the shared budget is touched rarely, and not at all by operators that keep nothing. The budget shrinks the page cache before it refuses; a
 //! refusal becomes an error that names the operator, the bytes and what to do. An operator that can spill asks
 //! with [`Memory::keeps`] and writes out what it holds when the answer is no, which it is already at half of the
-//! budget: the other half stays for pages and other operators.
+//! budget: the other half stays for pages and other operators. All of them together leave a quarter of it, beside page frames, to those that cannot
+//! spill and to pages; but each may hold a little whatever the others do, so that none goes on row by row.
 //!
 //! What the operators of one statement hold is counted beside the budget where the statement has a meter: operators
 //! find it when they are made, on the thread that makes them.
@@ -28,6 +29,10 @@ const STEP: u64 = 16 << 10;
 
 /// Part of the budget that an operator may hold before it spills.
 const SPILL_SHARE: u64 = 2;
+
+/// Part of the budget that operators that spill leave to pages and other operators, and the part that each may hold all the same.
+const LEFT_SHARE: u64 = 4;
+const LITTLE_SHARE: u64 = 64;
 
 thread_local! {
     /// Of the statement that runs on this thread.
@@ -145,12 +150,22 @@ impl Memory {
 
     /// Holds exactly `bytes` in all if that is no more than a spilling operator should have; nothing changes if not.
     pub(crate) fn keeps(&mut self, bytes: usize) -> bool {
-        bytes as u64 <= self.spills_at && self.set(bytes).is_ok()
+        bytes as u64 <= self.spills_at && self.leaves_room(bytes) && self.set(bytes).is_ok()
     }
 
     /// Holds `bytes` more if that is no more than a spilling operator should have; nothing changes if not.
     pub(crate) fn keeps_more(&mut self, bytes: usize) -> bool {
-        self.used + bytes as u64 <= self.spills_at && self.charge(bytes).is_ok()
+        let wanted = self.used() + bytes;
+        wanted as u64 <= self.spills_at && self.leaves_room(wanted) && self.charge(bytes).is_ok()
+    }
+
+    /// Whether enough is left for others with exactly `bytes` held here.
+    fn leaves_room(&self, bytes: usize) -> bool {
+        let (bytes, limit) = (bytes as u64, self.budget.limit());
+        let more = bytes.saturating_sub(self.reserved());
+        more == 0
+            || bytes <= limit / LITTLE_SHARE
+            || self.budget.firm().saturating_add(more) <= limit - limit / LEFT_SHARE
     }
 
     /// Holds exactly `bytes` in all, also beyond the limit: for what exists already and is written out next.

@@ -18,6 +18,7 @@ use graven_storage::{
     TypeId,
 };
 
+use crate::batch::BATCH_ROWS;
 use crate::column::{Column, NULL_ID};
 use crate::dense_columns::DenseColumns;
 use crate::error::{ExecError, Result};
@@ -156,6 +157,7 @@ pub(crate) struct Runtime {
     pub(crate) procedures: Option<Arc<dyn Procedures>>,
     pub(crate) store_uuid: [u8; 16],
     pub(crate) tuning: Tuning,
+    pub(crate) at_once: AtOnce,
     /// What the operators hold, for those who ask.
     pub(crate) meter: Option<Arc<AtomicU64>>,
     pub(crate) shared: Arc<Shared>,
@@ -167,6 +169,39 @@ pub(crate) struct Runtime {
 
 /// Values of an expression below this many bytes are not worth a reservation.
 const HELD_MIN: usize = 64 << 10;
+
+/// How much a statement makes of rows at once, by the memory limit at its beginning.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct AtOnce {
+    rows: usize,
+    bytes: usize,
+}
+
+impl AtOnce {
+    /// With a memory limit of `limit` bytes.
+    pub(crate) fn within(limit: u64) -> Self {
+        /// A batch has a row for so many bytes of the limit, but no fewer rows than these.
+        const ROW_SHARE: u64 = 8 << 10;
+        const ROWS_LEAST: usize = 64;
+        /// The values of a batch of several rows take about this part of the limit, but no less than these bytes.
+        const BYTES_SHARE: u64 = 64;
+        const BYTES_LEAST: usize = 4 << 10;
+        let part = |share: u64| usize::try_from(limit / share).unwrap_or(usize::MAX);
+        Self {
+            rows: part(ROW_SHARE).clamp(ROWS_LEAST, BATCH_ROWS),
+            bytes: part(BYTES_SHARE).max(BYTES_LEAST),
+        }
+    }
+}
+
+/// A thread is worth this much of the memory limit: it has operators, batches and waiting rows of its own.
+const THREAD_BYTES: u64 = 2 << 20;
+
+/// Threads of a statement that may have so many.
+pub(crate) fn threads_within(limit: u64, threads: usize) -> usize {
+    let worth = usize::try_from(limit / THREAD_BYTES).unwrap_or(usize::MAX);
+    threads.min(worth.max(1))
+}
 
 impl Runtime {
     /// What another thread of the same statement, which does not write, runs with.
@@ -187,6 +222,7 @@ impl Runtime {
             procedures: self.procedures.clone(),
             store_uuid: self.store_uuid,
             tuning: self.tuning,
+            at_once: self.at_once,
             meter: self.meter.clone(),
             shared: Arc::clone(&self.shared),
             held: Mutex::default(),
@@ -206,6 +242,16 @@ impl Runtime {
             }
             _ => Ok(()),
         }
+    }
+
+    /// Rows that what makes rows hands out at once: [`BATCH_ROWS`], and fewer in little memory, where each may be a long text.
+    pub(crate) fn batch_rows(&self) -> usize {
+        self.at_once.rows
+    }
+
+    /// Bytes of values that are computed, or read back, at once.
+    pub(crate) fn batch_bytes(&self) -> usize {
+        self.at_once.bytes
     }
 
     /// Charges for a large value that an expression is about to make.

@@ -4,7 +4,7 @@
 //! A [`Budget`] is a limit and a sum. Whoever keeps memory holds a [`Reservation`] under a tag; growing it
 //! fails when the sum would pass the limit. Before it fails, the budget asks its *reclaimers* (page caches)
 //! to give memory back, so free-standing memory goes to frames until somebody needs it for something else.
-//! [`Budget::holders`] says who holds how much, for errors and reports.
+//! [`Budget::holders`] says who holds how much, for errors and reports; [`Budget::firm`] how much nobody can be asked for.
 //!
 //! # Invariants
 //! * PC-4: the sum of all reservations equals the sum the budget keeps; dropping a reservation returns it all.
@@ -34,6 +34,8 @@ pub trait Reclaim: Send + Sync {
 pub struct Budget {
     limit: AtomicU64,
     used: AtomicU64,
+    /// Of these, what reclaimers can be asked for.
+    lent: AtomicU64,
     peak: AtomicU64,
     tags: RwLock<Vec<Arc<Tag>>>,
     reclaimers: RwLock<Vec<Weak<dyn Reclaim>>>,
@@ -92,6 +94,7 @@ impl Budget {
         Arc::new(Budget {
             limit: AtomicU64::new(bytes),
             used: AtomicU64::new(0),
+            lent: AtomicU64::new(0),
             peak: AtomicU64::new(0),
             tags: RwLock::new(Vec::new()),
             reclaimers: RwLock::new(Vec::new()),
@@ -114,6 +117,13 @@ impl Budget {
     #[must_use]
     pub fn used(&self) -> u64 {
         self.used.load(Ordering::Relaxed)
+    }
+
+    /// Bytes reserved now that no reclaimer gives back: all but the frames of page caches.
+    #[must_use]
+    pub fn firm(&self) -> u64 {
+        self.used()
+            .saturating_sub(self.lent.load(Ordering::Relaxed))
     }
 
     /// The largest sum of reservations so far.
@@ -148,7 +158,15 @@ impl Budget {
             budget: Arc::clone(self),
             tag: self.tag(tag),
             bytes: 0,
+            lent: false,
         }
+    }
+
+    /// The same for what a reclaimer gives back when others need it.
+    pub(crate) fn empty_loan(self: &Arc<Self>, tag: &'static str) -> Reservation {
+        let mut loan = self.empty_reservation(tag);
+        loan.lent = true;
+        loan
     }
 
     /// Who holds how much, largest first, those that hold nothing left out.
@@ -246,6 +264,8 @@ pub struct Reservation {
     budget: Arc<Budget>,
     tag: Arc<Tag>,
     bytes: u64,
+    /// A reclaimer gives it back when others need it.
+    lent: bool,
 }
 
 impl Reservation {
@@ -289,9 +309,16 @@ impl Reservation {
         if !self.budget.try_add(bytes) {
             return false;
         }
+        self.add(bytes);
+        true
+    }
+
+    fn add(&mut self, bytes: u64) {
+        if self.lent {
+            self.budget.lent.fetch_add(bytes, Ordering::Relaxed);
+        }
         self.tag.bytes.fetch_add(bytes, Ordering::Relaxed);
         self.bytes += bytes;
-        true
     }
 
     /// Holds `bytes` more even beyond the limit: for what cannot be undone any more.
@@ -300,8 +327,7 @@ impl Reservation {
         self.budget
             .peak
             .fetch_max(before + bytes, Ordering::Relaxed);
-        self.tag.bytes.fetch_add(bytes, Ordering::Relaxed);
-        self.bytes += bytes;
+        self.add(bytes);
     }
 
     /// Gives `bytes` back.
@@ -318,6 +344,9 @@ impl Reservation {
         );
         self.bytes -= bytes;
         self.tag.bytes.fetch_sub(bytes, Ordering::Relaxed);
+        if self.lent {
+            self.budget.lent.fetch_sub(bytes, Ordering::Relaxed);
+        }
         self.budget.used.fetch_sub(bytes, Ordering::AcqRel);
     }
 

@@ -163,7 +163,7 @@ impl PageCache {
         };
         let mut bookkeeping = budget.empty_reservation("page cache bookkeeping");
         bookkeeping.force_grow(crate::resize::fixed_bytes(arena_bytes));
-        let held = budget.empty_reservation("page cache frames");
+        let held = budget.empty_loan("page cache frames");
         let tables = Tables::new(
             budget.empty_reservation("page tables"),
             if huge(HUGE_TABLES_MIN) {

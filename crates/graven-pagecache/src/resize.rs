@@ -390,7 +390,7 @@ impl Reclaim for PageCache {
         if self.is_synchronous() {
             return 0;
         }
-        let floor = (self.budget().limit() / 8).max(512 << 10);
+        let floor = (self.budget().limit() / 8).max(128 << 10);
         let mut given = 0;
         loop {
             given += self.reclaim_clean(bytes - given, floor);

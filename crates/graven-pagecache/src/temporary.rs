@@ -48,6 +48,8 @@ use std::sync::{Arc, Weak};
 const OWNER_BYTES: u64 = 40;
 /// It is charged in steps.
 const CHARGE_BYTES: u64 = 4096;
+/// So little of the limit is charged beyond it too: who writes out what does not fit holds it until that is done.
+const BEYOND_SHARE: u64 = 16;
 
 /// How the spill file is opened, at the first write.
 pub type OpenSpill = dyn Fn() -> graven_io::Result<Arc<dyn File>> + Send + Sync;
@@ -287,10 +289,15 @@ impl Inner {
         let pages = self.owners.lock().len() as u64 + 1;
         let wanted = (pages * OWNER_BYTES).next_multiple_of(CHARGE_BYTES);
         let mut charged = self.charged.lock();
-        match wanted > charged.bytes() {
-            true => Ok(charged.resize(wanted)?),
-            false => Ok(()),
+        let Some(more) = wanted.checked_sub(charged.bytes()).filter(|more| *more > 0) else {
+            return Ok(());
+        };
+        let refused = charged.grow(more);
+        if refused.is_err() && wanted <= charged.budget().limit() / BEYOND_SHARE {
+            charged.force_grow(more);
+            return Ok(());
         }
+        Ok(refused?)
     }
 
     /// Gives the space of a page back that is not in the cache any more.

@@ -8,12 +8,13 @@
 //! When they may not grow any more, all groups are written into partitions by the hash of their keys, as rows of
 //! keys and states, and the table starts anew. When the input has ended, each partition is read back and its
 //! states are merged, by the same means: a partition that does not fit is divided again. A long list in a state
-//! is written as several rows.
+//! is written as several rows. Without keys there is one group; of that only distinct values can be written out ([`apart`]).
 //!
 //! Above a pipeline that runs on several threads the groups are divided among these ([`divided`], [`in_runs`]). Where such a pipeline ends with an
 //! aggregation of its own that finds as many groups as half its rows, it hands on each row as a group from then on.
 
 pub(super) mod accumulator;
+mod apart;
 mod divided;
 mod in_runs;
 mod output;
@@ -34,6 +35,7 @@ use crate::runtime::Runtime;
 use crate::spill::{LEVELS, Partitions, RowRun, Spill, put_value, row_hashes};
 use crate::value::Value;
 use accumulator::Accumulator;
+use apart::Apart;
 use divided::{Piece, ROUND_ROWS, ROUND_SHARE, Round, SHARED_ROWS, Share, WAITING_SHARE};
 use in_runs::Grouped as InRuns;
 use output::Output;
@@ -132,6 +134,8 @@ struct Groups {
     count: usize,
     /// Bytes of `keys` and of what the states keep besides themselves.
     bytes: usize,
+    /// Distinct values of the only group that were written out.
+    apart: Option<Apart>,
 }
 
 impl Groups {
@@ -146,6 +150,7 @@ impl Groups {
             accumulators: accumulators.collect::<Result<_>>()?,
             count: 0,
             bytes: 0,
+            apart: None,
         })
     }
 
@@ -192,7 +197,7 @@ impl Groups {
             if fresh.len() < rows {
                 kept = kept.gather(&fresh);
             }
-            self.bytes += kept.heap_bytes();
+            self.bytes += bytes_beside_table(&kept);
             // Few new groups at a time are put together.
             if let Some(last) = self.keys.last_mut()
                 && last.len() + kept.len() <= TOGETHER
@@ -243,6 +248,16 @@ impl Groups {
         self.bytes = 0;
         Ok(())
     }
+}
+
+/// Bytes of keys that the table has as values as well, which share texts and lists.
+fn bytes_beside_table(keys: &Batch) -> usize {
+    let columns = keys.columns().iter().map(|column| match &**column {
+        Column::Values(values) => values.capacity() * size_of::<Value>(),
+        Column::Constant(..) => 0,
+        numbers => numbers.heap_bytes(),
+    });
+    columns.sum()
 }
 
 /// The keys of the first `count` groups of a table that has them as numbers.
@@ -570,6 +585,7 @@ impl Aggregate {
         if partitions.is_none() {
             self.part = self.part.after(seen, groups.count);
         }
+        self.take_apart(&mut groups, rt)?;
         self.end(groups, partitions, 0)
     }
 
@@ -579,7 +595,7 @@ impl Aggregate {
         let mut partitions = None;
         let mut numbers = Vec::new();
         let mut reader = run.into_reader();
-        while let Some(batch) = reader.next_batch(READ_ROWS, READ_BYTES)? {
+        while let Some(batch) = reader.next_batch(READ_ROWS, READ_BYTES.min(rt.batch_bytes()))? {
             rt.check_cancelled()?;
             let (keys, states) = batch.columns().split_at(self.keys.len());
             self.make_room(&mut groups, &mut partitions, batch.len(), level)?;
@@ -626,6 +642,9 @@ impl Aggregate {
         if self.can_flush(groups, level) {
             self.memory.force(bytes);
             return self.flush(groups, partitions, level);
+        }
+        if self.make_room_apart(groups)? {
+            return Ok(());
         }
         self.memory.set(bytes)
     }

@@ -11,7 +11,7 @@
 use std::sync::Arc;
 
 use super::fan_out::FanOut;
-use crate::batch::{BATCH_ROWS, Batch};
+use crate::batch::Batch;
 use crate::column::Column;
 use crate::error::Result;
 use crate::expression::{Compiled, Rows};
@@ -132,14 +132,14 @@ impl Operator for ComputedLabelScan {
                 Some(open) => open,
                 None => self.find(row, rt)?,
             };
-            let more = open.take(BATCH_ROWS - ids.len(), &mut ids);
+            let more = open.take(rt.batch_rows() - ids.len(), &mut ids);
             rows.resize(ids.len(), u32::try_from(row).expect("a batch is small"));
             if more {
                 self.open = Some(open);
             } else {
                 self.input.step();
             }
-            if let Some(found) = self.input.found(self.slot, &rows, &mut ids) {
+            if let Some(found) = self.input.found(self.slot, &rows, &mut ids, rt) {
                 return Ok(Some(found));
             }
         }

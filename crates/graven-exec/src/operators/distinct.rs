@@ -76,7 +76,7 @@ impl Distinct {
         loop {
             rt.check_cancelled()?;
             let keys = match &mut self.current {
-                Some(reader) => reader.next_batch(BATCH_ROWS, READ_BYTES)?,
+                Some(reader) => reader.next_batch(BATCH_ROWS, READ_BYTES.min(rt.batch_bytes()))?,
                 None if !self.input_done => self.next_of_input(rt)?,
                 None => None,
             };

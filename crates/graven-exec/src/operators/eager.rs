@@ -34,7 +34,7 @@ impl Operator for Eager {
             self.rows.finish()?;
             self.filled = true;
         }
-        self.rows.next()
+        self.rows.next(rt)
     }
 
     fn rewind(&mut self) {

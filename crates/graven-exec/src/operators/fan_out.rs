@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use crate::batch::{BATCH_ROWS, Batch};
+use crate::batch::Batch;
 use crate::column::Column;
 use crate::error::Result;
 use crate::operator::BoxedOperator;
@@ -64,9 +64,15 @@ impl FanOut {
 
     /// The nodes found for its rows as a batch, their column in `slot`, if they fill one or the rows are at their end: an
     /// output batch belongs to one input batch.
-    pub(crate) fn found(&self, slot: usize, rows: &[u32], ids: &mut Vec<u64>) -> Option<Batch> {
+    pub(crate) fn found(
+        &self,
+        slot: usize,
+        rows: &[u32],
+        ids: &mut Vec<u64>,
+        rt: &Runtime,
+    ) -> Option<Batch> {
         let rows_done = self.row == self.batch.len();
-        (ids.len() == BATCH_ROWS || (rows_done && !ids.is_empty())).then(|| {
+        (ids.len() == rt.batch_rows() || (rows_done && !ids.is_empty())).then(|| {
             widen(
                 &self.batch,
                 rows,

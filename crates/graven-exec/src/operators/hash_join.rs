@@ -102,8 +102,9 @@ struct Grace {
 struct RunSource(RowReader);
 
 impl Operator for RunSource {
-    fn next(&mut self, _: &Runtime) -> Result<Option<Batch>> {
-        self.0.next_batch(BATCH_ROWS, READ_BYTES)
+    fn next(&mut self, rt: &Runtime) -> Result<Option<Batch>> {
+        self.0
+            .next_batch(BATCH_ROWS, READ_BYTES.min(rt.batch_bytes()))
     }
 
     fn rewind(&mut self) {}
@@ -302,7 +303,8 @@ impl HashJoin {
             rt.check_cancelled()?;
             let mut building = Building::default();
             is_last = loop {
-                let Some(read) = reader.next_batch(BATCH_ROWS, READ_BYTES)? else {
+                let Some(read) = reader.next_batch(BATCH_ROWS, READ_BYTES.min(rt.batch_bytes()))?
+                else {
                     break true;
                 };
                 let bytes = held + building.bytes_with(&read, width);
@@ -387,7 +389,9 @@ impl HashJoin {
             rt.check_cancelled()?;
             if let (Some(build), Some(probe)) = (&mut grace.build, &grace.probe) {
                 let mut building = Building::default();
-                while let Some(batch) = build.next_batch(BATCH_ROWS, READ_BYTES)? {
+                while let Some(batch) =
+                    build.next_batch(BATCH_ROWS, READ_BYTES.min(rt.batch_bytes()))?
+                {
                     let bytes = building.bytes_with(&batch, width);
                     building.push(batch, &self.columns.build_keys);
                     if !self.memory.keeps(bytes) {

@@ -92,17 +92,17 @@ impl Operator for IndexScan {
                 self.stream = Some(Stream::start(&self.sought, values, rt)?);
             }
             let stream = self.stream.as_mut().expect("just started");
-            while ids.len() < BATCH_ROWS
+            while ids.len() < rt.batch_rows()
                 && let Some(id) = stream.next(&self.sought, &mut self.memory, rt)?
             {
                 ids.push(id);
             }
             rows.resize(ids.len(), u32::try_from(row).expect("a batch is small"));
-            if ids.len() < BATCH_ROWS {
+            if ids.len() < rt.batch_rows() {
                 self.stream = None;
                 self.input.step();
             }
-            if let Some(found) = self.input.found(self.slot, &rows, &mut ids) {
+            if let Some(found) = self.input.found(self.slot, &rows, &mut ids, rt) {
                 return Ok(Some(found));
             }
         }

@@ -458,7 +458,7 @@ fn round_bytes(rt: &Runtime, workers: usize) -> usize {
     /// Part of the budget that waiting rows may take.
     const SHARE: u64 = 32;
     let share = rt.budget.limit() / SHARE / workers.max(1) as u64;
-    usize::try_from(share.clamp(64 << 10, 8 << 20)).expect("a few MiB")
+    usize::try_from(share.clamp(16 << 10, 8 << 20)).expect("a few MiB")
 }
 
 impl Operator for Parallel {

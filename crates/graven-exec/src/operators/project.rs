@@ -1,13 +1,14 @@
 //! Computed columns: in place of the row (project) or in addition to it (extend).
 //!
 //! # How it works
-//! A batch of large values is charged for as long as it is the one handed out last.
+//! A batch of large values is charged for as long as it is the one handed out last. Where the values of a row take much, as those computed last tell, the
+//! rows of the input are taken some at a time, and fewer yet where there is no room: only a single row may be too large.
 
 use std::sync::Arc;
 
 use crate::batch::Batch;
 use crate::column::Column;
-use crate::error::Result;
+use crate::error::{ExecError, Result};
 use crate::expression::{Compiled, Rows, bind_all, unbind_all};
 use crate::memory::Memory;
 use crate::operator::{BoxedOperator, Operator};
@@ -15,11 +16,71 @@ use crate::runtime::Runtime;
 
 /// Rows with exactly the computed columns.
 pub(crate) struct Project {
-    input: BoxedOperator,
+    input: Portions,
     items: Vec<Compiled>,
     /// Some items may read parameters.
     has_parameters: bool,
     memory: Memory,
+}
+
+/// The rows of an input, as many at a time as their computed values have room.
+struct Portions {
+    input: BoxedOperator,
+    /// Rows of the input that are left.
+    left: Option<Batch>,
+    /// Bytes that the values of a row took last.
+    row_bytes: usize,
+}
+
+impl Portions {
+    fn of(input: BoxedOperator) -> Self {
+        Self {
+            input,
+            left: None,
+            row_bytes: 0,
+        }
+    }
+
+    /// What `compute` makes of the next rows; it gives the values' bytes too.
+    fn next(
+        &mut self,
+        rt: &Runtime,
+        mut compute: impl FnMut(&Batch) -> Result<(Batch, usize)>,
+    ) -> Result<Option<Batch>> {
+        let batch = match self.left.take() {
+            Some(left) => left,
+            None => match self.input.next(rt)? {
+                Some(batch) => batch,
+                None => return Ok(None),
+            },
+        };
+        let rows = batch.len();
+        let room = rt.batch_bytes() / self.row_bytes.max(1);
+        let mut some = room.max(1).min(rows);
+        loop {
+            let computed = match some < rows {
+                true => compute(&batch.slice(0, some)),
+                false => compute(&batch),
+            };
+            match computed {
+                Err(ExecError::Memory { .. }) if some > 1 => some /= 2,
+                Err(error) => return Err(error),
+                Ok((computed, bytes)) => {
+                    self.row_bytes = bytes / some.max(1);
+                    if some < rows {
+                        self.left = Some(batch.slice(some, rows));
+                    }
+                    return Ok(Some(computed));
+                }
+            }
+        }
+    }
+
+    /// Forgets what is left.
+    fn clear(&mut self) {
+        self.left = None;
+        self.row_bytes = 0;
+    }
 }
 
 /// What computing a batch is charged under.
@@ -39,7 +100,7 @@ impl Project {
     /// Projects `input` to `items`.
     pub(crate) fn new(input: BoxedOperator, items: Vec<Compiled>, rt: &Runtime) -> Self {
         Self {
-            input,
+            input: Portions::of(input),
             items,
             has_parameters: true,
             memory: memory(rt),
@@ -49,41 +110,41 @@ impl Project {
 
 impl Operator for Project {
     fn next(&mut self, rt: &Runtime) -> Result<Option<Batch>> {
-        let Some(batch) = self.input.next(rt)? else {
-            return Ok(None);
-        };
-        self.memory.clear();
-        let columns = self
-            .items
-            .iter()
-            .map(|item| item.column(Rows::all(&batch), rt))
-            .collect::<Result<Vec<_>>>()?;
-        self.memory.set(bytes_of(columns.iter()))?;
-        Ok(Some(Batch::new(columns, batch.len())))
+        let (items, memory) = (&self.items, &mut self.memory);
+        memory.clear();
+        self.input.next(rt, |batch| {
+            let columns = items.iter().map(|item| item.column(Rows::all(batch), rt));
+            let columns = columns.collect::<Result<Vec<_>>>()?;
+            let bytes = bytes_of(columns.iter());
+            memory.set(bytes)?;
+            Ok((Batch::new(columns, batch.len()), bytes))
+        })
     }
 
     fn rewind(&mut self) {
-        self.input.rewind();
+        self.input.input.rewind();
+        self.input.clear();
         self.memory.clear();
     }
 
     fn rest(&mut self) -> bool {
         self.memory.clear();
         self.has_parameters = self.has_parameters && unbind_all(&mut self.items);
-        self.input.rest()
+        self.input.clear();
+        self.input.input.rest()
     }
 
     fn renew(&mut self, rt: &Runtime) -> Result<()> {
         if self.has_parameters {
             bind_all(&mut self.items, Some(rt))?;
         }
-        self.input.renew(rt)
+        self.input.input.renew(rt)
     }
 }
 
 /// Rows with the computed columns added. All items see the row as it came in.
 pub(crate) struct Extend {
-    input: BoxedOperator,
+    input: Portions,
     items: Vec<(usize, Compiled)>,
     /// Some items may read parameters.
     has_parameters: bool,
@@ -94,7 +155,7 @@ impl Extend {
     /// Adds `items`, each with its column.
     pub(crate) fn new(input: BoxedOperator, items: Vec<(usize, Compiled)>, rt: &Runtime) -> Self {
         Self {
-            input,
+            input: Portions::of(input),
             items,
             has_parameters: true,
             memory: memory(rt),
@@ -104,26 +165,27 @@ impl Extend {
 
 impl Operator for Extend {
     fn next(&mut self, rt: &Runtime) -> Result<Option<Batch>> {
-        let Some(batch) = self.input.next(rt)? else {
-            return Ok(None);
-        };
-        self.memory.clear();
-        let mut columns = batch.columns().to_vec();
-        for (slot, item) in &self.items {
-            let column = item.column(Rows::all(&batch), rt)?;
-            if *slot == columns.len() {
-                columns.push(column);
-            } else {
-                columns[*slot] = column;
+        let (items, memory) = (&self.items, &mut self.memory);
+        memory.clear();
+        self.input.next(rt, |batch| {
+            let mut columns = batch.columns().to_vec();
+            for (slot, item) in items {
+                let column = item.column(Rows::all(batch), rt)?;
+                if *slot == columns.len() {
+                    columns.push(column);
+                } else {
+                    columns[*slot] = column;
+                }
             }
-        }
-        let computed = self.items.iter().map(|(slot, _)| &columns[*slot]);
-        self.memory.set(bytes_of(computed))?;
-        Ok(Some(Batch::new(columns, batch.len())))
+            let bytes = bytes_of(items.iter().map(|(slot, _)| &columns[*slot]));
+            memory.set(bytes)?;
+            Ok((Batch::new(columns, batch.len()), bytes))
+        })
     }
 
     fn rewind(&mut self) {
-        self.input.rewind();
+        self.input.input.rewind();
+        self.input.clear();
         self.memory.clear();
     }
 
@@ -131,13 +193,14 @@ impl Operator for Extend {
         self.memory.clear();
         let items = self.items.iter_mut().map(|(_, item)| item);
         self.has_parameters = self.has_parameters && unbind_all(items);
-        self.input.rest()
+        self.input.clear();
+        self.input.input.rest()
     }
 
     fn renew(&mut self, rt: &Runtime) -> Result<()> {
         if self.has_parameters {
             bind_all(self.items.iter_mut().map(|(_, item)| item), Some(rt))?;
         }
-        self.input.renew(rt)
+        self.input.input.renew(rt)
     }
 }

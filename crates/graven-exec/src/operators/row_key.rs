@@ -445,6 +445,17 @@ impl ValueSet {
         Some(value.heap_bytes() + grown * (size_of::<Value>() + 1))
     }
 
+    /// Whether the value is there.
+    pub(crate) fn contains(&self, value: &Value) -> bool {
+        self.set.contains(value)
+    }
+
+    /// Bytes of it and its values.
+    pub(crate) fn bytes(&self) -> usize {
+        let values = self.set.iter().map(Value::heap_bytes).sum::<usize>();
+        values + self.set.capacity() * (size_of::<Value>() + 1)
+    }
+
     /// Takes all values out.
     pub(crate) fn take(&mut self) -> Vec<Value> {
         std::mem::take(&mut self.set).into_iter().collect()

@@ -13,7 +13,7 @@ use graven_storage::{LabelId, NodeRanges};
 use super::fan_out::FanOut;
 use super::parallel::MorselSlot;
 use super::reachable_count::intersect;
-use crate::batch::{BATCH_ROWS, Batch};
+use crate::batch::Batch;
 use crate::error::Result;
 use crate::operator::{BoxedOperator, Operator};
 use crate::runtime::Runtime;
@@ -166,14 +166,15 @@ impl Operator for NodeScan {
             }
             return Ok(None);
         }
-        let mut rows = Vec::with_capacity(BATCH_ROWS);
-        let mut ids = Vec::with_capacity(BATCH_ROWS);
+        let at_once = rt.batch_rows();
+        let mut rows = Vec::with_capacity(at_once);
+        let mut ids = Vec::with_capacity(at_once);
         while self.input.advance(rt, |_| Ok(()))? {
             let row = u32::try_from(self.input.row()).expect("a batch is small");
             let mut is_end = false;
-            while !is_end && ids.len() < BATCH_ROWS {
+            while !is_end && ids.len() < at_once {
                 let end = part.ranges[self.range].1;
-                let room = (BATCH_ROWS - ids.len()) as u64;
+                let room = (at_once - ids.len()) as u64;
                 let to = end.min(self.next + room);
                 ids.extend(self.next..to);
                 self.next = to;
@@ -192,7 +193,7 @@ impl Operator for NodeScan {
                 part.restart();
                 self.next = part.ranges[0].0;
             }
-            if let Some(found) = self.input.found(self.slot, &rows, &mut ids) {
+            if let Some(found) = self.input.found(self.slot, &rows, &mut ids, rt) {
                 return Ok(Some(found));
             }
         }

@@ -124,14 +124,14 @@ impl Operator for NodeSeek {
             {
                 self.memory.set(nodes.capacity() * size_of::<u64>())?;
             }
-            let more = matches.take(BATCH_ROWS - ids.len(), &mut ids)?;
+            let more = matches.take(rt.batch_rows() - ids.len(), &mut ids)?;
             rows.resize(ids.len(), u32::try_from(row).expect("a batch is small"));
             if more {
                 self.matches = Some(matches);
             } else {
                 self.input.step();
             }
-            if let Some(found) = self.input.found(self.slot, &rows, &mut ids) {
+            if let Some(found) = self.input.found(self.slot, &rows, &mut ids, rt) {
                 return Ok(Some(found));
             }
         }

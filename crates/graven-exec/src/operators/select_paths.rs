@@ -72,7 +72,7 @@ impl SelectPaths {
             rt.check_cancelled()?;
             let next = match &mut from {
                 None => self.input.next(rt)?,
-                Some(reader) => reader.next_batch(BATCH_ROWS, READ_BYTES)?,
+                Some(reader) => reader.next_batch(BATCH_ROWS, READ_BYTES.min(rt.batch_bytes()))?,
             };
             let Some(batch) = next else { break };
             if let Some(partitions) = &mut partitions {

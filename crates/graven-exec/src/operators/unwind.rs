@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use super::fan_out::{FanOut, widen};
-use crate::batch::{BATCH_ROWS, Batch};
+use crate::batch::Batch;
 use crate::column::Column;
 use crate::error::Result;
 use crate::expression::{Compiled, Range, Rows};
@@ -140,6 +140,7 @@ impl Operator for Unwind {
     fn next(&mut self, rt: &Runtime) -> Result<Option<Batch>> {
         let mut rows = Vec::new();
         let mut elements = Elements::default();
+        let at_once = rt.batch_rows();
         loop {
             let (list, lists, memory) = (&self.list, &mut self.lists, &mut self.memory);
             if !self.input.advance(rt, |batch| {
@@ -151,7 +152,7 @@ impl Operator for Unwind {
                 return Ok(None);
             }
             let row = self.input.row();
-            let room = BATCH_ROWS - elements.len();
+            let room = at_once - elements.len();
             let (taken, of) = self.lists.take(row, self.done, room, &mut elements)?;
             rows.resize(
                 elements.len(),
@@ -163,7 +164,7 @@ impl Operator for Unwind {
                 self.input.step();
             }
             let batch_done = self.input.row() == self.input.batch().len();
-            if elements.len() == BATCH_ROWS || (batch_done && elements.len() > 0) {
+            if elements.len() == at_once || (batch_done && elements.len() > 0) {
                 let added = [(self.slot, elements.column())];
                 let batch = self.input.batch();
                 return Ok(Some(match self.gone {

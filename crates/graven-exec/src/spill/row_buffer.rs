@@ -83,9 +83,9 @@ impl RowBuffer {
     ///
     /// # Errors
     /// Temporary pages cannot be read.
-    pub(crate) fn next(&mut self) -> Result<Option<Batch>> {
+    pub(crate) fn next(&mut self, rt: &Runtime) -> Result<Option<Batch>> {
         if let Some(reader) = &mut self.reader {
-            let batch = reader.next_batch(BATCH_ROWS, READ_BYTES)?;
+            let batch = reader.next_batch(BATCH_ROWS, READ_BYTES.min(rt.batch_bytes()))?;
             if batch.is_none() {
                 self.clear();
             }

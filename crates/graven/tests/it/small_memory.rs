@@ -1,5 +1,5 @@
-//! Goal: groups of pairs that come in runs, which several threads make chunk by chunk, are written out where they do not
-//! fit, and are those of a large memory.
+//! Goal: what does not fit is written out, and gives what it gives in a large memory: groups of pairs that come in runs, which several threads make
+//! chunk by chunk; distinct rows, groups, sorts and joins of texts, dates and lists. Method: limits from 1 to 8 MiB on two threads.
 
 use graven::{Config, Connection, Database, Params, Value};
 
@@ -51,4 +51,87 @@ fn groups_in_runs_that_do_not_fit_are_written_out() {
             assert_eq!(rows(&connection, text), *whole, "{memory}: {text}");
         }
     }
+}
+
+/// Texts of three lengths, dates, lists: more of each than a few MiB hold.
+const MAKE: &str = "UNWIND range(1, 24000) AS i WITH i, toString(i * 7919 % 24000) AS s \
+     CREATE (:T {i: i, s: s, t: 'text number ' + s, l: 'a long text that goes on and on, whose number is ' + s + \
+     ', and which takes a hundred and thirty characters or so with the words that it ends with', \
+     d: date({year: 1900}) + duration({days: i * 7919 % 24000}), f: toFloat(i * 7919 % 24000) / 3, a: [s, 'x', 'y'], k: s + 'k'})";
+
+/// What keeps rows, each of them several times what a limit of 1 MiB has room for.
+const KEEPING: [&str; 22] = [
+    "MATCH (n:T) WITH DISTINCT n.t AS x RETURN count(*), min(x), max(x)",
+    "MATCH (n:T) WITH DISTINCT n.l AS x RETURN count(*), min(x), max(x)",
+    "MATCH (n:T) WITH DISTINCT n.d AS x RETURN count(*), min(x), max(x)",
+    "MATCH (n:T) WITH DISTINCT n.a AS x RETURN count(*), min(x), max(x)",
+    "MATCH (n:T) WITH DISTINCT [n.t, n.i] AS x RETURN count(*), min(x), max(x)",
+    "MATCH (n:T) WITH DISTINCT {a: n.l, b: n.i} AS x RETURN count(*), min(x.a), max(x.a)",
+    "MATCH (n:T) WITH DISTINCT n.t AS x, n.i AS y, n.l AS z RETURN count(*), sum(y), min(z)",
+    "MATCH (n:T) WITH DISTINCT n.l AS x ORDER BY x DESC SKIP 9 RETURN count(*), min(x), max(x)",
+    "MATCH (n:T) WITH n.l AS x, count(*) AS c RETURN count(*), sum(c), min(x)",
+    "MATCH (n:T) WITH n.l AS x, sum(n.i) AS c, max(n.l) AS y RETURN count(*), sum(c), min(x), max(y)",
+    "MATCH (n:T) WITH n.t AS x, collect(n.l) AS c RETURN count(*), sum(size(c)), min(x)",
+    "MATCH (n:T) WITH n.i % 30 AS x, collect(DISTINCT n.l) AS c RETURN count(*), sum(size(c)), min(x)",
+    "MATCH (n:T) WITH n.i % 30 AS x, count(DISTINCT n.t) AS c, count(DISTINCT n.l) AS d RETURN count(*), sum(c), sum(d)",
+    "MATCH (n:T) RETURN count(DISTINCT n.l)",
+    "MATCH (n:T) RETURN count(DISTINCT n.l), count(DISTINCT n.t), sum(DISTINCT n.i), max(n.l)",
+    "MATCH (n:T) UNWIND [n.l, n.t, n.i % 100] AS x RETURN count(DISTINCT x), count(DISTINCT [x]), count(*)",
+    "CALL () { MATCH (n:T) RETURN n.l AS x UNION MATCH (n:T) RETURN n.t AS x } RETURN count(*), min(x), max(x)",
+    "MATCH (n:T) WITH n.l AS x, n.a AS y ORDER BY n.t DESC, x SKIP 100 RETURN count(*), min(x), max(y)",
+    "MATCH (n:T) WITH n.l AS x, n.t AS y ORDER BY y DESC, x LIMIT 9000 RETURN count(*), min(x), min(y)",
+    "MATCH (a:T), (b:T) WHERE a.l = b.l RETURN count(*), min(b.l)",
+    "MATCH (a:T) WHERE EXISTS { MATCH (b:T) WHERE b.s + 'k' = a.k } RETURN count(*), min(a.l)",
+    "MATCH (a:T) WHERE a.i <= 2 CALL (a) { MATCH (n:T) RETURN DISTINCT n.l AS x } RETURN a.i AS i, count(*), min(x) ORDER BY i",
+];
+
+/// A database of these texts.
+fn texts(folder: &std::path::Path) -> std::path::PathBuf {
+    let path = folder.join("texts.graven");
+    let db = open(&path, 64 << 20);
+    rows(&db.connect(), MAKE);
+    db.checkpoint().expect("folds");
+    path
+}
+
+#[test]
+fn texts_dates_and_lists_that_do_not_fit_are_written_out() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = texts(folder.path());
+    let whole: Vec<_> = {
+        let connection = open(&path, 256 << 20).connect();
+        KEEPING.map(|text| rows(&connection, text)).into()
+    };
+    for memory in [1, 2, 3, 4, 8] {
+        let connection = open(&path, memory << 20).connect();
+        for (text, whole) in KEEPING.iter().zip(&whole) {
+            assert_eq!(rows(&connection, text), *whole, "{memory} MiB: {text}");
+        }
+    }
+}
+
+#[test]
+fn what_is_written_waits_within_the_limit() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = texts(folder.path());
+    let db = open(&path, 4 << 20);
+    let connection = db.connect();
+    let set = "MATCH (n:T) WHERE n.i <= 6000 WITH n, n.l AS l MATCH (m:T {i: n.i + 6000}) SET m.of = l RETURN count(*)";
+    rows(&connection, "CREATE INDEX FOR (n:T) ON (n.i)");
+    assert_eq!(rows(&connection, set), [[Value::Integer(6000)]]);
+    let one_each =
+        "MATCH (n:T) WHERE n.i <= 6000 WITH DISTINCT n.l AS l CREATE (:T {l: l}) RETURN count(*)";
+    assert_eq!(rows(&connection, one_each), [[Value::Integer(6000)]]);
+}
+
+#[test]
+fn a_single_value_that_does_not_fit_is_an_error_that_says_so() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let db = open(&texts(folder.path()), 2 << 20);
+    let text = "MATCH (n:T) RETURN size(collect(n.l))";
+    let error = db.connect().query(text, &Params::new());
+    let error = error.and_then(|result| result.collect::<Result<Vec<_>, _>>());
+    let error = error.expect_err("a list of 4 MiB").render().to_string();
+    assert!(error.contains("Aggregate needs"), "{error}");
+    assert!(error.contains("group or collect fewer rows"), "{error}");
 }

@@ -234,10 +234,50 @@ impl Accumulator {
             for value in values.iter() {
                 if let Some(kept) = self.seen[group].insert(value) {
                     bytes += kept + update(self.function, &mut states[group], value)?;
+                    bytes -= shared_bytes(&states[group], value);
                 }
             }
         }
         Ok(bytes)
+    }
+
+    /// Whether the distinct values of a group are wanted for nothing but to be told apart.
+    pub(super) fn counts_distinct(&self) -> bool {
+        let keeps = [F::Collect, F::PercentileCont, F::PercentileDisc];
+        self.distinct && !keeps.contains(&self.function)
+    }
+
+    /// Whether the first group has seen the value.
+    pub(super) fn has_seen(&self, value: &Value) -> bool {
+        self.seen[0].contains(value)
+    }
+
+    /// Takes a value into the first group, if it has not seen it; the bytes kept then.
+    ///
+    /// # Errors
+    /// As [`Accumulator::add`].
+    pub(super) fn add_distinct(&mut self, value: &Value) -> Result<usize> {
+        let Some(kept) = self.seen[0].insert(value) else {
+            return Ok(0);
+        };
+        let added = update(self.function, &mut self.states.each()[0], value);
+        Ok(kept + added.map_err(|error| error.at(self.at))?)
+    }
+
+    /// Takes the values out that the first group has seen, and forgets what they add up to.
+    pub(super) fn take_seen(&mut self) -> Vec<Value> {
+        self.states.each()[0] = fresh(self.function);
+        std::mem::take(&mut self.seen[0]).take()
+    }
+
+    /// The first group forgets which values it has seen, not what they add up to; the bytes freed.
+    pub(super) fn forget_seen(&mut self) -> usize {
+        std::mem::take(&mut self.seen[0]).bytes()
+    }
+
+    /// Bytes of the values that the first group has seen.
+    pub(super) fn seen_bytes(&self) -> usize {
+        self.seen.first().map_or(0, ValueSet::bytes)
     }
 
     /// Takes one argument per row, `groups` naming each row's group; returns the bytes kept.
@@ -273,13 +313,14 @@ impl Accumulator {
                 continue;
             }
             let value = argument.get(row);
-            if self.distinct {
-                match self.seen[group].insert(&value) {
-                    Some(kept) => bytes += kept,
-                    None => continue,
-                }
+            if !self.distinct {
+                bytes += update(self.function, &mut states[group], &value)?;
+                continue;
             }
-            bytes += update(self.function, &mut states[group], &value)?;
+            if let Some(kept) = self.seen[group].insert(&value) {
+                bytes += kept + update(self.function, &mut states[group], &value)?;
+                bytes -= shared_bytes(&states[group], &value);
+            }
         }
         Ok(bytes)
     }
@@ -469,6 +510,14 @@ fn update(function: F, state: &mut State, value: &Value) -> Result<usize> {
         }
     }
     Ok(0)
+}
+
+/// What a value takes that a state keeps, where the set of values seen keeps it as well.
+fn shared_bytes(state: &State, value: &Value) -> usize {
+    match state {
+        State::Values(_) => value.heap_bytes(),
+        _ => 0,
+    }
 }
 
 fn is_duration(value: &Value) -> bool {
