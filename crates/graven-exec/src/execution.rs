@@ -81,6 +81,8 @@ pub struct Execution {
     pub(crate) done: bool,
     /// Names that were known before the operators were made, which were looked up then.
     pub(crate) names: usize,
+    /// The memory limit then, by which they know when to spill.
+    pub(crate) limit: u64,
 }
 
 /// Starts `plan` on `snapshot`, or in the context's transaction. Nothing is read before the first [`Execution::next_batch`].
@@ -108,13 +110,18 @@ pub fn execute(
         .transaction
         .as_ref()
         .map_or(snapshot, |transaction| transaction.snapshot());
+    let limit = context.budget.limit();
     let rt = runtime(context, params, snapshot, writer);
     let cells = (plan.mode == PlanMode::Profile).then(|| ProfileCells::new(&plan.root));
     let _metered = Metered::on(rt.meter.as_ref());
     let names = rt.snapshot.names_known();
     let built = instantiate(&plan, &rt, cells.as_ref())?;
     let made = Execution::new(plan, rt, built, cells)?;
-    Ok(Execution { names, ..made })
+    Ok(Execution {
+        names,
+        limit,
+        ..made
+    })
 }
 
 /// What the operators of a statement share.
@@ -174,6 +181,7 @@ impl Execution {
             columns,
             cells,
             names: 0,
+            limit: 0,
         })
     }
 

@@ -6,7 +6,8 @@
 //! the next run. That must be one of the same plan in the same database, and know the same names, for names were resolved to
 //! numbers; names are never forgotten, so their count tells: that of before the operators were made, for the statement itself, or somebody
 //! else, may bring about more while it runs. That goes for statements that write, too, whose names have been there since the
-//! first run. Statements that only read in a transaction, or are profiled, are made anew each time.
+//! first run. They spill, and write pages of a size, by the memory limit of when they were made, so they go when that is another one. Statements that
+//! only read in a transaction, or are profiled, are made anew each time.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -28,6 +29,8 @@ pub struct Resting {
     root: BoxedOperator,
     columns: Vec<usize>,
     names: usize,
+    /// The memory limit when they were made.
+    limit: u64,
     budget: Arc<Budget>,
     meter: Option<Arc<AtomicU64>>,
     /// Of a statement that writes.
@@ -42,6 +45,7 @@ impl Resting {
         Arc::ptr_eq(&self.plan, plan)
             && self.names == snapshot.names_known()
             && Arc::ptr_eq(&self.budget, budget)
+            && self.limit == budget.limit()
     }
 
     /// What counts the bytes that they hold; zero while they rest.
@@ -66,6 +70,7 @@ impl Resting {
             columns,
             needs,
             names,
+            limit,
             ..
         } = self;
         let writer = match (&context.transaction, needs) {
@@ -93,6 +98,7 @@ impl Resting {
             columns,
             cells: None,
             names,
+            limit,
         })
     }
 }
@@ -108,6 +114,7 @@ impl Execution {
             columns,
             cells,
             names,
+            limit,
             ..
         } = self;
         let kind = (rt.settled || rt.writer.is_some()) && cells.is_none();
@@ -118,6 +125,7 @@ impl Execution {
             root,
             columns,
             names,
+            limit,
             needs: rt.writer.as_ref().map(Writer::needs),
             budget: rt.budget,
             meter: rt.meter,

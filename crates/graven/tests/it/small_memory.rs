@@ -1,7 +1,9 @@
 //! Goal: what does not fit is written out, and gives what it gives in a large memory: groups of pairs that come in runs, which several threads make
-//! chunk by chunk; distinct rows, groups, sorts and joins of texts, dates and lists. Method: limits from 1 to 8 MiB on two threads.
+//! chunk by chunk; distinct rows, groups, sorts and joins of texts, dates and lists. Method: limits from 1 to 8 MiB on two threads, and one that changes
+//! while operators are kept.
 
 use graven::{Config, Connection, Database, Params, Value};
+use graven_pagecache::PageKind;
 
 fn rows(connection: &Connection, text: &str) -> Vec<Vec<Value>> {
     let result = connection.query(text, &Params::new());
@@ -134,4 +136,38 @@ fn a_single_value_that_does_not_fit_is_an_error_that_says_so() {
     let error = error.expect_err("a list of 4 MiB").render().to_string();
     assert!(error.contains("Aggregate needs"), "{error}");
     assert!(error.contains("group or collect fewer rows"), "{error}");
+}
+
+/// Temporary pages read so far.
+fn read_back(db: &Database) -> u64 {
+    let stats = db.cache().expect("own").stats();
+    let mut kinds = stats.per_kind.iter();
+    let temporary = kinds.find(|(kind, _)| *kind == PageKind::Temporary);
+    temporary.map_or(0, |(_, stats)| stats.accesses())
+}
+
+/// Where there is little they spill, where there is much they do not, whatever it was when they were made.
+#[test]
+fn kept_operators_follow_the_limit() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = texts(folder.path());
+    let mut config = Config::default();
+    (config.memory, config.threads) = (32 << 20, 1);
+    let db = Database::open(&path, config).expect("opens");
+    let connection = db.connect();
+    let text = "MATCH (n:T) WITH DISTINCT n.l AS x RETURN count(*), min(x)";
+    let prepared = connection.prepare(text).expect("prepared");
+    let ask = || {
+        let rows = prepared.query(&Params::new()).expect("runs");
+        let values = rows.map(|row| row.expect("a row").into_values());
+        values.collect::<Vec<_>>()
+    };
+    let whole = ask();
+    for (memory, spills) in [(1, true), (32, false), (2, true), (24, false)] {
+        db.set_memory(memory << 20).expect("room");
+        let before = read_back(&db);
+        assert_eq!(ask(), whole, "{memory} MiB");
+        assert_eq!(rows(&connection, text), whole, "{memory} MiB");
+        assert_eq!(read_back(&db) > before, spills, "{memory} MiB");
+    }
 }
