@@ -4,6 +4,7 @@
 //! ```text
 //! labels -> node columns -> adjacencies -> relationship columns -> indexes      only touched segments, to free units
 //!   -> catalogue -> segment directory -> free space                             whole
+//!   -> the new root is read                                                     what is left cannot lack memory
 //!   -> sync -> the older superblock -> sync                                     now it is durable
 //!   -> new root for snapshots -> release what nobody reaches -> cut the file
 //! ```
@@ -18,14 +19,15 @@
 //! * CK-1, CK-2: `space.rs`. CK-3: `lists.rs`.
 //! * CK-4: a superblock is written after everything it reaches is durable, over the older one of the two.
 //! * CK-5: when a sync or the write of a superblock fails, nobody knows what is durable: there are no more checkpoints
-//!   until the file is opened again, and the log is not cut. A failed write of a page only ends its checkpoint.
+//!   until the file is opened again, and the log is not cut. A failed write of a page only ends its checkpoint,
+//!   as does all that lacks memory: what may, comes before the sync.
 //!
 //! # Concurrency
 //! One checkpoint at a time, under a mutex; readers and writers never wait for it.
 //!
 //! # Costs
 //! Writes the touched segments, the touched leaves of indexes and about 32 bytes a segment of the file. Memory:
-//! 256 KiB of buffer, 24 bytes a segment of the store being folded and of those that changed, label runs,
+//! 64 to 256 KiB of buffer, 24 bytes a segment of the store being folded and of those that changed, label runs,
 //! 8 bytes a page freed or written; charged to the budget as `checkpoint`.
 
 pub(crate) mod activity;
@@ -300,7 +302,10 @@ impl Published {
             ..before
         };
         let freed_bytes = freed.iter().map(|page| page.len_bytes() as u64).sum();
-        self.publish(root, &output, block, freed)?;
+        let prepared = self.prepare(root, &output, block, freed)?;
+        drop(fold);
+        let mut new = self.prepared_root(root, &output, &prepared)?;
+        self.publish(root, &output, prepared)?;
         let found = self.found();
         let report = CheckpointReport {
             checkpoint: found.superblock.checkpoint,
@@ -309,9 +314,7 @@ impl Published {
             file_bytes: found.superblock.file_units * graven_pagecache::UNIT_BYTES as u64,
             held_bytes: self.space.held_units() * graven_pagecache::UNIT_BYTES as u64,
         };
-        // The file is in the new state: without its root nothing may be built on it.
-        let new = Root::open(root.pages.clone(), found);
-        let new = new.inspect_err(|error| self.stop(error))?;
+        new.found = found;
         Ok((new, report))
     }
 }

@@ -332,6 +332,17 @@ pub enum Error {
 }
 
 impl Error {
+    /// Whether it came from a lack of memory: what gives some back may be followed by another try.
+    #[must_use]
+    pub fn is_memory(&self) -> bool {
+        use graven_pagecache::Error as Cache;
+        matches!(
+            self,
+            Error::Budget(_)
+                | Error::Cache(Cache::Budget(_) | Cache::AllPinned { .. } | Cache::Map { .. })
+        )
+    }
+
     /// Whether a page of the file is damaged or cannot be read.
     #[must_use]
     pub fn is_damage(&self) -> bool {

@@ -22,7 +22,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-const BUFFER_BYTES: usize = 256 << 10;
+/// The buffer takes this much, or [`BUFFER_SHARE`] of a small memory limit.
+const BUFFER_BYTES: u64 = 256 << 10;
+const BUFFER_SHARE: u64 = 16;
 /// Bytes between two pauses: a commit's write that comes behind them on the disk waits for no more.
 const BURST_BYTES: usize = 64 << 10;
 /// Time worked between two pauses, roughly: less than a processor is given to one thread while others wait for it.
@@ -41,8 +43,8 @@ struct State {
     /// When the last pause ended.
     resumed: Instant,
     written: u64,
-    /// First units of the pages written.
-    pages: Vec<u64>,
+    /// The pages written.
+    pages: Vec<PageRef>,
     reservation: Reservation,
 }
 
@@ -78,7 +80,9 @@ impl Output {
         lsn: u64,
         pace: Pace,
     ) -> Result<Output> {
-        let mut reservation = budget.reserve("checkpoint", BUFFER_BYTES as u64)?;
+        let buffer_bytes = (budget.limit() / BUFFER_SHARE).clamp(BURST_BYTES as u64, BUFFER_BYTES);
+        let buffer_bytes = buffer_bytes.next_multiple_of(BURST_BYTES as u64);
+        let mut reservation = budget.reserve("checkpoint", buffer_bytes)?;
         // This copy of what is free, and the one that is stored: without them a file in many pieces could never be checkpointed.
         reservation.force_grow(2 * space.memory_bytes());
         Ok(Output {
@@ -88,7 +92,7 @@ impl Output {
             state: Mutex::new(State {
                 space,
                 kept: Vec::new(),
-                buffer: AlignedBuffer::zeroed(BUFFER_BYTES),
+                buffer: AlignedBuffer::zeroed(buffer_bytes as usize),
                 used: 0,
                 unit: 0,
                 resumed: Instant::now(),
@@ -150,8 +154,8 @@ impl Output {
     pub(crate) fn write(&self, page: PageRef, kind: PageKind, payload: &[u8]) -> Result<()> {
         let mut state = self.state.lock();
         self.rest(&mut state.resumed, STINT);
-        state.reservation.grow(size_of::<u64>() as u64)?;
-        state.pages.push(page.unit());
+        state.reservation.grow(size_of::<PageRef>() as u64)?;
+        state.pages.push(page);
         let bytes = page.len_bytes();
         let follows = state.unit + (state.used / UNIT_BYTES) as u64 == page.unit();
         if !follows || state.used + bytes > state.buffer.len() {
@@ -203,8 +207,8 @@ impl Output {
         self.state.lock().written
     }
 
-    /// First units of all pages written so far, which are forgotten here.
-    pub(crate) fn pages_written(&self) -> Vec<u64> {
+    /// All pages written so far, which are forgotten here.
+    pub(crate) fn pages_written(&self) -> Vec<PageRef> {
         std::mem::take(&mut self.state.lock().pages)
     }
 

@@ -27,6 +27,15 @@ pub(crate) struct Published {
     stopped: Option<String>,
 }
 
+/// A new state in the file, which no superblock names yet.
+#[derive(Debug)]
+pub(super) struct Prepared {
+    block: Superblock,
+    /// What it leaves free.
+    free: FreeSpace,
+    freed: Vec<PageRef>,
+}
+
 impl Published {
     /// The state, read from the file if this is the first use.
     pub(super) fn load<'s>(
@@ -91,18 +100,19 @@ impl Published {
         }
     }
 
-    pub(super) fn stop(&mut self, error: &Error) {
+    fn stop(&mut self, error: &Error) {
         self.stopped = Some(error.to_string());
     }
 
-    /// Makes what `output` got and `block` describes the newest state; `freed` is not part of it.
-    pub(super) fn publish(
+    /// Writes the free space and all that is gathered, so that nothing but the superblock is missing for what `output` got and
+    /// `block` describes to be the newest state; `freed` is not part of it.
+    pub(super) fn prepare(
         &mut self,
         root: &Root,
         output: &Output,
         mut block: Superblock,
         mut freed: Vec<PageRef>,
-    ) -> Result<()> {
+    ) -> Result<Prepared> {
         let head = self.superblock().free_space;
         match chain::pages_of(&root.pages, head, PageKind::FreeSpace) {
             // What cannot be read is not given out again either.
@@ -119,6 +129,46 @@ impl Published {
         block.free_space = chain::write_to(output, &pages, PageKind::FreeSpace, &bytes)?;
         block.file_units = file_units;
         output.finish()?;
+        Ok(Prepared { block, free, freed })
+    }
+
+    /// The root of what is prepared. It is read before the superblock names it: what fails here, as for want of memory, only
+    /// ends the checkpoint.
+    pub(super) fn prepared_root(
+        &mut self,
+        root: &Root,
+        output: &Output,
+        prepared: &Prepared,
+    ) -> Result<Root> {
+        let newest = self.found();
+        let found = Found {
+            superblock: Superblock {
+                checkpoint: newest.superblock.checkpoint + 1,
+                ..prepared.block.clone()
+            },
+            slot: newest.slot.other(),
+            other_damage: None,
+        };
+        let durable = newest.superblock.checkpoint;
+        Root::open(root.pages.clone(), found).inspect_err(|_| {
+            self.space.abandoned(output.space(), output.pages_written());
+            // What cannot be dropped now is dropped with what the next checkpoint frees.
+            let _ = self.space.release(durable, &root.pages);
+        })
+    }
+
+    /// Makes what is prepared the newest state.
+    pub(super) fn publish(
+        &mut self,
+        root: &Root,
+        output: &Output,
+        prepared: Prepared,
+    ) -> Result<()> {
+        let Prepared {
+            mut block,
+            free,
+            freed,
+        } = prepared;
         let file = root.pages.file();
         let synced = file.sync_data().map_err(Error::from);
         synced.inspect_err(|error| self.stop(error))?;
@@ -192,7 +242,8 @@ impl Published {
             block.log.position,
             Pace::default(),
         )?;
-        self.publish(root, &output, block, Vec::new())?;
+        let prepared = self.prepare(root, &output, block, Vec::new())?;
+        self.publish(root, &output, prepared)?;
         self.again(root)
     }
 

@@ -161,12 +161,12 @@ impl Space {
         stored
     }
 
-    /// `checkpoint` is durable, allocated from `free`, wrote pages at the units `written` and freed `pages`.
+    /// `checkpoint` is durable, allocated from `free`, wrote the pages `written` and freed `pages`.
     pub(crate) fn committed(
         &mut self,
         checkpoint: u64,
         free: FreeSpace,
-        mut written: Vec<u64>,
+        written: Vec<PageRef>,
         pages: Vec<PageRef>,
     ) {
         self.free = free;
@@ -193,11 +193,25 @@ impl Space {
                 extents: Vec::new(),
             });
         }
-        written.sort_unstable();
-        self.written.push(Written {
-            checkpoint,
-            units: written,
-        });
+        let mut units: Vec<u64> = written.iter().map(|page| page.unit()).collect();
+        units.sort_unstable();
+        self.written.push(Written { checkpoint, units });
+        self.charge();
+    }
+
+    /// A checkpoint that allocated from `free` and wrote `pages` came to nothing, after some of them were read: they are
+    /// free as soon as their frames are gone (CK-2).
+    pub(crate) fn abandoned(&mut self, free: FreeSpace, pages: Vec<PageRef>) {
+        self.free = free;
+        self.batches.insert(
+            0,
+            Batch {
+                born: 0,
+                checkpoint: 0,
+                pages,
+                extents: Vec::new(),
+            },
+        );
         self.charge();
     }
 
@@ -222,6 +236,7 @@ impl Space {
         self.written
             .retain(|by| roots.iter().any(|root| *root < by.checkpoint));
         let batches = std::mem::take(&mut self.batches);
+        let mut dropped = Ok(());
         for mut batch in batches {
             let reached = batch.checkpoint >= durable || batch.is_held(&roots);
             if reached && !mutant::active(Mutant::EarlyPageReuse) {
@@ -234,10 +249,18 @@ impl Space {
                 .for_each(|extent| self.free.free(extent));
             let mut left = Vec::new();
             for page in batch.pages.drain(..) {
-                if pages.drop_page(page)? {
-                    self.free.free(Extent::of(page));
-                } else {
-                    left.push(page);
+                let gone = match dropped {
+                    Ok(()) => pages.drop_page(page),
+                    // What one could not be asked for waits with all behind it.
+                    Err(_) => Ok(false),
+                };
+                match gone {
+                    Ok(true) => self.free.free(Extent::of(page)),
+                    Ok(false) => left.push(page),
+                    Err(error) => {
+                        left.push(page);
+                        dropped = Err(error);
+                    }
                 }
             }
             if !left.is_empty() {
@@ -246,6 +269,6 @@ impl Space {
             }
         }
         self.charge();
-        Ok(())
+        dropped
     }
 }

@@ -397,6 +397,54 @@ fn failures_are_told_and_bounded() {
     }
 }
 
+/// CK-5: a checkpoint that lacks memory, whatever it is doing then, is undone and comes out when there is some. Every attempt
+/// has a little more than the one before; names make the catalogue large, which is read last.
+#[test]
+fn a_lack_of_memory_only_ends_its_checkpoint() {
+    let mut chance = Chance(7);
+    let mut builder = sample(60, 300, &mut chance);
+    for number in 0..400 {
+        let name = format!("{number} {}", "a name that is long ".repeat(4));
+        builder.node(&["A"], &[(&name, PropertyValue::Integer(number))]);
+    }
+    let mut bench = Bench::build(&builder);
+    let (mut catalog, mut after) = (bench.root.catalog.clone(), bench.graph.clone());
+    change(&mut after, &mut catalog, 100, &mut chance);
+    let budget = bench.root.pages.budget().clone();
+    let mut failed = Vec::new();
+    for room in (0..2 << 20).step_by(4 << 10) {
+        let mut held = budget.empty_reservation("held by the test");
+        for bytes in [1 << 20, 64 << 10, 4 << 10] {
+            while held.grow(bytes).is_ok() {}
+        }
+        held.shrink(room);
+        let changes = Difference::new(&bench.root.catalog, catalog.clone(), &bench.graph, &after);
+        let folded = bench.checkpointer.fold(&bench.root, &changes, OPTIONS);
+        drop(held);
+        match folded {
+            Err(error) => {
+                assert!(error.is_memory(), "with {room} bytes: {error}");
+                failed.push(error.to_string());
+                compare(&bench.root, &bench.graph);
+            }
+            Ok((root, _)) => {
+                bench.install(root).unwrap();
+                bench.graph = after;
+                break;
+            }
+        }
+    }
+    bench.verify();
+    let last = failed.last().expect("some attempts fail");
+    assert!(last.contains("catalogue"), "{last}");
+    // What the attempts wrote is free again.
+    for _ in 0..2 {
+        let (catalog, graph) = (bench.root.catalog.clone(), bench.graph.clone());
+        bench.checkpoint(catalog, graph).unwrap();
+    }
+    bench.verify();
+}
+
 /// Scattered updates leave the file about as long as its content: at most 1.2 times after two checkpoints, 2.2 times
 /// in between, and no unit is lost or used twice (`verify` checks it).
 #[test]
