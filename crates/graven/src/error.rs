@@ -376,7 +376,9 @@ impl From<graven_storage::Error> for Error {
             }
             Storage::TransactionEnded { .. } => Error::new("Transaction.Ended", error.to_string()),
             Storage::TransactionTooLarge { .. } => Error::new("Memory.Limit", error.to_string()),
-            Storage::LogFailed { .. } => Error::new("Database.WritesRefused", error.to_string()),
+            Storage::LogFailed { .. } | Storage::CheckpointsStopped { .. } => {
+                Error::new("Database.WritesRefused", error.to_string())
+            }
             Storage::DiskFull { .. } => {
                 Error::with_retry("Database.DiskFull", error.to_string(), Retry::MayHelp)
             }
