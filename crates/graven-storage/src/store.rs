@@ -328,11 +328,13 @@ impl Store {
                 settled.active.merge(&newer);
                 return;
             }
-            let lower = Arc::new(Lower::Memory {
-                layer: frozen.layer.clone(),
-                _reservation: held,
+            let lower = (!frozen.layer.is_empty()).then(|| {
+                Arc::new(Lower::Memory {
+                    layer: frozen.layer.clone(),
+                    reservation: held,
+                })
             });
-            let older = frozen.below.iter().cloned().chain([lower]);
+            let older = frozen.below.iter().cloned().chain(lower);
             settled.below = older.chain(settled.below.iter().cloned()).collect();
         });
     }
@@ -488,7 +490,7 @@ impl Store {
 
     /// Whether `bytes` more of changes may be committed before the next checkpoint begins.
     pub(crate) fn has_room(&self, bytes: u64) -> bool {
-        let changed = self.visible.read().changed_bytes();
+        let changed = self.visible.read().waiting_bytes();
         changed == 0 || changed + bytes <= self.budget().limit() / WAIT_SHARE
     }
 

@@ -183,6 +183,15 @@ impl Version {
         self.settled.active.bytes() + self.recent.as_ref().map_or(0, |it| it.bytes())
     }
 
+    /// Estimated bytes of what is not frozen, with all layers below: those keep memory until a checkpoint has ended, and
+    /// with too many of them there would be none left for it.
+    pub(crate) fn waiting_bytes(&self) -> u64 {
+        let settled = &self.settled;
+        let frozen = settled.frozen.iter().flat_map(|it| it.below.iter());
+        let below = settled.below.iter().chain(frozen);
+        self.changed_bytes() + below.map(|lower| lower.memory_bytes()).sum::<u64>()
+    }
+
     pub(crate) fn stack<'a>(&'a self, own: Option<&'a Arc<Own>>) -> Stack<'a> {
         Stack {
             settled: &self.settled,

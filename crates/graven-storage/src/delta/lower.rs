@@ -41,7 +41,7 @@ use std::sync::Arc;
 pub(crate) enum Lower {
     Memory {
         layer: Layer,
-        _reservation: Reservation,
+        reservation: Reservation,
     },
     Sealed(Sealed),
 }
@@ -60,7 +60,7 @@ pub(crate) struct Sealed {
     counts: Counts,
     /// How often its content was merged.
     pub(crate) tier: u32,
-    _reservation: Reservation,
+    reservation: Reservation,
 }
 
 /// One store of a layer.
@@ -236,6 +236,14 @@ impl Lower {
         match self {
             Lower::Memory { layer, .. } => View::Memory(layer),
             Lower::Sealed(sealed) => View::Sealed(sealed),
+        }
+    }
+
+    /// Bytes of memory that it is charged.
+    pub(crate) fn memory_bytes(&self) -> u64 {
+        match self {
+            Lower::Memory { reservation, .. } => reservation.bytes(),
+            Lower::Sealed(sealed) => sealed.reservation.bytes(),
         }
     }
 }
@@ -647,7 +655,7 @@ impl Maps {
             indexes: self.indexes,
             counts,
             tier,
-            _reservation: self.reservation,
+            reservation: self.reservation,
         }
     }
 }

@@ -3,8 +3,8 @@
 //! # How it works
 //! Commits enter a [`Batch`] until that takes a part of the memory limit, less what layers in temporary pages keep of it; then it is applied ([`super::apply`]). Where there is a second
 //! thread, it applies one batch while this one reads the next; batches are handed over one by one, so there are never more than two. A
-//! record with a new schema ends its batch. Without temporary pages what was applied is folded into the file before
-//! more is read, so there all is done by one thread.
+//! record with a new schema ends its batch. Where the layers in temporary pages keep too much memory, what was applied is folded into
+//! the file before more is read; without temporary pages all is, so there one thread does everything.
 //!
 //! # Invariants
 //! * TX-20: batches are applied in the order of the log, each with the names and ids that were known when it was complete, whichever thread
@@ -18,11 +18,10 @@ use super::chunk::Chunk;
 use super::failed;
 use crate::Result;
 use crate::bytes::{Malformed, Reader};
-use crate::checkpoint::CheckpointOptions;
 use crate::delta::batch::Batch;
 use crate::delta::redo::{Decoder, Head, NAME_KINDS, NamesLogged};
 use crate::store::Store;
-use crate::store::maintenance::CHANGES_SHARE;
+use crate::store::maintenance::{CHANGES_SHARE, IN_HASTE};
 use crate::transaction::spill::merged;
 use foldhash::HashMap;
 use graven_log::{Kind, Record, Recovery};
@@ -202,9 +201,13 @@ impl<'a> Replay<'a> {
         if head.schema.is_some() || self.is_full() {
             self.flush(head.schema)?;
             // What is too much for memory goes to temporary pages, where there are any.
+            // What those keep of it is too much in the end.
             let limit = self.store.budget().limit() / CHANGES_SHARE;
-            self.crowded = self.store.temporary_pages().is_none()
-                && self.store.commits().applied.settled.active.bytes() > limit;
+            let commits = self.store.commits();
+            let settled = &commits.applied.settled;
+            let below = settled.below.iter().map(|lower| lower.memory_bytes());
+            self.crowded = below.sum::<u64>() > limit
+                || self.store.temporary_pages().is_none() && settled.active.bytes() > limit;
         }
         Ok(Ok(()))
     }
@@ -236,11 +239,17 @@ impl<'a> Replay<'a> {
         let store = self.store;
         if self.open.is_empty() && store.read_only().is_none() {
             self.crowded = false;
+            // What is cut off the log may have chunks of a commit that is not applied yet.
+            self.flush(None)?;
+            if self.beside.is_some() {
+                // An empty batch is taken when the one before it has been applied.
+                self.hand_over(None)?;
+                if self.stopped {
+                    return Ok(());
+                }
+            }
             store.commits().logged = NamesLogged::of(&store.allocator().names());
-            store.checkpoint(CheckpointOptions {
-                paced: false,
-                compact: false,
-            })?;
+            store.checkpoint(IN_HASTE)?;
         }
         Ok(())
     }
@@ -264,6 +273,10 @@ impl<'a> Replay<'a> {
         if self.commits == 0 && self.batch.is_empty() {
             return Ok(());
         }
+        self.hand_over(schema)
+    }
+
+    fn hand_over(&mut self, schema: Option<Vec<u8>>) -> Result<()> {
         let (store, batch) = (self.store, std::mem::take(&mut self.batch));
         let allocator = store.allocator();
         let (nodes, relationships) = batch.ends();

@@ -15,6 +15,7 @@
 
 use super::Store;
 use crate::checkpoint::CheckpointOptions;
+use crate::{Error, Result};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
@@ -30,6 +31,11 @@ pub(crate) const LOG_BYTES: u64 = 64 << 20;
 /// Wait before a failed checkpoint is tried again: doubled each time up to the longest.
 const RETRY_FIRST: Duration = Duration::from_secs(1);
 const RETRY_LONGEST: Duration = Duration::from_secs(60);
+/// What a commit makes that finds no room.
+pub(crate) const IN_HASTE: CheckpointOptions = CheckpointOptions {
+    paced: false,
+    compact: false,
+};
 
 #[derive(Debug, Default)]
 struct State {
@@ -37,6 +43,8 @@ struct State {
     stop: bool,
     /// Why the last checkpoint failed.
     failure: Option<String>,
+    /// It lacked memory.
+    lacked_memory: bool,
 }
 
 #[derive(Debug, Default)]
@@ -86,22 +94,47 @@ impl Maintenance {
     }
 
     /// Waits for the checkpoint where commits are ahead of it and `bytes` more would be too much; not for one that
-    /// fails or cannot be.
-    pub(crate) fn wait_for_room(&self, store: &Arc<Store>, bytes: u64) {
+    /// fails or cannot be. After one that lacked memory it makes another at once: more changes would leave it even less.
+    ///
+    /// # Errors
+    /// That one lacks memory too.
+    pub(crate) fn wait_for_room(&self, store: &Arc<Store>, bytes: u64) -> Result<()> {
         if store.has_room(bytes) {
-            return;
+            return Ok(());
         }
         let _hurry = store.checkpointer().hurry();
         loop {
             self.ask(store);
             let nobody = self.thread().is_none();
             let state = self.shared.state();
-            if nobody || state.stop || state.failure.is_some() || store.has_room(bytes) {
-                return;
+            if store.has_room(bytes) {
+                return Ok(());
+            }
+            if state.lacked_memory {
+                drop(state);
+                match store.checkpoint(IN_HASTE) {
+                    Ok(_) => self.recovered(),
+                    Err(error) if error.is_memory() => return Err(error),
+                    // Whatever else is wrong with checkpoints, commits go on for as long as there is memory.
+                    Err(_) => {}
+                }
+                return Ok(());
+            }
+            if nobody || state.stop || state.failure.is_some() {
+                return Ok(());
             }
             // Whoever is woken looks again, in time or late.
             drop(self.shared.progress.wait_timeout(state, PROGRESS_POLL));
         }
+    }
+
+    /// Somebody else's checkpoint came out: what failed before is no reason to wait longer before the next.
+    fn recovered(&self) {
+        let mut state = self.shared.state();
+        state.lacked_memory = false;
+        state.failure = None;
+        self.shared.wake.notify_all();
+        self.shared.progress.notify_all();
     }
 
     /// Tells commits that wait for a checkpoint.
@@ -157,6 +190,7 @@ fn run(shared: &Shared, store: &Weak<Store>) {
         let failure = open.checkpoint(CheckpointOptions::default()).err();
         drop(open);
         let mut state = shared.state();
+        state.lacked_memory = failure.as_ref().is_some_and(Error::is_memory);
         state.failure = failure.map(|error| error.to_string());
         shared.progress.notify_all();
         if state.failure.is_none() {

@@ -23,11 +23,11 @@ use super::options::{Committed, Durability, Durable};
 use super::publish::{Numbered, Shown};
 use super::schema_change::drop_lost_indexes;
 use super::{State, Transaction};
-use crate::checkpoint::CheckpointOptions;
 use crate::delta::layer::Layer;
 use crate::delta::lower::{Lower, Net, View};
 use crate::delta::redo::{self, Head, NamesLogged};
 use crate::store::Store;
+use crate::store::maintenance::IN_HASTE;
 use crate::version::Version;
 use crate::{Error, Result};
 use graven_log::mutant::{self, Mutant};
@@ -88,6 +88,12 @@ impl Changes {
         }
     }
 
+    /// Bytes of memory.
+    fn bytes(&self) -> u64 {
+        let below = self.below.iter().map(|lower| lower.memory_bytes());
+        self.layer.bytes() + below.sum::<u64>()
+    }
+
     /// Puts them on top of `version`; the memory of an active layer that becomes a lower one moves with it.
     pub(crate) fn put_on(&self, version: &mut Version, commits: &mut Commits, store: &Store) {
         if self.below.is_empty() {
@@ -105,7 +111,7 @@ impl Changes {
         let older = (!active.is_empty()).then(|| {
             Arc::new(Lower::Memory {
                 layer: active,
-                _reservation: before_own,
+                reservation: before_own,
             })
         });
         let below = settled.below.iter().cloned().chain(older);
@@ -173,18 +179,17 @@ impl Transaction {
         let store = &self.store;
         let own = Changes { below, layer };
         if store.log().is_some() {
-            store.maintenance().wait_for_room(store, own.layer.bytes());
+            store.maintenance().wait_for_room(store, own.bytes())?;
         }
         let mut attempts = 0;
         let (version, log_bytes) = loop {
             attempts += 1;
             match self.attempt(state, &own) {
-                Err(Error::Budget(_)) if store.log().is_some() && attempts < ATTEMPTS_MAX => {
+                Err(error)
+                    if error.is_memory() && store.log().is_some() && attempts < ATTEMPTS_MAX =>
+                {
                     // What is committed already makes room by going into the file; others may be faster to take it.
-                    store.checkpoint(CheckpointOptions {
-                        paced: false,
-                        compact: false,
-                    })?;
+                    store.checkpoint(IN_HASTE)?;
                 }
                 other => break other?,
             }

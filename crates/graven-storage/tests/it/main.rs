@@ -11,6 +11,7 @@ mod cut_off;
 mod damage;
 mod golden;
 mod hubs;
+mod little_memory;
 mod model;
 mod naive;
 mod superblocks;
