@@ -80,6 +80,19 @@ pub(crate) struct RegionHeader {
     pub(crate) previous: u64,
 }
 
+impl Identity {
+    /// Of the log in `file`; `None` if there is none whose header is intact.
+    ///
+    /// # Errors
+    /// A failing file.
+    pub fn of(file: &dyn File) -> Result<Option<Identity>> {
+        let mut block = AlignedBuffer::zeroed(FILE_HEADER_BYTES as usize);
+        let got = file.read_at(&mut block, 0)?;
+        let is_log = got == block.len() && block[0..8] == FILE_MAGIC && sealed(&block);
+        Ok(is_log.then(|| identity_of(&block)))
+    }
+}
+
 impl FileHeader {
     pub(crate) fn write(&self, file: &dyn File) -> Result<()> {
         let mut block = AlignedBuffer::zeroed(FILE_HEADER_BYTES as usize);

@@ -27,6 +27,7 @@ use crate::delta::redo::NamesLogged;
 use crate::store::{LogPlace, Store};
 use crate::superblock::LogPosition;
 use crate::transaction::spill::Sealing;
+use crate::writer::random_uuid;
 use crate::{Error, Result};
 use graven_io::File;
 use graven_log::{Identity, Log, LogOptions, Lsn, Recovery, Start};
@@ -206,10 +207,10 @@ impl Store {
         let known = self.superblock().superblock.log;
         let identity = Identity {
             uuid: self.uuid(),
-            generation: known.generation + 1,
+            generation: new_generation(known.generation)?,
         };
-        self.check_unused(&file, identity)?;
         let position = known.position.max(known.clean_end).max(commits.applied.lsn);
+        self.check_unused(&file, Lsn(position))?;
         let options = LogOptions {
             first: Lsn(position),
             ..setup.options
@@ -227,20 +228,22 @@ impl Store {
         Ok(Some(self.log.get_or_init(|| log)))
     }
 
-    /// Makes sure that what is in a file where the log is to be made is not needed by anybody.
-    fn check_unused(&self, file: &Arc<dyn File>, identity: Identity) -> Result<()> {
+    /// Makes sure that what is in a file where the log is to be made, from `position` on, is not needed by anybody.
+    fn check_unused(&self, file: &Arc<dyn File>, position: Lsn) -> Result<()> {
         let mut head = [0; 64];
         let got = file.read_at(&mut head, 0)?;
         if head[..got].iter().all(|byte| *byte == 0) {
             return Ok(());
         }
-        // Made by a process that died before the superblocks named it, or left over from a clean close.
-        for generation in [identity.generation, identity.generation - 1] {
-            let identity = Identity {
-                generation,
-                ..identity
+        let identity = Identity::of(&**file).map_err(|error| failed(file.path(), error))?;
+        if let Some(identity) = identity.filter(|it| it.uuid == self.uuid()) {
+            let start = Start {
+                from: position,
+                clean_end: None,
             };
-            if Recovery::open(file.clone(), identity, Start::default()).is_ok() {
+            // Made by a process that died before the superblocks named it; with records it is that of a copy.
+            let recovery = Recovery::open(file.clone(), identity, start);
+            if recovery.is_ok_and(|mut records| records.next().is_none()) {
                 return Ok(());
             }
         }
@@ -271,4 +274,12 @@ impl Store {
         }
         self.rewrite_superblocks(1, |block| block.log.clean_end = end.0)
     }
+}
+
+/// A generation unlike any other, so that the logs of two copies of one file are told apart.
+fn new_generation(known: u64) -> Result<u64> {
+    let random = random_uuid()?;
+    let random = u64::from_le_bytes(std::array::from_fn(|at| random[at]));
+    // Never 0, which is no log, and never the one before.
+    Ok((random >> 1).max(1) + u64::from(random >> 1 == known))
 }

@@ -356,7 +356,7 @@ fn describe(store: &StoreBuild) -> StoreDescription {
 }
 
 /// A random (version 4) UUID.
-fn random_uuid() -> Result<[u8; 16]> {
+pub(crate) fn random_uuid() -> Result<[u8; 16]> {
     let mut uuid = [0; 16];
     let read =
         std::fs::File::open("/dev/urandom").and_then(|mut source| source.read_exact(&mut uuid));

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use graven_io::{File, OpenOptions};
+use graven_io::{File, FileLock, OpenOptions, Use};
 use graven_pagecache::{Budget, PageCache, SpillFile};
 use graven_storage::{
     BackupReport, CheckpointOptions, CheckpointReport, Lost, SalvageReport, Store,
@@ -12,7 +12,7 @@ use graven_storage::{
 use crate::config::Config;
 use crate::database::{Database, Place};
 use crate::error::{Error, LOCKED, NOT_FOUND, Retry};
-use crate::files::{LogBeside, beside};
+use crate::files::{LogBeside, beside, in_use, is_same, resolved};
 use crate::folded_duplicate::folded;
 use crate::params::Params;
 use crate::value::Value;
@@ -62,8 +62,8 @@ impl Database {
     /// of pages had changed.
     ///
     /// # Errors
-    /// `Database.NotFound` if there is no earlier backup; `Database.Exists` if there is another file at `path`;
-    /// `Database.Incomplete` if `since` is of another database; `Database.Damaged`; `Io.Failed`.
+    /// `Database.NotFound` if there is no earlier backup; `Database.Exists` if there is another file at `path`, or the database
+    /// itself; `Database.InUse` if somebody has the earlier backup open; `Database.Incomplete` if `since` is of another database; `Database.Damaged`; `Io.Failed`.
     pub fn backup_since(
         &self,
         path: impl AsRef<Path>,
@@ -119,7 +119,7 @@ impl Database {
         let out = out.as_ref();
         let part = beside(out, "-salvage");
         let target = create(out, &part)?;
-        let salvaged = salvage(path.as_ref(), target, config);
+        let salvaged = salvage(&resolved(path.as_ref()), target, config);
         match &salvaged {
             Ok(_) => graven_io::durable_rename(&part, out)?,
             // What is there cannot be opened and helps nobody.
@@ -153,9 +153,31 @@ pub(crate) fn backup_since(store: &Store, path: &Path, since: &Path) -> Result<(
         }
     };
     let earlier = since.canonicalize().map_err(failed)?;
-    if path.canonicalize().ok().is_none_or(|path| path != earlier) {
+    for copy in [&earlier, path] {
+        if is_same(copy, store.file().path()) {
+            let what = format!(
+                "{} is the database itself; name a file for the copy",
+                copy.display()
+            );
+            return Err(Error::new("Database.Exists", what));
+        }
+    }
+    let in_place = is_same(path, &earlier);
+    if !in_place {
         refuse_existing(path)?;
     }
+    // Nobody writes to it meanwhile, and who has it open keeps it.
+    let how = match in_place {
+        true => Use::Alone,
+        false => Use::Shared,
+    };
+    let lock = FileLock::try_acquire(&earlier, how)?;
+    let _lock = lock.ok_or_else(|| in_use(&earlier))?;
+    let path = match in_place {
+        // Not the link that leads to it.
+        true => &earlier,
+        false => path,
+    };
     let part = beside(path, "-backup");
     // File systems that can share blocks between files do so here.
     let duplicated = std::fs::copy(&earlier, &part).map_err(failed);
@@ -163,6 +185,10 @@ pub(crate) fn backup_since(store: &Store, path: &Path, since: &Path) -> Result<(
     match updated {
         Ok(done) => {
             graven_io::durable_rename(&part, path)?;
+            if in_place {
+                // Of what was written to the copy; the new one has none.
+                let _ = std::fs::remove_file(beside(path, "-wal"));
+            }
             Ok(done)
         }
         Err(error) => {

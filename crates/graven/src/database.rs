@@ -1,6 +1,7 @@
 //! An open database: file, page cache, budget, store and cached plans in one handle.
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -90,8 +91,9 @@ pub(crate) struct Inner {
     pub(crate) tuning: Tuning,
     /// Where others connect, until somebody serves them.
     listener: Mutex<Option<Listener>>,
-    /// Given back last.
-    _lock: FileLock,
+    closed: AtomicBool,
+    /// Given back when the database was closed and nobody uses it any more.
+    lock: Mutex<Option<FileLock>>,
 }
 
 impl Drop for Inner {
@@ -131,7 +133,7 @@ impl Database {
     pub fn open(path: impl AsRef<Path>, config: Config) -> Result<Self, Error> {
         let database = Database {
             shared: Arc::new(Local::new(Shared {
-                path: path.as_ref().to_path_buf(),
+                path: files::resolved(path.as_ref()),
                 config,
                 owner: Mutex::default(),
                 here: OnceLock::new(),
@@ -167,7 +169,7 @@ impl Database {
     pub(crate) fn place(&self) -> Result<Place, Error> {
         self.check_process()?;
         if let Some(inner) = self.shared.here.get() {
-            return Ok(Place::Here(Arc::clone(inner)));
+            return Inner::used(inner).map(Place::Here);
         }
         self.settle(None)
     }
@@ -178,7 +180,7 @@ impl Database {
         let shared = &**self.shared;
         let mut there = shared.there.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(inner) = shared.here.get() {
-            return Ok(Place::Here(Arc::clone(inner)));
+            return Inner::used(inner).map(Place::Here);
         }
         if let Some(known) = &*there
             && lost.is_none_or(|lost| !Arc::ptr_eq(lost, known))
@@ -227,7 +229,10 @@ impl Database {
     /// `Database.Attached` where another process owns it, `Database.Forked`.
     pub(crate) fn inner(&self) -> Result<&Arc<Inner>, Error> {
         self.check_process()?;
-        self.shared.here.get().ok_or_else(|| {
+        if let Some(inner) = self.shared.here.get() {
+            return inner.unless_closed().map(|()| inner);
+        }
+        Err({
             let there = self.shared.there.lock();
             let there = there.unwrap_or_else(PoisonError::into_inner);
             let process = there.as_ref().map_or(0, |attached| attached.process());
@@ -242,18 +247,30 @@ impl Database {
         })
     }
 
-    /// Makes everything that was committed durable, whatever durability was asked for, and notes that the database
-    /// was closed cleanly. Later commits fail. Dropping the last handle does the same, without telling of errors.
-    /// Where another process owns the database there is nothing to do: what it acknowledged is as durable as asked for.
+    /// Makes everything that was committed durable, whatever durability was asked for, notes that the database
+    /// was closed cleanly, and lets other processes have the file. This handle and its clones are of no use afterwards. As long as
+    /// a result or a transaction is open the file stays with this process. Dropping the last handle does the same, without
+    /// telling of errors. Where another process owns the database there is nothing to do: what it acknowledged is as durable as
+    /// asked for.
     ///
     /// # Errors
     /// `Database.WritesRefused` or `Io.Failed` where the device fails; `Database.Forked`.
     pub fn close(&self) -> Result<(), Error> {
         self.check_process()?;
-        match self.shared.here.get() {
-            Some(inner) => Ok(inner.store.close()?),
-            None => Ok(()),
+        let Some(inner) = self.shared.here.get() else {
+            return Ok(());
+        };
+        // Those who are attached look for another owner, and wait until the file is free.
+        let owner = self.shared.owner.lock();
+        drop(owner.unwrap_or_else(PoisonError::into_inner).take());
+        let closed = inner.store.close();
+        inner.closed.store(true, Ordering::SeqCst);
+        // Whoever counts itself from now on sees that it is closed; who did before has a seat by now, or has ended.
+        if Arc::strong_count(inner) == 1 && inner.statements.list().is_empty() {
+            let lock = inner.lock.lock();
+            drop(lock.unwrap_or_else(PoisonError::into_inner).take());
         }
+        Ok(closed?)
     }
 
     /// The process that owns the database, if it is another one.
@@ -434,6 +451,20 @@ impl Shared {
 }
 
 impl Inner {
+    /// One more that uses it, unless it was closed.
+    fn used(inner: &Arc<Inner>) -> Result<Arc<Inner>, Error> {
+        let used = Arc::clone(inner);
+        used.unless_closed().map(|()| used)
+    }
+
+    fn unless_closed(&self) -> Result<(), Error> {
+        if !self.closed.load(Ordering::SeqCst) {
+            return Ok(());
+        }
+        let what = format!("{} was closed; open it again", self.path.display());
+        Err(Error::new("Database.Closed", what))
+    }
+
     fn open(path: &Path, config: &Config) -> Result<Inner, Error> {
         let found = std::fs::metadata(path);
         match &found {
@@ -447,6 +478,7 @@ impl Inner {
                 if !config.create || config.read_only {
                     return Err(missing(path));
                 }
+                refuse_left_log(path)?;
                 create(path)?;
             }
             _ => {}
@@ -489,7 +521,8 @@ impl Inner {
             statements: Arc::default(),
             tuning,
             listener: Mutex::new(listener),
-            _lock: lock,
+            closed: AtomicBool::new(false),
+            lock: Mutex::new(Some(lock)),
         })
     }
 }
@@ -503,6 +536,20 @@ fn missing(path: &Path) -> Error {
             path = path.display()
         ),
     )
+}
+
+/// Refuses to make a database where there is the log of one that is gone: it could not be written to.
+fn refuse_left_log(path: &Path) -> Result<(), Error> {
+    let log = beside(path, "-wal");
+    if !std::fs::metadata(&log).is_ok_and(|log| log.len() > 0) {
+        return Ok(());
+    }
+    let what = format!(
+        "{} does not exist, but {} does, the log of a database that is gone: put its data file back, or move the log away",
+        path.display(),
+        log.display()
+    );
+    Err(Error::new("Database.Exists", what))
 }
 
 /// Writes an empty database beside its place and gives it its name, so that a failure leaves nothing; if another

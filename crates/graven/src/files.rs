@@ -6,6 +6,7 @@
 //! the process. The log `NAME-wal` is made by the first commit; reading alone leaves no trace.
 
 use std::io::ErrorKind;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -62,7 +63,7 @@ pub(crate) fn open_data(path: &Path, config: &Config) -> Result<DataFile, Error>
     }
 }
 
-fn in_use(path: &Path) -> Error {
+pub(crate) fn in_use(path: &Path) -> Error {
     let holders: Vec<String> = FileLock::holders(path)
         .iter()
         .map(|process| format!("process {process}"))
@@ -76,6 +77,29 @@ fn in_use(path: &Path) -> Error {
         owner,
     }
     .into()
+}
+
+/// The data file that a path leads to: its log lies beside it, whatever symbolic link was named. Nothing need be there.
+pub(crate) fn resolved(path: &Path) -> PathBuf {
+    /// As many as the kernel follows.
+    const LINKS_MAX: usize = 40;
+    let mut resolved = path.to_path_buf();
+    for _ in 0..LINKS_MAX {
+        let Ok(target) = std::fs::read_link(&resolved) else {
+            break;
+        };
+        resolved = match resolved.parent() {
+            Some(folder) => folder.join(target),
+            None => target,
+        };
+    }
+    resolved
+}
+
+/// Whether two paths lead to one file.
+pub(crate) fn is_same(one: &Path, other: &Path) -> bool {
+    let id = |path: &Path| std::fs::metadata(path).map(|it| (it.dev(), it.ino())).ok();
+    id(one).is_some_and(|one| id(other) == Some(one))
 }
 
 /// The path of what lies beside a data file, such as its log.

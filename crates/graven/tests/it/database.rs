@@ -4,6 +4,13 @@ use graven::{Config, Database, IoMode, Params, Value};
 
 use crate::graph::{small, social};
 
+/// As [`small`], and makes a database where there is none.
+fn making() -> Config {
+    let mut config = small();
+    config.create = true;
+    config
+}
+
 fn refused(path: &std::path::Path) -> graven::Error {
     Database::open(path, small()).expect_err("this is no database")
 }
@@ -246,15 +253,12 @@ fn a_check_passes_and_finds_every_damaged_store() {
 #[test]
 fn relationships_that_go_under_other_labels_are_counted() {
     let folder = tempfile::tempdir().expect("a folder");
-    let mut config = small();
-    config.create = true;
-    let db = Database::open(folder.path().join("counts.graven"), config).expect("new");
-    let connection = db.connect();
+    let db = Database::open(folder.path().join("counts.graven"), making()).expect("new");
     let run = |statement: &str| {
-        let rows = connection
-            .query(statement, &Params::new())
-            .expect(statement);
-        rows.count()
+        let result = db.connect().query(statement, &Params::new());
+        for row in result.expect(statement) {
+            row.expect(statement);
+        }
     };
     run("UNWIND range(1, 3) AS i CREATE (:A {u: i})-[:S {z: i}]->(:B {u: i})");
     db.checkpoint().expect("made");
@@ -425,4 +429,147 @@ fn commits_are_there_after_opening_again() {
     std::fs::remove_file(&wal).expect("removed");
     let error = Database::open(&social.path, small()).expect_err("the log is missing");
     assert!(error.message().contains("missing"), "{error}");
+}
+
+#[test]
+fn a_closed_database_is_free_for_others() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("closed.graven");
+    let db = Database::open(&path, making()).expect("new");
+    let connection = db.connect();
+    connection
+        .query("CREATE (:A)", &Params::new())
+        .expect("run");
+    let result = connection.query("MATCH (n) RETURN n", &Params::new());
+    let result = result.expect("run");
+    let clone = db.clone();
+    db.close().expect("closed");
+    // As long as something is open nobody else may write where it reads.
+    let mut alone = small();
+    alone.attach = false;
+    let refused = Database::open(&path, alone.clone()).expect_err("a result is open");
+    assert_eq!(refused.code(), "Database.InUse");
+    drop(result);
+    db.close().expect("closed again");
+    let other = Database::open(&path, alone).expect("it is free");
+    other
+        .connect()
+        .query("CREATE (:A)", &Params::new())
+        .expect("run");
+    for closed in [&db, &clone] {
+        let refused = closed.connect().query("RETURN 1", &Params::new());
+        assert_eq!(refused.expect_err("closed").code(), "Database.Closed");
+        assert_eq!(
+            closed.cache().expect_err("closed").code(),
+            "Database.Closed"
+        );
+    }
+    let refused = connection.query("MATCH (n) RETURN n", &Params::new());
+    assert_eq!(refused.expect_err("closed").code(), "Database.Closed");
+}
+
+#[test]
+fn a_link_leads_to_the_log_beside_the_file() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (real, linked) = (folder.path().join("real"), folder.path().join("linked"));
+    for folder in [&real, &linked] {
+        std::fs::create_dir(folder).expect("made");
+    }
+    let (path, link) = (real.join("a.graven"), linked.join("b.graven"));
+    std::os::unix::fs::symlink("../real/a.graven", &link).expect("linked");
+    let count = |path: &std::path::Path| {
+        let db = Database::open(path, making()).expect("opened");
+        let connection = db.connect();
+        let made = connection.query("CREATE (:A)", &Params::new());
+        made.expect("run");
+        let mut result = connection
+            .query("MATCH (n:A) RETURN count(*)", &Params::new())
+            .expect("run");
+        let row = result.next_row().expect("run").expect("one");
+        row.values()[0].as_integer()
+    };
+    // It is made where the link points to.
+    for (at, path) in [&link, &path, &link].into_iter().enumerate() {
+        assert_eq!(count(path), Some(at as i64 + 1));
+    }
+    assert!(real.join("a.graven-wal").exists() && !linked.join("b.graven-wal").exists());
+    // A log without its database is not written over.
+    std::fs::remove_file(&path).expect("removed");
+    let refused = Database::open(&path, making()).expect_err("its log is there");
+    assert_eq!(refused.code(), "Database.Exists");
+    assert!(!path.exists(), "nothing was made");
+}
+
+#[test]
+fn a_backup_never_replaces_what_is_open() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = |name: &str| folder.path().join(name);
+    let db = Database::open(at("a"), making()).expect("new");
+    let run = |db: &Database, statement: &str| {
+        let done = db.connect().query(statement, &Params::new());
+        done.expect(statement);
+    };
+    run(&db, "CREATE (:A)");
+    std::os::unix::fs::symlink(at("a"), at("link")).expect("linked");
+    std::fs::hard_link(at("a"), at("hard")).expect("linked");
+    for name in ["a", "link", "hard"] {
+        let refused = db.backup_since(at(name), at(name)).expect_err("itself");
+        assert_eq!(refused.code(), "Database.Exists", "{name}: {refused}");
+    }
+    db.backup(at("copy")).expect("copied");
+    let copy = Database::open(at("copy"), small()).expect("opened");
+    run(&copy, "CREATE (:Mine)");
+    for out in ["copy", "other"] {
+        let refused = db
+            .backup_since(at(out), at("copy"))
+            .expect_err("it is open");
+        assert_eq!(refused.code(), "Database.InUse", "{refused}");
+    }
+    drop(copy);
+    // What the copy had of its own goes, and it can be written to.
+    db.backup_since(at("copy"), at("copy")).expect("renewed");
+    assert!(!at("copy-wal").exists());
+    let copy = Database::open(at("copy"), small()).expect("opened");
+    run(&copy, "CREATE (:Mine)");
+    let mut all = copy
+        .connect()
+        .query("MATCH (n) RETURN count(*)", &Params::new());
+    let row = all
+        .as_mut()
+        .expect("run")
+        .next_row()
+        .expect("run")
+        .expect("one");
+    assert_eq!(row.values()[0].as_integer(), Some(2));
+}
+
+#[test]
+fn the_log_of_another_copy_is_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = |name: &str| folder.path().join(name);
+    let db = Database::open(at("a"), making()).expect("new");
+    db.connect()
+        .query("CREATE (:A)", &Params::new())
+        .expect("run");
+    db.backup(at("one")).expect("copied");
+    std::fs::copy(at("one"), at("two")).expect("copied");
+    for name in ["one", "two"] {
+        let copy = Database::open(at(name), small()).expect("opened");
+        for _ in 0..3 {
+            let made = copy.connect().query("CREATE (:B)", &Params::new());
+            made.expect("run");
+        }
+        // As a process that was killed leaves it.
+        std::fs::copy(at(name), at(&format!("{name}-killed"))).expect("copied");
+        let log = std::fs::copy(
+            at(&format!("{name}-wal")),
+            at(&format!("{name}-killed-wal")),
+        );
+        log.expect("copied");
+    }
+    let whole = Database::open(at("one-killed"), small());
+    drop(whole.expect("its own log"));
+    std::fs::copy(at("two-killed-wal"), at("one-killed-wal")).expect("copied");
+    let refused = Database::open(at("one-killed"), small()).expect_err("another's log");
+    assert_eq!(refused.code(), "Database.Damaged", "{refused}");
 }
