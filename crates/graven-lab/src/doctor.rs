@@ -15,7 +15,7 @@ mod system;
 
 pub use judge::{Finding, Severity};
 pub use measure::Measured;
-pub use system::{Disk, Mount, System};
+pub use system::{Disk, Mount, System, free_bytes};
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -41,7 +41,7 @@ impl Report {
     /// Examines the machine for databases in `directory`; with `long` also its sequential speed.
     ///
     /// # Errors
-    /// The directory does not exist or cannot be written to.
+    /// The directory does not exist. One that cannot be written to, or has no room, is a finding.
     pub fn examine(directory: &Path, long: measure::Effort) -> Result<Report, LabError> {
         if !directory.is_dir() {
             return Err(LabError::Setting(format!(
@@ -50,21 +50,47 @@ impl Report {
             )));
         }
         let system = System::read(Path::new("/"), directory);
-        let measured = measure::measure(directory, long)?;
-        Ok(Report::of(system, Some(measured)))
+        match measure::measure(directory, long) {
+            Ok(measured) => Ok(Report::of(system, Some(measured))),
+            Err(error) => Report::untried(system, error),
+        }
+    }
+
+    /// The findings about a machine where nothing can be tried, one of them why.
+    fn untried(system: System, error: LabError) -> Result<Report, LabError> {
+        let (LabError::Io {
+            source: ref why, ..
+        }
+        | LabError::File(graven_io::Error::Os {
+            source: ref why, ..
+        })) = error
+        else {
+            return Err(error);
+        };
+        let untried = judge::untried(&system, why.kind(), &error);
+        let mut report = Report::of(system, None);
+        report.findings.push(untried);
+        report.sort();
+        Ok(report)
     }
 
     /// The findings about a machine.
     #[must_use]
     pub fn of(system: System, measured: Option<Measured>) -> Report {
-        let mut findings = judge::judge(&system, measured.as_ref());
-        findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
-        Report {
+        let mut report = Report {
             directory: system.directory.clone(),
+            findings: judge::judge(&system, measured.as_ref()),
             system,
             measured,
-            findings,
-        }
+        };
+        report.sort();
+        report
+    }
+
+    /// Worst first.
+    fn sort(&mut self) {
+        self.findings
+            .sort_by_key(|finding| std::cmp::Reverse(finding.severity));
     }
 
     /// Whether nothing is worse than a note.

@@ -5,6 +5,7 @@ mod memory;
 mod storage;
 
 use std::fmt;
+use std::io::ErrorKind;
 
 use serde::Serialize;
 
@@ -105,6 +106,41 @@ pub fn judge(system: &System, measured: Option<&Measured>) -> Vec<Finding> {
     findings.extend(memory::judge(system, measured));
     findings.extend(limits::judge(system, measured));
     findings
+}
+
+/// Nothing could be tried in the directory.
+#[must_use]
+pub(super) fn untried(system: &System, kind: ErrorKind, error: &dyn fmt::Display) -> Finding {
+    let place = system.directory.display();
+    let (risk, change) = match kind {
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge => (
+            "no room for the trial's few megabytes: commits that find no room are refused, and so are checkpoints",
+            format!("make room on {} or raise the quota", system.mount.point),
+        ),
+        ErrorKind::ReadOnlyFilesystem => (
+            "databases here can only be read",
+            format!(
+                "where they are to be written to: mount -o remount,rw {}",
+                system.mount.point
+            ),
+        ),
+        ErrorKind::PermissionDenied => (
+            "this user cannot make databases here, nor the log of one",
+            format!("examine it as the user who owns {place}, or chown it"),
+        ),
+        _ => (
+            "databases here may meet the same",
+            "look at the kernel's messages: dmesg".to_owned(),
+        ),
+    };
+    Finding::fine(
+        "trial",
+        format!("nothing can be tried in {place}: {error}"),
+        "unknown: neither syncs nor direct I/O were tried",
+    )
+    .severity(Severity::Warning)
+    .risk(risk)
+    .change(change)
 }
 
 /// `12.3 GiB`.

@@ -411,7 +411,9 @@ fn file_bytes(directory: &Path) -> u64 {
         .sum()
 }
 
-fn free_bytes(directory: &Path) -> Option<u64> {
+/// Bytes that this user can still write on the directory's disk.
+#[must_use]
+pub fn free_bytes(directory: &Path) -> Option<u64> {
     use std::os::unix::ffi::OsStrExt as _;
     let path = std::ffi::CString::new(directory.as_os_str().as_bytes()).ok()?;
     // SAFETY: `statvfs` is plain old data, for which zero bytes are valid.

@@ -180,6 +180,12 @@ fn mount_options_that_cost() {
     let report = Fixture::new().mount("rw,strictatime").report();
     let finding = only(&report, "access-times", Severity::Warning);
     assert!(finding.change.unwrap().contains("noatime"));
+    // The kernel shows none of the three where each read counts.
+    let report = Fixture::new().mount("rw").report();
+    let finding = only(&report, "access-times", Severity::Warning);
+    assert!(finding.evidence.contains("strictatime"), "{finding}");
+    let report = Fixture::new().mount("ro").report();
+    assert_eq!(find(&report, "access-times").severity, Severity::Good);
     only(
         &Fixture::new().mount("rw,relatime,sync").report(),
         "synchronous-mount",
@@ -473,4 +479,25 @@ fn this_machine_can_be_examined() {
         "nothing is left behind"
     );
     assert!(Report::examine(&directory.path().join("none"), measure::Effort::Short).is_err());
+}
+
+/// Goal: a folder that is full, read-only or somebody else's is a finding that says what to do, not an error.
+#[test]
+fn where_nothing_can_be_tried_that_is_a_finding() {
+    for (code, says) in [
+        (libc::ENOSPC, "make room on /data"),
+        (libc::EFBIG, "make room on /data"),
+        (libc::EROFS, "remount,rw /data"),
+        (libc::EACCES, "chown"),
+        (libc::EIO, "dmesg"),
+    ] {
+        let source = std::io::Error::from_raw_os_error(code);
+        let error = LabError::io(Path::new("/data/databases"), "writing")(source);
+        let report = Report::untried(Fixture::new().system(), error).unwrap();
+        let finding = only(&report, "trial", Severity::Warning);
+        assert!(finding.change.unwrap().contains(says), "{report}");
+        assert_eq!(report.findings[0].id, "trial", "worst first");
+    }
+    let other = LabError::Setting("wrong".to_owned());
+    assert!(Report::untried(Fixture::new().system(), other).is_err());
 }

@@ -67,7 +67,11 @@ fn access_times(system: &System) -> Finding {
     if mount.has("noatime") {
         return fine("noatime: reading writes nothing");
     }
-    if mount.has("strictatime") || !mount.has("relatime") && mount.has("atime") {
+    if mount.has("ro") {
+        return fine("mounted for reading only: reading writes nothing");
+    }
+    // The kernel shows neither option where each read counts; without a mount table nothing is known.
+    if !mount.has("relatime") && !mount.options.is_empty() {
         return Finding::fine(
             "access-times",
             "strictatime: every read changes an inode",
