@@ -11,6 +11,7 @@
 //! * EX-46 No operator outside of the subquery writes, and none inside sees what other statements commit meanwhile.
 //! * EX-23 Memory: one batch of input rows and what it returns, charged, besides what spills.
 
+use std::cell::Cell;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -39,6 +40,9 @@ use crate::writing::{self, Needs, Writer};
 pub trait Batches: Send + Sync {
     /// The state committed last.
     fn snapshot(&self) -> Snapshot;
+
+    /// By what others name the statement.
+    fn id(&self) -> String;
 
     /// Runs `body` in a transaction and commits it; again where it meets a conflict, and for so long where anything else was
     /// in the way that may pass. Its place in the order of commits.
@@ -74,6 +78,7 @@ pub fn execute_in_transactions(
         context: &context,
         batches,
         cells: cells.as_ref(),
+        begun: Cell::new(0),
     };
     let ends = matches!(&plan.root.op, P::EmptyResult { input } if input.id == top.id);
     let ready = stage.run(top, !ends)?;
@@ -92,6 +97,8 @@ struct Stage<'a> {
     context: &'a ExecContext,
     batches: &'a dyn Batches,
     cells: Option<&'a ProfileCells>,
+    /// Batches begun, of all subqueries.
+    begun: Cell<u64>,
 }
 
 /// What became of a batch.
@@ -148,7 +155,8 @@ impl Stage<'_> {
                     Outcome::Committed(_) => returned,
                     _ => rows.into_iter().map(|b| with_nulls(b, batches)).collect(),
                 };
-                let status = batches.status.map(|_| outcome.status());
+                let name = || format!("{}/{}", self.batches.id(), self.begun.get());
+                let status = batches.status.map(|_| outcome.status(name));
                 for batch in returned {
                     let width = batch.columns().len();
                     kept.push(match &status {
@@ -178,6 +186,7 @@ impl Stage<'_> {
         rows: &[Batch],
         wanted: bool,
     ) -> Result<(Outcome, Vec<Batch>)> {
+        self.begun.set(self.begun.get() + 1);
         let mut returned = Vec::new();
         let mut memory = Memory::new(
             &self.context.budget,
@@ -308,8 +317,8 @@ fn with_nulls(batch: Batch, batches: &InTransactions) -> Batch {
 }
 
 impl Outcome {
-    /// The value of `REPORT STATUS AS`.
-    fn status(&self) -> Value {
+    /// The value of `REPORT STATUS AS`; a batch that was not committed has no place in the order, so it has a `name`.
+    fn status(&self, name: impl FnOnce() -> String) -> Value {
         let (started, committed, id, message) = match self {
             Outcome::Committed(at) => (
                 true,
@@ -317,7 +326,7 @@ impl Outcome {
                 Value::text(&format!("commit-{at}")),
                 Value::Null,
             ),
-            Outcome::Failed(message) => (true, false, Value::Null, Value::text(message)),
+            Outcome::Failed(message) => (true, false, Value::text(&name()), Value::text(message)),
             Outcome::NotStarted => (false, false, Value::Null, Value::Null),
         };
         Value::map(vec![

@@ -24,6 +24,8 @@ use crate::transaction::{Commit, Pauses};
 struct OwnTransactions<'a> {
     connection: &'a Connection,
     database: &'a Inner,
+    /// By what others name the statement.
+    id: String,
     /// A duplicate may come from a `MERGE` beside ours.
     merges: bool,
     done: Mutex<(WriteCounters, Option<Commit>)>,
@@ -32,6 +34,10 @@ struct OwnTransactions<'a> {
 impl Batches for OwnTransactions<'_> {
     fn snapshot(&self) -> Snapshot {
         self.database.store.snapshot()
+    }
+
+    fn id(&self) -> String {
+        self.id.clone()
     }
 
     fn run(
@@ -126,6 +132,7 @@ impl Connection {
         let batches = OwnTransactions {
             connection: self,
             database,
+            id: seat.id(),
             merges: planned.merges(),
             done: Mutex::default(),
         };

@@ -153,6 +153,11 @@ impl Seat {
         Arc::clone(&self.occupant.memory)
     }
 
+    /// The id by which others name what sits here.
+    pub(crate) fn id(&self) -> String {
+        self.occupant.id()
+    }
+
     /// When it was taken.
     pub(crate) fn begun(&self) -> Instant {
         self.occupant.begun
