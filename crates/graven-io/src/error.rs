@@ -149,11 +149,11 @@ impl Error {
         }
     }
 
-    /// Whether the disk (or a quota) is full.
+    /// Whether the disk is full, or a quota or a limit of the file's size (`ulimit -f`) is reached.
     pub fn is_storage_full(&self) -> bool {
         matches!(
             self.kind(),
-            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge
         )
     }
 }

@@ -176,6 +176,24 @@ pub enum Error {
 }
 
 impl Error {
+    /// Whether there is no room on the disk.
+    #[must_use]
+    pub fn is_storage_full(&self) -> bool {
+        matches!(self, Error::Io { source, .. } if source.is_storage_full())
+    }
+
+    /// Whether it is memory that lacks.
+    #[must_use]
+    pub fn is_memory_limit(&self) -> bool {
+        matches!(
+            self,
+            Error::AllPinned { .. }
+                | Error::Budget(_)
+                | Error::CannotShrink { .. }
+                | Error::Map { .. }
+        )
+    }
+
     /// Whether trying again later may succeed without anybody changing anything.
     #[must_use]
     pub fn is_retryable(&self) -> bool {

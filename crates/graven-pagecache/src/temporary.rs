@@ -8,7 +8,8 @@
 //! is left behind whatever ends the process; it is cut when the last page is freed.
 //!
 //! A write that fails (a full disk, mostly) is remembered for the owner of the page: its next call returns the
-//! error. The pages of others and the database go on.
+//! error. The pages of others and the database go on. What cannot be written stays in memory: whoever then finds no room
+//! there is told of the full disk, which is why.
 //!
 //! # Invariants
 //! * PC-26: the space of a page is handed out again only after the page has left the cache.
@@ -63,6 +64,8 @@ struct Inner {
     file: Arc<LazyFile>,
     space: Mutex<Space>,
     owners: Mutex<HashMap<u64, Weak<Owner>>>,
+    /// The disk was full at the last write.
+    full: Mutex<Option<Error>>,
     /// Memory of `owners`. Never taken under their lock: making room writes pages, whose owners are told.
     charged: Mutex<Reservation>,
     // Its lanes wait for reads under way, so it goes before the cache (US-8).
@@ -108,6 +111,7 @@ impl SpillFile {
             state: cache.file(id)?,
             space: Mutex::new(Space::new(limit)),
             owners: Mutex::default(),
+            full: Mutex::default(),
             charged: Mutex::new(cache.budget().empty_reservation("temporary pages")),
         });
         *watcher.inner.lock() = Arc::downgrade(&inner);
@@ -132,6 +136,12 @@ impl SpillFile {
             inner: Arc::clone(&self.inner),
             owner: Arc::default(),
         }
+    }
+
+    /// What the last write failed with, if the disk was full then and its pages are still in memory.
+    #[must_use]
+    pub fn full(&self) -> Option<Error> {
+        self.inner.full.lock().clone()
     }
 
     /// Bytes of the file that are in use, written or not.
@@ -165,6 +175,9 @@ impl Drop for Inner {
 
 impl WriteBack for Watcher {
     fn written(&self, page: PageRef) {
+        if let Some(inner) = self.spill() {
+            *inner.full.lock() = None;
+        }
         if let Some(owner) = self.owner(page) {
             let bytes = page.len_bytes() as u64;
             owner.spilled.fetch_add(bytes, Ordering::Relaxed);
@@ -172,6 +185,9 @@ impl WriteBack for Watcher {
     }
 
     fn failed(&self, page: PageRef, error: &Error) {
+        if let (true, Some(inner)) = (error.is_storage_full(), self.spill()) {
+            *inner.full.lock() = Some(error.clone());
+        }
         if let Some(owner) = self.owner(page) {
             owner.failure.lock().get_or_insert_with(|| error.clone());
             owner.has_failed.store(true, Ordering::Release);
@@ -185,8 +201,12 @@ impl WriteBack for Watcher {
 }
 
 impl Watcher {
+    fn spill(&self) -> Option<Arc<Inner>> {
+        self.inner.lock().upgrade()
+    }
+
     fn owner(&self, page: PageRef) -> Option<Arc<Owner>> {
-        let inner = self.inner.lock().upgrade()?;
+        let inner = self.spill()?;
         let owner = inner.owners.lock().get(&page.unit()).cloned();
         owner?.upgrade()
     }
@@ -207,6 +227,11 @@ impl TemporaryPages {
     /// there is no frame.
     pub fn allocate(&self, class: SizeClass) -> Result<TemporaryWriter> {
         self.check()?;
+        self.allocate_unchecked(class)
+            .map_err(|error| self.inner.why(error))
+    }
+
+    fn allocate_unchecked(&self, class: SizeClass) -> Result<TemporaryWriter> {
         let inner = &self.inner;
         inner.charge()?;
         let (page, limit) = {
@@ -300,6 +325,14 @@ impl Inner {
         Ok(refused?)
     }
 
+    /// A lack of memory comes from the full disk where what should have gone there lies in memory.
+    fn why(&self, error: Error) -> Error {
+        match &*self.full.lock() {
+            Some(full) if error.is_memory_limit() => full.clone(),
+            _ => error,
+        }
+    }
+
     /// Gives the space of a page back that is not in the cache any more.
     fn release(&self, page: PageRef) {
         let none_left = {
@@ -311,6 +344,7 @@ impl Inner {
             owners.is_empty()
         };
         if none_left {
+            *self.full.lock() = None;
             let mut charged = self.charged.lock();
             let bytes = charged.bytes();
             charged.shrink(bytes);

@@ -13,7 +13,6 @@
 pub(crate) mod allocator;
 pub(crate) mod maintenance;
 
-use crate::Result;
 use crate::adjacency::Adjacency;
 use crate::catalog::{Catalog, ClientId, RelationshipPart, StoreKind};
 use crate::chain;
@@ -38,6 +37,7 @@ use crate::transaction::publish::Publisher;
 use crate::value::PropertyValue;
 use crate::version::retired::Retired;
 use crate::version::{FrozenLayer, Version};
+use crate::{Error, Result};
 use allocator::Allocator;
 use foldhash::HashMap;
 use graven_io::File;
@@ -450,6 +450,18 @@ impl Store {
     /// Temporary pages for changes; `None` for a store without a spill file.
     pub(crate) fn temporary_pages(&self) -> Option<TemporaryPages> {
         self.spill.as_ref().map(|spill| spill.owner())
+    }
+
+    /// The error, where memory lacks because the disk has no room for temporary pages: that.
+    pub(crate) fn lacks(&self, error: Error) -> Error {
+        let memory = match &error {
+            Error::Budget(_) => true,
+            Error::Cache(error) => error.is_memory_limit(),
+            _ => false,
+        };
+        let full = self.spill.as_ref().filter(|_| memory);
+        full.and_then(|spill| spill.full())
+            .map_or(error, Error::Cache)
     }
 
     /// Changes of more bytes than this go to temporary pages.

@@ -276,7 +276,10 @@ impl From<Diagnostic> for Error {
 
 impl From<graven_io::Error> for Error {
     fn from(error: graven_io::Error) -> Self {
-        Error::new("Io.Failed", error.to_string())
+        match error.is_storage_full() {
+            true => disk_full(&error),
+            false => Error::new("Io.Failed", error.to_string()),
+        }
     }
 }
 
@@ -291,6 +294,7 @@ impl From<graven_pagecache::Error> for Error {
         use graven_pagecache::Error as Cache;
         let code = match &error {
             Cache::Damaged { .. } | Cache::BeyondEnd { .. } => return damaged(&error),
+            Cache::Io { .. } if error.is_storage_full() => return disk_full(&error),
             Cache::Io { .. } | Cache::Queue { .. } => "Io.Failed",
             Cache::Policy { .. } | Cache::TooSmall { .. } => "Config.Invalid",
             Cache::AllPinned { .. }
@@ -306,6 +310,12 @@ impl From<graven_pagecache::Error> for Error {
         };
         Error::with_retry(code, error.to_string(), retry)
     }
+}
+
+/// There is no room on the disk: nothing of what asked for it is done.
+fn disk_full(error: &dyn std::error::Error) -> Error {
+    let message = format!("the disk is full: {error}; free space and run it again");
+    Error::with_retry("Database.DiskFull", message, Retry::MayHelp)
 }
 
 /// The file is damaged: what can be done is said, unless the message does so.
@@ -415,6 +425,11 @@ impl From<ExecError> for Error {
             Exec::Memory { .. } => {
                 return Error::with_retry("Memory.Limit", error.to_string(), Retry::MayHelp);
             }
+            Exec::Spill { ref source, .. } => {
+                let mut told = Error::from((**source).clone());
+                told.0.message = error.to_string();
+                return told;
+            }
             Exec::NewType => {
                 return Error::with_retry(CONFLICT, error.to_string(), Retry::MayHelp);
             }
@@ -427,5 +442,46 @@ impl From<ExecError> for Error {
             _ => "Internal.Execution",
         };
         Error::new(code, error.to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    //! Goal: a full disk has one code, whoever met it; other failures to spill keep theirs.
+
+    use super::*;
+    use std::sync::Arc;
+
+    fn failed_write(code: i32) -> graven_pagecache::Error {
+        graven_pagecache::Error::Io {
+            file: "a.graven-tmp".into(),
+            page: graven_pagecache::PageRef::new(graven_pagecache::SizeClass::MIN, 7),
+            operation: "write",
+            source: Arc::new(graven_io::Error::Os {
+                operation: graven_io::Operation::Write,
+                path: "a.graven-tmp".into(),
+                offset: 28_672,
+                length: 4096,
+                source: std::io::Error::from_raw_os_error(code),
+            }),
+        }
+    }
+
+    #[test]
+    fn a_full_disk_is_told_by_its_code() {
+        let spill = |code| ExecError::Spill {
+            operator: "Sort",
+            source: Box::new(failed_write(code)),
+        };
+        for code in [libc::ENOSPC, libc::EDQUOT, libc::EFBIG] {
+            let sorting = Error::from(spill(code));
+            let sealing = Error::from(graven_storage::Error::Cache(failed_write(code)));
+            for error in [sorting, sealing] {
+                assert_eq!(error.code(), "Database.DiskFull", "{error}");
+                assert!(error.is_retryable());
+                assert!(error.to_string().contains("free"), "{error}");
+            }
+        }
+        assert_eq!(Error::from(spill(libc::EIO)).code(), "Io.Failed");
     }
 }

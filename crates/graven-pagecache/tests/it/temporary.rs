@@ -174,6 +174,43 @@ fn a_full_disk_reaches_the_owner_alone() {
     settle_and_check(&cache);
 }
 
+/// Goal: whoever finds no memory because what another owner could not write lies there is told of the full disk, until
+/// there is room again.
+#[test]
+fn memory_that_lacks_for_a_full_disk_is_a_full_disk() {
+    let cache = cache_with(1 << 20, |config| {
+        config.frame_wait = std::time::Duration::from_millis(50);
+    });
+    let faulty = FaultyFile::new(Arc::new(MemoryFile::new("spill")), FaultPlan::default());
+    let control = faulty.control();
+    let spill = spill_over(&cache, faulty);
+    control.set_plan(FaultPlan {
+        capacity_bytes: Some(0),
+        ..FaultPlan::default()
+    });
+    let mut kept = Vec::new();
+    let error = loop {
+        // Each page has an owner of its own, as each of a transaction's sealed layers has.
+        match spill.owner().allocate(SizeClass::KIB_64) {
+            Ok(writer) => kept.push(writer.finish(8)),
+            Err(error) => break error,
+        }
+        assert!(kept.len() < 1000, "the disk is full");
+    };
+    assert!(error.is_storage_full(), "{error}");
+    assert!(spill.full().is_some());
+    drop(kept);
+    control.set_plan(FaultPlan::default());
+    assert!(spill.full().is_none(), "nothing is kept for lack of room");
+    let pages = spill.owner();
+    let kept: Vec<TemporaryPage> = (0..64)
+        .map(|n| fill(&pages, SizeClass::KIB_64, n))
+        .collect();
+    check(&kept[0].pin().unwrap(), 0);
+    drop(kept);
+    settle_and_check(&cache);
+}
+
 /// Goal: the limit of the spill file is an error with the limit in it.
 #[test]
 fn the_limit_of_the_file_holds() {

@@ -111,6 +111,11 @@ fn same_tier(below: &[Arc<Lower>], count: usize) -> Option<usize> {
 impl Transaction {
     /// Charges the memory of the layer to the budget; seals it where that is too much.
     pub(super) fn charge(&self, state: &mut State) -> Result<()> {
+        self.charge_layer(state)
+            .map_err(|error| self.store.lacks(error))
+    }
+
+    fn charge_layer(&self, state: &mut State) -> Result<()> {
         let bytes = self.own.layer().bytes();
         if bytes > self.store.seal_bytes() && self.seal(state)? {
             return Ok(());
