@@ -3,39 +3,46 @@
 //!
 //! # How it works
 //! The parent starts a child that commits as fast as it can, some threads at once, and prints the number of every commit
-//! after it was acknowledged. After a random time the parent kills it with SIGKILL, opens the database and
-//! checks: every printed number is there; each transaction is there whole or not at all; nothing is there that
-//! was not begun; `check` finds nothing. The database is never made anew, so each round also recovers what the rounds before left.
+//! after it was acknowledged ([`child`]). After a random time the parent kills it with SIGKILL, opens the database and
+//! checks: every printed number is there; none that was refused is; each transaction is there whole or not at all; `check`
+//! finds nothing. The database lives on, so each round also recovers what the rounds before left; it is only made anew when
+//! the disk got full.
+//!
+//! In every second round another process opens the database first, so that it owns the file, and makes one checkpoint after
+//! the other while the writers commit through it. It is killed at a random moment too: with the writers, or before
+//! them; then these take over. The last phase fills the disk ([`full_disk`]).
 //!
 //! A killed process tests the log, recovery and checkpoints as they meet this file system; it does not test the disk's
 //! cache, which only a power cut does.
 
+pub mod child;
+mod full_disk;
+mod told;
+
 use std::collections::BTreeSet;
-use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use graven::{Config, Database, Params, Value};
 
 use crate::Failure;
+use child::{NODES, Task};
 use graven_random::SplitMix64;
+use told::Living;
 
-/// Nodes that each transaction creates, all with its number.
-const NODES: i64 = 3;
-/// Transactions of one child have numbers below this, plus the round's base.
-const ROUND_STEP: i64 = 1_000_000_000;
-const THREADS: i64 = 4;
+/// The least memory a database works with, and so a torture.
+pub const MEMORY_MIN: u64 = graven_pagecache::MIN_BUDGET_BYTES;
+
 /// The child's longest life.
 const LIFE_MAX_MS: u64 = 1_500;
 
 /// A torture of a directory.
 #[derive(Clone, Debug)]
 pub struct ProcessTorture {
-    /// Where the database is made; it stays there after a failure.
+    /// Where the databases are made; they stay there after a failure.
     pub directory: PathBuf,
-    /// Kills.
+    /// Rounds of kills.
     pub rounds: u64,
     /// No new round after this time.
     pub time: Duration,
@@ -43,17 +50,33 @@ pub struct ProcessTorture {
     pub seed: u64,
     /// Memory budget of the database.
     pub memory: u64,
+    /// How much the files may grow by until the disk counts as full.
+    pub full_disk_bytes: u64,
+    /// Room on the disk of a folder, where that is known.
+    pub free_bytes: fn(&Path) -> Option<u64>,
 }
 
 /// What it did.
 #[derive(Clone, Copy, Debug, Default, serde::Serialize)]
 pub struct ProcessReport {
-    /// Processes killed.
+    /// Processes killed that committed.
     pub kills: u64,
     /// Commits acknowledged, all of them found.
     pub acknowledged: u64,
     /// Commits found that nobody had been told about: the ones in flight.
     pub unacknowledged: u64,
+    /// Processes killed that made checkpoints beside the writers.
+    pub checkpoint_kills: u64,
+    /// Checkpoints that those made.
+    pub checkpoints: u64,
+    /// Commits acknowledged after such a process was killed and the writers had taken over.
+    pub after_takeover: u64,
+    /// Times the disk got full: by the last phase, or by itself.
+    pub full_disks: u64,
+    /// Commits refused with the word that they are not durable, none of them found.
+    pub refused: u64,
+    /// Commits that went through after there was room again.
+    pub after_room: u64,
     /// Longest time it took to open after a kill, in milliseconds.
     pub open_ms_max: u64,
 }
@@ -62,19 +85,39 @@ impl std::fmt::Display for ProcessReport {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         writeln!(
             f,
-            "{} processes killed: all {} acknowledged commits are there, whole; {} more had been in flight; \
+            "{} writing processes killed: all {} acknowledged commits are there, whole; {} more had been in flight; \
              opening took {} ms at most",
             self.kills, self.acknowledged, self.unacknowledged, self.open_ms_max
+        )?;
+        writeln!(
+            f,
+            "{} processes killed that made checkpoints beside the writers: {} checkpoints, {} commits after a takeover",
+            self.checkpoint_kills, self.checkpoints, self.after_takeover
+        )?;
+        writeln!(
+            f,
+            "{} times the disk was full: {} commits refused, none of them there; {} commits after there was room again",
+            self.full_disks, self.refused, self.after_room
         )
     }
 }
 
+/// Makes the command that runs [`child::run`] with the given database and task.
+pub type MakeChild<'a> = dyn Fn(&Path, Task) -> Command + 'a;
+
+/// What is known of a database that is being tortured.
+#[derive(Debug, Default)]
+struct Ledger {
+    acknowledged: BTreeSet<i64>,
+    refused: BTreeSet<i64>,
+}
+
 impl ProcessTorture {
-    /// Runs the torture; `child` makes the command that runs [`commit_forever`] with the given database and round.
+    /// Runs the torture.
     ///
     /// # Errors
     /// A broken promise; the directory cannot be used.
-    pub fn run(&self, child: &dyn Fn(&Path, u64) -> Command) -> Result<ProcessReport, Failure> {
+    pub fn run(&self, child: &MakeChild<'_>) -> Result<ProcessReport, Failure> {
         let setup = |what: String| Failure::Setup(what);
         if !self.directory.is_dir() {
             return Err(setup(format!(
@@ -82,45 +125,65 @@ impl ProcessTorture {
                 self.directory.display()
             )));
         }
-        let path = self.directory.join("torture.graven");
-        if path.exists() {
+        if self.memory < MEMORY_MIN {
+            let memory = self.memory;
             return Err(setup(format!(
-                "{} exists already: move it away",
-                path.display()
+                "{memory} bytes of memory are too little: at least {MEMORY_MIN}"
             )));
+        }
+        let (path, full) = (self.file("torture.graven"), self.file(full_disk::NAME));
+        for path in [&path, &full] {
+            if path.exists() {
+                return Err(setup(format!(
+                    "{} exists already: move it away",
+                    path.display()
+                )));
+            }
         }
         let mut random = SplitMix64::new(self.seed);
         let mut report = ProcessReport::default();
-        let mut acknowledged = BTreeSet::new();
+        let mut ledger = Ledger::default();
         let begun = Instant::now();
         for round in 0..self.rounds {
-            if round > 0 && begun.elapsed() > self.time {
+            // Two rounds at least, so that both kinds are met.
+            if round > 1 && begun.elapsed() > self.time {
                 break;
             }
-            let life = Duration::from_millis(20 + random.below(LIFE_MAX_MS));
-            let started = child(&path, round)
-                .stdout(Stdio::piped())
-                .stdin(Stdio::null())
-                .spawn();
-            let started = started.map_err(|error| setup(format!("no child starts: {error}")))?;
-            let told = kill_after(started, life)?;
+            let refused = ledger.refused.len();
+            match round % 2 {
+                0 => {
+                    let writer = Living::start(child, &path, Task::Commit { round })?;
+                    std::thread::sleep(life(&mut random));
+                    ledger.note(writer.kill()?, &mut report);
+                }
+                _ => {
+                    beside_checkpoints(child, &path, round, &mut random, &mut ledger, &mut report)?
+                }
+            }
             report.kills += 1;
-            acknowledged.extend(told);
-            self.compare(&path, round, &mut acknowledged, &mut report)?;
+            self.compare(&path, round, &mut ledger, &mut report)?;
+            if ledger.refused.len() > refused {
+                report.full_disks += 1;
+                remove(&path);
+                ledger.settle(&mut report);
+            }
         }
-        report.acknowledged = acknowledged.len() as u64;
-        for name in ["torture.graven", "torture.graven-wal", "torture.graven-tmp"] {
-            // Some of them may never have been made.
-            let _ = std::fs::remove_file(self.directory.join(name));
-        }
+        remove(&path);
+        ledger.settle(&mut report);
+        self.fill(child, &full, &mut random, &mut report)?;
+        remove(&full);
         Ok(report)
+    }
+
+    fn file(&self, name: &str) -> PathBuf {
+        self.directory.join(name)
     }
 
     fn compare(
         &self,
         path: &Path,
         round: u64,
-        acknowledged: &mut BTreeSet<i64>,
+        ledger: &mut Ledger,
         report: &mut ProcessReport,
     ) -> Result<(), Failure> {
         let broken = |what: String| Failure::Broken {
@@ -129,7 +192,7 @@ impl ProcessTorture {
         };
         if !path.exists() {
             // Killed before it had made the file: it cannot have told anything.
-            return match acknowledged.first() {
+            return match ledger.acknowledged.first() {
                 None => Ok(()),
                 Some(_) => Err(broken("the database is gone".to_owned())),
             };
@@ -158,13 +221,18 @@ impl ProcessTorture {
             }
             found.insert(tx);
         }
-        if let Some(lost) = acknowledged.difference(&found).next() {
+        if let Some(lost) = ledger.acknowledged.difference(&found).next() {
             return Err(broken(format!(
                 "commit {lost} was acknowledged and is gone"
             )));
         }
-        report.unacknowledged += found.difference(acknowledged).count() as u64;
-        *acknowledged = found;
+        if let Some(there) = ledger.refused.intersection(&found).next() {
+            return Err(broken(format!(
+                "commit {there} was refused as not durable and is there"
+            )));
+        }
+        report.unacknowledged += found.difference(&ledger.acknowledged).count() as u64;
+        ledger.acknowledged = found;
         let check = database
             .check(&mut |_| {})
             .map_err(|error| broken(error.to_string()))?;
@@ -175,80 +243,56 @@ impl ProcessTorture {
     }
 }
 
-/// Lets the child work for a while and kills it; the numbers it told.
-fn kill_after(mut child: Child, life: Duration) -> Result<Vec<i64>, Failure> {
-    let stdout = child.stdout.take().expect("it was piped");
-    let reader = std::thread::spawn(move || {
-        // A line that the kill cut off was not told.
-        let mut told = Vec::new();
-        let mut reader = BufReader::new(stdout);
-        let mut line = String::new();
-        while reader.read_line(&mut line).is_ok_and(|bytes| bytes > 0) {
-            if line.ends_with('\n')
-                && let Ok(number) = line.trim().parse()
-            {
-                told.push(number);
-            }
-            line.clear();
-        }
-        told
-    });
-    std::thread::sleep(life);
-    let early = child.try_wait();
-    let failed =
-        |error: std::io::Error| Failure::Setup(format!("the child cannot be killed: {error}"));
-    if let Some(status) = early.map_err(failed)? {
-        return Err(Failure::Setup(format!(
-            "the child ended by itself: {status}"
-        )));
-    }
-    child.kill().map_err(failed)?;
-    child.wait().map_err(failed)?;
-    Ok(reader.join().unwrap_or_default())
+/// How long a child lives.
+fn life(random: &mut SplitMix64) -> Duration {
+    Duration::from_millis(20 + random.below(LIFE_MAX_MS))
 }
 
-/// What the child does: commits and tells, until it is killed.
-///
-/// # Errors
-/// The database refuses, or standard output is gone.
-///
-/// # Panics
-/// A committing thread panicked.
-pub fn commit_forever(path: &Path, round: u64, memory: u64) -> Result<(), Failure> {
-    let mut config = Config::default();
-    config.memory = memory;
-    config.create = true;
-    let setup = |what: String| Failure::Setup(what);
-    let database = Database::open(path, config).map_err(|error| setup(error.to_string()))?;
-    let next = AtomicI64::new(round as i64 * ROUND_STEP + 1);
-    let failure = std::sync::Mutex::new(None);
-    std::thread::scope(|scope| {
-        for _ in 0..THREADS {
-            scope.spawn(|| {
-                let connection = database.connect();
-                loop {
-                    let number = next.fetch_add(1, Relaxed);
-                    let params = Params::new().with("tx", number).with("last", NODES - 1);
-                    let text =
-                        "UNWIND range(0, $last) AS part CREATE (:Torture {tx: $tx, part: part})";
-                    let told = connection
-                        .query(text, &params)
-                        .map_err(|error| error.to_string())
-                        .and_then(|_| {
-                            let mut out = std::io::stdout().lock();
-                            let told = writeln!(out, "{number}").and_then(|()| out.flush());
-                            told.map_err(|error| error.to_string())
-                        });
-                    if let Err(what) = told {
-                        *failure.lock().expect("no thread panics") = Some(what);
-                        return;
-                    }
-                }
-            });
-        }
-    });
-    match failure.into_inner().expect("no thread panics") {
-        Some(what) => Err(setup(what)),
-        None => Ok(()),
+/// A round in which another process owns the file and makes checkpoints; it dies with the writers, or before them.
+fn beside_checkpoints(
+    child: &MakeChild<'_>,
+    path: &Path,
+    round: u64,
+    random: &mut SplitMix64,
+    ledger: &mut Ledger,
+    report: &mut ProcessReport,
+) -> Result<(), Failure> {
+    let mut owner = Living::start(child, path, Task::Checkpoint)?;
+    owner.wait_until_ready()?;
+    let writer = Living::start(child, path, Task::Commit { round })?;
+    std::thread::sleep(life(random));
+    let survives = random.below(3) > 0;
+    let before = writer.acknowledged();
+    report.checkpoints += owner.kill()?.checkpoints;
+    report.checkpoint_kills += 1;
+    if survives {
+        std::thread::sleep(life(random));
+        report.after_takeover += writer.acknowledged() - before;
+    }
+    ledger.note(writer.kill()?, report);
+    Ok(())
+}
+
+/// Removes a database; some of its files may never have been made.
+fn remove(path: &Path) {
+    for end in ["", "-wal", "-tmp"] {
+        let mut name = path.as_os_str().to_owned();
+        name.push(end);
+        let _ = std::fs::remove_file(name);
+    }
+}
+
+impl Ledger {
+    fn note(&mut self, told: told::Told, report: &mut ProcessReport) {
+        report.refused += told.refused.len() as u64;
+        report.after_room += told.after_room;
+        self.acknowledged.extend(told.acknowledged);
+        self.refused.extend(told.refused);
+    }
+
+    /// The database has ended.
+    fn settle(&mut self, report: &mut ProcessReport) {
+        report.acknowledged += self.acknowledged.len() as u64;
+        *self = Ledger::default();
     }
 }

@@ -500,6 +500,9 @@ fn nothing_to_do_is_a_mistake() {
         &["lab", "report", "thesis", "--dir", &at("nosuch")],
         &["torture", &at(""), "--rounds", "0"],
         &["torture", &at(""), "--seconds", "0"],
+        &["torture", &at(""), "--memory", "1"],
+        &["torture", &at(""), "--full-disk-mib", "0"],
+        &["bench", "commit", &at(""), "--recovery=0"],
         &[
             "write-test",
             &at("s"),
@@ -521,4 +524,10 @@ fn nothing_to_do_is_a_mistake() {
             said.err
         );
     }
+    let left: Vec<_> = std::fs::read_dir(folder.path())
+        .expect("a folder")
+        .map(|entry| entry.expect("a name").file_name())
+        .filter(|name| name.to_string_lossy().starts_with("torture"))
+        .collect();
+    assert!(left.is_empty(), "left behind: {left:?}");
 }

@@ -118,9 +118,30 @@ fn no_statement_is_lost_or_done_twice_when_the_owner_is_killed() {
 fn a_short_torture_loses_nothing() {
     let folder = folder("torture");
     let directory = folder.display().to_string();
-    let args = ["torture", &directory, "--rounds", "4", "--seconds", "6"];
+    let args = [
+        "torture",
+        &directory,
+        "--rounds",
+        "4",
+        "--seconds",
+        "6",
+        "--full-disk-mib",
+        "2",
+    ];
     let said = graven(args.into_iter().chain(["--json"])).ok();
     let report: serde_json::Value = serde_json::from_str(&said.out).expect("JSON");
-    assert!(report["kills"].as_u64() > Some(0), "{}", said.out);
+    for count in [
+        "kills",
+        "acknowledged",
+        "checkpoint_kills",
+        "checkpoints",
+        "refused",
+        "after_room",
+    ] {
+        assert!(report[count].as_u64() > Some(0), "{count}: {}", said.out);
+    }
+    assert_eq!(report["full_disks"], 2, "{}", said.out);
+    let left = std::fs::read_dir(&folder).expect("a folder").count();
+    assert_eq!(left, 0, "files are left behind");
     std::fs::remove_dir_all(folder).expect("removed");
 }
