@@ -90,6 +90,9 @@ impl Commit {
         if !self.seconds.is_finite() || self.seconds <= 0.0 {
             return Err(Failure::usage("--seconds is more than 0"));
         }
+        if self.recovery == Some(0) {
+            return Err(Failure::usage("--recovery is more than 0 bytes of log"));
+        }
         let bench = CommitBench {
             directory: self.directory.clone(),
             memory: self.memory,
