@@ -437,10 +437,11 @@ fn tight_comparison(op: BinaryOp, a: &Column, b: &Column) -> Option<Column> {
     Some(Column::Booleans(truths))
 }
 
+/// Fewer rows go through a list one by one.
+const ROWS_FROM: usize = 64;
+
 /// Whether ids or integers are in a constant list of the same, by search; where there are many, as the list is sorted for that.
 fn tight_membership(a: &Column, list: &Column) -> Option<Column> {
-    /// Fewer rows go through the list one by one.
-    const ROWS_FROM: usize = 64;
     let Column::Constant(Value::List(items), _) = list else {
         return None;
     };
@@ -608,5 +609,35 @@ pub(super) fn as_list(value: &Value) -> Result<Option<&[Value]>> {
         other => Err(ExecError::Type {
             message: format!("expected a List, got {}: {other}", other.type_name()),
         }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Goal: a list is sorted for many rows only, and gives what each row gives by itself.
+    #[test]
+    fn few_rows_go_through_a_list_one_by_one() {
+        let items: Vec<Value> = (0..40).map(|n| Value::Integer(n * 37 % 101)).collect();
+        let list = Value::list(items.clone());
+        for rows in [0, 1, ROWS_FROM - 1, ROWS_FROM, 2 * ROWS_FROM] {
+            let wanted = 0..i64::try_from(rows).unwrap();
+            let constant = Column::Constant(list.clone(), rows);
+            let found = tight_membership(&Column::Integers(wanted.clone().collect()), &constant);
+            assert_eq!(found.is_some(), rows >= ROWS_FROM, "{rows} rows");
+            let Some(found) = found else { continue };
+            for (row, number) in wanted.enumerate() {
+                let among = items.contains(&Value::Integer(number));
+                assert_eq!(found.value(row), Value::Boolean(among), "{number}");
+            }
+        }
+        let mixed = Value::list(vec![Value::Integer(1), Value::Null]);
+        let mixed = Column::Constant(mixed, ROWS_FROM);
+        let numbers = Column::Integers(vec![7; ROWS_FROM]);
+        assert!(
+            tight_membership(&numbers, &mixed).is_none(),
+            "null is not known"
+        );
     }
 }
