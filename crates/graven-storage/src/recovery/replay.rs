@@ -11,7 +11,7 @@
 //!   applies it. An error of one that was applied comes before an error of what was read after it.
 //!
 //! # Concurrency
-//! The thread that applies ends before [`Replay::run`] does.
+//! The thread that applies ends before [`Replay::run`] does. A panic of either is an error of the opening.
 
 use super::apply::{Complete, apply};
 use super::chunk::Chunk;
@@ -26,6 +26,8 @@ use crate::transaction::spill::merged;
 use foldhash::HashMap;
 use graven_log::{Kind, Record, Recovery};
 use graven_pagecache::Reservation;
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::Path;
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread;
@@ -75,6 +77,13 @@ pub(super) struct Replay<'a> {
     stopped: bool,
 }
 
+/// What a panic says.
+fn panicked(panic: &(dyn Any + Send)) -> &str {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    text.or_else(|| panic.downcast_ref::<&str>().copied())
+        .unwrap_or("a panic")
+}
+
 impl<'a> Replay<'a> {
     pub(super) fn new(store: &'a Store) -> Replay<'a> {
         Replay {
@@ -97,22 +106,31 @@ impl<'a> Replay<'a> {
         let several = store.recovery_threads > 1 && store.temporary_pages().is_some();
         // Moved in: where reading panics, the applying thread must see that nothing more comes, as the scope waits for it.
         let mut replay = self;
-        thread::scope(move |scope| {
-            let (hand_over, handed_over) = sync_channel::<Complete>(0);
-            let mut applying = handed_over.into_iter();
-            let work = move || applying.try_for_each(|batch| apply(store, batch));
-            // Where no thread is to be had, this one does all.
-            let builder = thread::Builder::new().name("graven-recovery".to_owned());
-            let applier = several.then(|| builder.spawn_scoped(scope, work));
-            let applier = applier.and_then(std::io::Result::ok);
-            replay.beside = applier.is_some().then_some(hand_over);
-            let read = replay.read(recovery, path);
-            drop(replay);
-            let applied = applier.map_or(Ok(()), |applier| {
-                let applied = applier.join();
-                applied.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-            });
-            applied.and(read)
+        let both = move || {
+            thread::scope(move |scope| {
+                let (hand_over, handed_over) = sync_channel::<Complete>(0);
+                let mut applying = handed_over.into_iter();
+                let work = move || applying.try_for_each(|batch| apply(store, batch));
+                // Where no thread is to be had, this one does all.
+                let builder = thread::Builder::new().name("graven-recovery".to_owned());
+                let applier = several.then(|| builder.spawn_scoped(scope, work));
+                let applier = applier.and_then(std::io::Result::ok);
+                replay.beside = applier.is_some().then_some(hand_over);
+                let read = replay.read(recovery, path);
+                drop(replay);
+                let applied = applier.map_or(Ok(()), |applier| {
+                    applier.join().unwrap_or_else(|panic| resume_unwind(panic))
+                });
+                applied.and(read)
+            })
+        };
+        // The store is not opened then: nobody sees what was left half done.
+        catch_unwind(AssertUnwindSafe(both)).unwrap_or_else(|panic| {
+            let what = panicked(&*panic);
+            let what = format!(
+                "reading it failed by a mistake of the program: {what}; the log was not changed"
+            );
+            Err(failed(path, what))
         })?;
         let mut commits = store.commits();
         let active = &commits.applied.settled.active;

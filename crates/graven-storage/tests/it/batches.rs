@@ -35,7 +35,7 @@ fn index(transaction: &Transaction, label: &str, key: &str) {
     transaction.create_index(&spec, &|| false).unwrap();
 }
 
-fn commit(store: &Arc<Store>, number: u64) {
+pub(crate) fn commit(store: &Arc<Store>, number: u64) {
     let transaction = store.begin(TransactionOptions::default()).unwrap();
     let it = &transaction;
     let (odd, all) = (it.label("Odd").unwrap(), it.label("All").unwrap());

@@ -16,3 +16,4 @@ mod model;
 mod naive;
 mod superblocks;
 mod transactions;
+mod watched;
