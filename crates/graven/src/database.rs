@@ -212,10 +212,13 @@ impl Database {
                 // It may be recovering, or dying.
                 Err(Failure::Lost(_)) if Instant::now() < deadline => std::thread::sleep(pause),
                 Err(Failure::Lost(why)) => {
-                    let what = format!(
-                        "{}; its process cannot be reached ({why})",
-                        locked.message()
-                    );
+                    let what = match files::other_user(&shared.path) {
+                        Some(other) => format!("{}; {other}", locked.message()),
+                        None => format!(
+                            "{}; its process cannot be reached ({why})",
+                            locked.message()
+                        ),
+                    };
                     return Err(Error::with_retry(LOCKED, what, Retry::MayHelp));
                 }
             }

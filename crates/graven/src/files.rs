@@ -79,6 +79,27 @@ pub(crate) fn in_use(path: &Path) -> Error {
     .into()
 }
 
+/// Why the process that holds the file serves nobody of this user, if it is another user's.
+pub(crate) fn other_user(path: &Path) -> Option<String> {
+    let own = rustix::process::geteuid().as_raw();
+    if own == 0 {
+        return None;
+    }
+    let mut users = FileLock::holders(path).into_iter().filter_map(|process| {
+        let found = std::fs::metadata(format!("/proc/{process}")).ok()?;
+        Some((process, found.uid()))
+    });
+    let (process, user) = users.find(|(_, user)| *user != own)?;
+    Some(not_served(process, user, own))
+}
+
+fn not_served(process: u32, user: u32, own: u32) -> String {
+    format!(
+        "process {process} is user {user}'s and this one user {own}'s: a process serves its own user and root only, so \
+         let that user run both, or end that process"
+    )
+}
+
 /// The data file that a path leads to: its log lies beside it, whatever symbolic link was named. Nothing need be there.
 pub(crate) fn resolved(path: &Path) -> PathBuf {
     /// As many as the kernel follows.
@@ -158,5 +179,24 @@ impl LogPlace for LogBeside {
         };
         graven_io::sync_directory(folder)?;
         Ok(file)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    //! Goal: what is said of a file that another user's process holds names both users.
+
+    use super::*;
+
+    #[test]
+    fn another_users_process_is_named() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("a.graven");
+        std::fs::write(&file, b"x").expect("a file");
+        let _lock = FileLock::try_acquire(&file, Use::Alone).expect("a lock");
+        // This process is its own user's.
+        assert_eq!(other_user(&file), None);
+        let said = not_served(4711, 1000, 1001);
+        assert!(said.contains("process 4711 is user 1000's"), "{said}");
     }
 }
