@@ -1,5 +1,6 @@
 //! Runs a plan: instantiates its operators once, then hands out result batches.
 
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Instant, SystemTime};
@@ -33,6 +34,8 @@ pub struct ExecContext {
     pub deadline: Option<Deadline>,
     /// Procedures for `CALL`, if there are any.
     pub procedures: Option<Arc<dyn Procedures>>,
+    /// Where relative names of files count from; none: the process's working directory.
+    pub folder: Option<Arc<Path>>,
     /// The store's UUID, part of every `elementId`.
     pub store_uuid: [u8; 16],
     /// When the statement began.
@@ -59,6 +62,7 @@ impl ExecContext {
             cancel: Arc::default(),
             deadline: None,
             procedures: None,
+            folder: None,
             store_uuid: [0; 16],
             begun: Instant::now(),
             transaction_began: None,
@@ -150,6 +154,7 @@ pub(crate) fn runtime(
         cancel: context.cancel,
         deadline: context.deadline,
         procedures: context.procedures,
+        folder: context.folder,
         store_uuid: context.store_uuid,
         tuning,
         meter: context.meter,

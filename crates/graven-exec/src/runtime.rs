@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
@@ -155,6 +156,7 @@ pub(crate) struct Runtime {
     pub(crate) cancel: Arc<AtomicBool>,
     pub(crate) deadline: Option<Deadline>,
     pub(crate) procedures: Option<Arc<dyn Procedures>>,
+    pub(crate) folder: Option<Arc<Path>>,
     pub(crate) store_uuid: [u8; 16],
     pub(crate) tuning: Tuning,
     pub(crate) at_once: AtOnce,
@@ -220,6 +222,7 @@ impl Runtime {
             cancel: Arc::clone(&self.cancel),
             deadline: self.deadline,
             procedures: self.procedures.clone(),
+            folder: self.folder.clone(),
             store_uuid: self.store_uuid,
             tuning: self.tuning,
             at_once: self.at_once,

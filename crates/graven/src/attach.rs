@@ -18,6 +18,7 @@
 //! * AT-6 What was opened, begun or asked before a `fork` does nothing in the child: each way in gives `Database.Forked`, dropping is silent and
 //!   leaks ([`graven_io::Local`]), and descriptors of files, locks and sockets are cut off (IO-7). So the child can neither write to the file
 //!   nor speak in its parent's name, and when the parent ends its lock is free and its conversations are over, whoever it has forked.
+//! * AT-8 Relative names of files in a statement count from the working directory of the process that asked for it, which goes with it.
 //!
 //! # Concurrency
 //! A session does one thing at a time; a process has as many sessions as it has statements running.
@@ -34,6 +35,8 @@ mod wire;
 mod tests;
 
 use std::hash::{BuildHasher, Hasher, RandomState};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use graven_storage::TransactionOptions;
 
@@ -65,10 +68,19 @@ pub(crate) fn random_name() -> String {
     format!("{:016x}", u64::from_le_bytes(random_bytes()))
 }
 
+/// What relative names of files in this process's statements count from, wherever they run.
+fn working_folder() -> Arc<Path> {
+    let known = std::env::current_dir();
+    // One that cannot be told (it was removed) may not turn into the owner's.
+    let folder =
+        known.unwrap_or_else(|_| PathBuf::from(format!("/proc/{}/cwd", std::process::id())));
+    folder.into()
+}
+
 /// Runs a statement in the owner, whoever that is by the time it is done.
 pub(crate) fn query(
     connection: &Connection,
-    attached: std::sync::Arc<Attached>,
+    attached: Arc<Attached>,
     text: &str,
     params: &Params,
 ) -> Result<crate::QueryResult, Error> {
@@ -97,7 +109,7 @@ pub(crate) fn query(
 /// Whether the commit of this name is there, after its owner was lost.
 fn committed(
     database: &Database,
-    lost: &std::sync::Arc<Attached>,
+    lost: &Arc<Attached>,
     commit: message::CommitId,
 ) -> Result<bool, Error> {
     match database.settle(Some(lost))? {
@@ -110,7 +122,7 @@ fn committed(
 #[derive(Debug)]
 pub(crate) struct AttachedTransaction {
     connection: Connection,
-    attached: std::sync::Arc<Attached>,
+    attached: Arc<Attached>,
     /// None once it has ended.
     session: Option<Session>,
     commit: message::CommitId,
@@ -120,7 +132,7 @@ impl AttachedTransaction {
     /// Begins one.
     pub(crate) fn begin(
         connection: Connection,
-        mut attached: std::sync::Arc<Attached>,
+        mut attached: Arc<Attached>,
         options: &TransactionOptions,
     ) -> Result<Option<Self>, Error> {
         let commit = options.client_id.unwrap_or_else(random_bytes);

@@ -1,5 +1,6 @@
 //! Where statements are run: parse, plan, execute, cancel.
 
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -31,6 +32,8 @@ pub struct Connection {
     timeout: Option<Duration>,
     /// When the transaction began whose statements this connection runs.
     began: Option<SystemTime>,
+    /// The working directory of an attached process, whose statements these are.
+    folder: Option<Arc<Path>>,
 }
 
 /// Parameters as the executor takes them, made once for all attempts.
@@ -93,6 +96,7 @@ impl Connection {
             options: TransactionOptions::default(),
             timeout: None,
             began: None,
+            folder: None,
         }
     }
 
@@ -250,13 +254,17 @@ impl Connection {
         transaction: Option<Arc<graven_storage::Transaction>>,
         occasion: &Occasion<'_>,
     ) -> ExecContext {
-        let procedures = || OnDatabase(Arc::clone(inner));
+        let procedures = || OnDatabase {
+            database: Arc::clone(inner),
+            folder: self.folder.clone(),
+        };
         ExecContext {
             budget: Arc::clone(&inner.budget),
             spill: Some(Arc::clone(&inner.spill)),
             cancel: self.cancel.flag(),
             deadline: occasion.deadline,
             procedures: (planned.calls()).then(|| Arc::new(procedures()) as Arc<dyn Procedures>),
+            folder: self.folder.clone(),
             store_uuid: inner.store.uuid(),
             begun: occasion.begun,
             transaction_began: self.began,
@@ -316,6 +324,11 @@ impl Connection {
 
     pub(crate) fn set_timeout(&mut self, timeout: Option<Duration>) {
         self.timeout = timeout;
+    }
+
+    /// Relative names of files in its statements count from here.
+    pub(crate) fn set_folder(&mut self, folder: Arc<Path>) {
+        self.folder = Some(folder);
     }
 
     /// How long its statements may run.

@@ -47,23 +47,50 @@ fn find(name: &str) -> Option<&'static table::Procedure> {
 }
 
 /// Runs procedures on one database.
-pub(crate) struct OnDatabase(pub(crate) Arc<Inner>);
+pub(crate) struct OnDatabase {
+    pub(crate) database: Arc<Inner>,
+    /// Where relative names of files count from; none: the process's working directory.
+    pub(crate) folder: Option<Arc<Path>>,
+}
 
 impl Procedures for OnDatabase {
     fn call(&self, name: &str, args: &[Value]) -> Result<ProcedureResult, ExecError> {
         let Some(procedure) = find(name) else {
-            return call_registered(&self.0, name, args);
+            return call_registered(&self.database, name, args);
         };
-        let rows = (procedure.run)(&self.0, args).map_err(|message| ExecError::Procedure {
+        let failed = |message| ExecError::Procedure {
             name: name.to_owned(),
             message,
-        })?;
+        };
+        let rows = match &self.folder {
+            Some(folder) if procedure.names_files => {
+                let args: Result<Vec<_>, _> = args.iter().map(|arg| whole(arg, folder)).collect();
+                (procedure.run)(&self.database, &args.map_err(failed)?)
+            }
+            _ => (procedure.run)(&self.database, args),
+        };
+        let rows = rows.map_err(failed)?;
         let columns = procedure
             .columns
             .iter()
             .map(|(name, _)| Arc::from(*name))
             .collect();
         Ok(ProcedureResult { columns, rows })
+    }
+}
+
+/// The whole name of a file, if this is a relative one.
+fn whole(arg: &Value, folder: &Path) -> Result<Value, String> {
+    let Value::String(name) = arg else {
+        return Ok(arg.clone());
+    };
+    let place = folder.join(&**name);
+    match place.to_str() {
+        Some(text) => Ok(Value::text(text)),
+        None => Err(format!(
+            "{} is no text; name the file with its whole path",
+            place.display()
+        )),
     }
 }
 

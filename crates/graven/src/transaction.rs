@@ -11,6 +11,7 @@
 //! * TX-41 A statement is repeated only if no row of it was handed out and nothing of it was committed.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -151,6 +152,13 @@ impl Transaction {
         match &mut *self.work {
             Work::Here { connection, .. } => connection.set_timeout(timeout),
             Work::There(there) => there.set_timeout(timeout),
+        }
+    }
+
+    /// Relative names of files in its next statements count from here.
+    pub(crate) fn set_folder(&mut self, folder: Arc<Path>) {
+        if let Work::Here { connection, .. } = &mut *self.work {
+            connection.set_folder(folder);
         }
     }
 

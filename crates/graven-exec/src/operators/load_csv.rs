@@ -64,7 +64,7 @@ impl LoadCsv {
         }
     }
 
-    fn open(&self, row: usize) -> Result<Records> {
+    fn open(&self, row: usize, rt: &Runtime) -> Result<Records> {
         let (urls, terminators) = self.urls.as_ref().expect("set with the batch");
         let terminator = match terminators.as_ref().map(|c| c.value(row)) {
             None => ',',
@@ -77,7 +77,10 @@ impl LoadCsv {
             }
         };
         match urls.value(row) {
-            Value::String(url) => Records::open(&url, terminator, self.source.headers),
+            Value::String(url) => {
+                let folder = rt.folder.as_deref();
+                Records::open(&url, folder, terminator, self.source.headers)
+            }
             other => Err(ExecError::Type {
                 message: format!("LOAD CSV reads a file named by a String, not {other}"),
             }),
@@ -103,7 +106,10 @@ impl Operator for LoadCsv {
             rt.check_cancelled()?;
             let row = self.input.row();
             if self.records.is_none() {
-                self.records = Some(self.open(row).map_err(|error| error.at(self.source.at))?);
+                self.records = Some(
+                    self.open(row, rt)
+                        .map_err(|error| error.at(self.source.at))?,
+                );
             }
             let records = self.records.as_mut().expect("just opened");
             let (mut values, mut lines) = (Vec::new(), Vec::new());
@@ -196,7 +202,7 @@ struct Records {
 }
 
 impl Records {
-    fn open(url: &str, terminator: char, headers: bool) -> Result<Self> {
+    fn open(url: &str, folder: Option<&Path>, terminator: char, headers: bool) -> Result<Self> {
         let of_url = url.strip_prefix("file://");
         let path = match of_url.or_else(|| url.strip_prefix("file:")) {
             Some(path) => decoded(path),
@@ -206,7 +212,8 @@ impl Records {
             let message = format!("LOAD CSV reads local files only, not {url}");
             return Err(ExecError::Argument { message });
         }
-        let file = open_unpacked(Path::new(&path)).map_err(|e| ExecError::Argument {
+        let place = folder.unwrap_or_else(|| Path::new("")).join(&path);
+        let file = open_unpacked(&place).map_err(|e| ExecError::Argument {
             message: format!("LOAD CSV: {path}: cannot be opened: {e}"),
         })?;
         let mut records = Self {

@@ -9,7 +9,7 @@
 use std::collections::VecDeque;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use graven_io::Unshared;
@@ -264,12 +264,14 @@ impl Session {
         &mut self,
         options: TransactionOptions,
         timeout: Option<Duration>,
+        folder: Arc<Path>,
         text: &str,
         params: &Params,
     ) -> Result<Head, Failure> {
         let request = Request::Run {
             options,
             timeout,
+            folder,
             text: text.to_owned(),
             params: params.clone(),
         };

@@ -8,7 +8,11 @@
 //! A session does one thing at a time. A statement is answered by [`Reply::Columns`], any number of
 //! [`Reply::Rows`] and [`Reply::End`], or at any point by [`Reply::Failed`]; everything else by one frame.
 
+use std::ffi::OsStr;
 use std::io::{self, Read, Write};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use graven_storage::TransactionOptions;
@@ -25,7 +29,7 @@ use crate::transaction::Commit;
 use crate::value::Value;
 
 /// Both ends speak the same number or do not speak.
-pub(super) const PROTOCOL: u32 = 4;
+pub(super) const PROTOCOL: u32 = 5;
 const MAGIC: &[u8; 8] = b"GRVattch";
 /// Longest frame that is read; rows are sent in frames of [`ROWS_BYTES`], one large row may take more.
 const FRAME_BYTES_MAX: u32 = 1 << 30;
@@ -50,6 +54,8 @@ pub(super) enum Request {
         options: TransactionOptions,
         /// How long it may run.
         timeout: Option<Duration>,
+        /// Where relative names of files count from.
+        folder: Arc<Path>,
         text: String,
         params: Params,
     },
@@ -145,11 +151,13 @@ impl Request {
             Request::Run {
                 options,
                 timeout,
+                folder,
                 text,
                 params,
             } => {
                 put_options(&mut w, options);
                 w.option(*timeout, put_duration);
+                w.bytes(folder.as_os_str().as_bytes());
                 w.text(text);
                 w.list(params.iter(), |w, (name, value)| {
                     w.text(name);
@@ -207,6 +215,7 @@ impl Request {
             1 => Request::Run {
                 options: read_options(r)?,
                 timeout: r.option(read_duration)?,
+                folder: Path::new(OsStr::from_bytes(r.bytes()?)).into(),
                 text: r.text()?.to_owned(),
                 params: r
                     .list(|r| Ok((r.shared()?, r.value()?)))?

@@ -241,6 +241,7 @@ impl Session<'_> {
             Request::Run {
                 options,
                 timeout,
+                folder,
                 text,
                 params,
             } => {
@@ -250,13 +251,15 @@ impl Session<'_> {
                 let result = match &mut self.transaction {
                     Some(transaction) => {
                         transaction.set_timeout(timeout);
+                        transaction.set_folder(folder);
                         transaction.query(&text, &params)?
                     }
-                    None => connection
-                        .clone()
-                        .with_options(options)
-                        .with_timeout(timeout)
-                        .query(&text, &params)?,
+                    None => {
+                        let mut connection = connection.clone().with_options(options);
+                        connection.set_timeout(timeout);
+                        connection.set_folder(folder);
+                        connection.query(&text, &params)?
+                    }
                 };
                 self.stream(result)?;
                 return Ok(None);

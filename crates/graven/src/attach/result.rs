@@ -63,7 +63,8 @@ impl AttachedResult {
         connection: &Connection,
     ) -> Result<Self, Failure> {
         let registration = Registration::new(connection.cancelling(), attached, session.handle());
-        let head = session.run(options.clone(), connection.timeout(), text, params)?;
+        let (options, folder) = (options.clone(), super::working_folder());
+        let head = session.run(options, connection.timeout(), folder, text, params)?;
         let mut result = AttachedResult {
             columns: head.columns.clone().into(),
             head,

@@ -67,3 +67,47 @@ fn a_reader_whose_owner_ends_before_the_first_row_gets_its_rows() {
     after.expect("run here");
     assert_eq!(other.attached_to(), None, "it has taken over");
 }
+
+#[test]
+fn names_of_files_count_from_where_the_statement_comes_from() {
+    let (owner, other, folder) = owner_and_attached();
+    let Ok(Place::There(attached)) = other.place() else {
+        panic!("the second one is attached");
+    };
+    let elsewhere = folder.path().join("elsewhere");
+    std::fs::create_dir(&elsewhere).expect("a folder");
+    std::fs::write(elsewhere.join("rows.csv"), "1\n2\n").expect("a file");
+    for inside in [false, true] {
+        let mut session = attached.session().expect("a session");
+        if inside {
+            let begun = session.begin(TransactionOptions::default());
+            begun.expect("begun");
+        }
+        let mut rows = |text: &str| {
+            let options = TransactionOptions::default();
+            let folder = elsewhere.as_path().into();
+            let head = session.run(options, None, folder, text, &Params::new());
+            head.expect("run");
+            let mut rows = Vec::new();
+            while let super::client::Part::Rows(more) = session.next().expect("more") {
+                rows.extend(more);
+            }
+            rows
+        };
+        let read = rows("LOAD CSV FROM 'rows.csv' AS row RETURN row[0], file()");
+        let texts = |texts: [&str; 2]| texts.map(crate::Value::from).to_vec();
+        let wanted = [texts(["1", "rows.csv"]), texts(["2", "rows.csv"])];
+        assert_eq!(read, wanted, "in a transaction: {inside}");
+        let name = format!("copy-{inside}.graven");
+        rows(&format!("CALL graven.backup('{name}')"));
+        assert!(elsewhere.join(name).exists(), "in a transaction: {inside}");
+    }
+    let here = owner.connect();
+    let missing = here.query("LOAD CSV FROM 'rows.csv' AS row RETURN row", &Params::new());
+    let missing = missing.and_then(|mut result| result.next_row());
+    missing.expect_err("the owner's own statements count from its own place");
+    assert_eq!(
+        &*super::working_folder(),
+        std::env::current_dir().expect("a folder")
+    );
+}

@@ -19,6 +19,8 @@ pub(super) struct Procedure {
     pub(super) arguments: &'static [Field],
     /// Last arguments that may be left out.
     pub(super) optional: usize,
+    /// Its texts are names of files.
+    pub(super) names_files: bool,
     pub(super) columns: &'static [Field],
     pub(super) run: fn(&Arc<Inner>, &[Value]) -> Result<Rows, String>,
 }
@@ -30,6 +32,7 @@ pub(super) const TABLE: &[Procedure] = &[
         about: "properties of labels and types, and which types lead where, as graph tools read them",
         arguments: &[("config", TypeSet::MAP)],
         optional: 1,
+        names_files: false,
         columns: &[
             ("label", TypeSet::STRING),
             ("property", TypeSet::STRING),
@@ -53,6 +56,7 @@ pub(super) const TABLE: &[Procedure] = &[
         about: "indexes and constraints of nodes, with sizes",
         arguments: &[("config", TypeSet::MAP)],
         optional: 1,
+        names_files: false,
         columns: &[
             ("name", TypeSet::STRING),
             ("label", TypeSet::STRING),
@@ -75,6 +79,7 @@ pub(super) const TABLE: &[Procedure] = &[
             ("timeOutSeconds", TypeSet::INTEGER),
         ],
         optional: 1,
+        names_files: false,
         columns: &[],
         run: |_, _| Ok(Vec::new()),
     },
@@ -83,6 +88,7 @@ pub(super) const TABLE: &[Procedure] = &[
         about: "nothing to wait for: indexes are complete when they are made",
         arguments: &[("timeOutSeconds", TypeSet::INTEGER)],
         optional: 1,
+        names_files: false,
         columns: &[],
         run: |_, _| Ok(Vec::new()),
     },
@@ -91,6 +97,7 @@ pub(super) const TABLE: &[Procedure] = &[
         about: "constraints",
         arguments: &[],
         optional: 0,
+        names_files: false,
         columns: &[
             ("name", TypeSet::STRING),
             ("description", TypeSet::STRING),
@@ -103,6 +110,7 @@ pub(super) const TABLE: &[Procedure] = &[
         about: "indexes",
         arguments: &[],
         optional: 0,
+        names_files: false,
         columns: &[
             ("id", TypeSet::INTEGER),
             ("name", TypeSet::STRING),
@@ -122,6 +130,7 @@ pub(super) const TABLE: &[Procedure] = &[
         about: "the database",
         arguments: &[],
         optional: 0,
+        names_files: false,
         columns: &[
             ("id", TypeSet::STRING),
             ("name", TypeSet::STRING),
@@ -134,6 +143,7 @@ pub(super) const TABLE: &[Procedure] = &[
         about: "labels",
         arguments: &[],
         optional: 0,
+        names_files: false,
         columns: &[("label", TypeSet::STRING)],
         run: |db, _| Ok(names(db.store.snapshot().catalog().labels())),
     },
@@ -142,6 +152,7 @@ pub(super) const TABLE: &[Procedure] = &[
         about: "whether the database answers",
         arguments: &[],
         optional: 0,
+        names_files: false,
         columns: &[("success", TypeSet::BOOLEAN)],
         run: |_, _| Ok(vec![vec![Value::Boolean(true)]]),
     },
@@ -150,6 +161,7 @@ pub(super) const TABLE: &[Procedure] = &[
         about: "property keys",
         arguments: &[],
         optional: 0,
+        names_files: false,
         columns: &[("propertyKey", TypeSet::STRING)],
         run: |db, _| Ok(names(db.store.snapshot().catalog().keys())),
     },
@@ -158,6 +170,7 @@ pub(super) const TABLE: &[Procedure] = &[
         about: "relationship types",
         arguments: &[],
         optional: 0,
+        names_files: false,
         columns: &[("relationshipType", TypeSet::STRING)],
         run: |db, _| Ok(names(db.store.snapshot().catalog().types())),
     },
@@ -166,6 +179,7 @@ pub(super) const TABLE: &[Procedure] = &[
         about: "properties of each combination of labels, from a sample",
         arguments: &[],
         optional: 0,
+        names_files: false,
         columns: &[
             ("nodeType", TypeSet::STRING),
             ("nodeLabels", TypeSet::LIST),
@@ -180,6 +194,7 @@ pub(super) const TABLE: &[Procedure] = &[
         about: "properties of each relationship type, from a sample",
         arguments: &[],
         optional: 0,
+        names_files: false,
         columns: &[
             ("relType", TypeSet::STRING),
             ("propertyName", TypeSet::STRING),
@@ -193,6 +208,7 @@ pub(super) const TABLE: &[Procedure] = &[
         about: "labels as nodes, and the types between them",
         arguments: &[],
         optional: 0,
+        names_files: false,
         columns: &[("nodes", TypeSet::LIST), ("relationships", TypeSet::LIST)],
         run: contents::visualization,
     },
@@ -201,6 +217,7 @@ pub(super) const TABLE: &[Procedure] = &[
         about: "the program and its version",
         arguments: &[],
         optional: 0,
+        names_files: false,
         columns: &[
             ("name", TypeSet::STRING),
             ("versions", TypeSet::LIST),
@@ -213,6 +230,7 @@ pub(super) const TABLE: &[Procedure] = &[
         about: "copies the database to a new file while it is used, and checks the copy",
         arguments: &[("file", TypeSet::STRING), ("since", TypeSet::STRING)],
         optional: 1,
+        names_files: true,
         columns: &[
             ("bytes", TypeSet::INTEGER),
             ("changedBytes", TypeSet::INTEGER),
@@ -224,6 +242,7 @@ pub(super) const TABLE: &[Procedure] = &[
         about: "what of the file is in memory, by kind, label, type and property",
         arguments: &[],
         optional: 0,
+        names_files: false,
         columns: &[
             ("kind", TypeSet::STRING),
             ("label", TypeSet::STRING),
@@ -244,6 +263,7 @@ pub(super) const TABLE: &[Procedure] = &[
         about: "ends what the first graven.cache.whatIf began",
         arguments: &[],
         optional: 0,
+        names_files: false,
         columns: &[("watched", TypeSet::BOOLEAN)],
         run: cache::end_what_if,
     },
@@ -252,6 +272,7 @@ pub(super) const TABLE: &[Procedure] = &[
         about: "changes the memory budget",
         arguments: &[("size", TypeSet::ANY)],
         optional: 0,
+        names_files: false,
         columns: &[("before", TypeSet::INTEGER), ("after", TypeSet::INTEGER)],
         run: super::resize,
     },
@@ -260,6 +281,7 @@ pub(super) const TABLE: &[Procedure] = &[
         about: "changes the replacement policy; no page is lost",
         arguments: &[("policy", TypeSet::STRING)],
         optional: 0,
+        names_files: false,
         columns: &[("before", TypeSet::STRING), ("after", TypeSet::STRING)],
         run: super::set_policy,
     },
@@ -268,6 +290,7 @@ pub(super) const TABLE: &[Procedure] = &[
         about: "what happened to pages of each kind since the database was opened",
         arguments: &[],
         optional: 0,
+        names_files: false,
         columns: &[
             ("kind", TypeSet::STRING),
             ("hits", TypeSet::INTEGER),
@@ -285,6 +308,7 @@ pub(super) const TABLE: &[Procedure] = &[
         about: "how other amounts of memory and other policies would have done",
         arguments: &[],
         optional: 0,
+        names_files: false,
         columns: &[
             ("policy", TypeSet::STRING),
             ("current", TypeSet::BOOLEAN),
@@ -303,6 +327,7 @@ pub(super) const TABLE: &[Procedure] = &[
         about: "commits, syncs and bytes of the log since the database was opened",
         arguments: &[],
         optional: 0,
+        names_files: false,
         columns: &[
             ("commits", TypeSet::INTEGER),
             ("commitMedianMilliseconds", TypeSet::FLOAT),
@@ -323,6 +348,7 @@ pub(super) const TABLE: &[Procedure] = &[
         about: "this list",
         arguments: &[],
         optional: 0,
+        names_files: false,
         columns: &[("name", TypeSet::STRING), ("signature", TypeSet::STRING)],
         run: |_, _| Ok(list()),
     },
@@ -331,6 +357,7 @@ pub(super) const TABLE: &[Procedure] = &[
         about: "SHOW CONSTRAINTS",
         arguments: &[],
         optional: 0,
+        names_files: false,
         columns: &[
             ("name", TypeSet::STRING),
             ("type", TypeSet::STRING),
@@ -349,6 +376,7 @@ pub(super) const TABLE: &[Procedure] = &[
         about: "SHOW DATABASES",
         arguments: &[],
         optional: 0,
+        names_files: false,
         columns: &[
             ("name", TypeSet::STRING),
             ("type", TypeSet::STRING),
@@ -371,6 +399,7 @@ pub(super) const TABLE: &[Procedure] = &[
         about: "SHOW FUNCTIONS",
         arguments: &[],
         optional: 0,
+        names_files: false,
         columns: &[
             ("name", TypeSet::STRING),
             ("category", TypeSet::STRING),
@@ -387,6 +416,7 @@ pub(super) const TABLE: &[Procedure] = &[
         about: "SHOW INDEXES",
         arguments: &[],
         optional: 0,
+        names_files: false,
         columns: &[
             ("id", TypeSet::INTEGER),
             ("name", TypeSet::STRING),
@@ -412,6 +442,7 @@ pub(super) const TABLE: &[Procedure] = &[
         about: "SHOW PROCEDURES",
         arguments: &[],
         optional: 0,
+        names_files: false,
         columns: &[
             ("name", TypeSet::STRING),
             ("description", TypeSet::STRING),
@@ -426,6 +457,7 @@ pub(super) const TABLE: &[Procedure] = &[
         about: "SHOW TRANSACTIONS",
         arguments: &[("ids", TypeSet::LIST)],
         optional: 0,
+        names_files: false,
         columns: &[
             ("database", TypeSet::STRING),
             ("transactionId", TypeSet::STRING),
@@ -442,6 +474,7 @@ pub(super) const TABLE: &[Procedure] = &[
         about: "TERMINATE TRANSACTIONS",
         arguments: &[("ids", TypeSet::LIST)],
         optional: 0,
+        names_files: false,
         columns: &[
             ("transactionId", TypeSet::STRING),
             ("username", TypeSet::STRING),
