@@ -83,6 +83,36 @@ pub fn is_in_transactions(text: &str) -> bool {
     })
 }
 
+/// Whether the text alone tells that a statement changes nothing; false for what cannot be parsed. What procedures do beside a statement is none of its
+/// changes.
+#[must_use]
+pub fn only_reads(text: &str) -> bool {
+    fn reads(query: &ast::Query) -> bool {
+        let unions = query.unions.iter().map(|union| &union.query);
+        let mut clauses = std::iter::once(&query.first)
+            .chain(unions)
+            .flat_map(|single| &single.clauses);
+        clauses.all(|clause| match &clause.kind {
+            ast::ClauseKind::Match { .. }
+            | ast::ClauseKind::With { .. }
+            | ast::ClauseKind::Return(_)
+            | ast::ClauseKind::Finish
+            | ast::ClauseKind::Unwind { .. }
+            | ast::ClauseKind::LoadCsv { .. }
+            | ast::ClauseKind::Call(_) => true,
+            ast::ClauseKind::Subquery { query, .. } => reads(query),
+            ast::ClauseKind::Schema(_)
+            | ast::ClauseKind::Create { .. }
+            | ast::ClauseKind::Merge { .. }
+            | ast::ClauseKind::Set(_)
+            | ast::ClauseKind::Remove(_)
+            | ast::ClauseKind::Delete { .. }
+            | ast::ClauseKind::Foreach { .. } => false,
+        })
+    }
+    parser::parse(text).is_ok_and(|statement| reads(&statement.query))
+}
+
 /// Parses, binds and plans one statement.
 ///
 /// # Errors

@@ -18,6 +18,8 @@
 //! * AT-6 What was opened, begun or asked before a `fork` does nothing in the child: each way in gives `Database.Forked`, dropping is silent and
 //!   leaks ([`graven_io::Local`]), and descriptors of files, locks and sockets are cut off (IO-7). So the child can neither write to the file
 //!   nor speak in its parent's name, and when the parent ends its lock is free and its conversations are over, whoever it has forked.
+//! * AT-7 Where nobody can take over who would know what became of a commit, the error says that this is unknown, and is not
+//!   retryable. A statement that only reads, and a request that never left, keep the error of taking over.
 //! * AT-8 Relative names of files in a statement count from the working directory of the process that asked for it, which goes with it.
 //!
 //! # Concurrency
@@ -37,11 +39,12 @@ mod tests;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
-use graven_storage::TransactionOptions;
+use graven_storage::{Durable, TransactionOptions};
 
 pub(crate) use address::Listener;
-pub(crate) use client::{Attached, Failure, Session};
+pub(crate) use client::{Attached, Failure, Lost, Session};
 pub(crate) use owner::Owner;
 pub(crate) use result::AttachedResult;
 
@@ -50,6 +53,9 @@ use crate::database::{Database, Place};
 use crate::error::{Error, Retry};
 use crate::params::Params;
 use crate::transaction::Commit;
+
+/// How long another process may need to begin taking over, where this one cannot.
+const OTHERS_WAIT: Duration = Duration::from_secs(1);
 
 /// Bytes that nobody else has; the standard library's hash keys are random.
 fn random_bytes<const N: usize>() -> [u8; N] {
@@ -89,7 +95,11 @@ pub(crate) fn query(
     let lost = match AttachedResult::start(&attached, &options, text, params, connection) {
         Ok(result) => return Ok(result.into()),
         Err(Failure::Answer(error)) => return Err(error),
-        Err(Failure::Lost(_)) => attached,
+        Err(Failure::Lost(Lost { asked: true, .. })) => attached,
+        Err(Failure::Lost(_)) => {
+            connection.database().settle(Some(&attached))?;
+            return connection.query(text, params);
+        }
     };
     if graven_cypher::is_in_transactions(text) {
         // What it has committed cannot be told apart from what it has not: it is not run again.
@@ -100,22 +110,46 @@ pub(crate) fn query(
     }
     // AT-3: neither lost nor done twice.
     let database = connection.database();
+    if graven_cypher::only_reads(text) {
+        database.settle(Some(&lost))?;
+        return connection.query(text, params);
+    }
     match committed(database, &lost, commit)? {
         true => Ok(AttachedResult::without_rows().into()),
         false => connection.query(text, params),
     }
 }
 
-/// Whether the commit of this name is there, after its owner was lost.
+/// Whether the commit of this name is there, after its owner was lost. Where this process cannot take over, one that can is asked (AT-7).
 fn committed(
     database: &Database,
     lost: &Arc<Attached>,
     commit: message::CommitId,
 ) -> Result<bool, Error> {
-    match database.settle(Some(lost))? {
+    let ask = |attached| {
+        database.ask(attached, |attached: &Attached| {
+            attached.has_committed(commit)
+        })
+    };
+    let known = database.settle(Some(lost)).and_then(|place| match place {
         Place::Here(inner) => Ok(inner.store.has_committed(&commit)),
-        Place::There(attached) => database.ask(attached, |attached| attached.has_committed(commit)),
-    }
+        Place::There(attached) => ask(attached),
+    });
+    known.or_else(|why| match database.another_owner(OTHERS_WAIT) {
+        Some(attached) => ask(attached).map_err(|error| outcome_unknown(&error)),
+        None => Err(outcome_unknown(&why)),
+    })
+}
+
+/// AT-7.
+fn outcome_unknown(why: &Error) -> Error {
+    let message = format!(
+        "the process that was to commit has ended, and nobody can tell whether it has done so, for its place could \
+         not be taken ({}: {}); when the database can be opened again, look before doing it once more",
+        why.code(),
+        why.message()
+    );
+    Error::new("Transaction.OutcomeUnknown", message).with_durable(Durable::Unknown)
 }
 
 /// A transaction in the owner.
@@ -186,7 +220,7 @@ impl AttachedTransaction {
     }
 
     /// How long its next statements may run.
-    pub(crate) fn set_timeout(&mut self, timeout: Option<std::time::Duration>) {
+    pub(crate) fn set_timeout(&mut self, timeout: Option<Duration>) {
         self.connection.set_timeout(timeout);
     }
 
@@ -201,6 +235,7 @@ impl AttachedTransaction {
                 Ok(commit)
             }
             Err(Failure::Answer(error)) => Err(error),
+            Err(Failure::Lost(Lost { asked: false, .. })) => Err(owner_lost()),
             Err(Failure::Lost(_)) => {
                 match committed(self.connection.database(), &self.attached, self.commit)? {
                     true => Ok(Commit::default()),

@@ -211,17 +211,38 @@ impl Database {
                 Err(Failure::Answer(error)) => return Err(error),
                 // It may be recovering, or dying.
                 Err(Failure::Lost(_)) if Instant::now() < deadline => std::thread::sleep(pause),
-                Err(Failure::Lost(why)) => {
+                Err(Failure::Lost(lost)) => {
                     let what = match files::other_user(&shared.path) {
                         Some(other) => format!("{}; {other}", locked.message()),
                         None => format!(
-                            "{}; its process cannot be reached ({why})",
-                            locked.message()
+                            "{}; its process cannot be reached ({})",
+                            locked.message(),
+                            lost.why
                         ),
                     };
                     return Err(Error::with_retry(LOCKED, what, Retry::MayHelp));
                 }
             }
+            pause = (pause * 2).min(SETTLING_PAUSE_MAX);
+        }
+    }
+
+    /// Attaches to whoever owns the file by then, without trying to be its owner.
+    pub(crate) fn another_owner(&self, wait: Duration) -> Option<Arc<Attached>> {
+        let shared = &**self.shared;
+        let deadline = Instant::now() + wait;
+        let mut pause = SETTLING_PAUSE;
+        loop {
+            if let Ok(attached) = Attached::connect(&shared.path, shared.config.read_only) {
+                let attached = Arc::new(attached);
+                let mut there = shared.there.lock().unwrap_or_else(PoisonError::into_inner);
+                *there = Some(Arc::clone(&attached));
+                return Some(attached);
+            }
+            if Instant::now() >= deadline {
+                return None;
+            }
+            std::thread::sleep(pause);
             pause = (pause * 2).min(SETTLING_PAUSE_MAX);
         }
     }

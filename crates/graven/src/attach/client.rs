@@ -31,19 +31,38 @@ const IDLE_MAX: usize = 16;
 #[derive(Debug)]
 pub(crate) enum Failure {
     /// The owner has gone, or does not listen (yet).
-    Lost(String),
+    Lost(Lost),
     /// The owner's answer, or a refusal that will not change.
     Answer(Error),
 }
 
+/// How an owner was lost.
+#[derive(Debug)]
+pub(crate) struct Lost {
+    pub(crate) why: String,
+    /// It may have got the whole request, and done what was asked.
+    pub(crate) asked: bool,
+}
+
 impl Failure {
+    /// Nothing was asked of an owner that cannot be reached.
+    fn before_asking(self) -> Self {
+        match self {
+            Failure::Lost(Lost { why, .. }) => Failure::Lost(Lost { why, asked: false }),
+            answer @ Failure::Answer(_) => answer,
+        }
+    }
+
     /// As an error of whoever asked.
     pub(crate) fn into_error(self) -> Error {
         match self {
             Failure::Answer(error) => error,
-            Failure::Lost(why) => Error::with_retry(
+            Failure::Lost(lost) => Error::with_retry(
                 LOCKED,
-                format!("the process that has the database cannot be reached: {why}"),
+                format!(
+                    "the process that has the database cannot be reached: {}",
+                    lost.why
+                ),
                 Retry::MayHelp,
             ),
         }
@@ -59,7 +78,10 @@ impl From<Error> for Failure {
 impl From<Broken> for Failure {
     fn from(broken: Broken) -> Self {
         match broken {
-            Broken::Gone(error) => Failure::Lost(error.to_string()),
+            Broken::Gone(error) => Failure::Lost(Lost {
+                why: error.to_string(),
+                asked: true,
+            }),
             Broken::Malformed(what) => Failure::Answer(Error::new(
                 "Internal.Attach",
                 format!("the owner of the database sent what cannot be understood: {what}"),
@@ -68,9 +90,13 @@ impl From<Broken> for Failure {
     }
 }
 
+/// Who cannot be reached, or not be sent a whole request, does nothing.
 impl From<std::io::Error> for Failure {
     fn from(error: std::io::Error) -> Self {
-        Failure::Lost(error.to_string())
+        Failure::Lost(Lost {
+            why: error.to_string(),
+            asked: false,
+        })
     }
 }
 
@@ -124,7 +150,8 @@ impl Attached {
         if let Some(session) = self.idle().pop() {
             return Ok(session);
         }
-        Ok(greet(&self.file, self.read_only)?.0)
+        let greeted = greet(&self.file, self.read_only);
+        Ok(greeted.map_err(Failure::before_asking)?.0)
     }
 
     /// Keeps a session that has nothing open for the next user.

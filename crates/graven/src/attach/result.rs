@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use graven_pagecache::PerKind;
 use graven_storage::{Durable, TransactionOptions, WriteCounters};
 
-use super::client::{Attached, Failure, Head, Part, Session};
+use super::client::{Attached, Failure, Head, Lost, Part, Session};
 use super::summary::Ended;
 use crate::cancel::Registration;
 use crate::connection::Connection;
@@ -105,7 +105,10 @@ impl AttachedResult {
         while self.fetch()? {}
         match self.source.take() {
             Some((_, session)) => Ok((self, session)),
-            None => Err(Failure::Lost("the statement has ended twice".to_owned())),
+            None => Err(Failure::Lost(Lost {
+                why: "the statement has ended twice".to_owned(),
+                asked: true,
+            })),
         }
     }
 

@@ -1,7 +1,15 @@
 //! Goal: what became of a commit is known to the owner's successor, also when a checkpoint has cut the log since; a
-//! statement whose owner ends before its first row runs again, and its reader notices nothing.
+//! statement whose owner ends before its first row runs again, and its reader notices nothing. Where nobody can take over, the
+//! outcome of a commit is told to be unknown, and that of nothing else.
 
-use super::{committed, random_bytes};
+use std::path::{Path, PathBuf};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use graven_storage::Durable;
+
+use super::message::{Reply, Request};
+use super::{Listener, committed, random_bytes};
 use crate::database::Place;
 use crate::{Config, Database, Params, TransactionOptions};
 
@@ -59,13 +67,147 @@ fn a_reader_whose_owner_ends_before_the_first_row_gets_its_rows() {
         (row.into_values(), other)
     });
     // Long enough for the statement to have begun, usually; whenever this comes, the answer is the same.
-    std::thread::sleep(std::time::Duration::from_millis(50));
+    std::thread::sleep(Duration::from_millis(50));
     drop(owner);
     let (values, other) = reader.join().expect("no panic");
     assert_eq!(values, [crate::Value::Integer(21_000_000)]);
     let after = other.connect().query("RETURN 1 AS one", &Params::new());
     after.expect("run here");
     assert_eq!(other.attached_to(), None, "it has taken over");
+}
+
+fn opened(path: &Path, memory: u64, attach: bool) -> Database {
+    let config = Config {
+        create: true,
+        memory,
+        attach,
+        ..Config::default()
+    };
+    Database::open(path, config).expect("opened or attached")
+}
+
+/// An owner that does the first commit it is asked for and ends before it answers; gives whoever opens the file after that.
+fn silent_owner(next: impl FnOnce(&Path) -> Option<Database> + Send + 'static) -> SilentOwner {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("shared.graven");
+    let owner = opened(&path, 32 << 20, false);
+    let listener = Listener::bind(&path).expect("a socket");
+    let place = path.clone();
+    let thread = std::thread::spawn(move || {
+        let mut socket = listener.accept().expect("a client");
+        let mut transaction = None;
+        loop {
+            let request = Request::receive(&mut *socket).expect("a request");
+            let reply = match request {
+                Request::Hello { .. } => Reply::Welcome {
+                    process: 0,
+                    session: 1,
+                    key: 1,
+                    memory: 0,
+                },
+                Request::Begin { options } => {
+                    let begun = owner.connect().begin_with(options).expect("begun");
+                    let created = transaction
+                        .insert(begun)
+                        .query("CREATE (:N)", &Params::new());
+                    created.expect("created");
+                    Reply::Done(crate::transaction::Commit::default())
+                }
+                Request::Commit => {
+                    let commits = transaction.take().expect("begun").commit();
+                    commits.expect("committed");
+                    break;
+                }
+                Request::Run { options, text, .. } => {
+                    let connection = owner.connect().with_options(options);
+                    let done = connection.query(&text, &Params::new());
+                    drop(done.expect("done"));
+                    break;
+                }
+                other => panic!("{other:?} is not asked here"),
+            };
+            reply.send(&mut *socket).expect("sent");
+        }
+        drop((listener, owner, socket));
+        next(&place)
+    });
+    SilentOwner {
+        path,
+        thread,
+        _folder: folder,
+    }
+}
+
+struct SilentOwner {
+    path: PathBuf,
+    thread: JoinHandle<Option<Database>>,
+    _folder: tempfile::TempDir,
+}
+
+/// Memory with which a process can be attached but own nothing.
+const TOO_LITTLE: u64 = 1;
+
+fn nodes(path: &Path) -> crate::Value {
+    let all = "MATCH (n:N) RETURN count(n)";
+    let connection = opened(path, 32 << 20, true).connect();
+    let mut result = connection.query(all, &Params::new()).expect("run");
+    let row = result.next_row().expect("a row").expect("one row");
+    row.into_values().remove(0)
+}
+
+#[test]
+fn a_commit_whose_outcome_nobody_can_tell_says_so() {
+    for explicit in [false, true] {
+        let owner = silent_owner(|_| None);
+        let connection = opened(&owner.path, TOO_LITTLE, true).connect();
+        let answer = match explicit {
+            false => connection.query("CREATE (:N)", &Params::new()).map(|_| ()),
+            true => connection
+                .begin()
+                .and_then(|begun| begun.commit().map(|_| ())),
+        };
+        let error = answer.expect_err("nobody takes over");
+        owner.thread.join().expect("no panic");
+        assert_eq!(error.code(), "Transaction.OutcomeUnknown", "{error}");
+        assert_eq!(error.durable(), Some(Durable::Unknown), "{error}");
+        assert!(!error.is_retryable(), "{error}");
+        assert!(error.message().contains("Config.Invalid"), "{error}");
+        assert_eq!(nodes(&owner.path), crate::Value::Integer(1), "it is there");
+        // What was never asked for has no outcome to be unknown.
+        let error = connection.query("CREATE (:N)", &Params::new());
+        let error = error.expect_err("nobody takes over");
+        assert_eq!(error.code(), "Config.Invalid", "{error}");
+        assert_eq!(error.durable(), None);
+    }
+}
+
+#[test]
+fn who_only_reads_is_told_why_nobody_takes_over() {
+    let owner = silent_owner(|_| None);
+    let connection = opened(&owner.path, TOO_LITTLE, true).connect();
+    let error = connection.query("MATCH (n) RETURN n", &Params::new());
+    let error = error.expect_err("nobody takes over");
+    assert_eq!(error.code(), "Config.Invalid", "{error}");
+    assert_eq!(error.durable(), None);
+}
+
+#[test]
+fn another_process_that_takes_over_is_asked_for_the_outcome() {
+    let owner = silent_owner(|path| {
+        // Late enough for the client to have tried before, usually; the answer is the same.
+        std::thread::sleep(Duration::from_millis(100));
+        Some(opened(path, 32 << 20, true))
+    });
+    let client = opened(&owner.path, TOO_LITTLE, true);
+    let result = client.connect().query("CREATE (:N)", &Params::new());
+    let result = result.expect("the successor knows");
+    assert_eq!(result.summary().notices[0].code, "OwnerLost");
+    let _successor = owner.thread.join().expect("no panic");
+    assert_eq!(nodes(&owner.path), crate::Value::Integer(1), "done once");
+    let count = client
+        .connect()
+        .query("MATCH (n:N) RETURN n", &Params::new());
+    assert_eq!(count.expect("attached to it").count(), 1);
 }
 
 #[test]
