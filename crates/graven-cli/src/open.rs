@@ -1,6 +1,7 @@
 //! Opening a database as the arguments ask.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::Args;
 use graven::{Config, Database, IoMode, Touches, touches};
@@ -34,13 +35,14 @@ pub(crate) struct Open {
 impl Open {
     /// Opens it.
     pub(crate) fn database(&self) -> Result<Database, Failure> {
-        self.open(false)
+        self.open(false, None)
     }
 
-    /// Opens it, a new one if there is none; says so on standard error then.
-    pub(crate) fn database_or_new(&self) -> Result<Database, Failure> {
+    /// Opens it, a new one if there is none; says so on standard error then. Statements, and the answer of the process that has it open, may take so
+    /// long.
+    pub(crate) fn database_or_new(&self, timeout: Option<Duration>) -> Result<Database, Failure> {
         let new = !self.read_only && !self.db.exists();
-        let db = self.open(new)?;
+        let db = self.open(new, timeout)?;
         if new {
             eprintln!(
                 "{} did not exist: made an empty database",
@@ -52,9 +54,13 @@ impl Open {
 
     /// Opens it for these statements: a new one if there is none, unless they only read, and a mistyped name would be
     /// answered as if nothing were stored.
-    pub(crate) fn database_for(&self, statements: &[&str]) -> Result<Database, Failure> {
+    pub(crate) fn database_for(
+        &self,
+        statements: &[&str],
+        timeout: Option<Duration>,
+    ) -> Result<Database, Failure> {
         if self.read_only || self.db.exists() {
-            return self.open(false);
+            return self.open(false, timeout);
         }
         let mut all = Vec::new();
         for statement in statements {
@@ -63,9 +69,9 @@ impl Open {
             }
         }
         if all.contains(&Touches::Writes) || !all.contains(&Touches::Reads) {
-            return self.database_or_new();
+            return self.database_or_new(timeout);
         }
-        let opened = self.open(false);
+        let opened = self.open(false, timeout);
         opened.map_err(|failure| match failure {
             Failure::Failed(message) => Failure::Failed(format!(
                 "{message}; statements that write, such as CREATE, make it too"
@@ -74,8 +80,9 @@ impl Open {
         })
     }
 
-    fn open(&self, create: bool) -> Result<Database, Failure> {
+    fn open(&self, create: bool, timeout: Option<Duration>) -> Result<Database, Failure> {
         let mut config = Config::default();
+        config.timeout = timeout;
         config.create = create;
         if let Some(memory) = self.memory {
             config.memory = memory;

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use clap::Args;
 use graven::{
-    Commit, Connection, Durability, Error, Isolation, Params, QueryResult, Transaction,
-    TransactionOptions,
+    CancelHandle, Commit, Connection, Durability, Error, Isolation, Params, QueryResult,
+    Transaction, TransactionOptions,
 };
 
 use crate::argument;
@@ -72,6 +72,11 @@ impl Session {
             transaction.set_timeout(timeout);
         }
         self.connection = self.connection.clone().with_timeout(timeout);
+    }
+
+    /// Cancels what it runs.
+    pub(crate) fn cancel_handle(&self) -> CancelHandle {
+        self.connection.cancel_handle()
     }
 
     /// Whether a transaction is open.

@@ -29,6 +29,7 @@ mod address;
 mod client;
 mod message;
 mod owner;
+mod patience;
 mod result;
 mod summary;
 mod wire;
@@ -46,6 +47,7 @@ use graven_storage::{Durable, TransactionOptions};
 pub(crate) use address::Listener;
 pub(crate) use client::{Attached, Failure, Lost, Session};
 pub(crate) use owner::Owner;
+pub(crate) use patience::Patience;
 pub(crate) use result::AttachedResult;
 
 use crate::connection::Connection;
@@ -172,10 +174,12 @@ impl AttachedTransaction {
         let commit = options.client_id.unwrap_or_else(random_bytes);
         let options = options.clone().client_id(commit);
         loop {
-            let begun = attached.session().and_then(|mut session| {
-                session.begin(options.clone())?;
-                Ok(session)
-            });
+            let begun = attached
+                .session(Patience::of_statement(&connection))
+                .and_then(|mut session| {
+                    session.begin(options.clone())?;
+                    Ok(session)
+                });
             match begun {
                 Ok(session) => {
                     return Ok(Some(AttachedTransaction {
@@ -202,9 +206,10 @@ impl AttachedTransaction {
         text: &str,
         params: &Params,
     ) -> Result<crate::QueryResult, Error> {
-        let Some(session) = self.session.take() else {
+        let Some(mut session) = self.session.take() else {
             return Err(owner_lost());
         };
+        session.wait(Patience::of_statement(&self.connection));
         let options = TransactionOptions::default();
         let connection = &self.connection;
         let done = AttachedResult::on(&self.attached, session, &options, text, params, connection)

@@ -11,7 +11,7 @@ use graven_log::LogStats;
 use graven_pagecache::{Budget, PageCache, SpillFile};
 use graven_storage::{Store, StoreWriter, WriterOptions};
 
-use crate::attach::{self, Attached, Failure, Listener, Owner};
+use crate::attach::{self, Attached, Failure, Listener, Owner, Patience};
 use crate::check::{self, CheckReport};
 use crate::config::{Config, IoMode};
 use crate::connection::Connection;
@@ -203,7 +203,7 @@ impl Database {
             if !shared.config.attach {
                 return Err(locked);
             }
-            match Attached::connect(&shared.path, shared.config.read_only) {
+            match shared.attach() {
                 Ok(attached) => {
                     let attached = there.insert(Arc::new(attached));
                     return Ok(Place::There(Arc::clone(attached)));
@@ -233,7 +233,7 @@ impl Database {
         let deadline = Instant::now() + wait;
         let mut pause = SETTLING_PAUSE;
         loop {
-            if let Ok(attached) = Attached::connect(&shared.path, shared.config.read_only) {
+            if let Ok(attached) = shared.attach() {
                 let attached = Arc::new(attached);
                 let mut there = shared.there.lock().unwrap_or_else(PoisonError::into_inner);
                 *there = Some(Arc::clone(&attached));
@@ -451,7 +451,7 @@ impl Database {
             attached = match self.settle(Some(&attached))? {
                 Place::There(attached) => attached,
                 Place::Here(_) => {
-                    let own = Attached::connect(&self.shared.path, self.shared.config.read_only);
+                    let own = self.shared.attach();
                     Arc::new(own.map_err(Failure::into_error)?)
                 }
             };
@@ -460,6 +460,12 @@ impl Database {
 }
 
 impl Shared {
+    /// Reaches whoever owns the file.
+    fn attach(&self) -> Result<Attached, Failure> {
+        let patience = Patience::of(self.config.timeout);
+        Attached::connect(&self.path, self.config.read_only, &patience)
+    }
+
     /// Lets other processes attach. Where no socket can be made they are told that the database is in use.
     fn serve(&self, inner: &Arc<Inner>) {
         let listener = inner

@@ -179,6 +179,17 @@ impl Error {
         self
     }
 
+    /// The same, where a new attempt could do twice what may be done.
+    pub(crate) fn not_to_be_repeated(mut self, durable: Durable) -> Self {
+        let what = match durable {
+            Durable::Yes => "what the statement wrote is committed",
+            _ => "the statement may be committed all the same; look before running it again",
+        };
+        self.0.message = format!("{}; {what}", self.0.message);
+        self.0.retry = Retry::IsUseless;
+        self.with_durable(durable)
+    }
+
     /// What went wrong while the statement of this text ran, with its place there if it has one.
     pub(crate) fn running(error: ExecError, text: &str) -> Self {
         let ExecError::At { place, error } = error else {

@@ -72,7 +72,7 @@ impl Query {
         if statements.is_empty() {
             return Err(Failure::usage("there is no statement"));
         }
-        let db = self.open.database_for(&statements)?;
+        let db = self.open.database_for(&statements, self.timeout)?;
         let connection = db.connect().with_timeout(self.timeout);
         interrupt::react(Reaction::Cancel(connection.cancel_handle()));
         let format = Format::or_default(self.format);

@@ -68,7 +68,7 @@ impl Serve {
         options.metrics.clone_from(&self.metrics);
         options.transaction_timeout = self.transaction_timeout;
         options.idle_timeout = self.idle_timeout.0;
-        let database = self.open.database_or_new()?;
+        let database = self.open.database_or_new(None)?;
         interrupt::react(Reaction::Remember);
         interrupt::react_to_termination();
         let server = Server::start(database.clone(), options)?;

@@ -43,7 +43,7 @@ pub(crate) struct Shell {
 
 impl Shell {
     pub(crate) fn run(self) -> Result<(), Failure> {
-        let db = self.open.database_or_new()?;
+        let db = self.open.database_or_new(self.timeout)?;
         let connection = db.connect().with_timeout(self.timeout);
         let editor = match io::stdin().is_terminal() {
             true => Some(editor::open(db.names()?)?),
@@ -120,6 +120,8 @@ impl Session {
         let mut pending = String::new();
         let mut lines = io::stdin().lock();
         loop {
+            // While nothing runs there is nothing to cancel.
+            interrupt::react(Reaction::Exit);
             let before = pending.len();
             let read = lines
                 .read_line(&mut pending)
@@ -138,6 +140,7 @@ impl Session {
                 pending = rest;
                 complete
             };
+            interrupt::react(Reaction::Cancel(self.statements.cancel_handle()));
             if self.text(&text)? == Next::End || last {
                 return Ok(());
             }

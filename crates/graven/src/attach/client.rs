@@ -13,10 +13,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use graven_io::Unshared;
-use graven_storage::TransactionOptions;
+use graven_storage::{Durable, TransactionOptions};
 
 use super::address::{self, FileIdentity};
 use super::message::{Broken, CommitId, PROTOCOL, Reply, Request};
+use super::patience::{ANSWER_WAIT, Patience, Patient, look_up};
 use super::summary::Ended;
 use crate::database::Names;
 use crate::error::{Error, LOCKED, Retry};
@@ -116,12 +117,20 @@ pub(crate) struct Session {
     socket: Unshared<UnixStream>,
     number: u64,
     key: u64,
+    patience: Patience,
+    /// An answer may still come that nobody waits for.
+    is_late: bool,
+    in_transaction: bool,
 }
 
 impl Attached {
     /// Reaches the owner of `file`.
-    pub(crate) fn connect(file: &Path, read_only: bool) -> Result<Attached, Failure> {
-        let (session, process, memory) = greet(file, read_only)?;
+    pub(crate) fn connect(
+        file: &Path,
+        read_only: bool,
+        patience: &Patience,
+    ) -> Result<Attached, Failure> {
+        let (session, process, memory) = greet(file, read_only, patience)?;
         Ok(Attached {
             file: file.to_path_buf(),
             read_only,
@@ -145,26 +154,31 @@ impl Attached {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A session nobody else uses.
-    pub(crate) fn session(&self) -> Result<Session, Failure> {
-        if let Some(session) = self.idle().pop() {
+    /// A session nobody else uses, whose answers are waited for so long.
+    pub(crate) fn session(&self, patience: Patience) -> Result<Session, Failure> {
+        if let Some(mut session) = self.idle().pop() {
+            session.patience = patience;
             return Ok(session);
         }
-        let greeted = greet(&self.file, self.read_only);
-        Ok(greeted.map_err(Failure::before_asking)?.0)
+        let greeted = greet(&self.file, self.read_only, &patience);
+        let (session, ..) = greeted.map_err(Failure::before_asking)?;
+        Ok(Session {
+            patience,
+            ..session
+        })
     }
 
     /// Keeps a session that has nothing open for the next user.
     pub(crate) fn keep(&self, session: Session) {
         let mut idle = self.idle();
-        if idle.len() < IDLE_MAX {
+        if idle.len() < IDLE_MAX && !session.is_late {
             idle.push(session);
         }
     }
 
     /// Asks for one answer on a session of its own.
-    fn ask(&self, request: &Request) -> Result<Reply, Failure> {
-        let mut session = self.session()?;
+    fn ask(&self, request: &Request, patience: Patience) -> Result<Reply, Failure> {
+        let mut session = self.session(patience)?;
         let reply = session.ask(request);
         if reply.is_ok() || matches!(reply, Err(Failure::Answer(_))) {
             self.keep(session);
@@ -174,7 +188,7 @@ impl Attached {
 
     /// Whether the owner knows a commit of this name.
     pub(crate) fn has_committed(&self, commit: CommitId) -> Result<bool, Failure> {
-        match self.ask(&Request::Outcome { commit })? {
+        match self.ask(&Request::Outcome { commit }, Patience::default())? {
             Reply::Committed(yes) => Ok(yes),
             other => Err(unexpected(&other)),
         }
@@ -182,7 +196,7 @@ impl Attached {
 
     /// Labels, types and keys.
     pub(crate) fn names(&self) -> Result<Names, Failure> {
-        match self.ask(&Request::Names)? {
+        match self.ask(&Request::Names, Patience::default())? {
             Reply::Names(names) => Ok(names),
             other => Err(unexpected(&other)),
         }
@@ -191,25 +205,38 @@ impl Attached {
     /// Checks and plans a statement.
     pub(crate) fn check(&self, text: &str) -> Result<(), Failure> {
         let text = text.to_owned();
-        self.ask(&Request::Check { text }).map(|_| ())
+        self.ask(&Request::Check { text }, Patience::default())
+            .map(|_| ())
     }
 
-    /// Cancels what another session runs.
+    /// Cancels what another session runs; an owner that does not answer is left alone.
     pub(crate) fn cancel(&self, (session, key): (u64, u64)) -> Result<(), Failure> {
-        self.ask(&Request::Cancel { session, key }).map(|_| ())
+        let patience = Patience::of(Some(ANSWER_WAIT));
+        self.ask(&Request::Cancel { session, key }, patience)
+            .map(|_| ())
     }
 }
 
-fn greet(file: &Path, read_only: bool) -> Result<(Session, u32, u64), Failure> {
+fn greet(
+    file: &Path,
+    read_only: bool,
+    patience: &Patience,
+) -> Result<(Session, u32, u64), Failure> {
     let identity = FileIdentity::of(file)?;
-    let mut socket = address::connect(file, identity)?;
+    let socket = address::connect(file, identity)?;
+    look_up(&socket)?;
+    let mut patient = Patient::new(&socket, patience);
     let hello = Request::Hello {
         protocol: PROTOCOL,
         file: identity,
         read_only,
     };
-    hello.send(&mut *socket)?;
-    match Reply::receive(&mut *socket)? {
+    let greeted: Result<Reply, Broken> = (hello.send(&mut patient).map_err(Broken::from))
+        .and_then(|()| Reply::receive(&mut patient));
+    if let Some(error) = patient.ended {
+        return Err(error.into());
+    }
+    match greeted? {
         Reply::Welcome {
             process,
             session,
@@ -220,6 +247,9 @@ fn greet(file: &Path, read_only: bool) -> Result<(Session, u32, u64), Failure> {
                 socket,
                 number: session,
                 key,
+                patience: Patience::default(),
+                is_late: false,
+                in_transaction: false,
             };
             Ok((session, process, memory))
         }
@@ -255,11 +285,36 @@ impl Session {
         (self.number, self.key)
     }
 
+    /// How long its next answers are waited for.
+    pub(crate) fn wait(&mut self, patience: Patience) {
+        self.patience = patience;
+    }
+
     fn ask(&mut self, request: &Request) -> Result<Reply, Failure> {
-        request.send(&mut *self.socket)?;
-        match Reply::receive(&mut *self.socket)? {
+        self.patiently(|socket| Ok(request.send(socket)?))?;
+        match self.receive()? {
             Reply::Failed(error) => Err(Failure::Answer(error)),
             reply => Ok(reply),
+        }
+    }
+
+    fn receive(&mut self) -> Result<Reply, Failure> {
+        self.patiently(|socket| Ok(Reply::receive(socket)?))
+    }
+
+    /// Speaks with the owner until nothing more is waited for.
+    fn patiently<T>(
+        &mut self,
+        speak: impl FnOnce(&mut Patient<'_>) -> Result<T, Failure>,
+    ) -> Result<T, Failure> {
+        let mut patient = Patient::new(&self.socket, &self.patience);
+        let spoken = speak(&mut patient);
+        match patient.ended {
+            None => spoken,
+            Some(error) => {
+                self.is_late = true;
+                Err(Failure::Answer(error))
+            }
         }
     }
 
@@ -273,16 +328,22 @@ impl Session {
 
     /// Opens this session's transaction.
     pub(crate) fn begin(&mut self, options: TransactionOptions) -> Result<(), Failure> {
-        self.done(&Request::Begin { options }).map(|_| ())
+        self.done(&Request::Begin { options })?;
+        self.in_transaction = true;
+        Ok(())
     }
 
     /// Commits it.
     pub(crate) fn commit(&mut self) -> Result<Commit, Failure> {
+        self.in_transaction = false;
+        self.patience = Patience::default();
         self.done(&Request::Commit)
     }
 
-    /// Rolls it back.
+    /// Rolls it back; an owner that does not answer does so when the session ends.
     pub(crate) fn rollback(&mut self) -> Result<(), Failure> {
+        self.in_transaction = false;
+        self.patience = Patience::of(Some(ANSWER_WAIT));
         self.done(&Request::Rollback).map(|_| ())
     }
 
@@ -302,7 +363,8 @@ impl Session {
             text: text.to_owned(),
             params: params.clone(),
         };
-        match self.ask(&request)? {
+        let started = self.ask(&request);
+        match started.map_err(|failure| self.late(failure, Durable::Unknown, text))? {
             Reply::Columns {
                 columns,
                 explain,
@@ -316,9 +378,22 @@ impl Session {
         }
     }
 
-    /// The next rows, or the end.
-    pub(crate) fn next(&mut self) -> Result<Part, Failure> {
-        match Reply::receive(&mut *self.socket)? {
+    /// What nobody waited for may be done all the same.
+    fn late(&self, failure: Failure, durable: Durable, text: &str) -> Failure {
+        match failure {
+            Failure::Answer(error)
+                if self.is_late && !self.in_transaction && !graven_cypher::only_reads(text) =>
+            {
+                Failure::Answer(error.not_to_be_repeated(durable))
+            }
+            other => other,
+        }
+    }
+
+    /// The next rows of the statement of this text, or the end; it was committed before its columns came, if it wrote (AT-4).
+    pub(crate) fn next(&mut self, text: &str) -> Result<Part, Failure> {
+        let next = self.receive();
+        match next.map_err(|failure| self.late(failure, Durable::Yes, text))? {
             Reply::Rows(rows) => Ok(Part::Rows(rows.into())),
             Reply::End(ended) => Ok(Part::End(ended)),
             other => Err(unexpected(&other)),

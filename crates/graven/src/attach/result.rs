@@ -8,6 +8,7 @@ use graven_pagecache::PerKind;
 use graven_storage::{Durable, TransactionOptions, WriteCounters};
 
 use super::client::{Attached, Failure, Head, Lost, Part, Session};
+use super::patience::Patience;
 use super::summary::Ended;
 use crate::cancel::Registration;
 use crate::connection::Connection;
@@ -19,6 +20,7 @@ use crate::value::Value;
 
 /// Rows on their way from the owner.
 pub(crate) struct AttachedResult {
+    text: Arc<str>,
     head: Head,
     columns: Arc<[String]>,
     rows: VecDeque<Vec<Value>>,
@@ -41,7 +43,7 @@ impl AttachedResult {
         params: &Params,
         connection: &Connection,
     ) -> Result<Self, Failure> {
-        let session = attached.session()?;
+        let session = attached.session(Patience::of_statement(connection))?;
         let mut result = Self::on(attached, session, options, text, params, connection)?;
         while result.rows.is_empty() && result.is_open() {
             result.advance()?;
@@ -66,6 +68,7 @@ impl AttachedResult {
         let (options, folder) = (options.clone(), super::working_folder());
         let head = session.run(options, connection.timeout(), folder, text, params)?;
         let mut result = AttachedResult {
+            text: Arc::from(text),
             columns: head.columns.clone().into(),
             head,
             rows: VecDeque::new(),
@@ -85,6 +88,7 @@ impl AttachedResult {
     /// The result of a statement that is committed, but whose rows were lost with the owner that computed them.
     pub(crate) fn without_rows() -> Self {
         AttachedResult {
+            text: Arc::from(""),
             head: Head {
                 columns: Vec::new(),
                 explain: false,
@@ -117,7 +121,7 @@ impl AttachedResult {
         let Some((_, session)) = &mut self.source else {
             return Ok(false);
         };
-        match session.next()? {
+        match session.next(&self.text)? {
             Part::Rows(rows) => {
                 self.rows.extend(rows);
                 Ok(true)

@@ -1,15 +1,17 @@
 //! Goal: what became of a commit is known to the owner's successor, also when a checkpoint has cut the log since; a
 //! statement whose owner ends before its first row runs again, and its reader notices nothing. Where nobody can take over, the
-//! outcome of a commit is told to be unknown, and that of nothing else.
+//! outcome of a commit is told to be unknown, and that of nothing else. Who waits for an owner that does not answer waits no longer than its
+//! statement may take, or until it is cancelled.
 
 use std::path::{Path, PathBuf};
+use std::sync::mpsc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use graven_storage::Durable;
 
 use super::message::{Reply, Request};
-use super::{Listener, committed, random_bytes};
+use super::{Listener, Patience, committed, random_bytes};
 use crate::database::Place;
 use crate::{Config, Database, Params, TransactionOptions};
 
@@ -220,7 +222,7 @@ fn names_of_files_count_from_where_the_statement_comes_from() {
     std::fs::create_dir(&elsewhere).expect("a folder");
     std::fs::write(elsewhere.join("rows.csv"), "1\n2\n").expect("a file");
     for inside in [false, true] {
-        let mut session = attached.session().expect("a session");
+        let mut session = attached.session(Patience::default()).expect("a session");
         if inside {
             let begun = session.begin(TransactionOptions::default());
             begun.expect("begun");
@@ -231,7 +233,7 @@ fn names_of_files_count_from_where_the_statement_comes_from() {
             let head = session.run(options, None, folder, text, &Params::new());
             head.expect("run");
             let mut rows = Vec::new();
-            while let super::client::Part::Rows(more) = session.next().expect("more") {
+            while let super::client::Part::Rows(more) = session.next(text).expect("more") {
                 rows.extend(more);
             }
             rows
@@ -252,4 +254,80 @@ fn names_of_files_count_from_where_the_statement_comes_from() {
         &*super::working_folder(),
         std::env::current_dir().expect("a folder")
     );
+}
+
+/// A process that holds the file and answers nothing, after so many requests that it does.
+fn mute_owner(answers: usize) -> (PathBuf, mpsc::Sender<()>, tempfile::TempDir) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("shared.graven");
+    let owner = opened(&path, 32 << 20, false);
+    let listener = Listener::bind(&path).expect("a socket");
+    let (done, wait) = mpsc::channel();
+    std::thread::spawn(move || {
+        let mut sockets = vec![listener.accept().expect("a client")];
+        for _ in 0..answers {
+            let socket = &mut *sockets[0];
+            let request = Request::receive(socket).expect("a request");
+            assert!(matches!(request, Request::Hello { .. }), "{request:?}");
+            let welcome = Reply::Welcome {
+                process: 0,
+                session: 1,
+                key: 1,
+                memory: 0,
+            };
+            welcome.send(socket).expect("sent");
+        }
+        // Until the test is over.
+        let _ = wait.recv();
+        drop((owner, listener, sockets));
+    });
+    (path, done, folder)
+}
+
+fn patient_for(path: &Path, time: Duration) -> Result<Database, crate::Error> {
+    let config = Config {
+        timeout: Some(time),
+        ..Config::default()
+    };
+    Database::open(path, config)
+}
+
+#[test]
+fn a_timeout_is_kept_where_the_owner_does_not_answer() {
+    let short = Duration::from_millis(20);
+    let (path, _done, _folder) = mute_owner(0);
+    let error = patient_for(&path, short).expect_err("nobody answers");
+    assert_eq!(error.code(), "Statement.TimedOut", "{error}");
+    assert!(error.is_retryable(), "nothing was asked");
+    for (text, durable) in [
+        ("CREATE (:N)", Some(Durable::Unknown)),
+        ("MATCH (n) RETURN n", None),
+    ] {
+        let (path, _done, _folder) = mute_owner(1);
+        // The greeting is answered.
+        let client = patient_for(&path, Duration::from_secs(60)).expect("attached");
+        let connection = client.connect().with_timeout(Some(short));
+        let error = connection.query(text, &Params::new()).expect_err("mute");
+        assert_eq!(error.code(), "Statement.TimedOut", "{text}: {error}");
+        assert_eq!(error.durable(), durable, "{text}: {error}");
+        assert_eq!(error.is_retryable(), durable.is_none(), "{text}: {error}");
+        let told = error.message().contains("may be committed");
+        assert_eq!(told, durable.is_some(), "{text}: {error}");
+    }
+}
+
+#[test]
+fn a_statement_is_cancelled_where_the_owner_does_not_answer() {
+    let (path, _done, _folder) = mute_owner(1);
+    let connection = opened(&path, 32 << 20, true).connect();
+    let handle = connection.cancel_handle();
+    let asked = std::thread::spawn(move || connection.query("CREATE (:N)", &Params::new()));
+    while !asked.is_finished() {
+        // The statement may begin late, and forgets what was asked before.
+        std::thread::sleep(Duration::from_millis(100));
+        handle.cancel();
+    }
+    let error = asked.join().expect("no panic").expect_err("cancelled");
+    assert_eq!(error.code(), "Statement.Cancelled", "{error}");
+    assert_eq!(error.durable(), Some(Durable::Unknown), "{error}");
 }
