@@ -106,6 +106,9 @@ impl fmt::Display for Report {
         for finding in &self.findings {
             writeln!(f, "{finding}")?;
         }
+        if let Some(measured) = &self.measured {
+            writeln!(f, "{measured}")?;
+        }
         let count = |severity| {
             self.findings
                 .iter()

@@ -30,6 +30,10 @@ const MARGIN: f64 = 16.0;
 const LEGEND_ROW: f64 = 20.0;
 /// Width of a letter of the key, about.
 const LETTER: f64 = 6.6;
+/// Width of a bold letter as a share of its size, at most on average.
+const TITLE_LETTER_SHARE: f64 = 0.66;
+const TITLE_LETTER: f64 = 16.0 * TITLE_LETTER_SHARE;
+const TITLE_ROW: f64 = 20.0;
 
 /// A figure.
 #[derive(Clone, Debug, Default)]
@@ -112,18 +116,26 @@ impl Figure {
         let width = columns as f64 * PANEL_WIDTH + 2.0 * MARGIN;
         let names = self.names();
         let legend = legend_rows(&names, width - 2.0 * MARGIN);
-        let top = MARGIN + 26.0 + legend.len() as f64 * LEGEND_ROW;
+        let title_lines = wrapped(&self.title, width - 2.0 * MARGIN, TITLE_LETTER);
+        let extra = title_lines.len().saturating_sub(1) as f64 * TITLE_ROW;
+        let top = MARGIN + 26.0 + extra + legend.len() as f64 * LEGEND_ROW;
         let height = top + heights.iter().sum::<f64>() + MARGIN;
         let mut svg = format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width:.0} {height:.0}\" \
              width=\"{width:.0}\" height=\"{height:.0}\" role=\"img\" aria-label=\"{title}\" \
              font-family=\"DejaVu Sans, Liberation Sans, Arial, sans-serif\">\
-             <rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\
-             <text x=\"{MARGIN}\" y=\"{:.1}\" font-size=\"16\" font-weight=\"bold\" fill=\"#1c1f23\">{title}</text>",
-            MARGIN + 12.0,
+             <rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>",
             title = escape(&self.title),
         );
-        draw_legend(&mut svg, &legend);
+        for (line, text) in title_lines.iter().enumerate() {
+            let _ = write!(
+                svg,
+                "<text x=\"{MARGIN}\" y=\"{:.1}\" font-size=\"16\" font-weight=\"bold\" fill=\"#1c1f23\">{}</text>",
+                MARGIN + 12.0 + line as f64 * TITLE_ROW,
+                escape(text)
+            );
+        }
+        draw_legend(&mut svg, &legend, extra);
         let mut y = top;
         for (row, height) in self.panels.chunks(columns).zip(&heights) {
             for (place, panel) in row.iter().enumerate() {
@@ -180,9 +192,10 @@ impl Panel {
     }
 
     fn draw(&self, svg: &mut String) {
+        let (x, size) = panel_title(&self.title);
         let _ = write!(
             svg,
-            "<text x=\"{LEFT}\" y=\"18\" font-size=\"12.5\" font-weight=\"bold\" fill=\"#1c1f23\">{}</text>",
+            "<text x=\"{x:.1}\" y=\"18\" font-size=\"{size:.1}\" font-weight=\"bold\" fill=\"#1c1f23\">{}</text>",
             escape(&self.title)
         );
         if self.shape == Shape::Bars {
@@ -301,9 +314,34 @@ fn legend_rows(names: &[String], width: f64) -> Vec<Vec<(f64, &str)>> {
     rows
 }
 
-fn draw_legend(svg: &mut String, rows: &[Vec<(f64, &str)>]) {
+/// A text in lines that fit `width`, broken between words.
+fn wrapped(text: &str, width: f64, letter: f64) -> Vec<String> {
+    let room = (width / letter) as usize;
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= room => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
+}
+
+/// Where a panel's title begins and how large its letters are, so that it ends within the panel.
+fn panel_title(title: &str) -> (f64, f64) {
+    const SIZE: f64 = 12.5;
+    let needs = title.chars().count() as f64 * SIZE * TITLE_LETTER_SHARE;
+    let from = LEFT.min(PANEL_WIDTH - RIGHT - needs).max(4.0);
+    let room = PANEL_WIDTH - RIGHT - from;
+    (from, SIZE * (room / needs.max(1.0)).min(1.0))
+}
+
+fn draw_legend(svg: &mut String, rows: &[Vec<(f64, &str)>], below: f64) {
     for (line, row) in rows.iter().enumerate() {
-        let y = MARGIN + 32.0 + line as f64 * LEGEND_ROW;
+        let y = MARGIN + 32.0 + below + line as f64 * LEGEND_ROW;
         for (x, name) in row {
             let style = Style::of(name);
             let x = MARGIN + x;

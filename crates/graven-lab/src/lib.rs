@@ -7,17 +7,20 @@ pub mod demo;
 pub mod doctor;
 pub mod error;
 pub mod figure;
+pub mod founding;
 pub mod livelock;
 pub mod machine;
 pub mod measurement;
 pub mod mrc;
 mod oracle;
 mod parallel;
+pub mod policies;
 pub mod record;
 pub mod replay;
 pub mod report;
 pub mod run_file;
 pub mod simulate;
+pub mod statistics;
 pub mod study;
 mod table;
 pub mod three_hop;
@@ -30,8 +33,8 @@ pub use error::LabError;
 /// Names of all policies that a page cache can run, in the order of the registry.
 #[must_use]
 pub fn live_policies() -> Vec<String> {
-    let live = graven_policy::registry::list()
-        .iter()
+    let live = graven_policy::registry::entries()
+        .into_iter()
         .filter(|entry| entry.live);
     live.map(|entry| entry.name.to_owned()).collect()
 }

@@ -4,6 +4,8 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use crate::doctor::{Disk, System};
+
 /// The machine, as far as it tells without privileges; unknown parts are empty.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Machine {
@@ -17,6 +19,12 @@ pub struct Machine {
     pub kernel: String,
     /// File system and device under the data file.
     pub storage: String,
+    /// What the disks below say of their write caches and schedulers: `vda: write back, none`, `; ` between disks.
+    #[serde(default)]
+    pub disks: String,
+    /// How the processor chooses its clock: the governor; empty where the kernel offers none, as in most virtual machines.
+    #[serde(default)]
+    pub governor: String,
     /// Threads that ran or waited for a core or a disk in the minute before: what may have disturbed a measurement that begins now.
     #[serde(default)]
     pub load: f64,
@@ -38,6 +46,10 @@ impl Machine {
                 * 1024,
             kernel: read("/proc/sys/kernel/osrelease").trim().to_owned(),
             storage: storage(&read("/proc/self/mounts"), path),
+            disks: disks(path),
+            governor: read("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
+                .trim()
+                .to_owned(),
             load: read("/proc/loadavg")
                 .split_whitespace()
                 .next()
@@ -45,6 +57,14 @@ impl Machine {
                 .unwrap_or(0.0),
         }
     }
+}
+
+/// Write caches and schedulers of the disks under `path`.
+fn disks(path: &Path) -> String {
+    let system = System::read(Path::new("/"), path);
+    let told = |disk: Disk| format!("{}: {}, {}", disk.name, disk.write_cache, disk.scheduler);
+    let disks: Vec<String> = system.disks.into_iter().map(told).collect();
+    disks.join("; ")
 }
 
 /// The value of the first `name : value` line.

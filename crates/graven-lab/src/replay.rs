@@ -27,8 +27,10 @@ use serde::Serialize;
 use crate::error::LabError;
 use crate::machine::processor_seconds;
 use crate::measurement::percentile;
+use crate::statistics::{self, Interval};
 
 pub use figure::figure;
+pub use graven_pagecache::Reserve;
 use stage::KIND;
 pub use stage::{Source, Stage};
 
@@ -77,6 +79,8 @@ pub struct Setting {
     pub io: IoMode,
     /// How the cache evicts.
     pub evictor: EvictorChoice,
+    /// How much the background evictor keeps free.
+    pub reserve: Reserve,
     /// Share of the accesses that warm the cache.
     pub warm_up: f64,
     /// Stop after this time; none to play every access once.
@@ -136,6 +140,34 @@ pub struct Replayed {
     pub device_read_bytes: u64,
     /// Pages in the cache at the end.
     pub resident_pages: u64,
+    /// Frames emptied by the background evictor.
+    pub evictions_background: u64,
+    /// Frames emptied by a thread that needed one.
+    pub evictions_cooperative: u64,
+    /// Seconds of the warm-up before what is measured.
+    pub warm_up_seconds: f64,
+    /// Accesses of the warm-up.
+    pub warm_up_accesses: u64,
+    /// The cache as a share of the bytes of all pages played.
+    pub cache_share: f64,
+    /// Seed of policies that draw.
+    pub seed: u64,
+    /// Accesses a second of every round, where several were made in turn with other settings.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub rounds: Vec<f64>,
+    /// The factor by which one setting differed from itself in those rounds; 1 where that was not measured.
+    pub noise_band: f64,
+}
+
+impl Replayed {
+    /// Accesses a second: the mean of the rounds and half the width of its interval; without rounds, what was measured and 0.
+    #[must_use]
+    pub fn speed(&self) -> (f64, f64) {
+        statistics::mean(&self.rounds).map_or((self.accesses_per_second, 0.0), |interval| {
+            let Interval { low, mean, high } = interval;
+            (mean, (high - mean).max(mean - low))
+        })
+    }
 }
 
 impl Stage {
@@ -160,8 +192,10 @@ impl Stage {
         let id = cache.add_file(file).map_err(failed)?;
         let count = self.len();
         let warm = (count as f64 * setting.warm_up) as u64;
+        let warming = Instant::now();
         self.threads(&cache, id, setting, 0, warm, None)
             .map_err(failed)?;
+        let warm_up_seconds = warming.elapsed().as_secs_f64();
         let before = (
             cache.stats(),
             device_counters().unwrap_or_default(),
@@ -208,6 +242,14 @@ impl Stage {
             read_bytes: pages.bytes_read,
             device_read_bytes: device.since(before.1).read_bytes,
             resident_pages: stats.resident_pages,
+            evictions_background: pages.evictions_background,
+            evictions_cooperative: pages.evictions_cooperative,
+            warm_up_seconds,
+            warm_up_accesses: warm,
+            cache_share: setting.cache_pages as f64 / self.unique().max(1) as f64,
+            seed: setting.seed,
+            rounds: Vec::new(),
+            noise_band: 1.0,
         })
     }
 
@@ -230,6 +272,7 @@ impl Stage {
         let mut config = Config::new(Budget::new(budget));
         config.policy.clone_from(&setting.policy);
         config.evictor = evictor;
+        config.reserve = setting.reserve;
         config.verify = setting.verify;
         config.seed = setting.seed;
         PageCache::new(config).map_err(|e| LabError::Setting(e.to_string()))

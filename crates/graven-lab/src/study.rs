@@ -18,23 +18,25 @@ mod page;
 mod thesis;
 
 use std::ops::ControlFlow;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use crate::error::LabError;
 use crate::machine::Machine;
 use crate::replay::{self, Replayed, Setting, Source, Stage};
 use crate::simulate::{Run, Simulation, Size};
+use crate::statistics::{self, Claim, Interval, Standing};
+use crate::workload::Workload;
 use graven_trace::ReadOptions;
-pub use page::{Outcome, Page, Section, Table, Verdict};
+pub use page::{Basis, Outcome, Page, Section, Table, Verdict};
 
 /// Accesses of a trace that a quick look simulates.
 const QUICK_ACCESSES: usize = 400_000;
-/// Rounds of replays, of which the fastest run counts.
-const ROUNDS: usize = 3;
+/// Rounds of replays.
+const ROUNDS: usize = 5;
 /// What a reader has to know of them.
-const FASTEST_OF_ROUNDS: &str = "Every run is the fastest of three, made in turn with the others (a quick look makes one): other work on the machine \
-                                 only slows a run down. Differences of a few percent say nothing.";
+const ROUNDS_IN_TURN: &str = "Every setting is played in five rounds, in turn with the others (a quick look makes one, which decides nothing). Points are \
+                              the means of the rounds, bars around them the 95 % bootstrap intervals; the other columns are those of the fastest round.";
 
 /// Which report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,6 +83,8 @@ pub struct Study {
     pub which: Which,
     /// Folder of the recorded traces.
     pub traces: PathBuf,
+    /// The traces there are those of [`own_traces`].
+    pub own_traces: bool,
     /// Folder with `knows.csv[.zst]` of the social network.
     pub data: PathBuf,
     /// A database of that network, if there is one.
@@ -97,6 +101,33 @@ pub struct Study {
     pub machine: Machine,
 }
 
+/// Traces that reports play, and the workloads that stand for them where they are not at hand.
+const OWN_TRACES: [(&str, &str); 4] = [
+    ("neo4j-hop3-1thread", "bfs:pages=8000,hops=3"),
+    ("neo4j-hop3-4threads", "bfs:pages=8000,hops=3"),
+    ("neo4j-snb-mix", "mixed:pages=10000"),
+    ("synth-thesislike", "zipf:pages=9000,alpha=0.8"),
+];
+const OWN_ACCESSES: usize = 600_000;
+
+/// Generated traces under the names of the recorded ones, in a folder in `scratch` that goes with what is returned.
+///
+/// # Errors
+/// What the system refuses.
+pub fn own_traces(scratch: &Path) -> Result<tempfile::TempDir, LabError> {
+    let folder = tempfile::tempdir_in(scratch).map_err(LabError::io(scratch, "making a folder"))?;
+    for (name, workload) in OWN_TRACES {
+        let workload: Workload = workload.parse().map_err(LabError::Setting)?;
+        let accesses = workload.accesses(1).take(OWN_ACCESSES);
+        let trace = graven_trace::Trace {
+            pages: accesses.map(|access| access.page).collect(),
+            ..graven_trace::Trace::default()
+        };
+        graven_trace::raw::write(&folder.path().join(format!("{name}.u64.zst")), &trace)?;
+    }
+    Ok(folder)
+}
+
 /// Told what is done at the moment; an error ends the report.
 pub type Tell<'a> = &'a mut dyn FnMut(&str) -> Result<(), LabError>;
 
@@ -106,10 +137,34 @@ impl Study {
     /// # Errors
     /// Traces or data that cannot be read, runs that fail.
     pub fn run(&self, tell: Tell<'_>) -> Result<Page, LabError> {
-        match self.which {
-            Which::Neo4jStudy => neo4j::page(self, tell),
-            Which::Thesis => thesis::page(self, tell),
-            Which::KuzuPages => kuzu::report(self, tell),
+        if self.which != Which::KuzuPages {
+            self.find_traces()?;
+        }
+        let mut page = match self.which {
+            Which::Neo4jStudy => neo4j::page(self, tell)?,
+            Which::Thesis => thesis::page(self, tell)?,
+            Which::KuzuPages => kuzu::report(self, tell)?,
+        };
+        if self.own_traces {
+            page.lead.push_str(
+                " The recorded traces are not at hand: generated ones stand for them, so nothing here says anything of Neo4j.",
+            );
+        }
+        Ok(page)
+    }
+
+    /// That the folder has the traces that reports play.
+    fn find_traces(&self) -> Result<(), LabError> {
+        let missing = OWN_TRACES
+            .iter()
+            .find(|(name, _)| !self.trace(name).is_file());
+        match missing {
+            None => Ok(()),
+            Some((name, _)) => Err(LabError::Setting(format!(
+                "{}: the trace {name}.u64.zst is not there; name the folder of the recorded traces with --traces, or ask for generated \
+                 ones with --traces generated",
+                self.traces.display()
+            ))),
         }
     }
 
@@ -123,7 +178,8 @@ impl Study {
         Stage::new(&source, 8192, limit, &self.scratch)
     }
 
-    /// Plays every setting in several rounds; a setting's fastest run counts.
+    /// Plays every setting in several rounds; a setting's fastest run counts, and knows the speeds of all. The first and the
+    /// last setting are played twice in every round, which gives the noise band.
     fn replay(
         &self,
         stage: &Stage,
@@ -133,6 +189,9 @@ impl Study {
     ) -> Result<Vec<Replayed>, LabError> {
         let rounds = if self.quick { 1 } else { ROUNDS };
         let mut fastest: Vec<Replayed> = Vec::new();
+        let mut speeds = vec![Vec::new(); settings.len()];
+        let again: Vec<usize> = [0, settings.len().saturating_sub(1)].into();
+        let mut again_speeds = vec![Vec::new(); again.len()];
         for round in 1..=rounds {
             let mut progress = |policy: &str, done: u64, total: u64| {
                 let text = format!(
@@ -145,6 +204,14 @@ impl Study {
                 }
             };
             let runs = replay::play_all(stage, settings, &mut progress)?;
+            for (speeds, run) in speeds.iter_mut().zip(&runs) {
+                speeds.push(run.accesses_per_second);
+            }
+            if rounds > 1 {
+                for (speeds, &at) in again_speeds.iter_mut().zip(&again) {
+                    speeds.push(stage.play(&settings[at])?.accesses_per_second);
+                }
+            }
             if fastest.is_empty() {
                 fastest = runs;
                 continue;
@@ -154,6 +221,14 @@ impl Study {
                     *best = run;
                 }
             }
+        }
+        let bands = again.iter().zip(&again_speeds);
+        let band = bands
+            .map(|(&at, second)| statistics::noise_band(&speeds[at], second))
+            .fold(1.0, f64::max);
+        for (run, speeds) in fastest.iter_mut().zip(speeds) {
+            run.rounds = speeds;
+            run.noise_band = band;
         }
         Ok(fastest)
     }
@@ -190,6 +265,56 @@ impl Study {
         };
         simulation.run(&mut |_| std::ops::ControlFlow::Continue(()))
     }
+}
+
+/// The rounds of some settings, added up round by round, and the noise band of their runs.
+struct Rounds {
+    speeds: Vec<f64>,
+    band: f64,
+}
+
+impl Rounds {
+    fn of<'a>(runs: impl Iterator<Item = &'a Replayed>) -> Self {
+        let mut sum = Self {
+            speeds: Vec::new(),
+            band: 1.0,
+        };
+        for run in runs {
+            if sum.speeds.is_empty() {
+                sum.speeds = vec![0.0; run.rounds.len()];
+            }
+            for (sum, speed) in sum.speeds.iter_mut().zip(&run.rounds) {
+                *sum += speed;
+            }
+            sum.band = sum.band.max(run.noise_band);
+        }
+        sum
+    }
+
+    /// What part of `other`'s speed this has: the interval, widened by the noise, and how a claim about it stands.
+    fn against(&self, other: &Self, claim: Claim) -> (Standing, String) {
+        let band = self.band.max(other.band);
+        let interval = statistics::ratio(&self.speeds, &other.speeds);
+        (
+            statistics::judge(claim, interval, band),
+            shown(interval, band),
+        )
+    }
+}
+
+/// An interval as a verdict shows it.
+fn shown(interval: Option<Interval>, band: f64) -> String {
+    match interval {
+        Some(interval) => {
+            let Interval { low, mean, high } = interval.widened(band);
+            format!("{mean:.2} ({low:.2} to {high:.2})")
+        }
+        None => "too few rounds to tell".to_owned(),
+    }
+}
+
+fn listed(parts: impl Iterator<Item = String>) -> String {
+    parts.collect::<Vec<_>>().join("; ")
 }
 
 /// The run of a policy at a size.

@@ -14,7 +14,7 @@
 
 use crate::arena::Arena;
 use crate::budget::Budget;
-use crate::config::{Config, Evictor, HugePages, MIN_BUDGET_BYTES};
+use crate::config::{Config, Evictor, HugePages, MIN_BUDGET_BYTES, Reserve};
 use crate::core::Core;
 use crate::error::{Error, Result};
 use crate::evictor::EvictorThread;
@@ -35,7 +35,7 @@ use crate::word;
 use crate::write_back::WriteBack;
 use crossbeam_queue::ArrayQueue;
 use graven_io::File;
-use graven_policy::registry::Spec;
+use graven_policy::registry::{self, Boxing, Spec};
 use graven_policy::{Hint, Policy};
 use parking_lot::{Mutex, RwLock};
 use std::collections::VecDeque;
@@ -75,6 +75,7 @@ pub struct PageCache {
     files: RwLock<Vec<Option<Arc<FileState>>>>,
     budget: Arc<Budget>,
     evictor_kind: Evictor,
+    reserve: Reserve,
     evictor: OnceLock<Option<EvictorThread>>,
     verify: bool,
     frame_wait: Duration,
@@ -191,6 +192,7 @@ impl PageCache {
             files: RwLock::default(),
             budget: Arc::clone(&budget),
             evictor_kind: config.evictor,
+            reserve: config.reserve.clamped(),
             evictor: OnceLock::new(),
             verify: config.verify,
             frame_wait: config.frame_wait,
@@ -581,6 +583,10 @@ impl PageCache {
         self.dirty_bytes.load(Ordering::Relaxed)
     }
 
+    pub(crate) fn reserve(&self) -> Reserve {
+        self.reserve
+    }
+
     pub(crate) fn frame_wait(&self) -> Duration {
         self.frame_wait
     }
@@ -617,14 +623,19 @@ pub(crate) fn build_policy(
     seed: u64,
     is_synchronous: bool,
 ) -> Result<(Box<dyn Policy<SlotFrames>>, HitMode)> {
-    let protocol = Spec::parse(spec).map_err(|e| refused(spec, &e))?.protocol;
-    let policy = build_spec::<SlotFrames>(spec, capacity, seed)?;
-    let mode = HitMode::new(policy.hit_kind(), protocol, is_synchronous);
+    let parsed = Spec::parse(spec).map_err(|e| refused(spec, &e))?;
+    // The synchronous mode has the policy itself keep a batch, as the simulator does; else threads keep theirs.
+    let built = Spec {
+        batch: parsed.batch.filter(|_| is_synchronous),
+        ..parsed.clone()
+    };
+    let policy = registry::visit(&built, capacity, seed, Boxing).map_err(|e| refused(spec, &e))?;
+    let mode = HitMode::new(policy.hit_kind(), &parsed, is_synchronous);
     Ok((policy, mode))
 }
 
 /// The policy that `spec` names, over frames of any kind.
-pub(crate) fn build_spec<F: graven_policy::Frames + ?Sized>(
+pub(crate) fn build_spec<F: graven_policy::Frames + 'static>(
     spec: &str,
     capacity: u64,
     seed: u64,

@@ -24,6 +24,40 @@ pub enum Evictor {
     },
 }
 
+/// When the background evictor starts and ends, as shares of the bytes of all frames that are free; what makes no sense is
+/// taken as the nearest that does.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Reserve {
+    /// A fault that leaves less free than this calls the evictor.
+    pub low: f64,
+    /// It evicts until so much is free.
+    pub high: f64,
+}
+
+impl Default for Reserve {
+    /// 1/128 and 1/48 of the frames.
+    fn default() -> Reserve {
+        Reserve {
+            low: 1.0 / 128.0,
+            high: 1.0 / 48.0,
+        }
+    }
+}
+
+impl Reserve {
+    /// The largest share that may be kept free.
+    pub const HIGH_MAX: f64 = 0.5;
+
+    /// The nearest shares that evictor and faults can live with: `low <= high <=` [`Reserve::HIGH_MAX`].
+    pub(crate) fn clamped(self) -> Reserve {
+        let high = self.high.clamp(0.0, Reserve::HIGH_MAX);
+        Reserve {
+            low: self.low.clamp(0.0, high),
+            high,
+        }
+    }
+}
+
 /// Whether frames may lie in huge pages.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
@@ -44,6 +78,8 @@ pub struct Config {
     pub policy: String,
     /// When pages are evicted.
     pub evictor: Evictor,
+    /// How much the background evictor keeps free.
+    pub reserve: Reserve,
     /// Whether every page is verified when it is read. Off only for benches and foreign files.
     pub verify: bool,
     /// Whether frames may lie in huge pages.
@@ -62,6 +98,7 @@ impl Config {
             budget,
             policy: DEFAULT_POLICY.to_owned(),
             evictor: Evictor::default(),
+            reserve: Reserve::default(),
             verify: true,
             huge_pages: HugePages::default(),
             frame_wait: Duration::from_secs(2),

@@ -1,6 +1,7 @@
 //! The background evictor: keeps some frames free so that faults need not evict.
 //!
 //! # How it works
+//! The marks are those of [`crate::Reserve`].
 //! A fault that leaves less free than the low mark calls the evictor, a thread that evicts in small batches
 //! under the core lock until the high mark is reached and parks again. It also writes dirty pages whose frames
 //! were wanted. It holds no reference to the cache
@@ -19,9 +20,6 @@ use std::thread::{self, JoinHandle};
 
 /// Victims per lock of the core.
 const BATCH: usize = 16;
-/// Free frames are kept between these shares of the frames' bytes.
-const LOW_SHARE: u64 = 128;
-const HIGH_SHARE: u64 = 48;
 /// Below this many bytes of frames a free reserve would cost more hits than it saves time.
 const FRAME_BYTES_MIN: u64 = 8 << 20;
 
@@ -117,6 +115,10 @@ impl Drop for EvictorThread {
     }
 }
 
+fn share_of(bytes: u64, share: f64) -> u64 {
+    (bytes as f64 * share) as u64
+}
+
 fn frame_bytes(core: &Core) -> u64 {
     core.arena.committed_bytes()
 }
@@ -133,7 +135,7 @@ impl PageCache {
             return true;
         }
         let bytes = frame_bytes(core);
-        if bytes < FRAME_BYTES_MIN || core.free_bytes() >= bytes / LOW_SHARE {
+        if bytes < FRAME_BYTES_MIN || core.free_bytes() >= share_of(bytes, self.reserve().low) {
             return false;
         }
         if self.budget().available() < core.arena.extent_bytes()
@@ -150,7 +152,7 @@ impl PageCache {
         if bytes < FRAME_BYTES_MIN || self.evictor().is_none() {
             return 0;
         }
-        bytes / HIGH_SHARE
+        share_of(bytes, self.reserve().high)
     }
 
     /// Evicts until the high mark is reached or nothing can be evicted.
@@ -162,7 +164,9 @@ impl PageCache {
             self.tell_capacity(&mut core);
             for _ in 0..BATCH {
                 let bytes = frame_bytes(&core);
-                if bytes < FRAME_BYTES_MIN || core.free_bytes() >= bytes / HIGH_SHARE {
+                if bytes < FRAME_BYTES_MIN
+                    || core.free_bytes() >= share_of(bytes, self.reserve().high)
+                {
                     return;
                 }
                 match self.evict_one(&mut core, Admission::default(), By::Background) {

@@ -6,7 +6,8 @@
 //! says of most hits that they need nothing at all. The others:
 //! * *stamp*: one store of the coarse epoch, if it differs;
 //! * *locked*: the policy is told under the core lock, every time;
-//! * *batched*: a ring of 64 hits per thread; from 32 on the lock is tried at every eighth hit, at 64 the ring is dropped;
+//! * *batched*: a ring of 64 hits per thread; from 32 (or `batch=N`) on the lock is tried at every eighth hit, at 64 the
+//!   ring is dropped;
 //! * *combining*: as batched, but a full ring is published for whoever gets the lock next;
 //! * *sampled*: one hit of 32 is batched, eight at a time; the others cost an addition and a comparison.
 //!
@@ -22,7 +23,7 @@ use crate::core::{By, Core};
 use crate::slots::{FLAG_ORDERED, PageKey};
 use crate::watch::samples;
 use crate::word::usage_bits;
-use graven_policy::registry::Protocol;
+use graven_policy::registry::{self, Protocol, Spec};
 use graven_policy::{Admission, FrameIdx, Hint, HitKind, PageId};
 use std::cell::{Cell, RefCell};
 use std::sync::atomic::Ordering;
@@ -52,19 +53,28 @@ const SHIFT_AT: u32 = 8;
 const SHIFT_MASK: u64 = 0xff << SHIFT_AT;
 /// Beside WATCHED: the access is a scan's.
 const SCANNED: u64 = 1 << 16;
+/// Hits after which a ring is handed over, in the bits behind; below every class and state of a word.
+const BATCH_AT: u32 = 17;
+const BATCH_MASK: u64 = 0x7f << BATCH_AT;
+const _: () = assert!(registry::BATCH_MAX as usize == RING && RING < 0x80);
 /// The protocols.
 const PROTOCOL: u64 = 0x3f;
 
 impl HitMode {
-    pub(crate) fn new(kind: HitKind, protocol: Option<Protocol>, is_synchronous: bool) -> HitMode {
-        let ordered = HitMode;
+    /// What hits of a policy of this kind, asked for by `spec`, must do.
+    pub(crate) fn new(kind: HitKind, spec: &Spec, is_synchronous: bool) -> HitMode {
+        let batch = spec.batch.map_or(RING / 2, usize::from) as u64;
+        let ordered = |protocol| match protocol {
+            BATCHED | COMBINING => HitMode(protocol | batch << BATCH_AT),
+            _ => HitMode(protocol),
+        };
         match kind {
             HitKind::None => HitMode(0),
             HitKind::SetBit => HitMode(usage_bits(1)),
             HitKind::Count { max } => HitMode(usage_bits(max)),
             HitKind::Stamp => ordered(STAMP),
             HitKind::Append if is_synchronous => ordered(LOCKED),
-            HitKind::Append => ordered(match protocol {
+            HitKind::Append => ordered(match spec.protocol {
                 Some(Protocol::Locked | Protocol::Sharded) => LOCKED,
                 Some(Protocol::Combining) => COMBINING,
                 Some(Protocol::Sampled) => SAMPLED,
@@ -120,6 +130,14 @@ impl HitMode {
     #[inline(always)]
     pub(crate) fn watches(self, page: PageKey) -> bool {
         self.0 & WATCHED != 0 && samples(page, ((self.0 & SHIFT_MASK) >> SHIFT_AT) as u32)
+    }
+
+    /// Hits of a ring from which on it is handed over.
+    fn batch(self) -> usize {
+        match self.0 & PROTOCOL {
+            SAMPLED => STRETCH,
+            _ => ((self.0 & BATCH_MASK) >> BATCH_AT) as usize,
+        }
     }
 
     /// Whether somebody records.
@@ -205,9 +223,8 @@ impl PageCache {
                     self.evict_surplus(&mut core);
                 }
             }
-            SAMPLED if mode == HitMode::SAMPLED || is_sample() => self.append(hit, SAMPLED),
-            SAMPLED => {}
-            protocol => self.append(hit, protocol),
+            SAMPLED if mode != HitMode::SAMPLED && !is_sample() => {}
+            _ => self.append(hit, mode),
         }
     }
 
@@ -221,20 +238,17 @@ impl PageCache {
         }
     }
 
-    fn append(&self, hit: Hit, protocol: u64) {
+    fn append(&self, hit: Hit, mode: HitMode) {
         RINGS.with_borrow_mut(|ring| {
             if ring.cache != self.id() {
                 (ring.cache, ring.len) = (self.id(), 0);
             }
             ring.hits[ring.len] = hit;
             ring.len += 1;
-            let enough = if protocol == SAMPLED {
-                STRETCH
-            } else {
-                RING / 2
-            };
-            if ring.len >= enough && ring.len.is_multiple_of(STRETCH) {
-                self.hand_over(ring, protocol);
+            let enough = mode.batch();
+            let is_try = ring.len >= enough && (ring.len - enough).is_multiple_of(STRETCH);
+            if is_try || ring.len == RING {
+                self.hand_over(ring, mode.0 & PROTOCOL);
             }
         });
     }

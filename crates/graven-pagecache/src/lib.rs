@@ -91,7 +91,7 @@ mod write_back;
 
 pub use budget::{Budget, BudgetError, Holder, Reclaim, Reservation};
 pub use cache::PageCache;
-pub use config::{Config, DEFAULT_POLICY, Evictor, HugePages, MIN_BUDGET_BYTES};
+pub use config::{Config, DEFAULT_POLICY, Evictor, HugePages, MIN_BUDGET_BYTES, Reserve};
 pub use error::{Error, Result};
 pub use exclusive::PageGuard;
 pub use page::Damage;

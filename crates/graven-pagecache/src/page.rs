@@ -3,19 +3,21 @@
 //! # How it works
 //! [`seal`] fills the header and computes the checksum last; [`verify`] recomputes it and compares what the
 //! header says with what the reader expects. The checksum covers content, page reference, kind and LSN, so a
-//! page written to the wrong place, an old version of it and a torn one are all found.
+//! page written to the wrong place and a torn one are found. An old version of a page is intact in itself; what it is
+//! found by is the [`PageRef`] that leads to it, which knows a part of the checksum that it is to have.
 //!
 //! # Invariants
 //! * PC-1: a page is as long as its class says, starts within 2^40 units, and its payload fits behind the header.
 //! * PC-2: only bytes that [`verify`] accepted reach a reader of the page cache (unless verification is off).
 //! * PC-3: bytes behind the payload are zero in a sealed page, so equal content gives equal pages.
+//! * PC-31: a page is read from the file only by a reference whose seal is that of its checksum, if it has one.
 //!
 //! # On disk
 //! | offset | size | field |
 //! | --- | --- | --- |
 //! | 0 | 8 | checksum: XXH3-64 of bytes 8 to the end of the page |
 //! | 8 | 8 | LSN |
-//! | 16 | 8 | page reference of this page |
+//! | 16 | 8 | page reference of this page, without seal |
 //! | 24 | 4 | payload length in bytes |
 //! | 28 | 1 | kind |
 //! | 29 | 1 | header version, 1 |
@@ -73,6 +75,16 @@ pub enum Damage {
         expected: u64,
         /// The reference in its header.
         found: u64,
+    },
+    /// The page is intact, but not the one that was written there last.
+    #[error(
+        "page has seal {found:#07x}, the reference to it says {expected:#07x}: it is not the one that was written here last"
+    )]
+    Seal {
+        /// What the reference says.
+        expected: u32,
+        /// What the page's checksum amounts to.
+        found: u32,
     },
     /// The page is of another kind than whoever points at it believes.
     #[error("page kind is {} ({found}), expected {expected}", PageKind::from_u8(*found).map_or("unknown", PageKind::name))]
@@ -159,11 +171,18 @@ pub fn checksum(page: &[u8]) -> u64 {
     XxHash3_64::oneshot(&page[CHECKSUM.end..])
 }
 
-/// Fills the header of `page` and its checksum; `length` bytes behind the header are payload, the rest becomes zero.
+/// Fills the header of `page` and its checksum; `length` bytes behind the header are payload, the rest becomes zero. Gives
+/// the reference by which the page is to be found.
 ///
 /// # Panics
 /// If `page` is not as long as the class of `reference` or `length` does not fit: both are the writer's mistakes.
-pub fn seal(page: &mut [u8], reference: PageRef, kind: PageKind, lsn: u64, length: usize) {
+pub fn seal(
+    page: &mut [u8],
+    reference: PageRef,
+    kind: PageKind,
+    lsn: u64,
+    length: usize,
+) -> PageRef {
     assert_eq!(
         page.len(),
         reference.len_bytes(),
@@ -175,19 +194,20 @@ pub fn seal(page: &mut [u8], reference: PageRef, kind: PageKind, lsn: u64, lengt
     );
     page[HEADER_BYTES + length..].fill(0);
     page[LSN].copy_from_slice(&lsn.to_le_bytes());
-    page[PAGE_REF].copy_from_slice(&reference.raw().to_le_bytes());
+    page[PAGE_REF].copy_from_slice(&reference.place().raw().to_le_bytes());
     page[LENGTH].copy_from_slice(&u32::try_from(length).expect("at most 4 MiB").to_le_bytes());
     page[KIND] = kind as u8;
     page[VERSION] = HEADER_VERSION;
     page[RESERVED].fill(0);
     let sum = checksum(page);
     page[CHECKSUM].copy_from_slice(&sum.to_le_bytes());
+    reference.sealed(sum)
 }
 
 /// Fills the header of a page that is being written in memory: an empty payload, no checksum yet.
 pub(crate) fn begin(page: &mut [u8], reference: PageRef, kind: PageKind) {
     page[..HEADER_BYTES].fill(0);
-    page[PAGE_REF].copy_from_slice(&reference.raw().to_le_bytes());
+    page[PAGE_REF].copy_from_slice(&reference.place().raw().to_le_bytes());
     page[KIND] = kind as u8;
     page[VERSION] = HEADER_VERSION;
 }
@@ -230,11 +250,17 @@ pub(crate) fn verify_header(
             found: header.version,
         });
     }
-    if header.page_ref != reference.raw() {
+    if header.page_ref != reference.place().raw() {
         return Err(Damage::Reference {
-            expected: reference.raw(),
+            expected: reference.place().raw(),
             found: header.page_ref,
         });
+    }
+    let found = PageRef::seal_of(header.checksum) as u32;
+    if let Some(expected) = reference.seal()
+        && expected != found
+    {
+        return Err(Damage::Seal { expected, found });
     }
     if let Some(expected) = expected
         && header.kind != expected as u8
@@ -291,6 +317,22 @@ mod tests {
             page[at] ^= 0x10;
         }
         verify(&page, reference, None).unwrap();
+    }
+
+    /// Goal: an intact page that is not the one a reference was made for is found, also one that only another log position
+    /// tells apart.
+    #[test]
+    fn older_pages_are_found() {
+        let (page, place) = sealed();
+        let mut newer = page.clone();
+        let reference = seal(&mut newer, place, PageKind::Adjacency, 100, 1000);
+        verify(&newer, reference, Some(PageKind::Adjacency)).unwrap();
+        verify(&page, place, Some(PageKind::Adjacency)).unwrap();
+        let Err(Damage::Seal { expected, found }) = verify(&page, reference, None) else {
+            panic!("PC-31");
+        };
+        assert_eq!(Some(expected), reference.seal());
+        assert_ne!(expected, found);
     }
 
     /// Goal: intact pages at the wrong place or of the wrong kind are named as such.

@@ -2,17 +2,26 @@
 //!
 //! # How it works
 //! A page lives at an offset of a file that is a multiple of 4 KiB and is `4 KiB << class` long. Whoever
-//! points at a page knows both, so a [`PageRef`] carries both in 64 bits: class in the top four, then 20
-//! reserved bits that are zero, then the offset in units of 4 KiB.
+//! points at a page knows both, so a [`PageRef`] carries both in 64 bits: class in the top four, then the *seal*,
+//! then the offset in units of 4 KiB.
+//!
+//! The seal is what the reference knows of the page's content: 20 bits of its checksum, given by
+//! [`seal`](crate::page::seal), never 0. The first read of a page compares them (PC-31), so a reference from before or
+//! after a lost write does not take what lies there for what was written. 0 means that the reference knows nothing:
+//! the page is written later, or it is temporary.
+//!
+//! Two references are equal if they name the same place: what is cached, free or in use is a matter of places.
 //!
 //! # On disk
 //! | bits | field |
 //! | --- | --- |
 //! | 60..=63 | size class, 0..=10 |
-//! | 40..=59 | reserved, zero |
+//! | 40..=59 | seal: the low 20 bits of the page's checksum, 1 where those are 0; 0 for none |
 //! | 0..=39 | offset in the file in units of 4 KiB |
 
+use std::cmp::Ordering;
 use std::fmt;
+use std::hash::{Hash, Hasher};
 
 /// Bytes of the smallest page and the unit of page offsets.
 pub const UNIT_BYTES: usize = 4096;
@@ -20,6 +29,8 @@ pub const UNIT_BYTES: usize = 4096;
 pub(crate) const UNIT_SHIFT: u32 = 12;
 /// Bits of the unit number in a page reference.
 pub(crate) const UNIT_BITS: u32 = 40;
+/// Bits of the seal, which stand above those of the unit.
+const SEAL_MASK: u64 = (1 << 20) - 1;
 
 const _: () = assert!(UNIT_BYTES == 1 << UNIT_SHIFT);
 
@@ -110,9 +121,35 @@ impl fmt::Display for SizeClass {
     }
 }
 
-/// Name of a page within one file: size class and offset.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+/// Name of a page within one file: size class and offset, and what is known of its content.
+#[derive(Clone, Copy)]
 pub struct PageRef(u64);
+
+impl PartialEq for PageRef {
+    fn eq(&self, other: &Self) -> bool {
+        self.place().0 == other.place().0
+    }
+}
+
+impl Eq for PageRef {}
+
+impl Hash for PageRef {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.place().0.hash(state);
+    }
+}
+
+impl PartialOrd for PageRef {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for PageRef {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.place().0.cmp(&other.place().0)
+    }
+}
 
 impl PageRef {
     /// Largest unit number a reference can hold.
@@ -131,12 +168,11 @@ impl PageRef {
         PageRef((class.0 as u64) << 60 | unit)
     }
 
-    /// Reads a reference stored on disk; `None` if the class is unknown or a reserved bit is set.
+    /// Reads a reference stored on disk; `None` if the class is unknown.
     #[must_use]
     pub const fn from_raw(raw: u64) -> Option<PageRef> {
         let class = (raw >> 60) as u8;
-        let reserved = (raw >> UNIT_BITS) & ((1 << 20) - 1);
-        if class <= SizeClass::MAX.0 && reserved == 0 {
+        if class <= SizeClass::MAX.0 {
             Some(PageRef(raw))
         } else {
             None
@@ -147,6 +183,35 @@ impl PageRef {
     #[must_use]
     pub const fn raw(self) -> u64 {
         self.0
+    }
+
+    /// The place alone: a reference that knows nothing of the content.
+    #[must_use]
+    pub const fn place(self) -> PageRef {
+        PageRef(self.0 & !(SEAL_MASK << UNIT_BITS))
+    }
+
+    /// The same place, whose page has the checksum `checksum`.
+    #[must_use]
+    pub const fn sealed(self, checksum: u64) -> PageRef {
+        PageRef(self.place().0 | PageRef::seal_of(checksum) << UNIT_BITS)
+    }
+
+    /// What is known of the content; `None` for nothing.
+    #[must_use]
+    pub const fn seal(self) -> Option<u32> {
+        match (self.0 >> UNIT_BITS) & SEAL_MASK {
+            0 => None,
+            seal => Some(seal as u32),
+        }
+    }
+
+    /// The seal of a page with the checksum `checksum`, never 0.
+    pub(crate) const fn seal_of(checksum: u64) -> u64 {
+        match checksum & SEAL_MASK {
+            0 => 1,
+            seal => seal,
+        }
     }
 
     /// Size class of the page.
@@ -211,7 +276,37 @@ mod tests {
             assert_eq!(PageRef::from_raw(reference.raw()), Some(reference));
         }
         assert_eq!(PageRef::from_raw(11 << 60), None, "class 11 does not exist");
-        assert_eq!(PageRef::from_raw(1 << 40), None, "reserved bit");
+    }
+
+    /// Goal: a seal is kept beside class and unit, never reads as none, and does not make another page of it.
+    #[test]
+    fn a_seal_says_nothing_of_the_place() {
+        let place = PageRef::new(SizeClass::KIB_16, 0xff_1234_5678);
+        assert_eq!(place.seal(), None);
+        for (checksum, seal) in [
+            (0, 1),
+            (1 << 20, 1),
+            (0x1234_5678, 0x4_5678),
+            (u64::MAX, 0xf_ffff),
+        ] {
+            let sealed = place.sealed(checksum);
+            assert_eq!(sealed.seal(), Some(seal));
+            assert_eq!(
+                (sealed.class(), sealed.unit()),
+                (place.class(), place.unit())
+            );
+            assert_eq!(
+                PageRef::from_raw(sealed.raw()).and_then(PageRef::seal),
+                Some(seal)
+            );
+            assert_eq!(sealed, place);
+            assert_eq!(sealed.place().raw(), place.raw());
+        }
+        let behind = PageRef::new(SizeClass::KIB_16, 0xff_1234_5679);
+        assert!(
+            place.sealed(u64::MAX) < behind.sealed(1),
+            "pages are in order of their places"
+        );
     }
 
     /// Goal: the smallest class that fits is found at its edges.

@@ -110,7 +110,8 @@ const _: () = assert!(VERSION_SHIFT + VERSION_BITS == STATE_SHIFT);
 const _: () = assert!(STATE_SHIFT + 8 == CLASS_SHIFT && CLASS_SHIFT + 4 == USAGE_SHIFT);
 /// Bits above the class: by so many its place in a page reference is higher.
 const CLASS_BELOW_TOP: u32 = u64::BITS - USAGE_SHIFT;
-const _: () = assert!(crate::page_ref::UNIT_BITS <= STATE_SHIFT + CLASS_BELOW_TOP);
+/// Where the size class stands in a page reference.
+const CLASS_OF_REFERENCE: u64 = 0xf << 60;
 
 /// State of a word.
 pub(crate) mod state {
@@ -200,7 +201,7 @@ pub(crate) fn is_pinnable(word: u64) -> bool {
 }
 
 /// Whether the page has the class of the page reference `raw` and its bytes may be read optimistically: one
-/// comparison, because in a word the state lies right below the class, and in a reference zeros do.
+/// comparison, because in a word the state lies right below the class, and zeros do where a reference is cut to its class.
 #[inline(always)]
 pub(crate) fn is_readable_as(word: u64, raw: u64) -> bool {
     state_or_more(word, raw).wrapping_sub(state::RESIDENT) <= state::PINNED_MAX - state::RESIDENT
@@ -209,7 +210,8 @@ pub(crate) fn is_readable_as(word: u64, raw: u64) -> bool {
 /// The state of `word`; more than any state if its class is not that of the page reference `raw`.
 #[inline(always)]
 fn state_or_more(word: u64, raw: u64) -> u64 {
-    ((word << CLASS_BELOW_TOP) ^ raw) >> (STATE_SHIFT + CLASS_BELOW_TOP)
+    let class = raw & CLASS_OF_REFERENCE;
+    ((word << CLASS_BELOW_TOP) ^ class) >> (STATE_SHIFT + CLASS_BELOW_TOP)
 }
 
 /// Whether the page has the class of the page reference `raw` and one more pin may be taken.

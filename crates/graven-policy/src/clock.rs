@@ -14,14 +14,16 @@ use crate::gclock::{Arm, GClock, GClockConfig};
 
 /// A clock with one reference bit.
 #[must_use]
-pub fn clock(arm: Arm, seed: u64) -> GClock {
+pub fn clock(arm: Arm, scan: u8, capacity: u64, seed: u64) -> GClock {
     GClock::new(
         GClockConfig {
             max: 1,
             init: 0,
             threshold: 0,
             arm,
+            scan,
         },
+        capacity,
         seed,
     )
 }

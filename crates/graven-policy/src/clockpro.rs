@@ -8,18 +8,27 @@
 //! hot ones the hot hand looks at has had its time. A fault on a test entry raises the target of cold pages by one and
 //! loads the page hot; a test entry removed unused lowers it by one. New pages enter behind the hot hand.
 //!
+//! With `adapt=utility` the target moves as in CLOCK-Pro+. A fault on a test entry would have been a hit with one more cold
+//! page, and there are `Cn` such entries; a hit on a cold page that was hot before would have found it hot with one more hot
+//! page, and there are `Cd` of those. So the first raises the target of cold pages by `min(1, Cd / Cn)`, the second lowers it
+//! by `min(1, Cn / Cd)`, and a test entry that is removed unused says nothing.
+//!
 //! # Invariants
-//! * CP-1 the weights of hot, cold and test entries are those of the ring, test at most the capacity.
+//! * CP-1 the weights of hot, cold, test and demoted entries are those of the ring, test at most the capacity; demoted
+//!   entries are cold.
 //!
 //! # Costs
 //! 32 bytes a page, resident or remembered, and 8 to 16 bytes of index a remembered one; a hit stores one bit.
 //!
 //! # Source
-//! S. Jiang, F. Chen, X. Zhang, "CLOCK-Pro: an effective improvement of the CLOCK replacement", USENIX ATC 2005.
+//! S. Jiang, F. Chen, X. Zhang, "CLOCK-Pro: an effective improvement of the CLOCK replacement", USENIX ATC 2005;
+//! C. Li, "CLOCK-Pro+: improving CLOCK-Pro cache replacement with utility-driven adaptation", SYSTOR 2019, as section 2.4.7
+//! of T. Elding Larsson, L. Gustavsson, master's thesis, Lund University, 2021, tells it.
 //!
 //! # Deviations
 //! Only the test hand ends test periods, of pages that are not resident. The test hand passes the cold hand instead of
-//! pushing it ahead, so that one call evicts one page.
+//! pushing it ahead, so that one call evicts one page. The thesis prints `Cd / Cn` for both directions; its own argument,
+//! and the symmetry of the two utilities, give `Cn / Cd` for the second. The thesis's listing A.4 is `thesis-clockpro`.
 
 use crate::page_index::PageIndex;
 use crate::{Admission, Claim, FrameIdx, Frames, Hint, HitKind, PageId, Policy};
@@ -44,6 +53,17 @@ struct Node {
     frame: u32,
     weight: u32,
     state: State,
+    /// It was hot, and is cold now.
+    demoted: bool,
+}
+
+/// How the target of cold pages moves.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Adapt {
+    /// By one page: CLOCK-Pro.
+    Unit,
+    /// By the ratio of two utilities: CLOCK-Pro+.
+    Utility,
 }
 
 /// The policy; see the head of this file.
@@ -57,16 +77,19 @@ pub struct ClockPro {
     hand_cold: u32,
     hand_test: u32,
     capacity: u64,
-    cold_target: u64,
+    adapt: Adapt,
+    cold_target: f64,
     /// Weights by state: hot, cold, test.
     weights: [u64; 3],
+    /// Weight of cold pages that were hot.
+    demoted: u64,
     entries: usize,
 }
 
 impl ClockPro {
     /// An empty cache of `capacity`.
     #[must_use]
-    pub fn new(capacity: u64) -> Self {
+    pub fn new(adapt: Adapt, capacity: u64) -> Self {
         Self {
             nodes: Vec::new(),
             free: Vec::new(),
@@ -76,14 +99,49 @@ impl ClockPro {
             hand_cold: NIL,
             hand_test: NIL,
             capacity,
-            cold_target: capacity,
+            adapt,
+            cold_target: capacity as f64,
             weights: [0; 3],
+            demoted: 0,
             entries: 0,
         }
     }
 
     fn weight(&self, state: State) -> u64 {
         self.weights[state as usize]
+    }
+
+    fn set_demoted(&mut self, node: u32, demoted: bool) {
+        let entry = &mut self.nodes[node as usize];
+        let weight = u64::from(entry.weight);
+        match (entry.demoted, demoted) {
+            (false, true) => self.demoted += weight,
+            (true, false) => self.demoted -= weight,
+            _ => {}
+        }
+        entry.demoted = demoted;
+    }
+
+    /// Moves the target of cold pages by so much, within one and the capacity.
+    fn move_target(&mut self, by: f64) {
+        self.cold_target = (self.cold_target + by).clamp(1.0, self.capacity.max(1) as f64);
+    }
+
+    /// A fault on a test entry, which is still on the ring.
+    fn test_used(&mut self, weight: f64) {
+        let utility = match self.adapt {
+            Adapt::Unit => 1.0,
+            Adapt::Utility => (self.demoted as f64 / self.weight(State::Test) as f64).min(1.0),
+        };
+        self.move_target(weight * utility);
+    }
+
+    /// A cold page that was hot is used.
+    fn demoted_used(&mut self, weight: f64) {
+        if self.adapt == Adapt::Utility {
+            let utility = (self.weight(State::Test) as f64 / self.demoted as f64).min(1.0);
+            self.move_target(-weight * utility);
+        }
     }
 
     fn set_state(&mut self, node: u32, state: State) {
@@ -102,6 +160,7 @@ impl ClockPro {
             frame: frame.0,
             weight,
             state,
+            demoted: false,
         };
         let node = self.free.pop().unwrap_or_else(|| {
             self.nodes.push(entry);
@@ -129,6 +188,7 @@ impl ClockPro {
 
     /// Takes an entry off the ring; hands on it step on.
     fn remove(&mut self, node: u32) {
+        self.set_demoted(node, false);
         let Node {
             page,
             prev,
@@ -167,8 +227,9 @@ impl ClockPro {
 
     /// Removes a test entry that was not used in its time.
     fn expire(&mut self, node: u32) {
-        let weight = u64::from(self.nodes[node as usize].weight);
-        self.cold_target = self.cold_target.saturating_sub(weight).max(1);
+        if self.adapt == Adapt::Unit {
+            self.move_target(-f64::from(self.nodes[node as usize].weight));
+        }
         self.remove(node);
     }
 
@@ -193,6 +254,7 @@ impl ClockPro {
                 frames.set_usage(FrameIdx(frame), 0);
             } else {
                 self.set_state(node, State::Cold);
+                self.set_demoted(node, true);
             }
         }
         self.hand_hot = next;
@@ -200,7 +262,7 @@ impl ClockPro {
 
     /// Turns hot pages cold while there are more than the target allows; takes its steps from `budget`.
     fn limit_hot<F: Frames + ?Sized>(&mut self, frames: &F, budget: &mut usize) {
-        while self.weight(State::Hot) > self.capacity.saturating_sub(self.cold_target)
+        while self.weight(State::Hot) as f64 > self.capacity as f64 - self.cold_target
             && *budget > 0
         {
             *budget -= 1;
@@ -212,6 +274,7 @@ impl ClockPro {
     fn retire(&mut self, node: u32) -> (FrameIdx, PageId) {
         let Node { page, frame, .. } = self.nodes[node as usize];
         self.node_of[frame as usize] = NIL;
+        self.set_demoted(node, false);
         self.set_state(node, State::Test);
         self.index
             .insert(PageId(page), node, |node| self.nodes[node as usize].page);
@@ -236,8 +299,7 @@ impl<F: Frames + ?Sized> Policy<F> for ClockPro {
         let Some(node) = self.index.find(page, |node| self.nodes[node as usize].page) else {
             return Admission::default();
         };
-        let weight = u64::from(self.nodes[node as usize].weight);
-        self.cold_target = (self.cold_target + weight).min(self.capacity);
+        self.test_used(f64::from(self.nodes[node as usize].weight));
         self.remove(node);
         RETURNING
     }
@@ -274,6 +336,10 @@ impl<F: Frames + ?Sized> Policy<F> for ClockPro {
             if state == State::Cold && !frames.is_busy(frame) {
                 if frames.usage(frame) > 0 {
                     frames.set_usage(frame, 0);
+                    if self.nodes[node as usize].demoted {
+                        self.demoted_used(f64::from(self.nodes[node as usize].weight));
+                        self.set_demoted(node, false);
+                    }
                     self.set_state(node, State::Hot);
                 } else if frames.try_claim(frame) == Claim::Claimed {
                     victim = Some(self.retire(node));
@@ -307,19 +373,17 @@ impl<F: Frames + ?Sized> Policy<F> for ClockPro {
 
     fn resize(&mut self, capacity: u64) {
         self.capacity = capacity;
-        self.cold_target = self.cold_target.min(capacity);
+        self.move_target(0.0);
         self.limit_test();
     }
 
     fn figures(&self) -> Vec<(&'static str, f64)> {
-        vec![(
-            "target_share_cold",
-            self.cold_target as f64 / self.capacity as f64,
-        )]
+        vec![("target_share_cold", self.cold_target / self.capacity as f64)]
     }
 
     fn check(&self, _: &F) -> Result<(), String> {
         let mut weights = [0; 3];
+        let mut demoted = 0;
         let mut entries = 0;
         let mut at = self.hand_hot;
         while at != NIL && entries <= self.entries {
@@ -328,11 +392,18 @@ impl<F: Frames + ?Sized> Policy<F> for ClockPro {
                 return Err(format!("CP-1: entry {at} is not properly on the ring"));
             }
             weights[node.state as usize] += u64::from(node.weight);
+            demoted += u64::from(node.weight) * u64::from(node.demoted);
             entries += 1;
             at = node.next;
             if at == self.hand_hot {
                 break;
             }
+        }
+        if demoted != self.demoted {
+            let counted = self.demoted;
+            return Err(format!(
+                "CP-1: demoted pages of {demoted}, counted {counted}"
+            ));
         }
         if weights != self.weights || entries != self.entries {
             return Err(format!(

@@ -53,6 +53,14 @@ pub enum PolicyError {
         /// The policy.
         name: String,
     },
+    /// Another program's policy cannot be registered.
+    #[error("policy {name:?} cannot be registered: {reason}")]
+    Refused {
+        /// Its name.
+        name: String,
+        /// Why, as a clause.
+        reason: String,
+    },
     /// A capacity of nothing.
     #[error("a policy needs a capacity of at least 1")]
     ZeroCapacity,

@@ -2,8 +2,8 @@
 //!
 //! # How it works
 //! The clock of `neo4j` (newcomers at 1, evict at 1 or 0, counts up to `max`). Evicted pages are remembered;
-//! one that faults again is forgotten there and starts at 7. The memory holds as many pages as the cache, in
-//! one of three forms:
+//! one that faults again is forgotten there and starts at 7. The memory holds `size` percent of the cache's pages
+//! (as many by default), in one of three forms:
 //! * `exact` - a queue of ids with an index; the oldest id leaves when it is full.
 //! * `bitset` - ids are hashed to bits; a queue remembers the order and every insertion clears the bits of
 //!   the ids that it pushes out. Two ids on one bit boost or forget each other.
@@ -125,22 +125,31 @@ enum Remembered {
 #[derive(Debug)]
 pub struct History {
     clock: GClock,
+    /// Weight of the pages that are remembered.
     capacity: u64,
+    /// The same in percent of the cache.
+    size: u64,
     memory: Memory,
     remembered: Remembered,
     /// Weight of a page, as far as known: the hashed forms count pages.
     page_weight: u64,
 }
 
+fn remembered_weight(capacity: u64, percent: u64) -> u64 {
+    (u128::from(capacity) * u128::from(percent) / 100).max(1) as u64
+}
+
 impl History {
-    /// An empty cache of `capacity` whose hits count up to `max`.
+    /// An empty cache of `capacity` whose hits count up to `max`; it remembers `size` percent of that.
     #[must_use]
-    pub fn new(max: u8, memory: Memory, arm: Arm, capacity: u64, seed: u64) -> Self {
+    pub fn new(max: u8, memory: Memory, size: u64, arm: Arm, capacity: u64, seed: u64) -> Self {
         let clock = neo4j(max, arm, seed).with_highest(BOOSTED);
+        let capacity = remembered_weight(capacity, size);
         let remembered = Self::empty_memory(memory, capacity);
         Self {
             clock,
             capacity,
+            size,
             memory,
             remembered,
             page_weight: 1,
@@ -216,7 +225,8 @@ impl<F: Frames + ?Sized> Policy<F> for History {
     }
 
     fn resize(&mut self, capacity: u64) {
-        self.capacity = capacity;
+        self.capacity = remembered_weight(capacity, self.size);
+        let capacity = self.capacity;
         match &mut self.remembered {
             Remembered::Exact(ghost) => ghost.trim(0, capacity),
             Remembered::Hashed(_) => {
@@ -236,7 +246,7 @@ impl<F: Frames + ?Sized> Policy<F> for History {
         self.clock.check(frames)?;
         match &self.remembered {
             Remembered::Exact(ghost) if ghost.weight(0) > self.capacity => Err(format!(
-                "PO-5: ghosts of {} in a cache of {}",
+                "PO-5: ghosts of {} in a memory of {}",
                 ghost.weight(0),
                 self.capacity
             )),

@@ -26,6 +26,7 @@
 
 mod adaptive_lists;
 pub mod arc;
+pub mod batched;
 pub mod belady;
 pub mod car;
 pub mod clock;
@@ -200,6 +201,63 @@ pub trait Policy<F: Frames + ?Sized>: Send {
     /// # Errors
     /// A sentence naming what does not add up.
     fn check(&self, frames: &F) -> Result<(), String>;
+}
+
+impl<F: Frames + ?Sized, P: Policy<F> + ?Sized> Policy<F> for Box<P> {
+    fn hit_kind(&self) -> HitKind {
+        (**self).hit_kind()
+    }
+
+    fn on_miss(&mut self, page: PageId) -> Admission {
+        (**self).on_miss(page)
+    }
+
+    fn on_load(
+        &mut self,
+        frames: &F,
+        frame: FrameIdx,
+        page: PageId,
+        hint: Hint,
+        admission: Admission,
+    ) {
+        (**self).on_load(frames, frame, page, hint, admission);
+    }
+
+    fn on_hit(&mut self, frames: &F, frame: FrameIdx, page: PageId) {
+        (**self).on_hit(frames, frame, page);
+    }
+
+    fn evict(&mut self, frames: &mut F, incoming: Admission) -> Option<(FrameIdx, PageId)> {
+        (**self).evict(frames, incoming)
+    }
+
+    fn eviction_batch(&self, frames: usize) -> usize {
+        (**self).eviction_batch(frames)
+    }
+
+    fn has_surplus(&self) -> bool {
+        (**self).has_surplus()
+    }
+
+    fn figures(&self) -> Vec<(&'static str, f64)> {
+        (**self).figures()
+    }
+
+    fn on_remove(&mut self, frames: &F, frame: FrameIdx, page: PageId) {
+        (**self).on_remove(frames, frame, page);
+    }
+
+    fn forget(&mut self, page: PageId) {
+        (**self).forget(page);
+    }
+
+    fn resize(&mut self, capacity: u64) {
+        (**self).resize(capacity);
+    }
+
+    fn check(&self, frames: &F) -> Result<(), String> {
+        (**self).check(frames)
+    }
 }
 
 /// What [`Policy::on_miss`] found out, opaque to the cache.

@@ -23,7 +23,9 @@ pub fn neo4j(count: u8, arm: Arm, seed: u64) -> GClock {
             init: 1,
             threshold: 1,
             arm,
+            scan: 0,
         },
+        0,
         seed,
     )
 }

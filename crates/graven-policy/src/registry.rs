@@ -2,18 +2,24 @@
 //!
 //! # How it works
 //! A specification is `name` or `name:key=value,key=value`. Short names of the literature and of the golden
-//! hit counts (`gclock-2bit`, `neo4j-rand`, `count-to-3`) are aliases that expand to one. The key `protocol`
-//! is no parameter of a policy: it tells the page cache how hits reach it. [`visit`] builds the policy with
-//! its own type, so that a simulation loop is compiled per policy; [`parse`] boxes it.
+//! hit counts (`gclock-2bit`, `neo4j-rand`, `count-to-3`) are aliases that expand to one. The keys `protocol` and
+//! `batch` are no parameters of a policy: they tell the page cache how hits reach it. [`visit`] builds the policy with
+//! its own type, so that a simulation loop is compiled per policy; [`parse`] boxes it. [`register`] adds a policy of
+//! another program, which is then taken by name as the others are.
 
 use crate::PolicyError;
 use crate::gclock::Arm;
 
 mod build;
 mod catalogue;
+mod own;
 
-pub use build::{Visitor, parse, visit};
+pub use build::{Boxing, Visitor, parse, visit};
 use catalogue::{ALIASES, POLICIES};
+pub use own::{Build, register};
+
+/// Most hits of a batch.
+pub const BATCH_MAX: u8 = 64;
 
 /// How hits reach the policy; interpreted by the page cache.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
@@ -70,12 +76,18 @@ pub struct Parameter {
 pub struct Entry {
     /// Its name.
     pub name: &'static str,
-    /// One line of help.
-    pub summary: &'static str,
+    /// Which page leaves.
+    pub leaves: &'static str,
     /// Its parameters.
     pub parameters: &'static [Parameter],
     /// Whether it can run in a live cache (the others need the future of a trace).
     pub live: bool,
+    /// What a hit costs.
+    pub hit: &'static str,
+    /// What it keeps for a frame, and for a ghost.
+    pub state: &'static str,
+    /// Who published it, and when.
+    pub paper: &'static str,
 }
 
 /// A short name for a specification.
@@ -87,22 +99,29 @@ pub struct Alias {
     pub spec: &'static str,
 }
 
-/// All policies, in the order of the reference table.
+/// All policies of this crate, in the order of the reference table.
 #[must_use]
 pub fn list() -> &'static [Entry] {
     POLICIES
 }
 
+/// The same and, behind them, those that [`register`] added.
+#[must_use]
+pub fn entries() -> Vec<&'static Entry> {
+    POLICIES.iter().chain(own::entries()).collect()
+}
+
 /// Names of all policies, comma-separated.
 pub(crate) fn names() -> String {
-    let names: Vec<&str> = POLICIES.iter().map(|entry| entry.name).collect();
+    let names: Vec<&str> = entries().iter().map(|entry| entry.name).collect();
     names.join(", ")
 }
 
 /// Whether `spec` names a policy that can run in a live cache.
 #[must_use]
 pub fn is_live(spec: &str) -> bool {
-    Spec::parse(spec).is_ok_and(|spec| POLICIES.iter().any(|e| e.name == spec.name && e.live))
+    let is_live = |spec: Spec| entries().iter().any(|e| e.name == spec.name && e.live);
+    Spec::parse(spec).is_ok_and(is_live)
 }
 
 /// All short names.
@@ -120,6 +139,8 @@ pub struct Spec {
     pub params: Vec<(&'static str, String)>,
     /// The hit protocol, if the specification names one.
     pub protocol: Option<Protocol>,
+    /// How many hits of a thread are handed over at once, if the specification says so, `1..=`[`BATCH_MAX`].
+    pub batch: Option<u8>,
 }
 
 impl std::fmt::Display for Spec {
@@ -127,7 +148,9 @@ impl std::fmt::Display for Spec {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}", self.name)?;
         let protocol = self.protocol.map(|p| ("protocol", p.name().to_string()));
-        for (i, (key, value)) in self.params.iter().chain(protocol.iter()).enumerate() {
+        let batch = self.batch.map(|batch| ("batch", batch.to_string()));
+        let all = self.params.iter().chain(&protocol).chain(&batch);
+        for (i, (key, value)) in all.enumerate() {
             write!(f, "{}{key}={value}", if i == 0 { ':' } else { ',' })?;
         }
         Ok(())
@@ -147,8 +170,8 @@ impl Spec {
             Some(alias) => alias.spec.split_once(':').unwrap_or((alias.spec, "")),
             None => (name, ""),
         };
-        let entry = POLICIES
-            .iter()
+        let entry = entries()
+            .into_iter()
             .find(|entry| entry.name == name)
             .ok_or_else(|| PolicyError::UnknownPolicy {
                 name: name.to_string(),
@@ -162,6 +185,7 @@ impl Spec {
                 .map(|p| (p.name, p.default.to_string()))
                 .collect(),
             protocol: None,
+            batch: None,
         };
         for part in implied
             .split(',')
@@ -174,6 +198,11 @@ impl Spec {
             })?;
             spec.set(entry, key.trim(), value.trim())?;
         }
+        let batches = [None, Some(Protocol::Batched), Some(Protocol::Combining)];
+        if let Some(batch) = spec.batch.filter(|_| !batches.contains(&spec.protocol)) {
+            let expected = "protocol batched or combining beside it";
+            return Err(spec.bad_value("batch", &batch.to_string(), expected));
+        }
         Ok(spec)
     }
 
@@ -185,9 +214,15 @@ impl Spec {
             self.protocol = Some(*protocol);
             return Ok(());
         }
+        if key == "batch" {
+            let range = format!("1..={BATCH_MAX}");
+            let batch = value.parse().ok().filter(|_| accepts(&range, value));
+            self.batch = Some(batch.ok_or_else(|| self.bad_value(key, value, &range))?);
+            return Ok(());
+        }
         let Some(at) = entry.parameters.iter().position(|p| p.name == key) else {
             let mut known: Vec<_> = entry.parameters.iter().map(|p| p.name).collect();
-            known.push("protocol");
+            known.extend(["protocol", "batch"]);
             return Err(PolicyError::UnknownParameter {
                 policy: entry.name.to_string(),
                 parameter: key.to_string(),
@@ -210,8 +245,9 @@ impl Spec {
         }
     }
 
-    /// The value of a parameter; the registry guarantees that it is there and in range.
-    fn value(&self, key: &str) -> &str {
+    /// The value of a parameter, which is in range; empty where the policy has no such parameter.
+    #[must_use]
+    pub fn value(&self, key: &str) -> &str {
         let found = self.params.iter().find(|(name, _)| *name == key);
         found.map_or("", |(_, value)| value)
     }
@@ -253,8 +289,8 @@ fn accepts(range: &str, value: &str) -> bool {
 
 /// The known name nearest to `name`, if at most two letters differ.
 fn closest(name: &str) -> Option<String> {
-    let names = POLICIES
-        .iter()
+    let names = entries()
+        .into_iter()
         .map(|e| e.name)
         .chain(ALIASES.iter().map(|a| a.name));
     let (distance, best) = names

@@ -244,6 +244,12 @@ impl<P: Policy<ArrayFrames>> Simulator<P> {
         true
     }
 
+    /// Whether a page is in the cache now.
+    #[must_use]
+    pub fn is_resident(&self, page: u32) -> bool {
+        self.frame_of[page as usize] != NONE
+    }
+
     /// What was counted so far.
     #[must_use]
     pub fn outcome(&self) -> Outcome {

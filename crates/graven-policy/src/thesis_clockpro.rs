@@ -1,4 +1,4 @@
-//! CLOCK-Pro as a thesis put it into Neo4j: hot pages capped at 5 %, on a slot array.
+//! CLOCK-Pro as a thesis put it into Neo4j: on a slot array, hot pages capped at 5 % or another share.
 //!
 //! # How it works
 //! Slots hold resident pages, each hot or cold, in its test period or not; a slot may also remember the page
@@ -9,7 +9,7 @@
 //!
 //! The number of hot pages starts at 1 % of the frames. `adaptive` moves it by one (down when a cold page is
 //! hit in its test period or a remembered page returns, up when a test period ends without use) and `plus` by
-//! the ratio of demoted to remembered pages, both within 0 to 5 % of the frames.
+//! the ratio of demoted to remembered pages, both within 0 to `cap` percent of the frames (5 in the thesis).
 //!
 //! # Invariants
 //! * TC-1 every remembered page is remembered by exactly one slot, at most as many as the capacity.
@@ -64,12 +64,14 @@ pub struct ThesisClockPro {
     hot_pages: usize,
     demoted_pages: usize,
     hot_limit: f64,
+    /// Largest share of hot pages that the limit may move to, in percent of the slots.
+    cap: u8,
 }
 
 impl ThesisClockPro {
-    /// An empty cache of `capacity` pages.
+    /// An empty cache of `capacity` pages, of which at most `cap` percent become hot.
     #[must_use]
-    pub fn new(mode: Hot, capacity: u64) -> Self {
+    pub fn new(mode: Hot, cap: u8, capacity: u64) -> Self {
         Self {
             mode,
             slots: Slots::default(),
@@ -81,12 +83,13 @@ impl ThesisClockPro {
             hot_pages: 0,
             demoted_pages: 0,
             hot_limit: (capacity / 100).max(1) as f64,
+            cap,
         }
     }
 
-    /// Moves the number of hot pages, within 0 and 5 % of the slots.
+    /// Moves the number of hot pages, within 0 and the cap.
     fn move_limit(&mut self, by: f64) {
-        let highest = (self.slots.len() / 20).max(1) as f64;
+        let highest = (self.slots.len() * usize::from(self.cap) / 100).max(1) as f64;
         self.hot_limit = (self.hot_limit + by).clamp(0.0, highest);
     }
 

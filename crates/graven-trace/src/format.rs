@@ -13,6 +13,8 @@ pub enum Format {
     Raw,
     /// [`crate::graven`]: Graven's records.
     Graven,
+    /// [`crate::text`]: Graven's records as text.
+    Text,
     /// [`crate::oracle_general`]: libCacheSim's records.
     OracleGeneral,
     /// [`crate::csv`]: a column of page numbers.
@@ -47,9 +49,10 @@ impl Default for ReadOptions {
 }
 
 impl Format {
-    const NAMES: [(&'static str, Format); 7] = [
+    const NAMES: [(&'static str, Format); 8] = [
         ("u64", Format::Raw),
         ("gtrace", Format::Graven),
+        ("text", Format::Text),
         ("oracleGeneral", Format::OracleGeneral),
         ("csv", Format::Csv),
         ("blkparse", Format::Blkparse),
@@ -72,6 +75,8 @@ impl Format {
             Format::Raw
         } else if ends(&[".gtrace"]) {
             Format::Graven
+        } else if ends(&[crate::text::ENDING]) {
+            Format::Text
         } else if ends(&[".oraclegeneral", ".oraclegeneral.bin"]) {
             Format::OracleGeneral
         } else if ends(&[".blkparse", ".blktrace.txt"]) {

@@ -139,6 +139,8 @@ pub struct Writer {
     output: Output,
     path: std::path::PathBuf,
     written: u64,
+    /// The last line, where the trace is text.
+    line: Option<String>,
 }
 
 enum Output {
@@ -147,7 +149,8 @@ enum Output {
 }
 
 impl Writer {
-    /// Creates the file and writes the header; compressed where the name ends in `.zst`.
+    /// Creates the file and writes the header; compressed where the name ends in `.zst`, as [`crate::text`] where it is
+    /// the name of a text trace.
     ///
     /// # Errors
     /// What the system refuses; names of kinds beyond 255 bytes.
@@ -164,7 +167,12 @@ impl Writer {
             output,
             path: path.into(),
             written: 0,
+            line: crate::text::is_text(path).then(String::new),
         };
+        if writer.line.is_some() {
+            writer.write(crate::text::header(header).as_bytes())?;
+            return Ok(writer);
+        }
         let mut bytes = Vec::from(*MAGIC);
         for word in [VERSION, header.page_bytes, header.sampling.max(1)] {
             bytes.extend(word.to_le_bytes());
@@ -204,6 +212,13 @@ impl Writer {
     /// # Errors
     /// What the system refuses.
     pub fn push(&mut self, access: &Access) -> Result<(), TraceError> {
+        if let Some(mut line) = self.line.take() {
+            crate::text::row(&mut line, access);
+            self.written += 1;
+            let outcome = self.write(line.as_bytes());
+            self.line = Some(line);
+            return outcome;
+        }
         let mut record = [0; 16];
         record[..8].copy_from_slice(&access.page.to_le_bytes());
         record[8..12].copy_from_slice(&access.query.to_le_bytes());

@@ -9,6 +9,7 @@
 //! | `.u64`, `.u64.zst` | [`raw`]: little-endian 64-bit page numbers; companions `.flags.u8.zst`, `.files.tsv` |
 //! | `.oracleGeneral`, `.oracleGeneral.bin` (also `.zst`) | [`oracle_general`]: libCacheSim's records |
 //! | `.gtrace`, `.gtrace.zst` | [`graven`]: records with kind, flags, thread and query |
+//! | `.gtrace.csv`, `.gtrace.csv.zst` | [`text`]: the same as lines of text |
 //! | `.csv`, `.tsv` | [`csv`]: one access a line, one column of page numbers |
 //! | `.blkparse`, `.msr.csv` | [`block`]: requests of block devices, as pages |
 //! | `.rocksdb.csv` | [`rocksdb`]: accesses to RocksDB's block cache |
@@ -28,6 +29,7 @@ mod one_pass;
 pub mod oracle_general;
 pub mod raw;
 pub mod rocksdb;
+pub mod text;
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
@@ -130,10 +132,10 @@ pub fn read_with(path: &Path, options: &ReadOptions) -> Result<Trace, TraceError
         Format::Raw => return raw::read(path),
         Format::OracleGeneral => return oracle_general::read(path),
         Format::Csv => return csv::read(path, options.column.as_deref()),
-        Format::Graven | Format::Blkparse | Format::Msr | Format::RocksDb => {}
+        Format::Graven | Format::Text | Format::Blkparse | Format::Msr | Format::RocksDb => {}
     }
     let (mut flags, mut details) = (Vec::new(), Vec::new());
-    let rich = matches!(format, Format::Graven | Format::RocksDb);
+    let rich = matches!(format, Format::Graven | Format::Text | Format::RocksDb);
     let pages = &mut trace.pages;
     let mut keep = |access: Access| {
         pages.push(access.page);
@@ -147,8 +149,11 @@ pub fn read_with(path: &Path, options: &ReadOptions) -> Result<Trace, TraceError
         }
     };
     match format {
-        Format::Graven => {
-            let header = graven::read(path, &mut keep)?;
+        Format::Graven | Format::Text => {
+            let header = match format {
+                Format::Text => text::read(path, &mut keep)?,
+                _ => graven::read(path, &mut keep)?,
+            };
             trace.kinds = header.kinds;
             trace.files = header.files;
             trace.sampling = header.sampling;
@@ -181,6 +186,7 @@ pub fn stream(
         Format::OracleGeneral => oracle_general::stream(path, page),
         Format::Csv => csv::stream(path, options.column.as_deref(), page),
         Format::Graven => graven::read(path, &mut keep).map(|_| ()),
+        Format::Text => text::read(path, &mut keep).map(|_| ()),
         Format::Blkparse => block::blkparse(path, options.page_bytes, &mut keep).map(|_| ()),
         Format::Msr => block::msr(path, options.page_bytes, &mut keep).map(|_| ()),
         Format::RocksDb => rocksdb::read(path, &mut keep),
@@ -199,6 +205,7 @@ pub fn name_of(path: &Path) -> String {
         ".zst",
         ".bin",
         ".u64",
+        text::ENDING,
         ".gtrace",
         ".oracleGeneral",
         ".csv",
@@ -230,6 +237,17 @@ pub(crate) fn for_each_line(
     path: &Path,
     line: &mut dyn FnMut(&str) -> Result<(), String>,
 ) -> Result<(), TraceError> {
+    for_every_line(path, &mut |text| match text.starts_with('#') {
+        true => Ok(()),
+        false => line(text),
+    })
+}
+
+/// Hands the lines of a text to `line`, but for empty ones.
+pub(crate) fn for_every_line(
+    path: &Path,
+    line: &mut dyn FnMut(&str) -> Result<(), String>,
+) -> Result<(), TraceError> {
     let mut input = BufReader::new(open(path)?);
     let mut bytes = Vec::new();
     for at in 1.. {
@@ -241,7 +259,7 @@ pub(crate) fn for_each_line(
             break;
         }
         let outcome = match std::str::from_utf8(&bytes).map(str::trim) {
-            Ok(text) if text.is_empty() || text.starts_with('#') => Ok(()),
+            Ok("") => Ok(()),
             Ok(text) => line(text),
             Err(_) => Err("this is no text in UTF-8".to_owned()),
         };

@@ -373,3 +373,66 @@ fn graven_records_come_back() {
     assert!("parquet".parse::<Format>().unwrap_err().contains("gtrace"));
     assert_eq!("MSR".parse(), Ok(Format::Msr));
 }
+
+/// Goal: a text trace holds what the binary one does, compressed or not; its page column is read by readers of tables; and
+/// lines that are no accesses are errors that name them.
+#[test]
+fn text_traces_equal_binary_ones() {
+    let folder = tempfile::tempdir().unwrap();
+    let header = graven::Header {
+        page_bytes: 8192,
+        sampling: 4,
+        kinds: vec!["unknown".into(), "node columns".into()],
+        files: vec![FileRow {
+            id: 3,
+            name: "the store".into(),
+        }],
+    };
+    let accesses: Vec<Access> = (0..300u64)
+        .map(|at| Access {
+            page: (3 << 48) | (at * 7 % 41),
+            query: at as u32 / 9,
+            thread: at as u16 % 3,
+            kind: at as u8 % 2,
+            flags: at as u8 % 16,
+        })
+        .collect();
+    let written = |name: &str| {
+        let path = folder.path().join(name);
+        let mut writer = graven::Writer::create(&path, &header).unwrap();
+        accesses
+            .iter()
+            .for_each(|access| writer.push(access).unwrap());
+        assert_eq!(writer.finish().unwrap(), 300);
+        (read(&path).unwrap(), path)
+    };
+    let (binary, _) = written("a.gtrace");
+    for name in ["a.gtrace.csv", "a.gtrace.csv.zst"] {
+        let (text, path) = written(name);
+        assert_eq!(text, binary, "{name}");
+        assert_eq!(name_of(&path), "a");
+        assert_eq!(csv::read(&path, Some("page")).unwrap().pages, binary.pages);
+    }
+    for (bad, reason) in [
+        ("page,query\n1,2\n", "starts with"),
+        ("# graven trace 2\n", "not `trace 1`"),
+        (
+            "# graven trace 1\npage,query,thread,kind,flags\n1,2,3,0,x\n",
+            "is no flag",
+        ),
+        (
+            "# graven trace 1\npage,query,thread,kind,flags\n1,2,3,7,-\n",
+            "kind 7",
+        ),
+        (
+            "# graven trace 1\npage,query,thread,kind,flags\n1,2,3\n",
+            "3 cells",
+        ),
+        ("# graven trace 1\n", "no columns"),
+    ] {
+        let path = folder.path().join("bad.gtrace.csv");
+        std::fs::write(&path, bad).unwrap();
+        let error = read(&path).unwrap_err().to_string();
+        assert!(error.contains(reason), "{error}");
+    }
+}

@@ -1,5 +1,6 @@
 //! What only trying shows: how long a sync takes, whether direct I/O and io_uring are to be had, how fast the disk is.
 
+use std::fmt;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -44,6 +45,25 @@ pub struct Measured {
     pub sync_p99_us: f64,
     /// Sequential direct writes, MB (2^20 bytes) a second, sync included.
     pub write_mb_per_second: Option<f64>,
+}
+
+impl fmt::Display for Measured {
+    /// One line a figure, in words.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "measured: {} files, {} reads", self.mode, self.queue)?;
+        write!(
+            f,
+            "measured: write and sync of 512 bytes p50 {:.0} us, p99 {:.0} us ({} tries)",
+            self.sync_p50_us, self.sync_p99_us, self.syncs
+        )?;
+        if let Some(speed) = self.write_mb_per_second {
+            write!(
+                f,
+                "\nmeasured: sequential direct writes {speed:.0} MiB/s, sync included"
+            )?;
+        }
+        Ok(())
+    }
 }
 
 /// Tries in a file of its own in `directory`, which is removed.

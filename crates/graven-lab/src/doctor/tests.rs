@@ -501,3 +501,39 @@ fn where_nothing_can_be_tried_that_is_a_finding() {
     let other = LabError::Setting("wrong".to_owned());
     assert!(Report::untried(Fixture::new().system(), other).is_err());
 }
+
+/// Goal: the plain report shows every figure that was measured, the sequential speed where that was asked for.
+#[test]
+fn measured_figures_are_shown() {
+    let measured = Measured {
+        mode: "direct".to_owned(),
+        queue: "io_uring".to_owned(),
+        syncs: 400,
+        sync_p50_us: 812.4,
+        sync_p99_us: 2_100.0,
+        write_mb_per_second: Some(431.6),
+        ..measured()
+    };
+    let shown = Report::of(Fixture::new().system(), Some(measured.clone())).to_string();
+    for figure in [
+        "direct files, io_uring reads",
+        "p50 812 us, p99 2100 us (400 tries)",
+        "432 MiB/s",
+    ] {
+        assert!(shown.contains(figure), "{figure} in {shown}");
+    }
+    let short = Measured {
+        write_mb_per_second: None,
+        ..measured
+    };
+    let shown = Report::of(Fixture::new().system(), Some(short)).to_string();
+    assert!(
+        shown.contains("p50 812 us") && !shown.contains("MiB/s"),
+        "{shown}"
+    );
+    assert!(
+        !Report::of(Fixture::new().system(), None)
+            .to_string()
+            .contains("measured:")
+    );
+}

@@ -64,6 +64,15 @@ pub(super) fn draw(svg: &mut String, panel: &Panel) {
             y + 13.0,
             number(value, digit(value))
         );
+        if let Some(error) = series.errors.last().filter(|error| **error > 0.0) {
+            let middle = y + ROW / 2.0;
+            let _ = write!(
+                svg,
+                "<line x1=\"{:.1}\" x2=\"{:.1}\" y1=\"{middle:.1}\" y2=\"{middle:.1}\" stroke=\"#1c1f23\"/>",
+                scale.at(value - error),
+                scale.at(value + error)
+            );
+        }
     }
     let _ = write!(
         svg,

@@ -6,6 +6,7 @@ pub(super) struct Style {
     /// Colour of lines, markers and bars.
     pub(super) colour: &'static str,
     dash: usize,
+    marker: usize,
 }
 
 /// Colours that stay apart for colour-blind readers, on white.
@@ -14,6 +15,8 @@ const COLOURS: [&str; 10] = [
     "#c23b3b", "#1a8f9c",
 ];
 const DASHES: [&str; 4] = ["", "6 3", "2 3", "9 3 2 3"];
+/// Markers; no divisor of the colours, so that a colour comes with each of them.
+const MARKERS: usize = 7;
 
 /// Names that have a place of their own, so that those which meet in one figure differ.
 const KNOWN: [&str; 40] = [
@@ -83,6 +86,7 @@ impl Style {
         Self {
             colour: COLOURS[place % COLOURS.len()],
             dash: place / COLOURS.len(),
+            marker: place % MARKERS,
         }
     }
 
@@ -94,17 +98,17 @@ impl Style {
         }
     }
 
-    /// The marker at a place: a shape for every kind of dashes.
+    /// The marker at a place; neighbours in colour differ in it, so that figures can be read without colours.
     pub(super) fn marker(self, x: f64, y: f64) -> String {
-        match self.dash {
-            0 => format!("<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"3.2\"/>"),
-            1 => format!(
-                "<rect x=\"{:.1}\" y=\"{:.1}\" width=\"5.8\" height=\"5.8\"/>",
-                x - 2.9,
-                y - 2.9
-            ),
-            2 => format!("<path d=\"M{x:.1} {:.1}l3.8 6.6h-7.6z\"/>", y - 4.2),
-            _ => format!("<path d=\"M{x:.1} {:.1}l4 4l-4 4l-4 -4z\"/>", y - 4.0),
-        }
+        let path = match self.marker {
+            0 => return format!("<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"3.2\"/>"),
+            1 => "m-2.9 -2.9h5.8v5.8h-5.8z",
+            2 => "m0 -4.2l3.8 6.6h-7.6z",
+            3 => "m0 -4l4 4l-4 4l-4 -4z",
+            4 => "m0 4.2l3.8 -6.6h-7.6z",
+            5 => "m-1.2 -4h2.4v2.8h2.8v2.4h-2.8v2.8h-2.4v-2.8h-2.8v-2.4h2.8z",
+            _ => "m-3.6 -1.6h7.2v3.2h-7.2z",
+        };
+        format!("<path d=\"M{x:.1} {y:.1}{path}\"/>")
     }
 }

@@ -56,6 +56,41 @@ fn a_figure_is_well_formed_and_drawn() {
     assert!(Figure::default().svg().starts_with("<svg"));
 }
 
+/// Goal: no title runs out of its figure or its panel, whatever its length, and all of its words are there.
+#[test]
+fn long_titles_stay_inside() {
+    let title = "Throughput and hit ratio against threads, direct reads, on the pins of Neo4j under four threads";
+    let lines = wrapped(title, PANEL_WIDTH, TITLE_LETTER);
+    assert!(lines.len() > 1 && lines.join(" ") == title);
+    assert!(
+        lines
+            .iter()
+            .all(|line| line.len() as f64 * TITLE_LETTER <= PANEL_WIDTH)
+    );
+    for length in [0, 10, 30, 45, 60, 120] {
+        let (from, size) = panel_title(&"x".repeat(length));
+        let end = from + length as f64 * size * TITLE_LETTER_SHARE;
+        assert!(
+            from >= 0.0 && end <= PANEL_WIDTH - RIGHT + 0.01,
+            "{length}: {from} {size}"
+        );
+    }
+}
+
+/// Goal: policies drawn in one colour, or with one kind of dashes, differ in their markers.
+#[test]
+fn markers_tell_what_colours_tell() {
+    let marker = |name: &str| Style::of(name).marker(0.0, 0.0);
+    for (a, b) in [
+        ("graven", "lru"),
+        ("graven", "fifo"),
+        ("lru", "clock"),
+        ("neo4j", "random"),
+    ] {
+        assert_ne!(marker(a), marker(b), "{a} and {b}");
+    }
+}
+
 #[test]
 fn names_keep_their_style() {
     assert_eq!(Style::of("lru"), Style::of("lru"));

@@ -18,13 +18,12 @@ pub fn figure(name: &str, runs: &[Replayed]) -> Figure {
                 .position(|t| *t == run.threads.to_string())
                 .unwrap_or(0) as f64
         };
-        let series = |value: fn(&Replayed) -> f64| -> Vec<Series> {
+        let series = |value: fn(&Replayed) -> (f64, f64)| -> Vec<Series> {
             let by_policy = group(&of_size, |run| run.policy.clone());
-            let line = |of: &Vec<Replayed>| {
-                Series::new(
-                    of[0].policy.clone(),
-                    of.iter().map(|run| (place(run), value(run))).collect(),
-                )
+            let line = |of: &Vec<Replayed>| Series {
+                name: of[0].policy.clone(),
+                points: of.iter().map(|run| (place(run), value(run).0)).collect(),
+                errors: of.iter().map(|run| value(run).1).collect(),
             };
             by_policy.iter().map(line).collect()
         };
@@ -40,12 +39,15 @@ pub fn figure(name: &str, runs: &[Replayed]) -> Figure {
         panels.push(panel(
             "throughput",
             Axis::from_zero("thousand accesses a second"),
-            series(|run| run.accesses_per_second / 1e3),
+            series(|run| {
+                let (mean, error) = run.speed();
+                (mean / 1e3, error / 1e3)
+            }),
         ));
         panels.push(panel(
             "hit ratio",
             Axis::linear("hit ratio"),
-            series(|run| run.hit_ratio),
+            series(|run| (run.hit_ratio, 0.0)),
         ));
     }
     Figure {

@@ -17,6 +17,7 @@ fn setting(policy: &str) -> Setting {
         threads: 1,
         io: IoMode::Buffered,
         evictor: EvictorChoice::Synchronous,
+        reserve: Reserve::default(),
         warm_up: 0.25,
         time: None,
         verify: true,

@@ -80,6 +80,7 @@ pub(super) fn report(study: &Study, tell: Tell<'_>) -> Result<Page, LabError> {
                 for _ in 0..repetitions {
                     times.push(pools.run(wanted)?.milliseconds);
                 }
+                one.repetitions.clone_from(&times);
                 times.sort_by(f64::total_cmp);
                 if let Some(median) = times.get(times.len() / 2) {
                     one.milliseconds = *median;

@@ -8,11 +8,13 @@
 //! | [`live`] | the same question asked of Graven: blocking faults a question |
 //! | [`super::layout`] | order of ids, order of visits and policy |
 //! | [`hints`] | scans with and without a hint |
+//! | [`resident`] | the resident set around one scan |
 
 mod hints;
 mod live;
 mod policies;
 mod pressure;
+mod resident;
 mod verdicts;
 
 use super::{Page, Study, Tell, layout};
@@ -49,6 +51,7 @@ pub(super) fn page(study: &Study, tell: Tell<'_>) -> Result<Page, LabError> {
     let layout = layout::measure(&study.data, if study.quick { 12 } else { 60 })?;
     tell("scan hints")?;
     let hints = hints::measure(study)?;
+    let resident = resident::measure()?;
     let mut page = Page {
         title: "Neo4j's page cache, once more".to_owned(),
         lead: "The founding study put five replacement policies under one query (everybody within three friendships) with more and more \
@@ -64,6 +67,7 @@ pub(super) fn page(study: &Study, tell: Tell<'_>) -> Result<Page, LabError> {
             live::section(&live),
             layout::section(&layout),
             hints::section(&hints),
+            resident::section(&resident),
         ],
         ..Page::default()
     };

@@ -12,6 +12,7 @@ use super::Study;
 use crate::error::LabError;
 use crate::figure::Figure;
 use crate::report::chart::escape;
+use crate::statistics::Standing;
 
 /// A finished page.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -70,8 +71,34 @@ pub enum Outcome {
     Confirmed,
     /// It is not so here.
     Refuted,
+    /// The interval of what was measured, widened by the noise of the run, crosses the line.
+    Undecided,
     /// This machine cannot tell.
     NotTestable,
+}
+
+/// What a verdict rests on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub enum Basis {
+    /// Counts, which come out the same every time.
+    Counted,
+    /// Times of paired rounds, judged as `statistics.rs` says.
+    Timed,
+    /// A model of the original, not the original.
+    Model,
+    /// Nothing.
+    None,
+}
+
+impl Basis {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Counted => "counted",
+            Self::Timed => "timed",
+            Self::Model => "model",
+            Self::None => "-",
+        }
+    }
 }
 
 /// A claim of the original.
@@ -81,12 +108,14 @@ pub struct Verdict {
     pub claim: String,
     /// What became of it.
     pub outcome: Outcome,
+    /// What that rests on.
+    pub basis: Basis,
     /// What was seen, with numbers.
     pub why: String,
 }
 
 impl Verdict {
-    /// A claim that the runs can tell.
+    /// A claim that counts tell.
     pub(super) fn judged(claim: &str, holds: bool, why: String) -> Self {
         Self {
             claim: claim.to_owned(),
@@ -95,7 +124,30 @@ impl Verdict {
             } else {
                 Outcome::Refuted
             },
+            basis: Basis::Counted,
             why,
+        }
+    }
+
+    /// A claim that times tell.
+    pub(super) fn timed(claim: &str, standing: Standing, why: String) -> Self {
+        Self {
+            claim: claim.to_owned(),
+            outcome: match standing {
+                Standing::Confirmed => Outcome::Confirmed,
+                Standing::Refuted => Outcome::Refuted,
+                Standing::Undecided => Outcome::Undecided,
+            },
+            basis: Basis::Timed,
+            why,
+        }
+    }
+
+    /// The same, seen on a model of the original.
+    pub(super) fn modelled(self) -> Self {
+        Self {
+            basis: Basis::Model,
+            ..self
         }
     }
 
@@ -104,6 +156,7 @@ impl Verdict {
         Self {
             claim: claim.to_owned(),
             outcome: Outcome::NotTestable,
+            basis: Basis::None,
             why: why.to_owned(),
         }
     }
@@ -117,10 +170,11 @@ impl Page {
             of.count()
         };
         let fared = format!(
-            "Of {} claims, {} are confirmed here, {} refuted, {} not testable on this machine.",
+            "Of {} claims, {} are confirmed here, {} refuted, {} undecided, {} not testable on this machine.",
             self.verdicts.len(),
             count(Outcome::Confirmed),
             count(Outcome::Refuted),
+            count(Outcome::Undecided),
             count(Outcome::NotTestable)
         );
         self.summary = std::iter::once(fared)
@@ -172,7 +226,7 @@ impl Page {
         let _ = writeln!(
             page,
             "<h2>How it was made</h2><p><code>{}</code></p><p class=\"note\">Graven {}, {}. {}, {} hardware threads, {} of memory, \
-             kernel {}, {}. Load when it began: {:.1}.{}</p></main></body></html>",
+             kernel {}, {}; disks (write cache, scheduler): {}; governor: {}. Load when it began: {:.1}.{}</p></main></body></html>",
             escape(&study.command),
             env!("CARGO_PKG_VERSION"),
             crate::demo::today(),
@@ -181,6 +235,8 @@ impl Page {
             graven::format_bytes(machine.memory_bytes),
             escape(&machine.kernel),
             escape(&machine.storage),
+            known(&machine.disks),
+            known(&machine.governor),
             machine.load,
             if study.quick {
                 " A quick look: a tenth of the work; numbers are rough."
@@ -194,22 +250,29 @@ impl Page {
     fn verdict_table(&self, page: &mut String) {
         page.push_str(
             "<h2>Verdicts</h2><div class=\"wide\"><table><thead><tr><th>claim of the original</th><th>here</th>\
-             <th>what was seen</th></tr></thead><tbody>",
+             <th>by</th><th>what was seen</th></tr></thead><tbody>",
         );
         for verdict in &self.verdicts {
             let (class, word) = match verdict.outcome {
                 Outcome::Confirmed => ("yes", "confirmed"),
                 Outcome::Refuted => ("no", "refuted"),
+                Outcome::Undecided => ("open", "undecided"),
                 Outcome::NotTestable => ("open", "not testable here"),
             };
             let _ = write!(
                 page,
-                "<tr><td class=\"free\">{}</td><td><b class=\"{class}\">{word}</b></td><td class=\"free\">{}</td></tr>",
+                "<tr><td class=\"free\">{}</td><td><b class=\"{class}\">{word}</b></td><td>{}</td><td class=\"free\">{}</td></tr>",
                 escape(&verdict.claim),
+                verdict.basis.word(),
                 escape(&verdict.why)
             );
         }
-        page.push_str("</tbody></table></div>");
+        page.push_str(
+            "</tbody></table></div><p class=\"note\">Counted: hit counts of a simulation, the same every time. Timed: paired rounds; the \
+             interval is the 95 % bootstrap interval of the geometric mean of their quotients, widened by what one setting measured twice \
+             in every round differs by; a claim whose line lies inside is undecided. Model: what stands for the original here is a model \
+             of it.</p>",
+        );
     }
 
     /// Writes the page, its figures and a run file into a folder; returns the page's path.
@@ -222,6 +285,14 @@ impl Page {
         std::fs::write(&path, self.html(study)).map_err(LabError::io(&path, "writing"))?;
         Ok(path)
     }
+}
+
+/// What the machine tells, or that it does not.
+fn known(text: &str) -> String {
+    if text.is_empty() {
+        return "not told".to_owned();
+    }
+    escape(text)
 }
 
 impl Table {

@@ -9,6 +9,7 @@ fn study(folder: &Path) -> Study {
     Study {
         which: Which::KuzuPages,
         traces: folder.into(),
+        own_traces: false,
         data: folder.into(),
         database: None,
         params: None,
@@ -43,7 +44,8 @@ fn a_page_is_whole_and_safe() {
         }],
         verdicts: vec![Verdict {
             claim: "c".into(),
-            outcome: Outcome::NotTestable,
+            outcome: Outcome::Undecided,
+            basis: Basis::Timed,
             why: "w".into(),
         }],
         ..Page::default()
@@ -54,11 +56,11 @@ fn a_page_is_whole_and_safe() {
         "a &lt; b",
         "x &amp; y",
         "&lt;b&gt;",
-        "not testable here",
+        ">undecided</b></td><td>timed</td>",
         "<svg",
         "class=\"n\"",
         "A quick look",
-        "Of 1 claims, 0 are confirmed here, 0 refuted, 1 not testable",
+        "Of 1 claims, 0 are confirmed here, 0 refuted, 1 undecided, 0 not testable",
         "a finding",
     ] {
         assert!(html.contains(part), "{part}");
@@ -71,4 +73,31 @@ fn a_page_is_whole_and_safe() {
         .save(&study(folder.path()), &folder.path().join("out"))
         .expect("saved");
     assert!(path.ends_with("kuzu-pages.html") && page.figures().len() == 1);
+}
+
+/// Goal: where the recorded traces are not at hand the error says how to name them or to do without, and generated ones are
+/// enough.
+#[test]
+fn missing_traces_are_named_and_can_be_replaced() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let thesis = Study {
+        which: Which::Thesis,
+        ..study(folder.path())
+    };
+    let error = thesis.find_traces().unwrap_err().to_string();
+    assert!(
+        error.contains("--traces") && error.contains("neo4j-hop3-1thread"),
+        "{error}"
+    );
+    let own = own_traces(folder.path()).expect("written");
+    let generated = Study {
+        traces: own.path().into(),
+        own_traces: true,
+        ..thesis
+    };
+    generated.find_traces().expect("all are there");
+    let runs = generated
+        .simulate("synth-thesislike", &["lru"], &[500])
+        .expect("simulated");
+    assert!(runs[0].hits > 0);
 }

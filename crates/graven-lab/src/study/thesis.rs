@@ -6,6 +6,7 @@ mod variants;
 mod verdicts;
 
 use graven::IoMode;
+use graven_pagecache::Reserve;
 
 use super::{Page, Study, Tell, find};
 use crate::error::LabError;
@@ -141,6 +142,7 @@ fn replays(study: &Study, policies: &[&str], tell: Tell<'_>) -> Result<Vec<Repla
                 threads: 2,
                 io: io.into(),
                 evictor: EvictorChoice::Background,
+                reserve: Reserve::default(),
                 warm_up: WARM_UP as f64 / (WARM_UP + accesses) as f64,
                 time: None,
                 verify: true,
@@ -153,12 +155,15 @@ fn replays(study: &Study, policies: &[&str], tell: Tell<'_>) -> Result<Vec<Repla
     Ok(runs)
 }
 
-/// Throughput of a policy at a size and mode, in thousand accesses a second.
-fn speed(replays: &[Replayed], policy: &str, pages: u64, io: &str) -> f64 {
+/// Throughput of a policy at a size and mode, in thousand accesses a second, and half the width of its interval.
+fn speed(replays: &[Replayed], policy: &str, pages: u64, io: &str) -> (f64, f64) {
     let found = replays
         .iter()
         .find(|run| run.policy == policy && run.cache_pages == pages && run.io == io);
-    found.map_or(f64::NAN, |run| run.accesses_per_second / 1e3)
+    found.map_or((f64::NAN, 0.0), |run| {
+        let (mean, error) = run.speed();
+        (mean / 1e3, error / 1e3)
+    })
 }
 
 fn hit_rate(runs: &[Run], policy: &str, pages: u64) -> f64 {

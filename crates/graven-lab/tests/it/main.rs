@@ -36,3 +36,28 @@ fn update_streams_leave_what_a_bulk_load_holds() {
         report.differences.join("\n")
     );
 }
+
+#[path = "../../examples/my_policy.rs"]
+#[expect(dead_code, reason = "the example's main")]
+mod my_policy;
+
+/// Goal: a policy from outside the workspace's crates is taken by its name by simulator, live cache and database, and the
+/// first two count the same.
+#[test]
+fn a_policy_of_ones_own_is_taken_by_name() {
+    let lines = my_policy::run().unwrap_or_else(|e| panic!("{e}"));
+    let ratio = |line: &String| {
+        let number = line.split(' ').nth(1).expect("a number");
+        number.parse::<f64>().expect("a number")
+    };
+    let [min, lru, simulated, live, database] = &lines[..] else {
+        panic!("five lines, not {lines:?}");
+    };
+    assert!(lru.starts_with("lru: 0.0 %") && database.ends_with("runs under it"));
+    assert_eq!(ratio(simulated), ratio(live));
+    assert!(
+        ratio(simulated) > 40.0 && ratio(simulated) <= ratio(min),
+        "{lines:?}"
+    );
+    assert!(graven_lab::live_policies().contains(&"lifo".to_owned()));
+}

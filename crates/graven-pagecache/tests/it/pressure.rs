@@ -4,7 +4,7 @@ use crate::support::{
     KIND, cache_over, cache_with, check, file_of, mixed_file, settle_and_check, word_of,
 };
 use graven_io::{FaultPlan, FaultyFile};
-use graven_pagecache::{Error, SizeClass, View};
+use graven_pagecache::{Error, Reserve, SizeClass, View};
 use graven_policy::registry;
 use graven_random::SplitMix64;
 use std::sync::Arc;
@@ -260,4 +260,46 @@ fn failing_reads_of_mixed_sizes() {
         check(&cache.pin(id, *page, KIND).unwrap(), *page);
     }
     settle_and_check(&cache);
+}
+
+/// Goal: the background evictor keeps the shares free that the configuration asks for, counted apart from what faults evict,
+/// and shares that make no sense are taken as the nearest that do.
+#[test]
+fn the_reserve_is_what_was_asked_for() {
+    let (file, pages) = file_of(SizeClass::KIB_64, 512);
+    let kept_free = |low: f64, high: f64| {
+        let cache = cache_with(16 << 20, |config| config.reserve = Reserve { low, high });
+        let id = cache.add_file(Arc::new(file.clone())).unwrap();
+        for page in &pages {
+            check(&cache.pin(id, *page, KIND).unwrap(), *page);
+        }
+        // The evictor has a thread of its own: wait until it has done what the last fault asked for.
+        let mut before = u64::MAX;
+        loop {
+            let free = cache.stats().free_bytes;
+            if free == before {
+                break;
+            }
+            before = free;
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        settle_and_check(&cache);
+        let stats = cache.stats();
+        let evicted = stats.per_kind.total();
+        assert!(
+            evicted.evictions_background + evicted.evictions_cooperative > 200,
+            "{evicted:?}"
+        );
+        (
+            stats.free_bytes as f64 / stats.frame_bytes as f64,
+            evicted.evictions_background,
+        )
+    };
+    let (few, _) = kept_free(0.01, 0.02);
+    let (many, by_evictor) = kept_free(0.2, 0.4);
+    assert!(few < 0.1 && (0.19..0.45).contains(&many), "{few} {many}");
+    assert!(by_evictor > 0);
+    // As much as a half, and no more.
+    let (most, _) = kept_free(7.0, f64::INFINITY);
+    assert!((0.4..0.55).contains(&most), "{most}");
 }

@@ -87,6 +87,12 @@ fn live() -> impl Iterator<Item = &'static str> {
         .iter()
         .filter(|entry| entry.live)
         .map(|entry| entry.name)
+        .chain([
+            "clockpro-plus",
+            "kuzu-gclock",
+            "lru:batch=5",
+            "slru:batch=64",
+        ])
 }
 
 struct Simulation<'a> {

@@ -1,10 +1,11 @@
 //! Construction: from a checked specification to a policy of its own type, or a boxed one.
 
-use super::Spec;
+use super::{Spec, own};
 use crate::arc::Arc;
+use crate::batched::Batched;
 use crate::car::Car;
 use crate::clock::clock;
-use crate::clockpro::ClockPro;
+use crate::clockpro::{Adapt, ClockPro};
 use crate::eviction_queue::EvictionQueue;
 use crate::fifo::Fifo;
 use crate::gclock::{GClock, GClockConfig};
@@ -29,7 +30,7 @@ use crate::wtinylfu::WTinyLfu;
 use crate::{Frames, Policy, PolicyError};
 
 /// Something to do with a policy of whatever type.
-pub trait Visitor<F: Frames + ?Sized> {
+pub trait Visitor<F: Frames> {
     /// What it results in.
     type Output;
     /// Does it.
@@ -37,12 +38,12 @@ pub trait Visitor<F: Frames + ?Sized> {
 }
 
 /// Builds the policy of `spec` for `capacity` (in the unit of [`Frames::weight`]) and hands it over with its
-/// own type.
+/// own type; with a batch, and where it is another program's, boxed.
 ///
 /// # Errors
 /// A capacity of 0, or a policy that needs the future.
 #[rustfmt::skip]
-pub fn visit<F: Frames + ?Sized, V: Visitor<F>>(
+pub fn visit<F: Frames + 'static, V: Visitor<F>>(
     spec: &Spec,
     capacity: u64,
     seed: u64,
@@ -50,6 +51,14 @@ pub fn visit<F: Frames + ?Sized, V: Visitor<F>>(
 ) -> Result<V::Output, PolicyError> {
     if capacity == 0 {
         return Err(PolicyError::ZeroCapacity);
+    }
+    if let Some(batch) = spec.batch {
+        let unbatched = Spec { batch: None, ..spec.clone() };
+        let policy = visit(&unbatched, capacity, seed, Boxing)?;
+        return Ok(visitor.visit(Batched::new(policy, usize::from(batch))));
+    }
+    if let Some(policy) = own::build(spec, capacity, seed) {
+        return Ok(visitor.visit(policy));
     }
     Ok(match spec.name {
         "random" => visitor.visit(Random::new(seed)),
@@ -63,20 +72,22 @@ pub fn visit<F: Frames + ?Sized, V: Visitor<F>>(
         "arc" => visitor.visit(Arc::new(capacity)),
         "car" => visitor.visit(Car::new(capacity)),
         "lirs" => visitor.visit(Lirs::new(spec.number("ghosts"), capacity)),
-        "clockpro" => visitor.visit(ClockPro::new(capacity)),
+        "clockpro" => visitor.visit(ClockPro::new(adapt(spec), capacity)),
         "wtinylfu" => visitor.visit(WTinyLfu::new(capacity)),
-        "thesis-clockpro" => visitor.visit(ThesisClockPro::new(hot(spec), capacity)),
+        "thesis-clockpro" => visitor.visit(ThesisClockPro::new(hot(spec), spec.number("cap"), capacity)),
         "watt" => visitor.visit(Watt::new(spec.number("uses"), spec.number("sample"), seed)),
         "lruk" => visitor.visit(LruK::new(spec.number("k"), capacity)),
         "mglru" => visitor.visit(MgLru::new()),
         "sieve" => visitor.visit(Sieve::new()),
         "s3fifo" => visitor.visit(S3Fifo::new(capacity)),
-        "clock" => visitor.visit(clock(spec.arm(), seed)),
-        "gclock" => visitor.visit(GClock::new(gclock_config(spec), seed)),
+        "clock" => visitor.visit(clock(spec.arm(), spec.number("scan"), capacity, seed)),
+        "gclock" => visitor.visit(GClock::new(gclock_config(spec), capacity, seed)),
         "neo4j" => visitor.visit(neo4j(spec.number("count"), spec.arm(), seed)),
         "muninn" => visitor.visit(Muninn::new(mode(spec), seed)),
         "graven" => visitor.visit(Graven::new(spec.number("patience"), spec.value("adapt") == "yes", capacity)),
-        "history" => visitor.visit(History::new(spec.number("max"), memory(spec), spec.arm(), capacity, seed)),
+        "history" => visitor.visit(History::new(
+            spec.number("max"), memory(spec), spec.number("size"), spec.arm(), capacity, seed,
+        )),
         name => return Err(PolicyError::Offline { name: name.to_string() }),
     })
 }
@@ -87,6 +98,15 @@ fn gclock_config(spec: &Spec) -> GClockConfig {
         init: spec.number("init"),
         threshold: spec.number("threshold"),
         arm: spec.arm(),
+        scan: spec.number("scan"),
+    }
+}
+
+fn adapt(spec: &Spec) -> Adapt {
+    if spec.value("adapt") == "utility" {
+        Adapt::Utility
+    } else {
+        Adapt::Unit
     }
 }
 
@@ -118,17 +138,20 @@ fn memory(spec: &Spec) -> Memory {
 ///
 /// # Errors
 /// As [`Spec::parse`] and [`visit`].
-pub fn parse<F: Frames + ?Sized>(
+pub fn parse<F: Frames + 'static>(
     spec: &str,
     capacity: u64,
     seed: u64,
 ) -> Result<Box<dyn Policy<F>>, PolicyError> {
-    struct Boxing;
-    impl<F: Frames + ?Sized> Visitor<F> for Boxing {
-        type Output = Box<dyn Policy<F>>;
-        fn visit<P: Policy<F> + 'static>(self, policy: P) -> Self::Output {
-            Box::new(policy)
-        }
-    }
     visit(&Spec::parse(spec)?, capacity, seed, Boxing)
+}
+
+/// A visitor that boxes.
+pub struct Boxing;
+
+impl<F: Frames> Visitor<F> for Boxing {
+    type Output = Box<dyn Policy<F>>;
+    fn visit<P: Policy<F> + 'static>(self, policy: P) -> Self::Output {
+        Box::new(policy)
+    }
 }

@@ -16,6 +16,18 @@ fn specs() -> Vec<String> {
             specs.extend(others.map(|choice| format!("{}:{}={choice}", entry.name, p.name)));
         }
     }
+    specs.extend(
+        [
+            "lru:batch=4",
+            "slru:batch=64",
+            "gclock:scan=0",
+            "gclock:scan=100",
+            "clock:scan=1",
+        ]
+        .map(str::to_owned),
+    );
+    specs.extend(["history:size=1", "history:size=1000,ghost=cleaned"].map(str::to_owned));
+    specs.extend(["thesis-clockpro:hot=plus,cap=100", "thesis-clockpro:cap=1"].map(str::to_owned));
     specs.retain(|spec| registry::is_live(spec));
     specs
 }

@@ -16,6 +16,12 @@ fn degenerate_settings_equal_simpler_policies() {
         ("slru:segments=1", "lru"),
         ("lruk:k=1", "lru"),
         ("gclock:max=1,init=0,threshold=0", "clock"),
+        // Counts that only pins raise say nothing about use, once the pins are gone.
+        ("kuzu-gclock", "fifo"),
+        ("lru:batch=1", "lru"),
+        ("slru:batch=1", "slru4"),
+        ("thesis-clockpro:hot=plus,cap=5", "thesis-clockpro-plus"),
+        ("history:size=100", "hist-4-7"),
     ];
     for name in ["lirs-multi1", "lirs-gli", "lirs-multi2"] {
         let Some(trace) = shared::trace(name) else {

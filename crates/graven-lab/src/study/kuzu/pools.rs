@@ -60,7 +60,10 @@ pub(super) struct Demand {
 #[derive(Clone)]
 pub(super) struct Ran {
     pub(super) completed: bool,
+    /// Median of the repetitions, or the first time without any.
     pub(super) milliseconds: f64,
+    /// Times of the repetitions.
+    pub(super) repetitions: Vec<f64>,
     pub(super) virtual_mib: f64,
     pub(super) physical_mib: f64,
 }
@@ -201,6 +204,7 @@ impl Pools {
         Ok(Ran {
             completed,
             milliseconds,
+            repetitions: Vec::new(),
             virtual_mib,
             physical_mib,
         })

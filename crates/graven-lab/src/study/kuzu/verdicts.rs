@@ -3,19 +3,38 @@
 use super::Outcome;
 use super::pools::QUERIES;
 use super::ways::Way;
-use crate::study::Verdict;
+use crate::statistics::{self, Claim};
+use crate::study::{Verdict, shown};
 
 /// Verdicts from outcomes in the order small, middle, large budget, each with two pools first.
 pub(super) fn of(outcomes: &[Outcome], ways: &[Way]) -> Vec<Verdict> {
     let incomplete = |at: usize| outcomes[at].incomplete().len();
-    let time = |at: usize| -> f64 {
+    // Time of every round of the queries that complete with both.
+    let times = |at: usize| -> Vec<f64> {
         let both = outcomes[at].ran.iter().zip(&outcomes[at ^ 1].ran);
         let both = both.filter(|(a, b)| a.completed && b.completed);
-        both.map(|(one, _)| one.milliseconds).sum()
+        let mut rounds = Vec::new();
+        for (one, _) in both {
+            rounds.resize(one.repetitions.len(), 0.0);
+            for (sum, time) in rounds.iter_mut().zip(&one.repetitions) {
+                *sum += time;
+            }
+        }
+        rounds
     };
+    // One round of the pools against the next is what the machine does by itself.
+    let alike = |at: usize| {
+        let pools = times(at);
+        let band = statistics::noise_band(&pools, pools.get(1..).unwrap_or_default());
+        let interval = statistics::ratio(&times(at + 1), &pools);
+        let standing = statistics::judge(Claim::Within(0.67, 1.5), interval, band);
+        (standing, shown(interval, band))
+    };
+    let (small_alike, middle_alike) = (alike(0), alike(2));
+    let swizzled = statistics::ratio(&ways[2].rounds, &ways[0].rounds);
+    let ways_band = statistics::noise_band(&ways[0].rounds, &ways[0].again);
     let (pools, classes) = (&outcomes[4], &outcomes[5]);
     let end = |outcome: &Outcome| outcome.ran.last().map_or(0.0, |one| one.physical_mib);
-    let ratios = [time(1) / time(0).max(1e-9), time(3) / time(2).max(1e-9)];
     let virtual_ratio = classes.start.0 / pools.start.0.max(1.0);
     vec![
         Verdict::judged(
@@ -30,15 +49,17 @@ pub(super) fn of(outcomes: &[Outcome], ways: &[Way]) -> Vec<Verdict> {
                 incomplete(1),
                 incomplete(3)
             ),
-        ),
-        Verdict::judged(
-            "Completion times are alike where both complete",
-            ratios.iter().all(|ratio| (0.67..1.5).contains(ratio)),
+        )
+        .modelled(),
+        Verdict::timed(
+            "Completion times are alike where both complete (here: between two thirds and one and a half)",
+            statistics::all([small_alike.0, middle_alike.0]),
             format!(
-                "Size classes take {:.2} of the pools' time in the small budget, {:.2} in the middle one.",
-                ratios[0], ratios[1]
+                "Size classes take {} of the pools' time in the small budget, {} in the middle one.",
+                small_alike.1, middle_alike.1
             ),
-        ),
+        )
+        .modelled(),
         Verdict::judged(
             "Static pools hold all their memory from the start; shared memory grows with use and stays below",
             pools.start.1 > 0.8 * end(pools)
@@ -51,7 +72,8 @@ pub(super) fn of(outcomes: &[Outcome], ways: &[Way]) -> Vec<Verdict> {
                 classes.start.1,
                 end(classes)
             ),
-        ),
+        )
+        .modelled(),
         Verdict::judged(
             "The buffer manager with size classes takes about twice the virtual memory at the start",
             (1.5..3.0).contains(&virtual_ratio),
@@ -60,14 +82,15 @@ pub(super) fn of(outcomes: &[Outcome], ways: &[Way]) -> Vec<Verdict> {
                  budget once for each class.",
                 classes.start.0, pools.start.0
             ),
-        ),
-        Verdict::judged(
-            "Pointer swizzling would save over a hash map from page to frame",
-            ways[2].chained < 0.8 * ways[0].chained,
+        )
+        .modelled(),
+        Verdict::timed(
+            "Pointer swizzling would save over a hash map from page to frame (here: a fifth)",
+            statistics::judge(Claim::Below(0.8), swizzled, ways_band),
             format!(
-                "{:.1} ns by a swizzled word, {:.1} ns by an array, {:.1} ns by a hash map, where each access waits for the one before; a checked and \
+                "A swizzled word takes {} of the time of a hash map. {:.1} ns by a swizzled word, {:.1} ns by an array, {:.1} ns by a hash map, where each access waits for the one before; a checked and \
                  counted read of Graven, which keeps an array and moves frames, takes {:.1} ns.",
-                ways[2].chained, ways[1].chained, ways[0].chained, ways[4].chained
+                shown(swizzled, ways_band), ways[2].chained, ways[1].chained, ways[0].chained, ways[4].chained
             ),
         ),
         Verdict::not_testable(

@@ -3,6 +3,7 @@
 use std::ops::ControlFlow;
 
 use graven::IoMode;
+use graven_pagecache::Reserve;
 
 use crate::error::LabError;
 use crate::figure::{Axis, Figure, Panel, Series, Shape};
@@ -62,6 +63,7 @@ pub(super) fn measure(study: &Study) -> Result<Hinted, LabError> {
                 threads: 1,
                 io: IoMode::Buffered.into(),
                 evictor: EvictorChoice::Background,
+                reserve: Reserve::default(),
                 warm_up: 0.0,
                 time: None,
                 verify: false,

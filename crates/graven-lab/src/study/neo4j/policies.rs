@@ -1,6 +1,7 @@
 //! Every policy of the registry on Neo4j's pins: simulated, under threads, and the engine beside the simulator.
 
 use graven::IoMode;
+use graven_pagecache::Reserve;
 
 use super::{SIZES, TRACE, WARM_UP};
 use crate::error::LabError;
@@ -140,6 +141,7 @@ pub(super) fn replays(
             threads,
             io: IoMode::Buffered.into(),
             evictor: EvictorChoice::Background,
+            reserve: Reserve::default(),
             warm_up: WARM_UP as f64 / (WARM_UP + accesses) as f64,
             time: None,
             verify: true,
@@ -155,37 +157,51 @@ pub(super) fn threads_section(runs: &[Replayed]) -> Section {
     counts.sort_unstable();
     counts.dedup();
     let labels: Vec<String> = counts.iter().map(ToString::to_string).collect();
-    let panel =
-        |(family, members): &(&str, &[&str]), what: &str, y: Axis, value: fn(&Replayed) -> f64| {
-            let line = |policy: &&str| {
-                let of_policy = runs.iter().filter(|run| run.policy == *policy);
-                let place = |threads| {
-                    counts
-                        .iter()
-                        .position(|&known| known == threads)
-                        .unwrap_or(0)
-                };
-                let points = of_policy.map(|run| (place(run.threads) as f64, value(run)));
-                Series::new(*policy, points.collect())
+    let panel = |(family, members): &(&str, &[&str]),
+                 what: &str,
+                 y: Axis,
+                 value: fn(&Replayed) -> (f64, f64)| {
+        let line = |policy: &&str| {
+            let of_policy = runs.iter().filter(|run| run.policy == *policy);
+            let place = |threads| {
+                counts
+                    .iter()
+                    .position(|&known| known == threads)
+                    .unwrap_or(0)
             };
-            Panel {
-                title: format!("{what}; a hit costs {family}"),
-                x: Axis::categories("threads", labels.clone()),
-                y,
-                shape: Shape::Lines,
-                series: members.iter().map(line).collect(),
+            let (points, errors) = of_policy
+                .map(|run| {
+                    let (mean, error) = value(run);
+                    ((place(run.threads) as f64, mean), error)
+                })
+                .unzip();
+            Series {
+                name: (*policy).to_owned(),
+                points,
+                errors,
             }
         };
+        Panel {
+            title: format!("{what}; a hit costs {family}"),
+            x: Axis::categories("threads", labels.clone()),
+            y,
+            shape: Shape::Lines,
+            series: members.iter().map(line).collect(),
+        }
+    };
     let panels = FAMILIES.iter().flat_map(|family| {
         [
             panel(
                 family,
                 "throughput",
                 Axis::from_zero("thousand accesses a second"),
-                |run| run.accesses_per_second / 1e3,
+                |run| {
+                    let (mean, error) = run.speed();
+                    (mean / 1e3, error / 1e3)
+                },
             ),
             panel(family, "hit ratio", Axis::linear("hit ratio"), |run| {
-                run.hit_ratio
+                (run.hit_ratio, 0.0)
             }),
         ]
     });
@@ -220,7 +236,7 @@ pub(super) fn threads_section(runs: &[Replayed]) -> Section {
             "List policies batch their hits: a thread hands over up to 64 at once under a tried lock. Counting policies change a few bits of the page's \
              entry and nothing else."
                 .to_owned(),
-            crate::study::FASTEST_OF_ROUNDS.to_owned(),
+            crate::study::ROUNDS_IN_TURN.to_owned(),
         ],
         figures: vec![figure],
         tables: vec![table],
@@ -252,6 +268,7 @@ pub(super) fn engine_and_simulator(
         threads: 1,
         io: IoMode::Buffered.into(),
         evictor,
+        reserve: Reserve::default(),
         warm_up: 0.0,
         time: None,
         verify: false,

@@ -1,6 +1,7 @@
 //! The study's pressure: Neo4j's own pins on the live cache with 16 and 32 MB, by policy, threads and I/O mode.
 
 use graven::IoMode;
+use graven_pagecache::Reserve;
 
 use super::{POLICIES, SIZES, WARM_UP};
 use crate::error::LabError;
@@ -42,6 +43,7 @@ pub(super) fn replays(
                     threads,
                     io: io.into(),
                     evictor: EvictorChoice::Background,
+                    reserve: Reserve::default(),
                     warm_up: WARM_UP as f64 / (WARM_UP + accesses) as f64,
                     time: None,
                     verify: true,
@@ -107,7 +109,7 @@ pub(super) fn section(runs: &[Replayed]) -> Section {
              so it has a few frames less. Direct runs play fewer accesses than buffered ones, so their hit ratios are not to be compared with each other. \
              Dropped: hits that no list policy heard of."
                 .to_owned(),
-            crate::study::FASTEST_OF_ROUNDS.to_owned(),
+            crate::study::ROUNDS_IN_TURN.to_owned(),
         ],
         figures: modes.iter().map(figure).collect(),
         tables: vec![table],

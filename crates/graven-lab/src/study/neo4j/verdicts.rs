@@ -3,7 +3,29 @@
 use super::{POLICIES, SIZES};
 use crate::replay::Replayed;
 use crate::simulate::Run;
-use crate::study::{Verdict, find};
+use crate::statistics::{Claim, Standing, all};
+use crate::study::{Rounds, Verdict, find, listed};
+
+/// The rounds of a policy at one size.
+fn rounds(runs: &[Replayed], policy: &str, io: &str, pages: u64) -> Rounds {
+    let is_asked = |run: &&Replayed| {
+        run.policy == policy && run.io == io && run.threads == 1 && run.cache_pages == pages
+    };
+    Rounds::of(runs.iter().filter(is_asked))
+}
+
+/// Throughput of `a` as a part of that of `b`, with one thread, at both sizes: how a claim stands, and the intervals.
+fn compared(
+    runs: &[Replayed],
+    a: (&str, &str),
+    b: (&str, &str),
+    claim: Claim,
+) -> (Standing, String) {
+    let at = |pages| rounds(runs, a.0, a.1, pages).against(&rounds(runs, b.0, b.1, pages), claim);
+    let [small, large] = SIZES.map(at);
+    let text = format!("{} at 16 MiB, {} at 32 MiB", small.1, large.1);
+    (all([small.0, large.0]), text)
+}
 
 /// Mean throughput over the sizes by policy, mode and threads.
 pub(super) fn throughput(runs: &[Replayed], policy: &str, io: &str, threads: usize) -> f64 {
@@ -39,13 +61,47 @@ pub(super) fn of(runs: &[Replayed], simulated: &[Run]) -> Vec<Verdict> {
     let apart = |a: &str, b: &str| SIZES.map(|pages| (ratio(a, pages) - ratio(b, pages)) * 100.0);
     let below = apart("lru", "random");
     let close = apart("gclock", "lru");
-    let one = |policy: &str| throughput(runs, policy, "buffered", 1);
     let studied = &POLICIES[..5];
-    let slowest = studied
+    let buffered = |policy| (policy, "buffered");
+    let combining = "lru:protocol=combining";
+    let others = studied.iter().filter(|policy| **policy != combining);
+    let slower: Vec<(&str, (Standing, String))> = others
+        .map(|other| {
+            (
+                *other,
+                compared(
+                    runs,
+                    buffered(combining),
+                    buffered(other),
+                    Claim::Below(1.0),
+                ),
+            )
+        })
+        .collect();
+    let lists = ["lru:protocol=locked", "slru:protocol=locked"];
+    let simple: Vec<(String, (Standing, String))> = ["random", "gclock"]
         .iter()
-        .copied()
-        .min_by(|a, b| one(a).total_cmp(&one(b)))
-        .unwrap_or_default();
+        .flat_map(|simple| lists.map(|list| (*simple, list)))
+        .map(|(simple, list)| {
+            let pair = compared(runs, buffered(simple), buffered(list), Claim::Above(1.0));
+            (format!("{simple} against {list}"), pair)
+        })
+        .collect();
+    let of = |pair: &[(String, (Standing, String))]| {
+        all(pair.iter().map(|(_, (standing, _))| *standing))
+    };
+    // One simple policy that beats both lists is enough.
+    let either = match (of(&simple[..2]), of(&simple[2..])) {
+        (Standing::Confirmed, _) | (_, Standing::Confirmed) => Standing::Confirmed,
+        (Standing::Refuted, Standing::Refuted) => Standing::Refuted,
+        _ => Standing::Undecided,
+    };
+    let (direct_stands, direct_part) = compared(
+        runs,
+        ("random", "direct"),
+        ("random", "buffered"),
+        Claim::Below(0.8),
+    );
     let spread = |io: &str| {
         let all = studied.iter().map(|policy| throughput(runs, policy, io, 1));
         let (low, high) = all.fold((f64::INFINITY, 0.0), |(low, high): (f64, f64), x| {
@@ -53,7 +109,6 @@ pub(super) fn of(runs: &[Replayed], simulated: &[Run]) -> Vec<Verdict> {
         });
         high / low.max(1.0)
     };
-    let (direct, buffered) = (throughput(runs, "random", "direct", 1), one("random"));
     vec![
         scaling(
             runs,
@@ -73,14 +128,16 @@ pub(super) fn of(runs: &[Replayed], simulated: &[Run]) -> Vec<Verdict> {
             &["lru:protocol=combining"],
             8,
         ),
-        Verdict::judged(
+        Verdict::timed(
             "With one thread, LRU with batching and combining is the slowest of all",
-            slowest == "lru:protocol=combining",
+            all(slower.iter().map(|(_, (standing, _))| *standing)),
             format!(
-                "Slowest with one thread and buffered reads: {slowest} ({:.0} accesses/s); combining {:.0}, locked {:.0}.",
-                one(slowest),
-                one("lru:protocol=combining"),
-                one("lru:protocol=locked")
+                "Its throughput as a part of others', one thread, buffered reads: {}.",
+                listed(
+                    slower
+                        .iter()
+                        .map(|(other, (_, text))| format!("of {other} {text}"))
+                )
             ),
         ),
         Verdict::judged(
@@ -99,25 +156,26 @@ pub(super) fn of(runs: &[Replayed], simulated: &[Run]) -> Vec<Verdict> {
                 below[0], below[1]
             ),
         ),
-        Verdict::judged(
+        Verdict::timed(
             "Reading through the kernel's cache made faults cheap, which favours policies with more of them (the author's note of 2021)",
-            direct < 0.8 * buffered,
+            direct_stands,
             format!(
-                "Random, one thread: {direct:.0} accesses/s with direct reads, {buffered:.0} with buffered ones; fastest against slowest policy {:.2} and {:.2}.",
+                "Random, one thread, throughput of direct reads as a part of that of buffered ones: {direct_part}; fastest against slowest policy {:.2} with \
+                 direct reads and {:.2} with buffered ones.",
                 spread("direct"),
                 spread("buffered")
             ),
         ),
-        Verdict::judged(
+        Verdict::timed(
             "Simple policies can give more throughput than those with a better hit ratio",
-            one("random").max(one("gclock"))
-                > one("lru:protocol=locked").max(one("slru:protocol=locked")),
+            either,
             format!(
-                "Buffered reads, one thread, accesses/s: random {:.0}, GClock {:.0}, LRU behind one lock {:.0}, S4LRU behind one lock {:.0}.",
-                one("random"),
-                one("gclock"),
-                one("lru:protocol=locked"),
-                one("slru:protocol=locked")
+                "Throughput, buffered reads, one thread: {}.",
+                listed(
+                    simple
+                        .iter()
+                        .map(|(pair, (_, text))| format!("{pair} {text}"))
+                )
             ),
         ),
     ]

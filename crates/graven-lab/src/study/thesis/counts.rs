@@ -56,18 +56,27 @@ pub(super) fn sizes_section(sweep: &[Run]) -> Section {
 pub(super) fn counts_section(runs: &[Run], replays: &[Replayed]) -> Section {
     let names = names_of_counts();
     let labels: Vec<String> = (1..=7).map(|count| count.to_string()).collect();
-    let series = |value: &dyn Fn(&str) -> f64| -> Vec<Series> {
+    let series = |value: &dyn Fn(&str) -> (f64, f64)| -> Vec<Series> {
         ["global", "thread"]
             .iter()
             .map(|arm| {
                 let of_arm = names.iter().filter(|(_, of, _)| of == arm);
-                let points = of_arm.map(|(count, _, name)| (f64::from(*count) - 1.0, value(name)));
+                let (points, errors) = of_arm
+                    .map(|(count, _, name)| {
+                        let (mean, error) = value(name);
+                        ((f64::from(*count) - 1.0, mean), error)
+                    })
+                    .unzip();
                 let label = if *arm == "global" {
                     "one arm"
                 } else {
                     "random start"
                 };
-                Series::new(label, points.collect())
+                Series {
+                    name: label.to_owned(),
+                    points,
+                    errors,
+                }
             })
             .collect()
     };
@@ -80,7 +89,7 @@ pub(super) fn counts_section(runs: &[Run], replays: &[Replayed]) -> Section {
             shape: Shape::Lines,
             series,
         };
-        let hits = series(&|name| hit_rate(runs, name, pages) * 100.0);
+        let hits = series(&|name| (hit_rate(runs, name, pages) * 100.0, 0.0));
         panels.push(panel(
             format!("{pages} pages: hit rate"),
             Axis::linear("%"),
@@ -124,7 +133,7 @@ pub(super) fn counts_section(runs: &[Run], replays: &[Replayed]) -> Section {
         title: "Largest count 1 to 7, random start and one arm (figures 4.1 to 4.8)".to_owned(),
         text: vec![
             "A random start for every eviction stands for the thread-local arms of Neo4j's cooperative eviction.".to_owned(),
-            crate::study::FASTEST_OF_ROUNDS.to_owned(),
+            crate::study::ROUNDS_IN_TURN.to_owned(),
         ],
         figures: vec![Figure {
             name: "counts".to_owned(),

@@ -17,11 +17,16 @@ pub(super) fn variants_section(
 ) -> Section {
     let mut panels = Vec::new();
     for pages in SIZES {
-        let bars = |value: &dyn Fn(&str) -> f64| -> Vec<Series> {
-            policies
-                .iter()
-                .map(|policy| Series::new(*policy, vec![(0.0, value(policy))]))
-                .collect()
+        let bars = |value: &dyn Fn(&str) -> (f64, f64)| -> Vec<Series> {
+            let bar = |policy: &&str| {
+                let (mean, error) = value(policy);
+                Series {
+                    name: (*policy).to_owned(),
+                    points: vec![(0.0, mean)],
+                    errors: vec![error],
+                }
+            };
+            policies.iter().map(bar).collect()
         };
         panels.push(Panel {
             title: format!(
@@ -31,7 +36,8 @@ pub(super) fn variants_section(
             x: Axis::from_zero("points"),
             shape: Shape::Bars,
             series: bars(&|policy| {
-                (hit_rate(runs, policy, pages) - hit_rate(runs, "neo4j", pages)) * 100.0
+                let less = hit_rate(runs, policy, pages) - hit_rate(runs, "neo4j", pages);
+                (less * 100.0, 0.0)
             }),
             ..Panel::default()
         });
@@ -82,10 +88,12 @@ fn table_of(policies: &[&str], runs: &[Run], replays: &[Replayed]) -> Table {
         let mut row = vec![(*policy).to_owned()];
         row.extend(SIZES.map(|pages| percent(hit_rate(runs, policy, pages))));
         for io in ["direct", "buffered"] {
-            row.extend(SIZES.map(|pages| match speed(replays, policy, pages, io) {
-                speed if speed.is_nan() => "-".to_owned(),
-                speed => format!("{speed:.0}"),
-            }));
+            row.extend(
+                SIZES.map(|pages| match speed(replays, policy, pages, io).0 {
+                    speed if speed.is_nan() => "-".to_owned(),
+                    speed => format!("{speed:.0}"),
+                }),
+            );
         }
         row.extend(with_collisions.then(|| collisions(policy).map_or("-".to_owned(), percent)));
         table.rows.push(row);

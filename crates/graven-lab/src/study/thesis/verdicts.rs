@@ -3,7 +3,8 @@
 use super::{CLOCKS, PROTOTYPE_PAGES, SIZES, hit_rate, names_of_counts, speed};
 use crate::replay::Replayed;
 use crate::simulate::Run;
-use crate::study::{Verdict, find};
+use crate::statistics::{Claim, Standing, all};
+use crate::study::{Rounds, Verdict, find, listed};
 
 pub(super) fn of(runs: &[Run], prototype: &[Run], replays: &[Replayed]) -> Vec<Verdict> {
     let points = |a: f64, b: f64| (a - b) * 100.0;
@@ -34,33 +35,51 @@ pub(super) fn of(runs: &[Run], prototype: &[Run], replays: &[Replayed]) -> Vec<V
     let published = both("clockpro", "neo4j");
     let history = both("history:ghost=exact", "neo4j");
     let slow = |policy: &str| {
-        speed(replays, policy, SIZES[1], "buffered") / speed(replays, "neo4j", SIZES[1], "buffered")
+        let of = |policy| speed(replays, policy, SIZES[1], "buffered").0;
+        of(policy) / of("neo4j")
     };
     let share = |policy: &str| {
         find(prototype, policy, PROTOTYPE_PAGES).map_or(0.0, |run| run.share_of_min * 100.0)
     };
-    let of_count = |count: u8| -> f64 {
-        let names = names_of_counts();
-        let of = names.iter().filter(|(known, _, _)| *known == count);
-        of.map(|(_, _, name)| {
-            SIZES
-                .iter()
-                .map(|&pages| speed(replays, name, pages, "buffered"))
-                .sum::<f64>()
-        })
-        .sum()
+    let rounds = |policies: &[&str], sizes: &[u64]| {
+        let is_asked = |run: &&Replayed| {
+            run.io == "buffered"
+                && policies.contains(&run.policy.as_str())
+                && sizes.contains(&run.cache_pages)
+        };
+        Rounds::of(replays.iter().filter(is_asked))
     };
-    let by_count: Vec<f64> = (1..=7).map(of_count).collect();
-    let (low, high) = by_count
+    let small = |policy: &str| rounds(&[policy], &SIZES[1..]);
+    let exact = small("history:ghost=exact").against(&small("neo4j"), Claim::Below(0.3));
+    let names = names_of_counts();
+    let of_count = |count: u8| {
+        let of = names.iter().filter(|(known, _, _)| *known == count);
+        let policies: Vec<&str> = of.map(|(_, _, name)| name.as_str()).collect();
+        rounds(&policies, &SIZES)
+    };
+    let seven: Vec<(u8, (Standing, String))> = (1..7)
+        .map(|count| {
+            (
+                count,
+                of_count(7).against(&of_count(count), Claim::Above(1.0)),
+            )
+        })
+        .collect();
+    let variants = [
+        "clockpro",
+        "thesis-clockpro",
+        "thesis-clockpro-adaptive",
+        "thesis-clockpro-plus",
+    ];
+    let clock_against: Vec<(&str, (Standing, String))> = variants
         .iter()
-        .fold((f64::INFINITY, 0.0), |(low, high): (f64, f64), &x| {
-            (low.min(x), high.max(x))
-        });
-    let best_count = by_count
-        .iter()
-        .position(|&x| x >= high)
-        .map_or(0, |at| at + 1);
-    let spread = high / low.max(1.0) - 1.0;
+        .map(|other| {
+            (
+                *other,
+                small("clock").against(&small(other), Claim::Above(1.25)),
+            )
+        })
+        .collect();
     let on_large = rate("min", 0) - rate("neo4j", 0);
     vec![
         Verdict::judged(
@@ -101,12 +120,12 @@ pub(super) fn of(runs: &[Run], prototype: &[Run], replays: &[Replayed]) -> Vec<V
                 share("neo4j")
             ),
         ),
-        Verdict::judged(
+        Verdict::timed(
             "An exact set of ghosts costs almost 90 % of the throughput",
-            slow("history:ghost=exact") < 0.3,
+            exact.0,
             format!(
-                "Throughput against the current clock, small cache, buffered reads: exact {:.2}, cleaned {:.2}, bitset {:.2}. Ghosts are touched on faults only, under the lock that a fault takes anyway.",
-                slow("history:ghost=exact"),
+                "Throughput against the current clock, small cache, buffered reads: exact {}, means of cleaned {:.2}, of bitset {:.2}. Ghosts are touched on faults only, under the lock that a fault takes anyway.",
+                exact.1,
                 slow("history:ghost=cleaned"),
                 slow("history:ghost=bitset")
             ),
@@ -123,32 +142,28 @@ pub(super) fn of(runs: &[Run], prototype: &[Run], replays: &[Replayed]) -> Vec<V
                 SIZES[1]
             ),
         ),
-        Verdict::judged(
+        Verdict::timed(
             "The best throughput is that of the largest count, 7",
-            by_count[6] > 0.97 * high,
+            all(seven.iter().map(|(_, (standing, _))| *standing)),
             format!(
-                "Buffered reads, two threads, both sizes and arms together: count to {best_count} is fastest, and 7 has {:.1} % of its throughput (confirmed above 97, which is noise). From the slowest to the fastest count throughput differs by {:.1} %.",
-                by_count[6] / high * 100.0,
-                spread * 100.0
+                "Buffered reads, two threads, both sizes and arms together, count to 7 against {}.",
+                listed(
+                    seven
+                        .iter()
+                        .map(|(count, (_, text))| format!("{count}: {text}"))
+                )
             ),
         ),
-        Verdict::judged(
-            "CLOCK has a much higher throughput than the other CLOCK variants",
-            [
-                "clockpro",
-                "thesis-clockpro",
-                "thesis-clockpro-adaptive",
-                "thesis-clockpro-plus",
-            ]
-            .iter()
-            .all(|other| slow("clock") > 1.25 * slow(other)),
+        Verdict::timed(
+            "CLOCK has a much higher throughput than the other CLOCK variants (here: by a quarter)",
+            all(clock_against.iter().map(|(_, (standing, _))| *standing)),
             format!(
-                "Against the current clock, small cache, buffered reads: CLOCK {:.2}, CLOCK-Pro {:.2}, adaptive {:.2}, CLOCK-Pro+ {:.2}, CLOCK-Pro as published {:.2}.",
-                slow("clock"),
-                slow("thesis-clockpro"),
-                slow("thesis-clockpro-adaptive"),
-                slow("thesis-clockpro-plus"),
-                slow("clockpro")
+                "Small cache, buffered reads, two threads, CLOCK against {}.",
+                listed(
+                    clock_against
+                        .iter()
+                        .map(|(other, (_, text))| format!("{other}: {text}"))
+                )
             ),
         ),
         Verdict::judged(
