@@ -50,20 +50,31 @@ impl<R: Read> Read for Counted<R> {
 ///
 /// # Errors
 /// What the operating system says.
-pub fn open_unpacked(path: &Path) -> io::Result<Box<dyn Read + Send>> {
-    open_text(path, &ByteCount::default())
+pub fn unpacked(file: File) -> io::Result<Box<dyn Read + Send>> {
+    plain_text(file, &ByteCount::default(), WINDOW_LOG)
 }
 
+/// What unpacking zstd may look back, as a power of two of bytes, where no memory is set apart for it: as far as `zstd -19` does.
+const WINDOW_LOG: u32 = 23;
+/// The same for an import.
+const WINDOW_LOG_MAX: u32 = 27;
+
 /// Opens `path` as plain text, whatever its compression.
-fn open_text(path: &Path, count: &ByteCount) -> io::Result<Box<dyn Read + Send>> {
+fn open_text(path: &Path, count: &ByteCount, window_log: u32) -> io::Result<Box<dyn Read + Send>> {
+    plain_text(File::open(path)?, count, window_log)
+}
+
+fn plain_text(file: File, count: &ByteCount, window_log: u32) -> io::Result<Box<dyn Read + Send>> {
     let counted = Counted {
-        inner: File::open(path)?,
+        inner: file,
         count: count.clone(),
     };
     let mut reader = BufReader::with_capacity(128 << 10, counted);
     let start = reader.fill_buf()?;
     if start.starts_with(&ZSTD_MAGIC) {
-        Ok(Box::new(zstd::stream::read::Decoder::with_buffer(reader)?))
+        let mut unpacked = zstd::stream::read::Decoder::with_buffer(reader)?;
+        unpacked.window_log_max(window_log)?;
+        Ok(Box::new(unpacked))
     } else if start.starts_with(&GZIP_MAGIC) {
         Ok(Box::new(flate2::bufread::MultiGzDecoder::new(reader)))
     } else {
@@ -102,7 +113,8 @@ impl Input {
         count: &ByteCount,
         threads: usize,
     ) -> Result<Self, ImportError> {
-        let text = open_text(path, count).map_err(|e| ImportError::io(path, "open", e))?;
+        let text =
+            open_text(path, count, WINDOW_LOG_MAX).map_err(|e| ImportError::io(path, "open", e))?;
         let feed = if threads > 1 {
             ahead(text)
         } else {

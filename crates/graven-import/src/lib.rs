@@ -50,7 +50,7 @@ mod value;
 pub mod generate;
 
 pub use error::{ImportError, RowError};
-pub use input::open_unpacked;
+pub use input::unpacked;
 pub use options::{CsvFormat, ImportOptions, ImportSource, NodeOrder, TableArgument, TableSource};
 pub use progress::{Progress, ProgressSink, Unit};
 pub use report::{ImportReport, NamedCount};

@@ -47,6 +47,10 @@ impl LogPlace for Beside {
     fn create(&self) -> graven_storage::Result<Arc<dyn File>> {
         self.open(true)
     }
+
+    fn remove(&self) {
+        let _ = std::fs::remove_file(&self.0);
+    }
 }
 
 fn open(folder: &Path, memory: u64) -> Outcome<Arc<Store>> {
@@ -56,6 +60,7 @@ fn open(folder: &Path, memory: u64) -> Outcome<Arc<Store>> {
     let mut options = OpenOptions::new(Box::new(Beside(folder.join("recover.graven-wal"))));
     options.spill = Some(Arc::new(spill));
     options.own_checkpoints = false;
+    options.fold_on_close = None;
     options.threads = std::thread::available_parallelism().map_or(1, usize::from);
     Ok(Store::open_with(file, cache, options)?)
 }

@@ -15,6 +15,7 @@
 //! # Invariants
 //! * CK-6: until its superblocks are there the copy cannot be opened.
 
+use crate::bytes::Malformed;
 use crate::check::Report;
 use crate::checkpoint::CheckpointOptions;
 use crate::free_space::{Extent, FreeSpace};
@@ -131,7 +132,13 @@ impl Store {
         let (mut free, later) = root.pages.checked(head, PageKind::FreeSpace, decoded)?;
         later.into_iter().for_each(|extent| free.free(extent));
         let own = chain::pages_of(&root.pages, head, PageKind::FreeSpace)?;
-        own.into_iter().for_each(|page| free.free(Extent::of(page)));
+        for page in own {
+            if free.meets(Extent::of(page)) {
+                let what = Malformed(format!("its own {page} is free, or in it twice"));
+                return root.pages.checked(head, PageKind::FreeSpace, Err(what));
+            }
+            free.free(Extent::of(page));
+        }
         free.trim();
         Ok(Source {
             _root: root,

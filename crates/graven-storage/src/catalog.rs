@@ -16,6 +16,7 @@ pub mod value_statistics;
 
 use crate::ids::{Direction, KeyId, LabelId, RelId, StoreId, TypeId};
 use crate::schema::{ConstraintDescription, SchemaEntity};
+use crate::users::UserDescription;
 use foldhash::HashMap;
 use std::sync::Arc;
 
@@ -33,6 +34,7 @@ pub(crate) struct Names {
 struct NameTable {
     list: Vec<Arc<str>>,
     numbers: HashMap<Arc<str>, u32>,
+    text_bytes: u64,
 }
 
 impl Names {
@@ -43,9 +45,15 @@ impl Names {
         let number = u32::try_from(self.list().len()).expect("fewer than 2^32 names");
         let name: Arc<str> = Arc::from(name);
         let table = Arc::make_mut(&mut self.table);
+        table.text_bytes += name.len() as u64;
         table.list.push(name.clone());
         table.numbers.insert(name, number);
         number
+    }
+
+    /// Bytes of their texts.
+    pub(crate) fn text_bytes(&self) -> u64 {
+        self.table.text_bytes
     }
 
     pub(crate) fn number(&self, name: &str) -> Option<u32> {
@@ -130,6 +138,8 @@ pub struct Catalog {
     pub(crate) next_node: u64,
     pub(crate) next_relationship: u64,
     pub(crate) statistics: Statistics,
+    /// Users of a server, by name.
+    pub(crate) users: Vec<UserDescription>,
     /// Names that clients gave to the newest commits, oldest first.
     pub(crate) clients: Arc<[ClientId]>,
 }
@@ -232,6 +242,18 @@ impl Catalog {
     #[must_use]
     pub fn constraints(&self) -> &[ConstraintDescription] {
         &self.constraints
+    }
+
+    /// Users of a server, by name.
+    #[must_use]
+    pub fn users(&self) -> &[UserDescription] {
+        &self.users
+    }
+
+    /// The user of this name.
+    #[must_use]
+    pub fn user(&self, name: &str) -> Option<&UserDescription> {
+        self.users.iter().find(|user| &*user.name == name)
     }
 
     /// Numbers of indexes are below this; a new one gets it.

@@ -101,13 +101,12 @@ pub(crate) fn write_to(
     for (at, part) in parts.iter().enumerate() {
         let share = rest.len().div_ceil(parts.len() - at);
         let (here, behind) = rest.split_at(share);
-        output.write(*part, kind, here)?;
+        let part = output.write(*part, kind, here)?;
         head.extend_from_slice(&part.raw().to_le_bytes());
         rest = behind;
     }
     head.extend_from_slice(own);
-    output.write(head_page, kind, &head)?;
-    Ok(head_page)
+    output.write(head_page, kind, &head)
 }
 
 /// The pages of the chain that begins at `head`, the head first.

@@ -1,7 +1,8 @@
 //! Verifying everything reachable in a file: `graven check`.
 //!
 //! # How it works
-//! Every store is read page by page through the page cache, which verifies checksums; each decoder's findings, the order
+//! Every store is read page by page through the page cache, which verifies checksums and that a page is the one that the reference to it
+//! was made for; each decoder's findings, the order
 //! of ids, counts of the catalogue, both directions of every adjacency against each other, indexes against
 //! their column and all pages against the free space are compared. A finding does not end the check: it becomes a
 //! [`Problem`] and the next segment is read.
@@ -144,6 +145,12 @@ impl Check<'_> {
 
     /// Counts a page as used.
     fn page(&mut self, page: PageRef) -> Result<()> {
+        if page.seal().is_none() {
+            self.problem(
+                page.to_string(),
+                "what refers to it does not know its content",
+            );
+        }
         self.report.pages += 1;
         self.report.bytes += page.len_bytes() as u64;
         self.used.add(page)

@@ -67,6 +67,7 @@ use publish::Published;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Weak};
+use std::time::Instant;
 
 /// What the older superblock alone holds back is released first where it is more than this part of the file.
 const WAITING_SHARE: u64 = 8;
@@ -83,6 +84,8 @@ pub struct CheckpointOptions {
     pub paced: bool,
     /// Move the tail of the file down if much of it is free.
     pub compact: bool,
+    /// When it is given up, as if it had failed to write a page, if it has more to write then.
+    pub until: Option<Instant>,
 }
 
 impl Default for CheckpointOptions {
@@ -90,6 +93,7 @@ impl Default for CheckpointOptions {
         CheckpointOptions {
             paced: true,
             compact: true,
+            until: None,
         }
     }
 }
@@ -176,6 +180,7 @@ impl Checkpointer {
     fn pace(&self, options: CheckpointOptions) -> Pace {
         Pace {
             paced: options.paced,
+            until: options.until,
             waiting: self.waiting.clone(),
         }
     }
@@ -311,7 +316,10 @@ impl Published {
             checkpoint: found.superblock.checkpoint,
             written_bytes: output.written(),
             freed_bytes,
-            file_bytes: found.superblock.file_units * graven_pagecache::UNIT_BYTES as u64,
+            file_bytes: found
+                .superblock
+                .file_units
+                .saturating_mul(graven_pagecache::UNIT_BYTES as u64),
             held_bytes: self.space.held_units() * graven_pagecache::UNIT_BYTES as u64,
         };
         new.found = found;
@@ -380,7 +388,13 @@ impl Fold<'_> {
                 });
             }
             let statistics = &mut self.catalog.statistics;
-            let counts = &mut statistics.types[rel_type.0 as usize];
+            let Some(counts) = statistics.types.get_mut(rel_type.0 as usize) else {
+                return Err(Error::Inconsistent {
+                    path: self.root.pages.path().to_path_buf(),
+                    store: format!("adjacency of type {rel_type}"),
+                    what: "the catalogue has no such type; run graven check".to_owned(),
+                });
+            };
             let added = out.relationships;
             counts.relationships = counts.relationships.saturating_add_signed(added);
             counts.start_nodes = counts.start_nodes.saturating_add_signed(out.lists);

@@ -3,6 +3,7 @@
 use crate::transaction::options::Durable;
 use crate::value::PropertyValue;
 use graven_pagecache::PageRef;
+use std::cmp::Ordering;
 use std::path::PathBuf;
 
 /// Result of this crate.
@@ -37,8 +38,9 @@ pub enum Error {
     },
     /// The file was written in another format.
     #[error(
-        "{}: data file format {found}, this build reads {known}; read it with the build that wrote it, or import its tables again with this one",
-        path.display()
+        "{}: data file format {found}, this build reads {known}; {}",
+        path.display(),
+        what_to_do(*found, *known)
     )]
     Format {
         /// The file.
@@ -285,6 +287,16 @@ pub enum Error {
         /// The memory limit.
         budget: u64,
     },
+    /// A new name would make the catalogue so large that the store would not open with the same memory again.
+    #[error(
+        "the new label, relationship type or property key `{name}` is one too many for the memory limit of {budget}: all names, with what the database keeps for each, may take a quarter of it; use properties for values that differ, or raise the memory limit"
+    )]
+    TooManyNames {
+        /// The beginning of the name.
+        name: String,
+        /// The memory limit.
+        budget: u64,
+    },
     /// A commit could not be written to the log, or an earlier one could not: the database takes no more writes.
     #[error(
         "the log failed, no more writes until the database is opened again (this commit durable: {durable}): {why}"
@@ -320,6 +332,19 @@ pub enum Error {
         path: PathBuf,
         /// What failed.
         why: String,
+    },
+    /// There is no log where the data file may need one.
+    #[error(
+        "{}: its log {} is missing, and commits may be in it that the data file has not: the data file was copied or moved \
+         alone, or not closed; put the log back, or copy the database with `graven backup`; to go on without those commits \
+         open it with --without-log, or copy it with `graven salvage`",
+        path.display(), log.display()
+    )]
+    LogMissing {
+        /// The data file.
+        path: PathBuf,
+        /// Where the log should be.
+        log: PathBuf,
     },
     /// The log beside the file is damaged or belongs elsewhere.
     #[error("{}: {what}", path.display())]
@@ -371,6 +396,15 @@ impl Error {
             Error::LogFailed { durable, .. } | Error::DiskFull { durable, .. } => Some(*durable),
             _ => None,
         }
+    }
+}
+
+/// What can be done about a file of another format.
+fn what_to_do(found: u32, known: u32) -> &'static str {
+    match found.cmp(&known) {
+        Ordering::Less => "`graven upgrade` makes a copy of it that this build reads",
+        Ordering::Equal => "it needs no other",
+        Ordering::Greater => "read it with the build that wrote it, or one that is newer",
     }
 }
 

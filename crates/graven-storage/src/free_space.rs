@@ -18,6 +18,7 @@
 //! them.
 
 use crate::bytes::{Decoded, Malformed, Reader, put_varint};
+use crate::superblock::SECOND_UNIT;
 use graven_pagecache::{PageRef, SizeClass};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -222,7 +223,9 @@ impl FreeSpace {
                 .and_then(|unit| unit.checked_add(units))
                 .filter(|next| *next <= end);
             match (unit, next) {
-                (Some(unit), Some(next)) if units > 0 && (gap > 0 || index == 0) => {
+                (Some(unit), Some(next))
+                    if units > 0 && (gap > 0 || index == 0) && !holds_superblock(unit, next) =>
+                {
                     space.insert(unit, units);
                     behind = next;
                 }
@@ -235,6 +238,11 @@ impl FreeSpace {
         }
         Ok(space)
     }
+}
+
+/// Whether one of the superblocks lies there: neither is ever free.
+fn holds_superblock(unit: u64, end: u64) -> bool {
+    unit == 0 || (unit..end).contains(&SECOND_UNIT)
 }
 
 #[cfg(test)]

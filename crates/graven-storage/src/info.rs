@@ -76,7 +76,10 @@ impl Store {
             })
             .collect();
         let found = self.superblock();
-        let file_bytes = found.superblock.file_units * UNIT_BYTES as u64;
+        let file_bytes = found
+            .superblock
+            .file_units
+            .saturating_mul(UNIT_BYTES as u64);
         let in_stores: u64 = stores.iter().map(|store| store.bytes).sum();
         Info {
             uuid: found.superblock.uuid,

@@ -31,6 +31,7 @@ mod snapshot;
 mod store;
 pub mod superblock;
 mod transaction;
+pub mod users;
 pub mod value;
 mod version;
 mod writer;
@@ -54,13 +55,16 @@ pub use index::writer::IndexWriter;
 pub use index::{Index, IndexPart, IndexRange};
 pub use info::{Info, StoreInfo};
 pub use labels::NodeRanges;
-pub use recovery::OpenOptions;
+pub use recovery::{FOLD_ON_CLOSE, OpenOptions};
 pub use salvage::{Lost, SalvageReport};
-pub use schema::{ConstraintDescription, ConstraintKind, ConstraintSpec, IndexSpec, SchemaEntity};
+pub use schema::{
+    ConstraintDescription, ConstraintKind, ConstraintSpec, IndexKind, IndexSpec, SchemaEntity,
+};
 pub use snapshot::Snapshot;
 pub use store::{LogPlace, Store};
 pub use transaction::Transaction;
 pub use transaction::counters::WriteCounters;
 pub use transaction::options::{Committed, Durability, Durable, Isolation, TransactionOptions};
+pub use users::{Role, UserDescription};
 pub use value::PropertyValue;
 pub use writer::{StoreWriter, Uniqueness, WriterOptions};

@@ -11,11 +11,13 @@
 //! ([`apply`]), and the maps of a layer that goes to temporary pages are written side by side.
 //!
 //! The log is made when the first commit needs it: a database that is only read stays as it is. The superblocks
-//! then name its generation, and from there on the database does not open without it.
+//! then name its generation, and from there on the database does not open without it, until it was closed with everything in
+//! the data file. What closing cleanly noted is taken back, durably, before the next commit is acknowledged.
 //!
 //! # Invariants
 //! * TX-11: both superblocks name the log's generation before anything committed to it is acknowledged.
 //! * TX-12: recovering is a function of base and log.
+//! * TX-25: while the log may hold a commit that the data file has not, the newest superblock says that the log is needed.
 
 mod apply;
 mod chunk;
@@ -23,9 +25,11 @@ mod patterns;
 mod replay;
 
 use self::replay::Replay;
+use crate::checkpoint::CheckpointOptions;
 use crate::delta::redo::NamesLogged;
 use crate::store::{LogPlace, Store};
-use crate::superblock::LogPosition;
+use crate::superblock::{FORMAT, LogPosition, UNSEALED_FORMAT};
+use crate::transaction::options::Durable;
 use crate::transaction::spill::Sealing;
 use crate::writer::random_uuid;
 use crate::{Error, Result};
@@ -33,6 +37,11 @@ use graven_io::File;
 use graven_log::{Identity, Log, LogOptions, Lsn, Recovery, Start};
 use graven_pagecache::{PageCache, SpillFile};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+/// Closing takes no longer than this to make one file of the database.
+pub const FOLD_ON_CLOSE: Duration = Duration::from_secs(2);
 
 /// Sealed layers that are merged into one.
 const RECOVERY_TIER: usize = 64;
@@ -54,6 +63,13 @@ pub struct OpenOptions {
     pub spill: Option<Arc<SpillFile>>,
     /// Changes of more bytes than this go there; `None`: than an eighth of the memory limit.
     pub seal_bytes: Option<u64>,
+    /// Whether a data file that needs a log is opened where there is none: without the commits that only the log has.
+    pub without_log: bool,
+    /// How long closing may take to fold what was committed into the data file, after which there is no log any more;
+    /// `None`: the log stays.
+    pub fold_on_close: Option<Duration>,
+    /// Whether the file is one of the format before this one, of which only a copy can be made.
+    pub older_format: bool,
     /// Threads that recover, the calling one among them: what a log says of different stores is put in order side by side.
     pub threads: usize,
 }
@@ -69,6 +85,9 @@ impl OpenOptions {
             own_checkpoints: true,
             spill: None,
             seal_bytes: None,
+            without_log: false,
+            fold_on_close: Some(FOLD_ON_CLOSE),
+            older_format: false,
             threads: 1,
         }
     }
@@ -127,6 +146,9 @@ impl Store {
             own_checkpoints,
             spill,
             seal_bytes,
+            without_log,
+            fold_on_close,
+            older_format,
             threads,
         } = options;
         let reading_only = read_only.is_some();
@@ -134,10 +156,15 @@ impl Store {
             place: log,
             options: log_options,
         };
-        let mut store = Store::open_base(file, cache, Some(setup), read_only)?;
+        let format = match older_format && reading_only {
+            true => UNSEALED_FORMAT,
+            false => FORMAT,
+        };
+        let mut store = Store::open_base(file, cache, Some(setup), read_only, format)?;
         store.spill = spill;
         store.seal_bytes = seal_bytes.unwrap_or(store.seal_bytes);
         store.recovery_threads = threads;
+        store.fold_on_close = fold_on_close;
         if !own_checkpoints {
             store.maintenance().stop();
         }
@@ -151,14 +178,14 @@ impl Store {
         }
         let setup = store.log_setup.as_ref().expect("given above");
         let Some(log_file) = setup.place.existing()? else {
-            if clean_end > 0 && clean_end == position {
-                // Closed cleanly with everything in the data file.
+            // Closed cleanly with everything in the data file, or the user knows better.
+            if without_log || clean_end > 0 && clean_end == position {
                 return Ok(Arc::new(store));
             }
-            let what = "the log of this database is missing; put it back beside the data file, or \
-                        copy what the data file has with `graven salvage`";
-            let path = setup.place.path();
-            return Err(failed(&path, what));
+            return Err(Error::LogMissing {
+                path: store.file().path().to_path_buf(),
+                log: setup.place.path(),
+            });
         };
         let path = log_file.path().to_path_buf();
         let identity = Identity {
@@ -192,6 +219,7 @@ impl Store {
     /// The log, made if there is none yet; `None` for a store without one.
     pub(crate) fn log_for_writing(&self) -> Result<Option<&Log>> {
         if let Some(log) = self.log() {
+            self.mark_log_needed()?;
             return Ok(Some(log));
         }
         let Some(setup) = &self.log_setup else {
@@ -202,7 +230,7 @@ impl Store {
         if let Some(log) = self.log() {
             return Ok(Some(log));
         }
-        let file = setup.place.create()?;
+        let file = setup.place.create().map_err(lacks_room)?;
         let path = file.path().to_path_buf();
         let known = self.superblock().superblock.log;
         let identity = Identity {
@@ -215,7 +243,14 @@ impl Store {
             first: Lsn(position),
             ..setup.options
         };
-        let log = Log::create(file, identity, options).map_err(|error| failed(&path, error))?;
+        let log = Log::create(file, identity, options).map_err(|error| {
+            // A part of a log helps nobody, least of all where the disk is full.
+            setup.place.remove();
+            match error.is_storage_full() {
+                true => no_room(&error),
+                false => failed(&path, error),
+            }
+        })?;
         self.rewrite_superblocks(2, |block| {
             block.log = LogPosition {
                 generation: identity.generation,
@@ -223,9 +258,24 @@ impl Store {
                 clean_end: 0,
             };
         })?;
+        self.log_marked.store(true, Ordering::Release);
         commits.logged = NamesLogged::of(&commits.applied.names);
         // Still under the lock: whoever waits for it must find this log, not make another over it.
         Ok(Some(self.log.get_or_init(|| log)))
+    }
+
+    /// TX-25: takes back that the log was closed cleanly, once in the life of a store.
+    fn mark_log_needed(&self) -> Result<()> {
+        if self.log_marked.load(Ordering::Acquire) {
+            return Ok(());
+        }
+        // Commits that come meanwhile wait until it is durable.
+        let _commits = self.commits();
+        if self.superblock().superblock.log.clean_end != 0 {
+            self.rewrite_superblocks(1, |block| block.log.clean_end = 0)?;
+        }
+        self.log_marked.store(true, Ordering::Release);
+        Ok(())
     }
 
     /// Makes sure that what is in a file where the log is to be made, from `position` on, is not needed by anybody.
@@ -253,26 +303,72 @@ impl Store {
         ))
     }
 
-    /// Makes everything durable and notes the end of the log in the superblock. Later commits fail.
+    /// Makes everything durable. What was committed is folded into the data file, and the log removed, if that takes no longer than
+    /// [`OpenOptions::fold_on_close`]; otherwise the superblock notes where the log ends. Later commits fail.
     ///
     /// # Errors
     /// [`Error::LogFailed`]; the superblock cannot be written.
     pub fn close(&self) -> Result<()> {
         self.maintenance().stop();
-        let _no_checkpoint = self.checkpointer().pause();
         let Some(log) = self.log() else {
             return Ok(());
         };
+        // After the first time the files may be another process's.
+        let mut closed = self.closed.lock();
+        if *closed {
+            return Ok(());
+        }
+        if let Some(time) = self.fold_on_close
+            && log.failed().is_none()
+        {
+            // What cannot be folded in, for whatever reason, stays in the log.
+            let _ = self.checkpoint(CheckpointOptions {
+                paced: false,
+                compact: true,
+                until: Instant::now().checked_add(time),
+            });
+        }
+        let _no_checkpoint = self.checkpointer().pause();
         let commits = self.commits();
         // With the lock held nothing comes after.
         self.settle(commits.applied.lsn, commits.applied.timestamp)?;
         let end = log
             .close()
             .map_err(|error| failed(self.file().path(), error))?;
-        if self.superblock().superblock.log.clean_end == end.0 {
+        if self.fold_on_close.is_some() && commits.applied.is_folded() {
+            // Both, so that neither asks for a log that is gone.
+            self.rewrite_superblocks(2, |block| {
+                block.log.position = end.0;
+                block.log.clean_end = end.0;
+            })?;
+            *closed = true;
+            if let Some(setup) = &self.log_setup {
+                // Where it stays it does no harm: it continues nothing.
+                setup.place.remove();
+            }
             return Ok(());
         }
-        self.rewrite_superblocks(1, |block| block.log.clean_end = end.0)
+        if self.superblock().superblock.log.clean_end != end.0 {
+            self.rewrite_superblocks(1, |block| block.log.clean_end = end.0)?;
+        }
+        *closed = true;
+        Ok(())
+    }
+}
+
+/// There is no room for a log.
+fn no_room(error: &dyn std::error::Error) -> Error {
+    Error::DiskFull {
+        durable: Durable::No,
+        why: error.to_string(),
+    }
+}
+
+/// The error of making a log's file, of a full disk as such.
+fn lacks_room(error: Error) -> Error {
+    match &error {
+        Error::Io(source) if source.is_storage_full() => no_room(source),
+        _ => error,
     }
 }
 

@@ -39,6 +39,36 @@ pub struct IndexSpec {
     pub keys: Vec<KeyId>,
     /// At most one entity per key.
     pub unique: bool,
+    /// What it was made as.
+    pub kind: IndexKind,
+}
+
+/// What an index was made as. All kinds are kept and used alike; each may be there once on the same keys.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+#[non_exhaustive]
+pub enum IndexKind {
+    /// `RANGE`.
+    #[default]
+    Range,
+    /// `TEXT`.
+    Text,
+    /// `POINT`.
+    Point,
+}
+
+impl IndexKind {
+    /// All kinds, each at the place of its number.
+    pub(crate) const ALL: [IndexKind; 3] = [IndexKind::Range, IndexKind::Text, IndexKind::Point];
+
+    /// Its name in the language.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            IndexKind::Range => "RANGE",
+            IndexKind::Text => "TEXT",
+            IndexKind::Point => "POINT",
+        }
+    }
 }
 
 /// What a constraint demands.

@@ -145,8 +145,7 @@ impl PageSink {
         }
         debug_assert!(!is_superblock_unit(unit), "ST-2");
         let page = PageRef::new(class, unit);
-        write_page(&*self.file, buffer, page, kind, payload)?;
-        Ok(page)
+        write_page(&*self.file, buffer, page, kind, payload)
     }
 }
 
@@ -240,22 +239,22 @@ fn class_for(payload: &[u8]) -> Result<SizeClass> {
     })
 }
 
-/// Seals `payload` as `page` in `buffer`, which grows as needed, and writes it.
+/// Seals `payload` as `page` in `buffer`, which grows as needed, and writes it; the reference by which it is found.
 fn write_page(
     file: &dyn File,
     buffer: &mut AlignedBuffer,
     page: PageRef,
     kind: PageKind,
     payload: &[u8],
-) -> Result<()> {
+) -> Result<PageRef> {
     if buffer.len() < page.len_bytes() {
         *buffer = AlignedBuffer::zeroed(page.len_bytes());
     }
     let bytes = &mut buffer[..page.len_bytes()];
     bytes[HEADER_BYTES..HEADER_BYTES + payload.len()].copy_from_slice(payload);
-    page::seal(bytes, page, kind, 0, payload.len());
+    let page = page::seal(bytes, page, kind, 0, payload.len());
     file.write_all_at(bytes, page.offset_bytes())?;
-    Ok(())
+    Ok(page)
 }
 
 /// Stores the free space of a finished file as a chain of its own behind the end, which moves.
@@ -274,8 +273,7 @@ pub(crate) fn append_chain(
             let page = PageRef::new(class_for(payload)?, *end);
             *end = page.end_unit();
             let mut buffer = AlignedBuffer::zeroed(page.len_bytes());
-            write_page(self.file, &mut buffer, page, kind, payload)?;
-            Ok(page)
+            write_page(self.file, &mut buffer, page, kind, payload)
         }
     }
     let output = Behind {

@@ -23,6 +23,7 @@ use crate::schema::SchemaEntity;
 use crate::store::Root;
 use crate::store::allocator::{NameKind, NameLists};
 use crate::transaction::own::{Own, OwnSide};
+use crate::users::UserDescription;
 use crate::version::Version;
 use crate::version::touched::About;
 use crate::{Error, Result};
@@ -57,7 +58,9 @@ impl Snapshot {
         &self.version.settled.root
     }
 
-    pub(crate) fn path(&self) -> &std::path::Path {
+    /// The data file.
+    #[must_use]
+    pub fn path(&self) -> &std::path::Path {
         self.root().pages.path()
     }
 
@@ -162,6 +165,26 @@ impl Snapshot {
         }
         let stored = self.root().catalog.statistics.nodes;
         stored.saturating_add_signed(self.stack().nodes())
+    }
+
+    /// Nodes with the label, for choosing a plan: that is no read of them.
+    #[must_use]
+    pub fn label_count(&self, label: LabelId) -> u64 {
+        let stored = self.root().catalog.label_count(label);
+        let changed = self.stack().counted(|counts| counts.nodes_with(label));
+        stored.saturating_add_signed(changed)
+    }
+
+    /// Relationships of the type, for choosing a plan: that is no read of them.
+    #[must_use]
+    pub fn type_count(&self, rel_type: TypeId) -> u64 {
+        let types = &self.root().catalog.statistics.types;
+        let stored = types.get(rel_type.0 as usize);
+        let changed = self.stack();
+        let changed = changed.counted(|counts| counts.relationships_of(rel_type));
+        stored
+            .map_or(0, |of_type| of_type.relationships)
+            .saturating_add_signed(changed)
     }
 
     /// Whether it sees changes that are not in the data file's stores, whose counts in the catalogue then are not its own.
@@ -499,6 +522,12 @@ impl Snapshot {
                 settled.with_top(Top::of_index(self.stack(), index))
             }
         })
+    }
+
+    /// Users of a server, by name.
+    #[must_use]
+    pub fn users(&self) -> &[UserDescription] {
+        &self.version.schema.users
     }
 
     /// The index in this place of the version's schema.

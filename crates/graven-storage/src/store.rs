@@ -47,7 +47,9 @@ use maintenance::{CHANGES_SHARE, LOG_BYTES, Maintenance, WAIT_SHARE};
 use parking_lot::{Mutex, MutexGuard, RwLock};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock, Weak};
+use std::time::Duration;
 
 /// Bytes of memory charged per byte of the stored catalogue: names are kept twice, in lists and tables.
 const CATALOG_FACTOR: u64 = 4;
@@ -96,6 +98,9 @@ pub trait LogPlace: Send + Sync + std::fmt::Debug {
     /// # Errors
     /// It cannot be made.
     fn create(&self) -> Result<Arc<dyn File>>;
+
+    /// Removes the file. One that stays does no harm: nothing needs it.
+    fn remove(&self);
 }
 
 /// An open database file.
@@ -124,6 +129,12 @@ pub struct Store {
     /// Threads that put in order what a log says.
     pub(crate) recovery_threads: usize,
     pub(crate) log_setup: Option<LogSetup>,
+    /// The newest superblock says that the log is needed.
+    pub(crate) log_marked: AtomicBool,
+    /// How long closing may fold.
+    pub(crate) fold_on_close: Option<Duration>,
+    /// Whether it was closed.
+    pub(crate) closed: Mutex<bool>,
     /// Why nothing may be written, if so.
     pub(crate) read_only: Option<String>,
 }
@@ -134,7 +145,7 @@ impl Store {
     /// # Errors
     /// What [`superblock::read`] gives; [`crate::Error::Damaged`]; what the page cache gives.
     pub fn open(file: Arc<dyn File>, cache: Arc<PageCache>) -> Result<Arc<Store>> {
-        Store::open_base(file, cache, None, None).map(Arc::new)
+        Store::open_base(file, cache, None, None, superblock::FORMAT).map(Arc::new)
     }
 
     pub(crate) fn open_base(
@@ -142,8 +153,9 @@ impl Store {
         cache: Arc<PageCache>,
         log_setup: Option<LogSetup>,
         read_only: Option<String>,
+        format: u32,
     ) -> Result<Store> {
-        let found = superblock::read(&*file)?;
+        let found = superblock::read_format(&*file, format)?;
         let pages = Arc::new(Pages::open(file, cache)?);
         let root = Root::open(pages, found)?;
         Ok(Store::of_root(root, log_setup, read_only))
@@ -189,6 +201,9 @@ impl Store {
             seal_bytes,
             recovery_threads: 1,
             log_setup,
+            log_marked: AtomicBool::new(false),
+            fold_on_close: None,
+            closed: Mutex::new(false),
             read_only,
         }
     }
@@ -425,6 +440,13 @@ impl Store {
     #[must_use]
     pub fn read_only(&self) -> Option<&str> {
         self.read_only.as_deref()
+    }
+
+    /// Whether the data file has to keep its log beside it, as far as its superblock knows.
+    #[must_use]
+    pub fn needs_log(&self) -> bool {
+        let log = self.superblock().superblock.log;
+        log.generation != 0 && (log.clean_end == 0 || log.clean_end != log.position)
     }
 
     /// Whether the data file has all that was committed, without the log.

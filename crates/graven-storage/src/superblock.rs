@@ -6,6 +6,9 @@
 //!
 //! A superblock that is intact but asks for a format or an incompatible feature that this build does not know refuses
 //! the file, whatever the other one says: a newer build wrote it last, and the other one is only what it left behind.
+//! A file of format 0 is laid out in the same way, but its references carry no seals; it is only read, by who makes a copy of it in
+//! this format.
+//!
 //! The features are those of what bulk writing and checkpoints may have written: incompatible feature 1, columns with plain texts.
 //!
 //! # Invariants
@@ -18,7 +21,7 @@
 //! | offset | size | field |
 //! | --- | --- | --- |
 //! | 0 | 8 | magic `GRAVEN\x1a\n` |
-//! | 8 | 4 | format number, 0 |
+//! | 8 | 4 | format number, 1 |
 //! | 12 | 4 | bytes of a unit, 4096 |
 //! | 16 | 16 | UUID of the store |
 //! | 32 | 8 | compatible features |
@@ -43,7 +46,9 @@ use std::path::Path;
 
 pub(crate) const MAGIC: [u8; 8] = *b"GRAVEN\x1a\n";
 /// The format number of this build.
-pub const FORMAT: u32 = 0;
+pub const FORMAT: u32 = 1;
+/// The format before, in which no reference knew what it led to.
+pub(crate) const UNSEALED_FORMAT: u32 = 0;
 /// Unit of the second superblock, 64 KiB behind the first.
 pub(crate) const SECOND_UNIT: u64 = 16;
 const PAYLOAD_BYTES: usize = 128;
@@ -248,14 +253,19 @@ fn decode(payload: &[u8]) -> Decoded<Superblock> {
 /// [`Error::Empty`], [`Error::Foreign`], [`Error::Format`], [`Error::UnknownFeature`], [`Error::Truncated`],
 /// [`Error::Superblocks`], [`Error::Io`].
 pub fn read(file: &dyn File) -> Result<Found> {
+    read_format(file, FORMAT)
+}
+
+/// As [`read`], for a file of this format, which is laid out as today's.
+pub(crate) fn read_format(file: &dyn File, wanted: u32) -> Result<Found> {
     let length = file.len()?;
     if length == 0 {
         return Err(Error::Empty {
             path: file.path().to_path_buf(),
         });
     }
-    let first = read_slot(file, Slot::First, length)?;
-    let second = read_slot(file, Slot::Second, length)?;
+    let first = read_slot(file, Slot::First, length, wanted)?;
+    let second = read_slot(file, Slot::Second, length, wanted)?;
     for slot in [&first, &second] {
         // An intact superblock of a newer build beside an older one that we could read: what we would see is the
         // past, and what we would write would destroy the present.
@@ -272,7 +282,8 @@ pub fn read(file: &dyn File) -> Result<Found> {
         (Err(other), Ok(second)) => (second, Slot::Second, Some(other.describe())),
         (Err(first), Err(second)) => return Err(refuse(file, &first, &second)?),
     };
-    let expected = superblock.file_units * UNIT_BYTES as u64;
+    // More units than addresses are a length that no file has.
+    let expected = superblock.file_units.saturating_mul(UNIT_BYTES as u64);
     if length < expected {
         return Err(Error::Truncated {
             path: file.path().to_path_buf(),
@@ -291,7 +302,7 @@ pub fn read(file: &dyn File) -> Result<Found> {
 pub(crate) fn read_intact(file: &dyn File) -> Result<Vec<Found>> {
     let mut intact = Vec::new();
     for slot in [Slot::First, Slot::Second] {
-        if let Ok(superblock) = read_slot(file, slot, file.len()?)? {
+        if let Ok(superblock) = read_slot(file, slot, file.len()?, FORMAT)? {
             intact.push(Found {
                 superblock,
                 slot,
@@ -305,11 +316,16 @@ pub(crate) fn read_intact(file: &dyn File) -> Result<Vec<Found>> {
 
 /// The superblock beside the one in `slot`, if it is intact.
 pub(crate) fn read_other(file: &dyn File, slot: Slot) -> Result<Option<Superblock>> {
-    Ok(read_slot(file, slot.other(), file.len()?)?.ok())
+    Ok(read_slot(file, slot.other(), file.len()?, FORMAT)?.ok())
 }
 
 /// The inner result is the superblock or why it is unusable; the outer one is for the file itself.
-fn read_slot(file: &dyn File, slot: Slot, length: u64) -> Result<Result<Superblock, Unusable>> {
+fn read_slot(
+    file: &dyn File,
+    slot: Slot,
+    length: u64,
+    wanted: u32,
+) -> Result<Result<Superblock, Unusable>> {
     let reference = slot.page();
     if length < reference.offset_bytes() + UNIT_BYTES as u64 {
         return Ok(Err(Unusable::Damaged(format!(
@@ -331,7 +347,7 @@ fn read_slot(file: &dyn File, slot: Slot, length: u64) -> Result<Result<Superblo
     if !magic {
         return Ok(Err(Unusable::Absent));
     }
-    if format != FORMAT {
+    if format != wanted {
         return Ok(Err(Unusable::Format(format)));
     }
     Ok(match decode(payload) {

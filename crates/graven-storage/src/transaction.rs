@@ -124,7 +124,7 @@ impl Transaction {
     /// The label called `name`, a new one if need be. Names belong to the store and outlive a rollback.
     ///
     /// # Errors
-    /// [`Error::ReadOnly`], [`Error::TransactionEnded`].
+    /// [`Error::ReadOnly`], [`Error::TransactionEnded`], [`Error::TooManyNames`].
     pub fn label(&self, name: &str) -> Result<LabelId> {
         self.intern(NameKind::Label, name).map(LabelId)
     }
@@ -147,7 +147,17 @@ impl Transaction {
 
     fn intern(&self, kind: NameKind, name: &str) -> Result<u32> {
         self.check_writable(&self.state.lock())?;
-        Ok(self.store.allocator().intern(kind, name))
+        let (allocator, budget) = (self.store.allocator(), self.store.budget());
+        if let Some(number) = allocator.number(kind, name) {
+            return Ok(number);
+        }
+        if !allocator.has_room(kind, name, budget.limit()) {
+            return Err(Error::TooManyNames {
+                name: name.chars().take(100).collect(),
+                budget: budget.limit(),
+            });
+        }
+        Ok(allocator.intern(kind, name))
     }
 
     fn check_writable(&self, state: &State) -> Result<()> {

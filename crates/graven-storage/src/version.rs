@@ -21,6 +21,7 @@ use crate::schema::ConstraintDescription;
 use crate::store::Root;
 use crate::store::allocator::NameLists;
 use crate::transaction::own::Own;
+use crate::users::UserDescription;
 use graven_pagecache::Reservation;
 use recent::Recent;
 use settled::Settled;
@@ -33,12 +34,13 @@ pub(crate) mod settled;
 pub(crate) mod touched;
 pub(crate) mod views;
 
-/// Indexes and constraints without what the file says of them.
+/// Indexes and constraints without what the file says of them, and users.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Schema {
     pub(crate) indexes: Vec<IndexDescription>,
     pub(crate) constraints: Vec<ConstraintDescription>,
     pub(crate) next_index: u32,
+    pub(crate) users: Vec<UserDescription>,
 }
 
 impl Schema {
@@ -47,7 +49,20 @@ impl Schema {
             indexes: catalog.indexes.clone(),
             constraints: catalog.constraints.clone(),
             next_index: catalog.next_index,
+            users: catalog.users.clone(),
         }
+    }
+
+    /// Whether both have the same indexes, constraints and users, whatever the file says of the indexes.
+    fn is_as(&self, other: &Schema) -> bool {
+        let indexes = |schema: &Schema| -> Vec<(u32, Arc<str>)> {
+            let named = schema.indexes.iter();
+            named.map(|it| (it.number, it.name.clone())).collect()
+        };
+        self.next_index == other.next_index
+            && self.constraints == other.constraints
+            && self.users == other.users
+            && indexes(self) == indexes(other)
     }
 }
 
@@ -174,7 +189,7 @@ impl Version {
         let base = Version::of(self.settled.root.clone(), 0, 0);
         self.settled.is_folded()
             && self.recent.is_none()
-            && *self.schema == *base.schema
+            && self.schema.is_as(&base.schema)
             && NamesLogged::of(&self.names) == NamesLogged::of(&base.names)
     }
 
@@ -231,6 +246,7 @@ impl Version {
             .collect();
         catalog.constraints.clone_from(&schema.constraints);
         catalog.next_index = schema.next_index;
+        catalog.users.clone_from(&schema.users);
         self.stack(own)
             .for_each(|layer| layer.counts().apply(&mut catalog));
         catalog

@@ -1,6 +1,7 @@
 //! Opening what a crash left, and comparing it with what may be there.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use graven_io::FaultPlan;
 use graven_log::LogOptions;
@@ -38,6 +39,8 @@ pub fn open(disk: &Disk) -> graven_storage::Result<Arc<Store>> {
     };
     // Those of a thread would come at other moments each time.
     options.own_checkpoints = false;
+    // However busy the machine is: what closing does follows from the seed.
+    options.fold_on_close = Some(Duration::MAX);
     Store::open_with(disk.data(), cache()?, options)
 }
 

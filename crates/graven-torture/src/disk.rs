@@ -430,4 +430,8 @@ impl LogPlace for SimulatedLog {
     fn create(&self) -> graven_storage::Result<Arc<dyn File>> {
         Ok(self.0.file(Which::Log))
     }
+
+    fn remove(&self) {
+        let _ = self.0.file(Which::Log).set_len(0);
+    }
 }

@@ -9,14 +9,15 @@
 //! | labels, types, keys | each: count, names |
 //! | label sets | count; each: count of labels, labels, nodes |
 //! | stores | count; each: id, kind (below), segments, pages, bytes, entries |
-//! | indexes | next number, count; each: number, name, entity (below), count of keys, keys, unique (0/1), entries, distinct, root page or 0, height |
+//! | indexes | next number, count; each: number, name, entity (below), count of keys, keys, 1 if it is unique + twice its kind (0 range, 1 text, 2 point), entries, distinct, root page or 0, height |
 //! | constraints | count; each: name, kind (1 unique, 2 key, 3 exists), entity, count of keys, keys, number of its index + 1 or 0 |
 //! | relationship id extents | count; each: first, count, type |
 //! | next node id, next relationship id | |
 //! | types | per type: relationships, start nodes, end nodes, largest out degree, largest in degree |
 //! | patterns | count; each: label set of the start, type, label set of the end, relationships |
 //! | commits | only if there are any or more follows: count; each: the name that its client gave it (16 bytes), oldest first |
-//! | values | only if there are any: count; each: id of the store, then what its values are like ([`super::value_statistics`]) |
+//! | values | only if there are any or more follows: count; each: id of the store, then what its values are like ([`super::value_statistics`]) |
+//! | users | only if there are any: as in [`crate::users`] |
 //!
 //! Kinds of store: 1 node labels; 2 node column, key; 3 adjacency out, type; 4 adjacency in, type;
 //! 5 relationship column, type, key; 6 index, number; 7, 8, 9 type, start and end of relationships created after the load.
@@ -29,7 +30,8 @@ use super::{
 use crate::bytes::{Decoded, Malformed, Reader, put_text, put_varint};
 use crate::ids::{Direction, KeyId, LabelId, StoreId, TypeId};
 use crate::pages::Pages;
-use crate::schema::{ConstraintDescription, ConstraintKind, SchemaEntity};
+use crate::schema::{ConstraintDescription, ConstraintKind, IndexKind, SchemaEntity};
+use crate::users;
 use graven_pagecache::PageRef;
 use std::sync::Arc;
 
@@ -98,16 +100,20 @@ impl Catalog {
             );
         }
         let columns = &self.statistics.columns;
-        if !(self.clients.is_empty() && columns.is_empty()) {
+        let no_users = self.users.is_empty();
+        if !(self.clients.is_empty() && columns.is_empty() && no_users) {
             put_varint(&mut out, self.clients.len() as u64);
             self.clients.iter().for_each(|id| out.extend_from_slice(id));
         }
-        if !columns.is_empty() {
+        if !(columns.is_empty() && no_users) {
             put_varint(&mut out, columns.len() as u64);
             for (store, values) in columns {
                 put_varint(&mut out, u64::from(store.0));
                 values.encode(&mut out);
             }
+        }
+        if !no_users {
+            users::put(&mut out, &self.users);
         }
         out
     }
@@ -180,6 +186,9 @@ impl Catalog {
                 Ok((store, ValueStatistics::decode(reader)?))
             })?;
             catalog.statistics.columns = columns.into_iter().collect();
+        }
+        if reader.remaining() > 0 {
+            catalog.users = users::read(&mut reader)?;
         }
         if reader.remaining() > 0 {
             return Err(Malformed(format!(
@@ -271,12 +280,22 @@ impl Catalog {
     }
 
     fn read_index(&self, reader: &mut Reader<'_>) -> Decoded<IndexDescription> {
+        let number = below(reader.varint()?, self.next_index as usize, "index number")?;
+        let name = Arc::from(reader.text()?);
+        let entity = self.read_entity(reader)?;
+        let keys = list(reader, |reader| self.read_key(reader))?;
+        let made_as = reader.varint()?;
+        let mut kinds = IndexKind::ALL.into_iter();
+        let kind = usize::try_from(made_as / 2)
+            .ok()
+            .and_then(|at| kinds.nth(at));
         Ok(IndexDescription {
-            number: below(reader.varint()?, self.next_index as usize, "index number")?,
-            name: Arc::from(reader.text()?),
-            entity: self.read_entity(reader)?,
-            keys: list(reader, |reader| self.read_key(reader))?,
-            unique: reader.varint()? != 0,
+            number,
+            name,
+            entity,
+            keys,
+            unique: made_as % 2 == 1,
+            kind: kind.ok_or_else(|| Malformed(format!("unknown kind of index {made_as}")))?,
             entries: reader.varint()?,
             distinct: reader.varint()?,
             root: match reader.varint()? {
@@ -390,10 +409,10 @@ fn put_index(out: &mut Vec<u8>, index: &IndexDescription) {
     put_entity(out, index.entity);
     put_keys(out, &index.keys);
     let root = index.root.map_or(0, PageRef::raw);
-    put_all(
-        out,
-        &[u64::from(index.unique), index.entries, index.distinct],
-    );
+    let mut kinds = IndexKind::ALL.iter();
+    let kind = kinds.position(|kind| *kind == index.kind).unwrap_or(0) as u64;
+    let made_as = u64::from(index.unique) + 2 * kind;
+    put_all(out, &[made_as, index.entries, index.distinct]);
     put_all(out, &[root, u64::from(index.height)]);
 }
 

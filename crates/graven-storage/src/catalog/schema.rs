@@ -1,7 +1,7 @@
 //! Indexes as the catalogue describes them.
 
 use crate::ids::{KeyId, LabelId};
-use crate::schema::SchemaEntity;
+use crate::schema::{IndexKind, SchemaEntity};
 use graven_pagecache::PageRef;
 use std::sync::Arc;
 
@@ -18,6 +18,8 @@ pub struct IndexDescription {
     pub keys: Vec<KeyId>,
     /// At most one entity per key.
     pub unique: bool,
+    /// What it was made as.
+    pub kind: IndexKind,
     /// Entities in the index.
     pub entries: u64,
     /// Distinct keys; an estimate after the first checkpoint.
@@ -42,6 +44,7 @@ impl IndexDescription {
             entity,
             keys: keys.to_vec(),
             unique,
+            kind: IndexKind::Range,
             entries: 0,
             distinct: 0,
             root: None,

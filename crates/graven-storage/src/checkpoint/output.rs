@@ -62,6 +62,8 @@ pub(crate) struct Output {
 pub(crate) struct Pace {
     /// There are, as a rule.
     pub(crate) paced: bool,
+    /// When no more pages are written.
+    pub(crate) until: Option<Instant>,
     /// Commits that wait for the checkpoint.
     pub(crate) waiting: Arc<AtomicU32>,
 }
@@ -146,12 +148,14 @@ impl Output {
             return Ok(None);
         };
         let page = checked_page(class, unit)?;
-        self.write(page, kind, payload)?;
-        Ok(Some(page))
+        self.write(page, kind, payload).map(Some)
     }
 
-    /// Writes a page to the place taken for it.
-    pub(crate) fn write(&self, page: PageRef, kind: PageKind, payload: &[u8]) -> Result<()> {
+    /// Writes a page to the place taken for it; the reference by which it is found.
+    pub(crate) fn write(&self, page: PageRef, kind: PageKind, payload: &[u8]) -> Result<PageRef> {
+        if self.pace.until.is_some_and(|until| Instant::now() > until) {
+            return Err(Error::Stopped);
+        }
         let mut state = self.state.lock();
         self.rest(&mut state.resumed, STINT);
         state.reservation.grow(size_of::<PageRef>() as u64)?;
@@ -169,8 +173,7 @@ impl Output {
         state.used += bytes;
         let room = &mut state.buffer[start..start + bytes];
         room[HEADER_BYTES..HEADER_BYTES + payload.len()].copy_from_slice(payload);
-        page::seal(room, page, kind, self.lsn, payload.len());
-        Ok(())
+        Ok(page::seal(room, page, kind, self.lsn, payload.len()))
     }
 
     fn flush(&self, state: &mut State) -> Result<()> {
@@ -236,16 +239,14 @@ impl PageOutput for Front<'_> {
             at.map(|at| kept.remove(at))
         };
         let page = kept.map_or_else(|| self.0.reserve(class), Ok)?;
-        self.0.write(page, kind, payload)?;
-        Ok(page)
+        self.0.write(page, kind, payload)
     }
 }
 
 impl PageOutput for Output {
     fn append(&self, kind: PageKind, payload: &[u8]) -> Result<PageRef> {
         let page = self.reserve(class_for(payload)?)?;
-        self.write(page, kind, payload)?;
-        Ok(page)
+        self.write(page, kind, payload)
     }
 }
 

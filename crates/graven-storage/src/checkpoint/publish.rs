@@ -119,6 +119,7 @@ impl Published {
             Err(error) if error.is_damage() => {}
             pages => freed.extend(pages?),
         }
+        self.check_freed(root, &freed)?;
         let later = freed.iter().map(|page| Extent::of(*page));
         let later: Vec<Extent> = later.collect();
         let room = self.encoded(&mut output.space(), &later).1.len() + 64;
@@ -130,6 +131,26 @@ impl Published {
         block.file_units = file_units;
         output.finish()?;
         Ok(Prepared { block, free, freed })
+    }
+
+    /// Makes sure that pages which are no longer needed were in use, each once: a file whose tables contradict each other is
+    /// not written to.
+    fn check_freed(&self, root: &Root, freed: &[PageRef]) -> Result<()> {
+        let mut free = self.space.stored(self.space.free());
+        for page in freed {
+            let extent = Extent::of(*page);
+            if free.meets(extent) {
+                return Err(Error::Inconsistent {
+                    path: root.pages.path().to_path_buf(),
+                    store: "free space".to_owned(),
+                    what: format!(
+                        "the {page} is in use twice, or free and in use; run graven check, and salvage a copy"
+                    ),
+                });
+            }
+            free.free(extent);
+        }
+        Ok(())
     }
 
     /// The root of what is prepared. It is read before the superblock names it: what fails here, as for want of memory, only

@@ -20,6 +20,7 @@ const CACHE_BYTES: u64 = 4 << 20;
 const OPTIONS: CheckpointOptions = CheckpointOptions {
     paced: false,
     compact: true,
+    until: None,
 };
 
 /// Chance with a seed.

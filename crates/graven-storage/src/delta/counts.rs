@@ -8,7 +8,6 @@
 use super::small_map::SmallMap;
 use crate::catalog::{Catalog, TypeStatistics};
 use crate::ids::{LabelId, TypeId};
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 type Labels = Arc<[LabelId]>;
@@ -20,6 +19,8 @@ pub(crate) struct Counts {
     pub(crate) relationships: i64,
     sets: SmallMap<Labels, i64>,
     patterns: SmallMap<(Labels, TypeId, Labels), i64>,
+    /// The sums of the patterns of each type.
+    types: SmallMap<TypeId, i64>,
 }
 
 fn bump<K: Ord + Clone>(map: &mut SmallMap<K, i64>, key: K, by: i64) {
@@ -42,6 +43,7 @@ impl Counts {
         by: i64,
     ) {
         self.relationships += by;
+        bump(&mut self.types, rel_type, by);
         bump(
             &mut self.patterns,
             (start.clone(), rel_type, end.clone()),
@@ -49,12 +51,15 @@ impl Counts {
         );
     }
 
+    /// By how many nodes with one label there are more.
+    pub(crate) fn nodes_with(&self, label: LabelId) -> i64 {
+        let sets = self.sets.iter().filter(|(set, _)| set.contains(&label));
+        sets.map(|(_, by)| by).sum()
+    }
+
     /// By how many relationships of one type there are more.
     pub(crate) fn relationships_of(&self, rel_type: TypeId) -> i64 {
-        (self.patterns.iter())
-            .filter(|((_, of, _), _)| *of == rel_type)
-            .map(|(_, by)| by)
-            .sum()
+        self.types.get(&rel_type).copied().unwrap_or(0)
     }
 
     /// Adds the differences of a newer layer.
@@ -66,6 +71,9 @@ impl Counts {
         }
         for (pattern, by) in newer.patterns.iter() {
             bump(&mut self.patterns, pattern.clone(), *by);
+        }
+        for (rel_type, by) in newer.types.iter() {
+            bump(&mut self.types, *rel_type, *by);
         }
     }
 
@@ -83,7 +91,6 @@ impl Counts {
             let count = &mut catalog.statistics.label_set_nodes[set];
             *count = count.saturating_add_signed(*by);
         }
-        let mut of_types = BTreeMap::<TypeId, i64>::new();
         for ((start, rel_type, end), by) in self.patterns.iter() {
             let pattern = (
                 catalog.intern_set(start),
@@ -93,13 +100,12 @@ impl Counts {
             let statistics = &mut catalog.statistics;
             let count = statistics.patterns.entry(pattern).or_default();
             *count = count.saturating_add_signed(*by);
-            *of_types.entry(*rel_type).or_default() += by;
         }
         // Of a type they are exact: what went under other labels than it came is taken off all the same.
-        for (rel_type, by) in of_types {
+        for (rel_type, by) in self.types.iter() {
             let types = &mut catalog.statistics.types;
             if let Some(of_type) = types.get_mut(rel_type.0 as usize) {
-                of_type.relationships = of_type.relationships.saturating_add_signed(by);
+                of_type.relationships = of_type.relationships.saturating_add_signed(*by);
                 if of_type.relationships > 0 {
                     of_type.start_nodes = of_type.start_nodes.max(1);
                     of_type.end_nodes = of_type.end_nodes.max(1);

@@ -10,6 +10,7 @@
 //! The lock of the own layer is held for single look-ups and for taking copies of maps (a few pointers), never
 //! while a page is pinned or a caller's code runs.
 
+use super::counts::Counts;
 use super::layer::{Change, ColumnOf, EdgeKey, Layer, ValueMap};
 use super::lower::{ColumnPart, Net, Part, View};
 use super::sealed_map::Block;
@@ -50,6 +51,20 @@ impl<'a> Stack<'a> {
         let settled = self.settled.newest_first();
         let settled: i64 = settled.map(|layer| layer.counts().nodes).sum();
         own + self.recent.map_or(0, |recent| recent.nodes()) + settled
+    }
+
+    /// By how much all layers change a count.
+    pub(crate) fn counted(&self, count: impl Fn(&Counts) -> i64) -> i64 {
+        let own = self.own.map_or(0, |own| {
+            let (newest, below) = own.look(|layer| count(&layer.counts));
+            let below = below.iter().map(|lower| count(lower.view().counts()));
+            newest + below.sum::<i64>()
+        });
+        let recent = self.recent.into_iter().flat_map(|it| it.newest_first());
+        let recent: i64 = recent.map(|layer| count(&layer.counts)).sum();
+        let settled = self.settled.newest_first();
+        let settled: i64 = settled.map(|layer| count(layer.counts())).sum();
+        own + recent + settled
     }
 
     /// The committed layers as one set of changes.

@@ -14,7 +14,7 @@
 //! | flags (1 byte) | 1: client id; 2: names; 4: schema |
 //! | 16 bytes | client id, if flagged |
 //! | three lists | new labels, types, keys, if flagged: varint number of the first, varint count, names |
-//! | varint, bytes | the whole schema as in the catalogue ([`crate::catalog::encode`]), if flagged |
+//! | varint, bytes | the whole schema as in the catalogue ([`crate::catalog::encode`]), and users if there are any ([`crate::users`]), if flagged |
 //!
 //! | section | |
 //! | --- | --- |
@@ -30,6 +30,7 @@ use crate::bytes::{Decoded, Malformed, Reader, put_text, put_varint};
 use crate::catalog::Catalog;
 use crate::ids::{KeyId, LabelId, NodeId, RelId, TypeId};
 use crate::store::allocator::{NameKind, NameLists};
+use crate::users;
 use crate::value::PropertyValue;
 use crate::value::encode::put_value;
 use crate::version::Schema;
@@ -146,6 +147,9 @@ pub(crate) fn schema_bytes(schema: &Schema) -> Vec<u8> {
     };
     let mut out = Vec::new();
     catalog.put_schema(&mut out);
+    if !schema.users.is_empty() {
+        users::put(&mut out, &schema.users);
+    }
     out
 }
 
@@ -157,7 +161,11 @@ pub(crate) fn read_schema(bytes: &[u8], names: &NameLists) -> Decoded<Schema> {
         keys: names.keys.clone(),
         ..Catalog::default()
     };
-    catalog.read_schema(&mut Reader::new(bytes))?;
+    let mut reader = Reader::new(bytes);
+    catalog.read_schema(&mut reader)?;
+    if reader.remaining() > 0 {
+        catalog.users = users::read(&mut reader)?;
+    }
     Ok(Schema::of(&catalog))
 }
 
@@ -313,6 +321,23 @@ fn number(reader: &mut Reader<'_>) -> Decoded<u32> {
     u32::try_from(number).map_err(|_| Malformed(format!("number {number} beyond 32 bits")))
 }
 
+/// Places of the kinds in [`NAME_KINDS`].
+const LABEL: usize = 0;
+const TYPE: usize = 1;
+const KEY: usize = 2;
+
+/// The number of a name that there is: a record with another one is damaged, whatever its checksum says.
+fn name(reader: &mut Reader<'_>, known: NamesLogged, kind: usize) -> Decoded<u32> {
+    let number = number(reader)?;
+    if number as usize >= known.0[kind] {
+        return Err(Malformed(format!(
+            "{:?} {number} of {}",
+            NAME_KINDS[kind], known.0[kind]
+        )));
+    }
+    Ok(number)
+}
+
 /// What a section is about.
 #[derive(Clone, Copy, Debug)]
 enum Section {
@@ -332,15 +357,19 @@ pub(crate) struct Decoder {
     id: u64,
     /// Of the node that is being read: see [`read_node`].
     key: Vec<u32>,
+    /// How many names of each kind there are.
+    known: NamesLogged,
 }
 
 impl Decoder {
-    pub(crate) fn new() -> Decoder {
+    /// Sections may name what is in `names` and nothing else.
+    pub(crate) fn new(names: &NameLists) -> Decoder {
         Decoder {
             section: Section::Nodes,
             left: 0,
             id: 0,
             key: Vec::new(),
+            known: NamesLogged::of(names),
         }
     }
 
@@ -348,10 +377,11 @@ impl Decoder {
         self.section = match reader.u8()? {
             NODES => Section::Nodes,
             RELATIONSHIPS => Section::Relationships,
-            NODE_PROPERTY => Section::Values(ColumnOf::Node(KeyId(number(reader)?))),
+            NODE_PROPERTY => Section::Values(ColumnOf::Node(KeyId(name(reader, self.known, KEY)?))),
             RELATIONSHIP_PROPERTY => {
-                let rel_type = TypeId(number(reader)?);
-                Section::Values(ColumnOf::Relationship(rel_type, KeyId(number(reader)?)))
+                let rel_type = TypeId(name(reader, self.known, TYPE)?);
+                let key = KeyId(name(reader, self.known, KEY)?);
+                Section::Values(ColumnOf::Relationship(rel_type, key))
             }
             other => return Err(Malformed(format!("unknown section {other}"))),
         };
@@ -381,7 +411,7 @@ impl Decoder {
             Section::Nodes => {
                 for _ in 0..count {
                     let node = NodeId(next(reader)?);
-                    read_node(reader, &mut self.key)?;
+                    read_node(reader, self.known, &mut self.key)?;
                     let key = &self.key;
                     batch.put_node(node, key, || node_change(key));
                 }
@@ -391,7 +421,7 @@ impl Decoder {
                     let id = RelId(next(reader)?);
                     // Part by part: as one result of a call it would go through memory and be waited for.
                     let change = read_change(reader)?;
-                    let rel_type = TypeId(number(reader)?);
+                    let rel_type = TypeId(name(reader, self.known, TYPE)?);
                     let (start, end) = (NodeId(reader.varint()?), NodeId(reader.varint()?));
                     let it = RelationshipChange {
                         rel_type,
@@ -412,7 +442,7 @@ fn beyond() -> Malformed {
 }
 
 /// A node's change in numbers: kind, labels.
-fn read_node(reader: &mut Reader<'_>, key: &mut Vec<u32>) -> Decoded<()> {
+fn read_node(reader: &mut Reader<'_>, known: NamesLogged, key: &mut Vec<u32>) -> Decoded<()> {
     let kind = reader.u8()?;
     if kind > 2 {
         return Err(Malformed(format!("unknown change {kind} of a node")));
@@ -421,7 +451,7 @@ fn read_node(reader: &mut Reader<'_>, key: &mut Vec<u32>) -> Decoded<()> {
     key.push(kind.into());
     if kind != 0 {
         for _ in 0..reader.length()? {
-            key.push(number(reader)?);
+            key.push(name(reader, known, LABEL)?);
         }
     }
     Ok(())

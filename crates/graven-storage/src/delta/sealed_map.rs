@@ -2,7 +2,8 @@
 //!
 //! # How it works
 //! Written once, front to back, never changed. Entries lie in *blocks* of 32, each of which can be decoded on its own; a
-//! page holds as many blocks as fit 16 KiB, a single entry that is larger gets a page of its size. In memory is the first
+//! page holds as many blocks as fit 16 KiB, a single entry that is larger gets a page of its size,
+//! and one larger than 64 KiB several pages, so that small memory holds what large memory has written. In memory is the first
 //! and last key of every page. A look-up bisects pages, then the first keys of the blocks, and decodes one block.
 //!
 //! # Invariants
@@ -25,6 +26,8 @@ use std::sync::Arc;
 
 /// Entries of a block.
 const BLOCK_ENTRIES: usize = 32;
+/// Payload of a page of 64 KiB, the largest that is used.
+const PIECE_BYTES: usize = SizeClass::KIB_64.payload_bytes();
 /// Payload of a page of 16 KiB.
 const PAGE_BYTES: usize = (16 << 10) - 64;
 
@@ -33,7 +36,8 @@ const PAGE_BYTES: usize = (16 << 10) - 64;
 struct SealedPage<K> {
     first: K,
     last: K,
-    page: Arc<TemporaryPage>,
+    /// The pieces of its payload, in order: one, but for a single entry of more than [`PIECE_BYTES`].
+    pieces: Arc<[TemporaryPage]>,
 }
 
 /// See the file header.
@@ -144,8 +148,15 @@ impl<K: Stored + Ord + Clone, V: Stored> SealedMap<K, V> {
     }
 
     fn read<T>(&self, page: usize, read: impl FnOnce(Blocks<'_>) -> Decoded<T>) -> Result<T> {
-        let pin = self.pages[page].page.pin()?;
-        Blocks::new(&pin).and_then(read).map_err(damaged)
+        if let [only] = &*self.pages[page].pieces {
+            let pin = only.pin()?;
+            return Blocks::new(&pin).and_then(read).map_err(damaged);
+        }
+        let mut payload = Vec::new();
+        for piece in self.pages[page].pieces.iter() {
+            payload.extend_from_slice(&piece.pin()?);
+        }
+        Blocks::new(&payload).and_then(read).map_err(damaged)
     }
 
     /// The last block of `page` whose first key is `before` something, the first one if none is.
@@ -399,17 +410,19 @@ impl<'a, K: Stored + Ord + Clone, V: Stored> SealedWriter<'a, K, V> {
         }
         let count = self.offsets.len() as u32;
         self.bytes.extend_from_slice(&count.to_le_bytes());
-        let class = SizeClass::for_payload_bytes(self.bytes.len());
-        let Some(class) = class else {
-            return Err(damaged(Malformed(format!(
-                "a change of {} bytes is too long for a temporary page",
-                self.bytes.len()
-            ))));
-        };
-        let mut page = self.out.allocate(class)?;
-        page[..self.bytes.len()].copy_from_slice(&self.bytes);
-        let page = Arc::new(page.finish(self.bytes.len()));
-        self.map.pages.push(SealedPage { first, last, page });
+        let mut pieces = Vec::with_capacity(1);
+        for piece in self.bytes.chunks(PIECE_BYTES) {
+            let class = SizeClass::for_payload_bytes(piece.len()).unwrap_or(SizeClass::KIB_64);
+            let mut page = self.out.allocate(class)?;
+            page[..piece.len()].copy_from_slice(piece);
+            pieces.push(page.finish(piece.len()));
+        }
+        let pieces = pieces.into();
+        self.map.pages.push(SealedPage {
+            first,
+            last,
+            pieces,
+        });
         self.bytes.clear();
         self.offsets.clear();
         self.open = (0, 0);

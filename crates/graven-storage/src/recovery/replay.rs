@@ -240,7 +240,7 @@ impl<'a> Replay<'a> {
 
     /// Puts sections on top of the batch, which is applied before more comes where it is full.
     fn put(&mut self, reader: &mut Reader<'_>) -> Result<Result<(), Malformed>> {
-        let mut decoder = Decoder::new();
+        let mut decoder = Decoder::new(&self.store.allocator().names());
         loop {
             match decoder.step(reader, &mut self.batch) {
                 Ok(true) if reader.remaining() > 0 && self.is_full() => self.flush(None)?,

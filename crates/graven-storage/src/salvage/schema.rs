@@ -1,10 +1,11 @@
-//! Indexes and constraints of the original, made again on the copy as anybody would: what they demand is verified there.
+//! Users, indexes and constraints of the original, made again on the copy as anybody would: what they demand is verified there.
 
 use super::{Lost, SalvageReport};
 use crate::checkpoint::CheckpointOptions;
 use crate::schema::{ConstraintSpec, IndexSpec};
 use crate::snapshot::Snapshot;
 use crate::store::Store;
+use crate::superblock::FORMAT;
 use crate::transaction::Transaction;
 use crate::transaction::options::TransactionOptions;
 use crate::{Error, Result};
@@ -21,12 +22,19 @@ pub(super) fn copy(
 ) -> Result<()> {
     let catalog = original.catalog();
     let (indexes, constraints) = (catalog.indexes(), catalog.constraints());
-    if indexes.is_empty() && constraints.is_empty() {
+    let users = catalog.users();
+    if indexes.is_empty() && constraints.is_empty() && users.is_empty() {
         return Ok(());
     }
-    let mut store = Store::open_base(out, original.cache().clone(), None, None)?;
+    let mut store = Store::open_base(out, original.cache().clone(), None, None, FORMAT)?;
     store.spill = Some(spill);
     let store = Arc::new(store);
+    if !users.is_empty() {
+        make(&store, |transaction| {
+            let mut all = users.iter();
+            all.try_for_each(|user| transaction.put_user(user.clone()))
+        })?;
+    }
     for index in indexes {
         if constraints.iter().any(|it| it.index == Some(index.number)) {
             continue;
@@ -36,6 +44,7 @@ pub(super) fn copy(
             entity: index.entity,
             keys: index.keys.clone(),
             unique: index.unique,
+            kind: index.kind,
         };
         let place = format!("index {}", index.name);
         match make(&store, |transaction| {
@@ -63,7 +72,7 @@ pub(super) fn copy(
     Ok(())
 }
 
-fn make(store: &Arc<Store>, create: impl FnOnce(&Transaction) -> Result<Arc<str>>) -> Result<()> {
+fn make<T>(store: &Arc<Store>, create: impl FnOnce(&Transaction) -> Result<T>) -> Result<()> {
     let transaction = store.begin(TransactionOptions::default())?;
     create(&transaction)?;
     transaction.commit()?;
@@ -71,6 +80,7 @@ fn make(store: &Arc<Store>, create: impl FnOnce(&Transaction) -> Result<Arc<str>
     store.checkpoint(CheckpointOptions {
         paced: false,
         compact: false,
+        until: None,
     })?;
     Ok(())
 }

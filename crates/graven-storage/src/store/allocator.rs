@@ -42,6 +42,20 @@ impl NameLists {
     }
 }
 
+/// Part of the memory limit that names, and what the catalogue and recovery keep of each, may take; and what they always may.
+const NAMES_SHARE: u64 = 4;
+const NAMES_LEAST: u64 = 256 << 10;
+
+impl NameKind {
+    /// Bytes that a name takes beside its text, with its stores in the catalogue and its lists in a layer that is recovered.
+    fn bytes(self) -> u64 {
+        match self {
+            NameKind::Label | NameKind::Key => 200,
+            NameKind::Type => 600,
+        }
+    }
+}
+
 /// Gives out names and ids.
 #[derive(Debug)]
 pub(crate) struct Allocator {
@@ -81,6 +95,18 @@ impl Allocator {
             return number;
         }
         self.names.write().list_mut(kind).intern(name)
+    }
+
+    /// Whether a new name of this kind leaves the catalogue small enough that the store opens with so little memory again.
+    pub(crate) fn has_room(&self, kind: NameKind, name: &str, limit: u64) -> bool {
+        let names = self.names.read();
+        let kinds = [NameKind::Label, NameKind::Type, NameKind::Key];
+        let bytes = kinds.into_iter().map(|kind| {
+            let list = names.list(kind);
+            kind.bytes() * list.list().len() as u64 + list.text_bytes()
+        });
+        bytes.sum::<u64>() + kind.bytes() + name.len() as u64
+            <= (limit / NAMES_SHARE).max(NAMES_LEAST)
     }
 
     /// The first of `count` neighbouring ids.

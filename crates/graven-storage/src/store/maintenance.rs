@@ -35,6 +35,7 @@ const RETRY_LONGEST: Duration = Duration::from_secs(60);
 pub(crate) const IN_HASTE: CheckpointOptions = CheckpointOptions {
     paced: false,
     compact: false,
+    until: None,
 };
 
 #[derive(Debug, Default)]
@@ -233,6 +234,10 @@ mod tests {
 
         fn create(&self) -> crate::Result<Arc<dyn File>> {
             Ok(Arc::new(self.0.clone()))
+        }
+
+        fn remove(&self) {
+            self.0.set_len(0).unwrap();
         }
     }
 

@@ -147,6 +147,7 @@ impl Transaction {
             checkpoint: self.store.checkpointer().activity().since(begun),
             ..committed
         });
+        let committed = committed.map_err(|error| self.final_error(error));
         let how = match &committed {
             Ok(_) => "committed",
             Err(error) if error.durable() == Some(Durable::Unknown) => {
@@ -158,12 +159,23 @@ impl Transaction {
         if committed.is_err() {
             self.own.clear();
         }
-        if let Err(Error::Conflict { .. }) = committed {
-            let met = self.store.commits().applied.timestamp;
-            // Where the log has failed, whoever runs the transaction again learns of it.
-            let _ = self.store.publisher().wait_visible(met, &*self.store);
-        }
         committed
+    }
+
+    /// What a commit that failed with `error` says. A conflict may be met again and again unless what it was with can be
+    /// seen; where the log has failed that never comes, and no commit will succeed.
+    fn final_error(&self, error: Error) -> Error {
+        if !error.is_retryable() {
+            return error;
+        }
+        let met = self.store.commits().applied.timestamp;
+        let visible = self.store.publisher().wait_visible(met, &*self.store);
+        let failed = self.store.log().and_then(Log::failed);
+        match (visible, failed) {
+            (Ok(_), None) => error,
+            (_, Some(failed)) => log_error(&failed, Durable::No),
+            (Err(failed), None) => failed,
+        }
     }
 
     fn try_commit(&self, state: &mut State) -> Result<Committed> {

@@ -1,4 +1,4 @@
-//! Creating and dropping indexes and constraints.
+//! Creating and dropping indexes, constraints and users.
 //!
 //! # How it works
 //! A new index gets an entry for everything that is there, as if it had been written just now; the next checkpoint makes
@@ -14,8 +14,9 @@ use crate::ids::Direction;
 use crate::index::cut;
 use crate::index::key::KEY_BYTES_MAX;
 use crate::schema::{
-    ConstraintDescription, ConstraintKind, ConstraintSpec, IndexSpec, SchemaEntity,
+    ConstraintDescription, ConstraintKind, ConstraintSpec, IndexKind, IndexSpec, SchemaEntity,
 };
+use crate::users::UserDescription;
 use crate::version::Schema;
 use crate::{Error, Result, Snapshot};
 use std::ops::Bound;
@@ -131,8 +132,9 @@ impl Transaction {
             spec.entity,
             &spec.keys,
         )?;
-        let same =
-            |index: &&IndexDescription| index.entity == spec.entity && index.keys == spec.keys;
+        let same = |index: &&IndexDescription| {
+            (index.entity, index.kind) == (spec.entity, spec.kind) && index.keys == spec.keys
+        };
         if let Some(index) = schema.indexes.iter().find(same) {
             return Err(Error::SchemaExists {
                 what: "index",
@@ -140,7 +142,8 @@ impl Transaction {
             });
         }
         let number = schema.next_index;
-        let index = IndexDescription::new(number, &name, spec.entity, &spec.keys, spec.unique);
+        let mut index = IndexDescription::new(number, &name, spec.entity, &spec.keys, spec.unique);
+        index.kind = spec.kind;
         schema.next_index += 1;
         schema.indexes.push(index.clone());
         if let Err(error) = self.populate(state, &index, stop) {
@@ -267,6 +270,7 @@ impl Transaction {
                     entity: spec.entity,
                     keys: spec.keys.clone(),
                     unique: true,
+                    kind: IndexKind::Range,
                 };
                 constraint.index = Some(self.add_index(state, &index, prefix, stop)?.1);
             }
@@ -301,6 +305,52 @@ impl Transaction {
             }
             state.counters.constraints_removed += 1;
             Ok(())
+        })
+    }
+
+    /// The user of this name, as this transaction sees it.
+    #[must_use]
+    pub fn user(&self, name: &str) -> Option<UserDescription> {
+        let schema = self.own.schema();
+        let mut users = schema.users.iter();
+        users.find(|user| &*user.name == name).cloned()
+    }
+
+    /// Adds a user, or changes the one of this name.
+    ///
+    /// # Errors
+    /// As [`Transaction::label`].
+    pub fn put_user(&self, user: UserDescription) -> Result<()> {
+        self.write(|state| {
+            let mut schema = (*self.own.schema()).clone();
+            let found = schema
+                .users
+                .binary_search_by(|known| known.name.cmp(&user.name));
+            match found {
+                Ok(at) => schema.users[at] = user,
+                Err(at) => schema.users.insert(at, user),
+            }
+            self.own.set_schema(schema);
+            state.schema_changed = true;
+            Ok(())
+        })
+    }
+
+    /// Removes the user of this name; whether there was one.
+    ///
+    /// # Errors
+    /// As [`Transaction::label`].
+    pub fn drop_user(&self, name: &str) -> Result<bool> {
+        self.write(|state| {
+            let mut schema = (*self.own.schema()).clone();
+            let before = schema.users.len();
+            schema.users.retain(|user| &*user.name != name);
+            let found = schema.users.len() < before;
+            if found {
+                self.own.set_schema(schema);
+                state.schema_changed = true;
+            }
+            Ok(found)
         })
     }
 

@@ -187,6 +187,10 @@ mod tests {
         fn create(&self) -> Result<Arc<dyn File>> {
             Ok(Arc::new(self.0.clone()))
         }
+
+        fn remove(&self) {
+            self.0.set_len(0).unwrap();
+        }
     }
 
     fn open(data: &MemoryFile, log: &MemoryFile, memory: u64, read_only: bool) -> Arc<Store> {

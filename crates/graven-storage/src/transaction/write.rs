@@ -282,6 +282,11 @@ impl Transaction {
         Ok(())
     }
 
+    /// Counts a property as set that was not there and is not to be.
+    pub fn count_property(&self) {
+        self.state.lock().counters.properties_set += 1;
+    }
+
     /// Adds a label; whether the node did not have it.
     ///
     /// # Errors
@@ -446,6 +451,14 @@ impl Transaction {
     /// # Errors
     /// What reading gives.
     pub fn detach_delete_node(&self, node: NodeId) -> Result<u64> {
+        self.detach_delete_node_until(node, &|| false)
+    }
+
+    /// As [`Transaction::detach_delete_node`]; `stop` is asked from time to time. Once stopped, the transaction must be rolled back.
+    ///
+    /// # Errors
+    /// What reading gives; [`Error::Stopped`].
+    pub fn detach_delete_node_until(&self, node: NodeId, stop: &dyn Fn() -> bool) -> Result<u64> {
         self.write(|state| {
             let mut relationships = Vec::new();
             self.for_each_adjacency(|adjacency| adjacency.neighbours(node, &mut relationships))?;
@@ -455,6 +468,9 @@ impl Transaction {
                 count += u64::from(self.delete_one_relationship(state, relationship)?);
                 if count % CHARGE_EVERY == 0 {
                     self.charge(state)?;
+                    if stop() {
+                        return Err(Error::Stopped);
+                    }
                 }
             }
             self.delete_one_node(state, node)?;

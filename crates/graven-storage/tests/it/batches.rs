@@ -5,8 +5,8 @@
 use crate::naive::Naive;
 use crate::transactions::{copy, empty, open, open_spilling};
 use graven_storage::{
-    CheckpointOptions, IndexSpec, NodeId, PropertyValue, RelId, SchemaEntity, Store, Transaction,
-    TransactionOptions,
+    CheckpointOptions, IndexKind, IndexSpec, NodeId, PropertyValue, RelId, SchemaEntity, Store,
+    Transaction, TransactionOptions,
 };
 use std::sync::Arc;
 
@@ -31,6 +31,7 @@ fn index(transaction: &Transaction, label: &str, key: &str) {
         entity: SchemaEntity::Node(transaction.label(label).unwrap()),
         keys: vec![transaction.key(key).unwrap()],
         unique: false,
+        kind: IndexKind::Range,
     };
     transaction.create_index(&spec, &|| false).unwrap();
 }

@@ -5,8 +5,9 @@ use crate::damage::{answers, open, sample};
 use graven_io::{File, MemoryFile};
 use graven_pagecache::{Budget, Config, PageCache};
 use graven_storage::{
-    CheckpointOptions, ConstraintKind, ConstraintSpec, Direction, Error, GraphBuilder, IndexSpec,
-    NodeId, PropertyValue, SchemaEntity, Store, StoreWriter, TransactionOptions, WriterOptions,
+    CheckpointOptions, ConstraintKind, ConstraintSpec, Direction, Error, GraphBuilder, IndexKind,
+    IndexSpec, NodeId, PropertyValue, SchemaEntity, Store, StoreWriter, TransactionOptions,
+    WriterOptions,
 };
 use std::sync::Arc;
 
@@ -299,6 +300,7 @@ fn a_salvage_has_the_schema_too() {
         entity,
         keys: keys.to_vec(),
         unique: false,
+        kind: IndexKind::Range,
     };
     let constraints = [
         constraint("only_one", ConstraintKind::Unique, &[one]),
@@ -447,4 +449,46 @@ fn a_damaged_log_is_salvaged_up_to_the_damage() {
             assert_eq!(column.get(node).unwrap(), number);
         }
     }
+}
+
+#[test]
+fn users_outlive_recovery_checkpoint_backup_and_salvage() {
+    use graven_storage::{Role, UserDescription};
+    let (data, log) = (MemoryFile::new("u.graven"), MemoryFile::new("u.graven-wal"));
+    GraphBuilder::new().build(Arc::new(data.clone())).unwrap();
+    let reopen =
+        || crate::transactions::open(Arc::new(data.clone()), Arc::new(log.clone())).unwrap();
+    let user = |name: &str, role| UserDescription {
+        name: name.into(),
+        role,
+        password: "hash".into(),
+        suspended: false,
+        change_required: false,
+    };
+    let change = |store: &Arc<Store>, role, dropped| {
+        let transaction = store.begin(TransactionOptions::default()).unwrap();
+        transaction.put_user(user("ada", role)).unwrap();
+        transaction.put_user(user("bob", Role::Reader)).unwrap();
+        assert_eq!(transaction.drop_user("bob").unwrap(), dropped);
+        assert!(!transaction.drop_user("eve").unwrap());
+        transaction.commit().unwrap();
+    };
+    let users = |store: &Arc<Store>| store.snapshot().catalog().users().to_vec();
+    let store = reopen();
+    let undone = store.begin(TransactionOptions::default()).unwrap();
+    undone.put_user(user("eve", Role::Admin)).unwrap();
+    undone.rollback();
+    change(&store, Role::Writer, true);
+    drop(store);
+    // From the log alone, then from the file alone, then from both.
+    let store = reopen();
+    assert_eq!(users(&store), [user("ada", Role::Writer)]);
+    store.checkpoint(unpaced()).unwrap();
+    drop(store);
+    let store = reopen();
+    assert_eq!(users(&store), [user("ada", Role::Writer)]);
+    change(&store, Role::Admin, true);
+    drop(store);
+    let store = reopen();
+    assert_eq!(users(&store), [user("ada", Role::Admin)]);
 }

@@ -5,8 +5,8 @@
 use crate::transactions::{empty, open};
 use graven_random::SplitMix64;
 use graven_storage::{
-    CheckpointOptions, IndexSpec, KeyId, LabelId, NodeId, PropertyValue, SchemaEntity, Snapshot,
-    Transaction, TransactionOptions,
+    CheckpointOptions, IndexKind, IndexSpec, KeyId, LabelId, NodeId, PropertyValue, SchemaEntity,
+    Snapshot, Transaction, TransactionOptions,
 };
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -90,6 +90,7 @@ fn keys_are_found_after_thousands_of_unread_commits() {
             entity: SchemaEntity::Node(LabelId(0)),
             keys: vec![KeyId(0)],
             unique: false,
+            kind: IndexKind::Range,
         };
         transaction.create_index(&spec, &|| false).expect("made");
         transaction.commit().expect("committed");

@@ -5,7 +5,8 @@
 
 use crate::transactions::{copy, empty, open_spilling};
 use graven_storage::{
-    CheckpointOptions, Error, IndexSpec, PropertyValue, SchemaEntity, Store, TransactionOptions,
+    CheckpointOptions, Error, IndexKind, IndexSpec, PropertyValue, SchemaEntity, Store,
+    TransactionOptions,
 };
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -42,6 +43,7 @@ fn an_idle_database_comes_back() {
         entity: SchemaEntity::Node(transaction.label("A").unwrap()),
         keys: vec![transaction.key("i").unwrap()],
         unique: false,
+        kind: IndexKind::Range,
     };
     transaction.create_index(&spec, &|| false).unwrap();
     transaction.commit().unwrap();

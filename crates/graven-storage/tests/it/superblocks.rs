@@ -69,7 +69,7 @@ fn other_formats_and_unknown_features_are_named() {
     let error = open(&bytes).unwrap_err();
     assert!(matches!(error, Error::Format { found: 7, .. }), "{error}");
     assert!(
-        error.to_string().contains("import its tables again"),
+        error.to_string().contains("the build that wrote it"),
         "{error}"
     );
     let mut bytes = intact();
@@ -80,6 +80,18 @@ fn other_formats_and_unknown_features_are_named() {
         open(&bytes),
         Err(Error::UnknownFeature { unknown: 4, .. })
     ));
+}
+
+/// Goal: a file of the format before, which this one can copy, is told how.
+#[test]
+fn the_format_before_is_named_with_what_to_do() {
+    let mut bytes = intact();
+    for offset in [0, SECOND] {
+        reseal(&mut bytes, offset, 8, &0u32.to_le_bytes());
+    }
+    let error = open(&bytes).unwrap_err();
+    assert!(matches!(error, Error::Format { found: 0, .. }), "{error}");
+    assert!(error.to_string().contains("graven upgrade"), "{error}");
 }
 
 /// Goal: a build that computes checksums in another way is a newer one, not damage; but one damaged superblock says nothing.

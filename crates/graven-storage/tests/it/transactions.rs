@@ -6,9 +6,9 @@ use crate::naive::{self, Naive, Node, Relationship};
 use graven_io::{FaultPlan, FaultyFile, File, MemoryFile};
 use graven_pagecache::{Budget, Config, PageCache, SpillFile};
 use graven_storage::{
-    CheckpointOptions, Direction, Error, GraphBuilder, IndexSpec, KeyId, LabelId, LogPlace, NodeId,
-    OpenOptions, PropertyValue, RelId, SchemaEntity, Snapshot, Store, Transaction,
-    TransactionOptions, TypeId, Uniqueness,
+    CheckpointOptions, Direction, Error, GraphBuilder, IndexKind, IndexSpec, KeyId, LabelId,
+    LogPlace, NodeId, OpenOptions, PropertyValue, RelId, SchemaEntity, Snapshot, Store,
+    Transaction, TransactionOptions, TypeId, Uniqueness,
 };
 use proptest::prelude::*;
 use std::ops::Bound;
@@ -32,6 +32,10 @@ impl LogPlace for LogFile {
 
     fn create(&self) -> graven_storage::Result<Arc<dyn File>> {
         Ok(self.0.clone())
+    }
+
+    fn remove(&self) {
+        let _ = self.0.set_len(0);
     }
 }
 
@@ -367,6 +371,7 @@ impl Running {
                     entity: SchemaEntity::Node(LabelId(*label)),
                     keys: vec![KeyId(*key)],
                     unique: false,
+                    kind: IndexKind::Range,
                 };
                 let made = it.create_index(&spec, &|| false);
                 assert!(made.is_ok() || matches!(made, Err(Error::SchemaExists { .. })));
@@ -541,6 +546,7 @@ fn a_transaction_may_be_larger_than_memory() {
             entity: SchemaEntity::Node(label),
             keys: vec![key],
             unique: true,
+            kind: IndexKind::Range,
         };
         transaction.create_index(&spec, &|| false).unwrap();
         let mut nodes = Vec::new();
