@@ -23,8 +23,6 @@ pub(crate) struct Name {
 #[derive(Clone, Debug)]
 pub(crate) struct Statement {
     pub mode: PlanMode,
-    /// Options behind `CYPHER` that are none of the language.
-    pub unknown_options: Vec<Name>,
     pub query: Query,
 }
 
@@ -219,6 +217,17 @@ pub(crate) enum SetItem {
     Labels { name: Name, labels: LabelExpr },
 }
 
+impl SetItem {
+    /// Visits its expressions.
+    pub(crate) fn expressions<'a>(&'a self, visit: &mut dyn FnMut(&'a Expr)) {
+        match self {
+            SetItem::Property { target, value } => [target, value].into_iter().for_each(visit),
+            SetItem::Replace { value, .. } | SetItem::Merge { value, .. } => visit(value),
+            SetItem::Labels { labels, .. } => labels.expressions(visit),
+        }
+    }
+}
+
 /// One item of `REMOVE`.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum RemoveItem {
@@ -404,10 +413,11 @@ pub(crate) enum ExprKind {
     },
     /// A pattern used as a predicate.
     Pattern(Box<PathPattern>),
-    /// `EXISTS {}`, `COUNT {}`, `COLLECT {}`.
+    /// `EXISTS {}`, `COUNT {}`, `COLLECT {}`; not `written`: another form is read as one.
     Subquery {
         kind: SubqueryKind,
         query: Box<Query>,
+        written: bool,
     },
 }
 
@@ -516,6 +526,14 @@ impl Expr {
 }
 
 impl PathPattern {
+    /// The names of the path, its nodes and its relationships.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &Name> {
+        let steps = self.steps.iter();
+        let inner = steps.flat_map(|(relationship, node)| [&relationship.name, &node.name]);
+        let all = [&self.name, &self.first.name].into_iter().chain(inner);
+        all.flatten()
+    }
+
     /// Visits the expressions of the pattern: computed labels, property maps and inline filters.
     pub(crate) fn expressions<'a>(&'a self, visit: &mut dyn FnMut(&'a Expr)) {
         let node = |node: &'a NodePattern, visit: &mut dyn FnMut(&'a Expr)| {

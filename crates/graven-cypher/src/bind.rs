@@ -24,6 +24,7 @@ mod write;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+pub(crate) use call::known_function;
 pub(crate) use expression::{binary, call, unary};
 
 use self::graph::{Bound, BoundQuery, Branch, QueryGraph, Step, Subquery};
@@ -33,8 +34,9 @@ use crate::ParameterNames;
 use crate::ast::{self, Clause, ClauseKind, Imports, Name};
 use crate::diagnostic::{self, Code, Diagnostic, closest};
 use crate::plan::expression::Literal;
+use crate::plan::schema::SchemaName;
 use crate::plan::variables::conjuncts;
-use crate::plan::{Expr, InTransactions, Notice, VarId, VarKind, Variable};
+use crate::plan::{Expr, InTransactions, Notice, PlanMode, VarId, VarKind, Variable};
 use crate::schema_view::SchemaView;
 use crate::token::Span;
 use crate::types::{Type, TypeSet};
@@ -55,6 +57,8 @@ pub(crate) fn bind(
         text,
         schema,
         params,
+        explains: statement.mode == PlanMode::Explain,
+        created_later: Vec::new(),
         scope: Scope::default(),
         variables: Vec::new(),
         subqueries: BTreeMap::new(),
@@ -72,11 +76,6 @@ pub(crate) fn bind(
         before_pattern: 0,
         depth: 0,
     };
-    for option in &statement.unknown_options {
-        let message = format!("there is no option `{}`; it is ignored", option.text);
-        let notice = diagnostic::notice(text, option.span, "UnknownOption", message);
-        binder.notices.push(notice);
-    }
     let query = binder.query(&statement.query)?;
     Ok(Bound {
         mode: statement.mode,
@@ -93,6 +92,10 @@ struct Binder<'a> {
     text: &'a str,
     schema: &'a dyn SchemaView,
     params: &'a ParameterNames,
+    /// The statement is not run: no parameter is needed.
+    explains: bool,
+    /// Names that the running `CREATE` has still to give: they are null so far.
+    created_later: Vec<Arc<str>>,
     scope: Scope,
     variables: Vec<Variable>,
     subqueries: BTreeMap<VarId, Subquery>,
@@ -131,6 +134,10 @@ struct Mark {
 }
 
 impl Binder<'_> {
+    fn allows_parameter(&self, name: &str) -> bool {
+        self.explains || self.params.allows(name)
+    }
+
     fn error(&self, span: Span, code: Code, message: impl Into<String>) -> Diagnostic {
         Diagnostic::new(self.text, span, code, message)
     }
@@ -192,8 +199,19 @@ impl Binder<'_> {
         let mut branches = vec![first];
         for union in &query.unions {
             self.scope = outer.clone();
-            let (branch, names) = self.single_query(&union.query)?;
-            if names.len() != columns.len() || names.iter().zip(&columns).any(|(a, b)| a.0 != b.0) {
+            let (mut branch, names) = self.single_query(&union.query)?;
+            let found = |(name, _): &(Arc<str>, VarId)| {
+                let mut names = names.iter();
+                names.find(|(other, _)| other == name).map(|(_, var)| *var)
+            };
+            let in_order: Option<Vec<VarId>> = columns.iter().map(found).collect();
+            if let Some(in_order) = in_order.filter(|_| names.len() == columns.len()) {
+                if branch.columns != in_order {
+                    let message = "the columns of the parts of a UNION stand in different orders";
+                    self.notice_at(union.span, "DeprecatedUnionOrder", message);
+                }
+                branch.columns = in_order;
+            } else {
                 let list = |columns: &[(Arc<str>, VarId)]| {
                     columns
                         .iter()
@@ -246,6 +264,7 @@ impl Binder<'_> {
                     _ => false,
                 };
                 self.scope.withhold(taken);
+                self.scope.take_into_row();
             }
         }
         let last = query.clauses.len() - 1;
@@ -363,7 +382,15 @@ impl Binder<'_> {
                 let transactions = transactions.as_deref();
                 self.call_subquery(imports, query, transactions, *optional, steps)?;
             }
-            ClauseKind::Schema(command) => steps.push(Step::Schema(command.clone())),
+            ClauseKind::Schema(command) => {
+                if let Some(SchemaName::Parameter(name)) = command.name() {
+                    self.parameter(&Name {
+                        text: name.clone(),
+                        span: clause.span,
+                    })?;
+                }
+                steps.push(Step::Schema(command.clone()));
+            }
             ClauseKind::LoadCsv {
                 headers,
                 url,
@@ -380,7 +407,20 @@ impl Binder<'_> {
         Ok(None)
     }
 
+    /// A name that `WITH`, `UNWIND` and the like give cannot be one of the surrounding query.
+    fn check_unshadowed(&self, name: &Name, var: Option<VarId>) -> Result<()> {
+        let hidden = |e: &Entry| e.name == name.text && Some(e.var) != var;
+        if !self.scope.keeps_outer || !self.scope.outer.iter().any(hidden) {
+            return Ok(());
+        }
+        let message = format!("`{}` is a variable around the subquery", name.text);
+        Err(self
+            .error(name.span, Code::VariableAlreadyBound, message)
+            .with_hint("choose another name within the subquery"))
+    }
+
     fn check_free(&self, name: &Name) -> Result<()> {
+        self.check_unshadowed(name, None)?;
         if self.scope.row.iter().any(|e| e.name == name.text) {
             let message = format!("variable `{}` is already bound", name.text);
             return Err(self
@@ -413,6 +453,7 @@ impl Binder<'_> {
             }
         }
         let mark = self.enter_subquery();
+        self.scope.keeps_outer = *imports != Imports::ByWith;
         match imports {
             Imports::Names(names) => self
                 .scope
@@ -493,6 +534,13 @@ impl Binder<'_> {
             .iter()
             .find(|e| &*e.name == name)
             .map_or(Type::ANY, |e| e.ty)
+    }
+
+    fn notice_at(&mut self, span: Span, code: &'static str, message: &str) {
+        let notice = diagnostic::notice(self.text, span, code, message.to_owned());
+        if !self.notices.contains(&notice) {
+            self.notices.push(notice);
+        }
     }
 
     fn notice_unknown_key(&mut self, key: &Name) {

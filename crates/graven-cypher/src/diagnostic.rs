@@ -53,7 +53,7 @@ macro_rules! codes {
 codes! {
     "SyntaxError" {
         AmbiguousAggregationExpression, ColumnNameConflict, CreatingVarLength, DifferentColumnsInUnion, FloatingPointOverflow,
-        IntegerOverflow, InvalidAggregation, InvalidArgumentPassingMode, InvalidArgumentType,
+        IntegerOverflow, InvalidAggregation, InvalidArgumentPassingMode, InvalidArgumentType, InvalidArgumentValue,
         InvalidClauseComposition, InvalidDelete, InvalidNumberLiteral, InvalidNumberOfArguments,
         InvalidParameterUse, InvalidRelationshipPattern, InvalidUnicodeCharacter, InvalidUnicodeLiteral,
         NegativeIntegerArgument, NestedAggregation, NestingTooDeep, NoExpressionAlias, NoSingleRelationshipType,
@@ -65,7 +65,8 @@ codes! {
     "TypeError" { PropertyOfNonMap as "InvalidArgumentType", }
     "ParameterMissing" { MissingParameter, }
     "ProcedureError" { ProcedureNotFound, }
-    "NotAvailable" { FeatureNotAvailable, }
+    "NotAvailable" { FeatureNotAvailable, DatabaseNotFound, }
+    "ArgumentError" { InvalidOption, }
 }
 
 /// One error of a statement, with its place.
@@ -115,6 +116,21 @@ impl Diagnostic {
             span,
             hint: None,
             excerpt,
+        }
+    }
+
+    /// The same error without anything of the text.
+    #[must_use]
+    pub(crate) fn without_text(self) -> Diagnostic {
+        let excerpt = Excerpt {
+            text: "".into(),
+            ..self.excerpt
+        };
+        Diagnostic {
+            message: "this is not what is wanted here; the text is not shown, for it may hold a password".to_owned(),
+            hint: Some("CREATE USER name SET PASSWORD 'text' [CHANGE NOT REQUIRED] [SET STATUS ACTIVE] [SET ROLE writer]".to_owned()),
+            excerpt,
+            ..self
         }
     }
 

@@ -136,9 +136,7 @@ pub const FUNCTIONS: &[Function] = &[
     function("character_length", "character_length", (1, 1), STR, INT),
     function("coalesce", "coalesce", (1, 255), ANY, ANY),
     function("cos", "cos", (1, 1), NUM, FLOAT),
-    function("cosh", "cosh", (1, 1), NUM, FLOAT),
     function("cot", "cot", (1, 1), NUM, FLOAT),
-    function("coth", "coth", (1, 1), NUM, FLOAT),
     function("date", "date", (0, 1), ANY, TEMPORAL),
     volatile(function(
         "date.realtime",
@@ -200,7 +198,6 @@ pub const FUNCTIONS: &[Function] = &[
         TEMPORAL,
     ),
     function("degrees", "degrees", (1, 1), NUM, FLOAT),
-    function("distance", "distance", (2, 2), POINT, FLOAT),
     function("duration", "duration", (1, 1), ANY, DURATION),
     function(
         "duration.between",
@@ -368,7 +365,6 @@ pub const FUNCTIONS: &[Function] = &[
     function("rTrim", "rtrim", (1, 2), STR, STR),
     function("sign", "sign", (1, 1), NUM, INT),
     function("sin", "sin", (1, 1), NUM, FLOAT),
-    function("sinh", "sinh", (1, 1), NUM, FLOAT),
     function("size", "size", (1, 1), SIZED, INT),
     elements(function("split", "split", (2, 2), STR, LIST), STR),
     function("sqrt", "sqrt", (1, 1), NUM, FLOAT),
@@ -376,7 +372,6 @@ pub const FUNCTIONS: &[Function] = &[
     function("substring", "substring", (2, 3), STR, STR),
     function("tail", "tail", (1, 1), LIST, LIST),
     function("tan", "tan", (1, 1), NUM, FLOAT),
-    function("tanh", "tanh", (1, 1), NUM, FLOAT),
     function("time", "time", (0, 1), ANY, TEMPORAL),
     volatile(function(
         "time.realtime",

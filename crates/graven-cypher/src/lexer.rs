@@ -19,7 +19,7 @@ const TEXT_BYTES_MAX: usize = 64 << 20;
 pub(crate) struct Tokens {
     /// Tokens in order, closed by one [`TokenKind::End`].
     pub list: Vec<Token>,
-    /// For every opening bracket the index of its closing one; elsewhere 0.
+    /// For every opening bracket the index of its closing one, for every `CASE` that is no name that of its `END`; elsewhere 0.
     pub closing: Vec<u32>,
 }
 
@@ -61,7 +61,7 @@ pub(crate) fn tokenize(text: &str) -> Result<Tokens, Diagnostic> {
         kind: TokenKind::End,
         span: Span::new(end, end),
     });
-    let closing = match_brackets(&list);
+    let closing = match_brackets(text, &list);
     Ok(Tokens { list, closing })
 }
 
@@ -116,14 +116,46 @@ fn bad_character(text: &str, span: Span) -> Diagnostic {
     }
 }
 
-/// Finds for every opening bracket its closing partner of the same kind.
-fn match_brackets(list: &[Token]) -> Vec<u32> {
+/// Finds for every opening bracket its closing partner of the same kind, and for every `CASE` with a `WHEN` its `END`.
+fn match_brackets(text: &str, list: &[Token]) -> Vec<u32> {
     let mut closing = vec![0; list.len()];
-    let mut open: Vec<usize> = Vec::new();
+    // Brackets, and words `CASE` with whether their `WHEN` has come; where in there the brackets are.
+    let mut open: Vec<(usize, bool)> = Vec::new();
+    let mut brackets: Vec<usize> = Vec::new();
+    let is = |token: &Token, word: &str| {
+        token.kind == TokenKind::Word && token.span.slice(text).eq_ignore_ascii_case(word)
+    };
     for (idx, token) in list.iter().enumerate() {
+        if is(token, "CASE") {
+            open.push((idx, false));
+            continue;
+        } else if is(token, "WHEN") {
+            if let Some((start, seen)) = open.last_mut() {
+                *seen |= is(&list[*start], "CASE");
+            }
+            continue;
+        } else if is(token, "END") {
+            // What has no `WHEN` is a name.
+            let innermost = brackets.last().map_or(0, |bracket| bracket + 1);
+            let form = open[innermost..].iter().rposition(|(_, seen)| *seen);
+            if let Some(form) = form {
+                closing[open[innermost + form].0] = idx as u32;
+            }
+            open.truncate(innermost + form.unwrap_or(0));
+            continue;
+        } else if token.kind == TokenKind::Comma {
+            while open
+                .last()
+                .is_some_and(|(start, seen)| !seen && is(&list[*start], "CASE"))
+            {
+                open.pop();
+            }
+            continue;
+        }
         let opener = match token.kind {
             TokenKind::OpenParen | TokenKind::OpenBracket | TokenKind::OpenBrace => {
-                open.push(idx);
+                brackets.push(open.len());
+                open.push((idx, false));
                 continue;
             }
             TokenKind::CloseParen => TokenKind::OpenParen,
@@ -131,9 +163,11 @@ fn match_brackets(list: &[Token]) -> Vec<u32> {
             TokenKind::CloseBrace => TokenKind::OpenBrace,
             _ => continue,
         };
-        if open.last().is_some_and(|&start| list[start].kind == opener) {
-            let start = open.pop().expect("just seen");
-            closing[start] = idx as u32;
+        let matches = |at: &&usize| list[open[**at].0].kind == opener;
+        if let Some(&bracket) = brackets.last().filter(matches) {
+            closing[open[bracket].0] = idx as u32;
+            open.truncate(bracket);
+            brackets.pop();
         }
     }
     closing
@@ -146,6 +180,16 @@ pub(crate) fn integer(text: &str, token: Token, negative: bool) -> Result<i64, D
     let (digits, radix) = match token.kind {
         TokenKind::Hexadecimal => (&digits[2..], 16),
         TokenKind::Octal => (&digits[2..], 8),
+        _ if digits.len() > 1 && digits.starts_with('0') => {
+            let number = token.span.slice(text);
+            let message = format!("`{number}` begins with 0 and is not a number");
+            let octal = format!("0o{}", digits.trim_start_matches('0'));
+            let error = Diagnostic::new(text, token.span, Code::InvalidNumberLiteral, message);
+            return Err(error.with_hint(match digits.contains(['8', '9']) {
+                true => "write it without the 0".to_owned(),
+                false => format!("write `{octal}` for an octal number, or leave out the 0"),
+            }));
+        }
         _ => (digits, 10),
     };
     let magnitude = u64::from_str_radix(digits, radix).ok().map(i128::from);
@@ -171,7 +215,8 @@ fn without_underscores(number: &str) -> Cow<'_, str> {
 
 /// The value of a float literal.
 pub(crate) fn float(text: &str, token: Token) -> Result<f64, Diagnostic> {
-    match without_underscores(token.span.slice(text)).parse::<f64>() {
+    let number = without_underscores(token.span.slice(text));
+    match number.trim_end_matches(['f', 'F', 'd', 'D']).parse::<f64>() {
         Ok(value) if value.is_finite() => Ok(value),
         _ => {
             let message = format!(
@@ -218,20 +263,14 @@ pub(crate) fn string(text: &str, span: Span) -> Result<Arc<str>, Diagnostic> {
             'r' => value.push('\r'),
             'b' => value.push('\u{8}'),
             'f' => value.push('\u{c}'),
-            '\\' | '\'' | '"' | '`' | '/' => value.push(escape),
+            '\\' | '\'' | '"' | '`' => value.push(escape),
             'u' | 'U' => {
                 let digits = if escape == 'u' { 4 } else { 8 };
                 let hex: String = chars.by_ref().take(digits).map(|(_, c)| c).collect();
                 value.push(unicode_escape(text, &hex, digits, &mut chars, start)?);
             }
-            other => {
-                let place = Span::new(start, start + 1 + other.len_utf8() as u32);
-                let message = format!("`\\{other}` is not an escape sequence");
-                return Err(
-                    Diagnostic::new(text, place, Code::UnexpectedSyntax, message)
-                        .with_hint("write a backslash itself as `\\\\`"),
-                );
-            }
+            // A backslash that escapes nothing stands for itself.
+            other => value.extend(['\\', other]),
         }
     }
     Ok(value.into())

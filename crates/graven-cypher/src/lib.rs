@@ -15,6 +15,7 @@ mod lexer;
 mod parser;
 pub mod plan;
 pub mod schema_view;
+mod stop;
 pub mod token;
 pub mod types;
 
@@ -26,6 +27,7 @@ pub use plan::Plan;
 pub use schema_view::{
     IndexView, LabelIndex, ProcedureView, SchemaView, Stored, StoredSize, ValueCounts,
 };
+pub use stop::Stop;
 pub use token::Span;
 pub use types::TypeSet;
 
@@ -124,5 +126,20 @@ pub fn parse_and_plan(
 ) -> Result<Plan, Diagnostic> {
     let statement = parser::parse(text)?;
     let bound = bind::bind(text, &statement, schema, params)?;
+    stop::ask(text)?;
     plan::plan(bound, schema)
+}
+
+/// As [`parse_and_plan`]; `stop` is asked from time to time, and ends the work.
+///
+/// # Errors
+/// As [`parse_and_plan`]; any, where it was stopped.
+pub fn parse_and_plan_until(
+    text: &str,
+    schema: &dyn SchemaView,
+    params: &ParameterNames,
+    stop: Stop,
+) -> Result<Plan, Diagnostic> {
+    let _asking = stop::Asking::begin(stop);
+    parse_and_plan(text, schema, params)
 }

@@ -20,6 +20,7 @@ mod prefix;
 mod schema;
 mod show;
 mod type_name;
+mod users;
 
 use std::sync::Arc;
 
@@ -61,8 +62,50 @@ const KEYWORDS: &[&str] = &[
     "FOREACH", "FINISH", "EXPLAIN", "PROFILE", "DISTINCT",
 ];
 
+/// Words between an operand and another, or between an expression and what follows it.
+const JOINING: &[&str] = &[
+    "AND", "OR", "XOR", "IN", "CONTAINS", "AS", "THEN", "WHEN", "ELSE", "WHERE", "RETURN", "WITH",
+    "SKIP", "OFFSET", "LIMIT", "MATCH", "OPTIONAL", "UNWIND", "CREATE", "INSERT", "MERGE", "SET",
+    "REMOVE", "DELETE", "DETACH", "NODETACH", "FOREACH", "CALL", "UNION", "YIELD",
+];
+
+/// Whether a token that is no word can only stand behind a whole operand; what may also begin one is none of these.
+fn is_after_operand(kind: TokenKind) -> bool {
+    use TokenKind::*;
+    matches!(
+        kind,
+        End | Comma
+            | Semicolon
+            | Dot
+            | DotDot
+            | CloseParen
+            | CloseBracket
+            | CloseBrace
+            | Bar
+            | BarBar
+            | Slash
+            | Percent
+            | Caret
+            | Equal
+            | PlusEqual
+            | Matches
+            | NotEqual
+            | Less
+            | LessOrEqual
+            | Greater
+            | GreaterOrEqual
+    )
+}
+
 /// Parses one statement.
 pub(crate) fn parse(text: &str) -> Result<Statement> {
+    parse_all(text).map_err(|error| match users::may_hold_password(text) {
+        true => error.without_text(),
+        false => error,
+    })
+}
+
+fn parse_all(text: &str) -> Result<Statement> {
     let tokens = lexer::tokenize(text)?;
     let mut parser = Parser {
         text,
@@ -174,6 +217,42 @@ impl Parser<'_> {
             text,
             span: token.span,
         })
+    }
+
+    /// Whether the token `ahead` places on can only follow a whole operand: the word before it is a name then, whatever
+    /// keyword it may be elsewhere.
+    fn follows_operand(&self, ahead: usize) -> bool {
+        use TokenKind::*;
+        // What may be an infix operator as well is taken for one.
+        let begins_operand = |ahead: usize| match self.peek(ahead) {
+            Word => !self.is_joining(ahead),
+            Plus | Minus | Star | Colon | OpenBracket => false,
+            kind => !is_after_operand(kind),
+        };
+        match self.peek(ahead) {
+            Word if self.is_joining(ahead) => begins_operand(ahead + 1),
+            Word => {
+                let pairs = [
+                    ("ORDER", &["BY"][..]),
+                    ("STARTS", &["WITH"]),
+                    ("ENDS", &["WITH"]),
+                    ("IS", &["NULL", "NOT", "TYPED"]),
+                ];
+                let follows = |words: &[&str]| words.iter().any(|w| self.is_word_at(ahead + 1, w));
+                let mut pairs = pairs.iter();
+                pairs.any(|(first, seconds)| self.is_word_at(ahead, first) && follows(seconds))
+                    || ["DESC", "DESCENDING", "ASC", "ASCENDING"]
+                        .iter()
+                        .any(|word| self.is_word_at(ahead, word))
+                        && self.follows_operand(ahead + 1)
+            }
+            kind => is_after_operand(kind),
+        }
+    }
+
+    /// Whether the word there joins an operand to what follows, or begins what follows an expression.
+    fn is_joining(&self, ahead: usize) -> bool {
+        JOINING.iter().any(|word| self.is_word_at(ahead, word))
     }
 
     fn at_name(&self) -> bool {

@@ -19,12 +19,16 @@ pub(crate) mod facts;
 pub(crate) mod forecast;
 mod index_access;
 mod join;
+pub mod mutant;
 pub(crate) mod order;
 mod patterns;
 mod repeat;
 pub(crate) mod rules;
 pub mod schema;
 mod subqueries;
+pub mod trace;
+pub mod users;
+mod valid;
 pub mod variables;
 pub mod walk;
 pub mod write;
@@ -124,6 +128,15 @@ pub struct PlanNode {
     pub op: Operator,
     /// Estimated output rows per execution.
     pub estimated_rows: f64,
+}
+
+/// What identifies a node or a relationship.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+pub enum IdForm {
+    /// The number that `id()` gives.
+    Number,
+    /// The text that `elementId()` gives.
+    Element,
 }
 
 /// Which way a relationship is followed from the node at hand.
@@ -314,11 +327,20 @@ pub enum Operator {
         part: IndexPart,
         order: Option<IndexOrder>,
     },
-    /// Nodes by internal id (`WHERE id(n) = ...`); with `any` the expression is a list. Each node once per input
-    /// row; what is not the id of a node selects nothing.
+    /// Nodes by what identifies them (`WHERE id(n) = ...`); with `any` the expression is a list. Each node once per input
+    /// row; what identifies no node of this store selects nothing.
     NodeByIdSeek {
         input: Box<PlanNode>,
         var: VarId,
+        form: IdForm,
+        value: Expr,
+        any: bool,
+    },
+    /// As [`Operator::NodeByIdSeek`] for relationships; binds the relationship alone.
+    RelationshipByIdSeek {
+        input: Box<PlanNode>,
+        var: VarId,
+        form: IdForm,
         value: Expr,
         any: bool,
     },
@@ -508,6 +530,8 @@ pub enum Operator {
         creation: Creation,
         on_create: Vec<SetItem>,
         on_match: Vec<SetItem>,
+        /// Bound to whether the row was created, if anything asks.
+        created: Option<VarId>,
     },
     /// `SET` and `REMOVE`, row by row, items in order.
     Set {
@@ -708,6 +732,7 @@ pub(crate) fn plan(bound: Bound, schema: &dyn SchemaView) -> Result<Plan, Diagno
         planned_for,
         forecasts: Vec::new(),
     };
+    valid::built(&plan);
     rules::apply(&mut plan, schema);
     plan.root = depth::checked(plan.root)?;
     if plan.mode != PlanMode::Execute {

@@ -93,12 +93,16 @@ pub enum TokenKind {
     #[regex(r"0[oO][0-7]+(_[0-7]+)*", priority = 20)]
     Octal,
     #[regex(
-        r"([0-9]+(_[0-9]+)*)?\.[0-9]+(_[0-9]+)*([eE][+-]?[0-9]+(_[0-9]+)*)?",
+        r"([0-9]+(_[0-9]+)*)?\.[0-9]+(_[0-9]+)*([eE][+-]?[0-9]+(_[0-9]+)*)?[fFdD]?",
         priority = 20
     )]
-    #[regex(r"[0-9]+(_[0-9]+)*[eE][+-]?[0-9]+(_[0-9]+)*", priority = 20)]
+    #[regex(r"[0-9]+(_[0-9]+)*[eE][+-]?[0-9]+(_[0-9]+)*[fFdD]?", priority = 20)]
     Float,
     #[regex(r"[0-9][\p{XID_Continue}]*", priority = 3)]
+    #[regex(
+        r"([0-9]+(_[0-9]+)*)?\.[0-9]+(_[0-9]+)*\p{XID_Start}[\p{XID_Continue}]*",
+        priority = 3
+    )]
     BadNumber,
     #[regex(r"'([^'\\]|\\[\s\S])*'")]
     #[regex(r#""([^"\\]|\\[\s\S])*""#)]
@@ -162,8 +166,10 @@ pub enum TokenKind {
     #[token("=~")]
     Matches,
     #[token("<>")]
-    #[token("!=")]
     NotEqual,
+    /// What other languages write for [`TokenKind::NotEqual`].
+    #[token("!=")]
+    BangEqual,
     #[token("<")]
     Less,
     #[token("<=")]

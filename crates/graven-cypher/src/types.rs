@@ -41,6 +41,16 @@ impl TypeSet {
     pub const NUMBER: TypeSet = TypeSet(Self::INTEGER.0 | Self::FLOAT.0);
     /// Nodes and relationships.
     pub const ENTITY: TypeSet = TypeSet(Self::NODE.0 | Self::RELATIONSHIP.0);
+    /// What a property holds.
+    pub const STORED: TypeSet = TypeSet(
+        Self::BOOLEAN.0
+            | Self::NUMBER.0
+            | Self::STRING.0
+            | Self::LIST.0
+            | Self::TEMPORAL.0
+            | Self::DURATION.0
+            | Self::POINT.0,
+    );
     /// Everything.
     pub const ANY: TypeSet = TypeSet((1 << 12) - 1);
 

@@ -89,6 +89,8 @@ pub enum ExecError {
         "{operator} needs {bytes} bytes more but the memory budget is spent ({detail}): raise --memory, or {remedy}"
     )]
     Memory {
+        /// The statement holds most of the budget itself: it will fail again.
+        alone: bool,
         /// Which operator.
         operator: &'static str,
         /// Bytes it asked for.
@@ -122,6 +124,12 @@ pub enum ExecError {
     UnknownProcedure {
         /// The name called.
         name: String,
+    },
+    /// Whoever runs the statement may not do it.
+    #[error("{message}")]
+    Forbidden {
+        /// What, and who may.
+        message: String,
     },
     /// A procedure failed.
     #[error("{name}: {message}")]
@@ -162,6 +170,7 @@ impl ExecError {
             | Self::MissingParameter { .. }
             | Self::UnknownProcedure { .. }
             | Self::Procedure { .. }
+            | Self::Forbidden { .. }
                 if !place.is_empty() =>
             {
                 Self::At {
@@ -171,6 +180,23 @@ impl ExecError {
             }
             other => other,
         }
+    }
+
+    /// Whether a value that an expression met is the cause: another row may have another outcome.
+    pub(crate) fn is_of_value(&self) -> bool {
+        matches!(
+            self.what(),
+            Self::Type { .. }
+                | Self::Value { .. }
+                | Self::Named { .. }
+                | Self::Argument { .. }
+                | Self::Arithmetic { .. }
+        )
+    }
+
+    /// Whether there was no room in the budget.
+    pub(crate) fn is_of_memory(&self) -> bool {
+        matches!(self.what(), Self::Memory { .. })
     }
 
     /// What happened, wherever.
@@ -196,6 +222,7 @@ impl ExecError {
             Self::NewType => "Conflict",
             Self::Arithmetic { .. } => "ArithmeticError",
             Self::MissingParameter { .. } => "ParameterMissing",
+            Self::Forbidden { .. } => "Forbidden",
             Self::Memory { .. } => "OutOfMemory",
             Self::Spill { .. } => "SpillFailed",
             Self::Cancelled => "Cancelled",
@@ -218,8 +245,16 @@ fn in_words(time: Duration) -> String {
 
 impl From<graven_temporal::Error> for ExecError {
     fn from(error: graven_temporal::Error) -> Self {
-        Self::Argument {
-            message: error.to_string(),
+        use graven_temporal::Error;
+        let message = error.to_string();
+        match error {
+            Error::Text { .. } | Error::Content { .. } => Self::Named {
+                kind: "ArgumentError",
+                detail: "InvalidTemporalText",
+                message,
+            },
+            Error::Lacks(_) => Self::Value { message },
+            _ => Self::Argument { message },
         }
     }
 }

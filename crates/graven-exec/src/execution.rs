@@ -1,8 +1,7 @@
 //! Runs a plan: instantiates its operators once, then hands out result batches.
 
-use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, PoisonError};
 use std::time::{Instant, SystemTime};
 
 use graven_cypher::plan::{Plan, PlanMode};
@@ -12,6 +11,8 @@ use graven_storage::{Snapshot, Transaction};
 
 use crate::batch::Batch;
 use crate::error::{ExecError, Result};
+use crate::file_access::FileAccess;
+use crate::growth::Growth;
 use crate::instantiate::{Built, instantiate};
 use crate::memory::Metered;
 use crate::operator::BoxedOperator;
@@ -34,8 +35,10 @@ pub struct ExecContext {
     pub deadline: Option<Deadline>,
     /// Procedures for `CALL`, if there are any.
     pub procedures: Option<Arc<dyn Procedures>>,
-    /// Where relative names of files count from; none: the process's working directory.
-    pub folder: Option<Arc<Path>>,
+    /// Which files the statement may name.
+    pub files: FileAccess,
+    /// The user that runs it, where users are known.
+    pub user: Option<Arc<str>>,
     /// The store's UUID, part of every `elementId`.
     pub store_uuid: [u8; 16],
     /// When the statement began.
@@ -62,7 +65,8 @@ impl ExecContext {
             cancel: Arc::default(),
             deadline: None,
             procedures: None,
-            folder: None,
+            files: FileAccess::default(),
+            user: None,
             store_uuid: [0; 16],
             begun: Instant::now(),
             transaction_began: None,
@@ -146,15 +150,19 @@ pub(crate) fn runtime(
         settled: alone,
         writer,
         params,
-        held: Mutex::default(),
-        holds: AtomicBool::new(false),
+        growth: Growth::new(
+            Arc::clone(&context.budget),
+            Arc::clone(&context.cancel),
+            context.deadline,
+            context.meter.clone(),
+        ),
         at_once: AtOnce::within(context.budget.limit()),
         budget: context.budget,
         spill: context.spill,
         cancel: context.cancel,
-        deadline: context.deadline,
         procedures: context.procedures,
-        folder: context.folder,
+        files: context.files,
+        user: context.user,
         store_uuid: context.store_uuid,
         tuning,
         meter: context.meter,
@@ -225,9 +233,6 @@ impl Execution {
             }
             Ok(None) => {
                 self.done = true;
-                if let Some(writer) = &self.rt.writer {
-                    writer.transaction().check_statement()?;
-                }
                 Ok(None)
             }
             Err(error) => {
@@ -242,6 +247,12 @@ impl Execution {
     pub fn take_thread_pages(&self) -> Option<Box<PerKind>> {
         let pages = self.rt.shared.thread_pages.lock();
         pages.unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    /// The budget that the statement reserves from.
+    #[must_use]
+    pub fn budget(&self) -> &Arc<Budget> {
+        &self.rt.budget
     }
 
     /// The plan being run.

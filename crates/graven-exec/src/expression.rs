@@ -5,7 +5,7 @@
 //! get their values, names of labels, types and keys become ids of the snapshot's catalogue, functions become
 //! function pointers. [`evaluate`] computes a whole column at a time. A *selection* (row numbers) travels with
 //! the batch, so that the branches of `CASE`, the right side of `AND` and the filters of comprehensions are
-//! computed only for rows that need them: `CASE WHEN x = 0 THEN 0 ELSE 1 / x END` never divides by zero.
+//! computed only for rows that need them: `CASE WHEN x = 0 THEN 0 ELSE 1 / x END` never divides by zero ([`lazy`]).
 //!
 //! Variables of comprehensions, quantifiers and `reduce` get column numbers behind those of the batch; their
 //! bodies run over a batch of the list elements (see [`list_scope`]).
@@ -20,6 +20,7 @@ mod compile;
 mod evaluate;
 pub(crate) mod function;
 mod functions;
+mod lazy;
 mod list_scope;
 mod parameters;
 mod property;
@@ -31,12 +32,15 @@ use graven_cypher::plan::{BinaryOp, UnaryOp, expression::Quantifier};
 use graven_storage::{KeyId, LabelId, TypeId};
 
 pub(crate) use compile::Compiler;
+pub(crate) use evaluate::as_list;
 pub(crate) use functions::list::Range;
+pub(crate) use functions::spatial::system_name;
 pub(crate) use parameters::{bind_all, unbind_all};
 
 use crate::batch::Batch;
 use crate::column::Column;
 use crate::error::Result;
+use crate::growth::Share;
 use crate::runtime::Runtime;
 use crate::value::Value;
 
@@ -181,6 +185,26 @@ impl<'a> Rows<'a> {
         }
     }
 
+    /// Row numbers of the columns.
+    fn numbers(&self) -> Vec<u32> {
+        match self.selection {
+            None => (0..evaluate::row_number(self.len)).collect(),
+            Some(selection) => selection.to_vec(),
+        }
+    }
+
+    /// The rows of the columns that have these numbers.
+    fn part<'p>(&self, numbers: &'p [u32]) -> Rows<'p>
+    where
+        'a: 'p,
+    {
+        Rows {
+            columns: self.columns,
+            len: numbers.len(),
+            selection: Some(numbers),
+        }
+    }
+
     /// Translates row numbers among these rows into row numbers of the columns.
     fn compose(&self, rows: &[u32]) -> Vec<u32> {
         match self.selection {
@@ -196,10 +220,35 @@ impl Compiled {
     /// # Errors
     /// What the expression's operators and functions raise; storage errors of property reads.
     pub(crate) fn column(&self, rows: Rows<'_>, rt: &Runtime) -> Result<Arc<Column>> {
-        let held = rt.held();
-        let column = evaluate::column(self, rows, rt);
-        rt.hold_only(held);
+        let _entered = rt.growth.enter();
+        let held = rt.growth.held();
+        let column = self.held_column(rows, rt);
+        rt.growth.keep(held)?;
         column
+    }
+
+    /// As [`Compiled::column`]; what the column holds stays charged to the expression that it is a part of. Where there is no room for
+    /// what all rows need on the way, some are done after the others.
+    fn held_column(&self, rows: Rows<'_>, rt: &Runtime) -> Result<Arc<Column>> {
+        let held = rt.growth.held();
+        match evaluate::column(self, rows, rt) {
+            Err(error) => {
+                rt.growth.keep(held)?;
+                if !error.is_of_memory() || rows.len() < 2 {
+                    return Err(error);
+                }
+            }
+            done => return done,
+        }
+        let all = rows.numbers();
+        let (first, second) = all.split_at(all.len() / 2);
+        let first = self.held_column(rows.part(first), rt)?;
+        let second = self.held_column(rows.part(second), rt)?;
+        let column = Arc::new(Column::concat(&[&first, &second]));
+        drop((first, second));
+        let share = Share::default().of_column(&column) as u64;
+        rt.growth.keep(held + share)?;
+        Ok(column)
     }
 
     /// The rows (of all `rows`) for which this predicate is true.
@@ -207,7 +256,21 @@ impl Compiled {
     /// # Errors
     /// As [`Compiled::column`]; a predicate that is neither boolean nor null.
     pub(crate) fn true_rows(&self, rows: Rows<'_>, rt: &Runtime) -> Result<Vec<u32>> {
-        evaluate::true_rows(self, rows, rt)
+        let _entered = rt.growth.enter();
+        let held = rt.growth.held();
+        let kept = evaluate::true_rows(self, rows, rt);
+        rt.growth.keep(held)?;
+        match kept {
+            Err(error) if error.is_of_memory() && rows.len() > 1 => {}
+            kept => return kept,
+        }
+        let all = rows.numbers();
+        let (first, second) = all.split_at(all.len() / 2);
+        let mut kept = self.true_rows(rows.part(first), rt)?;
+        let before = evaluate::row_number(first.len());
+        let more = self.true_rows(rows.part(second), rt)?;
+        kept.extend(more.into_iter().map(|row| before + row));
+        Ok(kept)
     }
 
     /// Whether both read the same property of the same column.

@@ -2,17 +2,34 @@
 //!
 //! # How it works
 //! Integers are asked for first, at first such that every id has one: mostly all values of a property are of one type, and
-//! integers need no [`Value`] each.
+//! integers need no [`Value`] each. Texts and lists are read some at a time, and charged.
 
 use graven_storage::{PropertyValue, is_consecutive};
 
 use crate::column::{Column, NULL_ID};
 use crate::error::Result;
+use crate::growth::{charge, work};
 use crate::id_order::IdOrder;
 use crate::value::Value;
 
 /// Fewer ids than these are not asked for integers first.
 const INTEGERS_FROM: usize = 8;
+
+/// Ids that are asked for texts first, and bytes of texts that are read before they are charged.
+const AT_FIRST: usize = 32;
+const AT_ONCE: usize = 256 << 10;
+
+/// Heap bytes of a stored value.
+fn bytes_of(value: &PropertyValue) -> usize {
+    match value {
+        PropertyValue::String(text) => text.len(),
+        PropertyValue::Bytes(bytes) => bytes.len(),
+        PropertyValue::List(items) => {
+            size_of_val(&**items) + items.iter().map(bytes_of).sum::<usize>()
+        }
+        _ => 0,
+    }
+}
 
 /// A property of ascending ids.
 pub(crate) enum Gathered {
@@ -36,7 +53,18 @@ impl Gathered {
                 return Ok(());
             }
         }
-        Ok(column.gather(ids, self.values())?)
+        let (values, mut left, mut some) = (self.values(), ids, AT_FIRST);
+        while !left.is_empty() {
+            let (now, later) = left.split_at(some.min(left.len()));
+            let before = values.len();
+            column.gather(now, values)?;
+            let bytes = values[before..].iter().map(bytes_of).sum::<usize>();
+            charge(bytes)?;
+            work(now.len() + bytes / 256)?;
+            some = (some * 4).min(AT_ONCE / (bytes / now.len()).max(1)).max(1);
+            left = later;
+        }
+        Ok(())
     }
 
     pub(crate) fn append_nulls(&mut self, count: usize) {

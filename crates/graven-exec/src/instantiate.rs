@@ -46,7 +46,6 @@ use crate::operators::unit::Unit;
 use crate::operators::unwind::Unwind;
 use crate::profile::{ProfileCells, Profiled, inputs};
 use crate::runtime::Runtime;
-use graven_cypher::Span;
 use graven_cypher::plan::{
     AggregateCall, Expr, Operator as P, Plan, PlanNode, Repeat as PlanRepeat, VarId,
 };
@@ -167,7 +166,8 @@ impl<'a> Instantiator<'a> {
             | P::LabelScan { .. }
             | P::IndexSeek { .. }
             | P::IndexRange { .. }
-            | P::NodeByIdSeek { .. } => self.nodes(op),
+            | P::NodeByIdSeek { .. }
+            | P::RelationshipByIdSeek { .. } => self.nodes(op),
             P::IndexScan { .. } => self.index_scan(op),
             P::ComputedLabelScan {
                 input,
@@ -224,8 +224,8 @@ impl<'a> Instantiator<'a> {
                 inner,
                 list,
                 var,
-                at,
-            } => self.foreach(input, inner, (list, *at), *var),
+                ..
+            } => self.foreach(input, inner, list, *var),
             _ => self.row_by_row(op),
         }
     }
@@ -354,6 +354,7 @@ impl<'a> Instantiator<'a> {
             creation,
             on_create,
             on_match,
+            created: flag,
         } = op
         else {
             unreachable!("only merges")
@@ -361,23 +362,26 @@ impl<'a> Instantiator<'a> {
         let (input, mut layout) = self.node(input)?;
         let (slot, (inner, inner_layout)) = self.per_row(inner, layout.clone())?;
         let creation = Creation::new(creation, &layout, self.rt)?;
-        let before = layout.width();
-        let added = add_columns(&mut layout, &inner_layout);
-        let created = layout.vars()[before..]
-            .iter()
-            .map(|var| {
-                let mut own = creation.variables();
-                own.position(|v| v == *var).ok_or_else(|| ExecError::Plan {
-                    message: format!("MERGE adds variable {}, which it does not create", var.0),
-                })
-            })
-            .collect::<Result<_>>()?;
+        // What the search has computed besides stays there.
+        let (mut added, mut created) = (Vec::new(), Vec::new());
+        for (at, var) in inner_layout.vars().iter().enumerate() {
+            let own = creation.variables().position(|v| v == *var);
+            if let Some(own) = own.filter(|_| layout.slot(*var).is_none()) {
+                layout.slot_or_add(*var);
+                added.push(at);
+                created.push(own);
+            }
+        }
+        if let Some(flag) = flag {
+            layout.slot_or_add(*flag);
+        }
         let parts = MergeParts {
             inner,
             slot,
             added,
             creation,
             created,
+            tells: flag.is_some(),
             on_create: Items::new(on_create, &layout, self.rt)?,
             on_match: Items::new(on_match, &layout, self.rt)?,
         };
@@ -388,7 +392,7 @@ impl<'a> Instantiator<'a> {
         &mut self,
         input: &PlanNode,
         inner: &PlanNode,
-        (list, at): (&Expr, Span),
+        list: &Expr,
         var: VarId,
     ) -> Result<Built> {
         let (input, layout) = self.node(input)?;
@@ -396,7 +400,7 @@ impl<'a> Instantiator<'a> {
         let mut row = layout.vars().to_vec();
         row.push(var);
         let (slot, (inner, _)) = self.per_row(inner, Layout::new(row))?;
-        Ok((Box::new(Foreach::new(input, inner, slot, list, at)), layout))
+        Ok((Box::new(Foreach::new(input, inner, slot, list)), layout))
     }
 
     fn hash_join(
@@ -658,7 +662,7 @@ impl<'a> Instantiator<'a> {
                         line: line.as_ref().map(&mut slot),
                         file: file.as_ref().map(slot),
                     };
-                    LoadCsv::new(input, source, slots)
+                    LoadCsv::new(input, source, slots, self.rt)
                 })
             }
             P::Unwind {

@@ -71,6 +71,13 @@ pub(crate) struct Memory {
     remedy: &'static str,
 }
 
+/// Whether a statement that holds, and wants, so many bytes fills the budget by itself: another attempt would fail as well.
+pub(crate) fn fills_alone(bytes: u64, limit: u64) -> bool {
+    /// Part of the limit that is as much as a statement can hope for.
+    const SHARE: u64 = 3;
+    bytes > limit / SHARE
+}
+
 impl Memory {
     /// As [`Memory::new`] for an operator that can spill.
     pub(crate) fn of_spilling(rt: &Runtime, operator: &'static str, remedy: &'static str) -> Self {
@@ -128,7 +135,12 @@ impl Memory {
             let reservation = own(&mut self.reservation, &self.budget, self.operator);
             // Near the limit the exact need may fit where the rounded one does not.
             if let Err(refusal) = reservation.grow(more).or_else(|_| reservation.grow(exact)) {
+                let held = match &self.meter {
+                    Some(meter) => meter.load(Ordering::Relaxed),
+                    None => reserved,
+                };
                 return Err(ExecError::Memory {
+                    alone: fills_alone(held + exact, refusal.limit),
                     operator: self.operator,
                     bytes,
                     detail: refusal.to_string(),

@@ -6,14 +6,13 @@
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
-use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
 use graven_cypher::plan::Inclusion;
 use graven_pagecache::stats::PerKind;
-use graven_pagecache::{Budget, Reservation, SpillFile};
+use graven_pagecache::{Budget, SpillFile};
 use graven_storage::{
     Catalog, Index, IndexRange, KeyId, LabelId, NodeId, NodeRanges, PropertyValue, RelId, Snapshot,
     TypeId,
@@ -23,7 +22,9 @@ use crate::batch::BATCH_ROWS;
 use crate::column::{Column, NULL_ID};
 use crate::dense_columns::DenseColumns;
 use crate::error::{ExecError, Result};
+use crate::file_access::FileAccess;
 use crate::gathered;
+use crate::growth::Growth;
 use crate::operators::WholeLists;
 use crate::procedures::Procedures;
 use crate::relationship_runs::RelationshipRuns;
@@ -141,6 +142,22 @@ impl Deadline {
         let at = Instant::now().checked_add(timeout)?;
         Some(Self { at, timeout })
     }
+
+    /// Whether a statement with this deadline and this flag may go on.
+    ///
+    /// # Errors
+    /// [`ExecError::Cancelled`] if the flag is set; [`ExecError::TimedOut`] if its time is over.
+    pub fn check(deadline: Option<Self>, cancel: &AtomicBool) -> Result<()> {
+        if cancel.load(Ordering::Relaxed) {
+            return Err(ExecError::Cancelled);
+        }
+        match deadline {
+            Some(Self { at, timeout }) if Instant::now() >= at => {
+                Err(ExecError::TimedOut { timeout })
+            }
+            _ => Ok(()),
+        }
+    }
 }
 
 /// See the file header.
@@ -154,23 +171,18 @@ pub(crate) struct Runtime {
     pub(crate) budget: Arc<Budget>,
     pub(crate) spill: Option<Arc<SpillFile>>,
     pub(crate) cancel: Arc<AtomicBool>,
-    pub(crate) deadline: Option<Deadline>,
     pub(crate) procedures: Option<Arc<dyn Procedures>>,
-    pub(crate) folder: Option<Arc<Path>>,
+    pub(crate) files: FileAccess,
+    pub(crate) user: Option<Arc<str>>,
     pub(crate) store_uuid: [u8; 16],
     pub(crate) tuning: Tuning,
     pub(crate) at_once: AtOnce,
     /// What the operators hold, for those who ask.
     pub(crate) meter: Option<Arc<AtomicU64>>,
     pub(crate) shared: Arc<Shared>,
-    /// What the expressions being evaluated hold; see [`Runtime::hold`].
-    pub(crate) held: Mutex<Option<Reservation>>,
-    /// Whether they ever held anything.
-    pub(crate) holds: AtomicBool,
+    /// What the expressions being evaluated hold.
+    pub(crate) growth: Arc<Growth>,
 }
-
-/// Values of an expression below this many bytes are not worth a reservation.
-const HELD_MIN: usize = 64 << 10;
 
 /// How much a statement makes of rows at once, by the memory limit at its beginning.
 #[derive(Clone, Copy, Debug)]
@@ -220,81 +232,33 @@ impl Runtime {
             budget: Arc::clone(&self.budget),
             spill: self.spill.clone(),
             cancel: Arc::clone(&self.cancel),
-            deadline: self.deadline,
             procedures: self.procedures.clone(),
-            folder: self.folder.clone(),
+            files: self.files.clone(),
+            user: self.user.clone(),
             store_uuid: self.store_uuid,
             tuning: self.tuning,
             at_once: self.at_once,
             meter: self.meter.clone(),
             shared: Arc::clone(&self.shared),
-            held: Mutex::default(),
-            holds: AtomicBool::new(false),
+            growth: self.growth.for_worker(),
         }
     }
 
     /// # Errors
     /// [`ExecError::Cancelled`] if somebody has cancelled the statement; [`ExecError::TimedOut`] if its time is over.
     pub(crate) fn check_cancelled(&self) -> Result<()> {
-        if self.cancel.load(Ordering::Relaxed) {
-            return Err(ExecError::Cancelled);
-        }
-        match self.deadline {
-            Some(Deadline { at, timeout }) if Instant::now() >= at => {
-                Err(ExecError::TimedOut { timeout })
-            }
-            _ => Ok(()),
-        }
+        self.growth.check()
     }
 
-    /// Rows that what makes rows hands out at once: [`BATCH_ROWS`], and fewer in little memory, where each may be a long text.
+    /// Rows that what makes rows hands out at once: [`BATCH_ROWS`], and fewer in little memory, where each may be a long text,
+    /// or where tests want fewer.
     pub(crate) fn batch_rows(&self) -> usize {
-        self.at_once.rows
+        self.at_once.rows.min(self.tuning.batch_rows)
     }
 
     /// Bytes of values that are computed, or read back, at once.
     pub(crate) fn batch_bytes(&self) -> usize {
         self.at_once.bytes
-    }
-
-    /// Charges for a large value that an expression is about to make.
-    ///
-    /// # Errors
-    /// [`ExecError::Memory`] if the budget has no room.
-    pub(crate) fn hold(&self, bytes: usize) -> Result<()> {
-        if bytes < HELD_MIN {
-            return Ok(());
-        }
-        self.holds.store(true, Ordering::Relaxed);
-        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
-        held.get_or_insert_with(|| self.budget.empty_reservation("expressions"))
-            .grow(bytes as u64)
-            .map_err(|refusal| ExecError::Memory {
-                operator: "an expression",
-                bytes,
-                detail: refusal.to_string(),
-                remedy: "make shorter lists, for example by UNWIND instead of a list",
-            })
-    }
-
-    /// Bytes held for the values of expressions.
-    pub(crate) fn held(&self) -> u64 {
-        if !self.holds.load(Ordering::Relaxed) {
-            return 0;
-        }
-        let held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
-        held.as_ref().map_or(0, Reservation::bytes)
-    }
-
-    /// Gives back what is held beyond `bytes`: those values are gone, or are charged by who has them now.
-    pub(crate) fn hold_only(&self, bytes: u64) {
-        if !self.holds.load(Ordering::Relaxed) {
-            return;
-        }
-        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(held) = held.as_mut() {
-            held.shrink(held.bytes().saturating_sub(bytes));
-        }
     }
 
     /// The parameter of this name.
@@ -666,6 +630,22 @@ impl Runtime {
         }
         let _ = write!(text, ":{kind}:{id}");
         text
+    }
+
+    /// The id in a text that [`Runtime::element_id`] gives; none for any other text, or one of another store.
+    pub(crate) fn of_element_id(&self, kind: char, text: &str) -> Option<u64> {
+        let (_, id) = text.rsplit_once(':')?;
+        let id = id.parse().ok()?;
+        (self.element_id(kind, id) == text).then_some(id)
+    }
+
+    /// Whether there is such a relationship.
+    pub(crate) fn relationship_exists(&self, id: u64) -> Result<bool> {
+        match self.snapshot.relationship_endpoints(RelId(id)) {
+            Ok(_) => Ok(true),
+            Err(graven_storage::Error::NoSuchRelationship { .. }) => Ok(false),
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// Adds the nodes whose indexed property equals `value`, ascending, if they are few and there is such an index; `false` if not.

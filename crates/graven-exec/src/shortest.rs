@@ -63,10 +63,11 @@ impl<'a> Sides<'a> {
     /// Of the usable relationships by which one side goes from `node` to `other` that with this number.
     ///
     /// # Errors
-    /// What reading gives.
+    /// What reading gives; the other direction has more relationships between them, so the file contradicts itself.
     fn between(&self, forward: bool, node: u64, other: u64, number: usize) -> Result<u64> {
         let found = self.edges(forward).between(node, other)?;
         let found = found.get(number).copied();
-        Ok(found.expect("EX-16: it was met before"))
+        // It was met from the other side.
+        found.ok_or_else(|| self.edges(forward).contradiction(node, other))
     }
 }

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use crate::batch::BATCH_ROWS;
+
 /// How a level of a search is run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
@@ -62,6 +64,9 @@ pub struct Tuning {
     pub alone: Duration,
     /// Others do not help with rows that seem to take one thread no longer than this.
     pub rest: Duration,
+    /// Most rows that what makes rows hands out at once: with one, every clause meets what the ones behind it have done for the
+    /// rows before, unless a barrier lies between.
+    pub batch_rows: usize,
 }
 
 impl Default for Tuning {
@@ -81,6 +86,7 @@ impl Default for Tuning {
             morsel_nodes: 4,
             alone: Duration::from_micros(200),
             rest: Duration::from_micros(1500),
+            batch_rows: BATCH_ROWS,
         }
     }
 }

@@ -208,10 +208,15 @@ impl Writer {
     }
 
     /// Deletes a node; with `detach` its relationships too.
-    pub(crate) fn delete_node(&self, id: NodeId, detach: bool) -> Result<()> {
+    pub(crate) fn delete_node(&self, id: NodeId, detach: bool, rt: &Runtime) -> Result<()> {
         self.any_deleted.store(true, Ordering::Relaxed);
         if detach {
-            self.transaction.detach_delete_node(id)?;
+            let stop = || rt.check_cancelled().is_err();
+            let deleted = self.transaction.detach_delete_node_until(id, &stop);
+            if let Err(graven_storage::Error::Stopped) = deleted {
+                rt.check_cancelled()?;
+            }
+            deleted?;
         } else {
             self.transaction.delete_node(id)?;
         }

@@ -35,7 +35,10 @@ pub fn between(measure: Measure, from: &PropertyValue, to: &PropertyValue) -> Re
         Parts::of(value)
             .ok_or_else(|| Error::Field(format!("{} is no date or time", value.type_name())))
     };
-    let (mut from, to) = (parts(from)?, parts(to)?);
+    let (mut from, mut to) = (parts(from)?, parts(to)?);
+    if matches!(measure, Measure::Days | Measure::Months) {
+        (from, to) = (completed(&from, &to), completed(&to, &from));
+    }
     let has_days = from.date.is_some() && to.date.is_some();
     let (mut months, mut days, mut nanos) = (0, 0, 0);
     if has_days && matches!(measure, Measure::All | Measure::Months) {
@@ -88,13 +91,17 @@ fn whole_days_end(from: (i64, i64), to: (i64, i64)) -> i64 {
     }
 }
 
-fn nanos_between(from: &Parts, to: &Parts) -> i128 {
-    let completed = |part: &Parts, other: &Parts| Parts {
+/// What a value lacks, taken from the other one.
+fn completed(part: &Parts, other: &Parts) -> Parts {
+    Parts {
         nanos: part.nanos.or(Some(0)),
         date: part.date.or(other.date),
         zone: part.zone.clone().or_else(|| other.zone.clone()),
         offset: part.offset,
-    };
+    }
+}
+
+fn nanos_between(from: &Parts, to: &Parts) -> i128 {
     let (from, to) = (completed(from, to), completed(to, from));
     let nanos = |p: &Parts| {
         let (seconds, nanos, _) = p.instant();

@@ -147,6 +147,16 @@ pub fn weeks_in(week_year: i64) -> i64 {
 pub fn week_date(year: i64, week: i64, day: i64) -> Result<i64> {
     check("year", year, -YEAR_MAX, YEAR_MAX)?;
     check("week", week, 1, weeks_in(year))?;
+    week_from(year, week, day)
+}
+
+/// The same, where week 53 of a year of 52 weeks is the first one of the next year.
+///
+/// # Errors
+/// A year, week or day that no year has.
+pub fn week_from(year: i64, week: i64, day: i64) -> Result<i64> {
+    check("year", year, -YEAR_MAX, YEAR_MAX)?;
+    check("week", week, 1, 53)?;
     check("dayOfWeek", day, 1, 7)?;
     in_range(week_year_start(year) + (week - 1) * 7 + day - 1)
 }
@@ -162,6 +172,17 @@ pub fn quarter_date(year: i64, quarter: i64, day: i64) -> Result<i64> {
     let length = days_of(year, quarter * 3, month_length(year, quarter * 3)) - start + 1;
     check("dayOfQuarter", day, 1, length)?;
     Ok(start + day - 1)
+}
+
+/// The same, where days that a quarter is too short for lie in the next one.
+///
+/// # Errors
+/// A year, quarter or day that no year has.
+pub fn quarter_from(year: i64, quarter: i64, day: i64) -> Result<i64> {
+    check("year", year, -YEAR_MAX, YEAR_MAX)?;
+    check("quarter", quarter, 1, 4)?;
+    check("dayOfQuarter", day, 1, 92)?;
+    in_range(days_of(year, quarter * 3 - 2, 1) + day - 1)
 }
 
 /// Day of an ordinal date.

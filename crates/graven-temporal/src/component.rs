@@ -22,7 +22,8 @@ pub enum Component {
 #[must_use]
 pub fn component(value: &PropertyValue, name: &str) -> Option<Component> {
     if let PropertyValue::Duration(duration) = value {
-        return of_duration(duration, name).map(Component::Integer);
+        let name = name.to_ascii_lowercase();
+        return of_duration(duration, &name).map(Component::Integer);
     }
     let parts = Parts::of(value)?;
     let of_date = parts.date.and_then(|days| of_date(days, name));
@@ -76,7 +77,7 @@ fn of_time(nanos: i64, name: &str) -> Option<i64> {
     })
 }
 
-/// Parts of a duration; seconds and below are rounded down, as a negative duration counts from the second before.
+/// Parts of a duration, by names in small letters; seconds and below are rounded down, as a negative duration counts from the second before.
 fn of_duration(d: &Duration, name: &str) -> Option<i64> {
     let fraction = i64::from(d.nanoseconds);
     let total = |per: i128| i64::try_from(nanos(d).div_euclid(per)).ok();
@@ -92,15 +93,15 @@ fn of_duration(d: &Duration, name: &str) -> Option<i64> {
         "milliseconds" => total(1_000_000)?,
         "microseconds" => total(1000)?,
         "nanoseconds" => total(1)?,
-        "quartersOfYear" => d.months / 3 % 4,
-        "monthsOfQuarter" => d.months % 3,
-        "monthsOfYear" => d.months % 12,
-        "daysOfWeek" => d.days % 7,
-        "minutesOfHour" => d.seconds / 60 % 60,
-        "secondsOfMinute" => d.seconds % 60,
-        "millisecondsOfSecond" => fraction / 1_000_000,
-        "microsecondsOfSecond" => fraction / 1000,
-        "nanosecondsOfSecond" => fraction,
+        "quartersofyear" => d.months / 3 % 4,
+        "monthsofquarter" => d.months % 3,
+        "monthsofyear" => d.months % 12,
+        "daysofweek" => d.days % 7,
+        "minutesofhour" => d.seconds / 60 % 60,
+        "secondsofminute" => d.seconds % 60,
+        "millisecondsofsecond" => fraction / 1_000_000,
+        "microsecondsofsecond" => fraction / 1000,
+        "nanosecondsofsecond" => fraction,
         _ => return None,
     })
 }

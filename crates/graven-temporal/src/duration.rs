@@ -14,6 +14,9 @@ const UNIT: i128 = 1_000_000_000_000_000_000;
 /// Average days of a month, in millionths.
 const MONTH_MICRODAYS: i128 = 30_436_875;
 
+/// Average seconds of a month.
+const MONTH_SECONDS: i128 = 2_629_746;
+
 /// A decimal number: `numerator / denominator`, the latter a power of ten.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Decimal {
@@ -191,9 +194,15 @@ impl Sum {
     }
 }
 
-/// A duration of so many months, days and nanoseconds.
+/// A duration of so many months, days and nanoseconds. Its average length in seconds fits as well, so that every one has a place
+/// among the others.
 pub(crate) fn of_parts(months: i128, days: i128, nanos: i128) -> Option<Duration> {
     let second = i128::from(SECOND);
+    let length = months
+        .checked_mul(MONTH_SECONDS)?
+        .checked_add(days.checked_mul(86_400)?)?
+        .checked_add(nanos.div_euclid(second))?;
+    i64::try_from(length).ok()?;
     Some(Duration {
         months: i64::try_from(months).ok()?,
         days: i64::try_from(days).ok()?,
@@ -328,8 +337,12 @@ fn units(body: &str) -> Result<Option<Sum>> {
         ('W', "weeks"),
         ('D', "days"),
     ];
-    let (mut in_time, mut is_empty) = (false, true);
+    let (mut in_time, mut is_empty, mut is_broken) = (false, true, false);
     while !rest.is_empty() {
+        // Only the last number may have a fraction.
+        if is_broken {
+            return Ok(None);
+        }
         if !in_time && let Some(after) = rest.strip_prefix(['T', 't']) {
             (in_time, rest, is_empty) = (true, after, true);
             order = &[('H', "hours"), ('M', "minutes"), ('S', "seconds")];
@@ -346,6 +359,7 @@ fn units(body: &str) -> Result<Option<Sum>> {
         let (Some(place), Some(amount)) = (place, Decimal::parse(&rest[..end])) else {
             return Ok(None);
         };
+        is_broken = rest[..end].contains(['.', ',']);
         sum.add(order[place].1, amount)?;
         order = &order[place + 1..];
         rest = &rest[end + 1..];
@@ -354,53 +368,70 @@ fn units(body: &str) -> Result<Option<Sum>> {
     Ok((!is_empty).then_some(sum))
 }
 
-/// The form of a date and time: `2012-02-02T14:37:21.545` or `20120202T143721`.
+/// The form of a date and time: `2012-02-02T14:37:21.545` or `20120202T143721`, the time cut short from the right.
 fn date_form(body: &str) -> Result<Option<Sum>> {
-    let (date, time) = body.split_once(['T', 't']).unwrap_or((body, ""));
-    let mut sum = Sum::default();
-    let mut take = |part: &str, separator: char, units: [&str; 3], lengths: [usize; 3]| {
-        let pieces: Vec<String> = if part.contains(separator) {
-            part.split(separator).map(str::to_owned).collect()
-        } else {
-            let mut pieces = Vec::new();
-            let mut rest = part;
-            for (n, length) in lengths.iter().enumerate() {
-                let at = if n == 2 {
-                    rest.len()
-                } else {
-                    (*length).min(rest.len())
-                };
-                let Some((piece, tail)) = rest.split_at_checked(at) else {
-                    return Ok(false);
-                };
-                pieces.push(piece.to_owned());
-                rest = tail;
-            }
-            pieces
-        };
-        if pieces.len() > 3 {
-            return Ok(false);
-        }
-        for (piece, unit) in pieces.iter().zip(units) {
-            let is_fraction_allowed = unit == "seconds";
-            let whole = piece.split(['.', ',']).next().unwrap_or("");
-            if whole.starts_with(['+', '-']) || (!is_fraction_allowed && whole != piece) {
-                return Ok(false);
-            }
-            let Some(amount) = Decimal::parse(piece) else {
-                return Ok(false);
-            };
-            sum.add(unit, amount)?;
-        }
-        Ok(true)
+    let (date, time) = match body.split_once(['T', 't']) {
+        Some((date, time)) => (date, Some(time)),
+        None => (body, None),
     };
-    if !take(date, '-', ["years", "months", "days"], [4, 2, 2])? {
+    let whole = |text: &str, lengths: &[usize]| {
+        lengths.contains(&text.len()) && text.bytes().all(|b| b.is_ascii_digit())
+    };
+    let Some(date) = pieces(date, '-', [4, 2, 2]).filter(|date| date.len() == 3) else {
         return Ok(None);
+    };
+    let mut amounts: Vec<(&str, &str)> =
+        ["years", "months", "days"].into_iter().zip(date).collect();
+    if let Some(time) = time {
+        let (clock, fraction) = match time.split_once(['.', ',']) {
+            Some((clock, fraction)) => (clock, Some(fraction)),
+            None => (time, None),
+        };
+        let Some(clock) = pieces(clock, ':', [2, 2, 2]) else {
+            return Ok(None);
+        };
+        let has_fraction = fraction.is_some();
+        let fits = fraction.is_none_or(|f| whole(f, &[1, 2, 3, 4, 5, 6, 7, 8, 9]));
+        if !fits || has_fraction && clock.len() < 3 {
+            return Ok(None);
+        }
+        amounts.extend(["hours", "minutes", "seconds"].into_iter().zip(clock));
+        if has_fraction && let Some((_, second)) = amounts.last_mut() {
+            // The number with its fraction.
+            let from = time.len() - fraction.map_or(0, str::len) - 3;
+            *second = &time[from..];
+        }
     }
-    if !time.is_empty() && !take(time, ':', ["hours", "minutes", "seconds"], [2, 2, 2])? {
-        return Ok(None);
+    let mut sum = Sum::default();
+    for (unit, amount) in amounts {
+        let Some(amount) = Decimal::parse(amount) else {
+            return Ok(None);
+        };
+        sum.add(unit, amount)?;
     }
     Ok(Some(sum))
+}
+
+/// One to three numbers of so many digits, all of them parted or none.
+fn pieces(text: &str, separator: char, lengths: [usize; 3]) -> Option<Vec<&str>> {
+    let mut pieces = Vec::new();
+    let mut rest = text;
+    let is_parted = text.contains(separator);
+    for length in lengths {
+        let (piece, after) = rest.split_at_checked(length)?;
+        if !piece.bytes().all(|b| b.is_ascii_digit()) {
+            return None;
+        }
+        pieces.push(piece);
+        if after.is_empty() {
+            return Some(pieces);
+        }
+        rest = match is_parted {
+            true => after.strip_prefix(separator)?,
+            false => after,
+        };
+    }
+    None
 }
 
 #[cfg(test)]
@@ -442,6 +473,15 @@ mod tests {
             "P-",
             "P1.D",
             "P2012-02-02-02",
+            "P1.5Y2M",
+            "P1.5DT1H",
+            "PT1.5H2M",
+            "P2012-02",
+            "P2012-2-2",
+            "P201202021",
+            "P20190202T1438721",
+            "P2012-02-02T14:37.5",
+            "P2012-02-02T",
         ] {
             assert!(parse(wrong).is_err(), "{wrong}");
         }
@@ -450,6 +490,11 @@ mod tests {
             Err(Error::Range("the duration"))
         );
         assert!(parse("PT99999999999999999999S").is_err());
+        // Each part fits, the whole does not.
+        for long in ["P9223372036854775807D", "P9223372036854775807M"] {
+            assert_eq!(parse(long), Err(Error::Range("the duration")), "{long}");
+        }
+        assert!(parse("PT9223372036854775807S").is_ok());
     }
 
     #[test]

@@ -4,12 +4,12 @@
 //! A base is chosen: the value under `datetime`, or those under `date` and `time`, or an epoch, or nothing (1 January of
 //! the year 0, midnight). Fields then replace parts of it, larger units first; what a base does not give must be
 //! given without gaps (a day needs a month). A `timezone` comes last: a base with a zone keeps its moment, any other
-//! keeps its local time.
+//! keeps its local time. A week 53 or a 92nd day of a quarter that there is not is the one after the last.
 
 use graven_storage::PropertyValue;
 
 use crate::calendar::{
-    self, check, civil, day_of_week, month_length, quarter_date, week, week_date, weeks_in,
+    self, check, civil, day_of_week, month_length, quarter_from, week, week_from, weeks_in,
 };
 use crate::parts::{Kind, Parts};
 use crate::{Error, Result, SECOND, Zone, text};
@@ -197,7 +197,7 @@ fn base(kind: Kind, fields: &Fields, clock: &Clock) -> Result<Base> {
         if let Some(other) = ["date", "time", "datetime"].iter().find(|n| fields.has(n)) {
             return Err(conflict("an epoch", other));
         }
-        let zone = clock.zone.clone();
+        let zone = fields.zone()?.unwrap_or_else(|| clock.zone.clone());
         return Ok(Base {
             parts: Parts::at(epoch.0, epoch.1, zone),
             has_date: true,
@@ -208,6 +208,9 @@ fn base(kind: Kind, fields: &Fields, clock: &Clock) -> Result<Base> {
     if let Some(parts) = fields.temporal("datetime")? {
         if let Some(other) = ["date", "time"].iter().find(|n| fields.has(n)) {
             return Err(conflict("datetime", other));
+        }
+        if parts.nanos.is_none() {
+            return Err(Error::Lacks("datetime has no time of day".to_owned()));
         }
         let parts = parts.select(kind)?;
         return Ok(Base {
@@ -234,7 +237,7 @@ fn base(kind: Kind, fields: &Fields, clock: &Clock) -> Result<Base> {
     }
     if let Some(time) = time {
         if time.nanos.is_none() {
-            return Err(Error::Field("time has no time of day".to_owned()));
+            return Err(Error::Lacks("time has no time of day".to_owned()));
         }
         if kind.has_zone() {
             // A zone goes along with the time of day; a `time` has only its offset.
@@ -372,8 +375,8 @@ fn assemble_date(date: i64, has_base: bool, fields: &Fields) -> Result<i64> {
         }
         return match (ordinal, week_number, quarter) {
             (Some(day), _, _) => calendar::ordinal_date(year, day),
-            (_, Some(week), _) => week_date(year, week, week_day.unwrap_or(1)),
-            (_, _, Some(quarter)) => quarter_date(year, quarter, quarter_day.unwrap_or(1)),
+            (_, Some(week), _) => week_from(year, week, week_day.unwrap_or(1)),
+            (_, _, Some(quarter)) => quarter_from(year, quarter, quarter_day.unwrap_or(1)),
             _ => calendar::date(year, month.unwrap_or(1), day.unwrap_or(1)),
         };
     }
@@ -382,7 +385,7 @@ fn assemble_date(date: i64, has_base: bool, fields: &Fields) -> Result<i64> {
         let year = year.unwrap_or(base_year);
         check("year", year, -calendar::YEAR_MAX, calendar::YEAR_MAX)?;
         let week = week_number.unwrap_or_else(|| base_week.min(weeks_in(year)));
-        return week_date(year, week, week_day.unwrap_or_else(|| day_of_week(date)));
+        return week_from(year, week, week_day.unwrap_or_else(|| day_of_week(date)));
     }
     let (base_year, base_month, base_day) = civil(date);
     let year = year.unwrap_or(base_year);
@@ -391,7 +394,7 @@ fn assemble_date(date: i64, has_base: bool, fields: &Fields) -> Result<i64> {
         return calendar::ordinal_date(year, day);
     }
     if let Some(day) = quarter_day {
-        return quarter_date(year, quarter.unwrap_or((base_month + 2) / 3), day);
+        return quarter_from(year, quarter.unwrap_or((base_month + 2) / 3), day);
     }
     // Another quarter: the same month of it.
     let base_month = match quarter {
@@ -459,10 +462,13 @@ fn assemble_time(nanos: i64, is_start: bool, has_base: bool, fields: &Fields) ->
 
 /// Milliseconds, microseconds and nanoseconds as nanoseconds; each counts from the larger one that is given.
 fn subseconds(fields: &Fields) -> Result<Option<i64>> {
-    // An epoch in milliseconds has given them.
-    let epoch = fields.integer("epochMillis")?.map(|ms| ms.rem_euclid(1000));
-    let milli = fields.integer("millisecond")?.or(epoch);
     let micro = fields.integer("microsecond")?;
+    // An epoch in milliseconds has given them, where nanoseconds follow.
+    let epoch = match micro {
+        None => fields.integer("epochMillis")?.map(|ms| ms.rem_euclid(1000)),
+        Some(_) => None,
+    };
+    let milli = fields.integer("millisecond")?.or(epoch);
     let nano = fields.integer("nanosecond")?;
     if milli.is_none() && micro.is_none() && nano.is_none() {
         return Ok(None);

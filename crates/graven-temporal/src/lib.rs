@@ -48,6 +48,17 @@ pub enum Error {
         /// What was there.
         text: String,
     },
+    /// Text in a form of its type that names no day, time or zone.
+    #[error("`{text}`: {why}")]
+    Content {
+        /// What was there.
+        text: String,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// A part was asked of a value whose type does not have it.
+    #[error("{0}")]
+    Lacks(String),
     /// A field that is missing, unknown, or has a value that it cannot have.
     #[error("{0}")]
     Field(String),

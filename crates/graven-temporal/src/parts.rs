@@ -196,7 +196,7 @@ impl Parts {
     /// A part is missing that cannot be made up: the day; the time of day of a type that has nothing else.
     pub fn select(&self, kind: Kind) -> Result<Parts> {
         let missing = |what| {
-            Error::Field(format!(
+            Error::Lacks(format!(
                 "a {} cannot be made of a value without {what}",
                 kind.name()
             ))

@@ -2,8 +2,8 @@
 //!
 //! # How it works
 //! A date is calendar (`2015-07-21`), week (`2015-W30-2`), quarter (`2015-Q2-60`) or ordinal (`2015-202`), with
-//! dashes or without, cut short from the right; a year beyond four digits has a sign. A time is `21:40:32.142` or
-//! `214032.142`, cut short likewise, `T` before it or not; behind it an offset (`Z`, `+0100`, `-01:30`, `+18`) and a zone in brackets.
+//! dashes or without, cut short from the right; a year beyond four digits has a sign. Between dashes and colons numbers may
+//! lack a leading zero. A time is `21:40:32.142` or `214032.142`, cut short likewise, `T` before it or not; behind it an offset (`Z`, `+0100`, `-01:30`, `+18`) and a zone in brackets.
 
 use graven_storage::PropertyValue;
 
@@ -17,6 +17,16 @@ use crate::{Error, Result, SECOND, Zone, duration};
 /// # Errors
 /// Text in no form of the type; a day, time or zone that does not exist.
 pub fn parse(kind: Kind, text: &str, zone: &Zone) -> Result<PropertyValue> {
+    read(kind, text, zone).map_err(|error| match error {
+        Error::Field(why) => Error::Content {
+            text: text.to_owned(),
+            why,
+        },
+        other => other,
+    })
+}
+
+fn read(kind: Kind, text: &str, zone: &Zone) -> Result<PropertyValue> {
     let wrong = || Error::Text {
         what: kind.name(),
         text: text.to_owned(),
@@ -52,7 +62,7 @@ pub fn parse(kind: Kind, text: &str, zone: &Zone) -> Result<PropertyValue> {
             && !zone.allows(parts.local_seconds().0, offset)
         {
             return Err(Error::Field(format!(
-                "`{text}`: {zone} does not have the offset {} at that time",
+                "{zone} does not have the offset {} at that time",
                 offset_text(offset)
             )));
         }
@@ -82,7 +92,7 @@ fn parse_clock(text: &str) -> Option<i64> {
         None => (text, None),
     };
     let with_colons: Vec<&str> = whole.split(':').collect();
-    let pieces = if with_colons.len() > 1 {
+    let pieces = if with_colons.len() > 1 || whole.len() == 1 {
         with_colons
     } else {
         let pairs = whole.len().div_ceil(2);
@@ -95,7 +105,7 @@ fn parse_clock(text: &str) -> Option<i64> {
     }
     let mut numbers = [0; 3];
     for (number, piece) in numbers.iter_mut().zip(&pieces) {
-        *number = digits(piece, 2)?;
+        *number = one_or_two(piece)?;
     }
     let [hour, minute, second] = numbers;
     let nanos = match fraction {
@@ -113,6 +123,11 @@ fn parse_clock(text: &str) -> Option<i64> {
 fn digits(text: &str, n: usize) -> Option<i64> {
     let is_number = text.len() == n && n > 0 && text.bytes().all(|b| b.is_ascii_digit());
     is_number.then(|| text.parse().ok()).flatten()
+}
+
+/// One digit or two.
+fn one_or_two(text: &str) -> Option<i64> {
+    digits(text, text.len()).filter(|_| text.len() <= 2)
 }
 
 /// A day; none for text in no form, an error for a day that does not exist.
@@ -141,39 +156,38 @@ fn parse_date(text: &str) -> Option<Result<i64>> {
 
 /// What follows a year: nothing, month and day, day of the year, week and day, quarter and day.
 fn parse_after_year(year: i64, rest: &str) -> Option<Result<i64>> {
-    let (dashed, rest) = match rest.strip_prefix('-') {
-        Some(rest) => (true, rest),
-        None => (false, rest),
+    let Some(rest) = rest.strip_prefix('-') else {
+        return parse_undashed(year, rest);
     };
-    if let Some(rest) = rest.strip_prefix(['W', 'w']) {
-        let day = rest.get(2..)?;
-        let day = strip_dash(day, dashed)?;
-        let day = if day.is_empty() { 1 } else { digits(day, 1)? };
-        return Some(week_date(year, digits(rest.get(..2)?, 2)?, day));
+    let (first, day) = match rest.split_once('-') {
+        Some((first, day)) => (first, Some(day)),
+        None => (rest, None),
+    };
+    let or_first = |day: Option<i64>| day.unwrap_or(1);
+    if let Some(week) = first.strip_prefix(['W', 'w']) {
+        let day = day.map(|day| digits(day, 1).ok_or(())).transpose().ok()?;
+        return Some(week_date(year, one_or_two(week)?, or_first(day)));
     }
-    if let Some(rest) = rest.strip_prefix(['Q', 'q']) {
-        let day = strip_dash(rest.get(1..)?, dashed)?;
-        let day = if day.is_empty() { 1 } else { digits(day, 2)? };
-        return Some(quarter_date(year, digits(rest.get(..1)?, 1)?, day));
+    let day = day.map(|day| one_or_two(day).ok_or(())).transpose().ok()?;
+    if let Some(quarter) = first.strip_prefix(['Q', 'q']) {
+        return Some(quarter_date(year, digits(quarter, 1)?, or_first(day)));
     }
-    match (dashed, rest.len()) {
-        (false, 0) => Some(date(year, 1, 1)),
-        (true, 2) => Some(date(year, digits(rest, 2)?, 1)),
-        (true, 3) => Some(ordinal_date(year, digits(rest, 3)?)),
-        (true, 5) => {
-            let (month, day) = rest.split_once('-')?;
-            Some(date(year, digits(month, 2)?, digits(day, 2)?))
-        }
-        _ => None,
+    match (day, first.len()) {
+        (None, 3) => Some(ordinal_date(year, digits(first, 3)?)),
+        _ => Some(date(year, one_or_two(first)?, or_first(day))),
     }
 }
 
-/// The text behind a dash, where the form has dashes; nothing needs none.
-fn strip_dash(text: &str, dashed: bool) -> Option<&str> {
-    if dashed && !text.is_empty() {
-        text.strip_prefix('-')
-    } else {
-        Some(text)
+/// The same without dashes, where each number has all its digits.
+fn parse_undashed(year: i64, rest: &str) -> Option<Result<i64>> {
+    let part = |from: usize, n: usize| digits(rest.get(from..from + n)?, n);
+    match (rest.as_bytes().first(), rest.len()) {
+        (None, _) => Some(date(year, 1, 1)),
+        (Some(b'W' | b'w'), 3) => Some(week_date(year, part(1, 2)?, 1)),
+        (Some(b'W' | b'w'), 4) => Some(week_date(year, part(1, 2)?, part(3, 1)?)),
+        (Some(b'Q' | b'q'), 2) => Some(quarter_date(year, part(1, 1)?, 1)),
+        (Some(b'Q' | b'q'), 4) => Some(quarter_date(year, part(1, 1)?, part(2, 2)?)),
+        _ => None,
     }
 }
 
@@ -255,6 +269,11 @@ mod tests {
                 ("2015-Q2-60", "2015-05-30"),
                 ("2015Q260", "2015-05-30"),
                 ("2015-Q2", "2015-04-01"),
+                ("2015-7-1", "2015-07-01"),
+                ("2015-7", "2015-07-01"),
+                ("2015-W3-1", "2015-01-12"),
+                ("2015-Q2-6", "2015-04-06"),
+                ("+2015-7-1", "2015-07-01"),
                 ("2015", "2015-01-01"),
                 ("-0001-12-31", "-0001-12-31"),
                 ("+123456-01-02", "+123456-01-02"),
@@ -276,6 +295,8 @@ mod tests {
                 ("21:40", "21:40"),
                 ("2140", "21:40"),
                 ("21", "21:00"),
+                ("9", "09:00"),
+                ("9:5:7.5", "09:05:07.5"),
                 ("T21:40", "21:40"),
                 ("T214032.142", "21:40:32.142"),
             ],
@@ -359,7 +380,12 @@ mod tests {
                 &[
                     "",
                     "15",
-                    "2015-7-1",
+                    "2015-7-001",
+                    "2015-W30-",
+                    "2015-W030",
+                    "2015-Q2-",
+                    "2015-07-",
+                    "2015-07-1-",
                     "2015-13-01",
                     "2015-02-29",
                     "2015-W54",
@@ -384,8 +410,9 @@ mod tests {
                     "21:60",
                     "21:40:60",
                     "21:40:32.",
-                    "21:4",
-                    "2",
+                    "21:4:",
+                    "214",
+                    "021:40",
                     "21:40.5",
                     "21:40Z",
                     "1:2:3:4",

@@ -75,7 +75,8 @@ pub fn truncate(
             .map(|days| truncate_days(unit, days))
             .transpose()?,
         zone: parts.zone,
-        offset: parts.offset,
+        // A moment is found anew by its local time: of an hour that comes twice it is the first.
+        offset: parts.offset.filter(|_| kind != Kind::DateTime),
     }
     .select(kind)?;
     if kind.has_zone() {

@@ -39,7 +39,8 @@ impl Zone {
         if let Some(offset) = parse_offset(text) {
             return Ok(Zone::Offset(offset));
         }
-        named(text).ok_or_else(|| Error::Text {
+        // Names are also written with the blanks that their underscores stand for.
+        named(&text.replace(' ', "_")).ok_or_else(|| Error::Text {
             what: "time zone",
             text: text.to_owned(),
         })

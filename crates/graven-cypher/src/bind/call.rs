@@ -5,14 +5,14 @@
 //! never be of the right kind the statement is refused. An aggregate is allowed only in an item of a
 //! projection ([`Aggregating`]); its call is collected there and a variable stands in its place.
 
-use super::expression::{Typed, call, unary};
+use super::expression::{Typed, call};
 use super::projection::{Aggregating, contains_aggregate};
 use super::scope::Record;
 use super::{Binder, Result};
 use crate::ast::{self, ExprKind, Name};
 use crate::diagnostic::{Code, closest};
 use crate::functions::{self, Availability};
-use crate::plan::expression::{AggregateCall, AggregateFunction, Expr, Literal, UnaryOp};
+use crate::plan::expression::{AggregateCall, AggregateFunction, Expr, Literal};
 use crate::plan::{VarId, VarKind};
 use crate::types::{Type, TypeSet};
 
@@ -50,6 +50,13 @@ impl Binder<'_> {
                 return Err(self
                     .error(name.span, Code::FeatureNotAvailable, message)
                     .with_hint(*hint));
+            }
+            let gone = GONE.iter();
+            if let Some((_, hint)) = gone
+                .into_iter()
+                .find(|(n, _)| n.eq_ignore_ascii_case(&name.text))
+            {
+                return Err(error.with_hint(*hint));
             }
             let known = functions::FUNCTIONS
                 .iter()
@@ -99,6 +106,9 @@ impl Binder<'_> {
                     arg.span,
                     &format!("the argument of `{}`", function.display),
                 )?;
+                if function.name == "point" {
+                    self.check_point(arg)?;
+                }
                 if matches!(function.name, "head" | "last") && arg_ty.set.is(TypeSet::LIST) {
                     ty = Type::of(arg_ty.element);
                 } else if matches!(function.name, "tail" | "reverse")
@@ -112,6 +122,19 @@ impl Binder<'_> {
             bound.push(expr);
         }
         Ok((call(function.name, bound), ty))
+    }
+
+    /// The map of a point written in the text has a pair of coordinates.
+    fn check_point(&self, arg: &ast::Expr) -> Result<()> {
+        let ExprKind::Map(entries) = &arg.kind else {
+            return Ok(());
+        };
+        let has = |key: &str| entries.iter().any(|(name, _)| &*name.text == key);
+        if has("x") && has("y") || has("latitude") && has("longitude") {
+            return Ok(());
+        }
+        let message = "a point needs x and y, or longitude and latitude";
+        Err(self.error(arg.span, Code::InvalidArgumentValue, message))
     }
 
     /// `linenumber()`, `file()`.
@@ -133,15 +156,19 @@ impl Binder<'_> {
         Ok((Expr::Variable(var), Type::of(wanted.1)))
     }
 
-    /// `exists(pattern)` or `exists(n.key)`.
+    /// `exists(pattern)`.
     pub(super) fn exists_function(&mut self, arg: &ast::Expr) -> Result<Typed> {
         let bound = match &arg.kind {
             ExprKind::Pattern(pattern) => self.pattern_predicate(pattern)?,
             ExprKind::Property { .. } | ExprKind::Index { .. } => {
-                unary(UnaryOp::IsNotNull, self.expression(arg)?.0)
+                let message = "`exists` takes a pattern, this is a property";
+                let property = arg.span.slice(self.text);
+                return Err(self
+                    .error(arg.span, Code::InvalidArgumentType, message)
+                    .with_hint(format!("write `{property} IS NOT NULL`")));
             }
             _ => {
-                let message = "`exists` takes a property or a pattern";
+                let message = "`exists` takes a pattern";
                 return Err(self.error(arg.span, Code::InvalidArgumentType, message));
             }
         };
@@ -263,6 +290,19 @@ const NOT_AVAILABLE: &[(&str, &str)] = &[
     ("graph.propertiesByName", "a file holds one database"),
 ];
 
+/// Functions that were or will be elsewhere, and what to write instead.
+const GONE: &[(&str, &str)] = &[
+    ("sinh", "write `(exp(x) - exp(-x)) / 2`"),
+    ("cosh", "write `(exp(x) + exp(-x)) / 2`"),
+    ("tanh", "write `1 - 2 / (exp(2 * x) + 1)`"),
+    ("coth", "write `1 + 2 / (exp(2 * x) - 1)`"),
+    ("distance", "write `point.distance(a, b)`"),
+    ("rels", "write `relationships(path)`"),
+    ("filter", "write `[x IN list WHERE condition]`"),
+    ("extract", "write `[x IN list | value]`"),
+    ("toInt", "write `toInteger(value)`"),
+];
+
 /// The variable that a function stands for, and its type.
 type OfRecord = (fn(Record) -> VarId, TypeSet);
 
@@ -284,6 +324,13 @@ pub(super) fn aggregate_function(name: &str, star: bool) -> Option<AggregateFunc
         .iter()
         .find(|(known, _)| known.eq_ignore_ascii_case(name))
         .map(|(_, function)| *function)
+}
+
+/// The name of a function or aggregate, as the reference writes it.
+pub(crate) fn known_function(name: &str) -> Option<&'static str> {
+    let of_name = |(known, _): &&(&'static str, _)| known.eq_ignore_ascii_case(name);
+    let aggregate = AGGREGATES.iter().find(of_name).map(|(known, _)| *known);
+    aggregate.or_else(|| functions::find(name).map(|function| function.display))
 }
 
 /// The bare word behind the text of `normalize(text, NFD)`.

@@ -140,6 +140,7 @@ fn collect(whole: &Expr, name: &Name, list: &Expr, filter: Option<Expr>, value: 
         kind: ExprKind::Subquery {
             kind: SubqueryKind::Collect,
             query: Box::new(query),
+            written: false,
         },
         span,
         height: whole.height,

@@ -13,6 +13,7 @@ use crate::diagnostic::{Code, closest};
 use crate::functions;
 use crate::plan::expression::{BinaryOp, Expr, Literal, UnaryOp};
 use crate::plan::{VarId, VarKind};
+use crate::stop;
 use crate::token::Span;
 use crate::types::{Type, TypeSet};
 
@@ -65,6 +66,7 @@ impl Binder<'_> {
 
     /// Any expression, with its place in the text.
     pub(super) fn expression(&mut self, expr: &ast::Expr) -> Result<Typed> {
+        stop::tick(self.text)?;
         let (bound, ty) = self.bound(expr)?;
         Ok((bound.standing_at(expr.span), ty))
     }
@@ -78,6 +80,14 @@ impl Binder<'_> {
         }
         if let Some(found) = self.grouped(expr)? {
             return Ok(found);
+        }
+        if let ExprKind::Variable(name) = &expr.kind
+            && self.created_later.contains(&name.text)
+            && self.scope.find(&name.text).is_none()
+        {
+            let message = format!("`{}` is created by this CREATE: it is null here", name.text);
+            self.notice_at(name.span, "DeprecatedReferenceInCreate", &message);
+            return Ok((Expr::Literal(Literal::Null), Type::of(TypeSet::NULL)));
         }
         if let Some(rewritten) = super::comprehension::with_subquery(expr) {
             return self.expression(&rewritten);
@@ -131,7 +141,7 @@ impl Binder<'_> {
                 )
             }
             ExprKind::Slice { base, from, to } => {
-                let (base, ty) = self.expression(base)?;
+                let (base, ty) = self.list_operand(base)?;
                 let from = self.optional(from.as_deref())?;
                 let to = self.optional(to.as_deref())?;
                 (
@@ -272,9 +282,13 @@ impl Binder<'_> {
                     .error(pattern.span, Code::UnexpectedSyntax, message)
                     .with_hint("use it in WHERE, or write exists(pattern), COUNT { pattern } or [pattern | value]"));
             }
-            ExprKind::Subquery { kind, query } => {
+            ExprKind::Subquery {
+                kind,
+                query,
+                written,
+            } => {
                 self.has_rows(expr.span)?;
-                self.subquery(*kind, query)?
+                self.subquery(*kind, query, *written)?
             }
         })
     }
@@ -294,8 +308,8 @@ impl Binder<'_> {
             .transpose()
     }
 
-    fn parameter(&mut self, name: &Name) -> Result<Expr> {
-        if self.params.allows(&name.text) {
+    pub(super) fn parameter(&mut self, name: &Name) -> Result<Expr> {
+        if self.allows_parameter(&name.text) {
             return Ok(Expr::Parameter(name.text.clone(), name.span));
         }
         let message = format!("parameter `${}` was not given", name.text);
@@ -409,7 +423,10 @@ impl Binder<'_> {
                 key: key.text.clone(),
                 at: Span::default(),
             },
-            Type::ANY,
+            match ty.set.is(TypeSet::ENTITY) {
+                true => Type::of(TypeSet::STORED),
+                false => Type::ANY,
+            },
         ))
     }
 
@@ -430,16 +447,12 @@ impl Binder<'_> {
             base.span,
             "the subject of a map projection",
         )?;
-        let mut parts = Vec::new();
+        // What is named counts more than `.*`, wherever that stands.
+        let mut takes_all = false;
         let mut entries = Vec::new();
         for item in items {
             match item {
-                MapItem::All => {
-                    if !entries.is_empty() {
-                        parts.push(Expr::Map(std::mem::take(&mut entries)));
-                    }
-                    parts.push(call("properties", vec![subject.clone()]));
-                }
+                MapItem::All => takes_all = true,
                 MapItem::Property(key) => {
                     let value = Expr::Property {
                         base: Box::new(subject.clone()),
@@ -456,12 +469,11 @@ impl Binder<'_> {
                 }
             }
         }
-        if !entries.is_empty() || parts.is_empty() {
-            parts.push(Expr::Map(entries));
-        }
-        let merged = match parts.len() {
-            1 => parts.pop().expect("one element"),
-            _ => call(functions::MERGE_MAPS, parts),
+        let all = takes_all.then(|| call("properties", vec![subject.clone()]));
+        let merged = match all {
+            None => Expr::Map(entries),
+            Some(all) if entries.is_empty() => all,
+            Some(all) => call(functions::MERGE_MAPS, vec![all, Expr::Map(entries)]),
         };
         let is_null = unary(UnaryOp::IsNull, subject);
         let value = Expr::Case {
@@ -496,20 +508,8 @@ impl Binder<'_> {
     fn binary(&mut self, op: BinaryOp, left: &ast::Expr, right: &ast::Expr) -> Result<Typed> {
         use BinaryOp::{Add, And, Divide, In, Modulo, Multiply, Or, Power, Subtract, Xor};
         if matches!(op, And | Or | Xor) {
-            let (a, left_ty) = self.expression(left)?;
-            self.require(
-                left_ty,
-                TypeSet::BOOLEAN,
-                left.span,
-                "an operand of a logical operator",
-            )?;
-            let (b, right_ty) = self.expression(right)?;
-            self.require(
-                right_ty,
-                TypeSet::BOOLEAN,
-                right.span,
-                "an operand of a logical operator",
-            )?;
+            let a = self.predicate(left)?;
+            let b = self.predicate(right)?;
             return Ok((binary(op, a, b), Type::of(TypeSet::BOOLEAN)));
         }
         let (a, left_ty) = self.expression(left)?;
@@ -521,7 +521,11 @@ impl Binder<'_> {
                 self.require(right_ty, wanted, right.span, "an operand of arithmetic")?;
                 arithmetic(op, left_ty, right_ty)
             }
-            Add => addition(left_ty, right_ty),
+            Add => {
+                let wanted = addends(left_ty.set);
+                self.require(right_ty, wanted, right.span, "what is added here")?;
+                addition(left_ty, right_ty)
+            }
             In => {
                 self.require(right_ty, TypeSet::LIST, right.span, "the right side of IN")?;
                 Type::of(TypeSet::BOOLEAN)
@@ -670,6 +674,24 @@ fn arithmetic(op: BinaryOp, left: Type, right: Type) -> Type {
     Type::of(TypeSet::NUMBER.or(TypeSet::DURATION).or(TypeSet::TEMPORAL))
 }
 
+/// What can be added to a value of these kinds.
+fn addends(left: TypeSet) -> TypeSet {
+    // Text and temporal values are joined too, but a truth value is no text.
+    let joined = TypeSet::STRING.or(TypeSet::NUMBER);
+    let timed = TypeSet::TEMPORAL.or(TypeSet::DURATION).or(TypeSet::POINT);
+    if left.is(joined) {
+        return joined.or(timed).or(TypeSet::LIST);
+    }
+    let holds = TypeSet::BOOLEAN
+        .or(TypeSet::MAP)
+        .or(TypeSet::ENTITY)
+        .or(TypeSet::PATH);
+    match left.is(holds) {
+        true => TypeSet::LIST,
+        false => TypeSet::ANY,
+    }
+}
+
 fn addition(left: Type, right: Type) -> Type {
     let both = |set: TypeSet| left.set.is(set) && right.set.is(set);
     if both(TypeSet::INTEGER) {
@@ -681,6 +703,7 @@ fn addition(left: Type, right: Type) -> Type {
     } else if both(TypeSet::LIST) {
         left.or(right)
     } else {
-        Type::ANY
+        let sums = TypeSet::NUMBER.or(TypeSet::STRING).or(TypeSet::LIST);
+        Type::of(sums.or(TypeSet::TEMPORAL).or(TypeSet::DURATION))
     }
 }

@@ -139,6 +139,8 @@ pub(crate) struct Merge {
     pub creation: Creation,
     pub on_create: Vec<SetItem>,
     pub on_match: Vec<SetItem>,
+    /// Set to whether the row was created.
+    pub created: Option<VarId>,
     pub paths: Vec<(VarId, Vec<VarId>)>,
 }
 

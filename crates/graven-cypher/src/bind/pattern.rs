@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use super::expression::binary;
+use super::expression::{binary, call};
 use super::graph::{AccessHint, Edge, QueryGraph, Step};
 use super::scope::Entry;
 use super::{Binder, Result};
@@ -15,7 +15,8 @@ use crate::ast::{
     self, ExprKind, HintKind, LabelExpr, Name, NodePattern, PathPattern, RelationshipPattern,
 };
 use crate::diagnostic::Code;
-use crate::plan::expression::{BinaryOp, Expr, Quantifier};
+use crate::functions;
+use crate::plan::expression::{BinaryOp, Expr, Literal, Quantifier};
 use crate::plan::variables::conjuncts;
 use crate::plan::{VarId, VarKind};
 use crate::token::Span;
@@ -259,7 +260,17 @@ impl Binder<'_> {
                 .error(pattern.span, Code::FeatureNotAvailable, message)
                 .with_hint("write `MATCH SHORTEST 1 (a)...(b)` with this one pattern, not in OPTIONAL MATCH or an expression"));
         }
+        let known = pattern.first.name.as_ref().and_then(|name| {
+            let entry = self.scope.find(&name.text)?;
+            (!entry.ty.set.is(TypeSet::NODE)).then_some(entry.var)
+        });
         let mut nodes = vec![self.declare_node(graph, &pattern.first, predicate)?];
+        if let Some(var) = known.filter(|_| pattern.steps.is_empty()) {
+            // Nothing is done with it that would tell a node from another value.
+            let node = Expr::Literal(Literal::String("NODE".into()));
+            let is_node = call(functions::IS_TYPED, vec![Expr::Variable(var), node]);
+            graph.predicates.push(is_node);
+        }
         if graph.nodes.len() > NODES_MAX {
             let message = format!("a pattern of more than {NODES_MAX} nodes cannot be planned");
             return Err(self

@@ -54,8 +54,13 @@ impl Binder<'_> {
                 return Err(self.error(call.name.span, Code::InvalidArgumentPassingMode, message));
             }
             let mut args = Vec::new();
-            for (name, _) in &view.arguments {
-                if !self.params.allows(name) {
+            let needed = view.arguments.len() - view.optional;
+            for (at, (name, _)) in view.arguments.iter().enumerate() {
+                if at >= needed && (self.explains || !self.params.allows(name)) {
+                    // What may be left out is left out from here on.
+                    break;
+                }
+                if !self.allows_parameter(name) {
                     let message = format!(
                         "parameter `${name}`, an argument of `{}`, was not given",
                         call.name.text

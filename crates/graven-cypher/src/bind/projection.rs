@@ -7,6 +7,7 @@
 //! the new columns; after `DISTINCT` or aggregation only the columns, where an expression equal to an item
 //! means that column.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::call::aggregate_function;
@@ -82,6 +83,7 @@ impl Binder<'_> {
         if let Some(span) = projection.star {
             self.star(span, is_return, &mut items, &mut outputs)?;
         }
+        let starred = outputs.len();
         let aggregated = projection
             .items
             .iter()
@@ -89,6 +91,8 @@ impl Binder<'_> {
         let mut missing_alias = None;
         let mut bound = self.items(projection, aggregated)?;
         let mut columns: Vec<(ast::Expr, VarId, Type)> = Vec::new();
+        let mut names: HashSet<Arc<str>> = outputs.iter().map(|e| e.name.clone()).collect();
+        let mut known: HashSet<VarId> = items.iter().map(|(var, _)| *var).collect();
         for (item, (expr, ty)) in projection
             .items
             .iter()
@@ -97,6 +101,7 @@ impl Binder<'_> {
             let name: Arc<str> = match (&item.alias, &item.expr.kind) {
                 (Some(alias), _) => alias.text.clone(),
                 (None, ExprKind::Variable(name)) => name.text.clone(),
+                (None, ExprKind::MapProjection { base, .. }) => base.text.clone(),
                 (None, _) => {
                     if !is_return {
                         missing_alias.get_or_insert(item.expr.span);
@@ -104,7 +109,21 @@ impl Binder<'_> {
                     item.expr.span.slice(self.text).trim().into()
                 }
             };
-            if outputs.iter().any(|e| e.name == name) {
+            let of_star = outputs[..starred].iter().find(|e| e.name == name);
+            if let (Some(entry), Expr::Variable(var)) = (of_star, &expr)
+                && entry.var == *var
+            {
+                // `*` has it already.
+                continue;
+            }
+            if let Some(alias) = item.alias.as_ref().filter(|_| !is_return) {
+                let var = match &expr {
+                    Expr::Variable(var) => Some(*var),
+                    _ => None,
+                };
+                self.check_unshadowed(alias, var)?;
+            }
+            if !names.insert(name.clone()) {
                 let span = item.alias.as_ref().map_or(item.expr.span, |a| a.span);
                 let message = format!("two columns are called `{name}`");
                 return Err(self
@@ -124,16 +143,12 @@ impl Binder<'_> {
             }
             columns.push((item.expr.clone(), var, ty));
             outputs.push(Entry { name, var, ty });
-            if !items.iter().any(|(known, _)| *known == var) {
+            if known.insert(var) {
                 items.push((var, expr));
             }
         }
         if let Some(aggregation) = &mut bound.aggregation {
-            let star: Vec<VarId> = outputs
-                .iter()
-                .take(outputs.len() - columns.len())
-                .map(|e| e.var)
-                .collect();
+            let star: Vec<VarId> = outputs[..starred].iter().map(|e| e.var).collect();
             aggregation
                 .keys
                 .extend(star.into_iter().map(|var| (var, Expr::Variable(var))));
@@ -159,10 +174,12 @@ impl Binder<'_> {
         } else {
             self.scope.row = outputs.clone();
         }
-        if narrow && filter.is_some_and(|f| !contains_aggregate(f)) {
+        if let Some(filter) = filter
+            && (aggregated || narrow && !contains_aggregate(filter))
+        {
             self.aggregating = Aggregating::Sorting {
                 columns,
-                aggregate: false,
+                aggregate: contains_aggregate(filter),
                 keys: Vec::new(),
                 lost: before,
             };
@@ -305,7 +322,7 @@ impl Binder<'_> {
                     return Ok(None);
                 };
                 let (var, ty) = self.resolve(name)?;
-                if self.scope.is_local(var) || self.scope.outer.iter().any(|e| e.var == var) {
+                if self.scope.is_local(var) || self.scope.is_constant(var) {
                     return Ok(Some((Expr::Variable(var), ty)));
                 }
                 Err(self.ambiguous(name))
@@ -374,7 +391,7 @@ impl Binder<'_> {
                 for arg in args {
                     self.expression(arg)?;
                 }
-                let message = "an aggregate in ORDER BY must be one of the columns";
+                let message = "an aggregate in ORDER BY or WHERE must be one of the columns";
                 Err(self.error(expr.span, Code::InvalidAggregation, message))
             }
             _ => Ok(None),

@@ -2,7 +2,8 @@
 //!
 //! # How it works
 //! A scope holds the variables of the current row, and apart from them those of the surrounding query
-//! (inside a subquery), which stay visible through `WITH`. Variables of comprehensions, quantifiers and
+//! (inside a subquery), which stay visible through `WITH`: their names cannot be given to anything else there. What a `CALL {}`
+//! takes by a leading `WITH` is of the row, and the next `WITH` drops it. Variables of comprehensions, quantifiers and
 //! `reduce` are pushed as locals and popped again.
 
 use std::sync::Arc;
@@ -26,6 +27,10 @@ pub(crate) struct Scope {
     pub locals: Vec<Entry>,
     /// A `CALL {}` subquery that takes from outside only what a leading `WITH` names.
     pub imports_by_with: bool,
+    /// What was taken from around the subquery into the row.
+    pub constants: Vec<VarId>,
+    /// The names around the subquery mean what they mean there: none is given away anew.
+    pub keeps_outer: bool,
     /// Names around the subquery that it has not taken, for hints.
     pub withheld: Vec<Arc<str>>,
     /// What the last `LOAD CSV` says of the record besides its fields.
@@ -71,6 +76,17 @@ impl Scope {
         let (kept, rest): (Vec<Entry>, Vec<Entry>) = self.outer.drain(..).partition(taken);
         self.outer = kept;
         self.withheld.extend(rest.into_iter().map(|e| e.name));
+    }
+
+    /// What is taken by a leading `WITH` is of the row from then on.
+    pub(crate) fn take_into_row(&mut self) {
+        self.constants.extend(self.outer.iter().map(|e| e.var));
+        self.row.append(&mut self.outer);
+    }
+
+    /// Whether the variable is the same in all rows, because it comes from around the subquery.
+    pub(crate) fn is_constant(&self, var: VarId) -> bool {
+        self.outer.iter().any(|e| e.var == var) || self.constants.contains(&var)
     }
 
     /// All names, for hints.

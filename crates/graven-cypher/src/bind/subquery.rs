@@ -17,8 +17,14 @@ use crate::token::Span;
 use crate::types::{Type, TypeSet};
 
 impl Binder<'_> {
-    pub(super) fn subquery(&mut self, kind: SubqueryKind, query: &ast::Query) -> Result<Typed> {
+    pub(super) fn subquery(
+        &mut self,
+        kind: SubqueryKind,
+        query: &ast::Query,
+        written: bool,
+    ) -> Result<Typed> {
         let mark = self.enter_subquery();
+        self.scope.keeps_outer = written;
         let result = self.query(query);
         let imports = self.leave_subquery(mark);
         let query = result?;
@@ -124,8 +130,7 @@ impl Binder<'_> {
         }
         if let Aggregating::Collected { keys, .. } = &self.aggregating {
             let kept = |var: &VarId| {
-                let outer = self.scope.outer.iter().any(|e| e.var == *var);
-                outer
+                self.scope.is_constant(*var)
                     || keys
                         .iter()
                         .any(|(key, known, _)| is_variable(key) && known == var)

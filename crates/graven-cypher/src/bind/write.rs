@@ -5,16 +5,19 @@
 //! already. Properties may read what an earlier part of the same clause creates: the creation is then split there
 //! in two. `MERGE` is bound twice, once as a pattern to look for and once as a creation.
 
-use super::graph::{Branch, Merge, QueryGraph, Step};
+use std::collections::BTreeSet;
+
+use super::expression::unary;
+use super::graph::{BoundQuery, Branch, Merge, QueryGraph, Step};
 use super::labels::Labels;
 use super::scope::Record;
-use super::{Binder, Result};
+use super::{Binder, Columns, Result};
 use crate::ast::{
     self, Clause, ClauseKind, ExprKind, Name, NodePattern, PathPattern, RelationshipPattern,
     RemoveItem,
 };
 use crate::diagnostic::Code;
-use crate::plan::expression::{Expr, Literal};
+use crate::plan::expression::{Expr, Literal, UnaryOp};
 use crate::plan::{
     CreateNode, CreateRelationship, Creation, Direction, RelType, SetItem, VarId, VarKind,
 };
@@ -37,16 +40,22 @@ impl Binder<'_> {
                 on_create,
                 on_match,
             } => {
-                let merge = self.merge(pattern, on_create, on_match)?;
-                steps.push(Step::Merge(Box::new(merge)));
+                let step = self.merge_step(pattern, on_create, on_match)?;
+                steps.push(step);
                 Ok(())
             }
             ClauseKind::Set(items) => {
-                steps.push(Step::Set(self.set_items(items)?));
+                let from = self.here();
+                let items = self.set_items(items)?;
+                let once = Expr::Literal(Literal::Boolean(true));
+                steps.push(self.setting(items, once, from));
                 Ok(())
             }
             ClauseKind::Remove(items) => {
-                steps.push(Step::Set(self.remove_items(items)?));
+                let from = self.here();
+                let items = self.remove_items(items)?;
+                let once = Expr::Literal(Literal::Boolean(true));
+                steps.push(self.setting(items, once, from));
                 Ok(())
             }
             ClauseKind::Delete { detach, targets } => {
@@ -74,6 +83,152 @@ impl Binder<'_> {
         }
     }
 
+    /// What has been used and declared so far.
+    fn here(&self) -> (usize, usize) {
+        (self.uses.len(), self.variables.len())
+    }
+
+    /// Variables from before `from` that were used since.
+    fn used_since(&self, from: (usize, usize)) -> Vec<VarId> {
+        let mut used = self.uses[from.0..].to_vec();
+        used.retain(|var| (var.0 as usize) < from.1);
+        used.sort_unstable();
+        used.dedup();
+        used
+    }
+
+    fn has_subquery(&self, items: &[SetItem]) -> bool {
+        let mut found = false;
+        for item in items {
+            item.for_each_expr(&mut |e| {
+                found |= e.variables().iter().any(|var| self.is_open_subquery(*var));
+            });
+        }
+        found
+    }
+
+    /// Items that are done where the condition holds. Those with subqueries are done row by row and item by item, as the
+    /// body of a `FOREACH`, since what a subquery finds is what the rows and items before it have left.
+    fn setting(&mut self, items: Vec<SetItem>, condition: Expr, from: (usize, usize)) -> Step {
+        let always = matches!(condition, Expr::Literal(Literal::Boolean(true)));
+        if always && !self.has_subquery(&items) {
+            return Step::Set(items);
+        }
+        let mut imports = self.used_since(from);
+        for item in &items {
+            // Also what was declared since, by the MERGE that these items belong to.
+            item.for_each_expr(&mut |e| {
+                for var in e.variables() {
+                    match self
+                        .subqueries
+                        .get(&var)
+                        .filter(|_| self.is_open_subquery(var))
+                    {
+                        Some(subquery) => imports.extend(&subquery.imports),
+                        None => imports.push(var),
+                    }
+                }
+            });
+        }
+        imports.sort_unstable();
+        imports.dedup();
+        let at = items.first().map_or(self.clause_span, SetItem::place);
+        let one = Expr::List(vec![Expr::Literal(Literal::Integer(1))]);
+        let list = match always {
+            true => one,
+            false => Expr::Case {
+                branches: vec![(condition, one)],
+                otherwise: None,
+                at,
+            },
+        };
+        let mut steps: Vec<Step> = Vec::new();
+        for item in items {
+            match steps.last_mut() {
+                Some(Step::Set(together)) if together.last().is_some_and(|i| i.is_with(&item)) => {
+                    together.push(item);
+                }
+                _ => steps.push(Step::Set(vec![item])),
+            }
+        }
+        Step::Foreach {
+            list,
+            var: self.new_variable("  once", VarKind::Value),
+            body: Branch {
+                steps,
+                columns: Vec::new(),
+            },
+            imports,
+            at,
+        }
+    }
+
+    /// A `MERGE`; one with subqueries is a `CALL {}` that returns what it binds, so that they are computed when its row has
+    /// its turn.
+    fn merge_step(
+        &mut self,
+        pattern: &PathPattern,
+        on_create: &[ast::SetItem],
+        on_match: &[ast::SetItem],
+    ) -> Result<Step> {
+        let mut written = None;
+        let mut find = |expr: &ast::Expr| written = written.or_else(|| written_subquery(expr));
+        pattern.expressions(&mut find);
+        for item in on_create.iter().chain(on_match) {
+            item.expressions(&mut find);
+        }
+        if let Some(span) = written {
+            let message = "EXISTS, COUNT and COLLECT subqueries cannot stand in MERGE";
+            return Err(self
+                .error(span, Code::InvalidClauseComposition, message)
+                .with_hint("compute the value in a WITH before"));
+        }
+        let from = self.here();
+        let row = self.scope.row.len();
+        let mut merge = self.merge(pattern, on_create, on_match)?;
+        let mut reads = BTreeSet::new();
+        merge
+            .creation
+            .for_each_expr(&mut |e| reads.extend(e.variables()));
+        let in_pattern = reads.iter().any(|var| self.is_open_subquery(*var));
+        let in_items = self.has_subquery(&merge.on_create) || self.has_subquery(&merge.on_match);
+        if !in_pattern && !in_items {
+            return Ok(Step::Merge(Box::new(merge)));
+        }
+        let mut after = Vec::new();
+        if in_items {
+            let created = self.new_variable("  created", VarKind::Value);
+            merge.created = Some(created);
+            let on_create = std::mem::take(&mut merge.on_create);
+            let on_match = std::mem::take(&mut merge.on_match);
+            let is_new = Expr::Variable(created);
+            let is_old = unary(UnaryOp::Not, is_new.clone());
+            for (items, condition) in [(on_create, is_new), (on_match, is_old)] {
+                if !items.is_empty() {
+                    after.push(self.setting(items, condition, from));
+                }
+            }
+        }
+        let mut steps = vec![Step::Merge(Box::new(merge))];
+        steps.extend(after);
+        let declared = self.scope.row[row..].iter();
+        let columns: Columns = declared.map(|e| (e.name.clone(), e.var)).collect();
+        let imports = self.used_since(from);
+        Ok(Step::Call {
+            query: BoundQuery {
+                branches: vec![Branch {
+                    steps,
+                    columns: columns.iter().map(|(_, var)| *var).collect(),
+                }],
+                all: true,
+                columns,
+            },
+            imports,
+            transactions: None,
+            optional: false,
+        })
+    }
+
     /// Remembers the keys of a written map.
     fn writes_keys(&mut self, map: &Expr) {
         if let Expr::Map(entries) = map {
@@ -91,17 +246,32 @@ impl Binder<'_> {
                 Group::default()
             }
         };
+        let later = patterns.iter().flat_map(PathPattern::names);
+        self.created_later = later.map(|name| name.text.clone()).collect();
+        let created = self.created(patterns, &mut group, steps);
+        self.created_later.clear();
+        created?;
+        steps.push(flushed(&mut group));
+        Ok(())
+    }
+
+    fn created(
+        &mut self,
+        patterns: &[PathPattern],
+        group: &mut Group,
+        steps: &mut Vec<Step>,
+    ) -> Result<()> {
         for pattern in patterns {
             self.no_shortest(pattern)?;
             self.no_filter(pattern.filter.as_deref())?;
             let alone = pattern.steps.is_empty();
-            let mut at = self.create_node(&pattern.first, alone, &mut group, steps)?;
+            let mut at = self.create_node(&pattern.first, alone, group, steps)?;
             let mut parts = vec![at];
             for (relationship, node) in &pattern.steps {
                 self.new_relationship_name(relationship)?;
                 let rel_type = self.single_type(relationship, "CREATE")?;
                 if let RelType::Computed(rel_type) = &rel_type {
-                    self.split_at(rel_type, &mut group, steps);
+                    self.split_at(rel_type, group, steps);
                 }
                 if relationship.direction == Direction::Both {
                     let message = "a relationship is created in one direction";
@@ -116,10 +286,10 @@ impl Binder<'_> {
                 let properties = self.created_properties(
                     relationship.properties.as_ref(),
                     relationship.filter.as_deref(),
-                    &mut group,
+                    group,
                     steps,
                 )?;
-                let to = self.create_node(node, false, &mut group, steps)?;
+                let to = self.create_node(node, false, group, steps)?;
                 let var = match &relationship.name {
                     Some(name) => {
                         self.declare(name, VarKind::Relationship, Type::of(TypeSet::RELATIONSHIP))
@@ -144,7 +314,6 @@ impl Binder<'_> {
                 group.paths.push((path, parts));
             }
         }
-        steps.push(flushed(&mut group));
         Ok(())
     }
 
@@ -355,14 +524,15 @@ impl Binder<'_> {
                 at: pattern.span,
             });
         }
-        let on_create = self.event_items(on_create)?;
-        let on_match = self.event_items(on_match)?;
+        let on_create = self.set_items(on_create)?;
+        let on_match = self.set_items(on_match)?;
         Ok(Merge {
             paths: std::mem::take(&mut graph.paths),
             graph,
             creation,
             on_create,
             on_match,
+            created: None,
         })
     }
 
@@ -377,40 +547,13 @@ impl Binder<'_> {
         let Some(properties) = properties else {
             return Ok(None);
         };
-        let ExprKind::Map(entries) = &properties.kind else {
+        let ExprKind::Map(_) = &properties.kind else {
             let message = "a parameter cannot stand for the properties of a MERGE pattern";
             return Err(self
                 .error(properties.span, Code::InvalidParameterUse, message)
                 .with_hint("name the keys: `{key: $parameter.key}`"));
         };
-        for (key, value) in entries {
-            if value.kind == ExprKind::Null {
-                let message = format!(
-                    "MERGE cannot look for the null property `{}`: null equals nothing",
-                    key.text
-                );
-                return Err(self.error(value.span, Code::MergeReadOwnWrites, message));
-            }
-        }
         self.property_map(properties).map(Some)
-    }
-
-    /// Items of `ON CREATE SET` and `ON MATCH SET`.
-    fn event_items(&mut self, items: &[ast::SetItem]) -> Result<Vec<SetItem>> {
-        let items = self.set_items(items)?;
-        let mut subquery = false;
-        for item in &items {
-            item.for_each_expr(&mut |e| {
-                subquery |= e.variables().iter().any(|var| self.is_open_subquery(*var));
-            });
-        }
-        if subquery {
-            let message = "a subquery cannot stand in ON CREATE SET or ON MATCH SET";
-            return Err(self
-                .error(self.clause_span, Code::FeatureNotAvailable, message)
-                .with_hint("compute it in a WITH before, or in a SET after"));
-        }
-        Ok(items)
     }
 
     fn set_items(&mut self, items: &[ast::SetItem]) -> Result<Vec<SetItem>> {
@@ -536,7 +679,6 @@ impl Binder<'_> {
         let place = list.span;
         let (list, ty) = self.expression(list)?;
         self.require(ty, TypeSet::LIST, place, "the list of FOREACH")?;
-        self.check_free(name)?;
         let element = if ty.set.is(TypeSet::LIST) {
             Type::of(ty.element)
         } else {
@@ -607,6 +749,16 @@ impl Binder<'_> {
         });
         Ok(())
     }
+}
+
+/// Place of the first `EXISTS {}`, `COUNT {}` or `COLLECT {}` in an expression.
+fn written_subquery(expr: &ast::Expr) -> Option<Span> {
+    if matches!(expr.kind, ExprKind::Subquery { written: true, .. }) {
+        return Some(expr.span);
+    }
+    let mut found = None;
+    expr.children(&mut |child| found = found.or_else(|| written_subquery(child)));
+    found
 }
 
 /// The creation so far as a step; the next one starts empty.

@@ -2,7 +2,7 @@
 //!
 //! # How it works
 //! The first token and at most a few after it decide which form stands here (CY-13). Keywords are no reserved
-//! words: `case`, `count`, `any` and the like are variables where their form does not follow.
+//! words: `case`, `count`, `any`, `limit` and the like are variables where their form does not follow.
 
 use std::sync::Arc;
 
@@ -10,10 +10,12 @@ use super::{Parser, Result};
 use crate::ast::{Expr, ExprKind, MapItem, Name, SubqueryKind};
 use crate::lexer;
 use crate::plan::expression::Quantifier;
+use crate::stop;
 use crate::token::{Span, TokenKind};
 
 impl Parser<'_> {
     pub(super) fn atom(&mut self) -> Result<Expr> {
+        stop::tick(self.text)?;
         let token = self.token();
         let kind = match token.kind {
             TokenKind::Integer | TokenKind::Hexadecimal | TokenKind::Octal => {
@@ -210,24 +212,17 @@ impl Parser<'_> {
             "null" => return self.constant(ExprKind::Null),
             "true" => return self.constant(ExprKind::Boolean(true)),
             "false" => return self.constant(ExprKind::Boolean(false)),
-            "case"
-                if !matches!(
-                    follows,
-                    TokenKind::Dot | TokenKind::Comma | TokenKind::CloseParen | TokenKind::End
-                ) =>
-            {
-                return self.case();
-            }
+            "case" if !quoted && self.at_case() => return self.case(),
             "trim" if follows == TokenKind::OpenParen && self.at_trim_specification() => {
                 return self.trim_specification();
             }
-            "exists" if follows == TokenKind::OpenBrace => {
+            "exists" if follows == TokenKind::OpenBrace && self.peek(2) != TokenKind::Dot => {
                 return self.subquery(SubqueryKind::Exists);
             }
-            "count" if follows == TokenKind::OpenBrace => {
+            "count" if follows == TokenKind::OpenBrace && self.peek(2) != TokenKind::Dot => {
                 return self.subquery(SubqueryKind::Count);
             }
-            "collect" if follows == TokenKind::OpenBrace => {
+            "collect" if follows == TokenKind::OpenBrace && self.peek(2) != TokenKind::Dot => {
                 return self.subquery(SubqueryKind::Collect);
             }
             "shortestpath" | "allshortestpaths" if follows == TokenKind::OpenParen => {
@@ -256,36 +251,35 @@ impl Parser<'_> {
         Ok(ExprKind::Variable(name))
     }
 
-    /// Words that begin what follows an expression: `RETURN` without items, say.
-    pub(super) fn starts_clause(&self, word: &str) -> bool {
-        let next_is_operand = matches!(
+    /// Whether the word `case` here begins its form: `WHEN` and `END` belong to it, or no variable could stand here.
+    fn at_case(&self) -> bool {
+        let begins_operand = matches!(
             self.peek(1),
             TokenKind::Word
                 | TokenKind::QuotedName
-                | TokenKind::OpenParen
                 | TokenKind::Integer
-                | TokenKind::Star
+                | TokenKind::Float
+                | TokenKind::String
+                | TokenKind::Dollar
         );
-        next_is_operand
-            && matches!(
-                word,
-                "match"
-                    | "optional"
-                    | "where"
-                    | "return"
-                    | "unwind"
-                    | "union"
-                    | "order"
-                    | "skip"
-                    | "limit"
-                    | "create"
-                    | "merge"
-                    | "delete"
-                    | "detach"
-                    | "remove"
-                    | "then"
-                    | "when"
-            )
+        self.is_word_at(1, "WHEN")
+            || self.tokens.closing[self.next] != 0
+            || begins_operand && !self.follows_operand(1)
+    }
+
+    /// Whether the keyword here begins what follows an expression, and the expression is missing: `RETURN LIMIT 5`.
+    fn starts_clause(&self, word: &str) -> bool {
+        let is_keyword = |keyword: &&str| keyword.eq_ignore_ascii_case(word);
+        let begins_operand = matches!(
+            self.peek(1),
+            TokenKind::Word
+                | TokenKind::QuotedName
+                | TokenKind::Integer
+                | TokenKind::String
+                | TokenKind::Dollar
+        );
+        let expects = super::JOINING.iter().chain(&["ORDER"]).any(is_keyword);
+        expects && begins_operand && !self.follows_operand(1)
     }
 
     pub(super) fn constant(&mut self, kind: ExprKind) -> Result<ExprKind> {
@@ -298,6 +292,18 @@ impl Parser<'_> {
         let open = self.next + 1;
         let close = self.tokens.closing[open] as usize;
         let mut at = open + 1;
+        // `FROM` alone, before what is trimmed; elsewhere it is a name.
+        let begins = matches!(
+            self.peek(3),
+            TokenKind::String
+                | TokenKind::Word
+                | TokenKind::QuotedName
+                | TokenKind::Dollar
+                | TokenKind::OpenParen
+        );
+        if self.is_word_at(2, "FROM") && begins {
+            return true;
+        }
         while at < close {
             if at > open + 1 && self.is_word_at(at - self.next, "FROM") {
                 return true;
@@ -347,6 +353,7 @@ impl Parser<'_> {
         Ok(ExprKind::Subquery {
             kind,
             query: Box::new(query),
+            written: true,
         })
     }
 
@@ -425,7 +432,11 @@ impl Parser<'_> {
     }
 
     pub(super) fn call(&mut self) -> Result<ExprKind> {
-        let name = self.dotted_name("a function")?;
+        let mut name = self.dotted_name("a function")?;
+        if let Some(known) = crate::bind::known_function(&name.text) {
+            // One function has one name, in whatever letters it is written.
+            name.text = known.into();
+        }
         self.expect(TokenKind::OpenParen, "`(`")?;
         if self.kind() == TokenKind::Star && name.text.eq_ignore_ascii_case("count") {
             self.advance();
@@ -437,11 +448,12 @@ impl Parser<'_> {
                 args: Vec::new(),
             });
         }
-        let operand_follows = !matches!(
-            self.peek(1),
-            TokenKind::CloseParen | TokenKind::Comma | TokenKind::Dot
-        );
-        let distinct = self.is_word("DISTINCT") && operand_follows && self.eat_word("DISTINCT");
+        let takes_all =
+            self.is_word("ALL") && self.peek(1) != TokenKind::OpenParen && !self.follows_operand(1);
+        let distinct = self.at_distinct();
+        if takes_all || distinct {
+            self.advance();
+        }
         let args = self.expressions_until(TokenKind::CloseParen, "`,` or `)`")?;
         Ok(ExprKind::Call {
             name,

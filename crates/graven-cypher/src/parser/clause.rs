@@ -33,10 +33,7 @@ enum Place {
 
 impl Parser<'_> {
     pub(super) fn statement(&mut self) -> Result<Statement> {
-        let Prefix {
-            mode,
-            unknown_options,
-        } = self.prefix()?;
+        let Prefix { mode } = self.prefix()?;
         let query = match self.schema_statement()? {
             Some(query) => query,
             None => self.query(Place::Top)?,
@@ -46,11 +43,7 @@ impl Parser<'_> {
         if self.kind() != TokenKind::End {
             return Err(self.unexpected("a clause or the end of the statement"));
         }
-        Ok(Statement {
-            mode,
-            unknown_options,
-            query,
-        })
+        Ok(Statement { mode, query })
     }
 
     fn query(&mut self, place: Place) -> Result<Query> {
@@ -233,6 +226,7 @@ impl Parser<'_> {
         self.expect_word("MATCH")?;
         self.match_mode()?;
         let patterns = self.patterns()?;
+        self.check_selected(&patterns)?;
         Ok(ClauseKind::Match {
             optional,
             patterns,
@@ -267,8 +261,7 @@ impl Parser<'_> {
     }
 
     fn projection(&mut self) -> Result<Projection> {
-        let distinct =
-            self.is_word("DISTINCT") && !self.at_single_word_item() && self.eat_word("DISTINCT");
+        let distinct = self.at_distinct() && self.eat_word("DISTINCT");
         let mut projection = Projection {
             distinct,
             star: None,
@@ -310,12 +303,9 @@ impl Parser<'_> {
         Ok(self.bounds(&mut projection)?.then_some(projection))
     }
 
-    /// `DISTINCT` used as a variable: `RETURN distinct`.
-    fn at_single_word_item(&self) -> bool {
-        matches!(
-            self.peek(1),
-            TokenKind::End | TokenKind::Comma | TokenKind::Semicolon | TokenKind::Dot
-        )
+    /// Whether `DISTINCT` stands here, and no variable of that name.
+    pub(super) fn at_distinct(&self) -> bool {
+        self.is_word("DISTINCT") && !self.follows_operand(1)
     }
 
     fn projection_item(&mut self) -> Result<ProjectionItem> {
@@ -515,7 +505,10 @@ impl Parser<'_> {
         let open = self.expect(TokenKind::OpenBrace, "`{`")?;
         let bare = kind != SubqueryKind::Collect
             && (self.kind() == TokenKind::OpenParen
-                || (self.at_name() && self.peek(1) == TokenKind::Equal));
+                || (self.at_name() && self.peek(1) == TokenKind::Equal)
+                || ["SHORTEST", "ANY", "ALL", "shortestPath", "allShortestPaths"]
+                    .iter()
+                    .any(|word| self.is_word(word)));
         let query = self.with_bar(false, |p| match bare {
             true => p.bare_pattern(open.span),
             false => {
@@ -536,6 +529,7 @@ impl Parser<'_> {
 
     fn bare_pattern(&mut self, span: Span) -> Result<Query> {
         let patterns = self.patterns()?;
+        self.check_selected(&patterns)?;
         let filter = self.where_clause()?;
         let clause = Clause {
             kind: ClauseKind::Match {

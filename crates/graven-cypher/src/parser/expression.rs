@@ -113,7 +113,7 @@ impl Parser<'_> {
     /// `not` alone may also be a variable: it is the operator when an operand can follow.
     fn starts_operand_after_not(&self) -> bool {
         use TokenKind::*;
-        matches!(
+        let begins_operand = matches!(
             self.peek(1),
             Word | QuotedName
                 | Integer
@@ -127,12 +127,18 @@ impl Parser<'_> {
                 | OpenBrace
                 | Minus
                 | Plus
-        )
+        );
+        begins_operand && !self.follows_operand(1)
     }
 
     fn comparison(&mut self) -> Result<Expr> {
         let first = self.predicate()?;
         let mut rest = Vec::new();
+        if self.kind() == TokenKind::BangEqual {
+            let message = "`!=` is not an operator";
+            let error = self.error(self.token().span, Code::UnexpectedSyntax, message);
+            return Err(error.with_hint("write `<>` for not equal"));
+        }
         while let Some(op) = comparison_op(self.kind()) {
             self.advance();
             rest.push((op, self.predicate()?));
@@ -373,11 +379,15 @@ impl Parser<'_> {
         self.expect(TokenKind::OpenBracket, "`[`")?;
         let base = Box::new(base);
         if self.eat(TokenKind::DotDot) {
-            let to = self.slice_end()?;
+            let dots = self.last_span();
+            let Some(to) = self.slice_end()? else {
+                let message = "a slice needs its begin or its end";
+                return Err(self.error(dots, Code::UnexpectedSyntax, message));
+            };
             return Ok(ExprKind::Slice {
                 base,
                 from: None,
-                to,
+                to: Some(to),
             });
         }
         let index = Box::new(self.expression()?);

@@ -41,15 +41,25 @@ impl Parser<'_> {
         Ok(path)
     }
 
-    /// A path without a name, `shortestPath(...)` included.
+    /// A path without a name, with what selects among paths, `shortestPath(...)` included.
     pub(super) fn anonymous_path(&mut self) -> Result<PathPattern> {
         let start = self.token().span;
         if let Some(shortest) = self.path_selector()? {
-            let mut path = self.nested(Self::anonymous_path)?;
+            let mut path = self.nested(Self::unselected_path)?;
+            if shortest.is_some() && path.shortest.is_some() {
+                let message = "a path has one selection: before it, or by a function around it";
+                return Err(self.error(path.span, Code::UnexpectedSyntax, message));
+            }
             path.shortest = shortest.or(path.shortest);
             path.span = start.to(path.span);
             return Ok(path);
         }
+        self.unselected_path()
+    }
+
+    /// A path without a name, before which nothing selects.
+    fn unselected_path(&mut self) -> Result<PathPattern> {
+        let start = self.token().span;
         let one_function = Shortest {
             count: PathCount::Paths(1),
             closed: false,
@@ -67,8 +77,9 @@ impl Parser<'_> {
         };
         if shortest.is_some() && self.peek(1) == TokenKind::OpenParen {
             self.next += 2;
-            let mut path = self.nested(Self::anonymous_path)?;
+            let mut path = self.nested(Self::unselected_path)?;
             let last = self.expect(TokenKind::CloseParen, "`)`")?;
+            self.check_function(&path)?;
             path.shortest = shortest;
             path.span = start.to(last.span);
             return Ok(path);
@@ -80,7 +91,7 @@ impl Parser<'_> {
                 return self.steps(self.nowhere(start), start);
             }
             self.advance();
-            let mut path = self.nested(Self::path)?;
+            let mut path = self.nested(Self::inner_path)?;
             let filter = self.inline_filter()?;
             path.filter = self.both(path.filter.take(), filter)?;
             self.expect(TokenKind::CloseParen, "`)`")?;
@@ -88,6 +99,54 @@ impl Parser<'_> {
         }
         let first = self.node()?;
         self.steps(first, start)
+    }
+
+    /// What may stand in `shortestPath(...)`: its own search knows no least length but 0 and 1.
+    fn check_function(&self, path: &PathPattern) -> Result<()> {
+        if path.shortest.is_some() {
+            let message = "shortestPath() cannot stand within itself";
+            return Err(self.error(path.span, Code::UnexpectedSyntax, message));
+        }
+        let bounded = |r: &&RelationshipPattern| r.length.is_some_and(|l| l.min > Some(1));
+        let mut steps = path.steps.iter().map(|(relationship, _)| relationship);
+        let Some(bounded) = steps.find(bounded) else {
+            return Ok(());
+        };
+        let message = "the least length in shortestPath() and allShortestPaths() is 0 or 1";
+        Err(self
+            .error(bounded.span, Code::InvalidRelationshipPattern, message)
+            .with_hint("write `MATCH p = SHORTEST 1 (a)-[:TYPE]-{2,}(b)` or `ALL SHORTEST`"))
+    }
+
+    /// `[name =] path` within parentheses, where nothing selects.
+    fn inner_path(&mut self) -> Result<PathPattern> {
+        let selector = ["SHORTEST", "ANY", "ALL"].iter();
+        let selects = |p: &Self| selector.clone().any(|word| p.is_word(word));
+        let named = self.at_name() && self.peek(1) == TokenKind::Equal;
+        if !named && selects(self) {
+            return Err(self.unexpected("a path: what selects among paths stands before it"));
+        }
+        let path = self.path()?;
+        if path.shortest.is_some_and(|shortest| shortest.closed) {
+            let message = "what selects among paths stands before the parentheses";
+            return Err(self.error(path.span, Code::UnexpectedSyntax, message));
+        }
+        Ok(path)
+    }
+
+    /// A selection of paths is of the whole `MATCH`: other patterns beside it would have to be selected with it.
+    pub(super) fn check_selected(&self, patterns: &[PathPattern]) -> Result<()> {
+        let selects = |path: &&PathPattern| path.shortest.is_some_and(|shortest| shortest.closed);
+        match patterns.iter().find(selects) {
+            Some(path) if patterns.len() > 1 => {
+                let message =
+                    "`SHORTEST`, `ANY` and the like stand before the one pattern of a MATCH";
+                Err(self
+                    .error(path.span, Code::UnexpectedSyntax, message)
+                    .with_hint("give each pattern a MATCH of its own"))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// The relationships and quantified patterns behind the first node.
@@ -163,8 +222,9 @@ impl Parser<'_> {
         };
         self.advance();
         let shortest = word == "SHORTEST" || self.eat_word("SHORTEST");
+        let takes_number = word == "SHORTEST" || word == "ANY" && !shortest;
         let number = match self.kind() {
-            TokenKind::Integer if word != "ALL" => Some(self.small_integer()?),
+            TokenKind::Integer if takes_number => Some(self.small_integer()?),
             _ => None,
         };
         if number == Some(0) {
@@ -173,7 +233,10 @@ impl Parser<'_> {
         }
         self.path_mode()?;
         let _ = self.eat_word("PATH") || self.eat_word("PATHS");
-        let groups = shortest && (self.eat_word("GROUP") || self.eat_word("GROUPS"));
+        let groups = word == "SHORTEST" && (self.eat_word("GROUP") || self.eat_word("GROUPS"));
+        if word == "SHORTEST" && number.is_none() && !groups {
+            return Err(self.unexpected("how many paths, as in `SHORTEST 1`"));
+        }
         let count = match (word, shortest) {
             ("ALL", false) => return Ok(Some(None)),
             ("ALL", true) => PathCount::Lengths(1),
@@ -250,7 +313,7 @@ impl Parser<'_> {
     /// conditions is a relationship of variable length; anything else is repeated as a whole.
     fn quantified_pattern(&mut self) -> Result<RelationshipPattern> {
         let open = self.expect(TokenKind::OpenParen, "`(`")?;
-        let mut path = self.nested(Self::anonymous_path)?;
+        let mut path = self.nested(Self::unselected_path)?;
         let filter = self.inline_filter()?;
         let filter = self.both(path.filter.take(), filter)?;
         self.expect(TokenKind::CloseParen, "`)`")?;

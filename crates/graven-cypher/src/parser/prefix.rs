@@ -2,10 +2,9 @@
 //!
 //! # How it works
 //! Options choose among ways of running a statement that this database does not have: those of Neo4j are read and have no
-//! meaning, others get a notice. The one version is 5. A file holds one database, so `USE` can only name that.
+//! meaning, others are refused. The one version is 5. A file holds one database, so `USE` can only name that.
 
 use super::{Parser, Result};
-use crate::ast::Name;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::plan::PlanMode;
 use crate::token::{Span, TokenKind};
@@ -13,7 +12,6 @@ use crate::token::{Span, TokenKind};
 /// What was found there.
 pub(super) struct Prefix {
     pub mode: PlanMode,
-    pub unknown_options: Vec<Name>,
 }
 
 /// The version of the language.
@@ -22,29 +20,40 @@ const VERSION: &str = "5";
 /// What clients call the database where a server has one only.
 const DATABASE: &str = "neo4j";
 
-/// Options of Neo4j 5.
-const OPTIONS: &[&str] = &[
-    "connectComponentsPlanner",
-    "debug",
-    "eagerAnalyzer",
-    "expressionEngine",
-    "inferSchemaParts",
-    "interpretedPipesFallback",
-    "operatorEngine",
-    "parallelRuntimeSupport",
-    "planner",
-    "planVarExpandInto",
-    "replan",
-    "runtime",
-    "statefulShortestPlanningMode",
-    "updateStrategy",
+/// Options of Neo4j 5, and the values they may have; none: any number or name.
+const OPTIONS: &[(&str, &[&str])] = &[
+    ("connectComponentsPlanner", &["greedy", "idp"]),
+    ("debug", &[]),
+    ("eagerAnalyzer", &["ir", "lp"]),
+    (
+        "expressionEngine",
+        &["compiled", "default", "interpreted", "onlyWhenHot"],
+    ),
+    ("inferSchemaParts", &["mostSelectiveLabel", "off"]),
+    (
+        "interpretedPipesFallback",
+        &["all", "default", "disabled", "whitelisted_plans_only"],
+    ),
+    ("operatorEngine", &["compiled", "default", "interpreted"]),
+    ("parallelRuntimeSupport", &["all", "default", "disabled"]),
+    ("planner", &["cost", "dp", "idp"]),
+    ("planVarExpandInto", &["minimum_cost", "single_row"]),
+    ("replan", &["default", "force", "skip"]),
+    (
+        "runtime",
+        &["interpreted", "legacy", "parallel", "pipelined", "slotted"],
+    ),
+    (
+        "statefulShortestPlanningMode",
+        &["all_if_possible", "cardinality_heuristic", "into_only"],
+    ),
+    ("updateStrategy", &["default", "eager"]),
 ];
 
 impl Parser<'_> {
     pub(super) fn prefix(&mut self) -> Result<Prefix> {
         let mut prefix = Prefix {
             mode: PlanMode::Execute,
-            unknown_options: Vec::new(),
         };
         let mut options = false;
         loop {
@@ -55,7 +64,7 @@ impl Parser<'_> {
             } else if !options && self.eat_word("CYPHER") {
                 options = true;
                 self.version()?;
-                prefix.unknown_options = self.statement_options()?;
+                self.statement_options()?;
             } else {
                 break;
             }
@@ -84,24 +93,35 @@ impl Parser<'_> {
             .with_hint(format!("leave it out, or write `CYPHER {VERSION}`")))
     }
 
-    /// `name=value ...`; those that nobody knows.
-    fn statement_options(&mut self) -> Result<Vec<Name>> {
-        let mut unknown = Vec::new();
+    /// `name=value ...`, each of them known.
+    fn statement_options(&mut self) -> Result<()> {
         while self.at_name() && self.peek(1) == TokenKind::Equal {
             let name = self.name("an option")?;
             self.advance();
+            let of_name = |(known, _): &&(&str, _)| known.eq_ignore_ascii_case(&name.text);
+            let Some((known, values)) = OPTIONS.iter().find(of_name) else {
+                let message = format!("there is no option `{}`", name.text);
+                return Err(self
+                    .error(name.span, Code::InvalidOption, message)
+                    .with_hint("leave it out"));
+            };
+            let value = self.token();
             if !matches!(
-                self.kind(),
+                value.kind,
                 TokenKind::Word | TokenKind::QuotedName | TokenKind::String | TokenKind::Integer
             ) {
                 return Err(self.unexpected("the value of the option"));
             }
             self.advance();
-            if !OPTIONS.iter().any(|o| o.eq_ignore_ascii_case(&name.text)) {
-                unknown.push(name);
+            let text = value.span.slice(self.text).trim_matches(['`', '\'', '"']);
+            if !values.is_empty() && !values.iter().any(|v| v.eq_ignore_ascii_case(text)) {
+                let message = format!("`{text}` is no value of the option `{known}`");
+                return Err(self
+                    .error(value.span, Code::InvalidOption, message)
+                    .with_hint(format!("write one of: {}", values.join(", "))));
             }
         }
-        Ok(unknown)
+        Ok(())
     }
 
     fn database(&mut self) -> Result<()> {
@@ -116,8 +136,8 @@ impl Parser<'_> {
 
     /// `USE` of another database, or where only a part of the statement would use it.
     pub(super) fn no_other_database(&self, span: Span) -> Diagnostic {
-        let message = "`USE` of another database or graph is not available in this build";
-        self.error(span, Code::FeatureNotAvailable, message)
+        let message = "there is no other database to `USE`, and no other graph";
+        self.error(span, Code::DatabaseNotFound, message)
             .with_hint(format!(
                 "a file holds one database: leave USE out, or begin the statement with `USE {DATABASE}`"
             ))

@@ -6,16 +6,17 @@
 use std::sync::Arc;
 
 use super::{Parser, Result};
-use crate::ast::{Clause, ClauseKind, Name, Query, SingleQuery};
+use crate::ast::{Clause, ClauseKind, ExprKind, Name, Query, SingleQuery};
 use crate::diagnostic::Code;
-use crate::plan::schema::{ConstraintKind, SchemaCommand, SchemaSubject};
+use crate::plan::schema::{ConstraintKind, IndexKind, SchemaCommand, SchemaName, SchemaSubject};
 use crate::token::TokenKind;
 
-/// Kinds of index of the language; the store's own answers for all that compare and seek.
+/// Words for the kind of index that stands for all.
 pub(super) const INDEX_KINDS: &[&str] = &["RANGE", "BTREE"];
 
-/// Kinds of index that this database does not have.
-pub(super) const OTHER_KINDS: &[&str] = &["TEXT", "POINT", "FULLTEXT", "VECTOR", "LOOKUP"];
+/// The other kinds: of `TEXT` and `POINT` there are indexes, which are kept and used like the first; labels and types are looked
+/// up without an index; the last two this database does not have.
+pub(super) const OTHER_KINDS: &[&str] = &["TEXT", "POINT", "LOOKUP", "FULLTEXT", "VECTOR"];
 
 impl Parser<'_> {
     /// A statement about the schema, if one begins here.
@@ -30,7 +31,9 @@ impl Parser<'_> {
             kind: ClauseKind::Schema(command),
             span,
         };
-        let clauses = if self.is_word("CREATE") && !named_path {
+        let clauses = if let Some(command) = self.user_command()? {
+            vec![schema(SchemaCommand::User(command))]
+        } else if self.is_word("CREATE") && !named_path {
             if self.is_word_at(1, "OR") && self.is_word_at(2, "REPLACE") {
                 let span = span.to(self.tokens.list[self.next + 2].span);
                 let message = "nothing of a schema is made by `CREATE OR REPLACE`";
@@ -63,14 +66,21 @@ impl Parser<'_> {
     }
 
     fn create_index(&mut self) -> Result<SchemaCommand> {
+        let mut made_as = IndexKind::Range;
         if !self.is_word("INDEX") {
             let kind = self.advance();
-            let word = kind.span.slice(self.text);
-            if OTHER_KINDS.iter().any(|k| k.eq_ignore_ascii_case(word)) {
-                let message = format!("{} indexes are not available", word.to_uppercase());
-                return Err(self
-                    .error(kind.span, Code::FeatureNotAvailable, message)
-                    .with_hint("CREATE INDEX makes one for equality, ranges and order"));
+            let word = kind.span.slice(self.text).to_uppercase();
+            match word.as_str() {
+                "TEXT" => made_as = IndexKind::Text,
+                "POINT" => made_as = IndexKind::Point,
+                "LOOKUP" => return self.lookup_index(),
+                other if OTHER_KINDS.contains(&other) => {
+                    let message = format!("{other} indexes are not available");
+                    return Err(self
+                        .error(kind.span, Code::FeatureNotAvailable, message)
+                        .with_hint("CREATE INDEX makes one for equality, ranges and order"));
+                }
+                _ => {}
             }
         }
         self.expect_word("INDEX")?;
@@ -82,11 +92,34 @@ impl Parser<'_> {
         let keys = self.properties_of(&variable)?;
         self.options()?;
         Ok(SchemaCommand::CreateIndex {
+            kind: made_as,
             name,
             if_not_exists,
             subject,
             keys,
         })
+    }
+
+    /// `CREATE LOOKUP INDEX name FOR (n) ON EACH labels(n)`, or `FOR ()-[r]-() ON EACH type(r)`.
+    fn lookup_index(&mut self) -> Result<SchemaCommand> {
+        self.expect_word("INDEX")?;
+        self.schema_name("FOR")?;
+        self.if_not_exists()?;
+        self.expect_word("FOR")?;
+        let path = self.path()?;
+        self.expect_word("ON")?;
+        self.eat_word("EACH");
+        let function = self.expression()?;
+        let wanted = match path.steps.is_empty() {
+            true => "labels",
+            false => "type",
+        };
+        if !matches!(&function.kind, ExprKind::Call { name, .. } if &*name.text == wanted) {
+            let message = format!("a LOOKUP index of this pattern is one on EACH {wanted}()");
+            return Err(self.error(function.span, Code::UnexpectedSyntax, message));
+        }
+        self.options()?;
+        Ok(SchemaCommand::CreateLookup)
     }
 
     /// `FOR`; the `ON` of earlier versions of the language is told apart.
@@ -148,7 +181,7 @@ impl Parser<'_> {
         if !index {
             self.expect_word("CONSTRAINT")?;
         }
-        let name = self.name("its name")?.text;
+        let name = self.name_of_schema("its name")?;
         let if_exists = self.eat_word("IF");
         if if_exists {
             self.expect_word("EXISTS")?;
@@ -160,14 +193,22 @@ impl Parser<'_> {
     }
 
     /// The optional name before `IF NOT EXISTS` and `FOR`.
-    fn schema_name(&mut self, next: &str) -> Result<Option<Arc<str>>> {
+    fn schema_name(&mut self, next: &str) -> Result<Option<SchemaName>> {
         let unnamed = self.is_word(next) && self.peek(1) == TokenKind::OpenParen
             || self.is_word("ON")
                 && matches!(self.peek(1), TokenKind::OpenParen | TokenKind::Colon)
             || self.is_word("IF") && self.is_word_at(1, "NOT");
         match unnamed {
             true => Ok(None),
-            false => Ok(Some(self.name("a name or `FOR`")?.text)),
+            false => self.name_of_schema("a name or `FOR`").map(Some),
+        }
+    }
+
+    /// A name, or the parameter that holds it.
+    fn name_of_schema(&mut self, what: &str) -> Result<SchemaName> {
+        match self.kind() {
+            TokenKind::Dollar => Ok(SchemaName::Parameter(self.parameter()?.text)),
+            _ => Ok(SchemaName::Written(self.name(what)?.text)),
         }
     }
 

@@ -4,7 +4,7 @@
 //! The words decide on the procedure. Behind them may stand `YIELD` with columns, order and bounds, `WHERE`, and
 //! `RETURN`. Kinds of index and constraint become a condition on the column `type`. Other words that narrow what Neo4j
 //! lists by kind or by right (`ALL`, `BUILT IN`, `EXECUTABLE`, ...) are read and have no meaning here: there is one kind, and
-//! everybody may. Without `YIELD` the columns are those that say most; `YIELD` may name the others too.
+//! everybody may. Without `YIELD` the columns are those that Neo4j shows; `YIELD` may name the others too.
 
 use super::schema::{INDEX_KINDS, OTHER_KINDS};
 use super::{Parser, Result};
@@ -30,6 +30,8 @@ const SHOWN: &[(&[&str], &str, bool)] = &[
     ),
     (&["FUNCTION", "FUNCTIONS"], "graven.show.functions", false),
     (&["DATABASE", "DATABASES"], "graven.show.databases", false),
+    (&["USER", "USERS"], "graven.show.users", false),
+    (&["ROLE", "ROLES"], "graven.show.roles", false),
     (
         &["TRANSACTION", "TRANSACTIONS"],
         "graven.show.transactions",
@@ -50,34 +52,61 @@ const FIRST_COLUMNS: &[(&str, &[&str])] = &[
             "entityType",
             "labelsOrTypes",
             "properties",
+            "indexProvider",
             "owningConstraint",
+            "lastRead",
+            "readCount",
         ],
     ),
     (
         "graven.show.constraints",
         &[
+            "id",
             "name",
             "type",
             "entityType",
             "labelsOrTypes",
             "properties",
             "ownedIndex",
+            "propertyType",
         ],
     ),
     (
         "graven.show.functions",
+        &["name", "category", "description"],
+    ),
+    (
+        "graven.show.procedures",
+        &["name", "description", "mode", "worksOnSystem"],
+    ),
+    (
+        "graven.show.transactions",
         &[
-            "name",
-            "category",
-            "description",
-            "signature",
-            "aggregating",
+            "database",
+            "transactionId",
+            "currentQueryId",
+            "connectionId",
+            "clientAddress",
+            "username",
+            "currentQuery",
+            "startTime",
+            "status",
+            "elapsedTime",
         ],
     ),
 ];
 
 /// Words before what is shown that do not narrow anything here.
-const NARROWING: &[&str] = &["ALL", "BUILT", "IN", "USER", "DEFINED", "HOME", "DEFAULT"];
+const NARROWING: &[&str] = &[
+    "ALL",
+    "BUILT",
+    "IN",
+    "USER",
+    "DEFINED",
+    "HOME",
+    "DEFAULT",
+    "POPULATED",
+];
 
 /// Words for kinds of constraint, and the types listed for them: whether on nodes, and the name.
 type KindOfConstraint = (&'static [&'static str], &'static [(bool, &'static str)]);
@@ -105,19 +134,8 @@ const PROPERTY_KINDS: &[&str] = &["EXISTENCE", "TYPE"];
 /// What Neo4j shows of a server and this database does not have, and what to do instead.
 const OF_A_SERVER: &[(&[&str], &str)] = &[
     (
-        &[
-            "USER",
-            "USERS",
-            "ROLE",
-            "ROLES",
-            "PRIVILEGE",
-            "PRIVILEGES",
-            "POPULATED",
-            "SUPPORTED",
-            "CURRENT",
-            "AUTH",
-        ],
-        "who may open the file may do everything with it",
+        &["PRIVILEGE", "PRIVILEGES", "SUPPORTED", "AUTH"],
+        "rights are those of the roles reader, writer and admin; SHOW USERS and SHOW ROLES",
     ),
     (
         &["SETTING", "SETTINGS"],
@@ -201,9 +219,9 @@ impl Parser<'_> {
         self.of_types(&names, span).map(Some)
     }
 
-    /// `VECTOR` and the like before `INDEXES`, of which there are none, likewise.
+    /// `TEXT` and the like before `INDEXES`, likewise.
     fn other_index_kind(&mut self) -> Result<Option<Expr>> {
-        let mut others = OTHER_KINDS.iter();
+        let mut others = OTHER_KINDS.iter().chain(&["RANGE"]);
         let follows = self.is_word_at(1, "INDEX") || self.is_word_at(1, "INDEXES");
         match others.find(|kind| follows && self.is_word(kind)) {
             Some(kind) => {
@@ -233,6 +251,10 @@ impl Parser<'_> {
     fn what_is_shown(&mut self) -> Result<(&'static str, bool)> {
         let narrowing = NARROWING.iter().chain(INDEX_KINDS);
         let narrowing: Vec<&str> = narrowing.copied().collect();
+        if self.is_word("CURRENT") && self.is_word_at(1, "USER") {
+            self.next += 2;
+            return Ok(("graven.show.currentUser", false));
+        }
         while narrowing.iter().any(|word| self.eat_word(word)) {}
         let word = self.token().span.slice(self.text).to_ascii_uppercase();
         let known = |(words, _): &&(&[&str], _)| words.contains(&word.as_str());
@@ -244,7 +266,7 @@ impl Parser<'_> {
         let mut all = SHOWN.iter();
         let Some((_, procedure, ids)) = all.find(|(words, ..)| words.contains(&word.as_str()))
         else {
-            let wanted = "`INDEXES`, `CONSTRAINTS`, `PROCEDURES`, `FUNCTIONS`, `DATABASES` or `TRANSACTIONS`";
+            let wanted = "`INDEXES`, `CONSTRAINTS`, `PROCEDURES`, `FUNCTIONS`, `DATABASES`, `USERS`, `ROLES` or `TRANSACTIONS`";
             return Err(self.unexpected(wanted));
         };
         self.advance();

@@ -139,6 +139,8 @@ impl Parser<'_> {
             if self.is_word("NOT") && self.is_word_at(1, "NULL") {
                 self.next += 2;
                 name.push_str(" NOT NULL");
+            } else if self.eat(TokenKind::Bang) {
+                name.push_str(" NOT NULL");
             } else if self.is_word("LIST") || self.is_word("ARRAY") {
                 self.advance();
                 name = format!("LIST<{name}>");

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::expression::{BinaryOp, Expr, Literal};
-use super::{Inclusion, IndexPart, VarId};
+use super::{IdForm, Inclusion, IndexPart, VarId};
 use crate::bind::graph::AccessHint;
 use crate::cost::Cost;
 use crate::functions;
@@ -34,6 +34,7 @@ pub(crate) enum Access {
         part: IndexPart,
     },
     Id {
+        form: IdForm,
         value: Expr,
         any: bool,
     },
@@ -42,6 +43,13 @@ pub(crate) enum Access {
         names: Expr,
         equal: Vec<(Arc<str>, Expr)>,
     },
+}
+
+impl Access {
+    /// Whether something known is looked up, be it row by row.
+    pub(crate) fn is_seek(&self) -> bool {
+        !matches!(self, Access::All | Access::Label(_))
+    }
 }
 
 /// An access path with what it costs and which conditions it already ensures.
@@ -72,9 +80,39 @@ pub(crate) fn hinted(found: Vec<Candidate>, node: VarId, hints: &[AccessHint]) -
         })
     };
     if !found.iter().any(follows) {
-        return found;
+        return worthwhile(found);
     }
     found.into_iter().filter(follows).collect()
+}
+
+/// The ways without scans that a known value makes needless. What is counted of a label may be out of date as soon as the plan
+/// is made, and a value is found through its index whatever it was; so a scan stays only where it is surely shorter.
+fn worthwhile(mut found: Vec<Candidate>) -> Vec<Candidate> {
+    /// Nodes that a label has at least where its count is believed beside a value.
+    const BELIEVED: f64 = 100.0;
+    let mut values = Vec::new();
+    for candidate in &found {
+        match &candidate.access {
+            Access::Id { .. } => values.push((None, candidate.rows)),
+            Access::Index { label, .. } => values.push((Some(label.clone()), candidate.rows)),
+            Access::Scan { label, equal, .. } if !equal.is_empty() => {
+                values.push((Some(label.clone()), candidate.rows));
+            }
+            _ => {}
+        }
+    }
+    if values.is_empty() {
+        return found;
+    }
+    found.retain(|candidate| match &candidate.access {
+        Access::All | Access::Computed { .. } => false,
+        Access::Label(label) => values.iter().all(|(of, rows)| {
+            let own = of.as_ref().is_none_or(|of| of == label);
+            !own && candidate.rows >= BELIEVED && candidate.rows < *rows
+        }),
+        _ => true,
+    });
+    found
 }
 
 /// All ways to find `node`. `conditions` are those of the pattern, `labels` what it is known to have (by
@@ -103,16 +141,16 @@ pub(crate) fn candidates(
             continue;
         };
         match subject {
-            Subject::Id if matches!(op, BinaryOp::Equal | BinaryOp::In) => {
+            Subject::Id(form) if matches!(op, BinaryOp::Equal | BinaryOp::In) => {
                 let any = op == BinaryOp::In;
                 let rows = if any { list_length(&value) } else { 1.0 };
                 found.push(Candidate {
-                    access: Access::Id { value, any },
+                    access: Access::Id { form, value, any },
                     rows,
                     covers: vec![idx],
                 });
             }
-            Subject::Id => {}
+            Subject::Id(_) => {}
             Subject::Key(key) => {
                 for (label_condition, label) in labels {
                     let Some(rows) = cost.seek(label, &key) else {
@@ -129,6 +167,12 @@ pub(crate) fn candidates(
     found.extend(super::index_access::candidates(
         cost, node, conditions, labels, bound,
     ));
+    // Of ways that are expected to give the same the more special one is taken.
+    found.sort_by_key(|candidate| match candidate.access {
+        Access::All => 2,
+        Access::Label(_) => 1,
+        _ => 0,
+    });
     found
 }
 
@@ -299,19 +343,21 @@ fn by_index(
     })
 }
 
-fn list_length(value: &Expr) -> f64 {
+pub(super) fn list_length(value: &Expr) -> f64 {
     match value {
         Expr::List(items) => items.len() as f64,
         _ => LIST_LENGTH,
     }
 }
 
+#[derive(PartialEq)]
 pub(super) enum Subject {
     Key(Arc<str>),
-    Id,
+    Id(IdForm),
 }
 
-/// A condition as `node.key op value` or `id(node) op value`, the value computable before the node is known.
+/// A condition as `node.key op value` or `id(node) op value`, the value computable before the node is known; the node may be a
+/// relationship. Equalities of one subject joined by `OR` are one `IN`.
 pub(super) fn comparison(
     condition: &Expr,
     node: VarId,
@@ -323,13 +369,20 @@ pub(super) fn comparison(
     else {
         return None;
     };
+    if *op == BinaryOp::Or {
+        let mut values = Vec::new();
+        let subject = one_of(condition, node, bound, &mut values)?;
+        return Some((subject, BinaryOp::In, Expr::List(values)));
+    }
     let subject = |side: &Expr| match side {
         Expr::Property { base, key, .. } if **base == Expr::Variable(node) => {
             Some(Subject::Key(key.clone()))
         }
-        Expr::Call { name, args, .. } if &**name == "id" && args[..] == [Expr::Variable(node)] => {
-            Some(Subject::Id)
-        }
+        Expr::Call { name, args, .. } if args[..] == [Expr::Variable(node)] => match &**name {
+            "id" => Some(Subject::Id(IdForm::Number)),
+            "elementid" => Some(Subject::Id(IdForm::Element)),
+            _ => None,
+        },
         _ => None,
     };
     let ready =
@@ -349,4 +402,34 @@ pub(super) fn comparison(
     };
     let found = subject(right)?;
     ready(left).then(|| (found, swapped, (**left).clone()))
+}
+
+/// What an `OR` of equalities is about, if they are all about the same; the values are added.
+fn one_of(
+    condition: &Expr,
+    node: VarId,
+    bound: &BTreeSet<VarId>,
+    values: &mut Vec<Expr>,
+) -> Option<Subject> {
+    if let Expr::Binary {
+        op: BinaryOp::Or,
+        left,
+        right,
+        ..
+    } = condition
+    {
+        let subject = one_of(left, node, bound, values)?;
+        return one_of(right, node, bound, values).filter(|other| *other == subject);
+    }
+    match comparison(condition, node, bound)? {
+        (subject, BinaryOp::Equal, value) => {
+            values.push(value);
+            Some(subject)
+        }
+        (subject, BinaryOp::In, Expr::List(items)) => {
+            values.extend(items);
+            Some(subject)
+        }
+        _ => None,
+    }
 }

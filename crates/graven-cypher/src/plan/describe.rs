@@ -9,7 +9,7 @@ use super::expression::{
     AggregateCall, AggregateFunction, BinaryOp, Expr, Literal, Quantifier, UnaryOp,
 };
 use super::{
-    Direction, EndJoin, HangingPattern, Inclusion, IndexPart, JoinKind, OnError, Operator,
+    Direction, EndJoin, HangingPattern, IdForm, Inclusion, IndexPart, JoinKind, OnError, Operator,
     PathCount, Plan, RelPattern, SetItem, SortOrder, VarExpandMode, VarId,
 };
 
@@ -29,7 +29,14 @@ impl Operator {
             Operator::IndexSeek { .. } => "IndexSeek",
             Operator::IndexRange { .. } => "IndexRange",
             Operator::IndexScan { .. } => "IndexScan",
-            Operator::NodeByIdSeek { .. } => "NodeByIdSeek",
+            Operator::NodeByIdSeek { form, .. } => match form {
+                IdForm::Number => "NodeByIdSeek",
+                IdForm::Element => "NodeByElementIdSeek",
+            },
+            Operator::RelationshipByIdSeek { form, .. } => match form {
+                IdForm::Number => "RelationshipByIdSeek",
+                IdForm::Element => "RelationshipByElementIdSeek",
+            },
             Operator::Expand { .. } => "Expand",
             Operator::ExpandInto { .. } => "ExpandInto",
             Operator::VarExpand { into: true, .. } => "VarExpandInto",
@@ -176,10 +183,25 @@ impl Plan {
                 text
             }
             Operator::NodeByIdSeek {
-                var, value, any, ..
+                var,
+                form,
+                value,
+                any,
+                ..
+            }
+            | Operator::RelationshipByIdSeek {
+                var,
+                form,
+                value,
+                any,
+                ..
             } => {
                 let relation = if *any { "IN" } else { "=" };
-                format!("id({}) {relation} {}", name(var), expr(value))
+                let of = match form {
+                    IdForm::Number => "id",
+                    IdForm::Element => "elementId",
+                };
+                format!("{of}({}) {relation} {}", name(var), expr(value))
             }
             Operator::Expand {
                 from,

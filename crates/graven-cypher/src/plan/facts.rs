@@ -68,6 +68,14 @@ impl Facts {
                 var,
                 value,
                 any,
+                ..
+            }
+            | O::RelationshipByIdSeek {
+                input,
+                var,
+                value,
+                any,
+                ..
             } => {
                 let mut facts = below(input);
                 if !any {

@@ -20,6 +20,7 @@ use super::VarId;
 use super::access::Access;
 use super::builder::{Builder, Partial};
 use super::expression::{BinaryOp, Expr};
+use super::mutant::{self, Mutant};
 use super::order::{OrderStep, Ordered};
 use super::patterns::{Pending, overlap};
 use super::variables::is_volatile;
@@ -51,7 +52,8 @@ impl Builder<'_> {
         let is_inner = !partial.bound.is_empty() && self.handed_in > 1.0;
         let handed_in = if is_inner { self.handed_in } else { 1.0 };
         let mut conditions = pending.conditions.iter().flatten();
-        if is_inner && (self.writes || conditions.any(is_volatile)) {
+        let changes = self.writes || conditions.any(is_volatile);
+        if is_inner && changes && !mutant::active(Mutant::HashJoinVolatile) {
             return None;
         }
         let mut before: BTreeSet<VarId> = partial.bound.clone();
@@ -167,6 +169,9 @@ fn shares_relationships(graph: &QueryGraph, first: &[Ordered], second: &[Ordered
     let mut one = edges(first);
     one.extend((0..graph.edges.len()).filter(|idx| graph.edges[*idx].bound));
     let other = edges(second);
+    if mutant::active(Mutant::HashJoinSharedRelationships) {
+        return false;
+    }
     one.iter().any(|a| {
         let a = &graph.edges[*a];
         other.iter().any(|b| {

@@ -258,10 +258,7 @@ impl Search<'_> {
                 continue;
             }
             for candidate in self.candidates(node, &available) {
-                let seek = !matches!(
-                    candidate.access,
-                    access::Access::All | access::Access::Label(_)
-                );
+                let seek = candidate.access.is_seek();
                 if stuck || (seek && candidate.rows <= SEEK_ROWS_MAX) {
                     next.push(self.find(state, node, candidate, &available));
                 }

@@ -9,10 +9,11 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::access::Access;
+use super::access::{Access, Subject, comparison, list_length};
 use super::builder::{Builder, Partial, node};
 use super::expression::{BinaryOp, Expr, Literal, UnaryOp};
 use super::join::Split;
+use super::mutant::{self, Mutant};
 use super::order::{self, OrderStep, Ordered, Owners, Problem, Waiting};
 use super::variables::{conjunction, substitute};
 use super::{Direction, Operator, RelPattern, VarExpandMode, VarId, VarKind};
@@ -27,6 +28,33 @@ pub(super) struct Pending {
     needs: Vec<BTreeSet<VarId>>,
 }
 
+impl Pending {
+    /// Drops the equalities.
+    fn forget_equalities(&mut self) {
+        for condition in &mut self.conditions {
+            let equals = |e: &Expr| {
+                matches!(
+                    e,
+                    Expr::Binary {
+                        op: BinaryOp::Equal,
+                        ..
+                    }
+                )
+            };
+            condition.take_if(|condition| equals(condition));
+        }
+    }
+
+    /// Drops the conditions that read nothing but `node`.
+    fn forget_alone(&mut self, node: VarId) {
+        for (condition, needs) in self.conditions.iter_mut().zip(&self.needs) {
+            if needs.iter().eq([&node]) {
+                *condition = None;
+            }
+        }
+    }
+}
+
 impl Builder<'_> {
     /// Puts the operators that find a pattern on top.
     pub(crate) fn pattern(&mut self, partial: &mut Partial, mut graph: QueryGraph) {
@@ -38,8 +66,10 @@ impl Builder<'_> {
         self.bound_alone(partial, &graph);
         self.decidable(partial, &mut pending);
         for idx in 0..graph.edges.len() {
+            self.seek_relationship(partial, &mut graph.edges[idx], &mut pending);
             if graph.edges[idx].bound {
                 self.ends_of_bound(partial, &graph.edges[idx]);
+                self.unlike_others(partial, &graph, idx, &solved);
                 solved.push(idx);
                 self.decidable(partial, &mut pending);
             }
@@ -105,6 +135,9 @@ impl Builder<'_> {
             others.push((key, right));
             on.push(key);
         }
+        if mutant::active(Mutant::HashJoinUnjudged) {
+            pending.forget_equalities();
+        }
         for (side, items) in [(&mut *partial, own), (&mut build, others)] {
             let rows = side.rows();
             side.push(rows, |input| Operator::Extend { input, items });
@@ -138,6 +171,9 @@ impl Builder<'_> {
                     let by = *by;
                     for covered in by.covers {
                         pending.conditions[covered] = None;
+                    }
+                    if mutant::active(Mutant::SeekCoversOthers) && by.access.is_seek() {
+                        pending.forget_alone(node);
                     }
                     partial.push(rows, |input| find(input, node, by.access));
                     partial.bound.insert(node);
@@ -418,6 +454,57 @@ impl Builder<'_> {
         taken
     }
 
+    /// Finds a single relationship that is not bound yet by its id, where the rows so far tell that; its ends are those of a
+    /// bound one.
+    fn seek_relationship(&mut self, partial: &mut Partial, edge: &mut Edge, pending: &mut Pending) {
+        let single = edge.length.is_none() && edge.repeated.is_none() && edge.filters.is_empty();
+        if edge.bound || !single || partial.bound.contains(&edge.rel) {
+            return;
+        }
+        let waiting = pending.conditions.iter().enumerate();
+        let mut waiting = waiting.filter_map(|(idx, condition)| Some((idx, condition.as_ref()?)));
+        let found = waiting.find_map(|(idx, condition)| {
+            match comparison(condition, edge.rel, &partial.bound)? {
+                (Subject::Id(form), op @ (BinaryOp::Equal | BinaryOp::In), value) => {
+                    Some((idx, form, op == BinaryOp::In, value))
+                }
+                _ => None,
+            }
+        });
+        let Some((idx, form, any, value)) = found else {
+            return;
+        };
+        pending.conditions[idx] = None;
+        let each = if any { list_length(&value) } else { 1.0 };
+        let (rows, var) = (partial.rows() * each, edge.rel);
+        partial.push(rows, |input| Operator::RelationshipByIdSeek {
+            input,
+            var,
+            form,
+            value,
+            any,
+        });
+        partial.bound.insert(var);
+        edge.bound = true;
+    }
+
+    /// Relationships that are bound, or found by their ids, differ from those before them in the same `MATCH`.
+    fn unlike_others(
+        &mut self,
+        partial: &mut Partial,
+        graph: &QueryGraph,
+        idx: usize,
+        solved: &[usize],
+    ) {
+        let edge = &graph.edges[idx];
+        for other in solved.iter().map(|other| &graph.edges[*other]) {
+            if other.group == edge.group && overlap(&edge.types, &other.types) {
+                let (one, other) = (Expr::Variable(edge.rel), Expr::Variable(other.rel));
+                self.filter(partial, binary(BinaryOp::NotEqual, one, other));
+            }
+        }
+    }
+
     /// Binds or checks the ends of a relationship that is bound already.
     fn ends_of_bound(&mut self, partial: &mut Partial, edge: &Edge) {
         let rel = Expr::Variable(edge.rel);
@@ -535,9 +622,10 @@ fn find(input: Box<super::PlanNode>, var: VarId, access: Access) -> Operator {
             names,
             equal,
         },
-        Access::Id { value, any } => Operator::NodeByIdSeek {
+        Access::Id { form, value, any } => Operator::NodeByIdSeek {
             input,
             var,
+            form,
             value,
             any,
         },
@@ -552,7 +640,8 @@ pub(super) fn overlap(a: &[Arc<str>], b: &[Arc<str>]) -> bool {
 /// Conditions on the list of a variable-length relationship that are conditions on each of them. `SHORTEST` and its kin select
 /// before the `WHERE` behind them; `shortestPath()` does not.
 fn each_conditions(graph: &mut QueryGraph) {
-    let selects = |edge: &Edge| edge.shortest.is_some_and(|shortest| shortest.closed);
+    let after = !mutant::active(Mutant::ConditionsBeforeShortest);
+    let selects = |edge: &Edge| after && edge.shortest.is_some_and(|shortest| shortest.closed);
     let conditions = std::mem::take(&mut graph.predicates);
     for condition in conditions {
         if !graph.decided_on_each(&condition, |edge| !selects(edge)) {

@@ -16,31 +16,36 @@ mod reachable_count;
 mod top_n;
 mod unused;
 
-use super::Plan;
+use super::trace::Rule;
+use super::{Plan, valid};
 use crate::schema_view::SchemaView;
 
 /// Applies all rules and numbers the operators (CY-2).
 pub(crate) fn apply(plan: &mut Plan, schema: &dyn SchemaView) {
-    top_n::apply(plan);
-    unused::apply(plan);
-    distinct_ends::apply(plan);
-    unused::apply(plan);
-    reachability::apply(plan);
-    distinct_count::apply(plan);
-    reachable_count::apply(plan, schema);
-    unused::apply(plan);
-    eager::apply(plan);
+    let mut rule = |rule: Rule, apply: fn(&mut Plan, &dyn SchemaView)| {
+        valid::watched(plan, rule, |plan| apply(plan, schema));
+    };
+    rule(Rule::TopN, |plan, _| top_n::apply(plan));
+    rule(Rule::Unused, |plan, _| unused::apply(plan));
+    rule(Rule::DistinctEnds, |plan, _| distinct_ends::apply(plan));
+    rule(Rule::Unused, |plan, _| unused::apply(plan));
+    rule(Rule::Reachability, |plan, _| reachability::apply(plan));
+    rule(Rule::DistinctCount, |plan, _| distinct_count::apply(plan));
+    rule(Rule::ReachableCount, reachable_count::apply);
+    rule(Rule::Unused, |plan, _| unused::apply(plan));
+    rule(Rule::Eager, |plan, _| eager::apply(plan));
     // Barriers lie between expansions and the writes that they meet; what is taken out lies above them.
-    end_conditions::apply(plan);
-    far_nodes::apply(plan, schema);
-    pattern_count::apply(plan);
-    common_ends::apply(plan, schema);
-    index_order::apply(plan, schema);
-    distinct_runs::apply(plan);
-    last_read::apply(plan);
-    parallel::apply(plan, schema);
+    rule(Rule::EndConditions, |plan, _| end_conditions::apply(plan));
+    rule(Rule::FarNodes, far_nodes::apply);
+    rule(Rule::PatternCount, |plan, _| pattern_count::apply(plan));
+    rule(Rule::CommonEnds, common_ends::apply);
+    rule(Rule::IndexOrder, index_order::apply);
+    rule(Rule::DistinctRuns, |plan, _| distinct_runs::apply(plan));
+    rule(Rule::LastRead, |plan, _| last_read::apply(plan));
+    rule(Rule::Parallel, parallel::apply);
     let mut next = 0;
     number(&mut plan.root, &mut next);
+    valid::numbered(plan);
 }
 
 fn number(node: &mut super::PlanNode, next: &mut u32) {

@@ -1,7 +1,9 @@
-//! Commands that change the schema: indexes and constraints.
+//! Commands that change the schema: indexes, constraints and users.
 
 use std::fmt;
 use std::sync::Arc;
+
+use super::users::UserCommand;
 
 /// What an index or constraint is about.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,29 +25,64 @@ pub enum ConstraintKind {
     Exists,
 }
 
+/// The name of an index or constraint.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SchemaName {
+    /// As the text has it.
+    Written(Arc<str>),
+    /// The text that a parameter holds.
+    Parameter(Arc<str>),
+}
+
+impl fmt::Display for SchemaName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            SchemaName::Written(name) => f.write_str(name),
+            SchemaName::Parameter(name) => write!(f, "${name}"),
+        }
+    }
+}
+
+/// What an index is made as.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum IndexKind {
+    /// `RANGE`, or no word.
+    #[default]
+    Range,
+    /// `TEXT`.
+    Text,
+    /// `POINT`.
+    Point,
+}
+
 /// One command.
 #[expect(missing_docs, reason = "fields are explained by the variant")]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SchemaCommand {
     /// `CREATE INDEX name IF NOT EXISTS FOR ... ON (...)`.
     CreateIndex {
-        name: Option<Arc<str>>,
+        kind: IndexKind,
+        name: Option<SchemaName>,
         if_not_exists: bool,
         subject: SchemaSubject,
         keys: Vec<Arc<str>>,
     },
+    /// `CREATE LOOKUP INDEX`: labels and types are looked up without one.
+    CreateLookup,
     /// `DROP INDEX name IF EXISTS`.
-    DropIndex { name: Arc<str>, if_exists: bool },
+    DropIndex { name: SchemaName, if_exists: bool },
     /// `CREATE CONSTRAINT name IF NOT EXISTS FOR ... REQUIRE ... IS ...`.
     CreateConstraint {
-        name: Option<Arc<str>>,
+        name: Option<SchemaName>,
         if_not_exists: bool,
         kind: ConstraintKind,
         subject: SchemaSubject,
         keys: Vec<Arc<str>>,
     },
     /// `DROP CONSTRAINT name IF EXISTS`.
-    DropConstraint { name: Arc<str>, if_exists: bool },
+    DropConstraint { name: SchemaName, if_exists: bool },
+    /// About users.
+    User(UserCommand),
 }
 
 impl fmt::Display for SchemaSubject {
@@ -57,11 +94,27 @@ impl fmt::Display for SchemaSubject {
     }
 }
 
+impl SchemaCommand {
+    /// The name that the statement says.
+    #[must_use]
+    pub fn name(&self) -> Option<&SchemaName> {
+        match self {
+            SchemaCommand::CreateLookup | SchemaCommand::User(_) => None,
+            SchemaCommand::CreateIndex { name, .. }
+            | SchemaCommand::CreateConstraint { name, .. } => name.as_ref(),
+            SchemaCommand::DropIndex { name, .. } | SchemaCommand::DropConstraint { name, .. } => {
+                Some(name)
+            }
+        }
+    }
+}
+
 impl fmt::Display for SchemaCommand {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let named =
-            |name: &Option<Arc<str>>| name.as_ref().map_or(String::new(), |n| format!(" {n}"));
+            |name: &Option<SchemaName>| name.as_ref().map_or(String::new(), |n| format!(" {n}"));
         match self {
+            SchemaCommand::CreateLookup => f.write_str("create lookup index"),
             SchemaCommand::CreateIndex {
                 name,
                 subject,
@@ -93,6 +146,7 @@ impl fmt::Display for SchemaCommand {
                 )
             }
             SchemaCommand::DropConstraint { name, .. } => write!(f, "drop constraint {name}"),
+            SchemaCommand::User(command) => command.fmt(f),
         }
     }
 }

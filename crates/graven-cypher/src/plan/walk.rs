@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use super::mutant::{self, Mutant};
 use super::variables::is_volatile;
 use super::{
     EndConditions, Expr, HangingPattern, IndexPart, Operator, Plan, PlanNode, RelPattern, VarId,
@@ -34,6 +35,7 @@ macro_rules! inputs {
             | O::IndexRange { input, .. }
             | O::IndexScan { input, .. }
             | O::NodeByIdSeek { input, .. }
+            | O::RelationshipByIdSeek { input, .. }
             | O::Expand { input, .. }
             | O::ExpandInto { input, .. }
             | O::VarExpand { input, .. }
@@ -81,7 +83,9 @@ impl Operator {
     pub fn for_each_expr<'a>(&'a self, visit: &mut dyn FnMut(&'a Expr)) {
         use Operator as O;
         match self {
-            O::IndexSeek { value, .. } | O::NodeByIdSeek { value, .. } => visit(value),
+            O::IndexSeek { value, .. }
+            | O::NodeByIdSeek { value, .. }
+            | O::RelationshipByIdSeek { value, .. } => visit(value),
             O::ComputedLabelScan { names, equal, .. } => {
                 visit(names);
                 equal.iter().for_each(|(_, value)| visit(value));
@@ -182,6 +186,7 @@ impl Operator {
             | O::IndexRange { var, .. }
             | O::IndexScan { var, .. }
             | O::NodeByIdSeek { var, .. }
+            | O::RelationshipByIdSeek { var, .. }
             | O::Unwind { var, .. } => BTreeSet::from([*var]),
             O::LoadCsv {
                 var, line, file, ..
@@ -213,11 +218,28 @@ impl Operator {
                 let lists = repeat.groups.iter().map(|(_, list)| *list);
                 lists.chain([repeat.to, repeat.path]).collect()
             }
-            O::Create { creation, .. } | O::Merge { creation, .. } => {
-                creation.variables().collect()
-            }
+            O::Create { creation, .. } => creation.variables().collect(),
+            O::Merge {
+                creation, created, ..
+            } => creation.variables().chain(*created).collect(),
             _ => BTreeSet::new(),
         }
+    }
+
+    /// Whether it is a scan or a seek of nodes.
+    #[must_use]
+    pub(crate) fn finds_nodes(&self) -> bool {
+        use Operator as O;
+        matches!(
+            self,
+            O::AllNodesScan { .. }
+                | O::LabelScan { .. }
+                | O::ComputedLabelScan { .. }
+                | O::IndexSeek { .. }
+                | O::IndexRange { .. }
+                | O::IndexScan { .. }
+                | O::NodeByIdSeek { .. }
+        )
     }
 
     /// Variables this operator alone reads from its input rows.
@@ -370,7 +392,9 @@ impl Plan {
         let mut read: BTreeSet<VarId> = self.columns.iter().map(|(_, var)| *var).collect();
         self.root.visit(&mut |node| {
             read.extend(node.op.reads());
-            node.op.reads_inside(&mut read);
+            if !mutant::active(Mutant::UnusedInside) {
+                node.op.reads_inside(&mut read);
+            }
         });
         read
     }

@@ -218,6 +218,18 @@ impl SetItem {
         }
     }
 
+    /// Whether it is computed together with the item before it: properties of one variable, named one after the other, are
+    /// set as one, from what was there before the first.
+    #[must_use]
+    pub fn is_with(&self, next: &SetItem) -> bool {
+        match (self, next) {
+            (SetItem::Property { target: a, .. }, SetItem::Property { target: b, .. }) => {
+                matches!((a, b), (Expr::Variable(a), Expr::Variable(b)) if a == b)
+            }
+            _ => false,
+        }
+    }
+
     /// Whether it only takes away, as `REMOVE` does.
     pub(crate) fn removes(&self) -> bool {
         matches!(

@@ -71,12 +71,13 @@ impl Builder<'_> {
             mut creation,
             on_create,
             on_match,
+            created,
             paths,
         } = merge;
         self.attach(partial, creation.exprs_mut());
         let mut inner = self.inner(partial, &graph);
         self.pattern(&mut inner, graph);
-        partial.bound.extend(creation.variables());
+        partial.bound.extend(creation.variables().chain(created));
         let rows = partial.rows() * inner.rows().max(1.0);
         partial.push(rows, |input| Operator::Merge {
             input,
@@ -84,6 +85,7 @@ impl Builder<'_> {
             creation,
             on_create,
             on_match,
+            created,
         });
         self.paths(partial, paths);
     }

@@ -35,6 +35,7 @@ impl<'a> Compiler<'a> {
     /// # Errors
     /// A variable that the layout lacks, an unknown function, a missing parameter.
     pub(crate) fn compile(&mut self, expr: &Expr) -> Result<Compiled> {
+        self.rt.growth.work(1)?;
         Ok(match expr {
             Expr::Literal(literal) => Compiled::Constant(literal_value(literal)),
             Expr::Parameter(name, at) => {

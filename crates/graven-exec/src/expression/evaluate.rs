@@ -9,18 +9,35 @@ use std::cmp::Ordering;
 use std::sync::Arc;
 
 use graven_cypher::plan::{BinaryOp, UnaryOp};
+use graven_cypher::types::TypeSet;
 
-use super::{Compiled, Rows, list_scope, property};
+use super::functions::list::COALESCE;
+use super::{Compiled, Rows, lazy, list_scope, property};
 use crate::column::{Column, NULL_ID};
 use crate::error::{ExecError, Result};
+use crate::growth::{self, Share};
 use crate::runtime::Runtime;
 use crate::value::order::{Comparison, compare};
 use crate::value::{Value, arithmetic, equality};
 
 /// See [`Compiled::column`].
 pub(super) fn column(expr: &Compiled, rows: Rows<'_>, rt: &Runtime) -> Result<Arc<Column>> {
-    computed(expr, rows, rt).map_err(|error| error.at(expr.place()))
+    let before = rt.growth.held();
+    rt.growth.work(1 + rows.len() / 16)?;
+    let column = computed(expr, rows, rt).map_err(|error| error.at(expr.place()))?;
+    if rt.growth.held() != before {
+        // What went into it is gone.
+        let share = Share::default().of_column(&column) as u64;
+        rt.growth.keep(before + share)?;
+    } else if column.len() > MANY_ROWS && !matches!(&*column, Column::Constant(..)) {
+        let rows = column.len() * size_of::<u64>();
+        rt.growth.charge(rows)?;
+    }
+    Ok(column)
 }
+
+/// Columns of more rows than these are charged for their rows, whatever they hold.
+const MANY_ROWS: usize = 8192;
 
 fn computed(expr: &Compiled, rows: Rows<'_>, rt: &Runtime) -> Result<Arc<Column>> {
     let n = rows.len();
@@ -37,41 +54,68 @@ fn computed(expr: &Compiled, rows: Rows<'_>, rt: &Runtime) -> Result<Arc<Column>
         }
         Compiled::Index(base, index, _) => {
             let (base, index) = (column(base, rows, rt)?, column(index, rows, rt)?);
-            map2(&base, &index, |b, i| property::index(b, i, rt))?
+            map2(&base, &index, rt, |b, i| property::index(b, i, rt))?
         }
         Compiled::Slice { base, from, to, .. } => {
             slice(base, from.as_deref(), to.as_deref(), rows, rt)?
         }
         Compiled::List(items) => {
             let parts = all(items, rows, rt)?;
-            values((0..n).map(|row| Ok(Value::list(parts.iter().map(|p| p.value(row)).collect()))))?
+            values(
+                rt,
+                (0..n).map(|row| Ok(Value::list(parts.iter().map(|p| p.value(row)).collect()))),
+            )?
         }
         Compiled::Map(entries) => {
             let parts = entries
                 .iter()
                 .map(|(_, e)| column(e, rows, rt))
                 .collect::<Result<Vec<_>>>()?;
-            values((0..n).map(|row| {
-                Ok(Value::map(
-                    entries
-                        .iter()
-                        .zip(&parts)
-                        .map(|((key, _), part)| (key.clone(), part.value(row)))
-                        .collect(),
-                ))
-            }))?
+            values(
+                rt,
+                (0..n).map(|row| {
+                    Ok(Value::map(
+                        entries
+                            .iter()
+                            .zip(&parts)
+                            .map(|((key, _), part)| (key.clone(), part.value(row)))
+                            .collect(),
+                    ))
+                }),
+            )?
         }
-        Compiled::Unary(op, operand, _) => unary(*op, &*column(operand, rows, rt)?)?,
-        Compiled::Binary(BinaryOp::And, left, right, _) => {
-            logical(Logic::And, left, right, rows, rt)?
+        Compiled::Unary(op, operand, _) => unary(*op, &*column(operand, rows, rt)?, rt)?,
+        Compiled::Binary(op @ (BinaryOp::And | BinaryOp::Or), left, right, _) => {
+            let logic = match op {
+                BinaryOp::And => Logic::And,
+                _ => Logic::Or,
+            };
+            let mut operands = Vec::new();
+            flatten(*op, left, &mut operands);
+            flatten(*op, right, &mut operands);
+            let held = rt.growth.held();
+            let all = match rows.len() {
+                1 => lazy::logical(logic, &operands, rows, rt),
+                _ => logical(logic, &operands, rows, rt),
+            };
+            lazy::or_by_row(all, rows, rt, held, || {
+                lazy::logical(logic, &operands, rows, rt)
+            })?
         }
-        Compiled::Binary(BinaryOp::Or, left, right, _) => {
-            logical(Logic::Or, left, right, rows, rt)?
+        Compiled::Binary(op, left, right, _) => binary(
+            *op,
+            &*column(left, rows, rt)?,
+            &*column(right, rows, rt)?,
+            rt,
+        )?,
+        Compiled::Chain(first, rest, _) => {
+            let held = rt.growth.held();
+            let all = match rows.len() {
+                1 => lazy::chain(first, rest, rows, rt),
+                _ => chain(first, rest, rows, rt),
+            };
+            lazy::or_by_row(all, rows, rt, held, || lazy::chain(first, rest, rows, rt))?
         }
-        Compiled::Binary(op, left, right, _) => {
-            binary(*op, &*column(left, rows, rt)?, &*column(right, rows, rt)?)?
-        }
-        Compiled::Chain(first, rest, _) => chain(first, rest, rows, rt)?,
         Compiled::HasLabels {
             base,
             labels,
@@ -83,20 +127,25 @@ fn computed(expr: &Compiled, rows: Rows<'_>, rt: &Runtime) -> Result<Arc<Column>
             types,
             rt,
         )?),
+        Compiled::Call(function, args, _) if function.name == COALESCE => {
+            lazy::coalesce(args, rows, rt)?
+        }
         Compiled::Call(function, args, _) => {
-            let before = rt.held();
             let args = all(args, rows, rt)?;
-            let with_args = rt.held();
             let mut scratch = vec![Value::Null; args.len()];
-            let result = values((0..n).map(|row| {
+            let results = (0..n).map(|row| {
+                let mut bytes = 0;
                 for (slot, arg) in scratch.iter_mut().zip(&args) {
                     *slot = arg.value(row);
+                    rt.growth.work(growth::units(slot))?;
+                    bytes += growth::bytes_of_argument(slot);
+                }
+                if bytes >= LARGE && makes_values(function.name) {
+                    rt.growth.in_advance(bytes)?;
                 }
                 (function.body)(rt, &scratch)
-            }))?;
-            // The arguments are gone, what the function made stays.
-            rt.hold_only(before + rt.held().saturating_sub(with_args));
-            result
+            });
+            values(rt, results)?
         }
         Compiled::Case {
             branches,
@@ -125,8 +174,13 @@ fn computed(expr: &Compiled, rows: Rows<'_>, rt: &Runtime) -> Result<Arc<Column>
 
 /// See [`Compiled::true_rows`].
 pub(super) fn true_rows(expr: &Compiled, rows: Rows<'_>, rt: &Runtime) -> Result<Vec<u32>> {
-    if matches!(expr, Compiled::Binary(BinaryOp::And, ..)) {
-        return all_true(expr, rows, rt);
+    if matches!(expr, Compiled::Binary(BinaryOp::And, ..)) && rows.len() != 1 {
+        let held = rt.growth.held();
+        return lazy::or_by_row(all_true(expr, rows, rt), rows, rt, held, || {
+            let truths = column(expr, rows, rt)?;
+            let is_true = |row: &u32| truths.truth(*row as usize) == Some(true);
+            Ok((0..row_number(truths.len())).filter(is_true).collect())
+        });
     }
     if let Some(kept) = rows_with_text(expr, rows, rt)? {
         return Ok(kept);
@@ -189,7 +243,7 @@ fn rows_with_text(expr: &Compiled, rows: Rows<'_>, rt: &Runtime) -> Result<Optio
 /// Conjuncts narrow the selection one after the other; neighbours that compare the same property read it once.
 fn all_true(expr: &Compiled, rows: Rows<'_>, rt: &Runtime) -> Result<Vec<u32>> {
     let mut conjuncts = Vec::new();
-    flatten(expr, &mut conjuncts);
+    flatten(BinaryOp::And, expr, &mut conjuncts);
     let mut kept: Option<Vec<u32>> = None;
     let mut left = &conjuncts[..];
     while let Some(first) = left.first() {
@@ -214,7 +268,7 @@ fn all_true(expr: &Compiled, rows: Rows<'_>, rt: &Runtime) -> Result<Vec<u32>> {
                         Compiled::Constant(_) | Compiled::Parameter(..) => column(side, part, rt),
                         _ => Ok(Arc::clone(&values)),
                     };
-                    let step = binary(*op, &*side(a)?, &*side(b)?)?;
+                    let step = binary(*op, &*side(a)?, &*side(b)?, rt)?;
                     for (row, so_far) in truths.iter_mut().enumerate() {
                         *so_far = *so_far && truth(&step, row)? == Some(true);
                     }
@@ -239,14 +293,14 @@ fn all_true(expr: &Compiled, rows: Rows<'_>, rt: &Runtime) -> Result<Vec<u32>> {
     Ok(kept.unwrap_or_default())
 }
 
-/// Adds the operands of a conjunction, in order.
-fn flatten<'e>(expr: &'e Compiled, conjuncts: &mut Vec<&'e Compiled>) {
+/// Adds the operands of a conjunction or disjunction, in order.
+fn flatten<'e>(op: BinaryOp, expr: &'e Compiled, operands: &mut Vec<&'e Compiled>) {
     match expr {
-        Compiled::Binary(BinaryOp::And, left, right, _) => {
-            flatten(left, conjuncts);
-            flatten(right, conjuncts);
+        Compiled::Binary(own, left, right, _) if *own == op => {
+            flatten(op, left, operands);
+            flatten(op, right, operands);
         }
-        other => conjuncts.push(other),
+        other => operands.push(other),
     }
 }
 
@@ -279,13 +333,15 @@ pub(super) fn row_number(row: usize) -> u32 {
     u32::try_from(row).expect("a batch has fewer than 2^32 rows")
 }
 
-fn truth(column: &Column, row: usize) -> Result<Option<bool>> {
+/// The truth in a row; a list that came from a property or a parameter is true where it has elements.
+pub(super) fn truth(column: &Column, row: usize) -> Result<Option<bool>> {
     if let Column::Booleans(truths) = column {
         return Ok(Some(truths[row]));
     }
     match &*column.get(row) {
         Value::Boolean(b) => Ok(Some(*b)),
         Value::Null => Ok(None),
+        Value::List(items) => Ok(Some(!items.is_empty())),
         other => Err(ExecError::Type {
             message: format!("expected a Boolean, got {}: {other}", other.type_name()),
         }),
@@ -296,15 +352,51 @@ fn all(exprs: &[Compiled], rows: Rows<'_>, rt: &Runtime) -> Result<Vec<Arc<Colum
     exprs.iter().map(|e| column(e, rows, rt)).collect()
 }
 
-pub(super) fn values(items: impl Iterator<Item = Result<Value>>) -> Result<Arc<Column>> {
-    Ok(Arc::new(Column::from_values(items.collect::<Result<_>>()?)))
+/// The column of these values, each charged as it comes: of what was charged on its way, its share stays.
+pub(super) fn values(
+    rt: &Runtime,
+    items: impl ExactSizeIterator<Item = Result<Value>>,
+) -> Result<Arc<Column>> {
+    let mut column = Vec::with_capacity(items.len());
+    let growth = &rt.growth;
+    let mut held = growth.held();
+    for item in items {
+        let value = item?;
+        growth.work(1)?;
+        let share = growth::bytes_of_new(&value) as u64;
+        if share > 0 || growth.held() != held {
+            held += share;
+            growth.keep(held)?;
+        }
+        column.push(value);
+    }
+    Ok(Arc::new(Column::from_values(column)))
+}
+
+/// Arguments of fewer bytes are not charged for in advance.
+const LARGE: usize = 4 << 10;
+
+/// Whether a function makes texts, lists or maps; others pass values on, or make what takes no room.
+fn makes_values(name: &str) -> bool {
+    let table = graven_cypher::functions::FUNCTIONS;
+    let known = table.binary_search_by(|known| known.name.cmp(name));
+    let large = TypeSet::STRING.or(TypeSet::LIST).or(TypeSet::MAP);
+    known.is_ok_and(|at| {
+        let returns = table[at].returns;
+        returns != TypeSet::ANY && returns.may_be(large)
+    })
 }
 
 fn map2(
     a: &Column,
     b: &Column,
+    rt: &Runtime,
     f: impl Fn(&Value, &Value) -> Result<Value>,
 ) -> Result<Arc<Column>> {
+    let f = |x: &Value, y: &Value| {
+        rt.growth.work(growth::units(x) + growth::units(y))?;
+        f(x, y)
+    };
     if let (Column::Constant(x, n), Column::Constant(y, _)) = (a, b) {
         // Nothing is computed for no rows: a division by zero in a dead branch stays silent.
         return Ok(Arc::new(if *n == 0 {
@@ -313,7 +405,7 @@ fn map2(
             Column::Constant(f(x, y)?, *n)
         }));
     }
-    values((0..a.len()).map(|row| f(&a.get(row), &b.get(row))))
+    values(rt, (0..a.len()).map(|row| f(&a.get(row), &b.get(row))))
 }
 
 fn slice(
@@ -326,16 +418,19 @@ fn slice(
     let base = column(base, rows, rt)?;
     let from = from.map(|e| column(e, rows, rt)).transpose()?;
     let to = to.map(|e| column(e, rows, rt)).transpose()?;
-    values((0..base.len()).map(|row| {
-        property::slice(
-            &base.get(row),
-            from.as_ref().map(|c| c.value(row)),
-            to.as_ref().map(|c| c.value(row)),
-        )
-    }))
+    values(
+        rt,
+        (0..base.len()).map(|row| {
+            property::slice(
+                &base.get(row),
+                from.as_ref().map(|c| c.value(row)),
+                to.as_ref().map(|c| c.value(row)),
+            )
+        }),
+    )
 }
 
-fn unary(op: UnaryOp, operand: &Column) -> Result<Arc<Column>> {
+fn unary(op: UnaryOp, operand: &Column, rt: &Runtime) -> Result<Arc<Column>> {
     let n = operand.len();
     Ok(match op {
         UnaryOp::IsNull => Arc::new(Column::Booleans(
@@ -350,58 +445,63 @@ fn unary(op: UnaryOp, operand: &Column) -> Result<Arc<Column>> {
                 .collect::<Result<_>>()?;
             Arc::new(Column::from_truths(truths))
         }
-        UnaryOp::Minus => values((0..n).map(|row| arithmetic::negate(&operand.get(row))))?,
-        UnaryOp::Plus => values((0..n).map(|row| match operand.get(row) {
-            value if value.is_null() || arithmetic::as_float(&value).is_some() => {
-                Ok(value.into_owned())
-            }
-            other => Err(ExecError::Type {
-                message: format!("unary + needs a number, got {}", other.type_name()),
+        UnaryOp::Minus => values(rt, (0..n).map(|row| arithmetic::negate(&operand.get(row))))?,
+        UnaryOp::Plus => values(
+            rt,
+            (0..n).map(|row| match operand.get(row) {
+                value if value.is_null() || arithmetic::as_float(&value).is_some() => {
+                    Ok(value.into_owned())
+                }
+                other => Err(ExecError::Type {
+                    message: format!("unary + needs a number, got {}", other.type_name()),
+                }),
             }),
-        }))?,
+        )?,
     })
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Logic {
+pub(super) enum Logic {
     And,
     Or,
 }
 
-/// `AND`, `OR`: the right side is computed only for rows that the left side leaves open.
+/// `AND`, `OR`: an operand is computed only for rows that those before leave open.
 fn logical(
     logic: Logic,
-    left: &Compiled,
-    right: &Compiled,
+    operands: &[&Compiled],
     rows: Rows<'_>,
     rt: &Runtime,
 ) -> Result<Arc<Column>> {
     let decided = Some(logic == Logic::Or);
-    let left = column(left, rows, rt)?;
-    let mut result = Vec::with_capacity(left.len());
-    let mut open = Vec::with_capacity(left.len());
-    for row in 0..left.len() {
-        let truth = truth(&left, row)?;
-        result.push(truth);
-        if truth != decided {
-            open.push(row_number(row));
+    let mut result = vec![Some(logic == Logic::And); rows.len()];
+    let mut open: Option<Vec<u32>> = None;
+    for operand in operands {
+        if open.as_ref().is_some_and(Vec::is_empty) {
+            break;
         }
-    }
-    if !open.is_empty() {
-        let selection = rows.compose(&open);
-        let right = column(right, rows.select(&selection), rt)?;
-        for (i, &row) in open.iter().enumerate() {
-            let (a, b) = (result[row as usize], truth(&right, i)?);
-            result[row as usize] = match logic {
-                Logic::And => equality::and(a, b),
-                Logic::Or => equality::or(a, b),
+        let selection = open.as_ref().map(|open| rows.compose(open));
+        let part = selection.as_ref().map_or(rows, |s| rows.select(s));
+        let truths = column(operand, part, rt)?;
+        let mut still = Vec::with_capacity(part.len());
+        for at in 0..part.len() {
+            let row = open.as_ref().map_or(row_number(at), |open| open[at]);
+            let so_far = &mut result[row as usize];
+            let truth = truth(&truths, at)?;
+            *so_far = match logic {
+                Logic::And => equality::and(*so_far, truth),
+                Logic::Or => equality::or(*so_far, truth),
             };
+            if *so_far != decided {
+                still.push(row);
+            }
         }
+        open = Some(still);
     }
     Ok(Arc::new(Column::from_truths(result)))
 }
 
-fn binary(op: BinaryOp, a: &Column, b: &Column) -> Result<Arc<Column>> {
+pub(super) fn binary(op: BinaryOp, a: &Column, b: &Column, rt: &Runtime) -> Result<Arc<Column>> {
     let result = match op {
         BinaryOp::In => tight_membership(a, b),
         _ => tight_comparison(op, a, b),
@@ -409,7 +509,7 @@ fn binary(op: BinaryOp, a: &Column, b: &Column) -> Result<Arc<Column>> {
     if let Some(result) = result {
         return Ok(Arc::new(result));
     }
-    map2(a, b, |x, y| scalar(op, x, y))
+    map2(a, b, rt, |x, y| scalar(op, x, y, rt))
 }
 
 /// Comparison of an integer or id column with another one or with a constant, as a plain loop.
@@ -489,7 +589,7 @@ fn compared<T: Ord>(op: BinaryOp, pairs: impl Iterator<Item = (T, T)>) -> Option
 }
 
 /// One binary operation on two values.
-pub(crate) fn scalar(op: BinaryOp, a: &Value, b: &Value) -> Result<Value> {
+fn scalar(op: BinaryOp, a: &Value, b: &Value, rt: &Runtime) -> Result<Value> {
     Ok(match op {
         BinaryOp::Equal => equality::equals(a, b).into(),
         BinaryOp::NotEqual => equality::equals(a, b).map(|t| !t).into(),
@@ -506,24 +606,14 @@ pub(crate) fn scalar(op: BinaryOp, a: &Value, b: &Value) -> Result<Value> {
         BinaryOp::And => equality::and(operand_truth(a)?, operand_truth(b)?).into(),
         BinaryOp::Or => equality::or(operand_truth(a)?, operand_truth(b)?).into(),
         BinaryOp::Xor => equality::xor(operand_truth(a)?, operand_truth(b)?).into(),
-        BinaryOp::In => match b {
-            Value::Null => Value::Null,
-            Value::List(items) => equality::contains(items, a).into(),
-            other => {
-                return Err(ExecError::Type {
-                    message: format!("IN needs a List on its right, got {}", other.type_name()),
-                });
-            }
+        BinaryOp::In => match as_list(b) {
+            None => Value::Null,
+            Some(items) => equality::contains(items, a).into(),
         },
         BinaryOp::StartsWith => text(a, b, |x, y| x.starts_with(y)),
         BinaryOp::EndsWith => text(a, b, |x, y| x.ends_with(y)),
         BinaryOp::Contains => text(a, b, |x, y| x.contains(y)),
-        BinaryOp::RegexMatch => match (a, b) {
-            (Value::String(x), Value::String(pattern)) => {
-                super::functions::text::matches(x, pattern)?.into()
-            }
-            _ => Value::Null,
-        },
+        BinaryOp::RegexMatch => super::functions::regular::matches(rt, a, b)?,
     })
 }
 
@@ -556,7 +646,7 @@ fn chain(
     let mut result = vec![Some(true); rows.len()];
     for (op, right) in rest {
         let right = column(right, rows, rt)?;
-        let step = binary(*op, &left, &right)?;
+        let step = binary(*op, &left, &right, rt)?;
         for (row, so_far) in result.iter_mut().enumerate() {
             *so_far = equality::and(*so_far, truth(&step, row)?);
         }
@@ -601,14 +691,12 @@ fn case(
     Ok(Arc::new(Column::from_values(result)))
 }
 
-/// The value as a list; null gives `None`.
-pub(super) fn as_list(value: &Value) -> Result<Option<&[Value]>> {
+/// The value as a list; null gives `None`. What is no list, as a property may be, is the only element of one.
+pub(crate) fn as_list(value: &Value) -> Option<&[Value]> {
     match value {
-        Value::Null => Ok(None),
-        Value::List(items) => Ok(Some(items)),
-        other => Err(ExecError::Type {
-            message: format!("expected a List, got {}: {other}", other.type_name()),
-        }),
+        Value::Null => None,
+        Value::List(items) => Some(items),
+        other => Some(std::slice::from_ref(other)),
     }
 }
 

@@ -7,6 +7,8 @@ pub(super) mod convert;
 pub(super) mod graph;
 pub(super) mod list;
 pub(super) mod number;
+pub(super) mod regular;
+mod round;
 pub(super) mod spatial;
 pub(super) mod temporal;
 pub(super) mod text;

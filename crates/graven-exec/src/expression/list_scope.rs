@@ -2,8 +2,8 @@
 //!
 //! # How it works
 //! The lists of several rows are laid out one behind the other as a column of elements, with the outer columns
-//! that the body reads repeated beside it; the body then runs over that batch. At most about [`ELEMENTS`]
-//! elements are laid out at once (a single longer list is one group), so memory does not grow with rows x lists.
+//! that the body reads repeated beside it; the body then runs over that batch. At most about [`ELEMENTS_OF_A_ROW`] for
+//! each row of a batch are laid out at once (a single longer list is one group), so memory does not grow with rows x lists.
 //! `reduce` is sequential in one list but runs step by step over all rows at a time. Its accumulators are the only
 //! values that a short statement can grow without end: they are charged to the budget and may not nest deeper than
 //! [`DEPTH_MAX`], because values are compared, hashed, written and dropped recursively.
@@ -12,16 +12,17 @@ use std::sync::Arc;
 
 use graven_cypher::plan::expression::Quantifier;
 
-use super::evaluate::{as_list, row_number};
-use super::{Compiled, ListScope, Rows};
+use super::evaluate::{as_list, row_number, truth};
+use super::{Compiled, ListScope, Rows, lazy};
 use crate::column::Column;
 use crate::error::{ExecError, Result};
+use crate::growth::Share;
 use crate::memory::Memory;
 use crate::runtime::Runtime;
 use crate::value::Value;
 
-/// Elements laid out at once.
-const ELEMENTS: usize = 8192;
+/// Elements laid out at once, for each row of a batch.
+const ELEMENTS_OF_A_ROW: usize = 4;
 /// Lists and maps within one another in an accumulator.
 const DEPTH_MAX: usize = 256;
 
@@ -37,29 +38,27 @@ fn for_groups(
     scope: &ListScope,
     rows: Rows<'_>,
     rt: &Runtime,
-    mut body: impl FnMut(&[bool], &Elements) -> Result<()>,
+    mut body: impl FnMut(&[bool], &Elements) -> Result<usize>,
 ) -> Result<()> {
-    let lists = scope.list.column(rows, rt)?;
-    let mut memory = Memory::new(
-        &rt.budget,
-        "a list expression",
-        "use shorter lists, or UNWIND",
-    );
+    let lists = scope.list.held_column(rows, rt)?;
+    let at_once = rt.batch_rows() * ELEMENTS_OF_A_ROW;
     let mut row = 0;
     while row < rows.len() {
         let first = row;
+        let held = rt.growth.held();
+        let beside = size_of::<u64>() * (2 + 2 * scope.captured.len());
         let mut elements = Vec::new();
         let mut owners = Vec::new();
         let mut nulls = Vec::new();
-        while row < rows.len() && (row == first || elements.len() < ELEMENTS) {
+        while row < rows.len() && (row == first || elements.len() < at_once) {
             let list = lists.get(row);
-            let items = as_list(&list).map_err(|error| error.at(scope.list.place()))?;
+            let items = as_list(&list);
             nulls.push(items.is_none());
             let len = items.map_or(0, <[Value]>::len);
-            if len > ELEMENTS {
-                // The list itself, its elements laid out, and what becomes of them.
-                memory.charge(len * 4 * size_of::<Value>())?;
-            }
+            // The elements laid out, and what stands beside them; what becomes of them is charged as it comes.
+            rt.growth
+                .charge(len.saturating_mul(size_of::<Value>() + beside))?;
+            rt.growth.work(len)?;
             for item in items.unwrap_or_default() {
                 elements.push(item.clone());
                 owners.push(row_number(row - first));
@@ -69,8 +68,16 @@ fn for_groups(
         let outer: Vec<u32> = owners.iter().map(|o| o + row_number(first)).collect();
         let outer = rows.compose(&outer);
         let columns = scope_columns(scope, rows, &outer, Column::from_values(elements));
-        body(&nulls, &Elements { columns, owners })?;
-        memory.clear();
+        // Numbers take a third of what they took as values.
+        let laid_out = match &*columns[scope.var] {
+            Column::Values(values) => size_of_val(&values[..]),
+            Column::Constant(..) => 0,
+            numbers => numbers.heap_bytes(),
+        };
+        rt.growth
+            .keep(held + (laid_out + owners.len() * beside) as u64)?;
+        let made = body(&nulls, &Elements { columns, owners })?;
+        rt.growth.keep(held + made as u64)?;
     }
     Ok(())
 }
@@ -98,14 +105,14 @@ pub(super) fn named(
     rows: Rows<'_>,
     rt: &Runtime,
 ) -> Result<Arc<Column>> {
-    let value = scope.list.column(rows, rt)?;
+    let value = scope.list.held_column(rows, rt)?;
     let unused = Arc::new(Column::Constant(Value::Null, rows.len()));
     let mut columns = vec![unused; scope.width];
     for &slot in &scope.captured {
         columns[slot] = rows.column(slot);
     }
     columns[scope.var] = value;
-    body.column(Rows::of_columns(&columns, rows.len()), rt)
+    body.held_column(Rows::of_columns(&columns, rows.len()), rt)
 }
 
 /// `[x IN list WHERE filter | map]`
@@ -124,22 +131,24 @@ pub(super) fn comprehension(
             None => (0..row_number(all.len())).collect(),
         };
         let body = match map {
-            Some(map) => map.column(all.select(&kept), rt)?,
+            Some(map) => map.held_column(all.select(&kept), rt)?,
             None => all.select(&kept).column(scope.var),
         };
         let mut lists: Vec<Vec<Value>> = vec![Vec::new(); nulls.len()];
         for (i, &element) in kept.iter().enumerate() {
             lists[elements.owners[element as usize] as usize].push(body.value(i));
         }
+        drop(body);
+        let (mut made, mut share) = (0, Share::default());
         for (null, list) in nulls.iter().zip(lists) {
-            rt.hold(size_of_val(list.as_slice()))?;
-            result.push(if *null {
-                Value::Null
-            } else {
-                Value::list(list)
-            });
+            let list = match null {
+                true => Value::Null,
+                false => Value::list(list),
+            };
+            made += share.of(&list);
+            result.push(list);
         }
-        Ok(())
+        Ok(made)
     })?;
     Ok(Arc::new(Column::from_values(result)))
 }
@@ -155,41 +164,92 @@ pub(super) fn quantifier(
     let mut result = Vec::with_capacity(rows.len());
     for_groups(scope, rows, rt, |nulls, elements| {
         let all = Rows::of_columns(&elements.columns, elements.owners.len());
-        let truths = predicate.column(all, rt)?;
-        // Per row: how many are true, false, unknown.
-        let mut counts = vec![(0_u64, 0_u64, 0_u64); nulls.len()];
-        for (i, &owner) in elements.owners.iter().enumerate() {
-            let count = &mut counts[owner as usize];
-            match truths.truth(i) {
-                Some(true) => count.0 += 1,
-                Some(false) => count.1 += 1,
-                None => count.2 += 1,
-            }
-        }
-        result.extend(nulls.iter().zip(counts).map(|(null, (yes, no, unknown))| {
-            if *null {
-                None
-            } else {
-                decide(kind, yes, no, unknown)
-            }
+        let held = rt.growth.held();
+        let counts = count(predicate, all, nulls.len(), &elements.owners, rt);
+        let counts = lazy::or_by_row(counts, all, rt, held, || {
+            count_in_order(kind, predicate, all, nulls.len(), &elements.owners, rt)
+        })?;
+        result.extend(nulls.iter().zip(counts).map(|(null, counts)| match null {
+            true => None,
+            false => counts.decide(kind),
         }));
-        Ok(())
+        Ok(0)
     })?;
     Ok(Arc::new(Column::from_truths(result)))
 }
 
-fn decide(kind: Quantifier, yes: u64, no: u64, unknown: u64) -> Option<bool> {
-    let settled = |answer| if unknown > 0 { None } else { Some(answer) };
-    match kind {
-        Quantifier::All if no > 0 => Some(false),
-        Quantifier::All => settled(true),
-        Quantifier::Any if yes > 0 => Some(true),
-        Quantifier::Any => settled(false),
-        Quantifier::None if yes > 0 => Some(false),
-        Quantifier::None => settled(true),
-        Quantifier::Single if yes > 1 => Some(false),
-        Quantifier::Single => settled(yes == 1),
+/// How many elements of a list a predicate is true, false or unknown of.
+#[derive(Clone, Copy, Default)]
+struct Counts {
+    yes: u64,
+    no: u64,
+    unknown: u64,
+}
+
+impl Counts {
+    fn add(&mut self, truth: Option<bool>) {
+        *match truth {
+            Some(true) => &mut self.yes,
+            Some(false) => &mut self.no,
+            None => &mut self.unknown,
+        } += 1;
     }
+
+    /// Whether no further element changes the answer.
+    fn is_decided(self, kind: Quantifier) -> bool {
+        match kind {
+            Quantifier::All => self.no > 0,
+            Quantifier::Any | Quantifier::None => self.yes > 0,
+            Quantifier::Single => self.yes > 1,
+        }
+    }
+
+    fn decide(self, kind: Quantifier) -> Option<bool> {
+        match (kind, self.is_decided(kind)) {
+            (Quantifier::Any, true) => Some(true),
+            (_, true) => Some(false),
+            _ if self.unknown > 0 => None,
+            (Quantifier::All | Quantifier::None, _) => Some(true),
+            (Quantifier::Any, _) => Some(false),
+            (Quantifier::Single, _) => Some(self.yes == 1),
+        }
+    }
+}
+
+/// The counts of `lists` lists, over all of their elements.
+fn count(
+    predicate: &Compiled,
+    elements: Rows<'_>,
+    lists: usize,
+    owners: &[u32],
+    rt: &Runtime,
+) -> Result<Vec<Counts>> {
+    let truths = predicate.held_column(elements, rt)?;
+    let mut counts = vec![Counts::default(); lists];
+    for (i, &owner) in owners.iter().enumerate() {
+        counts[owner as usize].add(truth(&truths, i)?);
+    }
+    Ok(counts)
+}
+
+/// The counts of `lists` lists, each up to the element that decides.
+fn count_in_order(
+    kind: Quantifier,
+    predicate: &Compiled,
+    elements: Rows<'_>,
+    lists: usize,
+    owners: &[u32],
+    rt: &Runtime,
+) -> Result<Vec<Counts>> {
+    let mut counts = vec![Counts::default(); lists];
+    for (i, &owner) in (0..).zip(owners) {
+        let own = &mut counts[owner as usize];
+        if !own.is_decided(kind) {
+            rt.check_cancelled()?;
+            own.add(truth(&*predicate.column(elements.select(&[i]), rt)?, 0)?);
+        }
+    }
+    Ok(counts)
 }
 
 /// `reduce(acc = init, x IN list | step)`
@@ -201,12 +261,12 @@ pub(super) fn reduce(
     rows: Rows<'_>,
     rt: &Runtime,
 ) -> Result<Arc<Column>> {
-    let lists = scope.list.column(rows, rt)?;
-    let start = init.column(rows, rt)?;
+    let lists = scope.list.held_column(rows, rt)?;
+    let start = init.held_column(rows, rt)?;
     let mut result: Vec<Value> = (0..rows.len()).map(|row| start.value(row)).collect();
     let mut open = Vec::new();
     for (row, value) in result.iter_mut().enumerate() {
-        match as_list(&lists.get(row)).map_err(|error| error.at(scope.list.place()))? {
+        match as_list(&lists.get(row)) {
             Some([]) => {}
             Some(_) => open.push(row_number(row)),
             None => *value = Value::Null,
@@ -218,17 +278,17 @@ pub(super) fn reduce(
     let mut held = 0;
     let mut position = 0;
     while !open.is_empty() {
-        rt.check_cancelled()?;
+        let held_before = rt.growth.held();
         let mut elements = Vec::with_capacity(open.len());
         for &row in &open {
             let list = lists.get(row as usize);
-            elements.push(as_list(&list)?.map_or(Value::Null, |items| items[position].clone()));
+            elements.push(as_list(&list).map_or(Value::Null, |items| items[position].clone()));
         }
         let outer = rows.compose(&open);
         let mut columns = scope_columns(scope, rows, &outer, Column::from_values(elements));
         let so_far = open.iter().map(|&r| result[r as usize].clone()).collect();
         columns[accumulator] = Arc::new(Column::from_values(so_far));
-        let stepped = step.column(Rows::of_columns(&columns, open.len()), rt)?;
+        let stepped = step.held_column(Rows::of_columns(&columns, open.len()), rt)?;
         for (i, &row) in open.iter().enumerate() {
             let value = stepped.value(i);
             let bytes = accumulated(&value, limit)?;
@@ -236,11 +296,13 @@ pub(super) fn reduce(
             sizes[row as usize] = bytes;
             result[row as usize] = value;
         }
+        drop((stepped, columns));
+        rt.growth.keep(held_before)?;
         memory.set(held)?;
         position += 1;
         let mut longer = Vec::with_capacity(open.len());
         for &row in &open {
-            if as_list(&lists.get(row as usize))?.is_some_and(|items| items.len() > position) {
+            if as_list(&lists.get(row as usize)).is_some_and(|items| items.len() > position) {
                 longer.push(row);
             }
         }

@@ -10,9 +10,10 @@ use std::sync::Arc;
 use graven_storage::{KeyId, LabelId, NodeId, NodeRanges, PropertyValue, TypeId};
 use graven_temporal::component::{Component, component};
 
-use super::evaluate::values;
+use super::evaluate::{as_list, values};
 use crate::column::{Column, NULL_ID};
 use crate::error::{ExecError, Result};
+use crate::growth::charge;
 use crate::runtime::Runtime;
 use crate::value::Value;
 
@@ -33,8 +34,10 @@ pub(super) fn read(
         }
         Column::Constant(value, n) => Ok(Column::Constant(of_value(value, key, key_id, rt)?, *n)),
         _ => {
-            let column =
-                values((0..base.len()).map(|row| of_value(&base.get(row), key, key_id, rt)))?;
+            let column = values(
+                rt,
+                (0..base.len()).map(|row| of_value(&base.get(row), key, key_id, rt)),
+            )?;
             Ok(Arc::unwrap_or_clone(column))
         }
     }
@@ -110,14 +113,8 @@ fn position(index: i64, len: usize) -> Option<usize> {
 
 /// `base[from..to]`; an absent bound is the end of the list on that side, a null one makes null.
 pub(super) fn slice(base: &Value, from: Option<Value>, to: Option<Value>) -> Result<Value> {
-    let items = match base {
-        Value::Null => return Ok(Value::Null),
-        Value::List(items) => items,
-        other => {
-            return Err(ExecError::Type {
-                message: format!("cannot take a slice of {}", other.type_name()),
-            });
-        }
+    let Some(items) = as_list(base) else {
+        return Ok(Value::Null);
     };
     let len = i64::try_from(items.len()).unwrap_or(i64::MAX);
     let bound = |value: Option<Value>, default: i64| match value {
@@ -141,6 +138,7 @@ pub(super) fn slice(base: &Value, from: Option<Value>, to: Option<Value>) -> Res
     } else {
         &[]
     };
+    charge(size_of_val(part))?;
     Ok(Value::List(part.into()))
 }
 

@@ -46,7 +46,8 @@ impl Instantiator<'_> {
             | P::LabelScan { input, var, .. }
             | P::IndexSeek { input, var, .. }
             | P::IndexRange { input, var, .. }
-            | P::NodeByIdSeek { input, var, .. } => (input, *var),
+            | P::NodeByIdSeek { input, var, .. }
+            | P::RelationshipByIdSeek { input, var, .. } => (input, *var),
             _ => unreachable!("only operators that find nodes"),
         };
         let (input, mut layout) = self.node(input)?;
@@ -82,7 +83,14 @@ impl Instantiator<'_> {
                     high: bound(high)?,
                 })
             }
-            P::NodeByIdSeek { value, any, .. } => Some(SeekBy::Id {
+            P::NodeByIdSeek {
+                form, value, any, ..
+            }
+            | P::RelationshipByIdSeek {
+                form, value, any, ..
+            } => Some(SeekBy::Id {
+                relationships: matches!(op, P::RelationshipByIdSeek { .. }),
+                form: *form,
                 value: self.compile(&layout, value)?,
                 any: *any,
             }),

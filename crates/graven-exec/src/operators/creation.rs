@@ -277,6 +277,11 @@ impl Creation {
                 End::Created(at) => Ok(created.nodes[at]),
                 End::Column(slot) => match &*batch.column(slot).get(row) {
                     Value::Node(id) => Ok(*id),
+                    Value::Null => Err(ExecError::Argument {
+                        message: format!(
+                            "the {which} of the new relationship :{type_name} is missing: its variable is null"
+                        ),
+                    }),
                     other => Err(ExecError::Type {
                         message: format!(
                             "the {which} of the new relationship :{} is {}, not a Node",

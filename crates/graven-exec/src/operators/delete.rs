@@ -37,7 +37,7 @@ impl Delete {
         let writer = rt.writer()?;
         match value {
             Value::Null => Ok(()),
-            Value::Node(id) => writer.delete_node(*id, self.detach),
+            Value::Node(id) => writer.delete_node(*id, self.detach, rt),
             Value::Relationship(id) => writer.delete_relationship(*id, rt),
             Value::Path(path) => {
                 for id in &path.relationships {
@@ -45,7 +45,7 @@ impl Delete {
                 }
                 path.nodes
                     .iter()
-                    .try_for_each(|id| writer.delete_node(*id, self.detach))
+                    .try_for_each(|id| writer.delete_node(*id, self.detach, rt))
             }
             other => Err(ExecError::Type {
                 message: format!(
@@ -71,6 +71,7 @@ impl Operator for Delete {
             .collect::<Result<Vec<_>>>()?;
         for row in 0..batch.len() {
             for column in &columns {
+                rt.growth.work(16)?;
                 let deleted = self.delete(&column.get(row), rt);
                 deleted.map_err(|error| error.at(self.at))?;
             }

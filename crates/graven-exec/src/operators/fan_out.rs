@@ -71,14 +71,21 @@ impl FanOut {
         ids: &mut Vec<u64>,
         rt: &Runtime,
     ) -> Option<Batch> {
+        self.found_as(slot, rows, ids, Column::Nodes, rt)
+    }
+
+    /// As [`FanOut::found`] for a column of any kind of ids.
+    pub(crate) fn found_as(
+        &self,
+        slot: usize,
+        rows: &[u32],
+        ids: &mut Vec<u64>,
+        column: fn(Vec<u64>) -> Column,
+        rt: &Runtime,
+    ) -> Option<Batch> {
         let rows_done = self.row == self.batch.len();
-        (ids.len() == rt.batch_rows() || (rows_done && !ids.is_empty())).then(|| {
-            widen(
-                &self.batch,
-                rows,
-                [(slot, Column::Nodes(std::mem::take(ids)))],
-            )
-        })
+        (ids.len() == rt.batch_rows() || (rows_done && !ids.is_empty()))
+            .then(|| widen(&self.batch, rows, [(slot, column(std::mem::take(ids)))]))
     }
 
     /// The current row of it.

@@ -3,15 +3,12 @@
 use std::sync::Arc;
 
 use super::argument::ArgumentSlot;
-use graven_cypher::Span;
-
 use crate::batch::Batch;
 use crate::column::Column;
-use crate::error::{ExecError, Result};
-use crate::expression::{Compiled, Rows};
+use crate::error::Result;
+use crate::expression::{Compiled, Rows, as_list};
 use crate::operator::{BoxedOperator, Operator};
 use crate::runtime::Runtime;
-use crate::value::Value;
 
 /// See the file header.
 pub(crate) struct Foreach {
@@ -20,8 +17,6 @@ pub(crate) struct Foreach {
     /// Where the row, with the element as its last column, is left.
     slot: ArgumentSlot,
     list: Compiled,
-    /// Where the list stands in the text.
-    at: Span,
 }
 
 impl Foreach {
@@ -31,14 +26,12 @@ impl Foreach {
         inner: BoxedOperator,
         slot: ArgumentSlot,
         list: Compiled,
-        at: Span,
     ) -> Self {
         Self {
             input,
             inner,
             slot,
             list,
-            at,
         }
     }
 }
@@ -51,14 +44,7 @@ impl Operator for Foreach {
         let lists = self.list.column(Rows::all(&batch), rt)?;
         for row in 0..batch.len() {
             let list = lists.get(row);
-            let items: &[Value] = match &*list {
-                Value::Null => &[],
-                Value::List(items) => items,
-                other => {
-                    let message = format!("FOREACH needs a List, got {}", other.type_name());
-                    return Err(ExecError::Type { message }.at(self.at));
-                }
-            };
+            let items = as_list(&list).unwrap_or_default();
             let one = batch.slice(row, row + 1);
             for item in items {
                 rt.check_cancelled()?;

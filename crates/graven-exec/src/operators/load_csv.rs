@@ -1,7 +1,9 @@
 //! `LOAD CSV`: one row per record of a delimited file.
 //!
 //! # How it works
-//! The file is read record by record, so its size does not matter; what gzip or zstd has packed is unpacked on the way. A
+//! A record ends with a line feed, a carriage return, or both.
+//! The file is read record by record, so its size does not matter; a record is charged as it is read, and a batch of large records has
+//! few rows. What gzip or zstd has packed is unpacked on the way. A
 //! field may stand in double quotes; inside a doubled quote stands for one, a backslash before a quote or a backslash makes
 //! it a plain character, and the field may span lines. Quotes and backslashes within other fields are text. An empty field
 //! without quotes is null.
@@ -11,13 +13,16 @@ use std::path::Path;
 use std::sync::Arc;
 
 use graven_cypher::Span;
-use graven_import::open_unpacked;
+use graven_import::unpacked;
 
 use super::fan_out::{FanOut, widen};
-use crate::batch::{BATCH_ROWS, Batch};
+use crate::batch::Batch;
 use crate::column::Column;
 use crate::error::{ExecError, Result};
 use crate::expression::{Compiled, Rows};
+use crate::file_access::{FileAccess, Refused};
+use crate::growth::{Items, Share, ask, charge, work};
+use crate::memory::Memory;
 use crate::operator::{BoxedOperator, Operator};
 use crate::runtime::Runtime;
 use crate::value::Value;
@@ -50,17 +55,23 @@ pub(crate) struct LoadCsv {
     slots: Slots,
     urls: Option<(Arc<Column>, Option<Arc<Column>>)>,
     records: Option<Records>,
+    /// The records handed out last.
+    memory: Memory,
+    /// The names of the fields.
+    names: Memory,
 }
 
 impl LoadCsv {
     /// Reads into columns `slots`.
-    pub(crate) fn new(input: BoxedOperator, source: Source, slots: Slots) -> Self {
+    pub(crate) fn new(input: BoxedOperator, source: Source, slots: Slots, rt: &Runtime) -> Self {
         Self {
             input: FanOut::new(input),
             source,
             slots,
             urls: None,
             records: None,
+            memory: Memory::new(&rt.budget, "LoadCsv", "read shorter records"),
+            names: Memory::new(&rt.budget, "LoadCsv", "read records of fewer fields"),
         }
     }
 
@@ -77,10 +88,7 @@ impl LoadCsv {
             }
         };
         match urls.value(row) {
-            Value::String(url) => {
-                let folder = rt.folder.as_deref();
-                Records::open(&url, folder, terminator, self.source.headers)
-            }
+            Value::String(url) => Records::open(&url, &rt.files, terminator, self.source.headers),
             other => Err(ExecError::Type {
                 message: format!("LOAD CSV reads a file named by a String, not {other}"),
             }),
@@ -106,25 +114,28 @@ impl Operator for LoadCsv {
             rt.check_cancelled()?;
             let row = self.input.row();
             if self.records.is_none() {
-                self.records = Some(
-                    self.open(row, rt)
-                        .map_err(|error| error.at(self.source.at))?,
-                );
+                let _entered = rt.growth.enter();
+                let held = rt.growth.held();
+                let opened = self.open(row, rt);
+                rt.growth.keep(held)?;
+                let records = opened.map_err(|error| error.at(self.source.at))?;
+                self.names.set(records.bytes_of_headers())?;
+                self.records = Some(records);
             }
             let records = self.records.as_mut().expect("just opened");
             let (mut values, mut lines) = (Vec::new(), Vec::new());
-            while values.len() < BATCH_ROWS {
-                match records.next_value().map_err(|error| error.at(source.at))? {
-                    Some(value) => values.push(value),
-                    None => break,
-                }
-                lines.push(i64::try_from(records.first).unwrap_or(i64::MAX));
-            }
+            self.memory.clear();
+            let at_end = records
+                .take(&mut values, &mut lines, rt)
+                .map_err(|error| error.at(source.at))?;
+            let mut share = Share::default();
+            let bytes = values.iter().map(|value| share.of(value)).sum::<usize>();
+            self.memory.set(bytes + size_of_val(&values[..]))?;
             let file = Value::text(&records.path);
             let number = u32::try_from(row).expect("a batch is small");
             let rows = vec![number; values.len()];
             let batch = self.input.batch().clone();
-            if values.len() < BATCH_ROWS {
+            if at_end {
                 self.records = None;
                 self.input.step();
             }
@@ -142,6 +153,7 @@ impl Operator for LoadCsv {
     fn rewind(&mut self) {
         self.input.rewind();
         self.records = None;
+        self.memory.clear();
     }
 }
 
@@ -202,7 +214,7 @@ struct Records {
 }
 
 impl Records {
-    fn open(url: &str, folder: Option<&Path>, terminator: char, headers: bool) -> Result<Self> {
+    fn open(url: &str, files: &FileAccess, terminator: char, headers: bool) -> Result<Self> {
         let of_url = url.strip_prefix("file://");
         let path = match of_url.or_else(|| url.strip_prefix("file:")) {
             Some(path) => decoded(path),
@@ -212,9 +224,20 @@ impl Records {
             let message = format!("LOAD CSV reads local files only, not {url}");
             return Err(ExecError::Argument { message });
         }
-        let place = folder.unwrap_or_else(|| Path::new("")).join(&path);
-        let file = open_unpacked(&place).map_err(|e| ExecError::Argument {
-            message: format!("LOAD CSV: {path}: cannot be opened: {e}"),
+        let cannot =
+            |why: &dyn std::fmt::Display| format!("LOAD CSV: {path}: cannot be opened: {why}");
+        let file = files
+            .open(Path::new(&path))
+            .map_err(|refused| match refused {
+                Refused::Policy(why) => ExecError::Forbidden {
+                    message: cannot(&why),
+                },
+                Refused::System(why) => ExecError::Argument {
+                    message: cannot(&why),
+                },
+            })?;
+        let file = unpacked(file).map_err(|e| ExecError::Argument {
+            message: cannot(&e),
         })?;
         let mut records = Self {
             path,
@@ -225,7 +248,7 @@ impl Records {
             headers: None,
         };
         if headers {
-            let names = records.record()?.unwrap_or_default();
+            let names = records.record()?.unwrap_or_default().into_items();
             let text = |v: Value| match v {
                 Value::String(text) => text,
                 _ => Arc::from(""),
@@ -235,10 +258,47 @@ impl Records {
         Ok(records)
     }
 
+    /// Heap bytes of the names of the fields.
+    fn bytes_of_headers(&self) -> usize {
+        /// Of the name's place and its allocation.
+        const PLACE: usize = 48;
+        let names = self.headers.iter().flatten();
+        names.map(|name| PLACE + name.len()).sum()
+    }
+
     fn fault(&self, what: &str) -> ExecError {
         ExecError::Argument {
             message: format!("LOAD CSV: {}, line {}: {what}", self.path, self.line),
         }
+    }
+
+    /// Adds the records of a batch, and the lines on which they begin; whether the file is at its end.
+    fn take(
+        &mut self,
+        values: &mut Vec<Value>,
+        lines: &mut Vec<i64>,
+        rt: &Runtime,
+    ) -> Result<bool> {
+        let _entered = rt.growth.enter();
+        let held = rt.growth.held();
+        let mut share = 0;
+        let mut take = || {
+            while values.len() < rt.batch_rows() && share < rt.batch_bytes() as u64 {
+                let Some(value) = self.next_value()? else {
+                    return Ok(true);
+                };
+                // The text of the record is gone.
+                share += Share::default().of(&value) as u64;
+                rt.growth.keep(held + share)?;
+                rt.growth.work(1)?;
+                values.push(value);
+                lines.push(i64::try_from(self.first).unwrap_or(i64::MAX));
+            }
+            Ok(false)
+        };
+        let taken = take();
+        rt.growth.keep(held)?;
+        taken
     }
 
     /// The next record as the statement sees it.
@@ -247,9 +307,14 @@ impl Records {
             return Ok(None);
         };
         Ok(Some(match &self.headers {
-            None => Value::list(fields),
+            None => fields.value()?,
             Some(names) => {
-                let mut fields = fields.into_iter();
+                charge(
+                    names
+                        .len()
+                        .saturating_mul(2 * size_of::<(Arc<str>, Value)>()),
+                )?;
+                let mut fields = fields.into_items().into_iter();
                 let entries = names.iter();
                 let entries = entries.map(|n| (n.clone(), fields.next().unwrap_or_default()));
                 Value::map(entries.filter(|(name, _)| !name.is_empty()).collect())
@@ -258,17 +323,17 @@ impl Records {
     }
 
     /// The fields of the next record; blank lines are passed over.
-    fn record(&mut self) -> Result<Option<Vec<Value>>> {
+    fn record(&mut self) -> Result<Option<Items>> {
         let mut text = String::new();
         let (mut place, mut opened) = (Place::Start, 0);
         loop {
             let before = text.len();
-            let read = self.lines.read_line(&mut text);
+            let read = self.line_onto(&mut text)?;
             self.line += 1;
             if before == 0 {
                 self.first = self.line;
             }
-            let read = read.map_err(|e| self.fault(&e.to_string()))?;
+            let read = read.map_err(|e| self.fault(&e))?;
             if self.line == 1 && text.starts_with('\u{feff}') {
                 text.remove(0);
             }
@@ -287,9 +352,6 @@ impl Records {
             if read == 0 && before == 0 {
                 return Ok(None);
             }
-            if text.len() > RECORD_MAX {
-                return Err(self.fault("the record is too long: is a quote missing?"));
-            }
             if open {
                 continue;
             }
@@ -302,8 +364,63 @@ impl Records {
         }
     }
 
-    fn fields(&self, text: &str) -> Result<Vec<Value>> {
-        let mut fields = Vec::new();
+    /// Adds the next line to the text, and says how many bytes that were; the inner error says what is wrong with them.
+    fn line_onto(&mut self, text: &mut String) -> Result<Result<usize, String>> {
+        const NO_TEXT: &str = "stream did not contain valid UTF-8";
+        let mut bytes: Vec<u8> = Vec::new();
+        loop {
+            let more = match self.lines.fill_buf() {
+                Ok(more) => more,
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
+                Err(error) => return Ok(Err(error.to_string())),
+            };
+            let end = more.iter().position(|byte| matches!(byte, b'\n' | b'\r'));
+            let part = &more[..end.map_or(more.len(), |at| at + 1)];
+            let wanted = bytes.len() + part.len();
+            if text.len() + wanted > RECORD_MAX {
+                return Ok(Err("the record is too long: is a quote missing?".to_owned()));
+            }
+            if wanted > bytes.capacity() {
+                let room = wanted.max(2 * bytes.capacity());
+                charge(room - bytes.capacity())?;
+                bytes.reserve_exact(room - bytes.len());
+            }
+            work(1 + part.len() / 256)?;
+            bytes.extend_from_slice(part);
+            let taken = part.len();
+            self.lines.consume(taken);
+            if end.is_some() || taken == 0 {
+                break;
+            }
+        }
+        if bytes.ends_with(b"\r") {
+            match self.lines.fill_buf() {
+                Ok(more) if more.starts_with(b"\n") => {
+                    bytes.push(b'\n');
+                    self.lines.consume(1);
+                }
+                Ok(_) => {}
+                Err(error) => return Ok(Err(error.to_string())),
+            }
+        }
+        let read = bytes.len();
+        let Ok(line) = String::from_utf8(bytes) else {
+            return Ok(Err(NO_TEXT.to_owned()));
+        };
+        if text.is_empty() {
+            *text = line;
+        } else {
+            let wanted = text.len() + line.len();
+            if wanted > text.capacity() {
+                charge(wanted.max(2 * text.capacity()) - text.capacity())?;
+            }
+            text.push_str(&line);
+        }
+        Ok(Ok(read))
+    }
+
+    fn fields(&self, text: &str) -> Result<Items> {
+        let mut fields = Items::default();
         let mut rest = text;
         loop {
             let (value, after) = match rest.strip_prefix('"') {
@@ -312,12 +429,15 @@ impl Records {
                     let end = rest.find(self.terminator).unwrap_or(rest.len());
                     let value = match end {
                         0 => Value::Null,
-                        _ => Value::text(&rest[..end]),
+                        _ => {
+                            ask(end)?;
+                            Value::text(&rest[..end])
+                        }
                     };
                     (value, &rest[end..])
                 }
             };
-            fields.push(value);
+            fields.push(value)?;
             match after.strip_prefix(self.terminator) {
                 Some(more) => rest = more,
                 None if after.is_empty() => return Ok(fields),
@@ -328,6 +448,7 @@ impl Records {
 
     /// A field whose opening quote has been read, and what follows it.
     fn quoted<'t>(&self, text: &'t str) -> Result<(Value, &'t str)> {
+        ask(text.len())?;
         let mut value = String::new();
         let mut rest = text;
         loop {

@@ -29,13 +29,15 @@ pub(crate) struct MergeParts {
     pub(crate) creation: Creation,
     /// For each added column: which of the created nodes and relationships it holds.
     pub(crate) created: Vec<usize>,
+    /// Whether a last column says if the row was created.
+    pub(crate) tells: bool,
     /// Changes of a created row.
     pub(crate) on_create: Items,
     /// Changes of a found row.
     pub(crate) on_match: Items,
 }
 
-/// See the file header. Output columns: the input's, then the added ones.
+/// See the file header. Output columns: the input's, then the added ones, then, if wanted, whether the row was created.
 pub(crate) struct Merge {
     input: BoxedOperator,
     parts: MergeParts,
@@ -56,6 +58,7 @@ impl Merge {
         let parts = &mut self.parts;
         let mut rows: Vec<u32> = Vec::with_capacity(batch.len());
         let mut values: Vec<Vec<Value>> = vec![Vec::new(); parts.added.len()];
+        let mut is_new: Vec<Value> = Vec::new();
         for row in 0..batch.len() {
             rt.check_cancelled()?;
             let one = batch.slice(row, row + 1);
@@ -82,6 +85,7 @@ impl Merge {
                 }
             };
             if found.is_empty() {
+                is_new.push(Value::Boolean(true));
                 let mut created = Created::default();
                 parts
                     .creation
@@ -98,6 +102,10 @@ impl Merge {
                 let columns = parts.added.iter().map(|at| Arc::clone(batch.column(*at)));
                 take(&Batch::new(columns.collect(), batch.len()), &parts.on_match)?;
             }
+            is_new.resize(rows.len(), Value::Boolean(false));
+        }
+        if parts.tells {
+            values.push(is_new);
         }
         let mut from = 0;
         while from < rows.len() {

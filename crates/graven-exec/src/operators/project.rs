@@ -10,6 +10,7 @@ use crate::batch::Batch;
 use crate::column::Column;
 use crate::error::{ExecError, Result};
 use crate::expression::{Compiled, Rows, bind_all, unbind_all};
+use crate::growth::Share;
 use crate::memory::Memory;
 use crate::operator::{BoxedOperator, Operator};
 use crate::runtime::Runtime;
@@ -30,14 +31,17 @@ struct Portions {
     left: Option<Batch>,
     /// Bytes that the values of a row took last.
     row_bytes: usize,
+    /// Bytes that they take at least.
+    row_least: usize,
 }
 
 impl Portions {
-    fn of(input: BoxedOperator) -> Self {
+    fn of(input: BoxedOperator, items: usize) -> Self {
         Self {
             input,
             left: None,
             row_bytes: 0,
+            row_least: items * size_of::<u64>(),
         }
     }
 
@@ -55,7 +59,7 @@ impl Portions {
             },
         };
         let rows = batch.len();
-        let room = rt.batch_bytes() / self.row_bytes.max(1);
+        let room = rt.batch_bytes() / self.row_bytes.max(self.row_least).max(1);
         let mut some = room.max(1).min(rows);
         loop {
             let computed = match some < rows {
@@ -88,19 +92,24 @@ fn memory(rt: &Runtime) -> Memory {
     Memory::new(&rt.budget, "Project", "compute shorter lists and texts")
 }
 
-/// Bytes of the values of computed columns.
-fn bytes_of<'a>(columns: impl Iterator<Item = &'a Arc<Column>>) -> usize {
-    columns
-        .filter(|column| matches!(***column, Column::Values(_) | Column::Constant(..)))
-        .map(|column| column.heap_bytes())
-        .sum()
+/// The column of an item, charged beside the `bytes` of those before it.
+fn computed(
+    item: &Compiled,
+    batch: &Batch,
+    (bytes, memory): (&mut usize, &mut Memory),
+    rt: &Runtime,
+) -> Result<Arc<Column>> {
+    let column = item.column(Rows::all(batch), rt)?;
+    *bytes += Share::default().of_column(&column);
+    memory.set(*bytes)?;
+    Ok(column)
 }
 
 impl Project {
     /// Projects `input` to `items`.
     pub(crate) fn new(input: BoxedOperator, items: Vec<Compiled>, rt: &Runtime) -> Self {
         Self {
-            input: Portions::of(input),
+            input: Portions::of(input, items.len()),
             items,
             has_parameters: true,
             memory: memory(rt),
@@ -113,10 +122,11 @@ impl Operator for Project {
         let (items, memory) = (&self.items, &mut self.memory);
         memory.clear();
         self.input.next(rt, |batch| {
-            let columns = items.iter().map(|item| item.column(Rows::all(batch), rt));
-            let columns = columns.collect::<Result<Vec<_>>>()?;
-            let bytes = bytes_of(columns.iter());
-            memory.set(bytes)?;
+            let mut bytes = 0;
+            let columns = items
+                .iter()
+                .map(|item| computed(item, batch, (&mut bytes, memory), rt));
+            let columns = columns.collect::<Result<_>>()?;
             Ok((Batch::new(columns, batch.len()), bytes))
         })
     }
@@ -155,7 +165,7 @@ impl Extend {
     /// Adds `items`, each with its column.
     pub(crate) fn new(input: BoxedOperator, items: Vec<(usize, Compiled)>, rt: &Runtime) -> Self {
         Self {
-            input: Portions::of(input),
+            input: Portions::of(input, items.len()),
             items,
             has_parameters: true,
             memory: memory(rt),
@@ -168,17 +178,16 @@ impl Operator for Extend {
         let (items, memory) = (&self.items, &mut self.memory);
         memory.clear();
         self.input.next(rt, |batch| {
+            let mut bytes = 0;
             let mut columns = batch.columns().to_vec();
             for (slot, item) in items {
-                let column = item.column(Rows::all(batch), rt)?;
+                let column = computed(item, batch, (&mut bytes, memory), rt)?;
                 if *slot == columns.len() {
                     columns.push(column);
                 } else {
                     columns[*slot] = column;
                 }
             }
-            let bytes = bytes_of(items.iter().map(|(slot, _)| &columns[*slot]));
-            memory.set(bytes)?;
             Ok((Batch::new(columns, batch.len()), bytes))
         })
     }

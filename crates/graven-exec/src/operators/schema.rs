@@ -1,12 +1,16 @@
-//! Creates and drops indexes and constraints.
+//! Creates and drops indexes and constraints, and changes users.
 
-use graven_cypher::plan::schema::{ConstraintKind, SchemaCommand, SchemaSubject};
+use graven_cypher::plan::schema::{
+    ConstraintKind, IndexKind, SchemaCommand, SchemaName, SchemaSubject,
+};
 use graven_storage::{self as storage, ConstraintSpec, Error, IndexSpec, KeyId, SchemaEntity};
 
 use crate::batch::Batch;
-use crate::error::Result;
+use crate::error::{ExecError, Result};
 use crate::operator::Operator;
 use crate::runtime::Runtime;
+use crate::users;
+use crate::value::Value;
 
 /// See the file header.
 pub(crate) struct Schema {
@@ -37,18 +41,40 @@ impl Schema {
         let ids = |keys: &[std::sync::Arc<str>]| -> Result<Vec<KeyId>> {
             keys.iter().map(|key| Ok(transaction.key(key)?)).collect()
         };
+        let text = |name: &SchemaName| -> Result<String> {
+            match name {
+                SchemaName::Written(name) => Ok(name.to_string()),
+                SchemaName::Parameter(name) => match rt.parameter(name)? {
+                    Value::String(text) if !text.is_empty() => Ok(text.to_string()),
+                    other => Err(ExecError::Type {
+                        message: format!(
+                            "the name of an index or constraint is a String, ${name} is {}",
+                            other.type_name()
+                        ),
+                    }),
+                },
+            }
+        };
         let (outcome, lenient) = match &self.command {
+            // Labels and types are looked up in any case.
+            SchemaCommand::CreateLookup => (Ok(()), true),
             SchemaCommand::CreateIndex {
+                kind,
                 name,
                 if_not_exists,
                 subject,
                 keys,
             } => {
                 let spec = IndexSpec {
-                    name: name.as_ref().map(ToString::to_string),
+                    name: name.as_ref().map(text).transpose()?,
                     entity: entity(subject)?,
                     keys: ids(keys)?,
                     unique: false,
+                    kind: match kind {
+                        IndexKind::Range => storage::IndexKind::Range,
+                        IndexKind::Text => storage::IndexKind::Text,
+                        IndexKind::Point => storage::IndexKind::Point,
+                    },
                 };
                 (
                     transaction.create_index(&spec, stop).map(|_| ()),
@@ -63,7 +89,7 @@ impl Schema {
                 keys,
             } => {
                 let spec = ConstraintSpec {
-                    name: name.as_ref().map(ToString::to_string),
+                    name: name.as_ref().map(text).transpose()?,
                     kind: match kind {
                         ConstraintKind::Unique => storage::ConstraintKind::Unique,
                         ConstraintKind::Key => storage::ConstraintKind::NodeKey,
@@ -76,11 +102,12 @@ impl Schema {
                 (made, *if_not_exists)
             }
             SchemaCommand::DropIndex { name, if_exists } => {
-                (transaction.drop_index(name), *if_exists)
+                (transaction.drop_index(&text(name)?), *if_exists)
             }
             SchemaCommand::DropConstraint { name, if_exists } => {
-                (transaction.drop_constraint(name), *if_exists)
+                (transaction.drop_constraint(&text(name)?), *if_exists)
             }
+            SchemaCommand::User(command) => return users::run(command, rt),
         };
         match outcome {
             Err(Error::SchemaExists { .. } | Error::NoSuchSchema { .. }) if lenient => Ok(()),

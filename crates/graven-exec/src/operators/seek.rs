@@ -1,4 +1,4 @@
-//! Nodes found by an indexed property or by internal id, per input row.
+//! Nodes found by an indexed property, and nodes or relationships by what identifies them, per input row.
 //!
 //! # How it works
 //! The sought values are computed for a whole input batch; each row's matches are fetched when the row is
@@ -9,7 +9,7 @@ use std::cmp::Ordering;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use graven_cypher::plan::Inclusion;
+use graven_cypher::plan::{IdForm, Inclusion};
 use graven_storage::{KeyId, LabelId};
 
 use super::fan_out::FanOut;
@@ -40,8 +40,13 @@ pub(crate) enum SeekBy {
         low: Option<(Compiled, Inclusion)>,
         high: Option<(Compiled, Inclusion)>,
     },
-    /// Internal id; with `any` each element of a list.
-    Id { value: Compiled, any: bool },
+    /// Id, of nodes or of relationships; with `any` each element of a list.
+    Id {
+        relationships: bool,
+        form: IdForm,
+        value: Compiled,
+        any: bool,
+    },
 }
 
 /// See the file header.
@@ -131,7 +136,14 @@ impl Operator for NodeSeek {
             } else {
                 self.input.step();
             }
-            if let Some(found) = self.input.found(self.slot, &rows, &mut ids, rt) {
+            let column = match self.by {
+                SeekBy::Id {
+                    relationships: true,
+                    ..
+                } => Column::Relationships,
+                _ => Column::Nodes,
+            };
+            if let Some(found) = self.input.found_as(self.slot, &rows, &mut ids, column, rt) {
                 return Ok(Some(found));
             }
         }
@@ -226,18 +238,48 @@ impl SeekBy {
                 };
                 nodes_in_range(label, key, bound(0, low), bound(1, high), rt)
             }
-            Self::Id { any, .. } => {
-                let nodes: BTreeSet<u64> = wanted(value(0).unwrap_or_default(), *any)?
-                    .into_iter()
-                    .filter_map(|v| match v {
-                        Value::Integer(i) => u64::try_from(i).ok(),
-                        _ => None,
-                    })
-                    .filter(|id| rt.node_exists(*id))
-                    .collect();
-                Ok(Matches::Collected(nodes.into_iter().collect(), 0))
+            Self::Id {
+                relationships,
+                form,
+                any,
+                ..
+            } => {
+                let kind = if *relationships { 'r' } else { 'n' };
+                let mut found = BTreeSet::new();
+                for value in wanted(value(0).unwrap_or_default(), *any)? {
+                    let id = match form {
+                        IdForm::Number => whole_number(&value),
+                        IdForm::Element => match &value {
+                            Value::String(text) => rt.of_element_id(kind, text),
+                            _ => None,
+                        },
+                    };
+                    let Some(id) = id else { continue };
+                    let is_there = match relationships {
+                        true => rt.relationship_exists(id)?,
+                        false => rt.node_exists(id),
+                    };
+                    if is_there {
+                        found.insert(id);
+                    }
+                }
+                Ok(Matches::Collected(found.into_iter().collect(), 0))
             }
         }
+    }
+}
+
+/// The id that equals a number.
+fn whole_number(value: &Value) -> Option<u64> {
+    match value {
+        Value::Integer(id) => u64::try_from(*id).ok(),
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "whole, not negative and far from the largest"
+        )]
+        Value::Float(id) if id.fract() == 0.0 && (0.0..9e18).contains(id) => Some(*id as u64),
+        _ => None,
     }
 }
 

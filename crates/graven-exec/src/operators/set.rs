@@ -2,7 +2,8 @@
 //!
 //! # How it works
 //! Values that do not read the graph are computed for a whole batch; where one does, each row is computed when its
-//! turn has come, since it may read what an earlier row has set.
+//! turn has come, since it may read what an earlier row has set. Neighbouring properties of one variable are computed
+//! before the first of them is set; apart from that an item sees what the one before it has done.
 
 use std::sync::Arc;
 
@@ -50,6 +51,8 @@ struct Item {
     target: Compiled,
     change: Change,
     at: Span,
+    /// It is computed with the item before it.
+    joins: bool,
 }
 
 /// Items of one clause.
@@ -65,6 +68,7 @@ impl Items {
         let transaction = rt.writer()?.transaction();
         let compile = |e: &plan::Expr| Compiler::new(layout, rt).compile(e);
         let mut compiled = Vec::with_capacity(items.len());
+        let mut before = None;
         for item in items {
             let change = match item {
                 S::Property { key, value, .. } => {
@@ -106,7 +110,9 @@ impl Items {
                 target: compile(item.target())?,
                 change,
                 at: item.place(),
+                joins: before.is_some_and(|before: &plan::SetItem| before.is_with(item)),
             });
+            before = Some(item);
         }
         Ok(Self(compiled))
     }
@@ -134,19 +140,12 @@ impl Items {
         let mut exprs = self.0.iter().flat_map(Item::exprs);
         if batch.len() > 1 && exprs.any(|e| reads_graph(e, batch)) {
             for row in 0..batch.len() {
-                let one = batch.slice(row, row + 1);
-                for item in &self.0 {
-                    item.apply(&item.compute(&one, rt)?, 0, rt)?;
-                }
+                self.apply_one(&batch.slice(row, row + 1), rt)?;
             }
             return Ok(());
         }
         if batch.len() == 1 {
-            // One item may read what the one before it has set.
-            for item in &self.0 {
-                item.apply(&item.compute(batch, rt)?, 0, rt)?;
-            }
-            return Ok(());
+            return self.apply_one(batch, rt);
         }
         let computed = self.0.iter().map(|item| item.compute(batch, rt));
         let computed = computed.collect::<Result<Vec<_>>>()?;
@@ -154,6 +153,24 @@ impl Items {
             for (item, computed) in self.0.iter().zip(&computed) {
                 item.apply(computed, row, rt)?;
             }
+        }
+        Ok(())
+    }
+}
+
+impl Items {
+    /// Does all items for the one row of a batch.
+    fn apply_one(&self, row: &Batch, rt: &Runtime) -> Result<()> {
+        let mut rest = &self.0[..];
+        while !rest.is_empty() {
+            let joined = rest[1..].iter().take_while(|item| item.joins).count();
+            let (together, others) = rest.split_at(1 + joined);
+            let computed = together.iter().map(|item| item.compute(row, rt));
+            let computed = computed.collect::<Result<Vec<_>>>()?;
+            for (item, computed) in together.iter().zip(&computed) {
+                item.apply(computed, 0, rt)?;
+            }
+            rest = others;
         }
         Ok(())
     }
@@ -333,12 +350,18 @@ fn replace(entity: Entity, entries: &[(Arc<str>, Value)], rt: &Runtime) -> Resul
 }
 
 fn add(entity: Entity, entries: &[(Arc<str>, Value)], rt: &Runtime) -> Result<()> {
+    let writer = rt.writer()?;
     for (name, value) in entries {
         let key = match value.is_null() {
             true => rt.key_id(name),
-            false => Some(rt.writer()?.key(name)?),
+            false => Some(writer.key(name)?),
         };
+        let before = writer.transaction().counters().properties_set;
         set(entity, key, name, value, rt)?;
+        if writer.transaction().counters().properties_set == before {
+            // Each entry of a map counts, also one that takes away what is not there.
+            writer.transaction().count_property();
+        }
     }
     Ok(())
 }

@@ -13,7 +13,7 @@ use graven_storage::{Adjacency, NodeId, NodeSet, Sweep};
 use super::node_order::Nodes;
 use super::turn;
 use crate::batch::Batch;
-use crate::error::Result;
+use crate::error::{ExecError, Result};
 use crate::operators::expand_into::between;
 use crate::pattern::{Part, Pattern};
 use crate::runtime::Runtime;
@@ -230,6 +230,18 @@ impl<'a> Edges<'a> {
         let mut found = self.relationships(node)?;
         found.retain(|(end, _)| *end == other);
         Ok(found.into_iter().map(|(_, id)| id).collect())
+    }
+
+    /// The error of a relationship between two nodes that only one of its two directions has.
+    pub(crate) fn contradiction(&self, node: u64, other: u64) -> ExecError {
+        let inconsistent = graven_storage::Error::Inconsistent {
+            path: self.rt.snapshot.path().to_path_buf(),
+            store: "adjacency".to_owned(),
+            what: format!(
+                "a relationship of nodes {node} and {other} is in the list of one of them only; run graven check"
+            ),
+        };
+        inconsistent.into()
     }
 
     /// Calls `reached` with every node of `nodes` from which `part`, seen from its other end, leads into `targets`;

@@ -100,10 +100,11 @@ impl Odometer {
                 step: 0,
             };
             memory.charge(digit.bytes())?;
-            node = *digit
-                .from
-                .first()
-                .expect("EX-16: it was reached from a node");
+            let Some(before) = digit.from.first() else {
+                // It was reached from a node, by the list of that one.
+                return Err(edges.edges(true).contradiction(node, node));
+            };
+            node = *before;
             level -= 1;
             self.digits.push(digit);
         }

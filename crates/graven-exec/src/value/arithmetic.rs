@@ -1,4 +1,4 @@
-//! Arithmetic of the language: integer overflow and division by zero are errors, null makes null.
+//! Arithmetic of the language: integer overflow and division by zero are errors; null makes null, whatever the other operand is.
 
 use std::sync::Arc;
 
@@ -8,6 +8,7 @@ use graven_temporal::duration::{self, Decimal};
 
 use super::Value;
 use crate::error::{ExecError, Result};
+use crate::growth;
 
 fn overflow(what: &str, a: i64, b: i64) -> ExecError {
     ExecError::Arithmetic {
@@ -46,25 +47,29 @@ pub fn add(a: &Value, b: &Value) -> Result<Value> {
             .map(Value::Integer)
             .ok_or_else(|| overflow("+", *x, *y)),
         (Value::List(x), Value::List(y)) => {
+            growth::charge(size_of_val(&**x).saturating_add(size_of_val(&**y)))?;
             Ok(Value::List(x.iter().chain(y.iter()).cloned().collect()))
         }
         (Value::Null, _) | (_, Value::Null) => Ok(Value::Null),
         (Value::List(x), y) => {
-            let mut items = x.to_vec();
-            items.push(y.clone());
-            Ok(Value::list(items))
+            growth::charge(size_of_val(&**x) + size_of::<Value>())?;
+            let last = std::iter::once(y.clone());
+            Ok(Value::List(x.iter().cloned().chain(last).collect()))
         }
         (x, Value::List(y)) => {
-            let mut items = Vec::with_capacity(y.len() + 1);
-            items.push(x.clone());
-            items.extend(y.iter().cloned());
-            Ok(Value::list(items))
+            growth::charge(size_of_val(&**y) + size_of::<Value>())?;
+            let first = std::iter::once(x.clone());
+            Ok(Value::List(first.chain(y.iter().cloned()).collect()))
         }
-        (
-            Value::String(_),
-            Value::String(_) | Value::Integer(_) | Value::Float(_) | Value::Boolean(_),
-        )
+        (Value::String(x), Value::String(y)) => {
+            let mut joined = growth::Text::with_room(x.len() + y.len())?;
+            joined.push(x)?;
+            joined.push(y)?;
+            joined.value()
+        }
+        (Value::String(_), Value::Integer(_) | Value::Float(_) | Value::Boolean(_))
         | (Value::Integer(_) | Value::Float(_) | Value::Boolean(_), Value::String(_)) => {
+            growth::charge(growth::bytes_of_argument(a) + growth::bytes_of_argument(b))?;
             Ok(Value::String(Arc::from(format!("{a}{b}"))))
         }
         (Value::String(_), Value::Stored(_)) | (Value::Stored(_), Value::String(_)) => {
@@ -86,7 +91,6 @@ pub fn subtract(a: &Value, b: &Value) -> Result<Value> {
             .map(Value::Integer)
             .ok_or_else(|| overflow("-", *x, *y)),
         (Value::Stored(x), Value::Stored(y)) => temporal(x, y, -1, || mismatch("subtract", a, b)),
-        (Value::Null, Value::Stored(_)) | (Value::Stored(_), Value::Null) => Ok(Value::Null),
         _ => floats(a, b, "subtract", |x, y| x - y),
     }
 }
@@ -104,7 +108,6 @@ pub fn multiply(a: &Value, b: &Value) -> Result<Value> {
         (Value::Stored(d), n) | (n, Value::Stored(d)) if !n.is_null() => {
             scaled(d, n, duration::multiply)?.ok_or_else(|| mismatch("multiply", a, b))
         }
-        (Value::Null, Value::Stored(_)) | (Value::Stored(_), Value::Null) => Ok(Value::Null),
         _ => floats(a, b, "multiply", |x, y| x * y),
     }
 }
@@ -122,8 +125,7 @@ pub fn divide(a: &Value, b: &Value) -> Result<Value> {
             .checked_div(*y)
             .map(Value::Integer)
             .ok_or_else(|| overflow("/", *x, *y)),
-        (Value::Stored(_), Value::Null) => Ok(Value::Null),
-        (Value::Stored(d), n) => {
+        (Value::Stored(d), n) if !n.is_null() => {
             scaled(d, n, duration::divide)?.ok_or_else(|| mismatch("divide", a, b))
         }
         _ => floats(a, b, "divide", |x, y| x / y),
@@ -223,9 +225,7 @@ fn floats(
 ) -> Result<Value> {
     match (as_float(a), as_float(b)) {
         (Some(x), Some(y)) => Ok(Value::Float(f(x, y))),
-        (Some(_), None) if b.is_null() => Ok(Value::Null),
-        (None, Some(_)) if a.is_null() => Ok(Value::Null),
-        (None, None) if a.is_null() && b.is_null() => Ok(Value::Null),
+        _ if a.is_null() || b.is_null() => Ok(Value::Null),
         _ => Err(mismatch(what, a, b)),
     }
 }

@@ -146,12 +146,9 @@ pub(super) fn stored_text(stored: &PropertyValue) -> String {
         PropertyValue::Point(p) => {
             let number = super::format::float_text;
             let z = p.z.map_or(String::new(), |z| format!(", z: {}", number(z)));
-            format!(
-                "point({{srid: {}, x: {}, y: {}{z}}})",
-                p.srid,
-                number(p.x),
-                number(p.y)
-            )
+            let system = crate::expression::system_name(p.srid);
+            let (x, y) = (number(p.x), number(p.y));
+            format!("point({{x: {x}, y: {y}{z}, crs: '{system}'}})")
         }
         other => Value::from(other.clone()).to_string(),
     }

@@ -10,8 +10,39 @@ impl Display for Value {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self {
             Value::String(s) => f.write_str(s),
-            _ => write_nested(self, f),
+            _ => {
+                let mut cut = Cut {
+                    left: CUT_AT,
+                    to: f,
+                };
+                match write_nested(self, &mut cut) {
+                    Err(_) if cut.left == 0 => f.write_str("..."),
+                    done => done,
+                }
+            }
         }
+    }
+}
+
+/// Bytes of a list or map that are written: it stands in messages only.
+const CUT_AT: usize = 1000;
+
+/// Writes no more than some bytes.
+struct Cut<'a, 'f> {
+    left: usize,
+    to: &'a mut Formatter<'f>,
+}
+
+impl fmt::Write for Cut<'_, '_> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        if text.len() <= self.left {
+            self.left -= text.len();
+            return self.to.write_str(text);
+        }
+        let end = text.floor_char_boundary(self.left);
+        self.left = 0;
+        self.to.write_str(&text[..end])?;
+        Err(fmt::Error)
     }
 }
 
@@ -40,13 +71,22 @@ pub fn float_text(value: f64) -> String {
     }
 }
 
-fn write_nested(value: &Value, f: &mut Formatter<'_>) -> fmt::Result {
+fn write_nested(value: &Value, f: &mut impl fmt::Write) -> fmt::Result {
     match value {
         Value::Null => f.write_str("null"),
         Value::Boolean(b) => write!(f, "{b}"),
         Value::Integer(i) => write!(f, "{i}"),
         Value::Float(x) => f.write_str(&float_text(*x)),
-        Value::String(s) => write!(f, "'{}'", s.replace('\\', "\\\\").replace('\'', "\\'")),
+        Value::String(s) => {
+            f.write_str("'")?;
+            for part in s.split_inclusive(['\\', '\'']) {
+                match part.strip_suffix(['\\', '\'']) {
+                    Some(plain) => write!(f, "{plain}\\{}", &part[plain.len()..])?,
+                    None => f.write_str(part)?,
+                }
+            }
+            f.write_str("'")
+        }
         Value::Bytes(b) => write!(f, "<{} bytes>", b.len()),
         Value::List(items) => {
             f.write_str("[")?;

@@ -380,7 +380,9 @@ fn quantifiers_know_the_unknown() {
 #[test]
 fn functions_convert_and_handle_text() {
     let cases = [
-        (call("tointeger", vec![text(" 42 ")]), integer(42)),
+        (call("tointeger", vec![text("42")]), integer(42)),
+        (call("tointeger", vec![text(" 42 ")]), Value::Null),
+        (call("tofloat", vec![text(" 42 ")]), Value::Float(42.0)),
         (call("tointeger", vec![text("1.7")]), integer(1)),
         (call("tointeger", vec![text("x")]), Value::Null),
         (call("tointeger", vec![float(-1.9)]), integer(-1)),

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use graven_cypher::plan::{
-    BinaryOp, Direction, Operator, PlanNode, RelPattern, VarExpandMode, VarId,
+    BinaryOp, Direction, IdForm, Operator, PlanNode, RelPattern, VarExpandMode, VarId,
 };
 use graven_exec::value::order::total_order;
 use graven_exec::{LevelDirection, Tuning, Value};
@@ -444,6 +444,7 @@ fn the_start_counts_exactly_on_closed_trails() {
         for max in 1..7 {
             let plan = var_expand(
                 node(Operator::NodeByIdSeek {
+                    form: IdForm::Number,
                     input: unit(),
                     var: VarId(START),
                     value: int(0),

@@ -11,6 +11,7 @@
 use std::collections::BTreeSet;
 
 use crate::plan::facts::Facts;
+use crate::plan::mutant::{self, Mutant};
 use crate::plan::{Operator, Plan, VarExpandMode};
 use crate::schema_view::SchemaView;
 
@@ -41,7 +42,8 @@ pub(crate) fn apply(plan: &mut Plan, schema: &dyn SchemaView) {
             reason = "a small number"
         )]
         let rows = input.estimated_rows.clamp(1.0, ROWS_MAX).ceil() as u32;
-        wanted.sharing = match (common.contains(from), common.contains(to)) {
+        let from_is_common = common.contains(from) || mutant::active(Mutant::CommonEndsOfAny);
+        wanted.sharing = match (from_is_common, common.contains(to)) {
             (true, false) => [rows.max(2), 1],
             (false, true) => [1, rows.max(2)],
             _ => [1, 1],

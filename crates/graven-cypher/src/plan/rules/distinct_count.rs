@@ -8,6 +8,7 @@
 use std::collections::BTreeSet;
 
 use crate::plan::expression::{AggregateFunction, Expr};
+use crate::plan::mutant::{self, Mutant};
 use crate::plan::{Operator, Plan, PlanNode, VarExpandMode, VarId};
 
 pub(crate) fn apply(plan: &mut Plan) {
@@ -81,5 +82,6 @@ fn matched(node: &PlanNode) -> Option<VarId> {
     }
     let distinct: BTreeSet<VarId> = vars.iter().copied().collect();
     let on_end = keys.iter().any(|(_, key)| *key == Expr::Variable(*to));
-    (counts && !on_end && grouped == distinct).then_some(*to)
+    let same = grouped == distinct || mutant::active(Mutant::DistinctCountOtherVariables);
+    (counts && !on_end && same).then_some(*to)
 }

@@ -14,6 +14,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::plan::mutant::{self, Mutant};
 use crate::plan::{Direction, Operator, Plan, RelPattern, VarId};
 
 /// One expansion along a single relationship.
@@ -87,7 +88,8 @@ fn by_ends(expansions: &[Expansion], read: &BTreeSet<VarId>) -> Ends {
     for expansion in expansions {
         let Some(rel) = expansion.rel else { continue };
         let again = bound.insert(rel, expansion).is_some();
-        if again || read.contains(&rel) {
+        let is_read = read.contains(&rel) && !mutant::active(Mutant::DistinctEndsRead);
+        if again || is_read {
             free.remove(&rel);
         } else {
             free.insert(rel);
@@ -142,7 +144,8 @@ fn includes(later: &RelPattern, earlier: &RelPattern) -> bool {
     let types = later.types.is_empty()
         || !earlier.types.is_empty() && earlier.types.iter().all(|t| later.types.contains(t));
     // Directed ones are compared from start to end, whichever end they were followed from.
-    types && (later.direction == Direction::Both || earlier.direction != Direction::Both)
+    let directions = later.direction == Direction::Both || earlier.direction != Direction::Both;
+    types && directions || mutant::active(Mutant::DistinctEndsAnyPattern)
 }
 
 fn start_and_end(expansion: &Expansion) -> (VarId, VarId) {

@@ -11,12 +11,14 @@
 use std::collections::BTreeSet;
 
 use crate::plan::expression::Expr;
+use crate::plan::mutant::{self, Mutant};
 use crate::plan::{Direction, Operator, Plan, PlanNode, VarExpandMode, VarId};
 
 pub(crate) fn apply(plan: &mut Plan) {
     plan.root.visit_mut(&mut |node| {
         if let Operator::Distinct { input, vars, runs } = &mut node.op {
-            *runs = come_in_runs(input, vars.iter().copied().collect());
+            *runs = come_in_runs(input, vars.iter().copied().collect())
+                || mutant::active(Mutant::DistinctRunsAnywhere);
         }
     });
 }
@@ -69,7 +71,10 @@ fn has_no_equal(node: &PlanNode, vars: &BTreeSet<VarId>) -> bool {
         | O::IndexSeek { input, var, .. }
         | O::IndexRange { input, var, .. }
         | O::IndexScan { input, var, .. }
-        | O::NodeByIdSeek { input, var, .. } => vars.contains(var) && has_no_equal(input, vars),
+        | O::NodeByIdSeek { input, var, .. }
+        | O::RelationshipByIdSeek { input, var, .. } => {
+            vars.contains(var) && has_no_equal(input, vars)
+        }
         O::VarExpand {
             input,
             to,

@@ -33,6 +33,7 @@ use std::sync::Arc;
 
 use crate::functions;
 use crate::plan::expression::Expr;
+use crate::plan::mutant::{self, Mutant};
 use crate::plan::{Creation, Operator, Plan, PlanNode, RelType, SetItem, VarId, VarKind, Variable};
 
 pub(crate) fn apply(plan: &mut Plan) {
@@ -191,7 +192,8 @@ impl Rule<'_> {
             | O::IndexSeek { var, .. }
             | O::IndexRange { var, .. }
             | O::IndexScan { var, .. }
-            | O::NodeByIdSeek { var, .. } => {
+            | O::NodeByIdSeek { var, .. }
+            | O::RelationshipByIdSeek { var, .. } => {
                 below.single_row = false;
                 below.unique.clear();
                 if one_row {
@@ -243,6 +245,7 @@ impl Rule<'_> {
         op.for_each_expr(&mut |expr| self.reads(expr, &mut own.reads));
         match op {
             O::AllNodesScan { .. } | O::NodeByIdSeek { .. } => own.reads.push(Access::Nodes(None)),
+            O::RelationshipByIdSeek { .. } => own.reads.push(Access::Relationships(Vec::new())),
             O::LabelScan { label, .. } => own.finds(label),
             O::ComputedLabelScan { var, equal, .. } => {
                 own.reads.push(Access::Nodes(None));
@@ -524,11 +527,15 @@ fn overlap<T: PartialEq>(a: Option<&T>, b: Option<&T>) -> bool {
 
 /// Whether both are the same variable, and no two rows hold the same entity in it.
 fn own_entity(a: Option<VarId>, b: Option<VarId>, unique: &BTreeSet<VarId>) -> bool {
-    a.is_some() && a == b && a.is_some_and(|var| unique.contains(&var))
+    let is_unique = |var| unique.contains(&var) || mutant::active(Mutant::EagerAllUnique);
+    a == b && a.is_some_and(is_unique)
 }
 
 /// Whether the write on one row may be seen by the read on another.
 fn meets(write: &Write, read: &Access, unique: &BTreeSet<VarId>) -> bool {
+    if mutant::active(Mutant::EagerIgnoresReads) {
+        return false;
+    }
     match (write, read) {
         (Write::Node { labels, any }, Access::Nodes(label)) => {
             *any || label.as_ref().is_none_or(|l| labels.contains(l))
@@ -573,6 +580,9 @@ fn meets(write: &Write, read: &Access, unique: &BTreeSet<VarId>) -> bool {
 
 /// Whether the order of two writes on different rows may matter.
 fn collides(a: &Write, b: &Write, unique: &BTreeSet<VarId>) -> bool {
+    if mutant::active(Mutant::EagerIgnoresWrites) {
+        return false;
+    }
     match (a, b) {
         (Write::Property(key, kind, var), Write::Property(key2, kind2, var2)) => {
             overlap(key.as_ref(), key2.as_ref())

@@ -14,6 +14,7 @@
 //! known neighbours of a variable).
 
 use crate::plan::expression::{BinaryOp, Expr};
+use crate::plan::mutant::{self, Mutant};
 use crate::plan::variables::{conjunction, conjuncts};
 use crate::plan::{
     Direction, EndConditions, EndJoin, JoinKind, Operator, Plan, PlanNode, RelPattern, VarId,
@@ -21,7 +22,7 @@ use crate::plan::{
 };
 
 pub(crate) fn apply(plan: &mut Plan) {
-    if plan.writes() {
+    if plan.writes() && !mutant::active(Mutant::EndConditionsInWrites) {
         return;
     }
     let variables = &plan.variables;
@@ -115,7 +116,10 @@ fn expansion(node: &mut PlanNode) -> Option<(VarId, VarId, &mut EndConditions)> 
 fn labelled(node: &mut PlanNode) -> Option<(VarId, &mut EndConditions, bool)> {
     let takes_all = expansion(node).is_some();
     match &mut node.op {
-        Operator::Expand { to, pattern, .. } => Some((*to, &mut pattern.ends, !takes_all)),
+        Operator::Expand { to, pattern, .. } => {
+            let labels_alone = !takes_all && !mutant::active(Mutant::EndConditionsOnNamed);
+            Some((*to, &mut pattern.ends, labels_alone))
+        }
         _ => None,
     }
 }

@@ -13,6 +13,7 @@
 use std::sync::Arc;
 
 use crate::plan::expression::{AggregateFunction, Expr, Literal};
+use crate::plan::mutant::{self, Mutant};
 use crate::plan::{IndexOrder, IndexPart, Operator, Plan, PlanNode, SortOrder, VarId};
 use crate::schema_view::SchemaView;
 
@@ -46,7 +47,7 @@ fn sorted(node: &mut PlanNode, schema: &dyn SchemaView) {
     };
     let order = IndexOrder {
         direction: *direction,
-        nulls: true,
+        nulls: !mutant::active(Mutant::IndexOrderWithoutNulls),
     };
     let rows = input.estimated_rows;
     if !ordered(input, *var, key, order, rows, schema) {

@@ -7,6 +7,7 @@
 
 use std::collections::BTreeSet;
 
+use crate::plan::mutant::{self, Mutant};
 use crate::plan::{Expr, Operator, Plan, PlanNode, VarId};
 
 pub(crate) fn apply(plan: &mut Plan) {
@@ -33,7 +34,7 @@ fn mark(node: &mut PlanNode, mut read: BTreeSet<VarId>) {
         ..
     } = &mut node.op
     {
-        *last = !read.contains(list);
+        *last = !read.contains(list) || mutant::active(Mutant::LastReadAlways);
     }
     add_reads(node, &mut read);
     let mut children = node.op.children_mut();

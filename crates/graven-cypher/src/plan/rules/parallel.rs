@@ -18,6 +18,7 @@ use std::sync::Arc;
 
 use super::pattern_count::MATCHES;
 use crate::plan::expression::{AggregateCall, AggregateFunction, Expr};
+use crate::plan::mutant::{self, Mutant};
 use crate::plan::{Direction, HangingPattern, Operator, Plan, PlanNode, VarId, VarKind, Variable};
 use crate::schema_view::SchemaView;
 use crate::token::Span;
@@ -320,14 +321,14 @@ fn put_into(node: &mut PlanNode, rows: f64, op: impl FnOnce(Box<PlanNode>) -> Op
 fn adds_up(call: &AggregateCall, variables: &[Variable]) -> bool {
     match call.function {
         AggregateFunction::CountStar => true,
-        AggregateFunction::Count => !call.distinct,
+        AggregateFunction::Count => !call.distinct || mutant::active(Mutant::ParallelAnyAggregate),
         AggregateFunction::Min | AggregateFunction::Max => true,
         // Numbers of matches are integers.
         AggregateFunction::Sum => matches!(
             &call.argument,
             Some(Expr::Variable(var)) if &*variables[var.0 as usize].name == MATCHES
         ),
-        _ => false,
+        _ => mutant::active(Mutant::ParallelAnyAggregate),
     }
 }
 

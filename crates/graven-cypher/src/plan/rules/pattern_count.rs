@@ -11,12 +11,15 @@
 //! * CY-43 A relationship is taken out only if no other of its `MATCH` that is taken out too must differ from it and it has
 //!   no condition; then any combination of matches of the branches is a match.
 //! * CY-48 An expansion whose ends depend on other nodes of the row hangs on the row itself, and those nodes stay in it.
+//! * CY-66 An optional part is taken out only if nothing that was taken out above it hangs on its variables: below it they are not
+//!   there to hang on, and where they are null what hangs on them has no match.
 //! * CY-44 Tests of labels are taken out together with the expansion that produces the node, never alone.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::plan::expression::{AggregateCall, AggregateFunction, BinaryOp, Expr};
+use crate::plan::mutant::{self, Mutant};
 use crate::plan::{HangingPattern, Operator, Plan, PlanNode, RelPattern, VarId, VarKind, Variable};
 use crate::token::Span;
 
@@ -81,6 +84,11 @@ impl Forest {
                 self.hanging.entry(root).or_default().push(pattern);
             }
         }
+    }
+
+    /// Whether something that was taken out hangs on the variable or tests it.
+    fn looks_at(&self, var: VarId) -> bool {
+        self.hanging.contains_key(&var) || self.labels.contains_key(&var)
     }
 
     /// Whether what was taken out so far is whole (CY-44).
@@ -163,10 +171,11 @@ fn depth_of_whole(top: &PlanNode, read: &BTreeSet<VarId>, counted: &BTreeSet<Var
     let (mut depth, mut whole) = (0, 0);
     let mut node = top;
     let mut read = read.clone();
-    while let Some((step, below)) = step(node, &read) {
+    while let Some((step, below)) = step(node, &read, &forest) {
         // What looks at the row hangs on a node of the row, and what it looks at stays there (CY-48).
         if let Step::Expand { from, to, pattern } = &step
             && is_bound_to_row(pattern)
+            && !mutant::active(Mutant::PatternCountLosesRow)
         {
             read.insert(*from);
             let mut own = node.op.reads();
@@ -177,15 +186,21 @@ fn depth_of_whole(top: &PlanNode, read: &BTreeSet<VarId>, counted: &BTreeSet<Var
         depth += 1;
         node = below;
         // Counted nodes must be there in every row, so that counting them is counting rows.
-        if forest.is_whole() && counted.is_subset(&forest.ends) && !forest.hanging.is_empty() {
+        let is_there =
+            counted.is_subset(&forest.ends) || mutant::active(Mutant::PatternCountNullable);
+        if forest.is_whole() && is_there && !forest.hanging.is_empty() {
             whole = depth;
         }
     }
     whole
 }
 
-/// What `node` would become, and the operator below it.
-fn step<'a>(node: &'a PlanNode, read: &BTreeSet<VarId>) -> Option<(Step, &'a PlanNode)> {
+/// What `node` would become, and the operator below it; `forest` is what was taken out above it.
+fn step<'a>(
+    node: &'a PlanNode,
+    read: &BTreeSet<VarId>,
+    forest: &Forest,
+) -> Option<(Step, &'a PlanNode)> {
     match &node.op {
         Operator::Filter { input, predicate } => {
             let mut tests = Vec::new();
@@ -212,6 +227,10 @@ fn step<'a>(node: &'a PlanNode, read: &BTreeSet<VarId>) -> Option<(Step, &'a Pla
             inner,
             nulls,
         } if nulls.iter().all(|var| !read.contains(var)) => {
+            let hangs = nulls.iter().any(|var| forest.looks_at(*var));
+            if hangs && !mutant::active(Mutant::PatternCountAcrossOptional) {
+                return None;
+            }
             let (root, pattern) = whole_pattern(inner)?;
             let mut made = BTreeSet::new();
             inner.visit(&mut |node| {
@@ -237,7 +256,7 @@ fn whole_pattern(inner: &PlanNode) -> Option<(VarId, HangingPattern)> {
     let nothing = BTreeSet::new();
     let mut forest = Forest::default();
     let mut node = inner;
-    while let Some((step, below)) = step(node, &nothing) {
+    while let Some((step, below)) = step(node, &nothing, &forest) {
         if matches!(&step, Step::Expand { pattern, .. } if is_bound_to_row(pattern)) {
             return None;
         }
@@ -252,7 +271,7 @@ fn whole_pattern(inner: &PlanNode) -> Option<(VarId, HangingPattern)> {
 
 /// Takes `node` out and gives what was below it.
 fn take_out(node: &mut PlanNode) -> (Step, PlanNode) {
-    let (step, _) = step(node, &BTreeSet::new()).expect("looked at before");
+    let (step, _) = step(node, &BTreeSet::new(), &Forest::default()).expect("looked at before");
     let mut children = node.op.children_mut();
     let below = std::mem::replace(&mut *children[0], unit());
     (step, below)
@@ -260,7 +279,8 @@ fn take_out(node: &mut PlanNode) -> (Step, PlanNode) {
 
 /// Whether relationships are not looked at one by one.
 fn is_free(pattern: &RelPattern) -> bool {
-    pattern.filter.is_none() && pattern.distinct_from.is_empty() && pattern.disjoint_from.is_empty()
+    let alone = pattern.distinct_from.is_empty() && pattern.disjoint_from.is_empty();
+    pattern.filter.is_none() && (alone || mutant::active(Mutant::PatternCountSharedRelationships))
 }
 
 /// Whether the ends that count depend on the row.

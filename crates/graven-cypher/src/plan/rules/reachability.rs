@@ -30,6 +30,7 @@
 use std::collections::BTreeSet;
 
 use crate::plan::expression::{AggregateCall, AggregateFunction};
+use crate::plan::mutant::{self, Mutant};
 use crate::plan::variables::is_volatile;
 use crate::plan::{Operator, Plan, PlanNode, VarExpandMode, VarId};
 
@@ -61,6 +62,11 @@ fn visit(node: &mut PlanNode, above: Duplicates, read: &BTreeSet<VarId>) {
                 false => Duplicates::Matter,
             }
         }
+        Operator::Limit { .. } | Operator::Skip { .. } | Operator::TopN { .. }
+            if mutant::active(Mutant::ReachabilityBelowLimit) =>
+        {
+            above
+        }
         Operator::Limit { .. }
         | Operator::Skip { .. }
         | Operator::TopN { .. }
@@ -86,7 +92,8 @@ fn visit(node: &mut PlanNode, above: Duplicates, read: &BTreeSet<VarId>) {
         let enumerates = *mode == VarExpandMode::Trails;
         if unread && enumerates && above == Duplicates::DoNotMatter {
             *rels = None;
-            *mode = VarExpandMode::Reachable { proven: *min <= 1 };
+            let proven = *min <= 1 || mutant::active(Mutant::ReachabilityAlwaysProven);
+            *mode = VarExpandMode::Reachable { proven };
         }
     }
     if let Operator::SemiApply { input, inner, .. } = &mut node.op {
@@ -101,6 +108,7 @@ fn visit(node: &mut PlanNode, above: Duplicates, read: &BTreeSet<VarId>) {
 
 fn ignores_duplicates(call: &AggregateCall) -> bool {
     call.distinct
+        || mutant::active(Mutant::ReachabilityDuplicates)
         || matches!(
             call.function,
             AggregateFunction::Min | AggregateFunction::Max

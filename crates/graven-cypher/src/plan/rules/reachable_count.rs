@@ -18,6 +18,7 @@ use std::collections::BTreeSet;
 use super::end_conditions::absorb_condition;
 use crate::plan::expression::{AggregateCall, AggregateFunction, BinaryOp, Expr, Literal};
 use crate::plan::facts::Facts;
+use crate::plan::mutant::{self, Mutant};
 use crate::plan::variables::{conjunction, conjuncts, is_volatile};
 use crate::plan::{EndConditions, Operator, Plan, PlanNode, VarExpandMode, VarId, Variable};
 use crate::schema_view::SchemaView;
@@ -84,7 +85,8 @@ fn matches(node: &PlanNode, schema: &dyn SchemaView) -> Option<Fusion> {
     reads.extend(conditions.iter().flat_map(Expr::variables));
     reads.remove(to);
     let volatile = keys.iter().any(|(_, e)| is_volatile(e));
-    if volatile || !reads.is_subset(&facts.determined_by(keys)) {
+    let determined = reads.is_subset(&facts.determined_by(keys));
+    if volatile || !(determined || mutant::active(Mutant::ReachableCountAnyKeys)) {
         return None;
     }
     Some(Fusion {
@@ -196,6 +198,7 @@ fn rewrite(node: &mut PlanNode, fusion: Fusion, variables: &[Variable]) {
                 1.0,
             )
         }
+        false if mutant::active(Mutant::ReachableCountEmptyGroups) => *reached,
         false => {
             let some = Expr::Binary {
                 op: BinaryOp::Greater,

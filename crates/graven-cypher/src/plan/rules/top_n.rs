@@ -5,6 +5,7 @@
 //! staying, since they also judge their counts.
 
 use crate::plan::expression::{BinaryOp, Expr};
+use crate::plan::mutant::{self, Mutant};
 use crate::plan::{Operator, Plan, PlanNode};
 use crate::token::Span;
 
@@ -25,10 +26,11 @@ pub(crate) fn apply(plan: &mut Plan) {
                     let both = Expr::Binary {
                         op: BinaryOp::Add,
                         left: Box::new(skip.clone()),
-                        right: Box::new(count),
+                        right: Box::new(count.clone()),
                         at: Span::default(),
                     };
-                    top(sorted, both);
+                    let without_skip = mutant::active(Mutant::TopNWithoutSkip);
+                    top(sorted, if without_skip { count } else { both });
                     sorted.estimated_rows = node
                         .estimated_rows
                         .max(input.estimated_rows.min(sorted.estimated_rows));

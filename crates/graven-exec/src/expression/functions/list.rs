@@ -3,8 +3,12 @@
 use super::wrong;
 use crate::error::{ExecError, Result};
 use crate::expression::function::{Function, MANY};
+use crate::growth::{charge, work};
 use crate::runtime::Runtime;
 use crate::value::{Value, arithmetic};
+
+/// The function whose arguments are computed only for rows where those before are null.
+pub(in crate::expression) const COALESCE: &str = "coalesce";
 
 pub(in crate::expression) const FUNCTIONS: &[Function] = &[
     Function {
@@ -48,7 +52,7 @@ pub(in crate::expression) const FUNCTIONS: &[Function] = &[
         body: is_empty,
     },
     Function {
-        name: "coalesce",
+        name: COALESCE,
         arity: (1, MANY),
         body: coalesce,
     },
@@ -127,7 +131,7 @@ fn tail(_: &Runtime, args: &[Value]) -> Result<Value> {
 /// Elements a `range` may have: beyond it the list itself would be gigabytes.
 const RANGE_MAX: u128 = 1 << 26;
 
-fn range(rt: &Runtime, args: &[Value]) -> Result<Value> {
+fn range(_: &Runtime, args: &[Value]) -> Result<Value> {
     let range = Range::new(args)?;
     if range.len > RANGE_MAX {
         return Err(ExecError::Argument {
@@ -138,7 +142,8 @@ fn range(rt: &Runtime, args: &[Value]) -> Result<Value> {
         });
     }
     let len = usize::try_from(range.len).unwrap_or(usize::MAX);
-    rt.hold(len.saturating_mul(size_of::<Value>()))?;
+    charge(len.saturating_mul(size_of::<Value>()))?;
+    work(len)?;
     let numbers = (0..len).map(|i| Value::Integer(range.get(i as u128)));
     Ok(Value::List(numbers.collect()))
 }

@@ -39,7 +39,7 @@ pub(in crate::expression) const FUNCTIONS: &[Function] = &[
     Function {
         name: "round",
         arity: (1, 3),
-        body: round,
+        body: super::round::round,
     },
     Function {
         name: "isnan",
@@ -85,13 +85,6 @@ pub(in crate::expression) const FUNCTIONS: &[Function] = &[
     float_function!("sin", f64::sin),
     float_function!("cos", f64::cos),
     float_function!("tan", f64::tan),
-    float_function!("sinh", f64::sinh),
-    float_function!("cosh", f64::cosh),
-    float_function!("tanh", f64::tanh),
-    float_function!("coth", |x: f64| match x == 0.0 {
-        true => f64::NAN,
-        false => 1.0 / x.tanh(),
-    }),
     float_function!("cot", |x: f64| 1.0 / x.tan()),
     float_function!("asin", f64::asin),
     float_function!("acos", f64::acos),
@@ -125,56 +118,6 @@ fn sign(_: &Runtime, args: &[Value]) -> Result<Value> {
         Value::Float(_) => Ok(Value::Integer(0)),
         other => Err(wrong("sign", "a number", other)),
     }
-}
-
-/// `round(x)`: to whole, halves up. `round(x, n)`: to `n` digits, halves away from zero; `round(x, n, mode)` as the
-/// mode says.
-fn round(_: &Runtime, args: &[Value]) -> Result<Value> {
-    if args.iter().any(Value::is_null) {
-        return Ok(Value::Null);
-    }
-    let x = as_float(&args[0]).ok_or_else(|| wrong("round", "a number", &args[0]))?;
-    match args.get(1) {
-        None => Ok(Value::Float((x + 0.5).floor())),
-        Some(Value::Integer(digits)) => {
-            let digits = i32::try_from(*digits).unwrap_or(i32::MAX).clamp(-308, 308);
-            let scale = 10_f64.powi(digits);
-            let scaled = x * scale;
-            Ok(Value::Float(if scaled.is_finite() {
-                rounded(scaled, args.get(2))? / scale
-            } else {
-                x
-            }))
-        }
-        Some(other) => Err(wrong("round", "an Integer number of digits", other)),
-    }
-}
-
-/// The whole number that a mode rounds to.
-fn rounded(x: f64, mode: Option<&Value>) -> Result<f64> {
-    let mode = match mode {
-        None => return Ok(x.round()),
-        Some(Value::String(mode)) => mode.to_uppercase(),
-        Some(other) => return Err(wrong("round", "the name of a mode", other)),
-    };
-    let is_half = (x - x.trunc()).abs() == 0.5;
-    Ok(match mode.as_str() {
-        "UP" => x.signum() * x.abs().ceil(),
-        "DOWN" => x.trunc(),
-        "CEILING" => x.ceil(),
-        "FLOOR" => x.floor(),
-        "HALF_UP" => x.round(),
-        "HALF_DOWN" if is_half => x.trunc(),
-        "HALF_EVEN" => x.round_ties_even(),
-        "HALF_DOWN" => x.round(),
-        _ => {
-            return Err(ExecError::Argument {
-                message: format!(
-                    "`{mode}` is no mode of rounding; use UP, DOWN, CEILING, FLOOR, HALF_UP, HALF_DOWN or HALF_EVEN"
-                ),
-            });
-        }
-    })
 }
 
 fn is_nan(_: &Runtime, args: &[Value]) -> Result<Value> {

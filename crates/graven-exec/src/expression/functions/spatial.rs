@@ -28,11 +28,6 @@ pub(in crate::expression) const FUNCTIONS: &[Function] = &[
         body: distance,
     },
     Function {
-        name: "distance",
-        arity: (2, 2),
-        body: distance,
-    },
-    Function {
         name: "point.withinbbox",
         arity: (3, 3),
         body: within_box,
@@ -51,7 +46,7 @@ const SYSTEMS: [(u32, &str); 4] = [
 ];
 
 /// Name of a coordinate system.
-pub(in crate::expression) fn system_name(srid: u32) -> &'static str {
+pub(crate) fn system_name(srid: u32) -> &'static str {
     SYSTEMS
         .iter()
         .find(|(number, _)| *number == srid)
@@ -98,53 +93,36 @@ fn point(_: &Runtime, args: &[Value]) -> Result<Value> {
     }
 }
 
+/// Coordinates of the axes (`x`, `y`, `z`) or of the globe (`longitude`, `latitude`, `height` or `z`), in any letter case; keys that
+/// name nothing of a point do not count.
 fn of_map(map: &Map) -> Result<Value> {
-    let coordinate = |names: [&str; 2]| -> Result<Option<(f64, bool)>> {
-        for (index, name) in names.iter().enumerate() {
-            match map.get(name) {
-                None | Some(Value::Null) => {}
-                Some(value) => {
-                    let number = as_float(value).ok_or_else(|| wrong("point", "numbers", value))?;
-                    return Ok(Some((number, index == 1)));
-                }
-            }
-        }
-        Ok(None)
-    };
-    for (key, value) in map.entries() {
-        let known = [
-            "x",
-            "y",
-            "z",
-            "longitude",
-            "latitude",
-            "height",
-            "crs",
-            "srid",
-        ];
-        if !known.contains(&&**key) {
-            return Err(refused(format!("a point has no field {key}")));
-        }
-        if value.is_null() {
-            return Ok(Value::Null);
-        }
+    if map.entries().iter().any(|(_, value)| value.is_null()) {
+        return Ok(Value::Null);
     }
-    let x = coordinate(["x", "longitude"])?;
-    let y = coordinate(["y", "latitude"])?;
-    let z = coordinate(["z", "height"])?;
-    let (Some((x, x_globe)), Some((y, y_globe))) = (x, y) else {
-        return Err(refused(
-            "a point needs x and y, or longitude and latitude".to_owned(),
-        ));
+    let coordinate = |name: &str| -> Result<Option<f64>> {
+        let Some(value) = entry(map, name) else {
+            return Ok(None);
+        };
+        let number = as_float(value).ok_or_else(|| wrong("point", "numbers", value))?;
+        Ok(Some(number))
     };
+    let [x, y, z] = ["x", "y", "z"].map(coordinate);
+    let [longitude, latitude, height] = ["longitude", "latitude", "height"].map(coordinate);
+    let (x, y, z) = (x?, y?, z?);
+    let (longitude, latitude, height) = (longitude?, latitude?, height?);
     let named = system(map)?;
-    let srid = match (named, x_globe || y_globe, z.is_some()) {
-        (Some(srid), _, _) => srid,
-        (None, false, false) => CARTESIAN,
-        (None, false, true) => CARTESIAN_3D,
-        (None, true, false) => WGS_84,
-        (None, true, true) => WGS_84_3D,
+    let (x, y, z, default) = match (x, y, longitude, latitude) {
+        (Some(x), Some(y), ..) => (x, y, z, [CARTESIAN, CARTESIAN_3D]),
+        (_, _, Some(x), Some(y)) => (x, y, height.or(z), [WGS_84, WGS_84_3D]),
+        _ => {
+            return Err(ExecError::Named {
+                kind: "ArgumentError",
+                detail: "InvalidPoint",
+                message: "a point needs x and y, or longitude and latitude".to_owned(),
+            });
+        }
     };
+    let srid = named.unwrap_or(default[usize::from(z.is_some())]);
     let is_solid = matches!(srid, CARTESIAN_3D | WGS_84_3D);
     if is_solid != z.is_some() {
         let wanted = if is_solid { "three" } else { "two" };
@@ -153,13 +131,12 @@ fn of_map(map: &Map) -> Result<Value> {
             system_name(srid)
         )));
     }
-    if !is_globe(srid) && (x_globe || y_globe) {
+    if is_globe(default[0]) && !is_globe(srid) {
         return Err(refused(format!(
             "longitude and latitude are no coordinates of {}",
             system_name(srid)
         )));
     }
-    let z = z.map(|(z, _)| z);
     if [x, y, z.unwrap_or(0.0)].iter().any(|c| !c.is_finite()) {
         return Err(refused("a coordinate must be a finite number".to_owned()));
     }
@@ -181,9 +158,16 @@ fn of_map(map: &Map) -> Result<Value> {
     }))))
 }
 
+/// The value under a key, in any letter case.
+fn entry<'m>(map: &'m Map, name: &str) -> Option<&'m Value> {
+    let mut entries = map.entries().iter();
+    let found = entries.find(|(key, _)| key.eq_ignore_ascii_case(name));
+    found.map(|(_, value)| value)
+}
+
 /// The system under `crs` or `srid`.
 fn system(map: &Map) -> Result<Option<u32>> {
-    let found = match (map.get("crs"), map.get("srid")) {
+    let found = match (entry(map, "crs"), entry(map, "srid")) {
         (None, None) => return Ok(None),
         (Some(Value::String(name)), None) => {
             let name = name.to_lowercase();
@@ -206,22 +190,19 @@ fn system(map: &Map) -> Result<Option<u32>> {
     }
 }
 
-fn as_point<'a>(function: &str, value: &'a Value) -> Result<Option<&'a Point>> {
+fn as_point(value: &Value) -> Option<&Point> {
     match value {
-        Value::Null => Ok(None),
         Value::Stored(stored) => match &**stored {
-            PropertyValue::Point(point) => Ok(Some(point)),
-            _ => Err(wrong(function, "points", value)),
+            PropertyValue::Point(point) => Some(point),
+            _ => None,
         },
-        other => Err(wrong(function, "points", other)),
+        _ => None,
     }
 }
 
-/// Metres on the globe, units of the axes elsewhere; null between different systems.
+/// Metres on the globe, units of the axes elsewhere; null between different systems and for what is no point.
 fn distance(_: &Runtime, args: &[Value]) -> Result<Value> {
-    let a = as_point("point.distance", &args[0])?;
-    let b = as_point("point.distance", &args[1])?;
-    let (Some(a), Some(b)) = (a, b) else {
+    let (Some(a), Some(b)) = (as_point(&args[0]), as_point(&args[1])) else {
         return Ok(Value::Null);
     };
     if a.srid != b.srid {
@@ -242,9 +223,8 @@ fn distance(_: &Runtime, args: &[Value]) -> Result<Value> {
 
 /// Whether a point lies in the box of two corners, borders included. On the globe a box may cross the date line.
 fn within_box(_: &Runtime, args: &[Value]) -> Result<Value> {
-    let [point, low, high] =
-        [&args[0], &args[1], &args[2]].map(|a| as_point("point.withinBBox", a));
-    let (Some(point), Some(low), Some(high)) = (point?, low?, high?) else {
+    let points = [&args[0], &args[1], &args[2]].map(as_point);
+    let [Some(point), Some(low), Some(high)] = points else {
         return Ok(Value::Null);
     };
     if point.srid != low.srid || point.srid != high.srid {

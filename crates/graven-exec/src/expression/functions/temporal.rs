@@ -243,6 +243,10 @@ fn make_duration(value: &Value) -> Result<Value> {
         Value::String(text) => Ok(stored(PropertyValue::Duration(duration::parse(text)?))),
         Value::Stored(found) if matches!(**found, PropertyValue::Duration(_)) => Ok(value.clone()),
         Value::Map(map) => {
+            if map.entries().is_empty() {
+                let message = "a duration needs at least one field".to_owned();
+                return Err(crate::error::ExecError::Argument { message });
+            }
             let mut sum = Sum::default();
             for (unit, amount) in map.entries() {
                 if amount.is_null() {

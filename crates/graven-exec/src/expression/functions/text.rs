@@ -3,6 +3,7 @@
 use super::wrong;
 use crate::error::{ExecError, Result};
 use crate::expression::function::Function;
+use crate::growth::{Items, Text};
 use crate::runtime::Runtime;
 use crate::value::Value;
 
@@ -26,7 +27,7 @@ pub(in crate::expression) const FUNCTIONS: &[Function] = &[
     text_function!("upper", str::to_uppercase),
     text_function!("tolower", str::to_lowercase),
     text_function!("lower", str::to_lowercase),
-    text_function!("trim", str::trim),
+    text_function!("trim", |s: &str| s.trim_matches(is_blank).to_owned()),
     Function {
         name: "btrim",
         arity: (1, 2),
@@ -106,6 +107,15 @@ fn characters(function: &str, value: &Value) -> Result<usize> {
     }
 }
 
+/// Whether trimming removes it: separators and control characters of layout, but no blank that holds words together.
+fn is_blank(c: char) -> bool {
+    match c {
+        '\u{1c}'..='\u{1f}' => true,
+        '\u{85}' | '\u{a0}' | '\u{2007}' | '\u{202f}' => false,
+        other => other.is_whitespace(),
+    }
+}
+
 fn has_null(args: &[Value]) -> bool {
     args.iter().any(Value::is_null)
 }
@@ -119,7 +129,7 @@ fn trimmed(args: &[Value], start: bool, end: bool) -> Result<Value> {
     let characters = args.get(1).map(|a| text("trim", a)).transpose()?;
     let goes = |c: char| match characters {
         Some(characters) => characters.contains(c),
-        None => c.is_whitespace(),
+        None => is_blank(c),
     };
     if start {
         s = s.trim_start_matches(goes);
@@ -135,7 +145,16 @@ fn replace(_: &Runtime, args: &[Value]) -> Result<Value> {
         return Ok(Value::Null);
     }
     let [s, search, with] = [&args[0], &args[1], &args[2]].map(|a| text("replace", a));
-    Ok(Value::text(&s?.replace(search?, with?)))
+    let (s, search, with) = (s?, search?, with?);
+    let mut replaced = Text::default();
+    let mut from = 0;
+    for (at, found) in s.match_indices(search) {
+        replaced.push(&s[from..at])?;
+        replaced.push(with)?;
+        from = at + found.len();
+    }
+    replaced.push(&s[from..])?;
+    replaced.value()
 }
 
 fn split(_: &Runtime, args: &[Value]) -> Result<Value> {
@@ -150,18 +169,27 @@ fn split(_: &Runtime, args: &[Value]) -> Result<Value> {
             .collect::<Result<_>>()?,
         one => vec![text("split", one)?],
     };
-    if delimiters.iter().any(|d| d.is_empty()) {
-        return Ok(Value::list(
-            s.chars()
-                .map(|c| Value::text(c.encode_utf8(&mut [0; 4])))
-                .collect(),
-        ));
+    let mut parts = Items::default();
+    if !s.is_empty() && delimiters.iter().any(|d| d.is_empty()) {
+        for c in s.chars() {
+            parts.push(Value::text(c.encode_utf8(&mut [0; 4])))?;
+        }
+        return parts.value();
     }
-    let mut parts = vec![s];
-    for delimiter in delimiters {
-        parts = parts.into_iter().flat_map(|p| p.split(delimiter)).collect();
+    let delimiters: Vec<&str> = delimiters.into_iter().filter(|d| !d.is_empty()).collect();
+    split_by(s, &delimiters, &mut parts)?;
+    parts.value()
+}
+
+/// Adds the parts of a text between the first of the delimiters, each divided by the others.
+fn split_by(s: &str, delimiters: &[&str], parts: &mut Items) -> Result<()> {
+    let [first, others @ ..] = delimiters else {
+        return parts.push(Value::text(s));
+    };
+    for part in s.split(first) {
+        split_by(part, others, parts)?;
     }
-    Ok(Value::list(parts.into_iter().map(Value::text).collect()))
+    Ok(())
 }
 
 fn substring(_: &Runtime, args: &[Value]) -> Result<Value> {
@@ -241,20 +269,4 @@ fn char_length(_: &Runtime, args: &[Value]) -> Result<Value> {
         )),
         other => Err(wrong("char_length", "a String", other)),
     }
-}
-
-/// `text =~ pattern`: the whole text must match.
-pub(in crate::expression) fn matches(text: &str, pattern: &str) -> Result<Option<bool>> {
-    use std::cell::RefCell;
-    thread_local!(static LAST: RefCell<Option<(String, regex_lite::Regex)>> = const { RefCell::new(None) });
-    LAST.with_borrow_mut(|last| {
-        if last.as_ref().is_none_or(|(p, _)| p != pattern) {
-            let whole = format!("^(?:{pattern})$");
-            let regex = regex_lite::Regex::new(&whole).map_err(|e| ExecError::Argument {
-                message: format!("invalid regular expression {pattern:?}: {e}"),
-            })?;
-            *last = Some((pattern.to_owned(), regex));
-        }
-        Ok(last.as_ref().map(|(_, regex)| regex.is_match(text)))
-    })
 }

@@ -5,7 +5,6 @@
 //! each batch of rows' first value and remembered, as all rows of a statement ask for the same type.
 
 use std::cell::RefCell;
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use graven_storage::PropertyValue;
@@ -75,30 +74,82 @@ fn name(value: &Value) -> &'static str {
 
 /// The narrowest type of a value, as `valueType` gives it.
 fn describe(value: &Value) -> String {
-    match value {
-        Value::Null => "NULL".to_owned(),
-        Value::List(items) => {
+    Narrowest::of(value).text()
+}
+
+/// The type of a value, as narrow as it can be.
+#[derive(Clone, PartialEq)]
+struct Narrowest {
+    name: &'static str,
+    is_nullable: bool,
+    /// Types of elements, none of which holds all of another one.
+    elements: Vec<Narrowest>,
+}
+
+impl Narrowest {
+    fn of(value: &Value) -> Self {
+        let mut elements: Vec<Self> = Vec::new();
+        if let Value::List(items) = value {
             let has_null = items.iter().any(Value::is_null);
-            let types: BTreeSet<(Option<usize>, String)> = items
-                .iter()
-                .filter(|v| !v.is_null())
-                .map(|v| {
-                    let mut text = describe(v);
-                    if has_null {
-                        text.truncate(text.len() - " NOT NULL".len());
-                    }
-                    (ORDER.iter().position(|known| *known == name(v)), text)
-                })
-                .collect();
-            let elements: Vec<String> = types.into_iter().map(|(_, text)| text).collect();
-            let elements = match (elements.is_empty(), has_null) {
-                (true, true) => "NULL".to_owned(),
-                (true, false) => "NOTHING".to_owned(),
-                _ => elements.join(" | "),
-            };
-            format!("LIST<{elements}> NOT NULL")
+            for item in items.iter().filter(|item| !item.is_null()) {
+                let mut found = Self::of(item);
+                found.is_nullable = has_null;
+                if elements.iter().any(|known| found.is_part_of(known)) {
+                    continue;
+                }
+                elements.retain(|known| !known.is_part_of(&found));
+                elements.push(found);
+            }
+            if elements.is_empty() && has_null {
+                elements.push(Self::of(&Value::Null));
+            }
+            elements.sort_by_cached_key(|element| (element.rank(), element.text()));
         }
-        other => format!("{} NOT NULL", name(other)),
+        Self {
+            name: name(value),
+            is_nullable: value.is_null(),
+            elements,
+        }
+    }
+
+    fn rank(&self) -> Option<usize> {
+        ORDER.iter().position(|known| *known == self.name)
+    }
+
+    /// Whether the other type holds all that this one holds.
+    fn is_part_of(&self, other: &Self) -> bool {
+        let has = |element: &Self| other.elements.iter().any(|wide| element.is_part_of(wide));
+        let fits = !self.is_nullable || other.is_nullable;
+        fits && (self.name == "NULL" || self.name == other.name && self.elements.iter().all(has))
+    }
+
+    fn text(&self) -> String {
+        let mut text = self.name.to_owned();
+        if text == "LIST" {
+            let elements: Vec<String> = self.elements.iter().map(Self::text).collect();
+            text = match elements.is_empty() {
+                true => "LIST<NOTHING>".to_owned(),
+                false => format!("LIST<{}>", elements.join(" | ")),
+            };
+        }
+        match self.is_nullable {
+            true => text,
+            false => format!("{text} NOT NULL"),
+        }
+    }
+}
+
+/// Whether a property holds it by its type: a scalar, or a list of scalars of one type.
+fn is_property(value: &Value) -> bool {
+    let is_scalar = |value: &Value| {
+        let is_composite = matches!(value, Value::List(_) | Value::Null);
+        !is_composite && crate::value::convert::to_stored(value).is_some()
+    };
+    match value {
+        Value::List(items) => items
+            .iter()
+            .all(|item| is_scalar(item) && name(item) == name(&items[0])),
+        other => is_scalar(other),
     }
 }
 
@@ -132,7 +183,7 @@ impl Type {
             _ if value.is_null() => true,
             Type::Any => true,
             Type::Null => false,
-            Type::Property => crate::value::convert::to_stored(value).is_some(),
+            Type::Property => is_property(value),
             Type::Named(wanted) => wanted == name(value),
             Type::List(element) => match value {
                 Value::List(items) => items.iter().all(|item| element.holds(item)),
@@ -244,7 +295,7 @@ mod tests {
         ]);
         assert_eq!(
             describe(&nested),
-            "LIST<BOOLEAN | FLOAT | MAP | LIST<FLOAT NOT NULL> | LIST<NOTHING>> NOT NULL"
+            "LIST<BOOLEAN | FLOAT | MAP | LIST<FLOAT NOT NULL>> NOT NULL"
         );
         let with_null = Value::list(vec![Value::Integer(1), Value::Null]);
         assert_eq!(describe(&with_null), "LIST<INTEGER> NOT NULL");
@@ -255,6 +306,15 @@ mod tests {
         assert!(!holds("LIST<INTEGER NOT NULL>", &with_null));
         assert!(holds("LIST<LIST<ANY>>", &Value::list(vec![list.clone()])));
         assert!(holds("INTEGER", &Value::Null) && !holds("INTEGER NOT NULL", &Value::Null));
-        assert!(holds("PROPERTY VALUE", &list) && !holds("NOTHING", &Value::Null));
+        assert!(!holds("PROPERTY VALUE", &list) && !holds("NOTHING", &Value::Null));
+        let floats = Value::list(vec![Value::Float(1.0), Value::Float(2.0)]);
+        assert!(holds("PROPERTY VALUE", &floats) && !holds("PROPERTY VALUE", &nested));
+        assert!(!holds("PROPERTY VALUE", &Value::list(vec![Value::Null])));
+        let lists =
+            |of: Vec<Value>| Value::list(of.into_iter().map(|v| Value::list(vec![v])).collect());
+        assert_eq!(
+            describe(&lists(vec![Value::Integer(1), Value::Null])),
+            "LIST<LIST<INTEGER NOT NULL> NOT NULL | LIST<NULL> NOT NULL> NOT NULL"
+        );
     }
 }

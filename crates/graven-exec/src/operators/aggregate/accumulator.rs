@@ -46,6 +46,9 @@ pub(crate) struct Accumulator {
     writing: (Vec<Value>, usize),
 }
 
+/// What a sum is multiplied by that is beyond the floats: 2^-64.
+const SCALE: f64 = 1.0 / 18_446_744_073_709_551_616.0;
+
 /// Elements of a list that one written row takes.
 const CHUNK: usize = 1024;
 
@@ -85,6 +88,8 @@ pub(crate) enum State {
     /// Number of values, mean, sum of squared distances from the mean; for an average the number, the sum, and what
     /// the sum lost to rounding (Neumaier's summation), so that the average of integers is what division gives.
     Moments(u64, f64, f64),
+    /// Number, sum and loss of an average whose sum is beyond the floats: both are multiplied by [`SCALE`].
+    Scaled(u64, f64, f64),
     /// Number and sum of durations, for their average.
     Durations(i64, Value),
     Values(Vec<Value>),
@@ -388,6 +393,26 @@ fn add_exactly(sum: &mut f64, lost: &mut f64, x: f64) {
     *sum = total;
 }
 
+/// Adds so many numbers with their sum, and what that has lost, to an average.
+fn add_to_average(state: &mut State, (m, their, their_lost): (u64, f64, f64), is_scaled: bool) {
+    if let State::Moments(n, sum, lost) = state {
+        let (mut all, mut all_lost) = (*sum, *lost + their_lost);
+        add_exactly(&mut all, &mut all_lost, their);
+        let is_beyond = !all.is_finite() && sum.is_finite() && their.is_finite();
+        if !is_scaled && !is_beyond {
+            (*n, *sum, *lost) = (*n + m, all, all_lost);
+            return;
+        }
+        *state = State::Scaled(*n, *sum * SCALE, *lost * SCALE);
+    }
+    if let State::Scaled(n, sum, lost) = state {
+        let scale = if is_scaled { 1.0 } else { SCALE };
+        *n += m;
+        add_exactly(sum, lost, their * scale);
+        *lost += their_lost * scale;
+    }
+}
+
 fn put_state(state: &State, out: &mut Vec<u8>) {
     match state {
         State::Count(n) => put_value(out, &Value::Integer(*n)),
@@ -396,6 +421,11 @@ fn put_state(state: &State, out: &mut Vec<u8>) {
         State::Moments(n, mean, squares) => {
             let n = Value::Integer(n.cast_signed());
             put_list(out, &[n, Value::Float(*mean), Value::Float(*squares)]);
+        }
+        State::Scaled(n, sum, lost) => {
+            let n = Value::Integer(n.cast_signed());
+            let scaled = Value::Boolean(true);
+            put_list(out, &[n, Value::Float(*sum), Value::Float(*lost), scaled]);
         }
         State::Durations(n, sum) => put_list(out, &[Value::Integer(*n), sum.clone()]),
         State::Values(values) => put_list(out, values),
@@ -430,16 +460,24 @@ fn merge(function: F, state: &mut State, written: &Value) -> Result<usize> {
             let heap: usize = more.iter().map(Value::heap_bytes).sum();
             return Ok((values.capacity() - before) * size_of::<Value>() + heap);
         }
+        (State::Moments(..) | State::Scaled(..), Value::List(written)) if function == F::Avg => {
+            if let [
+                Value::Integer(m),
+                Value::Float(sum),
+                Value::Float(lost),
+                scaled @ ..,
+            ] = &written[..]
+            {
+                let part = (m.cast_unsigned(), *sum, *lost);
+                add_to_average(state, part, !scaled.is_empty());
+            }
+        }
         (State::Moments(n, mean, squares), Value::List(written)) => {
             let [Value::Integer(m), Value::Float(their), Value::Float(more)] = &written[..] else {
                 return Ok(0);
             };
             let m = m.cast_unsigned();
-            if function == F::Avg {
-                *n += m;
-                add_exactly(mean, squares, *their);
-                *squares += more;
-            } else if m > 0 {
+            if m > 0 {
                 #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
                 let (ours, theirs, all) = (*n as f64, m as f64, (*n + m) as f64);
                 let apart = their - *mean;
@@ -486,13 +524,14 @@ fn update(function: F, state: &mut State, value: &Value) -> Result<usize> {
             *n += 1;
             *sum = add(sum, value)?;
         }
+        State::Moments(..) | State::Scaled(..) if function == F::Avg => {
+            let x = number(function, value)?;
+            add_to_average(state, (1, x, 0.0), false);
+        }
+        State::Scaled(..) => {}
         State::Moments(n, mean, squares) => {
             let x = number(function, value)?;
             *n += 1;
-            if function == F::Avg {
-                add_exactly(mean, squares, x);
-                return Ok(0);
-            }
             let before = x - *mean;
             #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
             {
@@ -540,7 +579,7 @@ fn finish(function: F, fraction: f64, state: State) -> Result<Value> {
         State::Sum(sum) => sum,
         State::Best(best) => best.unwrap_or_default(),
         State::Durations(n, sum) => arithmetic::divide(&sum, &Value::Integer(n))?,
-        State::Moments(0, ..) if function == F::Avg => Value::Null,
+        State::Moments(0, ..) => Value::Null,
         State::Moments(n, sum, lost) if function == F::Avg => {
             #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
             let n = n as f64;
@@ -548,7 +587,11 @@ fn finish(function: F, fraction: f64, state: State) -> Result<Value> {
             let lost = if sum.is_finite() { lost } else { 0.0 };
             Value::Float((sum + lost) / n)
         }
-        State::Moments(0 | 1, ..) => Value::Float(0.0),
+        State::Scaled(n, sum, lost) => {
+            let lost = if sum.is_finite() { lost } else { 0.0 };
+            Value::Float((sum + lost) / n as f64 / SCALE)
+        }
+        State::Moments(1, ..) => Value::Float(0.0),
         State::Moments(n, _, squares) => {
             let divisor = if function == F::StDev { n - 1 } else { n };
             Value::Float((squares / divisor as f64).sqrt())
@@ -578,5 +621,8 @@ fn percentile(function: F, fraction: f64, mut values: Vec<Value>) -> Value {
     let at = fraction * last as f64;
     let (low, high) = (at.floor() as usize, at.ceil() as usize);
     let float = |i: usize| as_float(&values[i]).unwrap_or(f64::NAN);
-    Value::Float(float(low) + (float(high) - float(low)) * (at - at.floor()))
+    Value::Float(match low == high {
+        true => float(low),
+        false => float(low) * (at.ceil() - at) + float(high) * (at - at.floor()),
+    })
 }

@@ -1,0 +1,149 @@
+//! Seeded faults of the planner: rules without one of their side conditions, to see that the fuzzer finds them.
+//!
+//! # How it works
+//! [`activate`] switches one on for the plans that this thread makes from then on. Plans that a database keeps are not made
+//! anew, so each mutant wants a database of its own. A build without debug assertions and without the feature `mutants`
+//! has none, and its code is as if they were not there.
+
+use super::trace::Rule;
+
+/// A side condition that is left out.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]
+pub enum Mutant {
+    /// The first rows of a sort do not count those that are skipped.
+    TopNWithoutSkip,
+    /// What is read inside of a repetition or a `MERGE` counts as unread.
+    UnusedInside,
+    /// CY-45: the later pattern need not include the earlier one.
+    DistinctEndsAnyPattern,
+    /// CY-46: relationships may be read elsewhere.
+    DistinctEndsRead,
+    /// CY-54: rows below a limit need not keep their number.
+    ReachabilityBelowLimit,
+    /// CY-54: aggregates that count duplicates need not get them.
+    ReachabilityDuplicates,
+    /// CY-53: a search is taken as proven whatever the lower bound is.
+    ReachabilityAlwaysProven,
+    /// The rows that are made distinct may have other variables than the groups.
+    DistinctCountOtherVariables,
+    /// CY-60: the keys need not determine what the search reads.
+    ReachableCountAnyKeys,
+    /// CY-61: groups without any end stay.
+    ReachableCountEmptyGroups,
+    /// Writes meet no reads.
+    EagerIgnoresReads,
+    /// Writes meet no writes.
+    EagerIgnoresWrites,
+    /// Every variable counts as unique.
+    EagerAllUnique,
+    /// CY-47: conditions move in statements that write, too.
+    EndConditionsInWrites,
+    /// Conditions on the row move into expansions whose relationships are looked at one by one.
+    EndConditionsOnNamed,
+    /// CY-62: one side of an `OR` is enough.
+    FarNodesHalfAnOr,
+    /// CY-43: relationships that must differ are taken out.
+    PatternCountSharedRelationships,
+    /// CY-48: nodes that an expansion looks at are taken out.
+    PatternCountLosesRow,
+    /// Counted variables need not be there in every row.
+    PatternCountNullable,
+    /// CY-66: an optional part is taken out below what hangs on its variables.
+    PatternCountAcrossOptional,
+    /// Ends that differ from row to row count as common.
+    CommonEndsOfAny,
+    /// Nodes without the property get lost.
+    IndexOrderWithoutNulls,
+    /// CY-63: equal rows need not follow each other.
+    DistinctRunsAnywhere,
+    /// A list is let go though it is read above.
+    LastReadAlways,
+    /// CY-49: averages, lists and distinct counts are taken of parts.
+    ParallelAnyAggregate,
+    /// CY-55: parts that share relationships are joined.
+    HashJoinSharedRelationships,
+    /// CY-64: what is written, or volatile, is found once.
+    HashJoinVolatile,
+    /// The equality that a join goes by is not judged again.
+    HashJoinUnjudged,
+    /// A node that lacks a property of the index counts as one that has it.
+    IndexScanMissingKeys,
+    /// A seek takes away conditions that its index does not ensure.
+    SeekCoversOthers,
+    /// `SHORTEST` selects after the conditions behind it.
+    ConditionsBeforeShortest,
+}
+
+impl Mutant {
+    /// All of them, with the rule that each belongs to.
+    pub const ALL: [(Mutant, Rule); 31] = [
+        (Mutant::TopNWithoutSkip, Rule::TopN),
+        (Mutant::UnusedInside, Rule::Unused),
+        (Mutant::DistinctEndsAnyPattern, Rule::DistinctEnds),
+        (Mutant::DistinctEndsRead, Rule::DistinctEnds),
+        (Mutant::ReachabilityBelowLimit, Rule::Reachability),
+        (Mutant::ReachabilityDuplicates, Rule::Reachability),
+        (Mutant::ReachabilityAlwaysProven, Rule::Reachability),
+        (Mutant::DistinctCountOtherVariables, Rule::DistinctCount),
+        (Mutant::ReachableCountAnyKeys, Rule::ReachableCount),
+        (Mutant::ReachableCountEmptyGroups, Rule::ReachableCount),
+        (Mutant::EagerIgnoresReads, Rule::Eager),
+        (Mutant::EagerIgnoresWrites, Rule::Eager),
+        (Mutant::EagerAllUnique, Rule::Eager),
+        (Mutant::EndConditionsInWrites, Rule::EndConditions),
+        (Mutant::EndConditionsOnNamed, Rule::EndConditions),
+        (Mutant::FarNodesHalfAnOr, Rule::FarNodes),
+        (Mutant::PatternCountSharedRelationships, Rule::PatternCount),
+        (Mutant::PatternCountLosesRow, Rule::PatternCount),
+        (Mutant::PatternCountNullable, Rule::PatternCount),
+        (Mutant::PatternCountAcrossOptional, Rule::PatternCount),
+        (Mutant::CommonEndsOfAny, Rule::CommonEnds),
+        (Mutant::IndexOrderWithoutNulls, Rule::IndexOrder),
+        (Mutant::DistinctRunsAnywhere, Rule::DistinctRuns),
+        (Mutant::LastReadAlways, Rule::LastRead),
+        (Mutant::ParallelAnyAggregate, Rule::Parallel),
+        (Mutant::HashJoinSharedRelationships, Rule::HashJoin),
+        (Mutant::HashJoinVolatile, Rule::HashJoin),
+        (Mutant::HashJoinUnjudged, Rule::HashJoin),
+        (Mutant::IndexScanMissingKeys, Rule::IndexScan),
+        (Mutant::SeekCoversOthers, Rule::IndexSeek),
+        (
+            Mutant::ConditionsBeforeShortest,
+            Rule::RelationshipConditions,
+        ),
+    ];
+}
+
+#[cfg(any(debug_assertions, feature = "mutants"))]
+mod switch {
+    use super::Mutant;
+    use std::cell::Cell;
+
+    thread_local! {
+        static ACTIVE: Cell<Option<Mutant>> = const { Cell::new(None) };
+    }
+
+    /// Switches a fault on for the plans of this thread, or all off.
+    pub fn activate(mutant: Option<Mutant>) {
+        ACTIVE.set(mutant);
+    }
+
+    /// Whether this one is switched on.
+    pub(crate) fn active(mutant: Mutant) -> bool {
+        ACTIVE.get() == Some(mutant)
+    }
+}
+
+#[cfg(not(any(debug_assertions, feature = "mutants")))]
+mod switch {
+    use super::Mutant;
+
+    /// Never: there are none.
+    pub(crate) const fn active(_mutant: Mutant) -> bool {
+        false
+    }
+}
+
+#[cfg(any(debug_assertions, feature = "mutants"))]
+pub use switch::activate;
+pub(crate) use switch::active;

@@ -1,0 +1,702 @@
+//! Rewrites a regular expression of Java's syntax for the engine, whose syntax looks alike and means other things.
+//!
+//! # How it works
+//! The pattern is read once, from left to right, and what it says is written with as little of the engine's syntax as can be:
+//! characters by number, sets as classes, flags resolved. What differs, and is therefore spelled out: `.`, `^` and `$` know five
+//! line terminators; letter case is that of ASCII unless `u` is set, and `\d`, `\w`, `\s` and the POSIX classes are ASCII
+//! unless `U` is set; `\Q...\E` quotes; quantifiers may be possessive; a reference to a group that is not there matches
+//! nothing; classes nest and intersect.
+//!
+//! # Source
+//! The class `Pattern` of the Java platform, version 17.
+//!
+//! # Deviations
+//! `\X` is a character with its marks; of blocks (`\p{InGreek}`) the usual ones are known; `\N{...}` is not.
+
+use std::fmt::Write as _;
+
+use super::properties::{EVERYTHING, property};
+
+/// What a pattern becomes.
+pub(super) struct Rewritten {
+    pub(super) text: String,
+    /// It has parts that no automaton matches.
+    pub(super) backtracks: bool,
+}
+
+/// Groups and classes within one another; the engine refuses more.
+const DEPTH_MAX: usize = 48;
+
+const TERMINATORS: &str = r"\u{A}\u{D}\u{85}\u{2028}\u{2029}";
+const HORIZONTAL: &str =
+    r"\u{20}\u{9}\u{A0}\u{1680}\u{180E}\u{2000}-\u{200A}\u{202F}\u{205F}\u{3000}";
+const VERTICAL: &str = r"\u{A}-\u{D}\u{85}\u{2028}\u{2029}";
+const WORD: &str = "a-zA-Z_0-9";
+const UNICODE_WORD: &str = r"\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\p{Join_Control}";
+type Result<T> = std::result::Result<T, String>;
+
+/// The pattern for the engine.
+///
+/// # Errors
+/// What is wrong with it.
+pub(super) fn rewrite(pattern: &str) -> Result<Rewritten> {
+    let mut writer = Writer {
+        items: items(pattern),
+        at: 0,
+        out: String::with_capacity(2 * pattern.len()),
+        groups: 0,
+        names: Vec::new(),
+        backtracks: false,
+    };
+    let mut flags = Flags::default();
+    writer.alternatives(&mut flags, 0)?;
+    if writer.at < writer.items.len() {
+        return Err("unmatched closing `)`".to_owned());
+    }
+    Ok(Rewritten {
+        text: writer.out,
+        backtracks: writer.backtracks,
+    })
+}
+
+/// What the letters behind `(?` set.
+#[derive(Clone, Copy, Default)]
+struct Flags {
+    case_insensitive: bool,
+    unix_lines: bool,
+    multiline: bool,
+    dot_all: bool,
+    unicode_case: bool,
+    comments: bool,
+    unicode_classes: bool,
+}
+
+/// A character of the pattern, and whether it stands for itself because it was quoted.
+#[derive(Clone, Copy)]
+struct Item {
+    character: char,
+    is_quoted: bool,
+}
+
+/// The characters of a pattern without `\Q` and `\E`.
+fn items(pattern: &str) -> Vec<Item> {
+    let mut items = Vec::with_capacity(pattern.len());
+    let mut rest = pattern;
+    let add = |items: &mut Vec<Item>, text: &str, is_quoted| {
+        items.extend(text.chars().map(|character| Item {
+            character,
+            is_quoted,
+        }));
+    };
+    while !rest.is_empty() {
+        if let Some(quoted) = rest.strip_prefix("\\Q") {
+            let (quoted, after) = quoted.split_once("\\E").unwrap_or((quoted, ""));
+            add(&mut items, quoted, true);
+            rest = after;
+            continue;
+        }
+        // A backslash takes the next one with it.
+        let length = match rest.strip_prefix('\\').and_then(|rest| rest.chars().next()) {
+            Some(escaped) => 1 + escaped.len_utf8(),
+            None => rest.chars().next().map_or(0, char::len_utf8),
+        };
+        add(&mut items, &rest[..length], false);
+        rest = &rest[length..];
+    }
+    items
+}
+
+/// What an escape sequence stands for.
+enum Escaped {
+    Character(char),
+    /// The inside of a class.
+    Set(String),
+    /// Something between or beyond characters.
+    Other(String),
+}
+
+struct Writer {
+    items: Vec<Item>,
+    at: usize,
+    out: String,
+    /// Groups that capture, opened so far.
+    groups: usize,
+    names: Vec<String>,
+    backtracks: bool,
+}
+
+impl Writer {
+    /// The next character, if it is not quoted.
+    fn meta(&self, ahead: usize) -> Option<char> {
+        let item = self.items.get(self.at + ahead)?;
+        (!item.is_quoted).then_some(item.character)
+    }
+
+    fn eat(&mut self, wanted: char) -> bool {
+        let found = self.meta(0) == Some(wanted);
+        self.at += usize::from(found);
+        found
+    }
+
+    fn next(&mut self) -> Option<char> {
+        let item = self.items.get(self.at)?;
+        self.at += 1;
+        Some(item.character)
+    }
+
+    /// Passes over blanks and comments, where these do not count.
+    fn skip(&mut self, flags: Flags) {
+        while flags.comments
+            && let Some(c) = self.meta(0)
+        {
+            match c {
+                ' ' | '\t'..='\r' => self.at += 1,
+                '#' => {
+                    let is_end = |c: char| "\n\r\u{85}\u{2028}\u{2029}".contains(c);
+                    while self.next().is_some_and(|c| !is_end(c)) {}
+                }
+                _ => return,
+            }
+        }
+    }
+
+    /// Everything up to a closing parenthesis or the end.
+    fn alternatives(&mut self, flags: &mut Flags, depth: usize) -> Result<()> {
+        if depth > DEPTH_MAX {
+            return Err(format!("groups nest more than {DEPTH_MAX} deep"));
+        }
+        loop {
+            self.skip(*flags);
+            match self.meta(0) {
+                Some(')') => return Ok(()),
+                Some('|') => {
+                    self.at += 1;
+                    self.out.push('|');
+                }
+                Some(c @ ('*' | '+' | '?')) => {
+                    return Err(format!("nothing stands before `{c}`"));
+                }
+                Some('{') => return Err("`{` is no repetition here: write `\\{`".to_owned()),
+                None if self.at == self.items.len() => return Ok(()),
+                _ => {
+                    let start = self.out.len();
+                    if self.atom(flags, depth)? {
+                        self.skip(*flags);
+                        self.repetition(start)?;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Writes a repetition behind the atom that begins at `start`, if one follows.
+    fn repetition(&mut self, start: usize) -> Result<()> {
+        match self.meta(0) {
+            Some(c @ ('*' | '+' | '?')) => {
+                self.at += 1;
+                self.out.push(c);
+            }
+            Some('{') => {
+                self.at += 1;
+                let least = self.number()?;
+                let most = match self.eat(',') {
+                    true if self.meta(0) == Some('}') => None,
+                    true => Some(self.number()?),
+                    false => Some(least),
+                };
+                if !self.eat('}') || most.is_some_and(|most| most < least) {
+                    return Err("a repetition is written `{n}`, `{n,}` or `{n,m}`".to_owned());
+                }
+                let most = most.map_or(String::new(), |most| most.to_string());
+                let _ = write!(self.out, "{{{least},{most}}}");
+            }
+            _ => return Ok(()),
+        }
+        if self.eat('?') {
+            self.out.push('?');
+        } else if self.eat('+') {
+            self.out.insert_str(start, "(?>");
+            self.out.push(')');
+            self.backtracks = true;
+        }
+        Ok(())
+    }
+
+    fn number(&mut self) -> Result<u32> {
+        let mut digits = String::new();
+        while let Some(digit @ '0'..='9') = self.meta(0) {
+            self.at += 1;
+            digits.push(digit);
+        }
+        digits
+            .parse()
+            .map_err(|_| "a repetition needs a number".to_owned())
+    }
+
+    /// Writes one atom; false if it was only a change of flags.
+    fn atom(&mut self, flags: &mut Flags, depth: usize) -> Result<bool> {
+        let is_quoted = self.meta(0).is_none();
+        let Some(c) = self.next() else {
+            return Ok(false);
+        };
+        if is_quoted {
+            self.character(c, *flags);
+            return Ok(true);
+        }
+        match c {
+            '(' => return self.group(flags, depth),
+            '[' => {
+                let class = self.class(*flags, depth)?;
+                self.set(&class, *flags);
+            }
+            '.' => {
+                let set = match (flags.dot_all, flags.unix_lines) {
+                    (true, _) => format!("[{EVERYTHING}]"),
+                    (_, true) => r"[^\u{A}]".to_owned(),
+                    _ => format!("[^{TERMINATORS}]"),
+                };
+                self.out.push_str(&set);
+            }
+            '^' => self.line_start(*flags),
+            '$' => self.line_end(*flags),
+            '\\' => match self.escaped(*flags)? {
+                Escaped::Character(c) => self.character(c, *flags),
+                Escaped::Set(inside) => self.set(&format!("[{inside}]"), *flags),
+                Escaped::Other(text) => self.out.push_str(&text),
+            },
+            other => self.character(other, *flags),
+        }
+        Ok(true)
+    }
+
+    fn character(&mut self, c: char, flags: Flags) {
+        let one = number(c);
+        match (flags.case_insensitive, flags.unicode_case) {
+            (true, true) => {
+                let _ = write!(self.out, "(?i:{one})");
+            }
+            (true, false) if c.is_ascii_alphabetic() => {
+                let _ = write!(
+                    self.out,
+                    "[{}{}]",
+                    c.to_ascii_lowercase(),
+                    c.to_ascii_uppercase()
+                );
+            }
+            _ => self.out.push_str(&one),
+        }
+    }
+
+    fn set(&mut self, class: &str, flags: Flags) {
+        match flags.case_insensitive && flags.unicode_case {
+            true => {
+                let _ = write!(self.out, "(?i:{class})");
+            }
+            false => self.out.push_str(class),
+        }
+    }
+
+    fn line_start(&mut self, flags: Flags) {
+        if !flags.multiline {
+            self.out.push_str("\\A");
+            return;
+        }
+        self.backtracks = true;
+        self.out.push_str(match flags.unix_lines {
+            true => r"(?:\A|(?<=\u{A})(?!\z))",
+            false => r"(?:\A|(?:(?<=[\u{A}\u{85}\u{2028}\u{2029}])|(?<=\u{D})(?!\u{A}))(?!\z))",
+        });
+    }
+
+    fn line_end(&mut self, flags: Flags) {
+        // Nothing follows: the whole text has been matched.
+        if self.at == self.items.len() && !flags.multiline {
+            self.out.push_str("\\z");
+            return;
+        }
+        self.backtracks = true;
+        self.out
+            .push_str(match (flags.multiline, flags.unix_lines) {
+                (true, true) => r"(?=\u{A}|\z)",
+                (true, false) => r"(?:\z|(?=[\u{D}\u{85}\u{2028}\u{2029}])|(?<!\u{D})(?=\u{A}))",
+                (false, true) => r"(?=\u{A}?\z)",
+                (false, false) => LAST_END,
+            });
+    }
+
+    /// What follows `(`.
+    fn group(&mut self, flags: &mut Flags, depth: usize) -> Result<bool> {
+        let mut inner = *flags;
+        if !self.eat('?') {
+            self.groups += 1;
+            self.out.push('(');
+            return self.rest_of_group(inner, depth);
+        }
+        let opening = match self.meta(0) {
+            Some(':') => "(?:",
+            Some('=') => "(?=",
+            Some('!') => "(?!",
+            Some('>') => "(?>",
+            Some('<') => match self.meta(1) {
+                Some('=') => "(?<=",
+                Some('!') => "(?<!",
+                _ => {
+                    self.at += 1;
+                    let name = self.name()?;
+                    if self.names.contains(&name) {
+                        return Err(format!("two groups are called `{name}`"));
+                    }
+                    self.groups += 1;
+                    let _ = write!(self.out, "(?<{name}>");
+                    self.names.push(name);
+                    return self.rest_of_group(inner, depth);
+                }
+            },
+            _ => {
+                self.read_flags(&mut inner)?;
+                if self.eat(')') {
+                    *flags = inner;
+                    return Ok(false);
+                }
+                if !self.eat(':') {
+                    return Err("unknown group or flag behind `(?`".to_owned());
+                }
+                self.out.push_str("(?:");
+                return self.rest_of_group(inner, depth);
+            }
+        };
+        self.at += opening.len() - 2;
+        self.backtracks |= opening != "(?:";
+        self.out.push_str(opening);
+        self.rest_of_group(inner, depth)
+    }
+
+    fn rest_of_group(&mut self, mut flags: Flags, depth: usize) -> Result<bool> {
+        self.alternatives(&mut flags, depth + 1)?;
+        if !self.eat(')') {
+            return Err("a group is not closed".to_owned());
+        }
+        self.out.push(')');
+        Ok(true)
+    }
+
+    fn read_flags(&mut self, flags: &mut Flags) -> Result<()> {
+        let mut value = true;
+        while let Some(c) = self.meta(0) {
+            match c {
+                'i' => flags.case_insensitive = value,
+                'd' => flags.unix_lines = value,
+                'm' => flags.multiline = value,
+                's' => flags.dot_all = value,
+                'u' => flags.unicode_case = value,
+                'x' => flags.comments = value,
+                'U' => {
+                    flags.unicode_classes = value;
+                    flags.unicode_case = value;
+                }
+                '-' if value => value = false,
+                ')' | ':' => return Ok(()),
+                other => return Err(format!("`{other}` is no flag")),
+            }
+            self.at += 1;
+        }
+        Ok(())
+    }
+
+    /// A name of letters and digits, and the `>` behind it.
+    fn name(&mut self) -> Result<String> {
+        let mut name = String::new();
+        while let Some(c) = self.meta(0).filter(char::is_ascii_alphanumeric) {
+            self.at += 1;
+            name.push(c);
+        }
+        let begins = name.starts_with(|c: char| c.is_ascii_alphabetic());
+        match begins && self.eat('>') {
+            true => Ok(name),
+            false => Err("a group has a name of letters and digits within `<` and `>`".to_owned()),
+        }
+    }
+
+    /// What follows a backslash.
+    fn escaped(&mut self, flags: Flags) -> Result<Escaped> {
+        let Some(c) = self.next() else {
+            return Err("nothing follows the backslash at the end".to_owned());
+        };
+        let within = |inside: &str| Escaped::Set(inside.to_owned());
+        let beyond = |inside: &str| Escaped::Set(format!("[^{inside}]"));
+        let wide = |ascii: &'static str, unicode: &'static str| match flags.unicode_classes {
+            true => unicode,
+            false => ascii,
+        };
+        let word = wide(WORD, UNICODE_WORD);
+        let digit = wide("0-9", r"\p{Nd}");
+        let space = wide(r"\u{20}\u{9}-\u{D}", r"\p{White_Space}");
+        Ok(match c {
+            't' => Escaped::Character('\t'),
+            'n' => Escaped::Character('\n'),
+            'r' => Escaped::Character('\r'),
+            'f' => Escaped::Character('\u{c}'),
+            'a' => Escaped::Character('\u{7}'),
+            'e' => Escaped::Character('\u{1b}'),
+            '0' => Escaped::Character(self.octal()?),
+            'x' => Escaped::Character(self.hexadecimal()?),
+            'u' => Escaped::Character(self.utf16()?),
+            'c' => {
+                let control = self.next().filter(char::is_ascii);
+                let control = control.and_then(|c| char::from_u32(u32::from(c) ^ 64));
+                Escaped::Character(control.ok_or("`\\c` needs a character")?)
+            }
+            'd' => within(digit),
+            'D' => beyond(digit),
+            'w' => within(word),
+            'W' => beyond(word),
+            's' => within(space),
+            'S' => beyond(space),
+            'h' => within(HORIZONTAL),
+            'H' => beyond(HORIZONTAL),
+            'v' => within(VERTICAL),
+            'V' => beyond(VERTICAL),
+            'p' => within(&self.property(flags)?),
+            'P' => beyond(&self.property(flags)?),
+            'A' | 'G' => Escaped::Other("\\A".to_owned()),
+            'z' => Escaped::Other("\\z".to_owned()),
+            'Z' => {
+                self.backtracks = true;
+                Escaped::Other(LAST_END.to_owned())
+            }
+            'R' => Escaped::Other(format!(r"(?:\u{{D}}\u{{A}}|[{VERTICAL}])")),
+            'X' => Escaped::Other(r"(?:\u{D}\u{A}|\P{M}\p{M}*|\p{M}+)".to_owned()),
+            'b' => self.boundary(word, ["(?!", "(?="]),
+            'B' => self.boundary(word, ["(?=", "(?!"]),
+            'k' => {
+                let opens = self.eat('<');
+                let name = self
+                    .name()
+                    .ok()
+                    .filter(|_| opens)
+                    .ok_or("`\\k` needs a `<name>`")?;
+                if !self.names.contains(&name) {
+                    return Err(format!("no group before is called `{name}`"));
+                }
+                self.reference(&format!("\\k<{name}>"), flags)
+            }
+            '1'..='9' => self.numbered(c, flags),
+            other if other.is_ascii_alphabetic() => {
+                return Err(format!("`\\{other}` is no escape sequence"));
+            }
+            other => Escaped::Character(other),
+        })
+    }
+
+    /// Where a word ends or begins, or where neither is the case: what follows a word, and what follows none.
+    fn boundary(&mut self, word: &str, [after, before]: [&str; 2]) -> Escaped {
+        self.backtracks = true;
+        Escaped::Other(format!(
+            "(?:(?<=[{word}]){after}[{word}])|(?<![{word}]){before}[{word}]))"
+        ))
+    }
+
+    fn reference(&mut self, text: &str, flags: Flags) -> Escaped {
+        self.backtracks = true;
+        Escaped::Other(match flags.case_insensitive {
+            true => format!("(?i:{text})"),
+            false => format!("(?:{text})"),
+        })
+    }
+
+    /// `\1`, and as many digits more as name a group that is there.
+    fn numbered(&mut self, first: char, flags: Flags) -> Escaped {
+        let mut group = first.to_digit(10).unwrap_or(0) as usize;
+        while let Some(digit) = self.meta(0).and_then(|c| c.to_digit(10)) {
+            let longer = group.saturating_mul(10).saturating_add(digit as usize);
+            if longer > self.groups {
+                break;
+            }
+            group = longer;
+            self.at += 1;
+        }
+        match group <= self.groups {
+            true => self.reference(&format!("\\{group}"), flags),
+            // A group that is not there matches nothing.
+            false => Escaped::Other(format!("[^{EVERYTHING}]")),
+        }
+    }
+
+    fn octal(&mut self) -> Result<char> {
+        let mut code = None;
+        while let Some(digit) = self.meta(0).and_then(|c| c.to_digit(8)) {
+            let longer = code.unwrap_or(0) * 8 + digit;
+            if longer > 0o377 {
+                break;
+            }
+            code = Some(longer);
+            self.at += 1;
+        }
+        let code = code.and_then(char::from_u32);
+        code.ok_or_else(|| "`\\0` needs octal digits".to_owned())
+    }
+
+    /// `hh` or `{h...h}`
+    fn hexadecimal(&mut self) -> Result<char> {
+        let code = match self.eat('{') {
+            true => {
+                let mut digits = String::new();
+                while let Some(c) = self.meta(0).filter(char::is_ascii_hexdigit) {
+                    self.at += 1;
+                    digits.push(c);
+                }
+                let is_closed = self.eat('}');
+                u32::from_str_radix(&digits, 16).ok().filter(|_| is_closed)
+            }
+            false => self.code(2),
+        };
+        let character = code.and_then(char::from_u32);
+        character.ok_or_else(|| "`\\x` needs the number of a character".to_owned())
+    }
+
+    /// So many hexadecimal digits.
+    fn code(&mut self, count: usize) -> Option<u32> {
+        let mut code = 0;
+        for _ in 0..count {
+            code = code * 16 + self.meta(0)?.to_digit(16)?;
+            self.at += 1;
+        }
+        Some(code)
+    }
+
+    /// The four digits behind `\u`, and those of the other half of a character that has two.
+    fn utf16(&mut self) -> Result<char> {
+        let mut code = self.code(4);
+        if let Some(high @ 0xd800..0xdc00) = code
+            && self.meta(0) == Some('\\')
+            && self.meta(1) == Some('u')
+        {
+            self.at += 2;
+            let low = self.code(4).filter(|low| (0xdc00..0xe000).contains(low));
+            code = low.map(|low| 0x1_0000 + ((high - 0xd800) << 10) + (low - 0xdc00));
+        }
+        let character = code.and_then(char::from_u32);
+        character.ok_or_else(|| "`\\u` needs the four digits of a character".to_owned())
+    }
+
+    /// The name behind `\p` or `\P`, as the inside of a class.
+    fn property(&mut self, flags: Flags) -> Result<String> {
+        let mut name = String::new();
+        if self.eat('{') {
+            while let Some(c) = self.next().filter(|c| *c != '}') {
+                name.push(c);
+            }
+        } else {
+            name.extend(self.next());
+        }
+        property(&name, flags.unicode_classes, flags.case_insensitive)
+            .ok_or_else(|| format!("`{name}` is no known property of characters"))
+    }
+
+    /// A class whose opening bracket has been read.
+    fn class(&mut self, flags: Flags, depth: usize) -> Result<String> {
+        if depth > DEPTH_MAX {
+            return Err(format!("classes nest more than {DEPTH_MAX} deep"));
+        }
+        let mut class = String::from("[");
+        if self.eat('^') {
+            class.push('^');
+        }
+        let mut is_empty = true;
+        loop {
+            self.skip(flags);
+            match self.meta(0) {
+                Some(']') if !is_empty => {
+                    self.at += 1;
+                    class.push(']');
+                    return Ok(class);
+                }
+                Some('[') => {
+                    self.at += 1;
+                    class.push_str(&self.class(flags, depth + 1)?);
+                }
+                Some('&') if self.meta(1) == Some('&') => {
+                    while self.eat('&') {}
+                    if is_empty || self.meta(0) == Some(']') {
+                        continue;
+                    }
+                    class.push_str("&&");
+                    continue;
+                }
+                None if self.at == self.items.len() => {
+                    return Err("a character class is not closed".to_owned());
+                }
+                _ => self.range(&mut class, flags)?,
+            }
+            is_empty = false;
+        }
+    }
+
+    /// A character, a range of them or a set within a class.
+    fn range(&mut self, class: &mut String, flags: Flags) -> Result<()> {
+        let from = match self.of_class(flags)? {
+            Escaped::Character(c) => c,
+            Escaped::Set(inside) => {
+                class.push_str(&inside);
+                return Ok(());
+            }
+            Escaped::Other(_) => return Err("this escape sequence is no character".to_owned()),
+        };
+        let is_range = self.meta(0) == Some('-')
+            && self.at + 1 < self.items.len()
+            && !matches!(self.meta(1), Some(']' | '['));
+        let mut to = from;
+        if is_range {
+            self.at += 1;
+            to = match self.of_class(flags)? {
+                Escaped::Character(to) if to >= from => to,
+                _ => return Err("a range ends before it begins".to_owned()),
+            };
+        }
+        push_range(class, from, to);
+        if flags.case_insensitive && !flags.unicode_case {
+            for (first, last, other) in [('a', 'z', 'A'), ('A', 'Z', 'a')] {
+                let (low, high) = (from.max(first), to.min(last));
+                if low <= high {
+                    let moved = |c: char| u32::from(c) - u32::from(first) + u32::from(other);
+                    let [low, high] = [low, high].map(|c| char::from_u32(moved(c)).unwrap_or(c));
+                    push_range(class, low, high);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn of_class(&mut self, flags: Flags) -> Result<Escaped> {
+        let is_quoted = self.meta(0).is_none();
+        match self.next() {
+            Some('\\') if !is_quoted => {
+                let backtracks = self.backtracks;
+                let escaped = self.escaped(flags);
+                self.backtracks = backtracks;
+                escaped
+            }
+            Some(c) => Ok(Escaped::Character(c)),
+            None => Err("a character class is not closed".to_owned()),
+        }
+    }
+}
+
+/// The end, or the place before a line terminator that ends the text.
+const LAST_END: &str = r"(?=(?:\u{D}\u{A}|[\u{A}\u{D}\u{85}\u{2028}\u{2029}])?\z)";
+
+/// A character by its number, or itself where it means nothing else.
+fn number(c: char) -> String {
+    match c.is_ascii_alphanumeric() {
+        true => c.to_string(),
+        false => format!("\\u{{{:X}}}", u32::from(c)),
+    }
+}
+
+fn push_range(class: &mut String, from: char, to: char) {
+    class.push_str(&number(from));
+    if to > from {
+        class.push('-');
+        class.push_str(&number(to));
+    }
+}

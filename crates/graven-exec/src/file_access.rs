@@ -1,0 +1,326 @@
+//! Which files a statement may name, and the way it gets to them.
+//!
+//! # How it works
+//! Whatever reads or writes a file that a statement names asks here: `LOAD CSV`, `graven.backup`, and what comes. A program's own
+//! statements may name any file. Those of a server's clients may name none, or what lies below one folder: the kernel resolves
+//! the name below that folder (`openat2` with `RESOLVE_BENEATH`), so neither `..` nor a symbolic link leads out of it. Where the kernel has
+//! no `openat2`, each part of the name is opened by itself and a symbolic link is refused.
+//!
+//! # Invariants
+//! * FA-1 What is opened is a regular file: looked at through the descriptor that is read, before anything is opened for reading.
+//! * FA-2 Below a folder no name is resolved twice: what was checked is what is used, through its descriptor.
+
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
+
+use rustix::fs::{CWD, Mode, OFlags, ResolveFlags};
+use rustix::io::Errno;
+
+/// Which files a statement may name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FileAccess {
+    /// Any; relative names count from this folder, or else from the process's working directory.
+    Any(Option<Arc<Path>>),
+    /// What lies below this folder, from which all names count.
+    Below(Arc<Path>),
+    /// None.
+    Closed,
+}
+
+impl Default for FileAccess {
+    fn default() -> Self {
+        FileAccess::Any(None)
+    }
+}
+
+/// Why a file was not opened.
+#[derive(Debug)]
+pub enum Refused {
+    /// The policy does not let the statement do it: what is wrong with the name.
+    Policy(String),
+    /// The operating system's answer.
+    System(io::Error),
+}
+
+impl From<io::Error> for Refused {
+    fn from(error: io::Error) -> Self {
+        Refused::System(error)
+    }
+}
+
+impl From<Errno> for Refused {
+    fn from(error: Errno) -> Self {
+        Refused::System(error.into())
+    }
+}
+
+impl std::fmt::Display for Refused {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Refused::Policy(why) => f.write_str(why),
+            Refused::System(error) => error.fmt(f),
+        }
+    }
+}
+
+/// A path that leads to the file that was meant, as long as this is kept.
+#[derive(Debug)]
+pub struct NamedFile {
+    path: PathBuf,
+    /// What the path goes through.
+    _held: Option<OwnedFd>,
+}
+
+impl NamedFile {
+    /// The path.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+fn through(descriptor: &OwnedFd) -> PathBuf {
+    PathBuf::from(format!("/proc/self/fd/{}", descriptor.as_raw_fd()))
+}
+
+fn closed() -> Refused {
+    Refused::Policy(
+        "files of the server are closed to clients; the server opens a folder to them with --files DIR"
+            .to_owned(),
+    )
+}
+
+fn outside(name: &Path) -> Refused {
+    Refused::Policy(format!(
+        "{} does not lie below the folder that this server opens to clients (--files)",
+        name.display()
+    ))
+}
+
+/// Refuses what is no regular file: reading a device or a pipe may never end, or do something.
+fn check_regular(descriptor: &OwnedFd, name: &Path) -> Result<(), Refused> {
+    use rustix::fs::FileType;
+    let found = FileType::from_raw_mode(rustix::fs::fstat(descriptor)?.st_mode);
+    let what = match found {
+        FileType::RegularFile => return Ok(()),
+        FileType::Directory => "a folder",
+        FileType::Fifo => "a pipe",
+        FileType::Socket => "a socket",
+        _ => "a device",
+    };
+    Err(Refused::Policy(format!(
+        "{} is {what}, no regular file",
+        name.display()
+    )))
+}
+
+/// The name as one below `root`: absolute names count from there, too, and may begin with the folder's own.
+fn below(root: &Path, name: &Path) -> PathBuf {
+    let inner = name.strip_prefix(root).unwrap_or(name);
+    let parts = inner.components();
+    parts
+        .filter(|part| !matches!(part, Component::RootDir | Component::CurDir))
+        .collect()
+}
+
+/// Opens `name` below `root`, as a place only.
+fn resolve(root: &Path, name: &Path) -> Result<OwnedFd, Refused> {
+    let place = OFlags::PATH | OFlags::CLOEXEC;
+    let folder = rustix::fs::open(root, place | OFlags::DIRECTORY, Mode::empty())?;
+    let name = match name.as_os_str().is_empty() {
+        true => Path::new("."),
+        false => name,
+    };
+    let beneath = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
+    match rustix::fs::openat2(&folder, name, place, Mode::empty(), beneath) {
+        Err(Errno::XDEV | Errno::LOOP) => Err(outside(name)),
+        Err(Errno::NOSYS | Errno::PERM) => step_by_step(folder, name),
+        found => Ok(found?),
+    }
+}
+
+fn step_by_step(mut at: OwnedFd, name: &Path) -> Result<OwnedFd, Refused> {
+    let place = OFlags::PATH | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+    for part in name.components() {
+        let part = match part {
+            Component::Normal(part) => part,
+            Component::CurDir => OsStr::new("."),
+            _ => return Err(outside(name)),
+        };
+        at = rustix::fs::openat(&at, part, place, Mode::empty())?;
+        let mode = rustix::fs::fstat(&at)?.st_mode;
+        if rustix::fs::FileType::from_raw_mode(mode) == rustix::fs::FileType::Symlink {
+            return Err(outside(name));
+        }
+    }
+    Ok(at)
+}
+
+impl FileAccess {
+    /// A file to be read.
+    ///
+    /// # Errors
+    /// [`Refused::Policy`] for what may not be named, or is no regular file.
+    pub fn open(&self, name: &Path) -> Result<File, Refused> {
+        let place = self.place(name)?;
+        Ok(File::open(through(&place))?)
+    }
+
+    /// The path of a file that is there.
+    ///
+    /// # Errors
+    /// As [`FileAccess::open`].
+    pub fn existing(&self, name: &Path) -> Result<NamedFile, Refused> {
+        let place = self.place(name)?;
+        Ok(NamedFile {
+            path: through(&place),
+            _held: Some(place),
+        })
+    }
+
+    /// The regular file of this name.
+    fn place(&self, name: &Path) -> Result<OwnedFd, Refused> {
+        let place = match self {
+            FileAccess::Closed => return Err(closed()),
+            FileAccess::Any(folder) => {
+                let path = folder
+                    .as_deref()
+                    .unwrap_or_else(|| Path::new(""))
+                    .join(name);
+                let flags = OFlags::PATH | OFlags::CLOEXEC;
+                rustix::fs::openat(CWD, &path, flags, Mode::empty())?
+            }
+            FileAccess::Below(root) => resolve(root, &below(root, name))?,
+        };
+        check_regular(&place, name)?;
+        Ok(place)
+    }
+
+    /// The path of a file to be made.
+    ///
+    /// # Errors
+    /// As [`FileAccess::open`].
+    pub fn new_file(&self, name: &Path) -> Result<NamedFile, Refused> {
+        match self {
+            FileAccess::Closed => Err(closed()),
+            FileAccess::Any(folder) => Ok(NamedFile {
+                path: folder
+                    .as_deref()
+                    .unwrap_or_else(|| Path::new(""))
+                    .join(name),
+                _held: None,
+            }),
+            FileAccess::Below(root) => {
+                let inner = below(root, name);
+                let (Some(last), Some(folder)) = (inner.file_name(), inner.parent()) else {
+                    return Err(outside(name));
+                };
+                let folder = resolve(root, folder)?;
+                let path = through(&folder).join(last);
+                // A link that is there would lead elsewhere.
+                match std::fs::symlink_metadata(&path) {
+                    Ok(found) if found.is_symlink() => Err(outside(name)),
+                    _ => Ok(NamedFile {
+                        path,
+                        _held: Some(folder),
+                    }),
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    //! Goal: below a folder every way out is refused, and what lies in it is found; nothing but regular files is opened.
+
+    use super::*;
+    use std::io::Read;
+    use std::os::unix::fs::symlink;
+
+    fn read(access: &FileAccess, name: &str) -> Result<String, String> {
+        let mut text = String::new();
+        let mut file = access.open(Path::new(name)).map_err(|e| e.to_string())?;
+        file.read_to_string(&mut text).expect("readable");
+        Ok(text)
+    }
+
+    #[test]
+    fn nothing_leads_out_of_the_folder() {
+        let base = tempfile::tempdir().expect("a folder");
+        let root = base.path().join("open");
+        std::fs::create_dir_all(root.join("sub")).expect("folders");
+        std::fs::write(base.path().join("secret"), "secret").expect("a file");
+        std::fs::write(root.join("sub/a.csv"), "in").expect("a file");
+        symlink("../secret", root.join("link")).expect("a link");
+        symlink(base.path(), root.join("out")).expect("a link");
+        symlink("/proc/self/fd", root.join("fds")).expect("a link");
+        let pipe = std::process::Command::new("mkfifo")
+            .arg(root.join("pipe"))
+            .status();
+        assert!(pipe.expect("mkfifo runs").success());
+        let access = FileAccess::Below(root.clone().into());
+        let whole = root.join("sub/a.csv");
+        for name in [
+            "sub/a.csv",
+            "/sub/a.csv",
+            "./sub/../sub/a.csv",
+            whole.to_str().expect("text"),
+        ] {
+            assert_eq!(read(&access, name).as_deref(), Ok("in"), "{name}");
+        }
+        for name in [
+            "../secret",
+            "link",
+            "out/secret",
+            "sub/../../secret",
+            "/etc/passwd",
+            "pipe",
+            "sub",
+            "fds/0",
+            "",
+            "/",
+            "..",
+        ] {
+            assert!(read(&access, name).is_err(), "{name}");
+            assert_eq!(
+                read(&FileAccess::Closed, name).map_err(|e| e.contains("closed")),
+                Err(true)
+            );
+        }
+        for name in ["../new", "link", "out/new", "sub/../../new", "..", "", "/"] {
+            let new = access.new_file(Path::new(name));
+            assert!(new.is_err(), "{name}: {new:?}");
+        }
+        let new = access.new_file(Path::new("sub/new")).expect("inside");
+        std::fs::write(new.path(), "made").expect("written");
+        assert_eq!(read(&access, "sub/new").as_deref(), Ok("made"));
+        // The older way, by single steps.
+        let open = |name: &str| {
+            let flags = OFlags::PATH | OFlags::DIRECTORY;
+            let folder = rustix::fs::open(&root, flags, Mode::empty()).expect("a folder");
+            step_by_step(folder, Path::new(name)).map(|_| ())
+        };
+        assert!(open("sub/a.csv").is_ok());
+        for name in ["../secret", "link", "out/secret", "fds/0"] {
+            assert!(open(name).is_err(), "{name}");
+        }
+    }
+
+    #[test]
+    fn devices_and_pipes_are_refused_to_everybody() {
+        let any = FileAccess::default();
+        for name in ["/dev/zero", "/dev/null", "/", "/proc/self/fd"] {
+            let said = read(&any, name).expect_err(name);
+            assert!(said.contains("no regular file"), "{name}: {said}");
+        }
+        let folder = tempfile::tempdir().expect("a folder");
+        std::fs::write(folder.path().join("a"), "there").expect("a file");
+        let from = FileAccess::Any(Some(folder.path().into()));
+        assert_eq!(read(&from, "a").as_deref(), Ok("there"));
+    }
+}
