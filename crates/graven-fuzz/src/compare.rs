@@ -7,7 +7,7 @@ use crate::interpret::{Interpreter, Stop};
 use crate::library::{Library, Setting};
 use crate::query::Query;
 use crate::rows;
-use crate::text;
+use crate::spelling::spelled;
 
 /// What came of a comparison.
 pub(crate) enum Verdict {
@@ -43,13 +43,16 @@ impl Pair {
         self.model.looked_at()
     }
 
-    /// Runs `query` in both.
-    pub(crate) fn compare(&mut self, query: &Query) -> Result<Verdict, String> {
+    /// Runs `query` in both; the library gets it in the words that `spelling` chooses.
+    pub(crate) fn compare(&mut self, query: &Query, spelling: u64) -> Result<Verdict, String> {
         let expected = self.model.run(query);
-        if matches!(expected, Err(Stop::TooMany | Stop::Senseless)) {
+        if matches!(
+            expected,
+            Err(Stop::TooMany | Stop::Senseless | Stop::Failed)
+        ) {
             return Ok(Verdict::Skipped);
         }
-        let statement = text::query(query);
+        let statement = spelled(query, spelling);
         let ask = || std::panic::catch_unwind(AssertUnwindSafe(|| self.library.ask(&statement)));
         let Ok(got) = ask() else {
             return Ok(Verdict::Different("the library panicked".to_owned()));

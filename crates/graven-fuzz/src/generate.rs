@@ -5,15 +5,18 @@
 //! than one right answer is avoided: a cut comes after an order by all columns, lists without an order are compared
 //! without one, changes do not depend on the order of rows, floats are sums of quarters.
 
+mod chain;
+mod disguise;
 mod expression;
 mod pattern;
 mod projection;
+mod shapes;
+mod subquery;
 pub(crate) mod touching;
 
 use crate::graph::{Graph, KEYS, LABELS, TYPES, property};
 use crate::query::{
     Change, Clause, Direction, Expr, Labels, Length, NodePattern, Path, Query, RelPattern, Shape,
-    Sub,
 };
 use crate::random::Random;
 use crate::value::V;
@@ -41,6 +44,7 @@ pub(crate) enum Kind {
     /// Of any temporal type.
     Temporal,
     Path,
+    Map,
     /// A path whose length alone is certain.
     ShortPath,
     /// Integers in no order.
@@ -65,19 +69,53 @@ pub(crate) struct Generator<'a> {
     created: bool,
     /// Variables in scope when the running `MATCH` began.
     before: Vec<Variable>,
+    /// Names that must not be given again though no variable in scope has them.
+    reserved: Vec<String>,
+    /// Names may be given again where they are free.
+    reuses: bool,
+    /// Expressions may be hidden from the types of the text, or surrounded by what must not be computed.
+    disguises: bool,
+    /// Expressions have no subqueries.
+    plain: bool,
+    /// Columns get names that nothing has had.
+    fresh: bool,
+    /// A clause that goes before the one that was made.
+    pending: Option<Clause>,
 }
 
 /// A statement of any kind for this graph.
 pub(crate) fn query(random: &mut Random, writing: bool, graph: &Graph) -> Query {
-    let mut generator = Generator {
-        random,
-        scope: Vec::new(),
-        names: 0,
-        nodes_left: 5,
-        created: !graph.all_have_uid(),
-        before: Vec::new(),
-    };
-    generator.statement(writing)
+    let mut generator = Generator::new(random, graph);
+    generator.disguises = generator.random.chance(30);
+    match generator.random.below(10) {
+        0..=2 => generator.shape(),
+        3..=6 => generator.chain(),
+        _ => generator.statement(writing),
+    }
+}
+
+/// A statement that reads, then writes if it shall.
+pub(crate) fn short(random: &mut Random, writing: bool, graph: &Graph) -> Query {
+    Generator::new(random, graph).statement(writing)
+}
+
+impl<'a> Generator<'a> {
+    fn new(random: &'a mut Random, graph: &Graph) -> Generator<'a> {
+        Generator {
+            random,
+            scope: Vec::new(),
+            names: 0,
+            nodes_left: 5,
+            created: !graph.all_have_uid(),
+            before: Vec::new(),
+            reserved: Vec::new(),
+            reuses: false,
+            disguises: false,
+            plain: false,
+            fresh: false,
+            pending: None,
+        }
+    }
 }
 
 impl Generator<'_> {
@@ -141,8 +179,24 @@ impl Generator<'_> {
         format!("v{}", self.names)
     }
 
+    /// A name for a new variable: one that another variable had, as people do, or a new one.
+    fn again(&mut self) -> String {
+        if self.reuses && self.names > 0 && self.random.chance(20) {
+            let name = format!("v{}", 1 + self.random.below(self.names));
+            let taken = self
+                .scope
+                .iter()
+                .chain(&self.before)
+                .any(|v| v.name == name);
+            if !taken && !self.reserved.contains(&name) {
+                return name;
+            }
+        }
+        self.name()
+    }
+
     fn bind(&mut self, kind: Kind, nullable: bool) -> String {
-        let name = self.name();
+        let name = self.again();
         self.scope.push(Variable {
             name: name.clone(),
             kind,
@@ -222,110 +276,18 @@ impl Generator<'_> {
             return Clause::Unwind(Expr::Var(nodes.name), name);
         }
         if self.random.chance(20) {
-            let items = (0..self.random.below(4)).map(|_| self.expression(Kind::Mixed, 1));
+            let kinds = [Kind::Mixed, Kind::Mixed, Kind::Bool, Kind::Int, Kind::Str];
+            let items = (0..self.random.below(4)).map(|_| {
+                let kind = *self.random.pick(&kinds);
+                self.expression(kind, 3)
+            });
             let list = Expr::List(items.collect());
             let name = self.bind(Kind::Mixed, true);
             return Clause::Unwind(list, name);
         }
-        let list = self.expression(Kind::Ints, 2);
+        let list = self.expression(Kind::Ints, 3);
         let name = self.bind(Kind::Int, true);
         Clause::Unwind(list, name)
-    }
-
-    /// A subquery with some of the variables.
-    fn call(&mut self) -> Clause {
-        let outer = self.scope.clone();
-        let given: Vec<_> = outer
-            .iter()
-            .filter(|_| self.random.chance(60))
-            .cloned()
-            .collect();
-        self.scope.clone_from(&given);
-        let nodes = std::mem::replace(&mut self.nodes_left, 2);
-        let mut clauses = self.reading(2);
-        let last = self.projection(false);
-        let mut last = crate::query::Projection {
-            filter: None,
-            ..last
-        };
-        // Columns of a subquery are new names.
-        for item in &mut last.items {
-            let fresh = self.name();
-            let old = std::mem::replace(&mut item.name, fresh.clone());
-            for (by, _) in &mut last.order {
-                rename(by, &old, &fresh);
-            }
-            for variable in self.scope.iter_mut().filter(|v| v.name == old) {
-                variable.name.clone_from(&fresh);
-            }
-        }
-        clauses.push(Clause::Return(last));
-        let new = std::mem::take(&mut self.scope);
-        let mut branches = vec![clauses];
-        if let [only] = &new[..]
-            && self.random.chance(25)
-        {
-            branches.extend(self.another_branch(&given, only));
-        }
-        self.nodes_left = nodes;
-        self.scope = outer;
-        self.scope.extend(new);
-        let given = given.into_iter().map(|v| v.name).collect();
-        let all = branches.len() == 1 || self.random.chance(50);
-        Clause::Call(given, Query { branches, all })
-    }
-
-    /// A branch that gives a column like that of the first one.
-    fn another_branch(&mut self, given: &[Variable], first: &Variable) -> Option<Vec<Clause>> {
-        let mixed = [Kind::Int, Kind::Str, Kind::Bool, Kind::Mixed];
-        if first.kind != Kind::Mixed && !mixed.contains(&first.kind) {
-            return None;
-        }
-        self.scope = given.to_vec();
-        self.nodes_left = 2;
-        let mut clauses = self.reading(1);
-        let expr = self.expression(first.kind, 2);
-        clauses.push(Clause::Return(projection::of_one(expr, first.name.clone())));
-        Some(clauses)
-    }
-
-    /// A query in braces inside an expression; it sees all variables.
-    fn sub(&mut self, kind: Sub) -> Expr {
-        let outer = self.scope.clone();
-        let before = self.before.clone();
-        let left = std::mem::replace(&mut self.nodes_left, 2);
-        let mut clauses = vec![self.matching(false)];
-        if self.random.chance(30) {
-            let more = match self.random.chance(50) {
-                true => self.unwind(),
-                false => self.matching(true),
-            };
-            clauses.push(more);
-        }
-        let last = match kind {
-            Sub::Collect => {
-                let expr = self.expression(Kind::Int, 1);
-                projection::of_one(expr, self.name())
-            }
-            _ => {
-                let mut last = self.projection(true);
-                for item in &mut last.items {
-                    let fresh = self.name();
-                    let old = std::mem::replace(&mut item.name, fresh.clone());
-                    for (by, _) in &mut last.order {
-                        rename(by, &old, &fresh);
-                    }
-                }
-                last
-            }
-        };
-        clauses.push(Clause::Return(last));
-        self.nodes_left = left;
-        self.scope = outer;
-        self.before = before;
-        let branches = vec![clauses];
-        let all = true;
-        Expr::Sub(kind, Box::new(Query { branches, all }))
     }
 
     /// Adds writing clauses; whether one of them deletes, after which nothing can be read.
@@ -347,7 +309,11 @@ impl Generator<'_> {
                     node.properties = vec![("a", item)];
                     let path = single(node);
                     self.created = true;
-                    clauses.push(Clause::Foreach(name, list, vec![path]));
+                    clauses.push(Clause::Foreach(
+                        name,
+                        list,
+                        vec![Clause::Create(vec![path])],
+                    ));
                 }
                 _ => {
                     let Some(what) = self.variable(|v| matches!(v.kind, Kind::Node | Kind::Rel))
@@ -374,36 +340,6 @@ impl Generator<'_> {
             }
         }
         false
-    }
-
-    /// A subquery that only writes. One that matches, and so may find what it wrote for another row, knows nothing of the rows:
-    /// their order would decide.
-    fn writing_call(&mut self) -> Clause {
-        let outer = self.scope.clone();
-        let matches = self.random.chance(30);
-        let may = |v: &Variable| !matches && !matches!(v.kind, Kind::Bag | Kind::ShortPath);
-        let given: Vec<_> = outer
-            .iter()
-            .filter(|v| may(v) && self.random.chance(70))
-            .cloned()
-            .collect();
-        self.scope.clone_from(&given);
-        let left = std::mem::replace(&mut self.nodes_left, 1);
-        let mut clauses = Vec::new();
-        if matches {
-            clauses.push(self.matching(false));
-        }
-        match self.changes() {
-            Some(changes) if self.random.chance(50) => clauses.push(Clause::Change(changes)),
-            _ if self.random.chance(30) => clauses.push(self.merge()),
-            _ => clauses.push(self.create()),
-        }
-        self.nodes_left = left;
-        self.scope = outer;
-        let given = given.into_iter().map(|v| v.name).collect();
-        let branches = vec![clauses];
-        let all = true;
-        Clause::Call(given, Query { branches, all })
     }
 
     fn create(&mut self) -> Clause {
@@ -528,14 +464,6 @@ impl Generator<'_> {
             });
         }
         Some(changes)
-    }
-}
-
-fn rename(expr: &mut Expr, old: &str, new: &str) {
-    match expr {
-        Expr::Var(name) if name == old => new.clone_into(name),
-        Expr::Property(of, _) => rename(of, old, new),
-        _ => {}
     }
 }
 

@@ -154,7 +154,12 @@ fn properties(random: &mut Random, uid: usize) -> Properties {
 impl Graph {
     pub(crate) fn random(random: &mut Random) -> Graph {
         let mut graph = Graph::default();
-        for uid in 0..random.below(9) {
+        // Now and then a larger one, where joins and indexes pay.
+        let count = match random.chance(10) {
+            true => 12 + random.below(24),
+            false => random.below(9),
+        };
+        for uid in 0..count {
             let labels = LABELS.iter().filter(|_| random.chance(45)).copied();
             let labels = labels.collect();
             let properties = properties(random, uid);
@@ -226,12 +231,16 @@ impl Graph {
 
     /// Property of a node or relationship; null of null.
     pub(crate) fn property(&self, of: &V, key: &str) -> V {
-        let properties = match of {
+        let value = self.properties(of).and_then(|p| p.get(key));
+        value.cloned().unwrap_or(V::Null)
+    }
+
+    /// All properties of a node or relationship that is there.
+    pub(crate) fn properties(&self, of: &V) -> Option<&Properties> {
+        match of {
             V::Node(at) => self.nodes[*at].as_ref().map(|n| &n.properties),
             V::Rel(at) => self.rels[*at].as_ref().map(|r| &r.properties),
             _ => None,
-        };
-        let value = properties.and_then(|p| p.get(key));
-        value.cloned().unwrap_or(V::Null)
+        }
     }
 }

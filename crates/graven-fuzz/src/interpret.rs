@@ -12,7 +12,9 @@ mod projection;
 use std::collections::BTreeMap;
 
 use crate::graph::{Graph, Node, Rel};
-use crate::query::{Change, Clause, Direction, Labels, NodePattern, Path, Query, RelPattern};
+use crate::query::{
+    Call, Change, Clause, Direction, Import, Labels, NodePattern, Path, Query, RelPattern,
+};
 use crate::value::V;
 
 pub(crate) type Row = BTreeMap<String, V>;
@@ -32,6 +34,8 @@ pub(crate) enum Stop {
     Senseless,
     /// A node is deleted and its relationships are not.
     Connected,
+    /// An expression fails that must be computed.
+    Failed,
 }
 
 /// Answer of a query: columns and rows.
@@ -77,7 +81,8 @@ impl Interpreter {
         let before = self.graph.clone();
         self.deleted.clear();
         self.looked_at = 0;
-        let answer = self.query(query, &Row::new()).and_then(|(columns, rows)| {
+        let none = Row::new();
+        let answer = self.query(query, &none, &none).and_then(|(columns, rows)| {
             let connected =
                 self.graph.rels.iter().flatten().any(|rel| {
                     self.deleted.contains(&rel.start) || self.deleted.contains(&rel.end)
@@ -103,11 +108,17 @@ impl Interpreter {
         answer
     }
 
-    /// Columns and rows of a query in the scope of `outer`; no columns where it only writes.
-    fn query(&mut self, query: &Query, outer: &Row) -> Result<(Vec<String>, Vec<Row>), Stop> {
+    /// Columns and rows of a query in the scope of `outer`; no columns where it only writes. No projection drops
+    /// what is `kept`.
+    fn query(
+        &mut self,
+        query: &Query,
+        outer: &Row,
+        kept: &Row,
+    ) -> Result<(Vec<String>, Vec<Row>), Stop> {
         let (mut columns, mut all) = (Vec::new(), Vec::new());
         for branch in &query.branches {
-            let rows = self.clauses(branch, vec![outer.clone()])?;
+            let rows = self.clauses(branch, vec![outer.clone()], kept)?;
             columns = match branch.last() {
                 Some(Clause::Return(p)) => p.items.iter().map(|i| i.name.clone()).collect(),
                 _ => Vec::new(),
@@ -120,9 +131,14 @@ impl Interpreter {
         Ok((columns, all))
     }
 
-    fn clauses(&mut self, clauses: &[Clause], mut rows: Vec<Row>) -> Result<Vec<Row>, Stop> {
+    fn clauses(
+        &mut self,
+        clauses: &[Clause],
+        mut rows: Vec<Row>,
+        kept: &Row,
+    ) -> Result<Vec<Row>, Stop> {
         for clause in clauses {
-            rows = self.clause(clause, rows)?;
+            rows = self.clause(clause, rows, kept)?;
             if rows.len() > ROWS_MAX {
                 return Err(Stop::TooMany);
             }
@@ -130,7 +146,7 @@ impl Interpreter {
         Ok(rows)
     }
 
-    fn clause(&mut self, clause: &Clause, rows: Vec<Row>) -> Result<Vec<Row>, Stop> {
+    fn clause(&mut self, clause: &Clause, rows: Vec<Row>, kept: &Row) -> Result<Vec<Row>, Stop> {
         let mut out = Vec::new();
         match clause {
             Clause::Match {
@@ -168,21 +184,11 @@ impl Interpreter {
                     }
                 }
             }
-            Clause::With(p) | Clause::Return(p) => out = self.project(p, rows)?,
-            Clause::Call(given, query) => {
+            Clause::With(p) | Clause::Return(p) => out = self.project(p, rows, kept)?,
+            Clause::Star => out = rows,
+            Clause::Call(call) => {
                 for row in rows {
-                    let inner = row.iter().filter(|(name, _)| given.contains(name));
-                    let inner: Row = inner.map(|(n, v)| (n.clone(), v.clone())).collect();
-                    let (columns, found) = self.query(query, &inner)?;
-                    if columns.is_empty() {
-                        out.push(row);
-                        continue;
-                    }
-                    for result in found {
-                        let mut row = row.clone();
-                        row.extend(result);
-                        out.push(row);
-                    }
+                    out.extend(self.call_query(call, row)?);
                     if out.len() > ROWS_MAX {
                         return Err(Stop::TooMany);
                     }
@@ -225,20 +231,48 @@ impl Interpreter {
                     }
                 }
             }
-            Clause::Foreach(name, list, paths) => {
+            Clause::Foreach(name, list, clauses) => {
                 for row in rows {
-                    if let V::List(items) = self.value(list, &row)? {
-                        for item in items {
-                            let mut inner = row.clone();
-                            inner.insert(name.clone(), item);
-                            for path in paths {
-                                self.create(path, &mut inner)?;
-                            }
-                        }
+                    let items = match self.value(list, &row)? {
+                        V::List(items) => items,
+                        V::Null => Vec::new(),
+                        single => vec![single],
+                    };
+                    for item in items {
+                        let mut inner = row.clone();
+                        inner.insert(name.clone(), item);
+                        self.clauses(clauses, vec![inner], kept)?;
                     }
                     out.push(row);
                 }
             }
+        }
+        Ok(out)
+    }
+
+    /// Rows that a subquery makes of one.
+    fn call_query(&mut self, call: &Call, row: Row) -> Result<Vec<Row>, Stop> {
+        let given = row.iter().filter(|(name, _)| call.given.contains(name));
+        let given: Row = given.map(|(n, v)| (n.clone(), v.clone())).collect();
+        let (inner, kept) = match call.import {
+            Import::Listed => (given.clone(), given),
+            Import::Star => (row.clone(), row.clone()),
+            Import::With => (given, Row::new()),
+        };
+        let (columns, found) = self.query(&call.query, &inner, &kept)?;
+        if columns.is_empty() {
+            return Ok(vec![row]);
+        }
+        let mut out = Vec::new();
+        let nulls = columns.iter().map(|name| (name.clone(), V::Null)).collect();
+        let missing = (call.optional && found.is_empty()).then_some(nulls);
+        for result in found.into_iter().chain(missing) {
+            let mut row = row.clone();
+            let new = result
+                .into_iter()
+                .filter(|(name, _)| columns.contains(name));
+            row.extend(new);
+            out.push(row);
         }
         Ok(out)
     }
@@ -322,19 +356,31 @@ impl Interpreter {
     }
 
     fn change(&mut self, changes: &[Change], row: &Row) -> Result<(), Stop> {
-        for change in changes {
+        // Properties of one variable that follow each other are computed before the first of them is set.
+        let mut computed = std::collections::VecDeque::new();
+        for (at, change) in changes.iter().enumerate() {
             let (var, key, value) = match change {
-                Change::Set(var, key, value) | Change::Add(var, key, value) => {
-                    (var, *key, value.clone())
-                }
-                Change::Increase(var, key, by) => {
-                    let of = row.get(var).ok_or(Stop::Senseless)?;
-                    let value = match self.graph.property(of, key) {
-                        V::Int(i) => V::Int(i + by),
-                        _ => V::Null,
-                    };
+                Change::Add(var, key, value) => (var, *key, value.clone()),
+                Change::Set(var, key, _) | Change::Increase(var, key, _) => {
+                    if computed.is_empty() {
+                        let of = row.get(var).ok_or(Stop::Senseless)?;
+                        for together in &changes[at..] {
+                            computed.push_back(match together {
+                                Change::Set(same, _, value) if same == var => value.clone(),
+                                Change::Increase(same, key, by) if same == var => {
+                                    match self.graph.property(of, key) {
+                                        V::Int(i) => V::Int(i + by),
+                                        _ => V::Null,
+                                    }
+                                }
+                                _ => break,
+                            });
+                        }
+                    }
+                    let value = computed.pop_front().ok_or(Stop::Senseless)?;
                     (var, *key, value)
                 }
+                Change::Compute(var, key, value) => (var, *key, self.value(value, row)?),
                 Change::RemoveProperty(var, key) => (var, *key, V::Null),
                 Change::Replace(var, all) => {
                     let properties = match row.get(var).ok_or(Stop::Senseless)? {

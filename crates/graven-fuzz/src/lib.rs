@@ -11,7 +11,8 @@
 //! for several, on two; with all memory or with so little that operators spill. A case that differs is made
 //! smaller until nothing more can be left out, and printed with its seed. The same generators make statements of transactions that are open at
 //! once ([`mod@transactions`]). Beside that, damaged statements of the
-//! openCypher kit and random rows of tokens go through the parser, the binder and the planner, which must not panic.
+//! openCypher kit and random rows of tokens go through the parser, the binder and the planner, which must not panic, and files that were
+//! crafted with valid checksums are opened, asked and written to ([`mod@crafted`]).
 //!
 //! # Invariants
 //! 1. The interpreter shares nothing with the library, not even the tree: the library gets text.
@@ -21,23 +22,42 @@
 //! A few hundred microseconds a query in a build without optimisation, most of it the library's.
 
 mod compare;
+mod coverage;
+mod crafted;
+mod damage;
+mod examples;
+mod findings;
+mod functions;
 mod generate;
 mod graph;
 mod interpret;
+mod keywords;
 mod library;
+mod mutants;
 mod noise;
 mod query;
 mod random;
 mod rows;
+mod seams;
 mod seeds;
 mod shrink;
+mod spelling;
 mod temporal;
 mod text;
 mod transactions;
 mod value;
+mod walk;
 
+pub use coverage::Coverage;
+pub use crafted::{Crafted, crafted};
+pub use damage::damage;
+pub use examples::examples;
+pub use findings::Findings;
+pub use functions::{Calls, run as functions};
+pub use keywords::keywords;
+pub use mutants::{Verdict, mutants};
 pub use noise::{NoiseReport, noise};
-pub use seeds::Job;
+pub use seeds::{Grammar, Job};
 pub use transactions::{Tally, transactions};
 
 use compare::Pair;
@@ -62,6 +82,8 @@ pub struct Report {
     pub too_large: u64,
     /// Queries that gave at least one row.
     pub with_rows: u64,
+    /// What was exercised.
+    pub coverage: Coverage,
     /// The smallest forms of what differed.
     pub differences: Vec<String>,
 }
@@ -74,7 +96,7 @@ pub fn run(job: &Job, queries: u64) -> Result<Report, String> {
     let graphs = queries.div_ceil(PER_GRAPH);
     let reports = each(job, graphs, |seed, report: &mut Report| {
         let before = report.differences.len();
-        graph(seed, report)?;
+        graph(seed, report, (job.grammar, Halt::Shrunk))?;
         Ok(report.differences.len() - before)
     })?;
     let mut all = Report::default();
@@ -83,13 +105,30 @@ pub fn run(job: &Job, queries: u64) -> Result<Report, String> {
         all.writing += report.writing;
         all.too_large += report.too_large;
         all.with_rows += report.with_rows;
+        all.coverage.add(report.coverage);
         all.differences.extend(report.differences);
     }
     Ok(all)
 }
 
+/// What is done with a difference.
+#[derive(Clone, Copy, PartialEq)]
+enum Halt {
+    /// It is made smaller and told.
+    Shrunk,
+    /// It is enough that it is there.
+    Counted,
+}
+
 /// All queries of one graph, until one differs.
-fn graph(seed: u64, report: &mut Report) -> Result<(), String> {
+fn graph(seed: u64, report: &mut Report, how: (Grammar, Halt)) -> Result<(), String> {
+    seams::start();
+    let done = queries(seed, report, how);
+    report.coverage.rules(seams::take());
+    done
+}
+
+fn queries(seed: u64, report: &mut Report, (grammar, halt): (Grammar, Halt)) -> Result<(), String> {
     let mut random = Random::new(seed.wrapping_mul(0xA076_1D64_78BD_642F));
     let graph = graph::Graph::random(&mut random);
     let setting = Setting::random(&mut random);
@@ -101,17 +140,28 @@ fn graph(seed: u64, report: &mut Report) -> Result<(), String> {
             return Ok(());
         }
         let writing = random.chance(20);
-        let query = generate::query(&mut random, writing, pair.graph());
+        let query = match grammar {
+            Grammar::Short => generate::short(&mut random, writing, pair.graph()),
+            Grammar::Whole => generate::query(&mut random, writing, pair.graph()),
+        };
         let before = pair.graph().clone();
-        match pair.compare(&query)? {
+        // One of three is written in other words.
+        let words = random.next();
+        let spelling = if words.is_multiple_of(3) { words } else { 0 };
+        match pair.compare(&query, spelling)? {
             compare::Verdict::Same(rows) => {
                 report.compared += 1;
+                report.coverage.query(&query);
                 report.writing += u64::from(query.writes());
                 report.with_rows += u64::from(rows > 0);
             }
             compare::Verdict::Skipped => report.too_large += 1,
+            compare::Verdict::Different(how) if halt == Halt::Counted => {
+                report.differences.push(how);
+                return Ok(());
+            }
             compare::Verdict::Different(_) => {
-                let small = shrink::shrink(before, setting, query)?;
+                let small = shrink::shrink(before, setting, query, spelling)?;
                 let difference = format!("seed {seed}, query {number}{setting}\n{small}");
                 report.differences.push(difference);
                 return Ok(());

@@ -18,14 +18,27 @@ pub(crate) struct Setting {
     pub(crate) divided: bool,
     /// Operators that can spill do so from their first kilobytes on.
     pub(crate) spilling: bool,
+    /// Operators hand out one row at a time.
+    pub(crate) row_by_row: bool,
 }
 
 impl Setting {
+    /// The simplest one.
+    pub(crate) fn plain() -> Setting {
+        Setting {
+            sealed: false,
+            divided: false,
+            spilling: false,
+            row_by_row: false,
+        }
+    }
+
     pub(crate) fn random(random: &mut Random) -> Setting {
         Setting {
             sealed: random.chance(50),
             divided: random.chance(40),
             spilling: random.chance(30),
+            row_by_row: random.chance(40),
         }
     }
 }
@@ -36,6 +49,7 @@ impl std::fmt::Display for Setting {
             (self.sealed, ", after a checkpoint"),
             (self.divided, ", on two threads"),
             (self.spilling, ", spilling"),
+            (self.row_by_row, ", row by row"),
         ];
         words
             .iter()
@@ -75,13 +89,27 @@ impl Library {
         Ok(library)
     }
 
+    /// The library with nothing in it.
+    pub(crate) fn empty() -> Result<Library, String> {
+        Library::new(&Graph::default(), Setting::plain())
+    }
+
     pub(crate) fn connection(&self) -> &Connection {
         &self.connection
     }
 
     /// All rows of a statement, or its error with the code first.
     pub(crate) fn ask(&self, statement: &str) -> Result<Vec<Vec<Value>>, String> {
-        rows::all(self.connection.query(statement, &Params::new()))
+        self.ask_with(statement, &Params::new())
+    }
+
+    /// The same with parameters.
+    pub(crate) fn ask_with(
+        &self,
+        statement: &str,
+        params: &Params,
+    ) -> Result<Vec<Vec<Value>>, String> {
+        rows::all(self.connection.query(statement, params))
     }
 
     /// Closes the database and opens it again.
@@ -119,6 +147,9 @@ fn open(folder: &TempDir, setting: Setting) -> Result<Connection, String> {
         config.tuning.divide_always = true;
         config.tuning.morsel_nodes = 1;
         config.tuning.alone = Duration::ZERO;
+    }
+    if setting.row_by_row {
+        config.tuning.batch_rows = 1;
     }
     if setting.spilling {
         config.tuning.spill_at = Some(SPILL_AT);

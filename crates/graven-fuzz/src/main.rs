@@ -3,7 +3,11 @@
 use std::process::ExitCode;
 use std::time::Instant;
 
-use graven_fuzz::{Job, noise, run, transactions};
+use std::path::Path;
+
+use graven_fuzz::{
+    Grammar, Job, crafted, damage, examples, functions, keywords, mutants, noise, run, transactions,
+};
 
 const HELP: &str = "\
 Usage: cargo xtask fuzz [OPTIONS]
@@ -11,6 +15,10 @@ Usage: cargo xtask fuzz [OPTIONS]
   --queries N      generated queries to compare with the naive interpreter (100000)
   --transactions N transactions in random begun, several at once (50000)
   --statements N   damaged statements for the parser and the binder (200000)
+  --crafted N      files with valid checksums and crafted content (100000)
+  --coverage       print what the queries exercised; a cell at zero is a failure
+  --mutants        instead: rules of the planner without a side condition, each to be found by
+                   --queries N (20000) statements
   --seed S         first seed (1); each graph has its own, counted up from it
   --threads N      threads (all cores)
   --features DIR   statements to damage (the openCypher kit in the shared folder)
@@ -31,14 +39,28 @@ fn fuzz(mut args: impl Iterator<Item = String>) -> Result<bool, String> {
     let mut job = Job {
         seed: 1,
         threads: std::thread::available_parallelism().map_or(1, usize::from),
+        grammar: Grammar::Whole,
         differences_max: 5,
     };
     let (mut queries, mut statements, mut begun) = (100_000, 200_000, 50_000);
+    let mut files = 100_000;
+    let (mut coverage, mut hunts, mut budget) = (false, false, 20_000);
     let mut features = graven_tck::suite::kit().join("features");
     while let Some(name) = args.next() {
         if matches!(name.as_str(), "--help" | "-h") {
             print!("{HELP}");
             return Ok(true);
+        }
+        match name.as_str() {
+            "--coverage" => {
+                coverage = true;
+                continue;
+            }
+            "--mutants" => {
+                hunts = true;
+                continue;
+            }
+            _ => {}
         }
         let value = args
             .next()
@@ -49,8 +71,9 @@ fn fuzz(mut args: impl Iterator<Item = String>) -> Result<bool, String> {
                 .map_err(|_| format!("{name} {value}: not a number"))
         };
         match name.as_str() {
-            "--queries" => queries = number()?,
+            "--queries" => (queries, budget) = (number()?, number()?),
             "--statements" => statements = number()?,
+            "--crafted" => files = number()?,
             "--transactions" => begun = number()?,
             "--seed" => job.seed = number()?,
             "--threads" => job.threads = number()?.clamp(1, 1024) as usize,
@@ -58,9 +81,12 @@ fn fuzz(mut args: impl Iterator<Item = String>) -> Result<bool, String> {
             _ => return Err(HELP.to_owned()),
         }
     }
+    if hunts {
+        return hunt(&job, budget);
+    }
     let seed = job.seed;
     let start = Instant::now();
-    let report = run(&job, queries)?;
+    let mut report = run(&job, queries)?;
     for difference in &report.differences {
         println!("DIFFERENT {difference}\n");
     }
@@ -73,6 +99,44 @@ fn fuzz(mut args: impl Iterator<Item = String>) -> Result<bool, String> {
         report.differences.len(),
         start.elapsed().as_secs_f64()
     );
+    let start = Instant::now();
+    let calls = functions()?;
+    for difference in &calls.differences {
+        println!("DIFFERENT {difference}");
+    }
+    println!(
+        "functions: {} calls in several forms, {} differences, {:.0} s",
+        calls.compared,
+        calls.differences.len(),
+        start.elapsed().as_secs_f64()
+    );
+    report.coverage.add(calls.coverage);
+    let mut forms = true;
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let lists = [
+        ("words as names", keywords()?),
+        ("damaged texts and fields of maps", damage()?),
+        ("examples of the documents", examples(&root)?),
+    ];
+    for (what, findings) in &lists {
+        for wrong in &findings.wrong {
+            println!("WRONG {wrong}");
+        }
+        println!(
+            "{what}: {} tried, {} wrong",
+            findings.tried,
+            findings.wrong.len()
+        );
+        forms &= findings.wrong.is_empty();
+    }
+    let mut holes = Vec::new();
+    if coverage {
+        print!("{}", report.coverage);
+        holes = report.coverage.holes();
+        for hole in &holes {
+            println!("AT ZERO {hole}");
+        }
+    }
     let start = Instant::now();
     let tally = transactions(&job, begun)?;
     for difference in &tally.differences {
@@ -104,5 +168,48 @@ fn fuzz(mut args: impl Iterator<Item = String>) -> Result<bool, String> {
         noise.panics.len(),
         start.elapsed().as_secs_f64()
     );
-    Ok(report.differences.is_empty() && tally.differences.is_empty() && noise.panics.is_empty())
+    let start = Instant::now();
+    let crafted = crafted(files, seed)?;
+    for panic in &crafted.panics {
+        println!("PANIC {panic}");
+    }
+    println!(
+        "crafted files from seed {seed}: {} tried, {} opened, {} sound, {} panics, {:.0} s",
+        crafted.tried,
+        crafted.opened,
+        crafted.sound,
+        crafted.panics.len(),
+        start.elapsed().as_secs_f64()
+    );
+    let panics = noise.panics.is_empty() && crafted.panics.is_empty();
+    Ok(report.differences.is_empty()
+        && calls.differences.is_empty()
+        && holes.is_empty()
+        && forms
+        && tally.differences.is_empty()
+        && panics)
+}
+
+fn hunt(job: &Job, statements: u64) -> Result<bool, String> {
+    let start = Instant::now();
+    let verdicts = mutants(job, statements)?;
+    for verdict in &verdicts {
+        let (rule, mutant) = (verdict.rule, &verdict.mutant);
+        let line = verdict.how.lines().next().unwrap_or_default();
+        let line: String = line.chars().take(80).collect();
+        match verdict.found {
+            Some((statements, seed)) => {
+                println!(
+                    "found  {rule:20} {mutant:32} after {statements:6} statements, seed {seed}: {line}"
+                );
+            }
+            None => println!("MISSED {rule:20} {mutant:32} {line}"),
+        }
+    }
+    println!(
+        "{} mutants, {:.0} s",
+        verdicts.len(),
+        start.elapsed().as_secs_f64()
+    );
+    Ok(verdicts.iter().all(|verdict| verdict.found.is_some()))
 }

@@ -72,6 +72,15 @@ pub(crate) enum Expr {
     Reduce(Name, Box<Expr>, Name, Box<Expr>, Box<Expr>),
     /// Condition, value, other value.
     Case(Box<Expr>, Box<Expr>, Box<Expr>),
+    /// `CASE of WHEN value THEN then ELSE other END`.
+    Choice(Box<Expr>, Box<Expr>, Box<Expr>, Box<Expr>),
+    /// The same value in a form whose type the text does not tell; the number chooses the form.
+    Hidden(Box<Expr>, u8),
+    /// Fails where it is computed; the number chooses how.
+    Poison(u8),
+    Map(Vec<(&'static str, Expr)>),
+    /// `var {parts}`: of a node, a relationship or a map.
+    MapOf(Name, Vec<Part>),
     Exists(Vec<Path>, Option<Box<Expr>>),
     CountOf(Vec<Path>, Option<Box<Expr>>),
     /// `COLLECT { MATCH ... RETURN item }`.
@@ -92,6 +101,17 @@ pub(crate) enum Expr {
     Aggregate(Aggregate, bool, Option<Box<Expr>>),
 }
 
+/// Part of a map projection.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Part {
+    /// `.key`.
+    Property(&'static str),
+    /// `.*`.
+    Everything,
+    /// `key: value`.
+    Entry(&'static str, Expr),
+}
+
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Labels {
     Any,
@@ -99,6 +119,8 @@ pub(crate) enum Labels {
     OneOf(Vec<&'static str>),
     Not(&'static str),
     Some,
+    /// `$(name)`: what the variable names.
+    Named(Name),
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -195,6 +217,8 @@ pub(crate) enum Change {
     Replace(Name, Vec<(&'static str, V)>),
     /// `var.key = var.key + number`.
     Increase(Name, &'static str, i64),
+    /// `var.key = expression`, which may read what rows and items before it wrote.
+    Compute(Name, &'static str, Box<Expr>),
     Label(Name, &'static str),
     RemoveLabel(Name, &'static str),
     RemoveProperty(Name, &'static str),
@@ -209,9 +233,10 @@ pub(crate) enum Clause {
     },
     Unwind(Expr, Name),
     With(Projection),
+    /// `WITH *`.
+    Star,
     Return(Projection),
-    /// A subquery and the variables it is given; it returns or only writes.
-    Call(Vec<Name>, Query),
+    Call(Call),
     Create(Vec<Path>),
     /// `SET` of all, or `REMOVE` of all.
     Change(Vec<Change>),
@@ -224,8 +249,28 @@ pub(crate) enum Clause {
         on_create: Vec<Change>,
         on_match: Vec<Change>,
     },
-    /// Variable, list, what is made of each item.
-    Foreach(Name, Expr, Vec<Path>),
+    /// Variable, list, what is done with each item.
+    Foreach(Name, Expr, Vec<Clause>),
+}
+
+/// How a subquery gets variables.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Import {
+    /// `CALL (a, b) {`: they are visible in all of it.
+    Listed,
+    /// `CALL (*) {`.
+    Star,
+    /// `CALL { WITH a, b`: they go with the first projection that drops them.
+    With,
+}
+
+/// A subquery and the variables it is given; it returns or only writes.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Call {
+    pub(crate) optional: bool,
+    pub(crate) import: Import,
+    pub(crate) given: Vec<Name>,
+    pub(crate) query: Query,
 }
 
 /// Branches put together by `UNION` or `UNION ALL`.
@@ -251,7 +296,7 @@ impl Query {
     /// Whether a clause writes.
     pub(crate) fn writes(&self) -> bool {
         let writes = |clause: &Clause| match clause {
-            Clause::Call(_, query) => query.writes(),
+            Clause::Call(call) => call.query.writes(),
             Clause::Create(_)
             | Clause::Change(_)
             | Clause::Delete { .. }

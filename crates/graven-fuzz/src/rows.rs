@@ -87,6 +87,9 @@ fn in_model(graph: &Graph, v: &V, bag: bool) -> String {
         V::Date(days) => crate::value::iso(*days),
         V::Time(t) => t.text(),
         V::List(items) => list(items.iter().map(|v| in_model(graph, v, bag)).collect(), bag),
+        V::Map(entries) => map(entries
+            .iter()
+            .map(|(k, v)| (k.as_str(), in_model(graph, v, bag)))),
         V::Node(at) => match &graph.nodes[*at] {
             Some(node) => {
                 let properties = node.properties.iter();
@@ -179,6 +182,12 @@ fn list(mut items: Vec<String>, bag: bool) -> String {
     format!("[{}]", items.join(", "))
 }
 
+fn map<'a>(entries: impl Iterator<Item = (&'a str, String)>) -> String {
+    let mut entries: Vec<String> = entries.map(|(k, v)| format!("{k}: {v}")).collect();
+    entries.sort();
+    format!("{{{}}}", entries.join(", "))
+}
+
 fn entity<'a>(
     names: impl Iterator<Item = &'a str>,
     properties: impl Iterator<Item = (&'a str, String)>,
@@ -203,6 +212,7 @@ fn shown(v: &Value, bag: bool) -> String {
         Value::Float(f) => float(*f),
         Value::String(s) => format!("{:?}", &**s),
         Value::List(items) => list(items.iter().map(|v| shown(v, bag)).collect(), bag),
+        Value::Map(entries) => map(entries.iter().map(|(k, v)| (&**k, shown(v, bag)))),
         Value::Node(n) => {
             let properties = n.properties.iter().map(|(k, v)| (&**k, shown(v, false)));
             entity(n.labels.iter().map(|l| &**l), properties)

@@ -3,8 +3,8 @@
 use crate::compare::{Pair, Verdict};
 use crate::graph::Graph;
 use crate::library::Setting;
-use crate::query::{Clause, Expr, Labels, Length, Path, Projection, Query};
-use crate::text;
+use crate::query::{Call, Clause, Expr, Import, Labels, Length, Path, Projection, Query};
+use crate::spelling::spelled;
 
 /// Tries at most so many smaller forms: each makes a database.
 const TRIES_MAX: usize = 1500;
@@ -13,12 +13,23 @@ const TRIES_MAX: usize = 1500;
 const LOOKS_MAX: usize = 20_000_000;
 
 /// The smallest form of a case, in words.
-pub(crate) fn shrink(graph: Graph, setting: Setting, query: Query) -> Result<String, String> {
+pub(crate) fn shrink(
+    graph: Graph,
+    setting: Setting,
+    query: Query,
+    spelling: u64,
+) -> Result<String, String> {
     let mut looks = 0;
-    let Some(mut how) = differs(&graph, setting, &query, &mut looks)? else {
+    // The plain words, if they differ too.
+    let mut first = None;
+    for words in [0, spelling] {
+        let how = differs(&graph, setting, &query, words, &mut looks)?;
+        first = first.or(how.map(|how| (how, words)));
+    }
+    let Some((mut how, spelling)) = first else {
         return Ok(format!(
             "differs only after the queries before it:\n  {}",
-            text::query(&query)
+            spelled(&query, spelling)
         ));
     };
     let code = code(&how);
@@ -37,7 +48,7 @@ pub(crate) fn shrink(graph: Graph, setting: Setting, query: Query) -> Result<Str
             if tries > TRIES_MAX || looks > LOOKS_MAX {
                 break 'again;
             }
-            if let Some(other) = differs(&smaller, setting, &asked, &mut looks)?
+            if let Some(other) = differs(&smaller, setting, &asked, spelling, &mut looks)?
                 && self::code(&other) == code
             {
                 (graph, query, how) = (smaller, asked, other);
@@ -50,7 +61,7 @@ pub(crate) fn shrink(graph: Graph, setting: Setting, query: Query) -> Result<Str
     let creation = graph.creation().unwrap_or_default();
     Ok(format!(
         "{indexes}  {creation}\n  {}\n{how}",
-        text::query(&query)
+        spelled(&query, spelling)
     ))
 }
 
@@ -73,7 +84,7 @@ pub(crate) fn ends(query: &Query) -> bool {
         let last = clauses.iter().position(|c| matches!(c, Clause::Return(_)));
         last.is_none_or(|at| at + 1 == clauses.len())
             && clauses.last().is_some_and(|clause| match clause {
-                Clause::Call(_, query) => query.last().is_none(),
+                Clause::Call(call) => call.query.last().is_none(),
                 other => !reads(other),
             })
     })
@@ -83,13 +94,14 @@ fn differs(
     graph: &Graph,
     setting: Setting,
     query: &Query,
+    spelling: u64,
     looks: &mut usize,
 ) -> Result<Option<String>, String> {
     if !ends(query) {
         return Ok(None);
     }
     let mut pair = Pair::new(graph.clone(), setting)?;
-    let verdict = pair.compare(query)?;
+    let verdict = pair.compare(query, spelling)?;
     *looks += pair.looked_at();
     Ok(match verdict {
         Verdict::Different(how) => Some(how),
@@ -176,9 +188,33 @@ fn smaller_clauses(clause: &Clause) -> Vec<Clause> {
         }
         Clause::With(p) => all.extend(smaller_projections(p).into_iter().map(Clause::With)),
         Clause::Return(p) => all.extend(smaller_projections(p).into_iter().map(Clause::Return)),
-        Clause::Call(given, query) => {
-            let smaller = smaller_queries(query).into_iter();
-            all.extend(smaller.map(|q| Clause::Call(given.clone(), q)));
+        Clause::Call(call) => {
+            let with = |query: Query| {
+                Clause::Call(Call {
+                    query,
+                    ..call.clone()
+                })
+            };
+            all.extend(smaller_queries(&call.query).into_iter().map(with));
+            if call.import != Import::Listed {
+                let import = Import::Listed;
+                all.push(Clause::Call(Call {
+                    import,
+                    ..call.clone()
+                }));
+            }
+            for at in 0..call.given.len() {
+                let mut fewer = call.clone();
+                fewer.given.remove(at);
+                all.push(Clause::Call(fewer));
+            }
+        }
+        Clause::Foreach(name, list, inner) if inner.len() > 1 => {
+            for at in 0..inner.len() {
+                let mut inner = inner.clone();
+                inner.remove(at);
+                all.push(Clause::Foreach(name.clone(), list.clone(), inner));
+            }
         }
         Clause::Change(changes) if changes.len() > 1 => {
             for at in 0..changes.len() {
@@ -386,6 +422,10 @@ fn smaller_expressions(expr: &Expr) -> Vec<Expr> {
                     all.push(again(items));
                 }
             }
+        }
+        Expr::Hidden(of, _) => all.push((**of).clone()),
+        Expr::Choice(_, _, then, other) => {
+            all.extend([(**then).clone(), (**other).clone()]);
         }
         Expr::Case(condition, then, other) => {
             all.extend([(**condition).clone(), (**then).clone(), (**other).clone()]);

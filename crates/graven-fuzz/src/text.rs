@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 
 use crate::graph::Properties;
 use crate::query::{
-    Aggregate, Change, Clause, Direction, Expr, Labels, Length, NodePattern, Op, Path, Projection,
-    Quantifier, Query, RelPattern, Shape, Sub,
+    Aggregate, Call, Change, Clause, Direction, Expr, Import, Labels, Length, NodePattern, Op,
+    Part, Path, Projection, Quantifier, Query, RelPattern, Shape, Sub,
 };
 use crate::temporal::duration;
 use crate::value::{V, iso};
@@ -34,10 +34,15 @@ fn join<T>(items: &[T], each: impl FnMut(&T) -> String) -> String {
 }
 
 pub(crate) fn query(query: &Query) -> String {
+    branches(query, "")
+}
+
+/// The text with `first` before each branch.
+fn branches(query: &Query, first: &str) -> String {
     let glue = if query.all { " UNION ALL " } else { " UNION " };
     let branches = query.branches.iter().map(|clauses| {
         let clauses = clauses.iter().map(clause);
-        clauses.collect::<Vec<_>>().join(" ")
+        format!("{first}{}", clauses.collect::<Vec<_>>().join(" "))
     });
     branches.collect::<Vec<_>>().join(glue)
 }
@@ -54,8 +59,9 @@ fn clause(clause: &Clause) -> String {
         }
         Clause::Unwind(list, name) => format!("UNWIND {} AS {name}", expr(list)),
         Clause::With(p) => format!("WITH {}{}", projection(p), wher(p.filter.as_ref())),
+        Clause::Star => "WITH *".to_owned(),
         Clause::Return(p) => format!("RETURN {}", projection(p)),
-        Clause::Call(given, inner) => format!("CALL ({}) {{ {} }}", given.join(", "), query(inner)),
+        Clause::Call(inner) => call(inner),
         Clause::Create(paths) => format!("CREATE {}", join(paths, path)),
         Clause::Change(all) => changes(all),
         Clause::Delete { detach, vars } => {
@@ -75,12 +81,27 @@ fn clause(clause: &Clause) -> String {
             }
             text
         }
-        Clause::Foreach(name, list, paths) => {
-            format!(
-                "FOREACH ({name} IN {} | CREATE {})",
-                expr(list),
-                join(paths, path)
-            )
+        Clause::Foreach(name, list, inner) => {
+            let inner: Vec<String> = inner.iter().map(self::clause).collect();
+            format!("FOREACH ({name} IN {} | {})", expr(list), inner.join(" "))
+        }
+    }
+}
+
+fn call(call: &Call) -> String {
+    let word = if call.optional {
+        "OPTIONAL CALL"
+    } else {
+        "CALL"
+    };
+    let given = call.given.join(", ");
+    match call.import {
+        Import::Listed => format!("{word} ({given}) {{ {} }}", query(&call.query)),
+        Import::Star => format!("{word} (*) {{ {} }}", query(&call.query)),
+        Import::With if given.is_empty() => format!("{word} {{ {} }}", query(&call.query)),
+        Import::With => {
+            let first = format!("WITH {given} ");
+            format!("{word} {{ {} }}", branches(&call.query, &first))
         }
     }
 }
@@ -98,6 +119,7 @@ fn changes(all: &[Change]) -> String {
             format!("{var} = {{{each}}}")
         }
         Change::Increase(var, key, by) => format!("{var}.{key} = {var}.{key} + {by}"),
+        Change::Compute(var, key, e) => format!("{var}.{key} = {}", expr(e)),
         Change::Label(var, label) | Change::RemoveLabel(var, label) => format!("{var}:{label}"),
         Change::RemoveProperty(var, key) => format!("{var}.{key}"),
     };
@@ -168,6 +190,7 @@ fn node(n: &NodePattern) -> String {
         Labels::OneOf(all) => format!(":{}", all.join("|")),
         Labels::Not(label) => format!(":!{label}"),
         Labels::Some => ":%".to_owned(),
+        Labels::Named(name) => format!(":$({name})"),
     };
     let var = n.var.as_deref().unwrap_or_default();
     format!("({var}{labels}{})", map(&n.properties))
@@ -245,6 +268,33 @@ pub(crate) fn expr(e: &Expr) -> String {
         Expr::Case(condition, then, other) => {
             let (condition, then, other) = (expr(condition), expr(then), expr(other));
             format!("CASE WHEN {condition} THEN {then} ELSE {other} END")
+        }
+        Expr::Choice(of, value, then, other) => {
+            let [of, value, then, other] = [of, value, then, other].map(|e| expr(e));
+            format!("CASE {of} WHEN {value} THEN {then} ELSE {other} END")
+        }
+        Expr::Hidden(of, form) => match form {
+            0 => format!("[{}][0]", expr(of)),
+            1 => format!("{{k: {}}}.k", expr(of)),
+            2 => format!("head([{}])", expr(of)),
+            _ => format!("{{k: {}}}['k']", expr(of)),
+        },
+        Expr::Poison(form) => match form {
+            0 => "(1 / 0)".to_owned(),
+            1 => "date('x').year".to_owned(),
+            _ => "(1 % toInteger('0'))".to_owned(),
+        },
+        Expr::Map(entries) => match entries.is_empty() {
+            true => "{}".to_owned(),
+            false => map(entries).trim_start().to_owned(),
+        },
+        Expr::MapOf(name, parts) => {
+            let parts = join(parts, |part| match part {
+                Part::Property(key) => format!(".{key}"),
+                Part::Everything => ".*".to_owned(),
+                Part::Entry(key, e) => format!("{key}: {}", expr(e)),
+            });
+            format!("{name} {{{parts}}}")
         }
         Expr::Exists(paths, filter) => {
             format!(

@@ -1,6 +1,7 @@
 //! Values of the naive interpreter, and what equal, smaller and "the same" mean for them.
 
 use std::cmp::Ordering;
+use std::collections::BTreeMap;
 
 use crate::temporal::T;
 
@@ -17,6 +18,7 @@ pub(crate) enum V {
     Date(i64),
     Time(T),
     List(Vec<V>),
+    Map(BTreeMap<String, V>),
     Node(usize),
     Rel(usize),
     Path(Vec<usize>, Vec<usize>),
@@ -62,6 +64,13 @@ pub(crate) fn equal(a: &V, b: &V) -> Option<bool> {
                 false => Some(true),
             }
         }
+        (V::Map(x), V::Map(y)) => {
+            if !x.keys().eq(y.keys()) {
+                return Some(false);
+            }
+            let [x, y] = [x, y].map(|m| V::List(m.values().cloned().collect()));
+            equal(&x, &y)
+        }
         _ => match (a.number(), b.number()) {
             (Some(x), Some(y)) => Some(x == y),
             _ => Some(a == b),
@@ -91,6 +100,7 @@ pub(crate) fn compare(a: &V, b: &V) -> Option<Ordering> {
 /// The order of `ORDER BY`, `min` and `max`, which knows every pair.
 pub(crate) fn order(a: &V, b: &V) -> Ordering {
     let rank = |v: &V| match v {
+        V::Map(_) => 0,
         V::Node(_) => 1,
         V::Rel(_) => 2,
         V::List(_) => 3,
@@ -119,6 +129,10 @@ pub(crate) fn key(v: &V) -> String {
     match v {
         V::Float(f) if f.fract() == 0.0 => format!("Int({f})"),
         V::List(items) => format!("{:?}", items.iter().map(key).collect::<Vec<_>>()),
+        V::Map(entries) => {
+            let each = entries.iter().map(|(k, v)| format!("{k}: {}", key(v)));
+            format!("Map{:?}", each.collect::<Vec<_>>())
+        }
         other => format!("{other:?}"),
     }
 }

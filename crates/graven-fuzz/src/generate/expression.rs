@@ -25,6 +25,13 @@ fn unquantified(mut path: Path) -> Path {
 
 impl Generator<'_> {
     pub(super) fn expression(&mut self, kind: Kind, depth: usize) -> Expr {
+        match self.disguises && depth > 0 && self.random.chance(12) {
+            true => self.disguised(kind, depth - 1),
+            false => self.bare_expression(kind, depth),
+        }
+    }
+
+    pub(super) fn bare_expression(&mut self, kind: Kind, depth: usize) -> Expr {
         if let Some(v) = self.variable(|v| v.kind == kind)
             && self.random.chance(if depth == 0 { 60 } else { 25 })
         {
@@ -48,6 +55,7 @@ impl Generator<'_> {
                 2 => self.expression(Kind::Bool, depth),
                 _ => self.property_or("m"),
             },
+            Kind::Map => self.map(depth),
             _ => self.ints(depth),
         }
     }
@@ -88,7 +96,9 @@ impl Generator<'_> {
                 _ => self.property_or("a"),
             };
         }
-        match self.random.below(19) {
+        match self.random.below(20) {
+            11 | 14 | 17 if self.plain => self.int(depth - 1),
+            19 => self.of_map(depth),
             18 => self.part(depth),
             15 => {
                 let part = *self.random.pick(&["year", "month", "day"]);
@@ -172,11 +182,13 @@ impl Generator<'_> {
         }
         let scope = self.scope.len();
         let left = std::mem::replace(&mut self.nodes_left, 2);
+        let reuses = std::mem::replace(&mut self.reuses, false);
         let path = self.inner_path(true);
         let item = self.property_or("uid");
         let filter = self.random.chance(40).then(|| boxed(self.condition(1)));
         self.scope.truncate(scope);
         self.nodes_left = left;
+        self.reuses = reuses;
         let list = match self.random.chance(50) {
             true => Expr::CollectOf(vec![path], filter, boxed(item)),
             false => Expr::PatternComprehension(boxed(unquantified(path)), filter, boxed(item)),
@@ -187,9 +199,11 @@ impl Generator<'_> {
     fn subquery(&mut self, exists: bool) -> Expr {
         let scope = self.scope.len();
         let left = std::mem::replace(&mut self.nodes_left, 2);
+        let reuses = std::mem::replace(&mut self.reuses, false);
         let path = self.inner_path(true);
         let filter = self.random.chance(50).then(|| boxed(self.condition(2)));
         self.scope.truncate(scope);
+        self.reuses = reuses;
         self.nodes_left = left;
         match exists {
             true => Expr::Exists(vec![path], filter),
@@ -533,6 +547,7 @@ impl Generator<'_> {
                 }
                 None => self.truth(0),
             },
+            11 if self.plain => self.truth(0),
             11 if self.random.chance(40) => self.sub(Sub::Exists),
             11 => self.subquery(true),
             12 => {

@@ -102,6 +102,9 @@ impl Generator<'_> {
     /// A repeated pattern of one or two relationships, whose names are lists outside. What it demands may look at
     /// what was there before the clause, not at the rest of it.
     fn group(&mut self) -> RelPattern {
+        let reuses = std::mem::replace(&mut self.reuses, false);
+        // What repeats has no subqueries in its conditions.
+        let plain = std::mem::replace(&mut self.plain, true);
         let before = self.before.clone();
         let mut outer = std::mem::replace(&mut self.scope, before);
         let inner = self.scope.len();
@@ -129,6 +132,8 @@ impl Generator<'_> {
         };
         outer.extend(self.scope.split_off(inner).into_iter().map(list));
         self.scope = outer;
+        self.reuses = reuses;
+        self.plain = plain;
         let low = self.random.below(3);
         let high = (low + self.random.below(3)).clamp(1, 3);
         RelPattern {
@@ -190,8 +195,9 @@ impl Generator<'_> {
         if !self.random.chance(12) {
             return Vec::new();
         }
-        if self.random.chance(30) {
-            return vec![("a", self.expression(Kind::Int, 1))];
+        if self.random.chance(40) {
+            let depth = 1 + self.random.below(3);
+            return vec![("a", self.expression(Kind::Int, depth))];
         }
         let key = *self.random.pick(&["a", "s", "m", "d"]);
         let value = property(self.random, key);
@@ -224,7 +230,13 @@ impl Generator<'_> {
         let properties = match length {
             Length::Braces(..) => Vec::new(),
             _ if self.random.chance(50) => Vec::new(),
-            _ => self.some_properties(),
+            _ => {
+                let plain = self.plain;
+                self.plain |= length != Length::One;
+                let properties = self.some_properties();
+                self.plain = plain;
+                properties
+            }
         };
         let kind = match length {
             Length::One => Kind::Rel,

@@ -64,7 +64,8 @@ impl Generator<'_> {
                 kind,
                 nullable,
             });
-        let before = std::mem::replace(&mut self.scope, scope.collect());
+        let mut before = std::mem::replace(&mut self.scope, scope.collect());
+        before.retain(|v| self.scope.iter().all(|new| new.name != v.name));
         let mut projection = Projection {
             distinct,
             items,
@@ -74,10 +75,14 @@ impl Generator<'_> {
             limit: None,
             filter: None,
         };
+        // An order and a filter see what was there before, too.
+        let reserved = self.reserved.clone();
+        self.reserved.extend(before.iter().map(|v| v.name.clone()));
         self.order(&mut projection, &before, same);
         if !last && self.random.chance(35) {
             projection.filter = Some(self.condition(2));
         }
+        self.reserved = reserved;
         projection
     }
 
@@ -100,7 +105,7 @@ impl Generator<'_> {
                 && self.random.chance(55)
             {
                 if columns.iter().all(|(_, name, ..)| *name != v.name) {
-                    let name = match self.random.chance(20) {
+                    let name = match self.fresh || self.random.chance(20) {
                         true => self.name(),
                         false => v.name.clone(),
                     };
@@ -122,12 +127,29 @@ impl Generator<'_> {
                 Kind::Span,
                 Kind::Temporal,
             ];
-            let kind = *self.random.pick(&kinds);
+            let kind = match !same && self.random.chance(6) {
+                true => Kind::Map,
+                false => *self.random.pick(&kinds),
+            };
             let expr = self.expression(kind, 3);
-            let name = self.name();
+            let name = self.column(&columns);
             columns.push((expr, name, kind, true));
         }
         columns
+    }
+
+    /// A name for a computed column: a new one, or that of a variable that is another one from then on.
+    fn column(&mut self, columns: &[(Expr, String, Kind, bool)]) -> String {
+        if self.reuses
+            && !self.fresh
+            && self.random.chance(20)
+            && let Some(old) = self.variable(|_| true)
+            && columns.iter().all(|(_, name, ..)| *name != old.name)
+            && !self.reserved.contains(&old.name)
+        {
+            return old.name;
+        }
+        self.name()
     }
 
     fn aggregate(&mut self, last: bool) -> (Expr, String, Kind, bool) {
@@ -220,6 +242,13 @@ impl Generator<'_> {
             projection.limit = Some(self.random.below(6));
             return;
         }
+        if self.random.chance(20) {
+            let kinds = [Kind::Int, Kind::Bool, Kind::Str, Kind::Mixed, Kind::Float];
+            let kind = *self.random.pick(&kinds);
+            let by = self.expression(kind, 2);
+            projection.order.push((by, self.random.chance(50)));
+            return;
+        }
         // An order that need not decide everything; before a plain projection it sees what was there too.
         let seen: Vec<Expr> = match same {
             true => self.scope.iter().filter_map(by).collect(),
@@ -234,7 +263,7 @@ impl Generator<'_> {
 }
 
 /// What rows can be ordered by because of a variable.
-fn by(v: &Variable) -> Option<Expr> {
+pub(super) fn by(v: &Variable) -> Option<Expr> {
     let var = Expr::Var(v.name.clone());
     match v.kind {
         Kind::Node | Kind::Rel => Some(Expr::Property(Box::new(var), "uid")),
@@ -249,6 +278,6 @@ fn by(v: &Variable) -> Option<Expr> {
         | Kind::Zoned
         | Kind::Span
         | Kind::Temporal => Some(var),
-        Kind::Rels | Kind::Nodes | Kind::Path | Kind::ShortPath | Kind::Bag => None,
+        Kind::Rels | Kind::Nodes | Kind::Path | Kind::ShortPath | Kind::Bag | Kind::Map => None,
     }
 }

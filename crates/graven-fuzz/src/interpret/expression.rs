@@ -1,9 +1,10 @@
 //! Expressions, with the three truth values.
 
 use std::cmp::Ordering;
+use std::collections::BTreeMap;
 
 use crate::interpret::{Interpreter, Row, Stop};
-use crate::query::{Expr, Op, Quantifier, Sub};
+use crate::query::{Expr, Op, Part, Quantifier, Sub};
 use crate::temporal::T;
 use crate::value::{V, add_months, civil, compare, equal, iso};
 
@@ -19,11 +20,20 @@ impl Interpreter {
                     (V::Date(days), "month") => V::Int(civil(*days).1),
                     (V::Date(days), "day") => V::Int(civil(*days).2),
                     (V::Time(t), part) => V::Int(t.part(part).ok_or(Stop::Senseless)?),
+                    (V::Map(map), key) => map.get(key).cloned().unwrap_or(V::Null),
                     _ => self.graph.property(&of, key),
                 }
             }
             Expr::Binary(op, a, b) => {
-                let (a, b) = (self.value(a, row)?, self.value(b, row)?);
+                let a = self.value(a, row)?;
+                // What decides alone leaves the rest alone.
+                if matches!(
+                    (op, &a),
+                    (Op::And, V::Bool(false)) | (Op::Or, V::Bool(true))
+                ) {
+                    return Ok(a);
+                }
+                let b = self.value(b, row)?;
                 binary(*op, a, b)?
             }
             Expr::Not(a) => V::from_truth(self.value(a, row)?.truth().map(|t| !t)),
@@ -37,6 +47,15 @@ impl Interpreter {
                 V::Null => V::Null,
                 _ => return Err(Stop::Senseless),
             },
+            Expr::Call("coalesce", items) => {
+                for item in items {
+                    let value = self.value(item, row)?;
+                    if value != V::Null {
+                        return Ok(value);
+                    }
+                }
+                V::Null
+            }
             Expr::Call(name, items) => {
                 let values: Result<Vec<_>, _> = items.iter().map(|i| self.value(i, row)).collect();
                 self.call(name, &values?)?
@@ -91,6 +110,9 @@ impl Interpreter {
                     let mut inner = row.clone();
                     inner.insert(var.clone(), value);
                     truths.push(self.value(condition, &inner)?.truth());
+                    if decided(*kind, &truths) {
+                        break;
+                    }
                 }
                 V::from_truth(quantified(*kind, &truths))
             }
@@ -111,6 +133,26 @@ impl Interpreter {
                 true => self.value(then, row)?,
                 false => self.value(other, row)?,
             },
+            Expr::Choice(of, value, then, other) => {
+                let (of, value) = (self.value(of, row)?, self.value(value, row)?);
+                match equal(&of, &value) == Some(true) {
+                    true => self.value(then, row)?,
+                    false => self.value(other, row)?,
+                }
+            }
+            Expr::Hidden(of, _) => self.value(of, row)?,
+            Expr::Poison(_) => return Err(Stop::Failed),
+            Expr::Map(entries) => {
+                let mut map = BTreeMap::new();
+                for (key, e) in entries {
+                    map.insert((*key).to_owned(), self.value(e, row)?);
+                }
+                V::Map(map)
+            }
+            Expr::MapOf(name, parts) => {
+                let of = row.get(name).cloned().ok_or(Stop::Senseless)?;
+                self.map_of(&of, parts, row)?
+            }
             Expr::Exists(paths, filter) => {
                 V::Bool(!self.matches(paths, filter.as_deref(), row)?.is_empty())
             }
@@ -125,7 +167,7 @@ impl Interpreter {
                 V::List(out)
             }
             Expr::Sub(kind, query) => {
-                let (columns, rows) = self.query(query, row)?;
+                let (columns, rows) = self.query(query, row, row)?;
                 match kind {
                     Sub::Exists => V::Bool(!rows.is_empty()),
                     Sub::Count => V::Int(rows.len() as i64),
@@ -166,11 +208,39 @@ impl Interpreter {
         })
     }
 
-    fn call(&self, name: &str, values: &[V]) -> Result<V, Stop> {
-        if name == "coalesce" {
-            let first = values.iter().find(|v| **v != V::Null);
-            return Ok(first.cloned().unwrap_or(V::Null));
+    /// `of {parts}`: what is named wins over `.*`, wherever it stands.
+    fn map_of(&mut self, of: &V, parts: &[Part], row: &Row) -> Result<V, Stop> {
+        let all: BTreeMap<String, V> = match of {
+            V::Null => return Ok(V::Null),
+            V::Map(map) => map.clone(),
+            V::Node(_) | V::Rel(_) => {
+                let properties = self.graph.properties(of).ok_or(Stop::Senseless)?;
+                let each = properties.iter().map(|(k, v)| ((*k).to_owned(), v.clone()));
+                each.collect()
+            }
+            _ => return Err(Stop::Senseless),
+        };
+        let mut map = match parts.contains(&Part::Everything) {
+            true => all.clone(),
+            false => BTreeMap::new(),
+        };
+        for part in parts {
+            match part {
+                Part::Everything => {}
+                Part::Property(key) => {
+                    let value = all.get(*key).cloned().unwrap_or(V::Null);
+                    map.insert((*key).to_owned(), value);
+                }
+                Part::Entry(key, e) => {
+                    let value = self.value(e, row)?;
+                    map.insert((*key).to_owned(), value);
+                }
+            }
         }
+        Ok(V::Map(map))
+    }
+
+    fn call(&self, name: &str, values: &[V]) -> Result<V, Stop> {
         if values.contains(&V::Null) {
             return Ok(V::Null);
         }
@@ -233,6 +303,8 @@ impl Interpreter {
             ("relationships", [V::Path(_, rels)]) => {
                 Ok(V::List(rels.iter().map(|r| V::Rel(*r)).collect()))
             }
+            // Ids tell nodes apart, and that is all they say.
+            ("id", [V::Node(at)]) => Ok(V::Int(*at as i64)),
             ("labels", [V::Node(at)]) => {
                 let node = self.graph.nodes[*at].as_ref().ok_or(Stop::Senseless)?;
                 let labels = node.labels.iter().map(|l| V::Str((*l).to_owned()));
@@ -353,6 +425,15 @@ fn arithmetic(op: Op, a: V, b: V) -> Result<V, Stop> {
             })
         }
     })
+}
+
+/// Whether what comes behind cannot change the answer.
+fn decided(kind: Quantifier, truths: &[Option<bool>]) -> bool {
+    match kind {
+        Quantifier::Any | Quantifier::None => truths.contains(&Some(true)),
+        Quantifier::All => truths.contains(&Some(false)),
+        Quantifier::Single => truths.iter().filter(|t| **t == Some(true)).count() > 1,
+    }
 }
 
 fn quantified(kind: Quantifier, truths: &[Option<bool>]) -> Option<bool> {

@@ -153,6 +153,10 @@ impl Interpreter {
             Labels::OneOf(all) => all.iter().any(has),
             Labels::Not(label) => !has(label),
             Labels::Some => !node.labels.is_empty(),
+            Labels::Named(name) => match state.row.get(name) {
+                Some(V::Str(label)) => node.labels.contains(label.as_str()),
+                _ => return Err(Stop::Senseless),
+            },
         };
         let mut state = state.clone();
         if let Some(var) = &pattern.var

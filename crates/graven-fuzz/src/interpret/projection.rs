@@ -12,13 +12,26 @@ pub(super) fn distinct(rows: &mut Vec<Row>) {
     rows.retain(|row| seen.insert(row.values().map(key).collect::<Vec<_>>()));
 }
 
+/// Adds what a projection cannot drop.
+fn keep(row: &mut Row, kept: &Row) {
+    for (name, value) in kept {
+        row.entry(name.clone()).or_insert_with(|| value.clone());
+    }
+}
+
 impl Interpreter {
-    pub(super) fn project(&mut self, p: &Projection, rows: Vec<Row>) -> Result<Vec<Row>, Stop> {
+    pub(super) fn project(
+        &mut self,
+        p: &Projection,
+        rows: Vec<Row>,
+        kept: &Row,
+    ) -> Result<Vec<Row>, Stop> {
         let grouped = p.items.iter().any(|item| item.expr.aggregates());
         // Each row with what an order may see beside it.
         let mut out: Vec<(Row, Row)> = Vec::new();
         if grouped {
-            for row in self.groups(p, rows)? {
+            for mut row in self.groups(p, rows)? {
+                keep(&mut row, kept);
                 out.push((row.clone(), row));
             }
         } else {
@@ -27,6 +40,7 @@ impl Interpreter {
                 for item in &p.items {
                     new.insert(item.name.clone(), self.value(&item.expr, &row)?);
                 }
+                keep(&mut new, kept);
                 let mut seen = row;
                 seen.extend(new.clone());
                 out.push((new, seen));

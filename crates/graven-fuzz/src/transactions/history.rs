@@ -244,6 +244,6 @@ impl Steps<'_> {
         let mut graph = Graph::default();
         graph.nodes.push(Some(Node::default()));
         let writing = self.random.chance(35);
-        generate::query(self.random, writing, &graph)
+        generate::short(self.random, writing, &graph)
     }
 }

@@ -233,10 +233,18 @@ impl Play<'_> {
             }
             (_, Err(error)) if is(&error, DUPLICATE) && !history.rules.is_empty() && !apart => {}
             (_, Err(error)) if is(&error, CONFLICT) && !apart => self.tally.refused += 1,
-            (Err(_), Err(error)) if is(&error, CONNECTED) => {}
             (_, Err(error)) => return Err(named(error)),
             (Err(_), Ok(_)) => {
-                return Err(named("deleted a node that has relationships".to_owned()));
+                // It may still delete the relationships; what does not is not committed.
+                let open = self.open.swap_remove(at);
+                self.tally.failed += 1;
+                return match open.library.commit() {
+                    Err(error) if [CONNECTED, CONFLICT].contains(&error.code()) => Ok(()),
+                    Err(error) => Err(named(error.to_string())),
+                    Ok(_) => Err(named(
+                        "committed a relationship of a deleted node".to_owned(),
+                    )),
+                };
             }
         }
         // A transaction of which a statement has failed cannot be committed.
@@ -332,7 +340,7 @@ impl Play<'_> {
                 Ok(expected) => rows::same(&model.graph, query, &expected, got)
                     .map_err(|how| format!("alone by then: {}\n{how}", statement()))?,
                 // It is too large by now: what it gives is not known.
-                Err(Stop::TooMany | Stop::Senseless) => return Ok(None),
+                Err(Stop::TooMany | Stop::Senseless | Stop::Failed) => return Ok(None),
                 Err(Stop::Connected) => {
                     return Err(format!("alone by then it fails: {}", statement()));
                 }

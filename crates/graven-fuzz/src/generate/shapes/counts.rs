@@ -1,0 +1,185 @@
+//! Bodies whose rows are counted, made distinct or found by a search.
+
+use super::super::Generator;
+use super::*;
+
+impl Generator<'_> {
+    /// A tree of clauses on the first node, of which only the number counts.
+    pub(super) fn counted(&mut self, start: NodePattern, n: &str) -> Vec<Clause> {
+        let mut names = vec![n.to_owned()];
+        let mut clauses = vec![matching(vec![single(start)], None)];
+        for number in 0..2 + self.random.below(2) {
+            let name = format!("t{number}");
+            let from = self.random.pick(&names).clone();
+            let label = self.maybe_label();
+            let mut steps = vec![self.hop(node(&name, label))];
+            if self.random.chance(40) {
+                let name = format!("e{number}");
+                steps.push(self.hop(node(&name, None)));
+                names.push(name);
+            }
+            let read = self.random.chance(15);
+            let filter = read.then(|| {
+                let other = Expr::Var(self.random.pick(&names).clone());
+                binary(Op::Different, var(&name), other)
+            });
+            names.push(name);
+            clauses.push(Clause::Match {
+                optional: self.random.chance(45),
+                paths: vec![path(bare(from), steps)],
+                filter,
+            });
+        }
+        clauses.push(match self.random.below(5) {
+            0 => returning(vec![(of(n, "a"), "k"), (counted_rows(), "c")]),
+            1 => {
+                let one = self.random.pick(&names).clone();
+                returning(vec![(count(false, &one), "c")])
+            }
+            2 => returning(vec![(of(n, "uid"), "k"), (counted_rows(), "c")]),
+            _ => returning(vec![(counted_rows(), "c")]),
+        });
+        clauses
+    }
+
+    fn reaching(&mut self, start: NodePattern) -> Clause {
+        let (length, direction) = (self.star(), self.any_direction());
+        let rel = self.rel(None, length, direction, false);
+        let label = self.maybe_label();
+        let mut steps = vec![(rel, node("f", label))];
+        if self.random.chance(15) {
+            steps.push(self.hop(node("g", None)));
+        }
+        let filter = match self.random.below(6) {
+            0 => Some(binary(Op::Greater, of("f", "a"), int(0))),
+            1 => start
+                .var
+                .clone()
+                .map(|name| binary(Op::Different, var("f"), Expr::Var(name))),
+            _ => None,
+        };
+        matching(vec![path(start, steps)], filter)
+    }
+
+    /// Ends of a search, each once or as often as it is found.
+    pub(super) fn reached(&mut self, start: NodePattern, n: &str) -> Vec<Clause> {
+        let search = self.reaching(start);
+        let unique = self.random.chance(75);
+        let key = *self.random.pick(&["uid", "a", "s"]);
+        let f = match self.random.chance(75) {
+            true => var("f"),
+            false => of("f", "a"),
+        };
+        let counted = Expr::Aggregate(Aggregate::Count, unique, Some(Box::new(f)));
+        vec![
+            search,
+            match self.random.below(6) {
+                0 => returning(vec![(counted, "c")]),
+                1 | 2 => returning(vec![(of(n, key), "k"), (counted, "c")]),
+                3 => returning(vec![
+                    (of(n, key), "k"),
+                    (counted, "c"),
+                    (counted_rows(), "d"),
+                ]),
+                4 => Clause::Return(Projection {
+                    distinct: true,
+                    ..columns(vec![(of(n, key), "k"), (of("f", "uid"), "c")])
+                }),
+                _ => {
+                    let most = Expr::Aggregate(Aggregate::Max, false, Some(Box::new(of("f", "a"))));
+                    returning(vec![(of(n, key), "k"), (most, "c")])
+                }
+            },
+        ]
+    }
+
+    /// A number of rows that duplicates decide.
+    pub(super) fn numbered(&mut self, start: NodePattern, _: &str) -> Vec<Clause> {
+        let search = self.reaching(start);
+        let mut one = columns(vec![(int(1), "one")]);
+        match self.random.chance(50) {
+            true => one.skip = Some(1 + self.random.below(4)),
+            false => one.limit = Some(self.random.below(4)),
+        }
+        let last = match one.skip {
+            Some(_) => Clause::Return(Projection {
+                distinct: true,
+                ..columns(vec![(var("one"), "c")])
+            }),
+            None => returning(vec![(counted_rows(), "c")]),
+        };
+        vec![search, Clause::With(one), last]
+    }
+
+    /// Rows made distinct, then counted by some of their columns.
+    pub(super) fn grouped(&mut self, start: NodePattern, n: &str) -> Vec<Clause> {
+        let search = self.reaching(start);
+        let key = *self.random.pick(&["uid", "a"]);
+        let mut items = vec![(of(n, key), "k"), (var("f"), "f")];
+        if self.random.chance(40) {
+            items.push((of(n, "s"), "other"));
+        }
+        let distinct = Projection {
+            distinct: true,
+            ..columns(items)
+        };
+        let counted = match self.random.chance(50) {
+            true => count(false, "f"),
+            false => counted_rows(),
+        };
+        vec![
+            search,
+            Clause::With(distinct),
+            returning(vec![(var("k"), "l"), (counted, "c")]),
+        ]
+    }
+
+    /// Whether something is reached at all.
+    pub(super) fn reached_at_all(&mut self, start: NodePattern, n: &str) -> Vec<Clause> {
+        let (length, direction) = (self.star(), self.any_direction());
+        let rel = self.rel(None, length, direction, false);
+        let label = self.maybe_label();
+        let pattern = path(bare(n.to_owned()), vec![(rel, node("x", label))]);
+        let exists = match self.random.chance(60) {
+            true => Expr::Exists(vec![pattern], None),
+            false => Expr::Not(Box::new(Expr::Exists(vec![pattern], None))),
+        };
+        vec![
+            matching(vec![single(start)], Some(exists)),
+            returning(vec![(of(n, "uid"), "u")]),
+        ]
+    }
+
+    /// An end that is one of a few which are found before.
+    pub(super) fn known_ends(&mut self, start: NodePattern, n: &str) -> Vec<Clause> {
+        let known = |name: &str, uid| {
+            single(NodePattern {
+                properties: vec![("uid", int(uid))],
+                ..node(name, None)
+            })
+        };
+        let ends = [self.random.between(0, 3), self.random.between(0, 3)];
+        let first = matching(vec![known("x", ends[0]), known("y", ends[1])], None);
+        let direction = self.any_direction();
+        let one = self.rel(None, Length::One, direction, false);
+        let direction = self.any_direction();
+        let two = self.rel(None, Length::One, direction, false);
+        let steps = vec![(one, node("m", None)), (two, node("p", None))];
+        let is = |name: &str| binary(Op::Equal, var("p"), var(name));
+        let other = match self.random.chance(60) {
+            true => is("y"),
+            false => binary(Op::Equal, of("p", "a"), int(1)),
+        };
+        let op = if self.random.chance(80) {
+            Op::Or
+        } else {
+            Op::And
+        };
+        let filter = binary(op, is("x"), other);
+        vec![
+            first,
+            matching(vec![path(start, steps)], Some(filter)),
+            returning(vec![(of(n, "uid"), "u"), (counted_rows(), "c")]),
+        ]
+    }
+}

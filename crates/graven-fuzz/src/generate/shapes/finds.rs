@@ -1,0 +1,374 @@
+//! Bodies that find nodes: by shortest paths, orders, joins, ids, labels, indexes and conditions.
+
+use super::super::Generator;
+use super::*;
+
+impl Generator<'_> {
+    /// Shortest paths from one node, or from several, to others.
+    pub(super) fn common_start(&mut self, start: NodePattern, n: &str) -> Vec<Clause> {
+        let from = match self.random.chance(60) {
+            true => NodePattern {
+                properties: vec![("uid", int(self.random.between(0, 4)))],
+                ..node("x", None)
+            },
+            false => node("x", Some(self.label())),
+        };
+        let direction = self.any_direction();
+        let rel = self.rel(None, Length::Star(1, 4), direction, false);
+        let shape = *self.random.pick(&[Shape::Shortest, Shape::AllShortest]);
+        let turned = self.random.chance(50);
+        let (a, b) = if turned { ("x", n) } else { (n, "x") };
+        let shortest = Path {
+            var: Some("p".to_owned()),
+            shape,
+            ..path(bare(a.to_owned()), vec![(rel, bare(b.to_owned()))])
+        };
+        let length = Expr::Call("length", vec![var("p")]);
+        vec![
+            matching(vec![single(start)], None),
+            matching(
+                vec![single(from)],
+                Some(binary(Op::Different, var("x"), var(n))),
+            ),
+            matching(vec![shortest], None),
+            returning(vec![
+                (of(n, "uid"), "u"),
+                (of("x", "uid"), "w"),
+                (length, "c"),
+            ]),
+        ]
+    }
+
+    /// Rows in the order of a property that an index may hold.
+    pub(super) fn in_order(&mut self, n: &str, anchor: Option<&str>) -> Vec<Clause> {
+        let (label, key) =
+            *self
+                .random
+                .pick(&[("A", "a"), ("B", "s"), ("A", "m"), ("C", "uid"), ("A", "d")]);
+        let m = if anchor.is_some() { "m" } else { n };
+        let found = matching(vec![single(node(m, Some(label)))], None);
+        let last = match self.random.below(4) {
+            0 => {
+                let which = *self.random.pick(&[Aggregate::Min, Aggregate::Max]);
+                let of = Some(Box::new(of(m, key)));
+                returning(vec![(Expr::Aggregate(which, false, of), "c")])
+            }
+            1 => {
+                let mut all = columns(vec![(of(m, key), "c")]);
+                all.order = vec![(of(m, key), self.random.chance(50))];
+                all.limit = self.random.chance(70).then(|| self.random.below(5));
+                all.skip = self.random.chance(30).then(|| self.random.below(3));
+                all.total = true;
+                Clause::Return(all)
+            }
+            _ => {
+                let all = columns(vec![(of(m, "uid"), "u"), (of(m, key), "c")]);
+                Clause::Return(self.cut(all, vec![of(m, key), of(m, "uid")]))
+            }
+        };
+        match self.random.chance(30) {
+            true => vec![
+                found,
+                matching(
+                    vec![path(bare(m.to_owned()), vec![self.hop(node("h", None))])],
+                    None,
+                ),
+                last,
+            ],
+            false => vec![found, last],
+        }
+    }
+
+    /// A list that is taken apart again, and perhaps read behind that.
+    pub(super) fn listed(&mut self, start: NodePattern, n: &str) -> Vec<Clause> {
+        let list = Expr::Aggregate(Aggregate::Collect, false, Some(Box::new(of(n, "uid"))));
+        let mut last = vec![(var("k"), "u"), (var("x"), "c")];
+        if self.random.chance(40) {
+            last.push((Expr::Call("size", vec![var("xs")]), "d"));
+        }
+        let mut clauses = vec![
+            matching(vec![single(start)], None),
+            with(vec![(of(n, "a"), "k"), (list, "xs")]),
+            Clause::Unwind(var("xs"), "x".to_owned()),
+        ];
+        if self.random.chance(40) {
+            let by = vec![var("k"), var("x")];
+            let items = columns(vec![(var("k"), "k"), (var("x"), "x"), (var("xs"), "xs")]);
+            clauses.push(Clause::With(self.cut(items, by)));
+        }
+        clauses.push(returning(last));
+        clauses
+    }
+
+    /// Two parts joined by an equality.
+    pub(super) fn joined(
+        &mut self,
+        start: NodePattern,
+        n: &str,
+        anchor: Option<&str>,
+    ) -> Vec<Clause> {
+        let keys = [
+            ("a", "a"),
+            ("s", "s"),
+            ("a", "uid"),
+            ("m", "m"),
+            ("m", "a"),
+            ("f", "a"),
+            ("t", "d"),
+        ];
+        let (left, right) = *self.random.pick(&keys);
+        let label = self.maybe_label();
+        let mut paths = vec![single(start), single(node("j", label))];
+        if self.random.chance(50) {
+            let one = self.hop(node("y", None));
+            paths[0].steps.push(one);
+            let two = self.hop(node("z", None));
+            paths[1].steps.push(two);
+        }
+        let mut filter = binary(Op::Equal, of(n, left), of("j", right));
+        if self.random.chance(20) {
+            filter = binary(
+                Op::And,
+                filter,
+                binary(Op::Less, of(n, "uid"), of("j", "uid")),
+            );
+        }
+        let mut clauses = vec![matching(paths, Some(filter))];
+        if anchor.is_none() && self.random.chance(20) {
+            // The second part is written for each row of the first.
+            clauses = vec![
+                matching(vec![single(node(n, None))], None),
+                matching(
+                    vec![single(node("j", label))],
+                    Some(binary(Op::Equal, of(n, left), of("j", right))),
+                ),
+            ];
+        }
+        clauses.push(returning(vec![(of(n, "uid"), "u"), (of("j", "uid"), "c")]));
+        clauses
+    }
+
+    /// Nodes found again by their ids.
+    pub(super) fn found_again(&mut self, start: NodePattern, n: &str) -> Vec<Clause> {
+        let id = |name: &str| Expr::Call("id", vec![var(name)]);
+        let first = matching(vec![single(start)], None);
+        let label = self.maybe_label();
+        let again = |filter| matching(vec![single(node("again", label))], Some(filter));
+        match self.random.chance(50) {
+            true => vec![
+                first,
+                with(vec![(id(n), "i"), (of(n, "uid"), "u")]),
+                again(binary(Op::Equal, id("again"), var("i"))),
+                returning(vec![(var("u"), "b"), (of("again", "uid"), "c")]),
+            ],
+            false => {
+                let ids = Expr::Aggregate(Aggregate::Collect, false, Some(Box::new(id(n))));
+                vec![
+                    first,
+                    with(vec![(ids, "is")]),
+                    again(binary(Op::In, id("again"), var("is"))),
+                    returning(vec![(of("again", "uid"), "c")]),
+                ]
+            }
+        }
+    }
+
+    /// Nodes of a label that a value names.
+    pub(super) fn computed_label(&mut self, anchor: Option<&str>) -> Vec<Clause> {
+        let label = self.label();
+        let first = match anchor {
+            Some(name) if self.random.chance(60) => Clause::With(columns(vec![(
+                Expr::Case(
+                    Box::new(Expr::HasLabel(Box::new(var(name)), label)),
+                    Box::new(Expr::Literal(V::Str(label.to_owned()))),
+                    Box::new(Expr::Literal(V::Str("A".to_owned()))),
+                ),
+                "l",
+            )])),
+            _ => with(vec![(Expr::Literal(V::Str(label.to_owned())), "l")]),
+        };
+        let found = NodePattern {
+            labels: Labels::Named("l".to_owned()),
+            ..node("d", None)
+        };
+        let mut steps = Vec::new();
+        if self.random.chance(30) {
+            steps.push(self.hop(node("h", None)));
+        }
+        vec![
+            first,
+            matching(vec![path(found, steps)], None),
+            returning(vec![(of("d", "uid"), "c")]),
+        ]
+    }
+
+    /// A circle, with conditions on its nodes.
+    pub(super) fn triangle(&mut self, start: NodePattern, n: &str) -> Vec<Clause> {
+        let labels = [self.maybe_label(), self.maybe_label()];
+        let mut steps = vec![
+            self.hop(node("b", labels[0])),
+            self.hop(node("c", labels[1])),
+        ];
+        if self.random.chance(70) {
+            steps.push(self.hop(bare(n.to_owned())));
+        }
+        if self.random.chance(40) {
+            steps[1].0.var = Some("named".to_owned());
+        }
+        let filter = match self.random.below(4) {
+            0 => Some(binary(Op::Different, var("c"), var(n))),
+            1 => {
+                let rel = self.hop(bare(n.to_owned()));
+                let pattern = path(bare("c".to_owned()), vec![rel]);
+                Some(Expr::Not(Box::new(Expr::Pattern(Box::new(pattern)))))
+            }
+            2 => Some(Expr::HasLabel(Box::new(var("c")), self.label())),
+            _ => None,
+        };
+        let found = matching(vec![path(start, steps)], filter);
+        let ends = vec![(of(n, "uid"), "u"), (of("c", "uid"), "w")];
+        vec![
+            found,
+            match self.random.below(3) {
+                0 => Clause::Return(Projection {
+                    distinct: true,
+                    ..columns(ends)
+                }),
+                1 => returning(vec![(counted_rows(), "u")]),
+                _ => returning(ends),
+            },
+        ]
+    }
+
+    /// Nodes by values that an index may hold.
+    pub(super) fn indexed(&mut self, n: &str, anchor: Option<&str>) -> Vec<Clause> {
+        let m = if anchor.is_some() { "m" } else { n };
+        let keys = [
+            ("A", "a"),
+            ("B", "s"),
+            ("A", "m"),
+            ("C", "uid"),
+            ("B", "a"),
+            ("A", "d"),
+            ("C", "l"),
+            ("B", "t"),
+        ];
+        let (label, key) = *self.random.pick(&keys);
+        let literal = Expr::Literal(property(self.random, key).unwrap_or(V::Null));
+        let value = match (anchor, self.random.chance(50)) {
+            (Some(name), true) => of(name, key),
+            _ => literal,
+        };
+        let ops = [Op::Equal, Op::Equal, Op::Less, Op::GreaterOrEqual, Op::In];
+        let op = match key {
+            "s" if self.random.chance(50) => {
+                *self
+                    .random
+                    .pick(&[Op::StartsWith, Op::EndsWith, Op::Contains])
+            }
+            _ => *self.random.pick(&ops),
+        };
+        let value = match op {
+            Op::In => Expr::List(vec![
+                value,
+                Expr::Literal(property(self.random, key).unwrap_or(V::Null)),
+            ]),
+            _ => value,
+        };
+        let mut filter = binary(op, of(m, key), value);
+        if self.random.chance(50) {
+            let key = *self.random.pick(&["a", "f", "m", "s"]);
+            let more = match self.random.below(4) {
+                0 => Expr::IsNotNull(Box::new(of(m, key))),
+                1 => Expr::IsNull(Box::new(of(m, key))),
+                _ => {
+                    let value = property(self.random, key).unwrap_or(V::Null);
+                    binary(Op::Equal, of(m, key), Expr::Literal(value))
+                }
+            };
+            filter = binary(Op::And, filter, more);
+        }
+        let found = single(node(m, Some(label)));
+        vec![
+            matching(vec![found], Some(filter)),
+            returning(vec![(of(m, "uid"), "c")]),
+        ]
+    }
+
+    /// Paths that are selected before the condition is judged.
+    pub(super) fn selected(&mut self, start: NodePattern) -> Vec<Clause> {
+        let direction = self.any_direction();
+        let rel = self.rel(None, Length::Braces(1, 3), direction, false);
+        let label = self.maybe_label();
+        let found = Path {
+            var: Some("p".to_owned()),
+            shape: Shape::Groups(1 + self.random.below(2)),
+            ..path(start, vec![(rel, node("w", label))])
+        };
+        let size = Expr::Call("length", vec![var("p")]);
+        let filter = match self.random.below(3) {
+            0 => Some(binary(Op::Greater, size.clone(), int(1))),
+            1 => {
+                let rels = Expr::Call("relationships", vec![var("p")]);
+                let holds = binary(Op::Greater, of("each", "a"), int(0));
+                let all = crate::query::Quantifier::All;
+                Some(Expr::Quantified(
+                    all,
+                    "each".to_owned(),
+                    Box::new(rels),
+                    Box::new(holds),
+                ))
+            }
+            _ => None,
+        };
+        vec![
+            matching(vec![found], filter),
+            returning(vec![(of("w", "uid"), "u"), (size, "c")]),
+        ]
+    }
+
+    /// The first rows of an order that decides everything, some of them left out.
+    pub(super) fn first_rows(&mut self, start: NodePattern, n: &str) -> Vec<Clause> {
+        let hop = self.hop(node("b", None));
+        let rel = RelPattern {
+            var: Some("r".to_owned()),
+            ..hop.0
+        };
+        let found = matching(vec![path(start, vec![(rel, hop.1)])], None);
+        let items = columns(vec![
+            (of(n, "uid"), "u"),
+            (of("r", "uid"), "w"),
+            (of("b", "uid"), "c"),
+        ]);
+        let by = vec![of(n, "uid"), of("r", "uid"), of("b", "uid")];
+        vec![found, Clause::Return(self.cut(items, by))]
+    }
+
+    /// Conditions on relationships and ends.
+    pub(super) fn with_condition(&mut self, start: NodePattern, n: &str) -> Vec<Clause> {
+        let (length, direction) = match self.random.chance(30) {
+            true => (self.star(), self.any_direction()),
+            false => (Length::One, self.any_direction()),
+        };
+        let single_rel = length == Length::One;
+        let mut rel = self.rel(single_rel.then_some("r"), length, direction, false);
+        let value = property(self.random, "a").unwrap_or(V::Null);
+        let mut filter = None;
+        match single_rel {
+            true => {
+                let op = *self.random.pick(&[Op::Equal, Op::Less, Op::Different]);
+                let right = match self.random.chance(50) {
+                    true => Expr::Literal(value),
+                    false => of(n, "a"),
+                };
+                filter = Some(binary(op, of("r", "a"), right));
+            }
+            false => rel.properties = vec![("a", Expr::Literal(value))],
+        }
+        let label = self.maybe_label();
+        vec![
+            matching(vec![path(start, vec![(rel, node("b", label))])], filter),
+            returning(vec![(of(n, "uid"), "u"), (of("b", "uid"), "c")]),
+        ]
+    }
+}

@@ -1,0 +1,85 @@
+//! Whether the comparison finds rules of the planner that lack a side condition.
+//!
+//! # How it works
+//! The faults are those of [`graven_cypher::plan::mutant`], one at a time. Each is on for all plans of a thread, which asks
+//! one graph after the other until an answer differs, the plan is not executable, or the statements are used up.
+//! A mutant that stays unfound means that the comparison is blind for that side condition.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use graven_cypher::plan::mutant::Mutant;
+
+use crate::seams::{ARE_THERE, activate};
+use crate::{Grammar, Halt, Job, Report, graph};
+
+/// What became of a mutant.
+#[derive(Clone, Debug)]
+pub struct Verdict {
+    /// The rule that lacks something.
+    pub rule: &'static str,
+    /// What it lacks.
+    pub mutant: String,
+    /// Statements until it was found, and the seed of the graph; none where it was not.
+    pub found: Option<(u64, u64)>,
+    /// How it was found, or how many statements did not find it.
+    pub how: String,
+}
+
+/// Looks for every mutant with at most so many statements.
+///
+/// # Errors
+/// The machine's, such as a full disk; or the build has no such faults.
+pub fn mutants(job: &Job, statements: u64) -> Result<Vec<Verdict>, String> {
+    if !ARE_THERE {
+        return Err("built without the feature `mutants`: run `cargo xtask fuzz`".to_owned());
+    }
+    // Assertions fail as they should; what they say is in the verdicts.
+    let hook = std::panic::take_hook();
+    std::panic::set_hook(Box::new(|_| {}));
+    let next = AtomicUsize::new(0);
+    let verdicts = Mutex::new(Vec::new());
+    let outcome = std::thread::scope(|scope| {
+        let work = || -> Result<(), String> {
+            while let Some((mutant, rule)) = Mutant::ALL.get(next.fetch_add(1, Ordering::Relaxed)) {
+                activate(Some(*mutant));
+                let verdict = hunt(job.seed, statements);
+                activate(None);
+                let (found, how) = verdict?;
+                let mut all = verdicts.lock().map_err(|e| e.to_string())?;
+                all.push(Verdict {
+                    rule: rule.name(),
+                    mutant: format!("{mutant:?}"),
+                    found,
+                    how,
+                });
+            }
+            Ok(())
+        };
+        let threads: Vec<_> = (0..job.threads.max(1)).map(|_| scope.spawn(work)).collect();
+        let joined = threads.into_iter().map(|t| {
+            let done = t.join();
+            done.map_err(|_| "the hunt itself panicked".to_owned())?
+        });
+        joined.collect::<Result<Vec<()>, String>>()
+    });
+    std::panic::set_hook(hook);
+    outcome?;
+    let mut verdicts = verdicts.into_inner().map_err(|e| e.to_string())?;
+    verdicts.sort_by(|a, b| (a.rule, &a.mutant).cmp(&(b.rule, &b.mutant)));
+    Ok(verdicts)
+}
+
+/// Statements and seed of the first difference, and what it was.
+fn hunt(first: u64, statements: u64) -> Result<(Option<(u64, u64)>, String), String> {
+    let mut report = Report::default();
+    let mut seed = first;
+    while report.compared + report.too_large < statements {
+        graph(seed, &mut report, (Grammar::Whole, Halt::Counted))?;
+        if let Some(how) = report.differences.pop() {
+            return Ok((Some((report.compared + 1, seed)), how));
+        }
+        seed = seed.wrapping_add(1);
+    }
+    Ok((None, format!("not found by {} statements", report.compared)))
+}

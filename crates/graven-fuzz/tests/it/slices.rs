@@ -1,0 +1,70 @@
+//! Generated statements, transactions and noise: a slice of each, and what the slice exercised.
+
+use std::time::Instant;
+
+use graven_fuzz::{Grammar, Job, noise, run, transactions};
+
+pub(crate) fn job(seed: u64) -> Job {
+    Job {
+        seed,
+        threads: 2,
+        grammar: Grammar::Short,
+        differences_max: 1,
+    }
+}
+
+/// Says how long a check took; the sum of these is what the fuzzer costs in continuous integration.
+pub(crate) fn took(what: &str, start: Instant) {
+    eprintln!("{what}: {:.1} s", start.elapsed().as_secs_f64());
+}
+
+#[test]
+fn generated_queries_give_what_the_interpreter_says() {
+    const QUERIES: u64 = 3_000;
+    let start = Instant::now();
+    let report = run(&job(1_000_000), QUERIES).expect("the machine works");
+    assert!(
+        report.differences.is_empty(),
+        "{}",
+        report.differences.join("\n")
+    );
+    // The generator would be worth nothing if its queries found nothing or were given up.
+    assert!(report.compared > QUERIES * 2 / 3, "{report:?}");
+    assert!(report.with_rows > report.compared / 4, "{report:?}");
+    assert!(report.writing > report.compared / 20, "{report:?}");
+    took("generated queries", start);
+}
+
+#[test]
+fn transactions_at_once_come_to_what_they_come_to_one_after_the_other() {
+    let start = Instant::now();
+    let tally = transactions(&job(1_000_000), 1_500).expect("the machine works");
+    assert!(
+        tally.differences.is_empty(),
+        "{}",
+        tally.differences.join("\n")
+    );
+    // It would be worth nothing if transactions did not meet, or only met.
+    assert!(tally.committed > tally.transactions / 2, "{tally:?}");
+    assert!(tally.replayed > tally.transactions / 10, "{tally:?}");
+    assert!(tally.refused > tally.transactions / 40, "{tally:?}");
+    assert!(tally.refused < tally.transactions / 4, "{tally:?}");
+    took("transactions", start);
+}
+
+#[test]
+fn damaged_statements_do_not_panic() {
+    let start = Instant::now();
+    let features = graven_tck::suite::kit().join("features");
+    if !features.is_dir() {
+        eprintln!(
+            "SKIPPED: {} is missing; set GRAVEN_SHARED",
+            features.display()
+        );
+        return;
+    }
+    let report = noise(&features, 6_000, 7).expect("the kit can be read");
+    assert!(report.panics.is_empty(), "{:?}", report.panics);
+    assert!(report.planned > report.tried / 20, "{report:?}");
+    took("damaged statements", start);
+}
