@@ -15,4 +15,5 @@ pub(crate) mod salvage;
 pub(crate) mod serve;
 pub(crate) mod shell;
 pub(crate) mod torture;
+pub(crate) mod upgrade;
 pub(crate) mod write_test;

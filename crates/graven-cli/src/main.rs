@@ -35,6 +35,7 @@ enum Command {
     Checkpoint(command::checkpoint::Checkpoint),
     Backup(command::backup::Backup),
     Salvage(command::salvage::Salvage),
+    Upgrade(command::upgrade::Upgrade),
     Import(command::import::Import),
     Generate(command::generate::Generate),
     Bench(command::bench::Bench),
@@ -48,8 +49,17 @@ enum Command {
 #[global_allocator]
 static ALLOCATOR: allocator::Allocator = allocator::Allocator;
 
+/// A write beyond the limit for files (`ulimit -f`) is an error of that write, not the end of the program.
+fn ignore_file_size_signal() {
+    // SAFETY: no thread has been started, and no handler of this signal is lost: it had none.
+    unsafe {
+        libc::signal(libc::SIGXFSZ, libc::SIG_IGN);
+    }
+}
+
 fn main() -> ExitCode {
     allocator::keep_freed_memory();
+    ignore_file_size_signal();
     let outcome = match Program::parse().command {
         Command::Shell(command) => command.run(),
         Command::Query(command) => command.run(),
@@ -59,6 +69,7 @@ fn main() -> ExitCode {
         Command::Checkpoint(command) => command.run(),
         Command::Backup(command) => command.run(),
         Command::Salvage(command) => command.run(),
+        Command::Upgrade(command) => command.run(),
         Command::Import(command) => command.run(),
         Command::Generate(command) => command.run(),
         Command::Bench(command) => command.run(),

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use graven::{Config, Database, IoMode, Touches, touches};
+use graven::{Config, Database, IoMode, Touches, pagecache, touches};
 
 use crate::argument;
 use crate::control::Control;
@@ -19,8 +19,8 @@ pub(crate) struct Open {
     #[arg(long, value_parser = argument::bytes, value_name = "SIZE")]
     memory: Option<u64>,
     /// Replacement policy of the page cache, with parameters as in gclock:max=7
-    #[arg(long, default_value = graven::DEFAULT_POLICY)]
-    policy: String,
+    #[arg(long, value_name = "SPEC")]
+    policy: Option<String>,
     /// Threads that one statement may use where it reads many nodes [default: the cores there are]
     #[arg(long, value_name = "N")]
     threads: Option<std::num::NonZeroUsize>,
@@ -30,6 +30,24 @@ pub(crate) struct Open {
     /// Never write to the file
     #[arg(long)]
     read_only: bool,
+    /// Open a database whose log is missing, without the commits that only the log has
+    #[arg(long)]
+    without_log: bool,
+}
+
+/// Closes it, and says where its files have to stay together.
+pub(crate) fn close(db: &Database) -> Result<(), Failure> {
+    db.close()?;
+    if let Some(log) = db.needed_log() {
+        eprintln!(
+            "{} has commits that are not in {} yet, folding them in would have taken too long: keep both files together, or run \
+             `graven checkpoint {}`",
+            log.display(),
+            db.path().display(),
+            db.path().display()
+        );
+    }
+    Ok(())
 }
 
 impl Open {
@@ -52,8 +70,8 @@ impl Open {
         Ok(db)
     }
 
-    /// Opens it for these statements: a new one if there is none, unless they only read, and a mistyped name would be
-    /// answered as if nothing were stored.
+    /// Opens it for these statements: a new one if there is none and they write. Otherwise a mistyped name would leave a file
+    /// behind, and be answered as if nothing were stored.
     pub(crate) fn database_for(
         &self,
         statements: &[&str],
@@ -68,7 +86,7 @@ impl Open {
                 all.push(touches(statement).map_err(|e| Failure::failed(e.render()))?);
             }
         }
-        if all.contains(&Touches::Writes) || !all.contains(&Touches::Reads) {
+        if all.contains(&Touches::Writes) {
             return self.database_or_new(timeout);
         }
         let opened = self.open(false, timeout);
@@ -90,9 +108,54 @@ impl Open {
         if let Some(threads) = self.threads {
             config.threads = threads.get();
         }
-        config.policy.clone_from(&self.policy);
+        if let Some(policy) = &self.policy {
+            config.policy.clone_from(policy);
+        }
         config.io = self.io;
         config.read_only = self.read_only;
-        Ok(Database::open(&self.db, config)?)
+        config.without_log = self.without_log;
+        let database = Database::open(&self.db, config)?;
+        if let Some(process) = database.attached_to() {
+            if let Some(policy) = &self.policy {
+                check_policy(policy)?;
+            }
+            let memory = self.memory.map(|_| "--memory");
+            let policy = self.policy.as_ref().map(|_| "--policy");
+            for option in memory.into_iter().chain(policy) {
+                eprintln!(
+                    "{option} has no effect: process {process} has the database open, and its settings hold"
+                );
+            }
+        }
+        Ok(database)
+    }
+
+    /// Opens it for a server, which makes a new one only if it is told to.
+    pub(crate) fn database_to_serve(&self, create: bool) -> Result<Database, Failure> {
+        if create {
+            return self.database_or_new(None);
+        }
+        let opened = self.open(false, None);
+        opened.map_err(|failure| match failure {
+            Failure::Failed(message) if !self.db.exists() => Failure::Failed(format!(
+                "{message}; or serve a new, empty one with --create"
+            )),
+            other => other,
+        })
+    }
+
+    /// Whether nothing may be written.
+    pub(crate) fn is_read_only(&self) -> bool {
+        self.read_only
+    }
+}
+
+/// Refuses what is no policy, where no page cache is made that would.
+fn check_policy(spec: &str) -> Result<(), Failure> {
+    let mut settings = pagecache::Config::new(pagecache::Budget::new(pagecache::MIN_BUDGET_BYTES));
+    spec.clone_into(&mut settings.policy);
+    match pagecache::PageCache::new(settings) {
+        Ok(_) => Ok(()),
+        Err(error) => Err(Failure::failed(error.to_string())),
     }
 }

@@ -12,9 +12,9 @@
 //! An entry for each address that failed lately, at most some thousands. What an address is: of IPv6 the first 64 bits, which one
 //! machine can choose the rest of.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::net::{IpAddr, Ipv6Addr};
-use std::sync::{Condvar, Mutex, PoisonError};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Failures without a pause.
@@ -55,13 +55,33 @@ impl Failures {
 /// See the file header.
 #[derive(Debug, Default)]
 pub(crate) struct Attempts {
-    failures: Mutex<HashMap<IpAddr, Failures>>,
-    /// Somebody succeeded.
+    table: Mutex<Table>,
+    /// An attempt has ended.
     fewer: Condvar,
 }
 
+#[derive(Debug, Default)]
+struct Table {
+    failures: HashMap<IpAddr, Failures>,
+    /// Addresses of which a password is being looked at, which takes a while and holds no lock.
+    asked: HashSet<IpAddr>,
+}
+
+/// An attempt whose password is being looked at.
+struct Asked<'a> {
+    attempts: &'a Attempts,
+    address: IpAddr,
+}
+
+impl Drop for Asked<'_> {
+    fn drop(&mut self) {
+        self.attempts.lock().asked.remove(&self.address);
+        self.attempts.fewer.notify_all();
+    }
+}
+
 /// What failures are counted by.
-fn network(address: IpAddr) -> IpAddr {
+pub(crate) fn network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) => {
             let [a, b, c, d, ..] = address.segments();
@@ -72,45 +92,71 @@ fn network(address: IpAddr) -> IpAddr {
 }
 
 impl Attempts {
-    /// Asks `is_right` when it is this attempt's turn.
+    fn lock(&self) -> MutexGuard<'_, Table> {
+        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Asks `is_right` when it is this attempt's turn; one of an address at a time.
     pub(crate) fn make(&self, address: IpAddr, is_right: impl FnOnce() -> bool) -> Attempt {
         let address = network(address);
         let until = Instant::now() + WAIT_MAX;
-        let mut failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut table = self.lock();
         loop {
             let now = Instant::now();
-            let next = failures.get(&address).map_or(now, Failures::next);
-            if next <= now {
+            let next = table.failures.get(&address).map_or(now, Failures::next);
+            let is_asked = table.asked.contains(&address);
+            if next <= now && !is_asked {
                 break;
             }
-            if next > until {
+            if next > until || now >= until {
                 return Attempt::TooSoon;
             }
-            let waited = self.fewer.wait_timeout(failures, next - now);
-            failures = waited.unwrap_or_else(PoisonError::into_inner).0;
+            let pause = if is_asked { until - now } else { next - now };
+            let waited = self.fewer.wait_timeout(table, pause);
+            table = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
-        if is_right() {
-            failures.remove(&address);
-            self.fewer.notify_all();
-            return Attempt::Right;
-        }
-        let now = Instant::now();
-        failures.retain(|_, failed| now - failed.last < FORGOTTEN);
-        if failures.len() >= ADDRESSES_MAX
-            && !failures.contains_key(&address)
-            && let Some(oldest) = failures.iter().min_by_key(|(_, failed)| failed.last)
-        {
-            let oldest = *oldest.0;
-            failures.remove(&oldest);
-        }
-        let failed = failures.entry(address).or_insert(Failures {
-            count: 0,
-            last: now,
-        });
-        failed.count += 1;
-        failed.last = now;
-        Attempt::Wrong
+        table.asked.insert(address);
+        drop(table);
+        // However it ends, the next attempt has its turn.
+        let asked = Asked {
+            attempts: self,
+            address,
+        };
+        let right = is_right();
+        let mut table = self.lock();
+        let made = match right {
+            true => {
+                table.failures.remove(&address);
+                Attempt::Right
+            }
+            false => {
+                failed(&mut table.failures, address);
+                Attempt::Wrong
+            }
+        };
+        drop(table);
+        drop(asked);
+        made
     }
+}
+
+/// Notes a failure.
+fn failed(failures: &mut HashMap<IpAddr, Failures>, address: IpAddr) {
+    let now = Instant::now();
+    failures.retain(|_, failed| now - failed.last < FORGOTTEN);
+    if failures.len() >= ADDRESSES_MAX
+        && !failures.contains_key(&address)
+        && let Some(oldest) = failures.iter().min_by_key(|(_, failed)| failed.last)
+    {
+        let oldest = *oldest.0;
+        failures.remove(&oldest);
+    }
+    let failed = failures.entry(address).or_insert(Failures {
+        count: 0,
+        last: now,
+    });
+    failed.count += 1;
+    failed.last = now;
 }
 
 #[cfg(test)]
@@ -128,7 +174,7 @@ mod tests {
             let attempts = Attempts::default();
             let last = Instant::now();
             let failed = Failures { count, last };
-            attempts.failures.lock().unwrap().insert(address, failed);
+            attempts.lock().failures.insert(address, failed);
             attempts
         }
     }
@@ -146,10 +192,10 @@ mod tests {
     #[test]
     fn an_attempt_waits_for_its_turn() {
         let attempts = Attempts::with(HERE, FREE);
-        let turn = attempts.failures.lock().unwrap()[&HERE].next();
+        let turn = attempts.lock().failures[&HERE].next();
         let made = attempts.make(HERE, || Instant::now() >= turn);
         assert_eq!(made, Attempt::Right);
-        assert!(attempts.failures.lock().unwrap().is_empty());
+        assert!(attempts.lock().failures.is_empty());
     }
 
     #[test]
@@ -171,7 +217,7 @@ mod tests {
             let address = IpAddr::V4(number.into());
             assert_eq!(attempts.make(address, || false), Attempt::Wrong);
         }
-        assert_eq!(attempts.failures.lock().unwrap().len(), ADDRESSES_MAX);
+        assert_eq!(attempts.lock().failures.len(), ADDRESSES_MAX);
         let of = |last| IpAddr::V6(Ipv6Addr::new(1, 2, 3, 4, 5, 6, 7, last));
         assert_eq!(network(of(1)), network(of(2)));
     }

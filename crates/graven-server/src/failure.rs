@@ -2,6 +2,8 @@
 
 use graven::Error;
 
+use crate::admission::Full;
+
 /// Something that was refused or failed, as the client hears it.
 #[derive(Debug)]
 pub(crate) struct Failure {
@@ -33,6 +35,41 @@ impl Failure {
         }
     }
 
+    /// All places are taken.
+    pub(crate) fn full(full: Full) -> Self {
+        let whose = match full.of_network {
+            true => "of one network",
+            false => "that this server has",
+        };
+        Failure {
+            code: "Neo.TransientError.Request.NoThreadsAvailable",
+            message: format!(
+                "the server is full: all {} connections {whose} are open; close some, or raise --connections",
+                full.places
+            ),
+        }
+    }
+
+    /// A message that is longer than messages may be.
+    pub(crate) fn too_long(most: usize) -> Self {
+        Failure::request(format!(
+            "a message of more than {most} bytes: send fewer or smaller parameters at a time"
+        ))
+    }
+
+    /// A message for which there is no memory.
+    pub(crate) fn no_memory(why: &str) -> Self {
+        Failure {
+            code: "Neo.ClientError.General.MemoryPoolOutOfMemoryError",
+            message: format!("there is no memory for this message: {why} [Memory.Limit]"),
+        }
+    }
+
+    /// Whether a new attempt may go well once others have got further.
+    pub(crate) fn is_conflict(&self) -> bool {
+        self.code == CONFLICT
+    }
+
     /// Another server, or this one when it is back, may do it.
     pub(crate) fn unavailable(message: impl Into<String>) -> Self {
         Failure {
@@ -50,6 +87,8 @@ impl From<Error> for Failure {
                 (false, code) if code.starts_with("Memory.") => {
                     "Neo.ClientError.General.MemoryPoolOutOfMemoryError"
                 }
+                // The text alone told that a value has the wrong type.
+                (_, code) if error.is_of_text() && code.starts_with("TypeError.") => SYNTAX_ERROR,
                 (_, code) => self::code(code),
             },
             // Programs that know Graven find its own name of the error here.
@@ -57,6 +96,9 @@ impl From<Error> for Failure {
         }
     }
 }
+
+/// A statement that cannot be run as it is written.
+const SYNTAX_ERROR: &str = "Neo.ClientError.Statement.SyntaxError";
 
 /// What drivers run a transaction again for.
 const CONFLICT: &str = "Neo.TransientError.Transaction.Outdated";
@@ -71,9 +113,11 @@ fn code(own: &str) -> &'static str {
         ("Transaction", "Conflict") => CONFLICT,
         ("Transaction", _) => "Neo.ClientError.Transaction.TransactionNotFound",
         ("Memory", _) => "Neo.TransientError.General.MemoryPoolOutOfMemoryError",
-        ("SyntaxError", _) => "Neo.ClientError.Statement.SyntaxError",
+        ("SyntaxError", _) => SYNTAX_ERROR,
         ("SemanticError", _) => "Neo.ClientError.Statement.SemanticError",
         ("TypeError", _) => "Neo.ClientError.Statement.TypeError",
+        ("ArgumentError", "InvalidTemporalText" | "InvalidPoint") => SYNTAX_ERROR,
+        ("ArgumentError", "InvalidRegularExpression") => "Neo.ClientError.Statement.SemanticError",
         ("ArgumentError", _) => "Neo.ClientError.Statement.ArgumentError",
         ("ArithmeticError", _) => "Neo.ClientError.Statement.ArithmeticError",
         ("ParameterMissing", _) => "Neo.ClientError.Statement.ParameterMissing",
@@ -86,8 +130,13 @@ fn code(own: &str) -> &'static str {
         ("Schema", "Exists") => "Neo.ClientError.Schema.EquivalentSchemaRuleAlreadyExists",
         ("Schema", "NotFound") => "Neo.ClientError.Schema.IndexNotFound",
         ("Schema", _) => "Neo.ClientError.Statement.ArgumentError",
+        ("NotAvailable", "DatabaseNotFound") => "Neo.ClientError.Database.DatabaseNotFound",
+        ("NotAvailable", _) => SYNTAX_ERROR,
         ("Statement", "TimedOut") => "Neo.ClientError.Transaction.TransactionTimedOut",
         ("Statement", _) => STOPPED,
+        ("Security", "ReadMode") => "Neo.ClientError.Statement.AccessMode",
+        ("Security", "CredentialsExpired") => "Neo.ClientError.Security.CredentialsExpired",
+        ("Security", _) => "Neo.ClientError.Security.Forbidden",
         ("Database", "ReadOnly") => "Neo.ClientError.General.ForbiddenOnReadOnlyDatabase",
         ("Request" | "Config", _) => "Neo.ClientError.Request.Invalid",
         _ => "Neo.DatabaseError.General.UnknownError",

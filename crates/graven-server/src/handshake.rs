@@ -1,6 +1,8 @@
 //! The first bytes of a connection: which version both sides speak.
 
-use std::io::{self, Read, Write};
+use std::io;
+
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
 use crate::Version;
 
@@ -14,26 +16,30 @@ const SPOKEN: [(u8, std::ops::RangeInclusive<u8>); 2] = [(5, 0..=4), (4, 4..=4)]
 ///
 /// # Errors
 /// The connection broke off.
-pub(crate) fn agree(stream: &mut (impl Read + Write)) -> io::Result<Option<Version>> {
+pub(crate) async fn agree(
+    from: &mut (impl AsyncRead + Unpin),
+    to: &mut (impl AsyncWrite + Unpin),
+) -> io::Result<Option<Version>> {
     let mut magic = [0; 4];
-    stream.read_exact(&mut magic)?;
+    from.read_exact(&mut magic).await?;
     if magic != MAGIC {
         if magic.is_ascii() {
             // A browser, or Bolt inside a WebSocket.
             let said = "this port speaks Bolt: use a Neo4j driver with bolt://\n";
             let head = "HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain\r\nConnection: close";
             let length = said.len();
-            write!(stream, "{head}\r\nContent-Length: {length}\r\n\r\n{said}")?;
+            let said = format!("{head}\r\nContent-Length: {length}\r\n\r\n{said}");
+            to.write_all(said.as_bytes()).await?;
         }
         return Ok(None);
     }
     let mut proposals = [0; 16];
-    stream.read_exact(&mut proposals)?;
+    from.read_exact(&mut proposals).await?;
     let mut proposals = proposals.chunks_exact(4);
     let version = proposals.find_map(|it| spoken(it[3], it[2], it[1]));
     let Version(major, minor) = version.unwrap_or(Version(0, 0));
-    stream.write_all(&[0, 0, minor, major])?;
-    stream.flush()?;
+    to.write_all(&[0, 0, minor, major]).await?;
+    to.flush().await?;
     Ok(version)
 }
 
@@ -51,28 +57,16 @@ mod tests {
 
     use super::*;
 
-    struct Wire(io::Cursor<Vec<u8>>, Vec<u8>);
-
-    impl Read for Wire {
-        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-            self.0.read(buffer)
-        }
-    }
-
-    impl Write for Wire {
-        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-            self.1.write(bytes)
-        }
-
-        fn flush(&mut self) -> io::Result<()> {
-            Ok(())
-        }
+    fn agree_now(sent: &[u8]) -> (Option<Version>, Vec<u8>) {
+        let runtime = tokio::runtime::Builder::new_current_thread().build();
+        let runtime = runtime.expect("a runtime");
+        let (mut from, mut said) = (sent, Vec::new());
+        let agreed = runtime.block_on(agree(&mut from, &mut said));
+        (agreed.expect("memory"), said)
     }
 
     fn ask(proposals: [[u8; 4]; 4]) -> (Option<Version>, Vec<u8>) {
-        let sent = [&MAGIC[..], proposals.as_flattened()].concat();
-        let mut wire = Wire(io::Cursor::new(sent), Vec::new());
-        (agree(&mut wire).expect("memory"), wire.1)
+        agree_now(&[&MAGIC[..], proposals.as_flattened()].concat())
     }
 
     #[test]
@@ -91,12 +85,9 @@ mod tests {
 
     #[test]
     fn a_browser_is_told_what_this_is() {
-        let mut wire = Wire(
-            io::Cursor::new(b"GET / HTTP/1.1\r\n\r\n".to_vec()),
-            Vec::new(),
-        );
-        assert_eq!(agree(&mut wire).expect("memory"), None);
-        let said = String::from_utf8(wire.1).expect("text");
+        let (agreed, said) = agree_now(b"GET / HTTP/1.1\r\n\r\n");
+        assert_eq!(agreed, None);
+        let said = String::from_utf8(said).expect("text");
         assert!(
             said.starts_with("HTTP/1.1 400") && said.contains("Bolt"),
             "{said}"

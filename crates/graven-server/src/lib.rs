@@ -2,49 +2,58 @@
 //!
 //! # How it works
 //! ```text
-//! listener    accepts connections, up to a number; two threads for each
-//!   handshake     agrees on a version: 5.0 to 5.4, or 4.4
-//!   reader        takes messages apart; a RESET, or the end, stops the statement that runs
-//!   session       runs one message after the other, and answers
+//! listener    accepts connections
+//!   admission     places for them, by whether they have logged in
+//!   connection    reads messages; a RESET, or the end, stops the statement that runs
+//!     handshake     agrees on a version: 5.0 to 5.4, or 4.4
+//!   session       runs one message after the other, on a thread that it has meanwhile, and answers
+//!     service         who may come in, and what it may do then
 //!     attempts        who may try again to say who it is, and when
 //!     timeouts        what is left open ends by itself
 //!     packstream      values as bytes
 //!     failure         errors under the names that drivers know
-//! metrics     counters for Prometheus, over HTTP
+//! metrics     counters for Prometheus and a page, over HTTP
 //! ```
 //! Rows leave as they are asked for (`PULL`), straight from the statement that runs: nothing is kept but what one message
 //! answers. A statement of a transaction has run to its end before its first row leaves, as in the library.
 //!
 //! # Invariants
 //! * BO-1 A message has at most [`MESSAGE_BYTES_MAX`] bytes and eight million values, which take some tens of bytes each; before a client
-//!   has said who it is, 64 KiB, and it says so within half a minute.
+//!   has said who it is, 16 KiB, and it says so within five seconds.
 //! * BO-2 After a failure every message is ignored until a RESET, as the protocol has it: nothing that a client sent in the hope of
 //!   success is done after an error.
 //! * BO-3 When a connection ends, its statement is stopped and its transaction rolled back.
 //! * BO-4 Between two looks at passwords from an address lies the pause that its failures have earned.
+//! * BO-8 A message that is none ends its connection, and with it everything that it had.
 //! * BO-5 A server that ends begins nothing new; what was being done is answered, for as long as somebody listens.
 //!
 //! # Costs
-//! Two threads a connection, one of which waits in a read. A message is copied once on its way in, a row once on its way out.
+//! Some kilobytes a connection that is idle, and a thread while it is answered. A message is copied once on its way in, a row once on its way out.
 //!
 //! # Source
 //! Neo4j's documentation of Bolt and PackStream (messages, versions 4.4 to 5.4, structures).
 
+mod admission;
 mod attempts;
 mod chunk;
+mod connection;
 mod entity;
 mod failure;
 mod handshake;
 mod listener;
 mod message;
 mod metrics;
+mod notification;
+mod options;
 mod packstream;
+mod service;
 mod session;
 mod stored;
 mod timeouts;
 
 pub use chunk::MESSAGE_BYTES_MAX;
-pub use listener::{Options, Server, User};
+pub use listener::Server;
+pub use options::{Options, User};
 
 /// A version of the protocol: major, minor.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]

@@ -56,7 +56,7 @@ pub(crate) struct Wanted {
 
 /// Whether a message is a RESET, without taking it apart.
 pub(crate) fn is_reset(message: &[u8]) -> bool {
-    message.get(1) == Some(&RESET)
+    message == [0xb0, RESET]
 }
 
 impl Request {

@@ -2,20 +2,20 @@
 //!
 //! # How it works
 //! Whoever asks for `/metrics` gets the counters as they are then ([`series`]); `/` is a page that asks for the same as JSON ([`state`]) every few seconds
-//! and draws it. Nothing is computed between two questions, and nothing can be changed from here.
+//! and draws it. Nothing is computed between two questions, and nothing can be changed from here. [`endpoint`] says who may ask.
 //!
 //! # Source
 //! Prometheus' text format, version 0.0.4.
 
+mod endpoint;
 mod series;
 mod state;
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::thread;
 
 use graven::{Database, Error};
-use tiny_http::{Header, Method, Request, Response};
+
+pub(crate) use endpoint::Endpoint;
 
 /// What the server did since it was started.
 #[derive(Debug, Default)]
@@ -82,80 +82,4 @@ impl Answer {
             },
         }
     }
-}
-
-/// A thread that answers questions over HTTP until this is dropped.
-pub(crate) struct Endpoint {
-    server: Arc<tiny_http::Server>,
-    thread: Option<thread::JoinHandle<()>>,
-}
-
-impl Endpoint {
-    /// Listens at an address; `say` tells what is to be said where.
-    ///
-    /// # Errors
-    /// The address cannot be listened on.
-    pub(crate) fn start(
-        address: &str,
-        say: impl Fn(&str) -> Answer + Send + 'static,
-    ) -> Result<Self, String> {
-        let server = tiny_http::Server::http(address);
-        let server = Arc::new(server.map_err(|error| format!("{address}: {error}"))?);
-        let own = Arc::clone(&server);
-        let thread = thread::Builder::new()
-            .name("metrics".to_owned())
-            .spawn(move || {
-                for request in own.incoming_requests() {
-                    // Whoever asked may have gone.
-                    let _ = answer(request, &say);
-                }
-            });
-        match thread {
-            Ok(thread) => Ok(Endpoint {
-                server,
-                thread: Some(thread),
-            }),
-            Err(error) => Err(format!("{address}: {error}")),
-        }
-    }
-
-    /// Where it listens.
-    pub(crate) fn address(&self) -> String {
-        self.server.server_addr().to_string()
-    }
-}
-
-impl std::fmt::Debug for Endpoint {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_tuple("Endpoint").field(&self.address()).finish()
-    }
-}
-
-impl Drop for Endpoint {
-    fn drop(&mut self) {
-        self.server.unblock();
-        if let Some(thread) = self.thread.take() {
-            // It only says what others counted.
-            let _ = thread.join();
-        }
-    }
-}
-
-fn answer(request: Request, say: &impl Fn(&str) -> Answer) -> std::io::Result<()> {
-    if !matches!(request.method(), Method::Get | Method::Head) {
-        return request.respond(Response::from_string("only GET\n").with_status_code(405));
-    }
-    let path = request.url().split('?').next().unwrap_or_default();
-    let Answer { status, kind, text } = say(path);
-    let mut response = Response::from_string(text).with_status_code(status);
-    // The page has all it needs in itself and asks nobody but this server.
-    let policy = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; connect-src 'self'";
-    for (name, value) in [
-        ("Content-Type", kind),
-        ("Cache-Control", "no-store"),
-        ("Content-Security-Policy", policy),
-    ] {
-        response.add_header(Header::from_bytes(name, value).expect("both are ASCII"));
-    }
-    request.respond(response)
 }

@@ -3,88 +3,40 @@
 //! # How it works
 //! A statement outside a transaction is run by RUN and keeps its result until the last row was pulled; in a transaction several
 //! statements may have rows left, each under its number. A failure makes the session ignore what follows until RESET (BO-2). RESET itself
-//! is noticed by the reader, which stops the statement that runs; the session learns of it by [`Resets`].
+//! is noticed by the reader, which stops the statement that runs; the session learns of it by [`ResetAhead`].
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::net::IpAddr;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use graven::{
-    CancelHandle, Connection, Database, Params, QueryResult, Row, StatementKind, Summary, Touches,
+    Access, CancelHandle, Connection, Params, QueryResult, Role, Row, StatementKind, Summary,
     Transaction, Value,
 };
 
-use crate::attempts::{Attempt, Attempts};
+use crate::admission::Place;
 use crate::failure::{Failure, STOPPED};
-use crate::listener::User;
 use crate::message::{FAILURE, IGNORED, Map, RECORD, Request, SUCCESS, Wanted};
-use crate::metrics::{self, Counters};
+use crate::metrics;
+use crate::notification::{self, Notification};
 use crate::packstream::Writer;
-use crate::timeouts::{Timeouts, Timer};
+use crate::service::Service;
+use crate::timeouts::Timer;
 use crate::{Version, chunk};
 
 /// The name under which drivers know the only database of a server, and the one they ask for unless told otherwise.
 const DATABASE: &str = "neo4j";
 
+/// The name under which drivers ask for users and databases, and whether they may log in: the same database.
+const SYSTEM: &str = "system";
+
+/// How long a client waits for the news of a conflict.
+const CONFLICT_WAIT: Duration = Duration::from_millis(10);
+
 /// Rows that were found within so long leave together.
 const TOGETHER: Duration = Duration::from_millis(20);
-
-/// RESETs that the reader has seen and the session has not come to.
-#[derive(Debug, Default)]
-pub(crate) struct Resets {
-    ahead: Mutex<usize>,
-    fewer: Condvar,
-}
-
-impl Resets {
-    fn ahead(&self) -> MutexGuard<'_, usize> {
-        self.ahead.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Another one was seen.
-    pub(crate) fn seen(&self) {
-        *self.ahead() += 1;
-    }
-
-    /// Whether the session has yet to come to one.
-    pub(crate) fn are_ahead(&self) -> bool {
-        *self.ahead() > 0
-    }
-
-    /// Waits until the session has come to all of them, or for so long; whether it has.
-    pub(crate) fn wait(&self, most: Duration) -> bool {
-        let waited = self
-            .fewer
-            .wait_timeout_while(self.ahead(), most, |ahead| *ahead > 0);
-        *waited.unwrap_or_else(PoisonError::into_inner).0 == 0
-    }
-
-    fn come_to(&self) {
-        let mut ahead = self.ahead();
-        *ahead = ahead.saturating_sub(1);
-        self.fewer.notify_all();
-    }
-}
-
-/// What does not change while a server runs.
-#[derive(Debug)]
-pub(crate) struct Service {
-    pub(crate) database: Database,
-    /// What ids of text begin with.
-    pub(crate) store: String,
-    /// The name of the database's file, without its ending.
-    pub(crate) name: String,
-    /// Who may connect; none: everybody.
-    pub(crate) user: Option<User>,
-    pub(crate) attempts: Attempts,
-    pub(crate) timeouts: Timeouts,
-    pub(crate) counters: Counters,
-    /// It ends: nothing new is begun.
-    pub(crate) stopping: AtomicBool,
-}
 
 /// Both ends of a connection.
 #[derive(Clone, Debug)]
@@ -94,10 +46,14 @@ pub(crate) struct Ends {
     pub(crate) server: String,
 }
 
+/// Whether a RESET was read that the session has not come to.
+pub(crate) type ResetAhead = Box<dyn Fn() -> bool + Send>;
+
 /// A connection that has agreed on a version.
-pub(crate) struct Session<'a, W> {
-    service: &'a Service,
-    resets: &'a Resets,
+pub(crate) struct Session<W> {
+    service: Arc<Service>,
+    reset_ahead: ResetAhead,
+    place: Arc<Place>,
     version: Version,
     ends: Ends,
     number: u64,
@@ -107,6 +63,8 @@ pub(crate) struct Session<'a, W> {
     message: Vec<u8>,
     said_hello: bool,
     authenticated: bool,
+    /// What who has logged in may do.
+    access: Access,
     failed: bool,
     /// Of the transaction, or the statement outside of one.
     timer: Timer,
@@ -114,7 +72,7 @@ pub(crate) struct Session<'a, W> {
     timed_out: bool,
     /// Whether moments count from UTC.
     utc: bool,
-    transaction: Option<(Transaction, bool)>,
+    transaction: Option<Transaction>,
     /// Statements with rows left, by their numbers; the one outside a transaction is number 0.
     streams: BTreeMap<u64, Stream>,
     /// Number of the next statement in the transaction.
@@ -135,32 +93,35 @@ enum Answer {
     Close,
 }
 
-fn entry(name: &str, value: impl Into<Value>) -> (std::sync::Arc<str>, Value) {
+fn entry(name: &str, value: impl Into<Value>) -> (Arc<str>, Value) {
     (name.into(), value.into())
 }
 
-impl<'a, W: Write> Session<'a, W> {
+impl<W: Write> Session<W> {
     pub(crate) fn new(
-        service: &'a Service,
-        resets: &'a Resets,
+        service: Arc<Service>,
         version: Version,
         ends: Ends,
         number: u64,
+        place: Arc<Place>,
+        reset_ahead: ResetAhead,
         to: W,
     ) -> Self {
         Session {
-            service,
-            resets,
+            reset_ahead,
+            place,
             version,
             ends,
             number,
-            connection: service.database.connect(),
+            connection: service.database.connect().with_access(nothing()),
+            timer: service.timeouts.begin(None),
+            service,
             to,
             message: Vec::new(),
             said_hello: false,
             authenticated: false,
             failed: false,
-            timer: service.timeouts.begin(None),
+            access: nothing(),
             timed_out: false,
             utc: version.is_5(),
             transaction: None,
@@ -205,8 +166,9 @@ impl<'a, W: Write> Session<'a, W> {
 
     fn handle_now(&mut self, message: &[u8]) -> io::Result<bool> {
         let request = Request::parse(message);
-        let ignores = self.failed || self.resets.are_ahead();
-        if ignores && !matches!(request, Ok(Request::Reset | Request::Goodbye)) {
+        let is_malformed = request.as_ref().is_err_and(|error| !error.is_about_value());
+        let ignores = self.failed || (self.reset_ahead)();
+        if ignores && !is_malformed && !matches!(request, Ok(Request::Reset | Request::Goodbye)) {
             self.answer(IGNORED, None)?;
             self.to.flush()?;
             return Ok(true);
@@ -217,7 +179,7 @@ impl<'a, W: Write> Session<'a, W> {
                 self.fail(&Failure::request(error.to_string()))?;
                 self.to.flush()?;
                 // Otherwise nobody knows what the other side would say next.
-                return Ok(error.is_about_value());
+                return Ok(error.is_about_value() && self.authenticated);
             }
         };
         let was_authenticated = self.authenticated;
@@ -246,7 +208,20 @@ impl<'a, W: Write> Session<'a, W> {
         Ok(goes_on)
     }
 
+    /// Answers a message that was not read.
+    ///
+    /// # Errors
+    /// The connection broke off.
+    pub(crate) fn refuse(&mut self, failure: &Failure) -> io::Result<()> {
+        self.fail(failure)?;
+        self.to.flush()
+    }
+
     fn fail(&mut self, failure: &Failure) -> io::Result<()> {
+        if failure.is_conflict() {
+            // The client tries again as soon as it hears of it; the one it met is then further on.
+            std::thread::sleep(CONFLICT_WAIT);
+        }
         metrics::count(&self.service.counters.failures);
         self.failed = true;
         self.streams.clear();
@@ -300,6 +275,7 @@ impl<'a, W: Write> Session<'a, W> {
             _ if !self.authenticated => Err(Failure::unauthorized("say who you are first (LOGON)")),
             Request::Logoff if self.version.has_logon() && self.is_idle() => {
                 self.authenticated = false;
+                self.access = nothing();
                 empty
             }
             Request::Logon(_) | Request::Logoff | Request::Reset => {
@@ -314,7 +290,7 @@ impl<'a, W: Write> Session<'a, W> {
             }
             Request::Begin(extra) => self.begin(&extra),
             Request::Commit => match self.transaction.take() {
-                Some((transaction, _)) => {
+                Some(transaction) => {
                     self.streams.clear();
                     let committed = transaction.commit().map_err(Failure::from);
                     committed.map(|commit| {
@@ -325,7 +301,7 @@ impl<'a, W: Write> Session<'a, W> {
                 None => Err(Failure::request("COMMIT outside a transaction")),
             },
             Request::Rollback => match self.transaction.take() {
-                Some((transaction, _)) => {
+                Some(transaction) => {
                     self.streams.clear();
                     transaction.rollback();
                     empty
@@ -357,18 +333,17 @@ impl<'a, W: Write> Session<'a, W> {
     }
 
     fn is_stopping(&self) -> bool {
-        self.service.stopping.load(Ordering::SeqCst)
+        self.service.is_stopping()
     }
 
     fn end_all(&mut self) {
         self.streams.clear();
-        if let Some((transaction, _)) = self.transaction.take() {
+        if let Some(transaction) = self.transaction.take() {
             transaction.rollback();
         }
     }
 
     fn reset(&mut self) {
-        self.resets.come_to();
         self.end_all();
         self.failed = false;
     }
@@ -400,24 +375,17 @@ impl<'a, W: Write> Session<'a, W> {
     }
 
     fn log_on(&mut self, options: &Map) -> Result<(), Failure> {
-        if let Some(user) = &self.service.user {
-            let text = |name: &str| {
-                options
-                    .get(name)
-                    .and_then(Value::as_str)
-                    .unwrap_or_default()
-            };
-            let is_right =
-                || text("scheme") == "basic" && user.is(text("principal"), text("credentials"));
-            match self.service.attempts.make(self.ends.client, is_right) {
-                Attempt::Right => {}
-                Attempt::Wrong => {
-                    let message = "the name or the password is wrong";
-                    return Err(Failure::unauthorized(message));
-                }
-                Attempt::TooSoon => return Err(Failure::too_many_attempts()),
-            }
-        }
+        let text = |name: &str| {
+            let value = options.get(name).and_then(Value::as_str);
+            value.unwrap_or_default()
+        };
+        let said = (text("scheme") == "basic").then(|| (text("principal"), text("credentials")));
+        let access = self.service.log_in(self.ends.client, said)?;
+        self.place.keep().map_err(|full| {
+            metrics::count(&self.service.counters.refused);
+            Failure::full(full)
+        })?;
+        self.access = access;
         self.authenticated = true;
         Ok(())
     }
@@ -446,7 +414,8 @@ impl<'a, W: Write> Session<'a, W> {
     fn with_options(&self, extra: &Map) -> Result<(Connection, Timer), Failure> {
         match extra.get("db") {
             None | Some(Value::Null) => {}
-            Some(Value::String(name)) if **name == *DATABASE || **name == *self.service.name => {}
+            Some(Value::String(name))
+                if [DATABASE, SYSTEM, &self.service.name].contains(&&**name) => {}
             Some(other) => {
                 return Err(Failure {
                     code: "Neo.ClientError.Database.DatabaseNotFound",
@@ -466,14 +435,15 @@ impl<'a, W: Write> Session<'a, W> {
             Some(_) => return Err(Failure::request("tx_timeout is a number of milliseconds")),
         };
         let timer = self.service.timeouts.begin(wanted);
-        let connection = self.connection.clone();
+        let access = self.access.clone().reading_only(only_reads(extra));
+        let connection = self.connection.clone().with_access(access);
         let timeout = least(connection.timeout(), timer.left());
         Ok((connection.with_timeout(timeout), timer))
     }
 
     fn begin(&mut self, extra: &Map) -> Result<Answer, Failure> {
         let (connection, timer) = self.with_options(extra)?;
-        self.transaction = Some((connection.begin()?, only_reads(extra)));
+        self.transaction = Some(connection.begin()?);
         self.timer = timer;
         self.next = 0;
         Ok(Answer::Success(Map::new()))
@@ -482,7 +452,6 @@ impl<'a, W: Write> Session<'a, W> {
     fn run_alone(&mut self, text: &str, params: &Params, extra: &Map) -> Result<Answer, Failure> {
         let begun = Instant::now();
         let (connection, timer) = self.with_options(extra)?;
-        check_mode(text, only_reads(extra))?;
         let result = connection.query(text, params)?;
         self.timer = timer;
         let head = head(&result, begun);
@@ -499,8 +468,7 @@ impl<'a, W: Write> Session<'a, W> {
 
     fn run_in_transaction(&mut self, text: &str, params: &Params) -> Result<Answer, Failure> {
         let begun = Instant::now();
-        let (transaction, only_reads) = self.transaction.as_mut().expect("asked by the caller");
-        check_mode(text, *only_reads)?;
+        let transaction = self.transaction.as_mut().expect("asked by the caller");
         transaction.set_timeout(least(self.connection.timeout(), self.timer.left()));
         let result = transaction.query(text, params)?;
         let mut head = head(&result, begun);
@@ -560,7 +528,7 @@ impl<'a, W: Write> Session<'a, W> {
                     }
                 }
             }
-            if self.resets.are_ahead() {
+            if (self.reset_ahead)() {
                 let message = "the client asked to stop".to_owned();
                 return Ok(Err(Failure {
                     code: STOPPED,
@@ -625,17 +593,9 @@ fn only_reads(extra: &Map) -> bool {
     extra.get("mode").and_then(Value::as_str) == Some("r")
 }
 
-/// Refuses to write where reading was announced.
-fn check_mode(text: &str, only_reads: bool) -> Result<(), Failure> {
-    if only_reads && matches!(graven::touches(text), Ok(Touches::Writes)) {
-        return Err(Failure {
-            code: "Neo.ClientError.Statement.AccessMode",
-            message:
-                "a statement that writes in a session or transaction that was opened for reading"
-                    .to_owned(),
-        });
-    }
-    Ok(())
+/// What may be done by who has not said who it is.
+fn nothing() -> Access {
+    Access::without_files(Role::Reader).reading_only(true)
 }
 
 fn milliseconds(since: Instant) -> i64 {
@@ -680,15 +640,18 @@ fn plan_of(text: &str, rows: u64) -> Map {
 
 fn notices(summary: &Summary) -> Vec<Value> {
     let notices = summary.notices.iter().map(|notice| {
+        let Notification {
+            code,
+            title,
+            severity,
+            category,
+        } = notification::of(notice.code.as_str());
         let mut map = Map::from([
-            entry(
-                "code",
-                format!("Neo.ClientNotification.Statement.{}", notice.code),
-            ),
-            entry("title", notice.code.as_str()),
+            entry("code", format!("Neo.ClientNotification.Statement.{code}")),
+            entry("title", title),
             entry("description", notice.message.as_str()),
-            entry("severity", "WARNING"),
-            entry("category", "UNRECOGNIZED"),
+            entry("severity", severity),
+            entry("category", category),
         ]);
         if let Some((line, column)) = notice.position {
             let place = [

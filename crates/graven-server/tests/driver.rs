@@ -27,6 +27,7 @@ fn the_official_driver_is_content() {
     let database = Database::open(folder.path().join("social.graven"), config).expect("a database");
     let mut options = Options::default();
     options.address = "127.0.0.1:0".to_owned();
+    options.open_to_all = true;
     let server = Server::start(database, options).expect("a server");
     let ran = Command::new(&python)
         .arg("-B")

@@ -116,17 +116,59 @@ impl Database {
         out: impl AsRef<Path>,
         config: Config,
     ) -> Result<SalvageReport, Error> {
-        let out = out.as_ref();
-        let part = beside(out, "-salvage");
-        let target = create(out, &part)?;
-        let salvaged = salvage(&resolved(path.as_ref()), target, config);
-        match &salvaged {
-            Ok(_) => graven_io::durable_rename(&part, out)?,
-            // What is there cannot be opened and helps nobody.
-            Err(_) => _ = std::fs::remove_file(&part),
-        }
-        salvaged
+        let path = resolved(path.as_ref());
+        into_new(out.as_ref(), "-salvage", |target| {
+            salvage(&path, target, config)
+        })
     }
+
+    /// Copies a database of the format before this one, with all it has, to a new file of this one. Nodes and relationships get new
+    /// ids.
+    ///
+    /// # Errors
+    /// `Database.NotADatabase` if the file is of another format, this one among them; `Database.Damaged` if anything of it cannot be
+    /// read; as [`Database::salvage`].
+    pub fn upgrade(
+        path: impl AsRef<Path>,
+        out: impl AsRef<Path>,
+        mut config: Config,
+    ) -> Result<SalvageReport, Error> {
+        config.read_only = true;
+        config.attach = false;
+        config.older_format = true;
+        let path = path.as_ref();
+        into_new(out.as_ref(), "-upgrade", |target| {
+            let older = Database::open(path, config)?;
+            let report = older.inner()?.store.salvage(target)?;
+            let Some(lost) = report.lost.first() else {
+                return Ok(report);
+            };
+            let what = format!(
+                "{}: {}: {}; check it with the build that wrote it",
+                path.display(),
+                lost.place,
+                lost.why
+            );
+            Err(Error::new("Database.Damaged", what))
+        })
+    }
+}
+
+/// Makes a file beside its place and gives it its name `out` when it is whole.
+fn into_new(
+    out: &Path,
+    suffix: &str,
+    fill: impl FnOnce(Arc<dyn File>) -> Result<SalvageReport, Error>,
+) -> Result<SalvageReport, Error> {
+    let part = beside(out, suffix);
+    let target = create(out, &part)?;
+    let filled = fill(target);
+    match &filled {
+        Ok(_) => graven_io::durable_rename(&part, out)?,
+        // What is there cannot be opened and helps nobody.
+        Err(_) => _ = std::fs::remove_file(&part),
+    }
+    filled
 }
 
 /// See [`Database::backup`].

@@ -34,6 +34,14 @@ pub struct Config {
     pub read_only: bool,
     /// Create an empty database where there is no file.
     pub create: bool,
+    /// Open a data file that needs its log where the log is missing: without the commits that only the log has. What is
+    /// written then makes a new log, beside which the missing one cannot be put back.
+    pub without_log: bool,
+    /// How long closing may take to fold what was committed into the data file, after which there is no log any more; `None`: the
+    /// log stays.
+    pub fold_on_close: Option<Duration>,
+    /// The file is of the format before this one: [`crate::Database::upgrade`] opens it so.
+    pub(crate) older_format: bool,
     /// How long a statement may run, from its start to its last row; none: as long as it takes. A connection may say otherwise:
     /// [`Connection::with_timeout`](crate::Connection::with_timeout).
     pub timeout: Option<Duration>,
@@ -54,6 +62,9 @@ impl Default for Config {
             io: IoMode::Direct,
             read_only: false,
             create: false,
+            without_log: false,
+            fold_on_close: Some(graven_storage::FOLD_ON_CLOSE),
+            older_format: false,
             timeout: None,
             attach: true,
             tuning: Tuning::default(),

@@ -1,25 +1,26 @@
 //! Where statements are run: parse, plan, execute, cancel.
 
-use std::path::Path;
+use std::rc::Rc;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
-use graven_cypher::{ParameterNames, parse_and_plan};
+use graven_cypher::{ParameterNames, parse_and_plan, parse_and_plan_until};
 use graven_exec::{Deadline, ExecContext, Procedures, Resting, execute};
 use graven_io::Local;
 use graven_storage::{Snapshot, TransactionOptions};
 
+use crate::access::Access;
 use crate::attach;
 use crate::cancel::{CancelHandle, Cancelling};
 use crate::database::{Database, Inner, Place};
 use crate::error::Error;
 use crate::materialise::to_inner;
 use crate::params::Params;
-use crate::plan_cache::{Planned, Remembered, texts_of};
+use crate::plan_cache::{self, Planned, Remembered, texts_of};
 use crate::procedures::OnDatabase;
 use crate::query_result::QueryResult;
 use crate::result::{Kept, Running};
-use crate::schema::Schema;
+use crate::schema::{Asked, Schema};
 use crate::statements::Seat;
 
 /// A place to run statements from. Cheap to make; one a thread is usual, but it may be shared.
@@ -32,8 +33,8 @@ pub struct Connection {
     timeout: Option<Duration>,
     /// When the transaction began whose statements this connection runs.
     began: Option<SystemTime>,
-    /// The working directory of an attached process, whose statements these are.
-    folder: Option<Arc<Path>>,
+    /// What its statements may do.
+    access: Access,
 }
 
 /// Parameters as the executor takes them, made once for all attempts.
@@ -96,7 +97,7 @@ impl Connection {
             options: TransactionOptions::default(),
             timeout: None,
             began: None,
-            folder: None,
+            access: Access::default(),
         }
     }
 
@@ -121,9 +122,11 @@ impl Connection {
             Place::Here(inner) => inner,
             Place::There(attached) => return attach::query(self, attached, text, params),
         };
+        self.cancel.reset();
+        let deadline = self.deadline();
         let snapshot = inner.store.snapshot();
-        let planned = self.plan(&inner, text, params, &snapshot)?;
-        self.start(&inner, planned, params, snapshot, None)
+        let planned = self.plan(&inner, text, params, &snapshot, deadline)?;
+        self.start(&inner, planned, params, snapshot, (None, deadline))
     }
 
     /// Starts a planned statement, with its operators if they are kept there; one that writes runs to its end.
@@ -133,9 +136,9 @@ impl Connection {
         planned: Planned,
         params: &Params,
         snapshot: Snapshot,
-        keep: Option<&Arc<Keep>>,
+        (keep, deadline): (Option<&Arc<Keep>>, Option<Deadline>),
     ) -> Result<QueryResult, Error> {
-        self.cancel.reset();
+        self.check_access(inner, &planned)?;
         let text = Arc::clone(&planned.text);
         let writes = planned.writes() && !planned.runs_in_transactions();
         let keep = Arc::clone(keep.unwrap_or_else(|| planned.keep()));
@@ -150,7 +153,9 @@ impl Connection {
         let memory = memory.and_then(Resting::meter);
         let memory = memory.map(Arc::clone).unwrap_or_default();
         let flag = self.cancel.flag();
-        let seat = inner.statements.enter(Some(text), flag, memory);
+        let seat = inner
+            .statements
+            .enter(Some(text), self.access.user.clone(), flag, memory);
         if planned.runs_in_transactions() {
             drop(snapshot);
             let values = Run::new(params).values;
@@ -161,7 +166,7 @@ impl Connection {
         let occasion = Occasion {
             seat: &seat,
             begun,
-            deadline: self.deadline(),
+            deadline,
         };
         if planned.writes() {
             let run = Run::new(params);
@@ -198,21 +203,24 @@ impl Connection {
         (text, params): (&str, &Params),
         seat: &Seat,
     ) -> Result<QueryResult, Error> {
+        self.cancel.reset();
+        let deadline = self.deadline();
         // Which plan is taken changes no answer.
-        let planned = self.plan(inner, text, params, &transaction.unrecorded_snapshot())?;
+        let unrecorded = transaction.unrecorded_snapshot();
+        let planned = self.plan(inner, text, params, &unrecorded, deadline)?;
+        self.check_access(inner, &planned)?;
         if planned.runs_in_transactions() {
             return Err(Error::new(
                 "Transaction.ImplicitOnly",
                 "a statement with CALL { ... } IN TRANSACTIONS makes transactions of its own: run it outside of a transaction",
             ));
         }
-        self.cancel.reset();
         seat.runs(Some(Arc::clone(&planned.text)))?;
         let run = Run::new(params);
         let occasion = Occasion {
             seat,
             begun: Instant::now(),
-            deadline: self.deadline(),
+            deadline,
         };
         let ran = self.run(inner, &planned, transaction, &run, (&occasion, None));
         let idle = seat.runs(None);
@@ -256,7 +264,7 @@ impl Connection {
     ) -> ExecContext {
         let procedures = || OnDatabase {
             database: Arc::clone(inner),
-            folder: self.folder.clone(),
+            access: self.access.clone(),
         };
         ExecContext {
             budget: Arc::clone(&inner.budget),
@@ -264,7 +272,8 @@ impl Connection {
             cancel: self.cancel.flag(),
             deadline: occasion.deadline,
             procedures: (planned.calls()).then(|| Arc::new(procedures()) as Arc<dyn Procedures>),
-            folder: self.folder.clone(),
+            files: self.access.files.clone(),
+            user: self.access.user.clone(),
             store_uuid: inner.store.uuid(),
             begun: occasion.begun,
             transaction_began: self.began,
@@ -278,7 +287,8 @@ impl Connection {
     /// Whether the statement would write.
     pub(crate) fn writes(&self, text: &str, params: &Params) -> Result<bool, Error> {
         let inner = self.db.inner()?;
-        let planned = self.plan(inner, text, params, &inner.store.snapshot())?;
+        let snapshot = inner.store.snapshot();
+        let planned = self.plan(inner, text, params, &snapshot, self.deadline())?;
         Ok(planned.writes())
     }
 
@@ -326,9 +336,40 @@ impl Connection {
         self.timeout = timeout;
     }
 
-    /// Relative names of files in its statements count from here.
-    pub(crate) fn set_folder(&mut self, folder: Arc<Path>) {
-        self.folder = Some(folder);
+    /// The same connection, whose statements may do only so much.
+    ///
+    /// # Examples
+    /// ```no_run
+    /// # let db = graven::Database::open("social.graven", graven::Config::default())?;
+    /// use graven::{Access, Params, Role};
+    /// let reader = db.connect().with_access(Access::without_files(Role::Reader));
+    /// let refused = reader.query("CREATE (:Person)", &Params::new()).map(|_| ());
+    /// assert_eq!(refused.map_err(|error| error.code().to_owned()), Err("Security.Forbidden".to_owned()));
+    /// # Ok::<(), graven::Error>(())
+    /// ```
+    #[must_use]
+    pub fn with_access(mut self, access: Access) -> Connection {
+        self.access = access;
+        self
+    }
+
+    pub(crate) fn set_access(&mut self, access: Access) {
+        self.access = access;
+    }
+
+    /// What its statements may do.
+    pub(crate) fn access(&self) -> &Access {
+        &self.access
+    }
+
+    /// Refuses a statement that may not be run.
+    fn check_access(&self, inner: &Inner, planned: &Planned) -> Result<(), Error> {
+        let needs = planned.needs();
+        if self.access.is_unbounded() {
+            return Ok(());
+        }
+        let user = || self.access.listed_user(inner);
+        self.access.check(user, needs, &"the statement")
     }
 
     /// How long its statements may run.
@@ -374,7 +415,8 @@ impl Connection {
         match self.db.place()? {
             Place::Here(inner) => {
                 let snapshot = inner.store.snapshot();
-                let schema = Schema(&snapshot, &inner.registered, &inner.tuning);
+                let asked = Asked::default();
+                let schema = Schema(&snapshot, &inner.registered, &inner.tuning, &asked);
                 parse_and_plan(text, &schema, &ParameterNames::Any)?;
             }
             Place::There(attached) => self.db.ask(attached, |attached| attached.check(text))?,
@@ -400,21 +442,41 @@ impl Connection {
         text: &str,
         params: &Params,
         snapshot: &Snapshot,
+        deadline: Option<Deadline>,
     ) -> Result<Planned, Error> {
         let nodes = snapshot.node_count();
         let plans = &inner.plans;
-        if let Some(known) = plans.get(text, params, nodes) {
+        if let Some(known) = plans.get(text, params, snapshot, nodes) {
             return Ok(known);
         }
         let names = || params.iter().map(|(name, _)| name.to_owned());
         let texts = params.iter().map(|(_, value)| texts_of(value));
         let known = ParameterNames::Known(names().zip(texts).collect());
-        let schema = Schema(snapshot, &inner.registered, &inner.tuning);
-        let plan = parse_and_plan(text, &schema, &known)?;
-        let planned = Planned::new(text, plan);
+        let asked = Asked::default();
+        let schema = Schema(snapshot, &inner.registered, &inner.tuning, &asked);
+        let memory = match plan_cache::reserved(text, &inner.budget) {
+            Ok(memory) => memory,
+            Err(_) => {
+                plans.clear();
+                plan_cache::reserved(text, &inner.budget)?
+            }
+        };
+        let flag = self.cancel.flag();
+        let ended = move || Deadline::check(deadline, &flag);
+        let to_stop = ended.clone();
+        let stop = Rc::new(move || to_stop().is_err());
+        let plan = parse_and_plan_until(text, &schema, &known, stop);
+        // A text that was given up is no wrong one.
+        ended()?;
+        let planned = Planned::new(text, plan?, asked.counted(nodes), memory);
         // A notice may be out of date by the next time: an unknown label may have come to exist.
-        if planned.plan.notices.is_empty() {
-            plans.put(names().collect(), nodes, planned.clone());
+        if planned.plan.notices.is_empty() && !planned.is_secret() {
+            plans.put(
+                names().collect(),
+                nodes,
+                planned.clone(),
+                inner.budget.limit(),
+            );
         }
         Ok(planned)
     }
@@ -431,9 +493,17 @@ impl Prepared {
             Place::Here(inner) => inner,
             Place::There(_) => return connection.query(&self.text, params),
         };
+        connection.cancel.reset();
+        let deadline = connection.deadline();
         let snapshot = inner.store.snapshot();
-        let planned = self.plan(&inner, params, &snapshot)?;
-        connection.start(&inner, planned, params, snapshot, Some(&self.keep))
+        let planned = self.plan(&inner, params, &snapshot, deadline)?;
+        connection.start(
+            &inner,
+            planned,
+            params,
+            snapshot,
+            (Some(&self.keep), deadline),
+        )
     }
 
     fn new(text: Arc<str>, connection: Connection) -> Self {
@@ -445,7 +515,13 @@ impl Prepared {
         }
     }
 
-    fn plan(&self, inner: &Inner, params: &Params, snapshot: &Snapshot) -> Result<Planned, Error> {
+    fn plan(
+        &self,
+        inner: &Inner,
+        params: &Params,
+        snapshot: &Snapshot,
+        deadline: Option<Deadline>,
+    ) -> Result<Planned, Error> {
         // Read before planning: a plan made meanwhile counts as older than it is.
         let generation = inner.plans.generation();
         let nodes = snapshot.node_count();
@@ -455,11 +531,12 @@ impl Prepared {
             .unwrap_or_else(PoisonError::into_inner);
         if let Some(planned) = remembered
             .as_ref()
-            .and_then(|it| it.get(params, nodes, generation))
+            .and_then(|it| it.get(params, snapshot, nodes, generation))
         {
             return Ok(planned);
         }
-        let planned = self.connection.plan(inner, &self.text, params, snapshot)?;
+        let connection = &self.connection;
+        let planned = connection.plan(inner, &self.text, params, snapshot, deadline)?;
         *remembered = Remembered::new(&planned, params, nodes, generation);
         Ok(planned)
     }
@@ -519,7 +596,7 @@ mod tests {
                 assert_eq!(rows(connection.query(text, &params)), first, "{text}");
                 let inner = db.inner().expect("here");
                 let snapshot = inner.store.snapshot();
-                let planned = connection.plan(inner, text, &params, &snapshot);
+                let planned = connection.plan(inner, text, &params, &snapshot, None);
                 let planned = planned.expect("planned");
                 let keep = planned
                     .keep()
@@ -640,6 +717,7 @@ mod tests {
                         text,
                         &params,
                         &same.inner().expect("here").store.snapshot(),
+                        None,
                     )
                     .expect("planned");
                 let operators = planned.take_operators();

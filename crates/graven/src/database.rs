@@ -21,6 +21,7 @@ use crate::info::{self, Info, Reading};
 use crate::plan_cache::PlanCache;
 use crate::procedures::registered::Registry;
 use crate::statements::Statements;
+use crate::users::Known;
 use crate::value::Value;
 
 /// How long to wait for another process that has the file but does not listen: one that begins or ends.
@@ -87,6 +88,8 @@ pub(crate) struct Inner {
     pub(crate) plans: PlanCache,
     pub(crate) registered: Registry,
     pub(crate) statements: Arc<Statements>,
+    /// Passwords that were found right.
+    pub(crate) passwords: Known,
     /// How statements are run.
     pub(crate) tuning: Tuning,
     /// Where others connect, until somebody serves them.
@@ -295,6 +298,15 @@ impl Database {
             drop(lock.unwrap_or_else(PoisonError::into_inner).take());
         }
         Ok(closed?)
+    }
+
+    /// The log that has to stay beside the data file, if there is one: while the database is open and written to, and after a close that
+    /// could not fold everything into the data file within two seconds.
+    #[must_use]
+    pub fn needed_log(&self) -> Option<PathBuf> {
+        let inner = self.shared.here.get()?;
+        let needed = self.check_process().is_ok() && inner.store.needs_log();
+        needed.then(|| beside(&inner.path, "-wal"))
     }
 
     /// The process that owns the database, if it is another one.
@@ -535,6 +547,9 @@ impl Inner {
         options.read_only = read_only;
         options.spill = Some(Arc::clone(&spill));
         options.threads = config.threads.max(1);
+        options.without_log = config.without_log;
+        options.fold_on_close = config.fold_on_close;
+        options.older_format = config.older_format;
         let store = Store::open_with(file, Arc::clone(&cache), options)?;
         let mut tuning = config.tuning;
         tuning.threads = config.threads.max(1);
@@ -549,6 +564,7 @@ impl Inner {
             plans: PlanCache::default(),
             registered: Registry::default(),
             statements: Arc::default(),
+            passwords: Known::default(),
             tuning,
             listener: Mutex::new(listener),
             closed: AtomicBool::new(false),

@@ -296,7 +296,14 @@ impl From<graven_io::Error> for Error {
 
 impl From<graven_pagecache::BudgetError> for Error {
     fn from(error: graven_pagecache::BudgetError) -> Self {
-        Error::with_retry("Memory.Limit", error.to_string(), Retry::MayHelp)
+        // What asked for more and holds the better part of the limit would do so again.
+        let mut holders = error.holders.iter();
+        let alone = holders.any(|h| h.tag == error.tag && h.bytes > error.limit / 2);
+        let retry = match alone {
+            true => Retry::IsUseless,
+            false => Retry::MayHelp,
+        };
+        Error::with_retry("Memory.Limit", error.to_string(), retry)
     }
 }
 
@@ -392,11 +399,14 @@ impl From<graven_storage::Error> for Error {
             Storage::InvalidSchema { .. } => Error::new("Schema.Invalid", error.to_string()),
             Storage::ReadOnly { .. } => Error::new("Database.ReadOnly", error.to_string()),
             Storage::Locked { .. } => Error::with_retry(LOCKED, error.to_string(), Retry::MayHelp),
+            Storage::LogMissing { .. } => Error::new("Database.LogMissing", error.to_string()),
             Storage::Log { .. } | Storage::LabelsLost { .. } | Storage::CatalogueLost { .. } => {
                 damaged(&error)
             }
             Storage::TransactionEnded { .. } => Error::new("Transaction.Ended", error.to_string()),
-            Storage::TransactionTooLarge { .. } => Error::new("Memory.Limit", error.to_string()),
+            Storage::TransactionTooLarge { .. } | Storage::TooManyNames { .. } => {
+                Error::new("Memory.Limit", error.to_string())
+            }
             Storage::LogFailed { .. } | Storage::CheckpointsStopped { .. } => {
                 Error::new("Database.WritesRefused", error.to_string())
             }
@@ -433,8 +443,12 @@ impl From<ExecError> for Error {
             Exec::MergeNull { .. } => "SemanticError.MergeReadOwnWrites",
             Exec::Arithmetic { .. } => "ArithmeticError.InvalidValue",
             Exec::MissingParameter { .. } => "ParameterMissing.MissingParameter",
-            Exec::Memory { .. } => {
-                return Error::with_retry("Memory.Limit", error.to_string(), Retry::MayHelp);
+            Exec::Memory { alone, .. } => {
+                let retry = match alone {
+                    true => Retry::IsUseless,
+                    false => Retry::MayHelp,
+                };
+                return Error::with_retry("Memory.Limit", error.to_string(), retry);
             }
             Exec::Spill { ref source, .. } => {
                 let mut told = Error::from((**source).clone());
@@ -450,6 +464,7 @@ impl From<ExecError> for Error {
             }
             Exec::UnknownProcedure { .. } => "ProcedureError.ProcedureNotFound",
             Exec::Procedure { .. } => "ProcedureError.ProcedureFailed",
+            Exec::Forbidden { .. } => "Security.Forbidden",
             _ => "Internal.Execution",
         };
         Error::new(code, error.to_string())

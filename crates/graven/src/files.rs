@@ -180,6 +180,10 @@ impl LogPlace for LogBeside {
         graven_io::sync_directory(folder)?;
         Ok(file)
     }
+
+    fn remove(&self) {
+        let _ = std::fs::remove_file(&self.path);
+    }
 }
 
 #[cfg(test)]

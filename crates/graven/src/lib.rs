@@ -26,6 +26,7 @@
 //! [`Database`] and [`Connection`] are `Send + Sync` and cheap to clone. A [`QueryResult`] belongs to one
 //! thread at a time. [`CancelHandle::cancel`] may be called from anywhere.
 
+mod access;
 mod attach;
 mod batches;
 mod bytes;
@@ -53,8 +54,10 @@ mod rows;
 mod schema;
 mod statements;
 mod transaction;
+mod users;
 mod value;
 
+pub use access::Access;
 pub use bytes::{format_bytes, parse_bytes};
 pub use cancel::CancelHandle;
 pub use check::CheckReport;
@@ -66,7 +69,8 @@ pub use graven_log::{HistogramView, LogStats};
 pub use graven_pagecache as pagecache;
 pub use graven_storage::{CheckpointReport, Lost, SalvageReport};
 pub use graven_storage::{
-    Durability, Durable, Isolation, PropertyValue, TransactionOptions, WriteCounters as Counters,
+    Durability, Durable, Isolation, PropertyValue, Role, TransactionOptions,
+    WriteCounters as Counters,
 };
 pub use info::{Info, Reading, StoreInfo, TypeInfo};
 pub use memory::{DEFAULT_BYTES_MAX, DEFAULT_BYTES_MIN, default_memory};
@@ -76,4 +80,5 @@ pub use query_result::QueryResult;
 pub use result::{Notice, Row, StatementKind, Summary};
 pub use rows::{ColumnSlice, Rows};
 pub use transaction::{Commit, Transaction};
+pub use users::generated_password;
 pub use value::{Node, Path, Relationship, Value};

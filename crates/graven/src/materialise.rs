@@ -3,12 +3,14 @@
 //! # How it works
 //! Labels and properties are read through the statement's snapshot when a row leaves the library. A node that
 //! occurs several times in one batch is read once and shared. Between batches nothing is kept, so memory does
-//! not grow with the result.
+//! not grow with the result: nodes and relationships of large values are not kept for other rows, and the lists and maps of a row
+//! are charged until the next row.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use graven_exec::{Column, DeletedRelationships, Value as Inner};
+use graven_pagecache::{Budget, Reservation};
 use graven_storage::{NodeId, PropertyValue, RelId, Snapshot};
 
 use crate::error::Error;
@@ -35,7 +37,17 @@ pub(crate) struct Materialiser {
     relationships: HashMap<u64, Arc<Relationship>>,
     /// What the statement has deleted; `None` where it deletes nothing and a missing entity is an error.
     deleted: Option<DeletedRelationships>,
+    /// What the values of the row are charged.
+    memory: Option<Reservation>,
+    /// Bytes of the values of nodes and relationships that are kept.
+    kept: usize,
 }
+
+/// Bytes of values that nodes and relationships may have which are kept for other rows of the batch.
+const KEPT_MAX: usize = 1 << 20;
+
+/// Lists and maps of fewer entries are not charged.
+const MANY: usize = 512;
 
 impl Materialiser {
     pub(crate) fn new(snapshot: Snapshot) -> Self {
@@ -44,6 +56,38 @@ impl Materialiser {
             nodes: HashMap::new(),
             relationships: HashMap::new(),
             deleted: None,
+            memory: None,
+            kept: 0,
+        }
+    }
+
+    /// Charges the values of each row to this budget.
+    pub(crate) fn charge_to(&mut self, budget: &Arc<Budget>) {
+        self.memory = Some(budget.empty_reservation("result"));
+    }
+
+    /// The values of the last row belong to the caller from now on.
+    pub(crate) fn next_row(&mut self) {
+        if let Some(memory) = &mut self.memory {
+            memory.shrink(memory.bytes());
+        }
+    }
+
+    /// Charges for a list or map of so many entries.
+    fn charge(&mut self, entries: usize, bytes: usize) -> Result<(), Error> {
+        match &mut self.memory {
+            Some(memory) if entries >= MANY => Ok(memory.grow((entries * bytes) as u64)?),
+            _ => Ok(()),
+        }
+    }
+
+    /// Makes room for so many bytes of values among what is kept.
+    fn keep(&mut self, bytes: usize) {
+        self.kept += bytes;
+        if self.kept > KEPT_MAX {
+            self.nodes.clear();
+            self.relationships.clear();
+            self.kept = bytes;
         }
     }
 
@@ -60,6 +104,8 @@ impl Materialiser {
     pub(crate) fn next_batch(&mut self) {
         self.nodes.clear();
         self.relationships.clear();
+        self.kept = 0;
+        self.next_row();
     }
 
     /// Whether nothing has to be read to make the values of the column complete.
@@ -85,10 +131,12 @@ impl Materialiser {
             Inner::String(s) => Value::String(s),
             Inner::Bytes(b) => Value::Bytes(b),
             Inner::List(items) => {
+                self.charge(items.len(), size_of::<Value>())?;
                 let items = items.iter().map(|item| self.value(item.clone()));
                 Value::List(items.collect::<Result<_, _>>()?)
             }
             Inner::Map(map) => {
+                self.charge(map.entries().len(), 2 * size_of::<(Arc<str>, Value)>())?;
                 let entries = map.entries().iter();
                 let entries = entries.map(|(k, v)| Ok((Arc::clone(k), self.value(v.clone())?)));
                 Value::Map(entries.collect::<Result<_, Error>>()?)
@@ -142,6 +190,7 @@ impl Materialiser {
                 .collect(),
             properties,
         });
+        self.keep(node.properties.values().map(Value::bytes).sum());
         self.nodes.insert(id.0, Arc::clone(&node));
         Ok(node)
     }
@@ -152,9 +201,23 @@ impl Materialiser {
         }
         let catalog = self.snapshot.catalog();
         let gone = self.deleted.as_ref().and_then(|d| d.get(&id.0));
-        let (rel_type, start, end) = match gone {
-            Some(known) => *known,
-            None => self.snapshot.relationship_endpoints(id)?,
+        let known = match gone {
+            Some(known) => Ok(*known),
+            None => self.snapshot.relationship_endpoints(id),
+        };
+        let (rel_type, start, end) = match known {
+            Ok(known) => known,
+            Err(graven_storage::Error::NoSuchRelationship { .. }) if self.deleted.is_some() => {
+                // It went with one of its nodes: only that it was there is known.
+                return Ok(Arc::new(Relationship {
+                    id: id.0,
+                    rel_type: Arc::from(""),
+                    start: 0,
+                    end: 0,
+                    properties: BTreeMap::new(),
+                }));
+            }
+            Err(error) => return Err(error.into()),
         };
         let mut properties = BTreeMap::new();
         let keys = match gone {
@@ -180,6 +243,7 @@ impl Materialiser {
             end: end.0,
             properties,
         });
+        self.keep(relationship.properties.values().map(Value::bytes).sum());
         self.relationships.insert(id.0, Arc::clone(&relationship));
         Ok(relationship)
     }

@@ -45,6 +45,7 @@ pub fn touches(text: &str) -> Result<Touches, Error> {
                 | Operator::LabelScan { .. }
                 | Operator::ComputedLabelScan { .. }
                 | Operator::NodeByIdSeek { .. }
+                | Operator::RelationshipByIdSeek { .. }
                 | Operator::Procedure { .. }
         )
     };

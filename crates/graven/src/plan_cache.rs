@@ -4,8 +4,8 @@
 //! A plan depends on the text and on which parameters are given: on their names, never on their values, but for those that
 //! stand for labels or types, whose texts it was made for. The cache
 //! holds up to [`PLANS_MAX`] texts; when it is full the one used longest ago goes. Names stay text in a plan, so it
-//! stays right while data changes; it is made anew when the number of nodes is no longer of the same size, for it
-//! was chosen by that, and all are dropped when indexes or constraints change.
+//! stays right while data changes; it is made anew when the number of nodes, or that of a label or type it asked for, is no
+//! longer of the same size, for it was chosen by those ([`Counted`]), and all are dropped when indexes or constraints change.
 //!
 //! With a plan that writes lie the operators of the runs that ended last ([`Resting`]), a few sets of them for as many threads.
 //!
@@ -17,10 +17,15 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use graven_cypher::Plan;
+use graven_cypher::plan::schema::SchemaCommand;
 use graven_cypher::plan::{Operator, PlanMode};
 use graven_exec::Resting;
+use graven_pagecache::{Budget, Reservation};
+use graven_storage::Snapshot;
 
+use crate::access::Right;
 use crate::connection::Keep;
+use crate::error::{Error, Retry};
 use crate::params::Params;
 use crate::result::StatementKind;
 use crate::statements::place_of_thread;
@@ -33,11 +38,17 @@ pub(crate) struct Planned {
     pub(crate) plan: Arc<Plan>,
     pub(crate) columns: Arc<[String]>,
     pub(crate) does: Does,
+    counted: Arc<Counted>,
+    /// What a long text and its plan are charged.
+    pub(crate) memory: Option<Arc<Reservation>>,
     /// Of a plan that writes.
     resting: Arc<Mutex<Vec<Resting>>>,
     /// Of a plan that reads, for statements that are not prepared.
     keeps: Arc<[Arc<Keep>]>,
 }
+
+/// What is shown of a statement that may hold a password.
+const HIDDEN: &str = "(a statement about users)";
 
 /// Runs of one plan at the same time whose operators are kept.
 const RESTING_MAX: usize = 8;
@@ -53,10 +64,17 @@ pub(crate) struct Does {
     run_in_transactions: bool,
     merge: bool,
     call: bool,
+    needs: (Right, bool),
+    secret: bool,
 }
 
 impl Planned {
-    pub(crate) fn new(text: &str, plan: Plan) -> Self {
+    pub(crate) fn new(
+        text: &str,
+        plan: Plan,
+        counted: Counted,
+        memory: Option<Reservation>,
+    ) -> Self {
         let columns = plan.columns.iter().map(|(name, _)| name.to_string());
         let runs = plan.mode != PlanMode::Explain;
         let of_schema = |op: &Operator| matches!(op, Operator::Schema { .. });
@@ -65,7 +83,23 @@ impl Planned {
             true => StatementKind::Writes,
             false => StatementKind::Reads,
         };
+        let about_users = |op: &Operator| match op {
+            Operator::Schema {
+                command: SchemaCommand::User(command),
+                ..
+            } => Some(command.is_own()),
+            _ => None,
+        };
+        let secret = plan.root.any(&|op| about_users(op).is_some());
+        let own = secret && plan.root.any(&|op| about_users(op) == Some(true));
+        let needs = match secret {
+            true => Right::Admin,
+            false if plan.writes() && runs => Right::Write,
+            false => Right::Read,
+        };
         let does = Does {
+            needs: (needs, own),
+            secret,
             kind,
             write: runs && kind != StatementKind::Reads,
             run_in_transactions: runs && plan.root.in_transactions().is_some(),
@@ -75,8 +109,11 @@ impl Planned {
                 .any(&|op| matches!(op, Operator::Procedure { .. })),
         };
         Planned {
+            memory: memory.map(Arc::new),
             does,
-            text: Arc::from(text),
+            counted: Arc::new(counted),
+            // A statement that may hold a password is shown without it.
+            text: Arc::from(if secret { HIDDEN } else { text }),
             columns: columns.collect(),
             plan: Arc::new(plan),
             resting: Arc::default(),
@@ -101,6 +138,16 @@ impl Planned {
     /// Whether running it changes something.
     pub(crate) fn writes(&self) -> bool {
         self.does.write
+    }
+
+    /// What running it needs, and whether it concerns nobody but the user that runs it.
+    pub(crate) fn needs(&self) -> (Right, bool) {
+        self.does.needs
+    }
+
+    /// Whether its text may hold a password, so that nothing may keep or show it.
+    pub(crate) fn is_secret(&self) -> bool {
+        self.does.secret
     }
 
     /// Whether running it makes transactions of its own.
@@ -150,7 +197,8 @@ impl Remembered {
         nodes: u64,
         generation: u64,
     ) -> Option<Self> {
-        planned.plan.notices.is_empty().then(|| Remembered {
+        let kept = planned.plan.notices.is_empty() && !planned.is_secret();
+        kept.then(|| Remembered {
             planned: planned.clone(),
             params: params.iter().map(|(name, _)| Arc::from(name)).collect(),
             nodes,
@@ -159,13 +207,72 @@ impl Remembered {
     }
 
     /// The plan, if the cache would still give it for these parameters.
-    pub(crate) fn get(&self, params: &Params, nodes: u64, generation: u64) -> Option<Planned> {
+    pub(crate) fn get(
+        &self,
+        params: &Params,
+        snapshot: &Snapshot,
+        nodes: u64,
+        generation: u64,
+    ) -> Option<Planned> {
         let names = params.iter().map(|(name, _)| name);
         let same = self.generation == generation
             && self.params.len() == names.len()
             && self.params.iter().map(|name| &**name).eq(names);
-        (same && alike(self.nodes, nodes) && self.planned.suits(params))
-            .then(|| self.planned.clone())
+        let suits = same && alike(self.nodes, nodes) && self.planned.suits(params);
+        (suits && self.planned.counted.hold(snapshot, nodes)).then(|| self.planned.clone())
+    }
+}
+
+/// Counts that a plan was chosen by.
+#[derive(Debug, Default)]
+pub(crate) struct Counted {
+    labels: Vec<(Arc<str>, u64)>,
+    types: Vec<(Arc<str>, u64)>,
+    /// Nodes when they were compared last with what is there.
+    nodes: AtomicU64,
+    /// Runs of the plan.
+    runs: AtomicU64,
+}
+
+impl Counted {
+    pub(crate) fn new(
+        labels: Vec<(Arc<str>, u64)>,
+        types: Vec<(Arc<str>, u64)>,
+        nodes: u64,
+    ) -> Self {
+        Counted {
+            labels,
+            types,
+            nodes: AtomicU64::new(nodes),
+            runs: AtomicU64::default(),
+        }
+    }
+
+    /// Whether they are still of the same size. They are compared when nodes have come or gone, and for labels that these get and
+    /// lose every few runs.
+    fn hold(&self, snapshot: &Snapshot, nodes: u64) -> bool {
+        /// So many nodes more or fewer change nothing.
+        const NODES: u64 = 50;
+        /// Runs between two comparisons.
+        const RUNS: u64 = 32;
+        let runs = self.runs.fetch_add(1, Ordering::Relaxed) + 1;
+        let near = self.nodes.load(Ordering::Relaxed).abs_diff(nodes) < NODES;
+        if near && !runs.is_multiple_of(RUNS) {
+            return true;
+        }
+        let labels = self.labels.iter().all(|(name, then)| {
+            let label = snapshot.label(name);
+            alike(*then, label.map_or(0, |label| snapshot.label_count(label)))
+        });
+        let hold = labels
+            && self.types.iter().all(|(name, then)| {
+                let of = snapshot.rel_type(name);
+                alike(*then, of.map_or(0, |of| snapshot.type_count(of)))
+            });
+        if hold {
+            self.nodes.store(nodes, Ordering::Relaxed);
+        }
+        hold
     }
 }
 
@@ -183,6 +290,38 @@ pub(crate) fn texts_of(value: &Value) -> Option<Vec<Arc<str>>> {
 
 /// Texts kept.
 const PLANS_MAX: usize = 256;
+
+/// Part of the memory limit that the plans kept may take.
+const PLANS_SHARE: u64 = 8;
+
+/// Texts of fewer bytes are not charged with their plans.
+const LONG_TEXT: usize = 512;
+
+/// Bytes that a byte of text takes as tokens, tree, plan and operators.
+const PLAN_BYTES: u64 = 64;
+
+/// Reserves what a text and its plan take.
+///
+/// # Errors
+/// `Memory.Limit`.
+pub(crate) fn reserved(text: &str, budget: &Arc<Budget>) -> Result<Option<Reservation>, Error> {
+    if text.len() < LONG_TEXT {
+        return Ok(None);
+    }
+    let bytes = (text.len() as u64).saturating_mul(PLAN_BYTES);
+    let reserved = budget.reserve("statement texts and plans", bytes);
+    reserved.map(Some).map_err(|refusal| {
+        let retry = match bytes > budget.limit() / 2 {
+            true => Retry::IsUseless,
+            false => Retry::MayHelp,
+        };
+        let message = format!(
+            "the statement's text of {} bytes is too long for the memory limit: {refusal}; give its values as parameters",
+            text.len()
+        );
+        Error::with_retry("Memory.Limit", message, retry)
+    })
+}
 
 #[derive(Default)]
 pub(crate) struct PlanCache {
@@ -215,7 +354,18 @@ fn alike(a: u64, b: u64) -> bool {
 
 impl PlanCache {
     /// The plan made for this text and these parameters, and the text as it is kept.
-    pub(crate) fn get(&self, text: &str, params: &Params, nodes: u64) -> Option<Planned> {
+    pub(crate) fn get(
+        &self,
+        text: &str,
+        params: &Params,
+        snapshot: &Snapshot,
+        nodes: u64,
+    ) -> Option<Planned> {
+        let known = self.known(text, params, nodes)?;
+        known.counted.hold(snapshot, nodes).then_some(known)
+    }
+
+    fn known(&self, text: &str, params: &Params, nodes: u64) -> Option<Planned> {
         let mut plans = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
         plans.clock += 1;
         let now = plans.clock;
@@ -243,17 +393,25 @@ impl PlanCache {
     }
 
     /// Keeps a plan; it replaces one for the same text and other parameters.
-    pub(crate) fn put(&self, params: BTreeSet<String>, nodes: u64, planned: Planned) {
+    pub(crate) fn put(&self, params: BTreeSet<String>, nodes: u64, planned: Planned, limit: u64) {
+        let bytes = |planned: &Planned| planned.memory.as_ref().map_or(0, |it| it.bytes());
+        let room = (limit / PLANS_SHARE).checked_sub(bytes(&planned));
+        let Some(room) = room else { return };
         let mut plans = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
-        if plans.by_text.len() >= PLANS_MAX && !plans.by_text.contains_key(&planned.text) {
+        loop {
+            let kept: u64 = plans.by_text.values().map(|e| bytes(&e.planned)).sum();
+            let full =
+                plans.by_text.len() >= PLANS_MAX && !plans.by_text.contains_key(&planned.text);
+            if !full && kept <= room {
+                break;
+            }
             let oldest = plans
                 .by_text
                 .iter()
                 .min_by_key(|(_, e)| e.last_use)
                 .map(|(t, _)| Arc::clone(t));
-            if let Some(oldest) = oldest {
-                plans.by_text.remove(&oldest);
-            }
+            let Some(oldest) = oldest else { break };
+            plans.by_text.remove(&oldest);
         }
         plans.clock += 1;
         let text = Arc::clone(&planned.text);

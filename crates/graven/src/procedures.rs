@@ -11,20 +11,23 @@ pub(crate) mod registered;
 mod schema_list;
 mod show;
 mod table;
+mod user;
 
 use std::path::Path;
 use std::sync::Arc;
 
 use graven_cypher::ProcedureView;
-use graven_exec::{ExecError, ProcedureResult, Procedures, Value};
+use graven_exec::{ExecError, ProcedureResult, Procedures, Refused, Value};
 
+use crate::access::Access;
 use crate::bytes::parse_bytes;
 use crate::care;
 use crate::database::Inner;
+use crate::error::Error;
 use crate::materialise::{Materialiser, to_inner};
 use registered::Registry;
 
-use table::{Field, TABLE};
+use table::{Body, Field, TABLE};
 
 /// Rows of values.
 type Rows = Vec<Vec<Value>>;
@@ -49,8 +52,8 @@ fn find(name: &str) -> Option<&'static table::Procedure> {
 /// Runs procedures on one database.
 pub(crate) struct OnDatabase {
     pub(crate) database: Arc<Inner>,
-    /// Where relative names of files count from; none: the process's working directory.
-    pub(crate) folder: Option<Arc<Path>>,
+    /// What the statement that calls may do.
+    pub(crate) access: Access,
 }
 
 impl Procedures for OnDatabase {
@@ -62,35 +65,24 @@ impl Procedures for OnDatabase {
             name: name.to_owned(),
             message,
         };
-        let rows = match &self.folder {
-            Some(folder) if procedure.names_files => {
-                let args: Result<Vec<_>, _> = args.iter().map(|arg| whole(arg, folder)).collect();
-                (procedure.run)(&self.database, &args.map_err(failed)?)
-            }
-            _ => (procedure.run)(&self.database, args),
+        let what = format!("the procedure {name}");
+        if !self.access.is_unbounded() {
+            let user = || self.access.listed_user(&self.database);
+            let checked = self.access.check(user, (procedure.right, false), &what);
+            checked.map_err(|error| ExecError::Forbidden {
+                message: error.message().to_owned(),
+            })?;
+        }
+        let rows = match procedure.run {
+            Body::OfDatabase(run) => run(&self.database, args).map_err(failed)?,
+            Body::OfCaller(run) => run(self, args)?,
         };
-        let rows = rows.map_err(failed)?;
         let columns = procedure
             .columns
             .iter()
             .map(|(name, _)| Arc::from(*name))
             .collect();
         Ok(ProcedureResult { columns, rows })
-    }
-}
-
-/// The whole name of a file, if this is a relative one.
-fn whole(arg: &Value, folder: &Path) -> Result<Value, String> {
-    let Value::String(name) = arg else {
-        return Ok(arg.clone());
-    };
-    let place = folder.join(&**name);
-    match place.to_str() {
-        Some(text) => Ok(Value::text(text)),
-        None => Err(format!(
-            "{} is no text; name the file with its whole path",
-            place.display()
-        )),
     }
 }
 
@@ -137,21 +129,44 @@ fn resize(db: &Arc<Inner>, args: &[Value]) -> Result<Rows, String> {
 }
 
 /// A copy, whole or from an earlier one: its length, and bytes that were not in that.
-fn backup(db: &Arc<Inner>, args: &[Value]) -> Result<Rows, String> {
-    let done = match args {
-        [Value::String(file)] | [Value::String(file), Value::Null] => {
-            care::backup(&db.store, Path::new(&**file)).map(|bytes| (bytes, bytes))
-        }
-        [Value::String(file), Value::String(since)] => {
-            care::backup_since(&db.store, Path::new(&**file), Path::new(&**since))
-        }
+fn backup(caller: &OnDatabase, args: &[Value]) -> Result<Rows, ExecError> {
+    let failed = |message: String| ExecError::Procedure {
+        name: "graven.backup".to_owned(),
+        message,
+    };
+    let (file, since) = match args {
+        [Value::String(file)] | [Value::String(file), Value::Null] => (file, None),
+        [Value::String(file), Value::String(since)] => (file, Some(since)),
         _ => {
-            return Err(
-                "give the new file as text, and perhaps that of an earlier backup".to_owned(),
-            );
+            let what = "give the new file as text, and perhaps that of an earlier backup";
+            return Err(failed(what.to_owned()));
         }
     };
-    let (bytes, changed) = done.map_err(|e| e.to_string())?;
+    let files = &caller.access.files;
+    let refused = |name: &str| {
+        let name = name.to_owned();
+        move |refused: Refused| match refused {
+            Refused::Policy(why) => ExecError::Forbidden {
+                message: format!("graven.backup: {name}: {why}"),
+            },
+            Refused::System(why) => failed(format!("{name} cannot be read: {why}")),
+        }
+    };
+    let to = files.new_file(Path::new(&**file)).map_err(refused(file))?;
+    let store = &caller.database.store;
+    let done = match since {
+        None => care::backup(store, to.path()).map(|bytes| (bytes, bytes)),
+        Some(name) => {
+            let since = files.existing(Path::new(&**name)).map_err(refused(name))?;
+            care::backup_since(store, to.path(), since.path())
+        }
+    };
+    // Messages name the file as the statement does.
+    let told = |error: Error| {
+        let place = to.path().display().to_string();
+        failed(error.to_string().replace(&place, file))
+    };
+    let (bytes, changed) = done.map_err(told)?;
     Ok(vec![vec![integer(bytes), integer(changed)]])
 }
 
@@ -191,8 +206,8 @@ fn names(list: &[Arc<str>]) -> Vec<Vec<Value>> {
         .collect()
 }
 
-/// Name, signature and meaning of every procedure of this table.
-fn described() -> impl Iterator<Item = (&'static str, String, &'static str)> {
+/// Every procedure of this table, with its signature.
+fn described() -> impl Iterator<Item = (&'static table::Procedure, String)> {
     let fields = |list: &[Field]| {
         list.iter()
             .map(|(name, kind)| format!("{name} :: {kind}"))
@@ -207,12 +222,12 @@ fn described() -> impl Iterator<Item = (&'static str, String, &'static str)> {
             fields(p.columns)
         )
     };
-    TABLE.iter().map(move |p| (p.name, signature(p), p.about))
+    TABLE.iter().map(move |p| (p, signature(p)))
 }
 
 fn list() -> Vec<Vec<Value>> {
     described()
-        .map(|(name, signature, _)| vec![Value::text(name), Value::text(&signature)])
+        .map(|(procedure, signature)| vec![Value::text(procedure.name), Value::text(&signature)])
         .collect()
 }
 

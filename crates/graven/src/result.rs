@@ -25,6 +25,8 @@ pub(crate) struct Running {
     plan: Arc<Plan>,
     /// The statement, for the places of errors.
     text: Arc<str>,
+    /// What the plan is charged.
+    _plan_memory: Option<Arc<Reservation>>,
     kind: StatementKind,
     columns: Arc<[String]>,
     /// Boxed, as all that makes a result large.
@@ -48,6 +50,9 @@ pub(crate) struct Running {
     /// Where its operators go when it is dropped.
     kept_in: Option<Arc<Keep>>,
 }
+
+/// Bytes of values that are handed out at once where they must be read for that.
+const ROWS_BYTES: usize = 1 << 20;
 
 /// What happened to pages, and what counts it while the statement is at work.
 #[derive(Debug)]
@@ -186,6 +191,7 @@ impl Running {
             columns,
             text,
             does,
+            memory,
             ..
         } = planned;
         let execution = match plan.mode {
@@ -197,10 +203,14 @@ impl Running {
             }
         };
         counts.add();
+        let mut values = Materialiser::new(snapshot);
+        if let Some(execution) = &execution {
+            values.charge_to(execution.budget());
+        }
         Ok(Running {
             columns,
             execution,
-            values: Materialiser::new(snapshot),
+            values,
             batch: None,
             is_complete: false,
             kept: None,
@@ -215,6 +225,7 @@ impl Running {
             kept_in: None,
             plan,
             text,
+            _plan_memory: memory,
             kind: does.kind,
         })
     }
@@ -390,6 +401,9 @@ impl Running {
         if !self.load()? {
             return Ok(None);
         }
+        if !self.is_complete {
+            return self.some_rows().map(Some);
+        }
         let (batch, at) = self.batch.take().expect("just loaded");
         let range = at..batch.len();
         let mut rows = Rows::new(Arc::clone(&self.columns), range.len());
@@ -403,6 +417,17 @@ impl Running {
         }
         self.rows += rows.len() as u64;
         Ok(Some(rows))
+    }
+
+    /// Rows of the batch, which has some, whose values must be read: no more than take about [`ROWS_BYTES`].
+    fn some_rows(&mut self) -> Result<Rows, Error> {
+        let (mut rows, mut bytes) = (Vec::new(), 0);
+        while bytes < ROWS_BYTES && matches!(&self.batch, Some((batch, at)) if *at < batch.len()) {
+            let row = self.take_row()?;
+            bytes += row.values.iter().map(Value::bytes).sum::<usize>();
+            rows.push(row.values);
+        }
+        Ok(Rows::of_rows(Arc::clone(&self.columns), rows))
     }
 
     /// Makes sure that the batch has another row; false at the end.
@@ -443,6 +468,7 @@ impl Running {
     /// The next row of the batch, which has one.
     fn take_row(&mut self) -> Result<Row, Error> {
         let (batch, at) = self.batch.as_mut().expect("there is a row");
+        self.values.next_row();
         let mut values = Vec::with_capacity(batch.columns().len());
         for column in batch.columns() {
             values.push(self.values.value(column.value(*at))?);

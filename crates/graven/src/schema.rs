@@ -1,14 +1,20 @@
 //! The planner's view of a snapshot: names, indexes, counts from the catalogue, and the procedures.
 
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
 use graven_cypher::plan::Literal;
 use graven_cypher::{
     IndexView, LabelIndex, ProcedureView, SchemaView, Stored, StoredSize, ValueCounts,
 };
 use graven_exec::Tuning;
 use graven_storage::{
-    Catalog, Direction, PropertyValue, SchemaEntity, Snapshot, StoreKind, ValueStatistics,
+    Catalog, Direction, IndexDescription, LabelId, PropertyValue, SchemaEntity, Snapshot,
+    StoreKind, ValueStatistics,
 };
 
+use crate::plan_cache::Counted;
 use crate::procedures;
 use crate::procedures::registered::Registry;
 
@@ -31,7 +37,30 @@ pub(crate) struct Schema<'a>(
     pub(crate) &'a Snapshot,
     pub(crate) &'a Registry,
     pub(crate) &'a Tuning,
+    pub(crate) &'a Asked,
 );
+
+/// Labels and types whose counts the planner has asked for.
+#[derive(Default)]
+pub(crate) struct Asked {
+    labels: RefCell<BTreeMap<Arc<str>, u64>>,
+    types: RefCell<BTreeMap<Arc<str>, u64>>,
+}
+
+impl Asked {
+    fn note(counts: &RefCell<BTreeMap<Arc<str>, u64>>, name: &str, count: u64) {
+        let mut counts = counts.borrow_mut();
+        if !counts.contains_key(name) {
+            counts.insert(Arc::from(name), count);
+        }
+    }
+
+    /// The counts that a plan was chosen by, with so many nodes in all.
+    pub(crate) fn counted(self, nodes: u64) -> Counted {
+        let list = |counts: RefCell<BTreeMap<_, _>>| counts.into_inner().into_iter().collect();
+        Counted::new(list(self.labels), list(self.types), nodes)
+    }
+}
 
 impl Schema<'_> {
     /// The column of a property; none for what is no property, or not known by name.
@@ -44,6 +73,20 @@ impl Schema<'_> {
                 Some(StoreKind::RelationshipColumn(rel_type, catalog.key(key)?))
             }
             _ => None,
+        }
+    }
+
+    /// Distinct values of an index: as many of a node as when they were counted.
+    fn distinct(&self, index: &IndexDescription, label: LabelId) -> u64 {
+        let now = self.catalog().label_count(label);
+        let store = self.catalog().store(StoreKind::Index(index.number));
+        match (index.distinct, store.map_or(0, |store| store.entries)) {
+            (0, _) => now.div_ceil(NODES_PER_VALUE),
+            (counted, entries) if entries > 0 && now > entries => {
+                let grown = u128::from(counted) * u128::from(now) / u128::from(entries);
+                u64::try_from(grown).unwrap_or(u64::MAX)
+            }
+            (counted, _) => counted,
         }
     }
 
@@ -62,14 +105,17 @@ impl SchemaView for Schema<'_> {
     }
 
     fn label_count(&self, label: &str) -> Option<u64> {
-        self.catalog()
-            .label(label)
-            .map(|id| self.catalog().label_count(id))
+        let known = self.catalog().label(label);
+        let count = known.map(|id| self.catalog().label_count(id));
+        Asked::note(&self.3.labels, label, count.unwrap_or(0));
+        count
     }
 
     fn type_count(&self, rel_type: &str) -> Option<u64> {
-        let id = self.catalog().rel_type(rel_type)?;
-        Some(self.catalog().pattern_count(None, Some(id), None))
+        let known = self.catalog().rel_type(rel_type);
+        let count = known.map(|id| self.catalog().pattern_count(None, Some(id), None));
+        Asked::note(&self.3.types, rel_type, count.unwrap_or(0));
+        count
     }
 
     fn nodes_with(&self, rel_type: &str, start: bool) -> Option<u64> {
@@ -88,6 +134,9 @@ impl SchemaView for Schema<'_> {
     }
 
     fn pattern_count(&self, start: Option<&str>, rel_type: Option<&str>, end: Option<&str>) -> u64 {
+        start.map(|label| self.label_count(label));
+        rel_type.map(|rel_type| self.type_count(rel_type));
+        end.map(|label| self.label_count(label));
         let catalog = self.catalog();
         // An unknown name matches nothing, which is not the same as any.
         let known = |given: bool, found: bool| !given || found;
@@ -112,13 +161,9 @@ impl SchemaView for Schema<'_> {
         let catalog = self.catalog();
         let label = catalog.label(label)?;
         let index = catalog.index(label, catalog.key(key)?)?;
-        let distinct = match index.distinct {
-            0 => catalog.label_count(label).div_ceil(NODES_PER_VALUE),
-            counted => counted,
-        };
         Some(IndexView {
             unique: index.unique,
-            distinct,
+            distinct: self.distinct(index, label),
         })
     }
 
@@ -138,10 +183,7 @@ impl SchemaView for Schema<'_> {
                 .filter_map(|key| catalog.key_name(*key).cloned())
                 .collect(),
             unique: index.unique,
-            distinct: match index.distinct {
-                0 => catalog.label_count(label).div_ceil(NODES_PER_VALUE),
-                counted => counted,
-            },
+            distinct: self.distinct(index, label),
         })
         .collect()
     }

@@ -47,6 +47,8 @@ pub(crate) struct Occupant {
     /// The statement that runs now, if one does.
     text: Mutex<Option<Arc<str>>>,
     pub(crate) begun: Instant,
+    /// Who runs it, where users are known.
+    pub(crate) user: Option<Arc<str>>,
     cancel: Arc<AtomicBool>,
     terminated: AtomicBool,
     /// Bytes that operators hold.
@@ -73,6 +75,7 @@ impl Statements {
     pub(crate) fn enter(
         self: &Arc<Self>,
         text: Option<Arc<str>>,
+        user: Option<Arc<str>>,
         cancel: Arc<AtomicBool>,
         memory: Arc<AtomicU64>,
     ) -> Seat {
@@ -83,6 +86,7 @@ impl Statements {
             number,
             text: Mutex::new(text),
             begun: Instant::now(),
+            user,
             cancel,
             terminated: AtomicBool::new(false),
             memory,

@@ -11,13 +11,13 @@
 //! * TX-41 A statement is repeated only if no row of it was handed out and nothing of it was committed.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
-use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use graven_io::Local;
 use graven_storage::{TransactionOptions, WriteCounters};
 
+use crate::access::Access;
 use crate::attach::AttachedTransaction;
 use crate::connection::Connection;
 use crate::database::{Inner, Place};
@@ -155,10 +155,10 @@ impl Transaction {
         }
     }
 
-    /// Relative names of files in its next statements count from here.
-    pub(crate) fn set_folder(&mut self, folder: Arc<Path>) {
+    /// What its next statements may do.
+    pub(crate) fn set_access(&mut self, access: Access) {
         if let Work::Here { connection, .. } = &mut *self.work {
-            connection.set_folder(folder);
+            connection.set_access(access);
         }
     }
 
@@ -263,7 +263,10 @@ impl Connection {
         };
         let transaction = Arc::new(database.store.begin(options)?);
         let flag = self.cancelling().flag();
-        let seat = database.statements.enter(None, flag, Arc::default());
+        let seat =
+            database
+                .statements
+                .enter(None, self.access().user.clone(), flag, Arc::default());
         Ok(Transaction::new(Work::Here {
             connection: self.clone().in_transaction(),
             database,

@@ -1,11 +1,13 @@
 //! `graven lab`: experiments with replacement policies, one file each.
 
 mod budget;
+mod founding;
 mod generate;
 mod livelock;
 mod mrc;
 mod options;
 mod output;
+mod policies;
 mod record;
 mod replay;
 mod report;
@@ -29,6 +31,8 @@ enum What {
     Mrc(mrc::Mrc),
     Livelock(livelock::Livelock),
     Budget(budget::Budget),
+    Policies(policies::Policies),
+    Founding(founding::Founding),
     Gen(generate::Generate),
     Record(record::Record),
     Replay(replay::Replay),
@@ -43,6 +47,8 @@ impl Lab {
             What::Mrc(command) => command.run(),
             What::Livelock(command) => command.run(),
             What::Budget(command) => command.run(),
+            What::Policies(command) => command.run(),
+            What::Founding(command) => command.run(),
             What::Gen(command) => command.run(),
             What::Record(command) => command.run(),
             What::Replay(command) => command.run(),

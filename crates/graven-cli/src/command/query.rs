@@ -11,7 +11,7 @@ use crate::argument;
 use crate::failure::Failure;
 use crate::format::Format;
 use crate::interrupt::{self, Reaction};
-use crate::open::Open;
+use crate::open::{Open, close};
 use crate::session::{Answer, Promised, Session};
 use crate::statement;
 
@@ -98,7 +98,8 @@ impl Query {
             let message = "the statements end inside a transaction: it was rolled back";
             return Err(Failure::failed(message));
         }
-        Ok(())
+        drop(session);
+        close(&db)
     }
 }
 

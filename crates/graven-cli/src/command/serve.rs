@@ -1,15 +1,22 @@
 //! `graven serve`: answers drivers that speak Bolt until it is stopped.
 
-use std::path::PathBuf;
+use std::fs::OpenOptions;
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
+use graven::{Database, Params};
 use graven_server::{Options, Server, User};
 
 use crate::argument;
 use crate::failure::Failure;
 use crate::interrupt::{self, Reaction};
-use crate::open::Open;
+use crate::open::{Open, close};
+
+/// The user that a server makes where there is none.
+const FIRST_USER: &str = "graven";
 
 /// Where the password is looked for besides a file.
 const PASSWORD: &str = "GRAVEN_PASSWORD";
@@ -22,22 +29,31 @@ pub(crate) struct Serve {
     /// Where to listen; 0.0.0.0:7687 for other machines, which then need a user
     #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:7687")]
     bolt: String,
-    /// Who may connect; the password is the first line of --password-file, or of the variable GRAVEN_PASSWORD [default:
-    /// everybody]
+    /// Make an empty database where there is none
+    #[arg(long)]
+    create: bool,
+    /// A user besides those of the database, an admin; the password is the first line of --password-file, or of the variable
+    /// GRAVEN_PASSWORD [default: the users of the database; without any, a new user `graven` with a generated password]
     #[arg(long, value_name = "NAME")]
     user: Option<String>,
     /// A file whose first line is the password of --user
     #[arg(long, value_name = "FILE", requires = "user")]
     password_file: Option<PathBuf>,
-    /// Let other machines connect without a user
+    /// Ask nobody for a user: whoever reaches the address may read and change everything
     #[arg(long, conflicts_with = "user")]
     open_to_all: bool,
+    /// A folder below which LOAD CSV and graven.backup of clients may name files [default: they may name none]
+    #[arg(long, value_name = "DIR")]
+    files: Option<PathBuf>,
     /// Where a page shows what the database does, at http://HOST:PORT/, and counters for Prometheus at /metrics [default:
     /// nowhere]
     #[arg(long, value_name = "HOST:PORT")]
     metrics: Option<String>,
-    /// Connections at a time; more are closed at once
-    #[arg(long, value_name = "N", default_value_t = 256)]
+    /// A name of this machine by which that page may be asked for, besides its own, localhost and addresses
+    #[arg(long, value_name = "NAME")]
+    metrics_host: Vec<String>,
+    /// Connections at a time that have logged in; more are told that the server is full
+    #[arg(long, value_name = "N", default_value_t = 1024)]
     connections: usize,
     /// A transaction that lasts longer is rolled back: 30s, 500ms, 5min [default: none is, but for the client's own tx_timeout]
     #[arg(long, value_parser = argument::time, value_name = "TIME")]
@@ -58,6 +74,22 @@ fn idle(text: &str) -> Result<Idle, String> {
     }
 }
 
+/// Writes a password to a new file that only its owner can read.
+fn keep_password(file: &Path, password: &str) -> io::Result<()> {
+    match std::fs::remove_file(file) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    let mut options = OpenOptions::new();
+    let mut file = options
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(file)?;
+    writeln!(file, "{password}")?;
+    file.sync_all()
+}
+
 impl Serve {
     pub(crate) fn run(self) -> Result<(), Failure> {
         let mut options = Options::default();
@@ -66,9 +98,14 @@ impl Serve {
         options.open_to_all = self.open_to_all;
         options.connections_max = self.connections;
         options.metrics.clone_from(&self.metrics);
+        options.metrics_hosts.clone_from(&self.metrics_host);
+        options.files.clone_from(&self.files);
         options.transaction_timeout = self.transaction_timeout;
         options.idle_timeout = self.idle_timeout.0;
-        let database = self.open.database_or_new(None)?;
+        let database = self.open.database_to_serve(self.create)?;
+        if options.user.is_none() && !options.open_to_all {
+            options.user = self.first_user(&database)?;
+        }
         interrupt::react(Reaction::Remember);
         interrupt::react_to_termination();
         let server = Server::start(database.clone(), options)?;
@@ -87,10 +124,54 @@ impl Serve {
         }
         eprintln!("ending what runs; the same signal again ends the program at once");
         server.stop();
-        Ok(database.close()?)
+        close(&database)
     }
 
-    /// Who may connect.
+    /// Makes a user where the database has none, and says how to log in. Where nothing may be written, the server knows it alone.
+    fn first_user(&self, database: &Database) -> Result<Option<User>, Failure> {
+        let mut file = self.open.db.as_os_str().to_owned();
+        file.push("-password");
+        let file = PathBuf::from(file);
+        if database.has_users()? {
+            if file.exists() {
+                eprintln!(
+                    "the first password of the user {FIRST_USER} is in {}",
+                    file.display()
+                );
+            }
+            return Ok(None);
+        }
+        let user = User {
+            name: FIRST_USER.to_owned(),
+            password: graven::generated_password(),
+        };
+        if self.open.is_read_only() {
+            eprintln!(
+                "log in as {FIRST_USER} with the password {} (until this server ends)",
+                user.password
+            );
+            return Ok(Some(user));
+        }
+        keep_password(&file, &user.password).map_err(|error| {
+            Failure::failed(format!(
+                "{}: the password cannot be kept there: {error}",
+                file.display()
+            ))
+        })?;
+        let params = Params::new()
+            .with("name", FIRST_USER)
+            .with("password", user.password.as_str());
+        let made = "CREATE USER $name SET PASSWORD $password SET ROLE admin";
+        database.connect().query(made, &params)?;
+        eprintln!(
+            "log in as {FIRST_USER} with the password {} (kept in {}, which only its owner can read)",
+            user.password,
+            file.display()
+        );
+        Ok(None)
+    }
+
+    /// The user that the command line names.
     fn user(&self) -> Result<Option<User>, Failure> {
         let Some(name) = &self.user else {
             return Ok(None);

@@ -17,7 +17,7 @@ use crate::command::query::{Stopped, run_one, tell};
 use crate::failure::Failure;
 use crate::format::{Format, json};
 use crate::interrupt::{self, Reaction};
-use crate::open::Open;
+use crate::open::{Open, close};
 use crate::session::{Answer, Promised, Session as Statements};
 use crate::shell::command::{Command, HELP};
 use crate::shell::editor::{self, Editor, Input};
@@ -68,8 +68,10 @@ impl Shell {
             eprintln!("the input ends inside a transaction: it was rolled back");
             session.failed = true;
         }
+        let Session { db, failed, .. } = session;
+        close(&db)?;
         // On a terminal errors were seen and answered; a program needs the exit code.
-        if session.failed && !io::stdin().is_terminal() {
+        if failed && !io::stdin().is_terminal() {
             return Err(Failure::AlreadyTold);
         }
         Ok(())

@@ -17,10 +17,19 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 
+use rustix::fs::Mode;
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
+
 use graven_io::Unshared;
+use graven_storage::Role;
+
+use crate::access::Access;
 
 /// Longest path of a socket, without the zero at its end (`sun_path` of `unix(7)`).
 const PATH_BYTES_MAX: usize = 107;
+
+/// Connections that may wait to be accepted.
+const BACKLOG: i32 = 128;
 
 /// The file that is meant, whatever its names.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -70,7 +79,10 @@ fn places(file: &Path, identity: FileIdentity) -> Vec<Place> {
 pub(crate) struct Listener {
     socket: Unshared<UnixListener>,
     identity: FileIdentity,
-    path: Option<PathBuf>,
+    /// The socket's file, and which one it is.
+    path: Option<(PathBuf, FileIdentity)>,
+    /// The data file.
+    file: PathBuf,
 }
 
 impl Listener {
@@ -80,7 +92,10 @@ impl Listener {
         let mut failed = io::Error::from(io::ErrorKind::NotFound);
         for place in places(file, identity) {
             let bound = match place {
-                Place::File(path) => bind_file(&path).map(|socket| (socket, Some(path))),
+                Place::File(path) => bind_file(&path).and_then(|socket| {
+                    let bound = FileIdentity::of(&path)?;
+                    Ok((socket, Some((path, bound))))
+                }),
                 Place::Abstract(name) => SocketAddr::from_abstract_name(name)
                     .and_then(|address| Unshared::open(|| UnixListener::bind_addr(&address)))
                     .map(|socket| (socket, None)),
@@ -91,6 +106,7 @@ impl Listener {
                         socket,
                         identity,
                         path,
+                        file: file.to_path_buf(),
                     });
                 }
                 Err(e) => failed = e,
@@ -102,6 +118,32 @@ impl Listener {
     /// The file that is served.
     pub(super) fn file(&self) -> FileIdentity {
         self.identity
+    }
+
+    /// What the process at the other end may do at most: everything, if it is of the same user or of root; otherwise what it
+    /// could do with the data file by itself, and nothing with other files.
+    pub(super) fn access_of(&self, stream: &UnixStream) -> io::Result<Access> {
+        let peer = rustix::net::sockopt::socket_peercred(stream)?;
+        if peer.uid.is_root() || peer.uid == rustix::process::geteuid() {
+            return Ok(Access::default());
+        }
+        let file = std::fs::metadata(&self.file)?;
+        let may = |right: u32| {
+            let shift = match (
+                file.uid() == peer.uid.as_raw(),
+                file.gid() == peer.gid.as_raw(),
+            ) {
+                (true, _) => 6,
+                (false, true) => 3,
+                (false, false) => 0,
+            };
+            file.mode() >> shift & right != 0
+        };
+        match (may(4), may(2)) {
+            (true, true) => Ok(Access::without_files(Role::Writer)),
+            (true, false) => Ok(Access::without_files(Role::Reader)),
+            (false, _) => Err(io::ErrorKind::PermissionDenied.into()),
+        }
     }
 
     /// The next peer of an acceptable user.
@@ -123,7 +165,10 @@ impl Listener {
 
 impl Drop for Listener {
     fn drop(&mut self) {
-        if let Some(path) = &self.path {
+        // Another owner, of a file that has this name by now, may have put its own socket there.
+        if let Some((path, bound)) = &self.path
+            && FileIdentity::of(path).is_ok_and(|found| found == *bound)
+        {
             // A missing file is what is wanted.
             let _ = std::fs::remove_file(path);
         }
@@ -135,7 +180,19 @@ fn bind_file(path: &Path) -> io::Result<Unshared<UnixListener>> {
         Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(e),
         _ => {}
     }
-    let socket = Unshared::open(|| UnixListener::bind(path))?;
+    let socket = Unshared::open(|| {
+        let kind = (
+            AddressFamily::UNIX,
+            SocketType::STREAM,
+            SocketFlags::CLOEXEC,
+        );
+        let socket = rustix::net::socket_with(kind.0, kind.1, kind.2, None)?;
+        // Linux makes the file with the mode of the socket: it is never open to others, not for a moment.
+        rustix::fs::fchmod(&socket, Mode::RUSR | Mode::WUSR)?;
+        rustix::net::bind(&socket, &SocketAddrUnix::new(path)?)?;
+        rustix::net::listen(&socket, BACKLOG)?;
+        Ok::<_, io::Error>(UnixListener::from(socket))
+    })?;
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600))?;
     Ok(socket)
 }

@@ -9,7 +9,7 @@
 use std::collections::VecDeque;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use graven_io::Unshared;
@@ -19,6 +19,7 @@ use super::address::{self, FileIdentity};
 use super::message::{Broken, CommitId, PROTOCOL, Reply, Request};
 use super::patience::{ANSWER_WAIT, Patience, Patient, look_up};
 use super::summary::Ended;
+use crate::access::Access;
 use crate::database::Names;
 use crate::error::{Error, LOCKED, Retry};
 use crate::params::Params;
@@ -352,14 +353,14 @@ impl Session {
         &mut self,
         options: TransactionOptions,
         timeout: Option<Duration>,
-        folder: Arc<Path>,
+        access: Access,
         text: &str,
         params: &Params,
     ) -> Result<Head, Failure> {
         let request = Request::Run {
             options,
             timeout,
-            folder,
+            access,
             text: text.to_owned(),
             params: params.clone(),
         };

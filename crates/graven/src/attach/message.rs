@@ -8,20 +8,18 @@
 //! A session does one thing at a time. A statement is answered by [`Reply::Columns`], any number of
 //! [`Reply::Rows`] and [`Reply::End`], or at any point by [`Reply::Failed`]; everything else by one frame.
 
-use std::ffi::OsStr;
 use std::io::{self, Read, Write};
-use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
-use std::sync::Arc;
 use std::time::Duration;
 
 use graven_storage::TransactionOptions;
 
 use super::address::FileIdentity;
 use super::summary::{
-    Ended, put_commit, put_duration, put_options, read_commit, read_duration, read_options,
+    Ended, put_access, put_commit, put_duration, put_options, read_access, read_commit,
+    read_duration, read_options,
 };
 use super::wire::{Decoded, Malformed, Reader, Writer};
+use crate::access::Access;
 use crate::database::Names;
 use crate::error::Error;
 use crate::params::Params;
@@ -29,7 +27,7 @@ use crate::transaction::Commit;
 use crate::value::Value;
 
 /// Both ends speak the same number or do not speak.
-pub(super) const PROTOCOL: u32 = 5;
+pub(super) const PROTOCOL: u32 = 6;
 const MAGIC: &[u8; 8] = b"GRVattch";
 /// Longest frame that is read; rows are sent in frames of [`ROWS_BYTES`], one large row may take more.
 const FRAME_BYTES_MAX: u32 = 1 << 30;
@@ -54,8 +52,8 @@ pub(super) enum Request {
         options: TransactionOptions,
         /// How long it may run.
         timeout: Option<Duration>,
-        /// Where relative names of files count from.
-        folder: Arc<Path>,
+        /// What it may do; where any file may be named, with the folder that relative names count from.
+        access: Access,
         text: String,
         params: Params,
     },
@@ -151,13 +149,13 @@ impl Request {
             Request::Run {
                 options,
                 timeout,
-                folder,
+                access,
                 text,
                 params,
             } => {
                 put_options(&mut w, options);
                 w.option(*timeout, put_duration);
-                w.bytes(folder.as_os_str().as_bytes());
+                put_access(&mut w, access);
                 w.text(text);
                 w.list(params.iter(), |w, (name, value)| {
                     w.text(name);
@@ -215,7 +213,7 @@ impl Request {
             1 => Request::Run {
                 options: read_options(r)?,
                 timeout: r.option(read_duration)?,
-                folder: Path::new(OsStr::from_bytes(r.bytes()?)).into(),
+                access: read_access(r)?,
                 text: r.text()?.to_owned(),
                 params: r
                     .list(|r| Ok((r.shared()?, r.value()?)))?

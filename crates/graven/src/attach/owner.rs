@@ -24,6 +24,7 @@ use super::address::{FileIdentity, Listener};
 use super::message::{Broken, PROTOCOL, ROWS_BYTES, Reply, Request};
 use super::random_bytes;
 use super::summary::Ended;
+use crate::access::Access;
 use crate::cancel::CancelHandle;
 use crate::connection::Connection;
 use crate::database::{Database, Inner};
@@ -159,6 +160,9 @@ impl Shared {
             let _ = refused.send(&mut *socket);
             return;
         }
+        let Ok(most) = self.listener.access_of(&socket) else {
+            return;
+        };
         let Some((number, key, cancel)) = self.enter(&socket) else {
             return;
         };
@@ -175,6 +179,7 @@ impl Shared {
                 socket,
                 cancel,
                 read_only,
+                most,
                 transaction: None,
             };
             // Its other end has gone: what it had open is rolled back.
@@ -209,6 +214,8 @@ struct Session<'a> {
     socket: Unshared<UnixStream>,
     cancel: CancelHandle,
     read_only: bool,
+    /// What its process may do at most.
+    most: Access,
     transaction: Option<Transaction>,
 }
 
@@ -241,23 +248,24 @@ impl Session<'_> {
             Request::Run {
                 options,
                 timeout,
-                folder,
+                access,
                 text,
                 params,
             } => {
+                let access = access.within(&self.most);
                 if self.read_only && connection.writes(&text, &params)? {
                     return Err(Error::read_only().into());
                 }
                 let result = match &mut self.transaction {
                     Some(transaction) => {
                         transaction.set_timeout(timeout);
-                        transaction.set_folder(folder);
+                        transaction.set_access(access);
                         transaction.query(&text, &params)?
                     }
                     None => {
                         let mut connection = connection.clone().with_options(options);
                         connection.set_timeout(timeout);
-                        connection.set_folder(folder);
+                        connection.set_access(access);
                         connection.query(&text, &params)?
                     }
                 };

@@ -65,8 +65,10 @@ impl AttachedResult {
         connection: &Connection,
     ) -> Result<Self, Failure> {
         let registration = Registration::new(connection.cancelling(), attached, session.handle());
-        let (options, folder) = (options.clone(), super::working_folder());
-        let head = session.run(options, connection.timeout(), folder, text, params)?;
+        let mut access = connection.access().clone();
+        access.count_from(super::working_folder());
+        let options = options.clone();
+        let head = session.run(options, connection.timeout(), access, text, params)?;
         let mut result = AttachedResult {
             text: Arc::from(text),
             columns: head.columns.clone().into(),

@@ -6,7 +6,15 @@ use std::time::Duration;
 use graven_pagecache::{KindStats, PageKind, PerKind};
 use graven_storage::{Durability, Durable, Isolation, TransactionOptions, WriteCounters};
 
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use graven_exec::FileAccess;
+use graven_storage::Role;
+
 use super::wire::{Decoded, Malformed, Reader, Writer};
+use crate::access::Access;
 use crate::error::{Error, Sent};
 use crate::result::{Notice, StatementKind, Summary};
 use crate::transaction::Commit;
@@ -134,6 +142,47 @@ pub(super) fn read_commit(r: &mut Reader<'_>) -> Decoded<Commit> {
         waited: read_duration(r)?,
         group: r.u32()?,
         checkpoint: read_duration(r)?,
+    })
+}
+
+pub(super) fn put_access(w: &mut Writer, access: &Access) {
+    w.option(access.user.as_deref(), Writer::text);
+    w.bool(access.listed);
+    w.u8(access.role as u8);
+    w.bool(access.reads_only);
+    let path = |path: &Path| path.as_os_str().as_bytes().to_vec();
+    let (kind, folder) = match &access.files {
+        FileAccess::Any(folder) => (0, folder.as_deref().map(path)),
+        FileAccess::Below(folder) => (1, Some(path(folder))),
+        FileAccess::Closed => (2, None),
+    };
+    w.u8(kind);
+    w.option(folder.as_deref(), Writer::bytes);
+}
+
+pub(super) fn read_access(r: &mut Reader<'_>) -> Decoded<Access> {
+    let user = r.option(Reader::shared)?;
+    let listed = r.bool()?;
+    let role = r.u8()?;
+    let mut all = Role::ALL.into_iter();
+    let role = all.find(|known| *known as u8 == role);
+    let role = role.ok_or_else(|| Malformed("an unknown role".to_owned()))?;
+    let reads_only = r.bool()?;
+    let kind = r.u8()?;
+    let folder = r.option(Reader::bytes)?;
+    let folder = folder.map(|bytes| Path::new(OsStr::from_bytes(bytes)).into());
+    let files = match (kind, folder) {
+        (0, folder) => FileAccess::Any(folder),
+        (1, Some(folder)) => FileAccess::Below(folder),
+        (2, None) => FileAccess::Closed,
+        _ => return Err(Malformed(format!("{kind} is no kind of access to files"))),
+    };
+    Ok(Access {
+        user,
+        listed,
+        role,
+        reads_only,
+        files,
     })
 }
 

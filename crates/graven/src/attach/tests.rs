@@ -229,8 +229,9 @@ fn names_of_files_count_from_where_the_statement_comes_from() {
         }
         let mut rows = |text: &str| {
             let options = TransactionOptions::default();
-            let folder = elsewhere.as_path().into();
-            let head = session.run(options, None, folder, text, &Params::new());
+            let mut access = crate::Access::default();
+            access.count_from(elsewhere.as_path().into());
+            let head = session.run(options, None, access, text, &Params::new());
             head.expect("run");
             let mut rows = Vec::new();
             while let super::client::Part::Rows(more) = session.next(text).expect("more") {

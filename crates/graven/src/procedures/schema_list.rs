@@ -30,7 +30,10 @@ fn quoted(name: &str) -> String {
 fn index_statement(catalog: &Catalog, index: &IndexDescription) -> String {
     let (subject, names) = pattern(catalog, index.entity, &index.keys, quoted);
     let name = quoted(&index.name);
-    format!("CREATE RANGE INDEX {name} FOR {subject} ON ({names})")
+    format!(
+        "CREATE {} INDEX {name} FOR {subject} ON ({names})",
+        index.kind.name()
+    )
 }
 
 /// The statement that makes a constraint like this one.
@@ -76,7 +79,7 @@ pub(super) fn indexes(db: &Arc<Inner>, _: &[Value]) -> Rows {
             Value::String(Arc::clone(&index.name)),
             Value::text("ONLINE"),
             Value::Float(100.0),
-            Value::text("RANGE"),
+            Value::text(index.kind.name()),
             kind,
             of,
             keys(catalog, &index.keys),
@@ -100,6 +103,7 @@ pub(super) fn indexes(db: &Arc<Inner>, _: &[Value]) -> Rows {
 pub(super) fn constraints(db: &Arc<Inner>, _: &[Value]) -> Rows {
     let snapshot = db.store.snapshot();
     let catalog = snapshot.catalog();
+    let mut id = 0;
     let rows = catalog.constraints().iter().map(|constraint| {
         let (kind, of) = entity(catalog, constraint.entity);
         let node = matches!(constraint.entity, SchemaEntity::Node(_));
@@ -113,7 +117,9 @@ pub(super) fn constraints(db: &Arc<Inner>, _: &[Value]) -> Rows {
             _ => "UNKNOWN",
         };
         let index = constraint.index.and_then(|n| catalog.index_numbered(n));
+        id += 1;
         vec![
+            Value::Integer(id),
             Value::String(Arc::clone(&constraint.name)),
             Value::text(demands),
             kind,
@@ -151,7 +157,7 @@ pub(super) fn indexes_described(db: &Arc<Inner>, _: &[Value]) -> Rows {
             Value::text("ONLINE"),
             Value::Float(100.0),
             Value::text(if index.unique { "UNIQUE" } else { "NONUNIQUE" }),
-            Value::text("RANGE"),
+            Value::text(index.kind.name()),
             kind,
             of,
             keys(catalog, &index.keys),
@@ -222,7 +228,7 @@ pub(super) fn node_schema(db: &Arc<Inner>, _: &[Value]) -> Rows {
             Value::String(catalog.label_name(label).cloned().unwrap_or_default()),
             keys(catalog, &index.keys),
             Value::text("ONLINE"),
-            Value::text("RANGE"),
+            Value::text(index.kind.name()),
             Value::text("NO FAILURE"),
             Value::Float(100.0),
             Value::Integer(i64::try_from(size).unwrap_or(i64::MAX)),

@@ -5,12 +5,13 @@ use std::sync::atomic::Ordering;
 use std::time::SystemTime;
 
 use graven_cypher::functions::{Availability, FUNCTIONS};
-use graven_exec::Value;
+use graven_exec::{ExecError, Value};
 use graven_storage::PropertyValue;
 use graven_storage::value::{DateTime, Duration};
 
-use super::described;
+use super::{OnDatabase, described};
 use crate::database::Inner;
+use crate::statements::Occupant;
 
 type Rows = Result<Vec<Vec<Value>>, String>;
 
@@ -18,6 +19,13 @@ type Rows = Result<Vec<Vec<Value>>, String>;
 fn name(db: &Inner) -> Value {
     let stem = db.path.file_stem().unwrap_or_default();
     Value::text(&stem.to_string_lossy())
+}
+
+/// The id of a database: that of its file.
+fn id(db: &Inner) -> Value {
+    let bytes = db.store.uuid();
+    let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    Value::text(&digits)
 }
 
 /// The ids given: texts, or lists of them.
@@ -45,12 +53,23 @@ fn moment(time: SystemTime) -> Value {
     }))
 }
 
-pub(super) fn transactions(db: &Arc<Inner>, args: &[Value]) -> Rows {
-    let wanted = ids(args)?;
+/// Whether the caller may see and end what this one runs: its own, or anybody's if it is an admin.
+fn concerns(caller: &OnDatabase, occupant: &Occupant) -> bool {
+    let access = &caller.access;
+    access.is_admin(&caller.database) || access.user.is_some() && access.user == occupant.user
+}
+
+pub(super) fn transactions(
+    caller: &OnDatabase,
+    args: &[Value],
+) -> Result<Vec<Vec<Value>>, ExecError> {
+    let wanted = ids(args).map_err(argument)?;
+    let db = &caller.database;
     let mut rows = Vec::new();
     for occupant in db.statements.list() {
         let id = occupant.id();
-        if !wanted.is_empty() && !wanted.iter().any(|w| **w == *id) {
+        let named = wanted.is_empty() || wanted.iter().any(|w| **w == *id);
+        if !named || !concerns(caller, &occupant) {
             continue;
         }
         let elapsed = occupant.begun.elapsed();
@@ -65,6 +84,10 @@ pub(super) fn transactions(db: &Arc<Inner>, args: &[Value]) -> Rows {
         rows.push(vec![
             name(db),
             Value::text(&id),
+            Value::text(""),
+            Value::text(""),
+            Value::text(""),
+            occupant.user.clone().map_or(Value::Null, Value::String),
             Value::String(occupant.text()),
             moment(at),
             Value::text(occupant.status()),
@@ -75,32 +98,36 @@ pub(super) fn transactions(db: &Arc<Inner>, args: &[Value]) -> Rows {
     Ok(rows)
 }
 
-pub(super) fn terminate(db: &Arc<Inner>, args: &[Value]) -> Rows {
-    let told = ids(args)?.into_iter().map(|id| {
-        let message = match db.statements.terminate(&id) {
+fn argument(message: String) -> ExecError {
+    ExecError::Argument { message }
+}
+
+pub(super) fn terminate(caller: &OnDatabase, args: &[Value]) -> Result<Vec<Vec<Value>>, ExecError> {
+    let statements = &caller.database.statements;
+    let told = ids(args).map_err(argument)?.into_iter().map(|id| {
+        let found = statements.list().into_iter().find(|it| *it.id() == *id);
+        let found = found.filter(|occupant| concerns(caller, occupant));
+        let ended = found.is_some() && statements.terminate(&id);
+        let message = match ended {
             true => "Transaction terminated.",
             false => "Transaction not found.",
         };
-        vec![Value::String(id), Value::Null, Value::text(message)]
+        let user = found.and_then(|occupant| occupant.user.clone());
+        let user = user.map_or(Value::Null, Value::String);
+        vec![Value::String(id), user, Value::text(message)]
     });
     Ok(told.collect())
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "the signature of every procedure")]
 pub(super) fn procedures(_: &Arc<Inner>, _: &[Value]) -> Rows {
-    let rows = described().map(|(name, signature, about)| {
-        let mode = match name {
-            "graven.cache.resize" | "graven.cache.setPolicy" | "graven.terminate.transactions" => {
-                "DBMS"
-            }
-            _ => "READ",
-        };
+    let rows = described().map(|(procedure, signature)| {
         let text = |text: &str| Value::text(text);
         let on_system = Value::Boolean(false);
         vec![
-            text(name),
-            text(about),
-            text(mode),
+            text(procedure.name),
+            text(procedure.about),
+            text(procedure.right.mode()),
             on_system,
             text(&signature),
         ]
@@ -171,11 +198,11 @@ pub(super) fn databases(db: &Arc<Inner>, _: &[Value]) -> Rows {
 
 #[expect(clippy::unnecessary_wraps, reason = "the signature of every procedure")]
 pub(super) fn info(db: &Arc<Inner>, _: &[Value]) -> Rows {
-    let id: String = db
-        .store
-        .uuid()
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect();
-    Ok(vec![vec![Value::text(&id), name(db), Value::Null]])
+    Ok(vec![vec![id(db), name(db), Value::Null]])
+}
+
+/// What Neo4j calls the database of all databases: there is one file, so that its id is that of the file.
+#[expect(clippy::unnecessary_wraps, reason = "the signature of every procedure")]
+pub(super) fn system(db: &Arc<Inner>, _: &[Value]) -> Rows {
+    Ok(vec![vec![id(db), Value::text("system"), Value::Null]])
 }

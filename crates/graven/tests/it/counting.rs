@@ -36,6 +36,19 @@ const PAIRS: &[(&str, &str)] = &[
          RETURN size(collect([a, r, b, s, c])) AS n",
     ),
     (
+        "MATCH (a:A) OPTIONAL MATCH (a)-[:R]->(b:B) MATCH (b)-[:R]->(c) RETURN count(*) AS n",
+        "MATCH (a:A) OPTIONAL MATCH (a)-[r:R]->(b:B) MATCH (b)-[s:R]->(c) RETURN size(collect([a, r, b, s, c])) AS n",
+    ),
+    (
+        "MATCH (a:A) OPTIONAL MATCH (a)-[:R]->(b:B) OPTIONAL MATCH (b)-[:S]-(c) RETURN count(*) AS n",
+        "MATCH (a:A) OPTIONAL MATCH (a)-[r:R]->(b:B) OPTIONAL MATCH (b)-[s:S]-(c) \
+         RETURN size(collect([a, r, b, s, c])) AS n",
+    ),
+    (
+        "MATCH (a:A) OPTIONAL MATCH (a)-[:R]->(b) WITH a, b MATCH (b)-[:S]-(c) RETURN count(*) AS n",
+        "MATCH (a:A) OPTIONAL MATCH (a)-[r:R]->(b) WITH * MATCH (b)-[s:S]-(c) RETURN size(collect([a, r, b, s, c])) AS n",
+    ),
+    (
         "MATCH (a:B) RETURN sum(COUNT { (a)-[:R]->(:A)-[:S]-() }) AS n",
         "MATCH (a:B) RETURN sum(size([(a)-[r:R]->(b:A)-[s:S]-(c) | [r, s]])) AS n",
     ),
@@ -114,6 +127,103 @@ fn counting_is_listing_and_taking_the_length() {
     assert!(
         matches > 2_000,
         "the graphs are too thin to tell: {matches}"
+    );
+}
+
+/// A random statement that counts, one that adds up the lengths of what it lists, and that length: clauses hang on variables of
+/// those before, which may be optional.
+fn random_pair(chance: &mut Chance) -> (String, String, i64) {
+    let (mut counted, mut listed) = (String::new(), String::new());
+    let (mut nodes, mut names) = (Vec::<String>::new(), Vec::<String>::new());
+    for clause in 0..2 + chance.below(2) {
+        let optional = clause > 0 && chance.below(2) == 0;
+        let word = if optional {
+            " OPTIONAL MATCH "
+        } else {
+            " MATCH "
+        };
+        let label = |chance: &mut Chance| ["", "", ":A", ":B", ":C"][chance.below(5) as usize];
+        let known = !nodes.is_empty() && chance.below(8) > 0;
+        let at = match known {
+            true => nodes[chance.below(nodes.len() as u64) as usize].clone(),
+            false => format!("v{}", names.len()),
+        };
+        let first = format!("{word}({at}{})", label(chance));
+        if !known {
+            nodes.push(at.clone());
+            names.push(at);
+        }
+        counted += &first;
+        listed += &first;
+        for _ in 0..1 + chance.below(2) {
+            let rel = format!("r{}", names.len());
+            let [left, right] =
+                [["-[", "]->"], ["<-[", "]-"], ["-[", "]-"]][chance.below(3) as usize];
+            let types = [":R", ":S", ":R|T", ""][chance.below(4) as usize];
+            let known = chance.below(6) == 0;
+            let to = match known {
+                true => nodes[chance.below(nodes.len() as u64) as usize].clone(),
+                false => format!("v{}", names.len() + 1),
+            };
+            let label = label(chance);
+            let shown = if known || chance.below(2) == 0 {
+                &*to
+            } else {
+                ""
+            };
+            counted += &format!("{left}{types}{right}({shown}{label})");
+            listed += &format!("{left}{rel}{types}{right}({to}{label})");
+            names.push(rel);
+            if !known {
+                names.push(to.clone());
+            }
+            if !known && !shown.is_empty() {
+                nodes.push(to);
+            }
+        }
+        if chance.below(4) == 0 {
+            counted += &format!(" WITH {}", nodes.join(", "));
+            listed += " WITH *";
+        }
+    }
+    let list = format!("size([{}])", names.join(", "));
+    let var = &nodes[chance.below(nodes.len() as u64) as usize];
+    let (call, each) = match chance.below(3) {
+        0 => (
+            format!("count({var})"),
+            format!("CASE WHEN {var} IS NULL THEN 0 ELSE {list} END"),
+        ),
+        _ => ("count(*)".to_owned(), list),
+    };
+    counted += &format!(" RETURN {call} AS n");
+    listed += &format!(" RETURN sum({each}) AS n");
+    (counted, listed, names.len() as i64)
+}
+
+/// Goal: patterns that hang on optional variables, or on each other in any way, are counted as they are listed.
+#[test]
+fn random_patterns_are_counted_as_they_are_listed() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (mut matches, mut optional) = (0, 0);
+    for seed in 101..=130 {
+        let db = random_graph(seed, folder.path());
+        let mut chance = Chance(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
+        for _ in 0..40 {
+            let (counted, listed, length) = random_pair(&mut chance);
+            let number = |text: &str| rows(&db, text)[0][0].as_integer().expect(text);
+            let count = number(&counted);
+            assert_eq!(
+                count * length,
+                number(&listed),
+                "seed {seed}: {counted}\n{listed}"
+            );
+            matches += count;
+            optional += usize::from(count > 0 && counted.contains("OPTIONAL"));
+        }
+    }
+    assert!(
+        matches > 2_000 && optional > 100,
+        "{matches} matches, {optional} of optional patterns"
     );
 }
 

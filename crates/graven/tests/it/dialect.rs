@@ -143,15 +143,13 @@ fn options_before_a_statement_are_read() {
     assert_eq!(value("cypher runtime=slotted planner = cost RETURN 1"), "1");
     assert_eq!(value("CYPHER 5 replan=force USE neo4j RETURN 1"), "1");
     assert_eq!(value("USE `neo4j` RETURN 1"), "1");
-    let social = social();
-    let connection = social.db.connect();
-    let result = connection
-        .query("CYPHER wings=two EXPLAIN RETURN 1", &Params::new())
-        .expect("explained");
-    let notices = result.summary().notices;
-    assert!(
-        notices.iter().any(|n| n.message.contains("`wings`")),
-        "no notice of the option"
+    refused(
+        "CYPHER wings=two EXPLAIN RETURN 1",
+        &["ArgumentError.InvalidOption", "`wings`"],
+    );
+    refused(
+        "CYPHER runtime=quick RETURN 1",
+        &["ArgumentError.InvalidOption", "slotted"],
     );
     refused("CYPHER 25 RETURN 1", &["NotAvailable", "CYPHER 25"]);
     refused("USE other RETURN 1", &["NotAvailable", "USE"]);
@@ -161,7 +159,7 @@ fn options_before_a_statement_are_read() {
         &["NotAvailable", "USE"],
     );
     refused(
-        "CYPHER runtime= RETURN 1",
+        "CYPHER debug= 'a' runtime=; RETURN 1",
         &["SyntaxError.UnexpectedSyntax"],
     );
 }
@@ -533,8 +531,6 @@ fn constraints_are_shown_by_kind() {
 
 #[test]
 fn mistakes_are_named() {
-    refused("RETURN 'aa' =~ '(?=a)aa'", &["ArgumentError"]);
-    refused("RETURN 'aa' =~ '(a)\\\\1'", &["ArgumentError"]);
     refused(
         "MATCH (a:Person) RETURN DISTINCT a.name AS m ORDER BY a.id",
         &["UndefinedVariable", "`a`", "after DISTINCT or aggregation"],
@@ -583,8 +579,6 @@ fn what_is_not_there_is_refused_by_name() {
         ),
         ("RETURN linenumber()", "linenumber()"),
         ("LOAD CSV FROM 'a' AS r WITH r RETURN file()", "file()"),
-        ("SHOW USERS", "SHOW USERS"),
-        ("SHOW CURRENT USER", "SHOW CURRENT"),
         ("SHOW SETTINGS YIELD name", "SHOW SETTINGS"),
         ("SHOW ALL PRIVILEGES", "SHOW PRIVILEGES"),
         ("RETURN file()", "file()"),
@@ -709,7 +703,7 @@ fn dates_and_times_are_read_as_they_stand() {
     );
     assert_eq!(
         value("RETURN toString(datetime({epochMillis: -1, microsecond: 5}))"),
-        "\"1969-12-31T23:59:59.999005Z\""
+        "\"1969-12-31T23:59:59.000005Z\""
     );
     refused(
         "RETURN datetime({epochMillis: 1, nanosecond: 1000000})",

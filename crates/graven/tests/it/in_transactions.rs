@@ -270,7 +270,7 @@ fn what_may_pass_is_tried_again_and_what_cannot_is_not() {
         assert_eq!(error.position(), place, "{text}: {error}");
     }
     // What does not fit now might later: it is tried until the time is up, and the next batch goes on.
-    let text = "UNWIND [1, 30000000, 2] AS n CALL (n) { WITH collect(n)[0] AS n CREATE (:M {x: reduce(s = 'ab', i IN range(1, n) | s + s)}) } \
+    let text = "UNWIND [1, 30000000, 2] AS n CALL (n) { WITH collect(n)[0] AS m CREATE (:M {x: reduce(s = 'ab', i IN range(1, m) | s + s)}) } \
                 IN TRANSACTIONS OF 1 ROW ON ERROR RETRY FOR 0.01 SECONDS THEN CONTINUE REPORT STATUS AS s RETURN s.committed";
     let found = rows(&connection, text);
     let wanted = [true, false, true].map(|it| vec![Value::Boolean(it)]);

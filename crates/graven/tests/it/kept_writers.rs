@@ -66,7 +66,7 @@ fn runs_that_fail_leave_nothing() {
         assert_eq!(number(db, sums), 4 * 3, "round {round}");
         run(db, slow, &ask(3, 0)).expect_err("a division by zero");
         let hurried = db.connect().with_timeout(Some(Duration::from_millis(20)));
-        let error = hurried.query(slow, &ask(30_000, 1)).expect_err("too slow");
+        let error = hurried.query(slow, &ask(10_000, 1)).expect_err("too slow");
         assert_eq!(error.code(), "Statement.TimedOut");
         run(db, slow, &Params::new().with("n", 3)).expect_err("a parameter is missing");
         assert_eq!(number(db, sums), 4 * 3, "round {round}");

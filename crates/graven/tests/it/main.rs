@@ -1,5 +1,6 @@
 //! Tests of the library from outside, on small files written for each test.
 
+mod access_paths;
 mod attach;
 mod computed_labels;
 mod counting;
@@ -11,7 +12,9 @@ mod graph;
 mod in_transactions;
 mod index_order;
 mod kept_writers;
+mod large_values;
 mod long_statements;
+mod missing_log;
 mod path_selection;
 mod prepared;
 mod procedures;
@@ -19,6 +22,7 @@ mod quantified;
 mod results;
 mod rewrites;
 mod scans;
+mod scripts;
 mod serialisable;
 mod small_memory;
 mod timeouts;

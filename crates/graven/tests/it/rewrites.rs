@@ -52,6 +52,15 @@ fn statements_answer_as_they_read() {
             "0",
         ),
         (
+            "MATCH (:N {n: 2})-[r]->() WITH r AS a, [r] AS list UNWIND list AS b MATCH ()-[a]->(), ()-[b]->() RETURN count(*)",
+            "0",
+        ),
+        // What hangs on an optional variable is not counted below it.
+        (
+            "MATCH (a:N) OPTIONAL MATCH (a)-[:R]->(b:N {n: 3}) MATCH (b)<-[:R]-(c:N) RETURN count(*)",
+            "4",
+        ),
+        (
             "MATCH (:N {n: 2})-[r]->() CALL (r) { RETURN r AS a, r AS b } OPTIONAL MATCH (x)-[a]-(), ()-[b]-() RETURN count(*), x",
             "1 null",
         ),

@@ -492,3 +492,41 @@ fn records_say_their_line_and_their_file() {
     let file = path.display().to_string();
     assert_eq!(lines("RETURN DISTINCT file()"), [[file.into()]]);
 }
+
+#[test]
+fn records_end_with_any_line_end() {
+    let social = crate::graph::social();
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("ends.csv");
+    let cells = |text: &[u8], headers: &str| -> Vec<String> {
+        std::fs::write(&path, text).expect("written");
+        let url = path.display();
+        let rows = social.rows(&format!(
+            "LOAD CSV {headers} FROM 'file://{url}' AS r RETURN r, linenumber()"
+        ));
+        let line = |row: &graven::Row| {
+            let cells: Vec<String> = row.values().iter().map(Value::to_string).collect();
+            cells.join(" ")
+        };
+        rows.iter().map(line).collect()
+    };
+    let three = ["[\"a\", \"b\"] 1", "[\"1\", \"x\"] 2", "[\"2\", null] 3"];
+    for text in [
+        "a,b\n1,x\n2,",
+        "a,b\r1,x\r2,\r",
+        "a,b\r\n1,x\r\n2,\r\n",
+        "a,b\r1,x\n2,\r\n",
+        "\u{feff}a,b\r\n1,x\r2,\n",
+    ] {
+        assert_eq!(cells(text.as_bytes(), ""), three, "{text:?}");
+    }
+    assert_eq!(
+        cells(b"a,b\r1,x\r\r\r\"2\r3\",\"y\"\r\n", "WITH HEADERS"),
+        ["{a: \"1\", b: \"x\"} 2", "{a: \"2\\r3\", b: \"y\"} 5"]
+    );
+    // An end that lies on the border of what is read at a time.
+    let long = format!("{},1\r\n{},2\r3,3", "x".repeat(8189), "y".repeat(8190));
+    assert_eq!(cells(long.as_bytes(), "").len(), 3);
+    assert_eq!(cells(b"", "").len(), 0);
+    assert_eq!(cells(b"\r\r\n\n", "").len(), 0);
+}

@@ -52,9 +52,12 @@ struct Written {
 impl Generate {
     pub(crate) fn run(self) -> Result<(), Failure> {
         let name = self.trace.to_string_lossy().into_owned();
-        let own = name.ends_with(".gtrace") || name.ends_with(".gtrace.zst");
+        let own = name.ends_with(".gtrace")
+            || name.ends_with(".gtrace.zst")
+            || graven_trace::text::is_text(&self.trace);
         if !own && !name.ends_with(".u64.zst") {
-            let message = format!("`{name}` ends in none of .gtrace, .gtrace.zst and .u64.zst");
+            let message =
+                format!("`{name}` ends in none of .gtrace, .gtrace.zst, .gtrace.csv and .u64.zst");
             return Err(Failure::usage(message));
         }
         let header = Header {

@@ -15,7 +15,7 @@ pub(crate) struct Reading {
     /// Bytes of a page, for sizes in bytes and for traces of byte ranges
     #[arg(long, value_name = "SIZE", value_parser = argument::bytes, default_value = "8KiB")]
     pub(crate) page_size: u64,
-    /// Format of traces: u64, gtrace, oracleGeneral, csv, blkparse, msr, rocksdb [default: by name]
+    /// Format of traces: u64, gtrace, text, oracleGeneral, csv, blkparse, msr, rocksdb [default: by name]
     #[arg(long)]
     format: Option<Format>,
     /// The column of page numbers, for text traces with several: its name, or its number from 1

@@ -26,7 +26,7 @@ Examples:
 pub(crate) struct Record {
     /// The database file
     db: PathBuf,
-    /// The trace to write: NAME.gtrace or NAME.gtrace.zst
+    /// The trace to write: NAME.gtrace, NAME.gtrace.zst, or as text NAME.gtrace.csv
     trace: PathBuf,
     /// A question in Cypher; may be repeated
     #[arg(
@@ -69,8 +69,11 @@ pub(crate) struct Record {
 impl Record {
     pub(crate) fn run(self) -> Result<(), Failure> {
         let name = self.trace.to_string_lossy().into_owned();
-        if !name.ends_with(".gtrace") && !name.ends_with(".gtrace.zst") {
-            let message = format!("`{name}` ends neither in .gtrace nor in .gtrace.zst");
+        let is_known = name.ends_with(".gtrace")
+            || name.ends_with(".gtrace.zst")
+            || graven_trace::text::is_text(&self.trace);
+        if !is_known {
+            let message = format!("`{name}` ends in none of .gtrace, .gtrace.zst and .gtrace.csv");
             return Err(Failure::usage(message));
         }
         let mut questions: Vec<(String, Params)> = self

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use clap::Args;
 use graven::IoMode;
-use graven_lab::replay::{self, EvictorChoice, Replayed, Setting, Source, Stage};
+use graven_lab::replay::{self, EvictorChoice, Replayed, Reserve, Setting, Source, Stage};
 use graven_lab::simulate::Size;
 use graven_lab::workload::Workload;
 
@@ -61,6 +61,9 @@ pub(crate) struct Replay {
     /// Who evicts: background, cooperative, synchronous (as the simulator)
     #[arg(long, default_value = "background")]
     evictor: EvictorChoice,
+    /// When the background evictor starts and ends: shares of the frames that are free
+    #[arg(long, value_name = "LOW,HIGH", value_parser = reserve, default_value = "0.0078125,0.0208333")]
+    reserve: Reserve,
     #[command(flatten)]
     reading: Reading,
     /// Share of the accesses that warm the cache
@@ -120,6 +123,7 @@ impl Replay {
                         threads: usize::from(*threads),
                         io: (*io).into(),
                         evictor: self.evictor,
+                        reserve: self.reserve,
                         warm_up: self.warm_up,
                         time,
                         verify: !self.no_verify,
@@ -171,4 +175,23 @@ fn table(out: &mut dyn Write, runs: &[Replayed]) -> std::io::Result<()> {
         )?;
     }
     Ok(())
+}
+
+/// Reads `LOW,HIGH`.
+fn reserve(text: &str) -> Result<Reserve, String> {
+    let expected = || {
+        format!(
+            "`{text}`: expected two shares, LOW,HIGH, with 0 <= LOW <= HIGH <= {}",
+            Reserve::HIGH_MAX
+        )
+    };
+    let (low, high) = text.split_once(',').ok_or_else(expected)?;
+    let share = |text: &str| text.trim().parse::<f64>().map_err(|_| expected());
+    let reserve = Reserve {
+        low: share(low)?,
+        high: share(high)?,
+    };
+    let is_sound =
+        0.0 <= reserve.low && reserve.low <= reserve.high && reserve.high <= Reserve::HIGH_MAX;
+    is_sound.then_some(reserve).ok_or_else(expected)
 }

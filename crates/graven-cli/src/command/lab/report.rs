@@ -7,7 +7,7 @@ use clap::Args;
 use graven_lab::LabError;
 use graven_lab::machine::Machine;
 use graven_lab::run_file::RunFile;
-use graven_lab::study::{Study, Which};
+use graven_lab::study::{self, Study, Which};
 
 use super::options;
 use crate::failure::Failure;
@@ -25,7 +25,7 @@ Examples:
 pub(crate) struct Report {
     /// neo4j-study, thesis or kuzu-pages
     which: Which,
-    /// Folder of the recorded traces
+    /// Folder of the recorded traces, or `generated` for small ones made here
     #[arg(long, value_name = "FOLDER", default_value = "../shared/traces")]
     traces: PathBuf,
     /// Folder with knows.csv[.zst] of the social network
@@ -70,9 +70,16 @@ impl Report {
             let message = format!("--dir {} is no directory", self.dir.display());
             return Err(Failure::usage(message));
         }
+        let is_generated = self.traces.as_os_str() == "generated";
+        let own = is_generated
+            .then(|| study::own_traces(&self.dir))
+            .transpose()?;
         let study = Study {
             which: self.which,
-            traces: self.traces,
+            traces: own
+                .as_ref()
+                .map_or(self.traces, |own| own.path().to_path_buf()),
+            own_traces: is_generated,
             data: self.data,
             database: self.db,
             params: self.params,

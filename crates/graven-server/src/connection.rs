@@ -1,0 +1,455 @@
+//! A connection: one task reads messages, and threads that are borrowed for it answer them.
+//!
+//! # How it works
+//! The reader takes messages off the wire into a queue; the session takes them from there, on a thread that it has as long
+//! as there are messages to answer. An idle connection has no thread. A RESET, and the end of the connection, are noticed by
+//! the reader, which asks the statement that runs to stop until the session has come to the RESET, or has ended: whatever the
+//! session makes of a message, it has come to it when it takes the next one.
+
+use std::io::{self, Write};
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use graven::CancelHandle;
+use graven::pagecache::{Budget, Reservation};
+use tokio::io::{AsyncWriteExt, BufReader};
+use tokio::net::TcpStream;
+use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
+use tokio::runtime::Handle;
+use tokio::sync::{Notify, mpsc, watch};
+use tokio::task::spawn_blocking;
+use tokio::time::{sleep, timeout, timeout_at};
+
+use crate::admission::Place;
+use crate::chunk::{self, Limits, Unread};
+use crate::failure::Failure;
+use crate::handshake;
+use crate::message::is_reset;
+use crate::service::Service;
+use crate::session::{Ends, Session};
+
+/// Bytes of messages that may wait for the one being answered, before no more are read.
+const WAITING_BYTES: usize = chunk::MESSAGE_BYTES_MAX;
+
+/// What one that waits takes besides its bytes, about.
+const WAITING_ENTRY: usize = 64;
+
+/// How long a client may take to agree on a version and to say who it is.
+const GREETING: Duration = Duration::from_secs(5);
+
+/// How often a statement is asked to stop until it has.
+const ASKED_EVERY: Duration = Duration::from_millis(5);
+
+/// How long what follows a message that is too long is read and dropped, so that the client reads the answer.
+const DROPPED_FOR: Duration = Duration::from_secs(5);
+
+/// Bytes of rows that leave together, and bytes that are read at once.
+const BUFFER: usize = 64 << 10;
+const READ_BUFFER: usize = 4 << 10;
+
+/// Messages of at most so many bytes are not counted in the budget.
+const SMALL: usize = 64 << 10;
+
+/// How far a server has ended.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) enum Stage {
+    Runs,
+    /// Nobody is listened to any more.
+    Deaf,
+    /// What is not taken at once is not sent any more.
+    Cut,
+}
+
+/// What the two sides of a connection know of each other.
+struct State {
+    /// Bytes that messages take which were read and not taken.
+    waiting: AtomicUsize,
+    /// RESETs that were read and that the session has not come to.
+    resets: AtomicUsize,
+    /// The session has come to a RESET.
+    reset: Notify,
+    /// The client has said who it is.
+    known: AtomicBool,
+    /// Since when it has not.
+    unknown_since: Mutex<tokio::time::Instant>,
+    /// The last message was too long, and what follows it is dropped.
+    refused: AtomicBool,
+}
+
+impl State {
+    fn new(since: tokio::time::Instant) -> State {
+        State {
+            waiting: AtomicUsize::new(0),
+            resets: AtomicUsize::new(0),
+            reset: Notify::new(),
+            known: AtomicBool::new(false),
+            unknown_since: Mutex::new(since),
+            refused: AtomicBool::new(false),
+        }
+    }
+
+    fn unknown_since(&self) -> MutexGuard<'_, tokio::time::Instant> {
+        let since = self.unknown_since.lock();
+        since.unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether the client has said who it is, after a message of its was answered.
+    fn set_known(&self, known: bool) {
+        if self.known.load(Ordering::SeqCst) && !known {
+            *self.unknown_since() = tokio::time::Instant::now();
+        }
+        self.known.store(known, Ordering::SeqCst);
+    }
+
+    /// When the client must have said who it is.
+    fn deadline(&self) -> tokio::time::Instant {
+        *self.unknown_since() + GREETING
+    }
+}
+
+/// What was read.
+enum Incoming {
+    Message {
+        bytes: Vec<u8>,
+        /// Of its memory.
+        _reservation: Option<Reservation>,
+    },
+    /// It will not be read; the client is told why.
+    Refused(Failure),
+}
+
+impl Incoming {
+    fn bytes(&self) -> usize {
+        match self {
+            Incoming::Message { bytes, .. } => bytes.capacity() + WAITING_ENTRY,
+            Incoming::Refused(_) => WAITING_ENTRY,
+        }
+    }
+
+    fn is_reset(&self) -> bool {
+        matches!(self, Incoming::Message { bytes, .. } if is_reset(bytes))
+    }
+}
+
+/// Serves a connection until it ends.
+pub(crate) async fn serve(
+    service: Arc<Service>,
+    stream: TcpStream,
+    peer: SocketAddr,
+    place: Place,
+    number: u64,
+    stop: watch::Receiver<Stage>,
+) {
+    let place = Arc::new(place);
+    tokio::select! {
+        () = place.lost() => {}
+        _ = converse(service, stream, peer, Arc::clone(&place), number, stop) => {}
+    }
+}
+
+async fn converse(
+    service: Arc<Service>,
+    stream: TcpStream,
+    peer: SocketAddr,
+    place: Arc<Place>,
+    number: u64,
+    stop: watch::Receiver<Stage>,
+) -> io::Result<()> {
+    stream.set_nodelay(true)?;
+    let state = Arc::new(State::new(tokio::time::Instant::now()));
+    let server = stream.local_addr()?.to_string();
+    let (from, mut to) = stream.into_split();
+    let mut from = BufReader::with_capacity(READ_BUFFER, from);
+    let agreed = timeout_at(state.deadline(), handshake::agree(&mut from, &mut to)).await;
+    let Some(version) = agreed.map_err(|_| io::ErrorKind::TimedOut)?? else {
+        return Ok(());
+    };
+    let ends = Ends {
+        client: peer.ip(),
+        server,
+    };
+    let out = Out {
+        half: to,
+        buffer: Vec::new(),
+        most: service.timeouts.idle,
+        runtime: Handle::current(),
+        stop: stop.clone(),
+    };
+    let (sender, messages) = mpsc::unbounded_channel();
+    let budget = service.database.cache().ok();
+    let budget = budget.map(|cache| Arc::clone(cache.budget()));
+    let resets = {
+        let state = Arc::clone(&state);
+        move || state.resets.load(Ordering::SeqCst) > 0
+    };
+    let session = Session::new(service, version, ends, number, place, Box::new(resets), out);
+    let cancel = session.cancel_handle();
+    let reading = Reading {
+        to: sender,
+        state: Arc::clone(&state),
+        cancel: cancel.clone(),
+        budget,
+    };
+    let answering = answer(session, messages, Arc::clone(&state));
+    let reading = reading.run(from, stop);
+    tokio::pin!(answering, reading);
+    tokio::select! {
+        answered = &mut answering => {
+            if state.refused.load(Ordering::SeqCst) {
+                // A connection that is closed with something unread is reset, and the answer may be lost.
+                reading.await;
+            }
+            return answered;
+        }
+        () = &mut reading => {}
+    }
+    // Nobody waits for what runs any more (BO-3).
+    loop {
+        tokio::select! {
+            answered = &mut answering => return answered,
+            () = sleep(ASKED_EVERY) => cancel.cancel(),
+        }
+    }
+}
+
+/// Answers messages until there are no more.
+async fn answer(
+    mut session: Session<Out>,
+    mut messages: mpsc::UnboundedReceiver<Incoming>,
+    state: Arc<State>,
+) -> io::Result<()> {
+    loop {
+        let first = match session.ends_by_itself() {
+            None => messages.recv().await,
+            Some(end) => match timeout_at(end.into(), messages.recv()).await {
+                Ok(message) => message,
+                Err(_) => {
+                    let ended = spawn_blocking(move || {
+                        session.time_out();
+                        session
+                    });
+                    session = ended.await?;
+                    continue;
+                }
+            },
+        };
+        let Some(first) = first else {
+            // What is open is rolled back, which may take a while.
+            spawn_blocking(move || drop(session)).await?;
+            return Ok(());
+        };
+        let state = Arc::clone(&state);
+        let answered = spawn_blocking(move || {
+            let goes_on = answer_all(&mut session, first, &mut messages, &state)?;
+            Ok::<_, io::Error>(goes_on.then_some((session, messages)))
+        });
+        match answered.await?? {
+            Some(kept) => (session, messages) = kept,
+            None => return Ok(()),
+        }
+    }
+}
+
+/// Answers a message and all that have come by then; whether the connection goes on.
+fn answer_all(
+    session: &mut Session<Out>,
+    first: Incoming,
+    messages: &mut mpsc::UnboundedReceiver<Incoming>,
+    state: &State,
+) -> io::Result<bool> {
+    let mut next = Some(first);
+    while let Some(message) = next {
+        state.waiting.fetch_sub(message.bytes(), Ordering::SeqCst);
+        let handled = match &message {
+            Incoming::Message { bytes, .. } => session.handle(bytes),
+            Incoming::Refused(failure) => session.refuse(failure).map(|()| false),
+        };
+        if message.is_reset() {
+            state.resets.fetch_sub(1, Ordering::SeqCst);
+            state.reset.notify_one();
+        }
+        if !handled? {
+            return Ok(false);
+        }
+        state.set_known(session.is_authenticated());
+        next = messages.try_recv().ok();
+    }
+    Ok(true)
+}
+
+/// The side that reads.
+struct Reading {
+    to: mpsc::UnboundedSender<Incoming>,
+    state: Arc<State>,
+    cancel: CancelHandle,
+    /// What large messages are counted in.
+    budget: Option<Arc<Budget>>,
+}
+
+/// How long a message may become.
+struct Room<'a> {
+    state: &'a State,
+    budget: Option<&'a Arc<Budget>>,
+    reservation: Option<Reservation>,
+}
+
+impl Limits for Room<'_> {
+    fn most(&self) -> usize {
+        match self.state.known.load(Ordering::SeqCst) {
+            true => chunk::MESSAGE_BYTES_MAX,
+            false => chunk::GREETING_BYTES_MAX,
+        }
+    }
+
+    fn make_room(&mut self, bytes: usize) -> Result<(), String> {
+        let Some(budget) = self.budget.filter(|_| bytes > SMALL) else {
+            return Ok(());
+        };
+        let own = self
+            .reservation
+            .get_or_insert_with(|| budget.empty_reservation("messages of clients"));
+        let more = (bytes as u64).saturating_sub(own.bytes());
+        own.grow(more).map_err(|error| error.to_string())
+    }
+}
+
+impl Reading {
+    /// Reads until there are no more messages, or nobody is to be listened to.
+    async fn run(self, from: BufReader<OwnedReadHalf>, mut stop: watch::Receiver<Stage>) {
+        tokio::select! {
+            _ = stop.wait_for(|stage| *stage != Stage::Runs) => {}
+            _ = self.read(from) => {}
+        }
+    }
+
+    async fn read(&self, mut from: BufReader<OwnedReadHalf>) -> io::Result<()> {
+        loop {
+            let mut bytes = Vec::new();
+            let mut room = Room {
+                state: &self.state,
+                budget: self.budget.as_ref(),
+                reservation: None,
+            };
+            let read = self.in_time(chunk::read(&mut from, &mut bytes, &mut room));
+            let incoming = match read.await? {
+                Ok(true) => Incoming::Message {
+                    bytes,
+                    _reservation: room.reservation,
+                },
+                Ok(false) => return Ok(()),
+                Err(Unread::Broken(error)) => return Err(error),
+                Err(Unread::TooLong(most)) => Incoming::Refused(Failure::too_long(most)),
+                Err(Unread::NoMemory(why)) => Incoming::Refused(Failure::no_memory(&why)),
+            };
+            let (is_reset, ends) = (
+                incoming.is_reset(),
+                matches!(incoming, Incoming::Refused(_)),
+            );
+            let state = &self.state;
+            if is_reset {
+                state.resets.fetch_add(1, Ordering::SeqCst);
+            }
+            state.refused.store(ends, Ordering::SeqCst);
+            state.waiting.fetch_add(incoming.bytes(), Ordering::SeqCst);
+            if self.to.send(incoming).is_err() {
+                return Ok(());
+            }
+            if ends {
+                let mut nowhere = tokio::io::sink();
+                let dropped = tokio::io::copy(&mut from, &mut nowhere);
+                let _ = timeout(DROPPED_FOR, dropped).await;
+                return Ok(());
+            }
+            if is_reset {
+                self.cancel.cancel();
+                // Again and again: a statement that was about to begin has forgotten what was asked before.
+                while state.resets.load(Ordering::SeqCst) > 0 {
+                    let _ = timeout(ASKED_EVERY, state.reset.notified()).await;
+                    if state.resets.load(Ordering::SeqCst) > 0 {
+                        self.cancel.cancel();
+                    }
+                }
+            }
+            let most = || match state.known.load(Ordering::SeqCst) {
+                true => WAITING_BYTES,
+                false => chunk::GREETING_BYTES_MAX,
+            };
+            while state.waiting.load(Ordering::SeqCst) > most() {
+                sleep(ASKED_EVERY).await;
+            }
+        }
+    }
+
+    /// Waits for something as long as the client may take for it.
+    async fn in_time<T>(&self, something: impl Future<Output = T>) -> io::Result<T> {
+        tokio::pin!(something);
+        let is_known = || self.state.known.load(Ordering::SeqCst);
+        loop {
+            if is_known() {
+                return Ok(something.await);
+            }
+            match timeout_at(self.state.deadline(), &mut something).await {
+                Ok(done) => return Ok(done),
+                Err(_) if is_known() => {}
+                Err(_) => return Err(io::ErrorKind::TimedOut.into()),
+            }
+        }
+    }
+}
+
+/// Where answers go: gathered, and sent by the thread that answers.
+pub(crate) struct Out {
+    half: OwnedWriteHalf,
+    buffer: Vec<u8>,
+    /// Who takes no answers for so long keeps open what it has, too.
+    most: Option<Duration>,
+    runtime: Handle,
+    stop: watch::Receiver<Stage>,
+}
+
+impl Write for Out {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.buffer.extend_from_slice(bytes);
+        if self.buffer.len() >= BUFFER {
+            self.flush()?;
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        let Out {
+            half,
+            buffer,
+            most,
+            runtime,
+            stop,
+        } = self;
+        // Most answers are taken at once.
+        let sent = match half.try_write(buffer) {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => 0,
+            sent => sent?,
+        };
+        if sent < buffer.len() {
+            let rest = &buffer[sent..];
+            runtime.block_on(async {
+                let writing = half.write_all(rest);
+                let writing = async {
+                    match *most {
+                        Some(most) => timeout(most, writing).await.map_err(|_| io::ErrorKind::TimedOut)?,
+                        None => writing.await,
+                    }
+                };
+                tokio::select! {
+                    written = writing => written,
+                    _ = stop.wait_for(|stage| *stage == Stage::Cut) => Err(io::ErrorKind::ConnectionAborted.into()),
+                }
+            })?;
+        }
+        buffer.clear();
+        // An idle connection keeps little.
+        buffer.shrink_to(READ_BUFFER);
+        Ok(())
+    }
+}

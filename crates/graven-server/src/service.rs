@@ -1,0 +1,100 @@
+//! What all connections of a server share, and who may come in.
+
+use std::net::IpAddr;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use graven::{Access, Database, Role};
+
+use crate::attempts::{Attempt, Attempts};
+use crate::failure::Failure;
+use crate::metrics::Counters;
+use crate::options::User;
+use crate::timeouts::Timeouts;
+
+/// What does not change while a server runs.
+#[derive(Debug)]
+pub(crate) struct Service {
+    pub(crate) database: Database,
+    /// What ids of text begin with.
+    pub(crate) store: String,
+    /// The name of the database's file, without its ending.
+    pub(crate) name: String,
+    /// Who may connect besides the users of the database.
+    pub(crate) user: Option<User>,
+    /// Nobody is asked who it is.
+    pub(crate) open_to_all: bool,
+    /// Below which clients may name files.
+    pub(crate) files: Option<Arc<Path>>,
+    pub(crate) attempts: Attempts,
+    pub(crate) timeouts: Timeouts,
+    pub(crate) counters: Counters,
+    /// It ends: nothing new is begun.
+    pub(crate) stopping: AtomicBool,
+}
+
+impl Service {
+    pub(crate) fn is_stopping(&self) -> bool {
+        self.stopping.load(Ordering::SeqCst)
+    }
+
+    fn access(&self) -> Access {
+        let access = Access::without_files(Role::Admin);
+        match &self.files {
+            Some(folder) => access.with_files_below(folder),
+            None => access,
+        }
+    }
+
+    /// What who says to be `name`, with `password`, may do; without a name: what anybody may.
+    pub(crate) fn log_in(
+        &self,
+        from: IpAddr,
+        said: Option<(&str, &str)>,
+    ) -> Result<Access, Failure> {
+        if self.open_to_all {
+            let access = self.access();
+            return Ok(match said {
+                Some((name, _)) if !name.is_empty() => access.with_user(name),
+                _ => access,
+            });
+        }
+        let Some((name, password)) = said else {
+            return Err(Failure::unauthorized(
+                "this server asks for a user and a password: log in with scheme basic",
+            ));
+        };
+        let mut access = None;
+        let mut failed = None;
+        let is_right = || {
+            if self
+                .user
+                .as_ref()
+                .is_some_and(|user| user.is(name, password))
+            {
+                access = Some(self.access().with_user(name));
+                return true;
+            }
+            match self.database.is_user(name, password) {
+                Ok(true) => access = Some(self.access().with_listed_user(name)),
+                Ok(false) => {}
+                // Nothing was found out about the password.
+                Err(error) => {
+                    failed = Some(error);
+                    return true;
+                }
+            }
+            access.is_some()
+        };
+        let made = self.attempts.make(from, is_right);
+        if let Some(error) = failed {
+            return Err(error.into());
+        }
+        match (made, access) {
+            (Attempt::Right, Some(access)) => Ok(access),
+            (Attempt::TooSoon, _) => Err(Failure::too_many_attempts()),
+            _ => Err(Failure::unauthorized("the name or the password is wrong")),
+        }
+    }
+}

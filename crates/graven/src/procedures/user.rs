@@ -1,0 +1,62 @@
+//! `SHOW USERS`, `SHOW CURRENT USER`, `SHOW ROLES`, and whether a password is right.
+
+use std::sync::Arc;
+
+use graven_exec::{ExecError, Value};
+use graven_storage::{Role, UserDescription};
+
+use super::{OnDatabase, Rows};
+use crate::database::Inner;
+
+fn row(name: Value, role: Role, known: Option<&UserDescription>) -> Vec<Value> {
+    let flag = |is_set: fn(&UserDescription) -> bool| {
+        known.map_or(Value::Null, |user| Value::Boolean(is_set(user)))
+    };
+    vec![
+        name,
+        Value::list(vec![Value::text(role.name())]),
+        flag(|user| user.change_required),
+        flag(|user| user.suspended),
+        Value::Null,
+    ]
+}
+
+#[expect(clippy::unnecessary_wraps, reason = "the signature of every procedure")]
+pub(super) fn users(db: &Arc<Inner>, _: &[Value]) -> Result<Rows, String> {
+    let snapshot = db.store.snapshot();
+    let users = snapshot.users().iter();
+    let rows = users.map(|user| row(Value::String(Arc::clone(&user.name)), user.role, Some(user)));
+    Ok(rows.collect())
+}
+
+/// One row: without a name where nobody has said who it is.
+#[expect(clippy::unnecessary_wraps, reason = "the signature of every procedure")]
+pub(super) fn current(caller: &OnDatabase, _: &[Value]) -> Result<Rows, ExecError> {
+    let access = &caller.access;
+    let listed = access
+        .listed
+        .then(|| access.listed_user(&caller.database))
+        .flatten();
+    let role = listed.as_ref().map_or(access.role, |user| user.role);
+    let name = access
+        .user
+        .clone()
+        .map_or_else(|| Value::text(""), Value::String);
+    Ok(vec![row(name, role, listed.as_ref())])
+}
+
+#[expect(clippy::unnecessary_wraps, reason = "the signature of every procedure")]
+pub(super) fn roles(_: &Arc<Inner>, _: &[Value]) -> Result<Rows, String> {
+    let roles = Role::ALL.into_iter();
+    Ok(roles.map(|role| vec![Value::text(role.name())]).collect())
+}
+
+pub(super) fn is_password(db: &Arc<Inner>, args: &[Value]) -> Result<Rows, String> {
+    let [Value::String(name), Value::String(password)] = args else {
+        return Err("give the name of a user and a password as texts".to_owned());
+    };
+    let snapshot = db.store.snapshot();
+    let user = snapshot.users().iter().find(|user| user.name == *name);
+    let right = db.passwords.is_right(user, password) && user.is_some_and(|user| !user.suspended);
+    Ok(vec![vec![Value::Boolean(right)]])
+}

@@ -1,0 +1,204 @@
+//! Goal: values are charged where they grow, whatever makes them; what fits when it is done for fewer rows at a time is done; what was written with much
+//! memory opens with little; a deadline is kept within an expression, a text and a deletion.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use graven::{Config, Connection, Database, Error, Params, Value};
+
+const MIB: u64 = 1 << 20;
+
+fn open(path: &Path, memory: u64) -> Result<Database, Error> {
+    let mut config = Config::default();
+    (config.memory, config.threads, config.create) = (memory, 2, true);
+    Database::open(path, config)
+}
+
+fn in_folder(memory: u64) -> (tempfile::TempDir, PathBuf, Database) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("values.graven");
+    let db = open(&path, memory).expect("opens");
+    (folder, path, db)
+}
+
+/// The first value of the last row.
+fn value(connection: &Connection, text: &str) -> Result<Value, Error> {
+    let mut last = Value::Null;
+    for row in connection.query(text, &Params::new())? {
+        last = row?.into_values().swap_remove(0);
+    }
+    Ok(last)
+}
+
+/// A text of `2^doublings` bytes, for `s`.
+fn with_text(doublings: u32) -> String {
+    format!("WITH reduce(t = 'a', i IN range(1, {doublings}) | t + t) AS s ")
+}
+
+#[test]
+fn what_no_memory_holds_is_refused_before_it_is_made() {
+    let (_folder, _, db) = in_folder(16 * MIB);
+    let connection = db.connect();
+    let greedy = [
+        "RETURN size(replace(s, 'a', s))",
+        "RETURN size(replace(s, '', s))",
+        "RETURN size(split(s + s, ''))",
+        "RETURN size(split(s + s, 'a'))",
+        "RETURN size([x IN range(1, 100) | s + x])",
+        "RETURN size([s+1, s+2, s+3, s+4, s+5, s+6, s+7, s+8, s+9, s+10, s+11, s+12, s+13, s+14, s+15, s+16, s+17])",
+        "RETURN size(reduce(l = [], x IN range(1, 100) | l + [s + x]))",
+        "RETURN size(reduce(t = '', x IN range(1, 100) | t + s))",
+        "UNWIND range(1, 100) AS x RETURN size(collect(s + x))",
+        "RETURN size(keys(reduce(m = {}, x IN range(1, 40) | {a: m, b: s + x})))",
+        "RETURN size(toStringList(range(1, 600000)))",
+        "RETURN size([x IN split(s, '') | [x, x + 'b']])",
+        "RETURN size(COLLECT { UNWIND range(1, 100) AS x RETURN s + x })",
+        "RETURN size(range(1, 3000000))",
+    ];
+    for text in greedy {
+        let error = value(&connection, &(with_text(20) + text)).expect_err(text);
+        assert_eq!(error.code(), "Memory.Limit", "{text}: {error}");
+        assert!(
+            error.message().contains("in use ("),
+            "holders are named: {error}"
+        );
+    }
+    // The statement has filled the budget by itself: it would do so again.
+    let alone = with_text(20) + "RETURN size(replace(s, 'a', s))";
+    let error = value(&connection, &alone).expect_err("too large");
+    assert!(!error.is_retryable(), "{error}");
+    assert_eq!(
+        value(&connection, "RETURN 1").expect("goes on"),
+        Value::Integer(1)
+    );
+}
+
+#[test]
+fn rows_are_done_some_at_a_time_where_all_do_not_fit() {
+    let (_folder, _, db) = in_folder(16 * MIB);
+    let connection = db.connect();
+    let count = |text: &str, expected: i64| {
+        let found = value(&connection, &(with_text(20) + text));
+        let found = found.unwrap_or_else(|error| panic!("{text}: {error}"));
+        assert_eq!(found, Value::Integer(expected), "{text}");
+    };
+    let each = 1 << 20;
+    count(
+        "UNWIND range(100, 299) AS x RETURN sum(size(s + x))",
+        200 * (each + 3),
+    );
+    count(
+        "UNWIND range(100, 299) AS x WITH s + x AS t RETURN sum(size(t))",
+        200 * (each + 3),
+    );
+    count(
+        "UNWIND range(100, 299) AS x WITH s, x WHERE size(s + x) > 7 RETURN count(*)",
+        200,
+    );
+    count(
+        "RETURN size([x IN range(1, 200) WHERE size(s + x) > 7])",
+        200,
+    );
+    count("RETURN size([x IN range(1, 2000) | s])", 2000);
+}
+
+/// A record, a packed file, a folder that stands for all that is no plain file.
+#[test]
+fn records_of_files_are_charged_while_they_are_read() {
+    let (folder, _, db) = in_folder(16 * MIB);
+    let connection = db.connect();
+    let path = folder.path().join("fields.csv");
+    std::fs::write(&path, "1,".repeat(1 << 20)).expect("written");
+    let load = |path: &Path| {
+        let text = format!("LOAD CSV FROM '{}' AS r RETURN size(r)", path.display());
+        value(&connection, &text)
+    };
+    let error = load(&path).expect_err("a million fields");
+    assert_eq!(error.code(), "Memory.Limit", "{error}");
+    let error = load(folder.path()).expect_err("a folder");
+    assert!(error.message().contains("no regular file"), "{error}");
+    std::fs::write(&path, "1,2\n".repeat(50_000)).expect("written");
+    assert_eq!(load(&path).expect("short records"), Value::Integer(2));
+}
+
+/// Files as a process that was killed leaves them.
+fn as_after_a_kill(path: &Path, to: &Path) {
+    for suffix in ["", "-wal"] {
+        let name = |path: &Path| PathBuf::from(format!("{}{suffix}", path.display()));
+        std::fs::copy(name(path), name(to)).expect("copied");
+    }
+}
+
+#[test]
+fn a_value_larger_than_a_temporary_page_opens_in_little_memory() {
+    let (folder, path, db) = in_folder(256 * MIB);
+    let made = with_text(23) + "CREATE (n:N {s: s + 'z'}) RETURN size(n.s)";
+    let size = Value::Integer((1 << 23) + 1);
+    assert_eq!(value(&db.connect(), &made).expect("made"), size);
+    for memory in [64, 16, 1] {
+        let copy = folder.path().join(format!("{memory}.graven"));
+        as_after_a_kill(&path, &copy);
+        let db = open(&copy, memory * MIB).unwrap_or_else(|e| panic!("{memory} MiB: {e}"));
+        let count = value(&db.connect(), "MATCH (n:N) RETURN count(*)");
+        assert_eq!(count.expect("counted"), Value::Integer(1));
+        if memory == 64 {
+            let text = "MATCH (n:N) RETURN size(n.s)";
+            assert_eq!(value(&db.connect(), text).expect("read"), size);
+        }
+    }
+}
+
+#[test]
+fn names_that_would_not_open_again_are_refused() {
+    let (folder, path, db) = in_folder(MIB);
+    let connection = db.connect();
+    let mut made = 0;
+    let error = loop {
+        let text = format!(
+            "UNWIND range({made}, {}) AS x CREATE (:A)-[:$('T' + x)]->(:A)",
+            made + 49
+        );
+        match value(&connection, &text) {
+            Ok(_) => made += 50,
+            Err(error) => break error,
+        }
+        assert!(made < 5000, "400 types or so have room");
+    };
+    assert_eq!(error.code(), "Memory.Limit", "{error}");
+    assert!(error.message().contains("`T"), "{error}");
+    let copy = folder.path().join("copy.graven");
+    as_after_a_kill(&path, &copy);
+    let db = open(&copy, MIB).expect("opens");
+    let count = value(&db.connect(), "MATCH ()-[r]->() RETURN count(r)");
+    assert_eq!(count.expect("counted"), Value::Integer(made));
+}
+
+#[test]
+fn a_deadline_is_kept_within_expressions_texts_and_deletions() {
+    let (_folder, _, db) = in_folder(256 * MIB);
+    let connection = db.connect();
+    let hub = "CREATE (h:Hub) WITH h UNWIND range(1, 60000) AS x CREATE (h)-[:R]->(:Leaf)";
+    value(&connection, hub).expect("made");
+    let ors: Vec<String> = (0..100_000).map(|n| format!("x = {n}")).collect();
+    let slow = [
+        // Each of them is one evaluation for one row.
+        "RETURN size([x IN range(1, 20000) | size([y IN range(1, 3000) WHERE y % 7 = x])])"
+            .to_owned(),
+        "RETURN any(x IN range(1, 20000) WHERE any(y IN range(1, 3000) WHERE x * y < 0))"
+            .to_owned(),
+        "RETURN reduce(a = 0, x IN range(1, 20000) | a + size(range(1, x)))".to_owned(),
+        format!(
+            "UNWIND [1] AS x WITH x WHERE {} RETURN count(*)",
+            ors.join(" OR ")
+        ),
+        "MATCH (h:Hub) DETACH DELETE h".to_owned(),
+    ];
+    let hurried = connection.with_timeout(Some(Duration::from_millis(15)));
+    for text in &slow {
+        let shown: String = text.chars().take(80).collect();
+        let error = value(&hurried, text).expect_err(&shown);
+        assert_eq!(error.code(), "Statement.TimedOut", "{shown}: {error}");
+    }
+    let count = value(&db.connect(), "MATCH (:Hub)-[r]->() RETURN count(r)");
+    assert_eq!(count.expect("counted"), Value::Integer(60_000));
+}

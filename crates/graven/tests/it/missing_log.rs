@@ -1,0 +1,148 @@
+//! Goal: no commit vanishes with a log that went missing, and a database that was closed is one file.
+
+use std::path::Path;
+
+use graven::{Config, Database, Error, Params};
+
+use crate::graph::small;
+
+fn run(db: &Database, statement: &str) -> Result<Vec<Option<i64>>, Error> {
+    let mut result = db.connect().query(statement, &Params::new())?;
+    let mut rows = Vec::new();
+    while let Some(row) = result.next_row()? {
+        rows.push(row.values()[0].as_integer());
+    }
+    Ok(rows)
+}
+
+fn open(path: &Path, change: impl FnOnce(&mut Config)) -> Result<Database, Error> {
+    let mut config = small();
+    config.attach = false;
+    change(&mut config);
+    Database::open(path, config)
+}
+
+fn seen(path: &Path, change: impl FnOnce(&mut Config)) -> Result<Vec<Option<i64>>, Error> {
+    let db = open(path, change)?;
+    run(&db, "MATCH (n:A) RETURN n.x ORDER BY n.x")
+}
+
+fn number(x: i64) -> Option<i64> {
+    Some(x)
+}
+
+/// A database with one commit that is in the data file and one that is in its log only, as a killed process leaves both, at
+/// `killed` and `killed-wal`.
+fn killed(folder: &Path) {
+    let path = folder.join("live");
+    let db = open(&path, |config| config.create = true).expect("made");
+    run(&db, "CREATE (:A {x: 1})").expect("committed");
+    db.close().expect("closed");
+    let db = open(&path, |_| ()).expect("opened");
+    run(&db, "CREATE (:A {x: 2})").expect("committed");
+    for suffix in ["", "-wal"] {
+        let (from, to) = (format!("live{suffix}"), format!("killed{suffix}"));
+        std::fs::copy(folder.join(from), folder.join(to)).expect("copied");
+    }
+    db.close().expect("closed");
+}
+
+#[test]
+fn a_closed_database_is_one_file_and_its_copy_a_database() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = |name: &str| folder.path().join(name);
+    killed(folder.path());
+    assert!(!at("live-wal").exists());
+    std::fs::copy(at("live"), at("copy")).expect("copied");
+    for read_only in [true, false] {
+        let found = seen(&at("copy"), |config| config.read_only = read_only);
+        assert_eq!(found.expect("a database"), [number(1), number(2)]);
+    }
+    // Copied while it is open and nothing was committed, or after that.
+    let db = open(&at("live"), |_| ()).expect("opened");
+    std::fs::copy(at("live"), at("before")).expect("copied");
+    run(&db, "CREATE (:A {x: 3})").expect("committed");
+    std::fs::copy(at("live"), at("after")).expect("copied");
+    db.checkpoint().expect("folded");
+    std::fs::copy(at("live"), at("folded")).expect("copied");
+    assert_eq!(seen(&at("before"), |_| ()).expect("whole").len(), 2);
+    for name in ["after", "folded"] {
+        let refused = seen(&at(name), |_| ()).expect_err("it may need the log");
+        assert_eq!(refused.code(), "Database.LogMissing", "{name}: {refused}");
+    }
+}
+
+#[test]
+fn without_its_log_a_database_opens_only_when_told_to() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = |name: &str| folder.path().join(name);
+    killed(folder.path());
+    std::fs::rename(at("killed-wal"), at("away")).expect("moved");
+    for read_only in [true, false] {
+        let refused = seen(&at("killed"), |config| config.read_only = read_only);
+        let refused = refused.expect_err("the log is missing");
+        assert_eq!(refused.code(), "Database.LogMissing", "{refused}");
+        for word in [
+            "killed-wal",
+            "put the log back",
+            "--without-log",
+            "graven salvage",
+        ] {
+            assert!(refused.message().contains(word), "{word}: {refused}");
+        }
+        // With the word it opens, and reading changes nothing.
+        let found = seen(&at("killed"), |config| {
+            config.read_only = read_only;
+            config.without_log = true;
+        });
+        assert_eq!(found.expect("it was said so"), [number(1)]);
+    }
+    // Salvaging says what it cannot know.
+    let report = Database::salvage(at("killed"), at("salvaged"), small()).expect("salvaged");
+    assert!(
+        report
+            .lost
+            .iter()
+            .any(|lost| lost.place.contains("since the last checkpoint")
+                && lost.why.contains("killed-wal")),
+        "{:?}",
+        report.lost
+    );
+    // Nothing was written since: the log brings the commit back.
+    std::fs::copy(at("away"), at("killed-wal")).expect("copied");
+    let found = seen(&at("killed"), |config| config.read_only = true);
+    assert_eq!(found.expect("its log"), [number(1), number(2)]);
+    // Written to without it, it has a life of its own, in which the log has no place.
+    std::fs::remove_file(at("killed-wal")).expect("removed");
+    let db = open(&at("killed"), |config| config.without_log = true).expect("it was said so");
+    run(&db, "CREATE (:A {x: 3})").expect("committed");
+    db.close().expect("closed");
+    assert_eq!(
+        seen(&at("killed"), |_| ()).expect("whole"),
+        [number(1), number(3)]
+    );
+    std::fs::copy(at("away"), at("killed-wal")).expect("copied");
+    let refused = seen(&at("killed"), |_| ()).expect_err("the log of another life");
+    assert_eq!(refused.code(), "Database.Damaged", "{refused}");
+}
+
+/// What has not fitted the time stays in the log, and nothing is lost.
+#[test]
+fn a_log_that_stays_is_read_again() {
+    let folder = tempfile::tempdir().expect("a folder");
+    killed(folder.path());
+    let path = folder.path().join("killed");
+    assert_eq!(
+        seen(&path, |config| config.read_only = true)
+            .expect("both")
+            .len(),
+        2
+    );
+    assert!(
+        folder.path().join("killed-wal").exists(),
+        "reading folds nothing"
+    );
+    assert_eq!(seen(&path, |_| ()).expect("both").len(), 2);
+    assert!(!folder.path().join("killed-wal").exists());
+    assert_eq!(seen(&path, |_| ()).expect("both").len(), 2);
+}
