@@ -7,10 +7,14 @@
 //! compose [`Images`]: what the files may hold after a power cut at this moment. In front of writes of pages it
 //! first calls the *interlude*, which may work on the database meanwhile, as other threads would; what that does to the
 //! disk is observed as everything else.
+//!
+//! A file system removes a name at once: after a power cut the log is there as a whole or not at all, while the
+//! sectors of a write that was not synced may be there one by one.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use graven_io::{
@@ -69,6 +73,8 @@ struct Shared {
     observer: Mutex<Option<Observer>>,
     interlude: Mutex<Option<Interlude>>,
     sabotage: Option<Sabotage>,
+    /// The log's name was removed; a power cut may bring it back.
+    log_removed: AtomicBool,
 }
 
 /// A disk with the files of one database.
@@ -108,6 +114,7 @@ impl Disk {
                 observer: Mutex::new(None),
                 interlude: Mutex::new(None),
                 sabotage,
+                log_removed: AtomicBool::new(false),
             }),
         }
     }
@@ -199,9 +206,18 @@ impl Disk {
             let image = file.control().crash_image(crash);
             image.expect("files in memory can be read")
         };
+        let removed = self.shared.log_removed.load(Ordering::Relaxed)
+            && match crash.survival {
+                Survival::All => true,
+                Survival::None => false,
+                _ => crash.seed.is_multiple_of(2),
+            };
         Images {
             data: image(&self.data),
-            log: image(&self.log),
+            log: match removed {
+                true => Vec::new(),
+                false => image(&self.log),
+            },
         }
     }
 
@@ -423,15 +439,29 @@ impl LogPlace for SimulatedLog {
     }
 
     fn existing(&self) -> graven_storage::Result<Option<Arc<dyn File>>> {
-        let there = !self.0.log.is_empty()?;
+        let removed = self.0.shared.log_removed.load(Ordering::Relaxed);
+        let there = !removed && !self.0.log.is_empty()?;
         Ok(there.then(|| self.0.file(Which::Log)))
     }
 
     fn create(&self) -> graven_storage::Result<Arc<dyn File>> {
-        Ok(self.0.file(Which::Log))
+        let file = self.0.file(Which::Log);
+        if self.0.shared.log_removed.load(Ordering::Relaxed) {
+            // Another file of that name, made durable together with its folder.
+            self.0.log.set_len(0)?;
+            self.0.log.sync_data()?;
+            self.0.shared.log_removed.store(false, Ordering::Relaxed);
+        }
+        Ok(file)
     }
 
     fn remove(&self) {
-        let _ = self.0.file(Which::Log).set_len(0);
+        let removed = SimulatedFile {
+            file: self.0.log.clone(),
+            which: Which::Log,
+            shared: Arc::clone(&self.0.shared),
+        };
+        removed.before("log removal", 0, &[]);
+        self.0.shared.log_removed.store(true, Ordering::Relaxed);
     }
 }

@@ -75,10 +75,11 @@ pub struct Report {
 }
 
 /// Kinds of crash points, each of which a long enough torture must meet.
-pub const SITES: [&str; 11] = [
+pub const SITES: [&str; 12] = [
     "log append",
     "log recycle",
     "log growth",
+    "log removal",
     "segment write",
     "index split",
     "superblock",
