@@ -22,6 +22,7 @@
 
 pub mod conformance;
 
+mod access;
 mod aligned_buffer;
 mod capabilities;
 mod device_counters;
@@ -39,6 +40,7 @@ mod pread_pool;
 mod read_queue;
 mod uring;
 
+pub use access::{Access, OWNER_ONLY};
 pub use aligned_buffer::AlignedBuffer;
 pub use capabilities::{Capabilities, probe};
 pub use device_counters::{DeviceCounters, device_counters};

@@ -247,6 +247,9 @@ fn builder(options: &OpenOptions) -> fs::OpenOptions {
         .read(true)
         .write(!options.read_only)
         .create(options.create && !options.read_only);
+    if let Some(mode) = options.create_mode {
+        builder.mode(mode);
+    }
     builder
 }
 

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use graven_io::{File, FileLock, OpenOptions, Use};
+use graven_io::{Access, File, FileLock, OpenOptions, Use};
 use graven_pagecache::{Budget, PageCache, SpillFile};
 use graven_storage::{
     BackupReport, CheckpointOptions, CheckpointReport, Lost, SalvageReport, Store,
@@ -22,15 +22,19 @@ const CHECK_BYTES: u64 = 16 << 20;
 
 impl Database {
     /// Folds what was committed since the last checkpoint into the data file, beside readers and writers. `None` if
-    /// nothing was.
+    /// nothing was. Where another process has the database open, that process does it.
     ///
     /// # Errors
     /// `Database.ReadOnly`; `Io.Failed`; `Memory.Limit`. Nothing is lost by a failure.
     pub fn checkpoint(&self) -> Result<Option<CheckpointReport>, Error> {
+        let inner = match self.place()? {
+            Place::Here(inner) => inner,
+            Place::There(_) => return self.let_owner_checkpoint(),
+        };
         let mut options = CheckpointOptions::default();
-        // Whoever asks for it waits for it.
+        // The caller waits for it.
         options.paced = false;
-        Ok(self.inner()?.store.checkpoint(options)?)
+        Ok(inner.store.checkpoint(options)?)
     }
 
     /// As [`Database::checkpoint`], with pauses between its writes that leave the disk to others: so the database does it by
@@ -117,7 +121,7 @@ impl Database {
         config: Config,
     ) -> Result<SalvageReport, Error> {
         let path = resolved(path.as_ref());
-        into_new(out.as_ref(), "-salvage", |target| {
+        into_new(out.as_ref(), "-salvage", &path, |target| {
             salvage(&path, target, config)
         })
     }
@@ -137,7 +141,7 @@ impl Database {
         config.attach = false;
         config.older_format = true;
         let path = path.as_ref();
-        into_new(out.as_ref(), "-upgrade", |target| {
+        into_new(out.as_ref(), "-upgrade", path, |target| {
             let older = Database::open(path, config)?;
             let report = older.inner()?.store.salvage(target)?;
             let Some(lost) = report.lost.first() else {
@@ -154,14 +158,15 @@ impl Database {
     }
 }
 
-/// Makes a file beside its place and gives it its name `out` when it is whole.
+/// Makes a copy of `source` beside its place and gives it its name `out` when it is whole.
 fn into_new(
     out: &Path,
     suffix: &str,
+    source: &Path,
     fill: impl FnOnce(Arc<dyn File>) -> Result<SalvageReport, Error>,
 ) -> Result<SalvageReport, Error> {
     let part = beside(out, suffix);
-    let target = create(out, &part)?;
+    let target = create(out, &part, source)?;
     let filled = fill(target);
     match &filled {
         Ok(_) => graven_io::durable_rename(&part, out)?,
@@ -174,7 +179,7 @@ fn into_new(
 /// See [`Database::backup`].
 pub(crate) fn backup(store: &Store, path: &Path) -> Result<u64, Error> {
     let part = beside(path, "-backup");
-    let file = create(path, &part)?;
+    let file = create(path, &part, store.file().path())?;
     let settings = graven_pagecache::Config::new(Budget::new(CHECK_BYTES));
     let cache = PageCache::new(settings)?;
     let copied = folded(store, path, |store| Ok(store.backup(file, cache)?));
@@ -223,7 +228,9 @@ pub(crate) fn backup_since(store: &Store, path: &Path, since: &Path) -> Result<(
     let part = beside(path, "-backup");
     // File systems that can share blocks between files do so here.
     let duplicated = std::fs::copy(&earlier, &part).map_err(failed);
-    let updated = duplicated.and_then(|_| folded(store, path, |store| update_backup(store, &part)));
+    let duplicated = duplicated.and_then(|_| Ok(Access::of(store.file().path())?.give_to(&part)?));
+    let updated =
+        duplicated.and_then(|()| folded(store, path, |store| update_backup(store, &part)));
     match updated {
         Ok(done) => {
             graven_io::durable_rename(&part, path)?;
@@ -320,7 +327,7 @@ fn with_part_of_log(
     cache: Arc<PageCache>,
     config: &Config,
 ) -> Result<(Arc<Store>, Vec<Lost>), Error> {
-    let log = LogBeside::new(beside(path, "-wal"), config, true);
+    let log = LogBeside::new(path, config, true);
     let mut options = graven_storage::OpenOptions::new(Box::new(log));
     options.read_only = Some("it is being salvaged".to_owned());
     options.spill = Some(Arc::new(SpillFile::at(
@@ -354,14 +361,17 @@ fn refuse_existing(path: &Path) -> Result<(), Error> {
     Ok(())
 }
 
-/// An empty file at `part`, for what will be at `path`.
-fn create(path: &Path, part: &Path) -> Result<Arc<dyn File>, Error> {
+/// An empty file at `part`, for a copy of `source` that will be at `path`: open to no more users than `source` is.
+fn create(path: &Path, part: &Path, source: &Path) -> Result<Arc<dyn File>, Error> {
     refuse_existing(path)?;
+    let access = Access::of(source)?;
     let options = OpenOptions {
         create: true,
+        create_mode: Some(access.create_mode()),
         ..OpenOptions::default()
     };
     let file = graven_io::open(part, &options)?;
+    access.give_to(part)?;
     // What an earlier attempt left.
     file.set_len(0)?;
     Ok(file)

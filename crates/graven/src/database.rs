@@ -411,21 +411,29 @@ impl Database {
         Ok(info::reading(self.inner()?))
     }
 
-    /// What the file holds, store by store, and how it is read.
+    /// What the file holds, store by store, and how it is read. Where another process has the database open, that
+    /// process tells.
     ///
     /// # Errors
-    /// As [`Database::cache`].
+    /// `Database.InUse` where another process has the database and cannot be reached.
     pub fn info(&self) -> Result<Info, Error> {
-        Ok(info::describe(self.inner()?))
+        match self.place()? {
+            Place::Here(inner) => Ok(info::describe(&inner)),
+            Place::There(_) => self.let_owner_describe(),
+        }
     }
 
     /// Reads and verifies everything the file holds, and compares its stores with each other. `begins` is told
-    /// the name of each store before it is read.
+    /// the name of each store before it is read. Where another process has the database open, that process does it,
+    /// and `begins` is not called.
     ///
     /// # Errors
-    /// As [`Database::cache`].
+    /// `Database.InUse` where another process has the database and cannot be reached.
     pub fn check(&self, begins: &mut dyn FnMut(&str)) -> Result<CheckReport, Error> {
-        Ok(check::check(&self.inner()?.store, begins))
+        match self.place()? {
+            Place::Here(inner) => Ok(check::check(&inner.store, begins)),
+            Place::There(_) => self.let_owner_check(),
+        }
     }
 
     /// Labels, relationship types and property keys.
@@ -542,7 +550,7 @@ impl Inner {
         settings.policy.clone_from(&config.policy);
         let cache = PageCache::new(settings)?;
         let spill = Arc::new(SpillFile::at(&cache, beside(path, "-tmp"), u64::MAX)?);
-        let log = LogBeside::new(beside(path, "-wal"), config, read_only.is_some());
+        let log = LogBeside::new(path, config, read_only.is_some());
         let mut options = graven_storage::OpenOptions::new(Box::new(log));
         options.read_only = read_only;
         options.spill = Some(Arc::clone(&spill));

@@ -10,7 +10,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use graven_io::{File, FileLock, OpenOptions, Use};
+use graven_io::{Access, File, FileLock, OpenOptions, Use};
 use graven_storage::LogPlace;
 
 use crate::config::Config;
@@ -130,31 +130,39 @@ pub(crate) fn beside(path: &Path, suffix: &str) -> PathBuf {
     name.into()
 }
 
-/// The log beside a data file.
+/// The log beside a data file, open to no more users than that.
 #[derive(Debug)]
 pub(crate) struct LogBeside {
+    data: PathBuf,
     path: PathBuf,
     mode: graven_io::IoMode,
     read_only: bool,
 }
 
 impl LogBeside {
-    pub(crate) fn new(path: PathBuf, config: &Config, read_only: bool) -> LogBeside {
+    pub(crate) fn new(data: &Path, config: &Config, read_only: bool) -> LogBeside {
         LogBeside {
-            path,
+            data: data.to_path_buf(),
+            path: beside(data, "-wal"),
             mode: config.io.into(),
             read_only,
         }
     }
 
     fn open(&self, create: bool) -> graven_storage::Result<Arc<dyn File>> {
+        let access = Access::of(&self.data)?;
         let options = OpenOptions {
             mode: self.mode,
             read_only: self.read_only,
             create,
+            create_mode: Some(access.create_mode()),
             ..OpenOptions::default()
         };
-        Ok(graven_io::open(&self.path, &options)?)
+        let file = graven_io::open(&self.path, &options)?;
+        if !self.read_only {
+            access.give_to(&self.path)?;
+        }
+        Ok(file)
     }
 }
 

@@ -64,7 +64,7 @@ impl Duplicate {
         let config = Config::default();
         let budget = store.cache().budget();
         let cache = PageCache::new(graven_pagecache::Config::new(Arc::clone(budget)))?;
-        let log = LogBeside::new(beside(&self.0, "-wal"), &config, false);
+        let log = LogBeside::new(&self.0, &config, false);
         let mut options = graven_storage::OpenOptions::new(Box::new(log));
         let spill = SpillFile::at(&cache, beside(&self.0, "-tmp"), u64::MAX)?;
         options.spill = Some(Arc::new(spill));

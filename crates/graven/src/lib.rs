@@ -27,6 +27,7 @@
 //! thread at a time. [`CancelHandle::cancel`] may be called from anywhere.
 
 mod access;
+mod asked;
 mod attach;
 mod batches;
 mod bytes;

@@ -5,6 +5,7 @@
 //! calls against the same table that runs them. Procedures that the program adds are in [`registered`].
 
 mod cache;
+mod care;
 mod contents;
 mod log;
 pub(crate) mod registered;
@@ -21,7 +22,7 @@ use graven_exec::{ExecError, ProcedureResult, Procedures, Refused, Value};
 
 use crate::access::Access;
 use crate::bytes::parse_bytes;
-use crate::care;
+use crate::care::{backup as copy, backup_since};
 use crate::database::Inner;
 use crate::error::Error;
 use crate::materialise::{Materialiser, to_inner};
@@ -155,10 +156,10 @@ fn backup(caller: &OnDatabase, args: &[Value]) -> Result<Rows, ExecError> {
     let to = files.new_file(Path::new(&**file)).map_err(refused(file))?;
     let store = &caller.database.store;
     let done = match since {
-        None => care::backup(store, to.path()).map(|bytes| (bytes, bytes)),
+        None => copy(store, to.path()).map(|bytes| (bytes, bytes)),
         Some(name) => {
             let since = files.existing(Path::new(&**name)).map_err(refused(name))?;
-            care::backup_since(store, to.path(), since.path())
+            backup_since(store, to.path(), since.path())
         }
     };
     // Messages name the file as the statement does.

@@ -28,11 +28,13 @@ impl Info {
         }
         writeln!(
             out,
-            "{}: {}, {} nodes, {} relationships\n",
+            "{}: {}, {} node{}, {} relationship{}\n",
             self.open.db.display(),
             format_bytes(info.file_bytes),
             info.nodes,
-            info.relationships
+            if info.nodes == 1 { "" } else { "s" },
+            info.relationships,
+            if info.relationships == 1 { "" } else { "s" },
         )?;
         stores(&mut out, &info)?;
         types(&mut out, &info)?;

@@ -1,6 +1,7 @@
 //! The program from outside: what a person types, what a program pipes in, what comes back, with which exit code.
 
 mod bench;
+mod care;
 mod import;
 mod lab;
 mod processes;

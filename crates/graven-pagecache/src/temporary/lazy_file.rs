@@ -27,6 +27,7 @@ pub(crate) fn open_unlinked(path: &Path) -> Result<Arc<dyn File>> {
     let _ = std::fs::remove_file(path);
     let options = OpenOptions {
         create: true,
+        create_mode: Some(graven_io::OWNER_ONLY),
         ..OpenOptions::default()
     };
     let file = graven_io::open(path, &options)?;

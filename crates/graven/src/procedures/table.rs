@@ -5,7 +5,7 @@ use std::sync::Arc;
 use graven_cypher::TypeSet;
 use graven_exec::{ExecError, Value};
 
-use super::{OnDatabase, Rows, cache, contents, list, log, names, schema_list, show, user};
+use super::{OnDatabase, Rows, cache, care, contents, list, log, names, schema_list, show, user};
 use crate::access::Right;
 use crate::database::Inner;
 
@@ -400,6 +400,59 @@ pub(super) const TABLE: &[Procedure] = &[
             ("sampled", TypeSet::INTEGER),
         ],
         run: Body::OfDatabase(cache::what_if),
+    },
+    Procedure {
+        name: "graven.check",
+        about: "reads and verifies everything the database holds",
+        arguments: &[],
+        optional: 0,
+        right: Right::Read,
+        columns: &[
+            ("store", TypeSet::STRING),
+            ("entries", TypeSet::INTEGER),
+            ("problem", TypeSet::STRING),
+        ],
+        run: Body::OfDatabase(care::check),
+    },
+    Procedure {
+        name: "graven.checkpoint",
+        about: "folds what was committed into the data file; no row if nothing was",
+        arguments: &[],
+        optional: 0,
+        right: Right::Admin,
+        columns: &[
+            ("checkpoint", TypeSet::INTEGER),
+            ("writtenBytes", TypeSet::INTEGER),
+            ("freedBytes", TypeSet::INTEGER),
+            ("fileBytes", TypeSet::INTEGER),
+            ("heldBytes", TypeSet::INTEGER),
+        ],
+        run: Body::OfDatabase(care::checkpoint),
+    },
+    Procedure {
+        name: "graven.info",
+        about: "what the file holds, how it is read, and what holds the memory",
+        arguments: &[],
+        optional: 0,
+        right: Right::Read,
+        columns: &[
+            ("fileBytes", TypeSet::INTEGER),
+            ("nodes", TypeSet::INTEGER),
+            ("relationships", TypeSet::INTEGER),
+            ("labels", TypeSet::MAP),
+            ("types", TypeSet::LIST),
+            ("stores", TypeSet::LIST),
+            ("superblockDamage", TypeSet::STRING),
+            ("io", TypeSet::STRING),
+            ("ioFallback", TypeSet::STRING),
+            ("ioAlignment", TypeSet::INTEGER),
+            ("queue", TypeSet::STRING),
+            ("queueFallback", TypeSet::STRING),
+            ("memory", TypeSet::INTEGER),
+            ("policy", TypeSet::STRING),
+            ("holders", TypeSet::MAP),
+        ],
+        run: Body::OfDatabase(care::info),
     },
     Procedure {
         name: "graven.log.stats",
