@@ -10,6 +10,7 @@
 //! Memory is charged to the budget by [`crate::Store::open`]. Look-ups by name hash; all else is indexing.
 
 pub(crate) mod encode;
+mod names;
 pub(crate) mod schema;
 pub mod statistics;
 pub mod value_statistics;
@@ -17,57 +18,13 @@ pub mod value_statistics;
 use crate::ids::{Direction, KeyId, LabelId, RelId, StoreId, TypeId};
 use crate::schema::{ConstraintDescription, SchemaEntity};
 use crate::users::UserDescription;
-use foldhash::HashMap;
 use std::sync::Arc;
 
+pub use names::NameList;
+pub(crate) use names::Names;
 pub use schema::IndexDescription;
 pub use statistics::{Statistics, TypeStatistics};
 pub use value_statistics::ValueStatistics;
-
-/// Names of one kind with their dense numbers; a copy shares them until one of the two gets a new name.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Names {
-    table: Arc<NameTable>,
-}
-
-#[derive(Clone, Debug, Default, PartialEq)]
-struct NameTable {
-    list: Vec<Arc<str>>,
-    numbers: HashMap<Arc<str>, u32>,
-    text_bytes: u64,
-}
-
-impl Names {
-    pub(crate) fn intern(&mut self, name: &str) -> u32 {
-        if let Some(number) = self.number(name) {
-            return number;
-        }
-        let number = u32::try_from(self.list().len()).expect("fewer than 2^32 names");
-        let name: Arc<str> = Arc::from(name);
-        let table = Arc::make_mut(&mut self.table);
-        table.text_bytes += name.len() as u64;
-        table.list.push(name.clone());
-        table.numbers.insert(name, number);
-        number
-    }
-
-    /// Bytes of their texts.
-    pub(crate) fn text_bytes(&self) -> u64 {
-        self.table.text_bytes
-    }
-
-    pub(crate) fn number(&self, name: &str) -> Option<u32> {
-        self.table.numbers.get(name).copied()
-    }
-
-    pub(crate) fn name(&self, number: u32) -> Option<&Arc<str>> {
-        self.table.list.get(number as usize)
-    }
-
-    pub(crate) fn list(&self) -> &[Arc<str>] {
-        &self.table.list
-    }
-}
 
 /// What a store holds.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -186,19 +143,19 @@ impl Catalog {
 
     /// All labels; the position is the [`LabelId`].
     #[must_use]
-    pub fn labels(&self) -> &[Arc<str>] {
+    pub fn labels(&self) -> NameList<'_> {
         self.labels.list()
     }
 
     /// All relationship types; the position is the [`TypeId`].
     #[must_use]
-    pub fn types(&self) -> &[Arc<str>] {
+    pub fn types(&self) -> NameList<'_> {
         self.types.list()
     }
 
     /// All property keys; the position is the [`KeyId`].
     #[must_use]
-    pub fn keys(&self) -> &[Arc<str>] {
+    pub fn keys(&self) -> NameList<'_> {
         self.keys.list()
     }
 

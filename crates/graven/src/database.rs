@@ -9,6 +9,7 @@ use graven_exec::Tuning;
 use graven_io::{FileLock, Local, OpenOptions};
 use graven_log::LogStats;
 use graven_pagecache::{Budget, PageCache, SpillFile};
+use graven_storage::catalog::NameList;
 use graven_storage::{Store, StoreWriter, WriterOptions};
 
 use crate::attach::{self, Attached, Failure, Listener, Owner, Patience};
@@ -447,7 +448,7 @@ impl Database {
         };
         let snapshot = inner.store.snapshot();
         let catalog = snapshot.catalog();
-        let list = |names: &[Arc<str>]| names.iter().map(ToString::to_string).collect();
+        let list = |names: NameList<'_>| names.iter().map(ToString::to_string).collect();
         Ok(Names {
             labels: list(catalog.labels()),
             types: list(catalog.types()),

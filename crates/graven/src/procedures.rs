@@ -19,6 +19,7 @@ use std::sync::Arc;
 
 use graven_cypher::ProcedureView;
 use graven_exec::{ExecError, ProcedureResult, Procedures, Refused, Value};
+use graven_storage::catalog::NameList;
 
 use crate::access::Access;
 use crate::bytes::parse_bytes;
@@ -201,7 +202,7 @@ fn stats(db: &Arc<Inner>, _: &[Value]) -> Result<Rows, String> {
     Ok(rows.collect())
 }
 
-fn names(list: &[Arc<str>]) -> Vec<Vec<Value>> {
+fn names(list: NameList<'_>) -> Vec<Vec<Value>> {
     list.iter()
         .map(|name| vec![Value::String(Arc::clone(name))])
         .collect()

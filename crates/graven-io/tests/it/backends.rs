@@ -20,6 +20,7 @@ fn os_file(directory: &Path, mode: IoMode, queue: QueueChoice) -> Arc<dyn File> 
             queue,
             create: true,
             read_only: false,
+            ..OpenOptions::default()
         },
     )
     .unwrap()

@@ -78,7 +78,8 @@ impl Head {
         NAME_KINDS.map(|kind| {
             let first = logged.0[at];
             at += 1;
-            (first as u32, names.list(kind).list()[first..].to_vec())
+            let new = names.list(kind).list().from(first);
+            (first as u32, new.cloned().collect())
         })
     }
 
