@@ -8,8 +8,9 @@
 //! ([`floor`]). Sync speed swings from minute to minute, so only ratios within a round mean something: the median of
 //! them is reported.
 //!
-//! Three more questions, each beside its own baseline: what opening takes with a full log ([`recovery`]), what a
-//! writer leaves to a reader ([`reader`]), what a checkpoint costs those who commit ([`checkpoints`]).
+//! More questions, each beside its own baseline: what opening takes with a full log ([`recovery`]), what a
+//! writer leaves to a reader ([`reader`]), what a checkpoint costs those who commit ([`checkpoints`]), small transactions
+//! against a large one ([`transactions`]), and what settings of the system are worth ([`settings`]).
 //!
 //! # Costs
 //! A round takes the time asked for, twice.
@@ -19,10 +20,15 @@ pub mod floor;
 pub mod reader;
 pub mod recovery;
 mod report;
+pub mod settings;
 #[cfg(test)]
 mod tests;
+pub mod transactions;
+mod volume;
 
 pub use report::{Matrix, Measurement};
+pub use settings::Settings;
+pub use transactions::Transactions;
 
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -279,4 +285,10 @@ fn flushes(stat: Option<&Path>) -> Option<u64> {
 pub(crate) struct Raw {
     writes: AtomicU64,
     seconds: f64,
+}
+
+impl Raw {
+    fn per_second(&self) -> f64 {
+        self.writes.load(Relaxed) as f64 / self.seconds.max(1e-9)
+    }
 }

@@ -7,6 +7,7 @@
 
 mod axis;
 mod bars;
+mod blocks;
 mod png;
 mod style;
 
@@ -75,6 +76,8 @@ pub enum Shape {
     Points,
     /// A horizontal bar for every series, of its last point's value.
     Bars,
+    /// One row of blocks: a point's horizontal value is where a block begins, its error how long it is.
+    Blocks,
 }
 
 /// Something that is drawn in one colour.
@@ -184,10 +187,10 @@ impl Figure {
 
 impl Panel {
     fn height(&self) -> f64 {
-        if self.shape == Shape::Bars {
-            bars::height(self.series.len())
-        } else {
-            PANEL_HEIGHT
+        match self.shape {
+            Shape::Bars => bars::height(self.series.len()),
+            Shape::Blocks => blocks::HEIGHT,
+            _ => PANEL_HEIGHT,
         }
     }
 
@@ -198,9 +201,10 @@ impl Panel {
             "<text x=\"{x:.1}\" y=\"18\" font-size=\"{size:.1}\" font-weight=\"bold\" fill=\"#1c1f23\">{}</text>",
             escape(&self.title)
         );
-        if self.shape == Shape::Bars {
-            bars::draw(svg, self);
-            return;
+        match self.shape {
+            Shape::Bars => return bars::draw(svg, self),
+            Shape::Blocks => return blocks::draw(svg, self),
+            _ => {}
         }
         let points = || self.series.iter().flat_map(|series| &series.points);
         let x = Mapping::new(&self.x, points().map(|p| p.0), LEFT, PANEL_WIDTH - RIGHT);

@@ -155,6 +155,9 @@ pub struct Replayed {
     /// Accesses a second of every round, where several were made in turn with other settings.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub rounds: Vec<f64>,
+    /// Hit ratios of the same rounds.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub hit_ratios: Vec<f64>,
     /// The factor by which one setting differed from itself in those rounds; 1 where that was not measured.
     pub noise_band: f64,
 }
@@ -163,11 +166,22 @@ impl Replayed {
     /// Accesses a second: the mean of the rounds and half the width of its interval; without rounds, what was measured and 0.
     #[must_use]
     pub fn speed(&self) -> (f64, f64) {
-        statistics::mean(&self.rounds).map_or((self.accesses_per_second, 0.0), |interval| {
-            let Interval { low, mean, high } = interval;
-            (mean, (high - mean).max(mean - low))
-        })
+        of_rounds(&self.rounds, self.accesses_per_second)
     }
+
+    /// Hit ratio, in the same way.
+    #[must_use]
+    pub fn ratio(&self) -> (f64, f64) {
+        of_rounds(&self.hit_ratios, self.hit_ratio)
+    }
+}
+
+/// Mean of some rounds and half the width of its interval; without rounds, `single` and 0.
+fn of_rounds(rounds: &[f64], single: f64) -> (f64, f64) {
+    statistics::mean(rounds).map_or((single, 0.0), |interval| {
+        let Interval { low, mean, high } = interval;
+        (mean, (high - mean).max(mean - low))
+    })
 }
 
 impl Stage {
@@ -249,6 +263,7 @@ impl Stage {
             cache_share: setting.cache_pages as f64 / self.unique().max(1) as f64,
             seed: setting.seed,
             rounds: Vec::new(),
+            hit_ratios: Vec::new(),
             noise_band: 1.0,
         })
     }

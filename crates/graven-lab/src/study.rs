@@ -9,12 +9,20 @@
 //! | --- | --- |
 //! | [`neo4j`] | the study of Neo4j's page cache: policies under threads, three hops |
 //! | [`thesis`] | the thesis on replacement policies: counters, arms, CLOCK variants, history |
+//! | [`ext4`] | write throughput on ext4: one large transaction or a thousand small ones, settings of the system |
+//! | [`linux`] | the Linux guide: the write test, dirty pages beside it, group commit |
 //! | [`kuzu`] | variable-size pages: two static pools against size classes |
+//!
+//! A report is made of named parts ([`Which::parts`]); [`Study::only`] makes one of them alone. [`site`] makes all reports with
+//! an index of every figure, table and claim.
 
+mod ext4;
 mod kuzu;
 mod layout;
+mod linux;
 mod neo4j;
 mod page;
+mod site;
 mod thesis;
 
 use std::ops::ControlFlow;
@@ -28,7 +36,8 @@ use crate::simulate::{Run, Simulation, Size};
 use crate::statistics::{self, Claim, Interval, Standing};
 use crate::workload::Workload;
 use graven_trace::ReadOptions;
-pub use page::{Basis, Outcome, Page, Section, Table, Verdict};
+pub use page::{Basis, Exhibit, Outcome, Page, Section, Table, Verdict};
+pub use site::{Site, compare};
 
 /// Accesses of a trace that a quick look simulates.
 const QUICK_ACCESSES: usize = 400_000;
@@ -45,6 +54,10 @@ pub enum Which {
     Neo4jStudy,
     /// The thesis.
     Thesis,
+    /// Write throughput on ext4.
+    Ext4,
+    /// The Linux performance guide.
+    LinuxGuide,
     /// Variable-size pages.
     KuzuPages,
 }
@@ -53,26 +66,52 @@ impl FromStr for Which {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "neo4j-study" => Ok(Self::Neo4jStudy),
-            "thesis" => Ok(Self::Thesis),
-            "kuzu-pages" => Ok(Self::KuzuPages),
-            _ => Err(format!(
-                "`{text}`: expected neo4j-study, thesis or kuzu-pages"
-            )),
-        }
+        let found = Self::ALL.into_iter().find(|which| which.name() == text);
+        found.ok_or_else(|| {
+            let names: Vec<&str> = Self::ALL.iter().map(|which| which.name()).collect();
+            format!("`{text}`: expected {}, or all", names.join(", "))
+        })
     }
 }
 
 impl Which {
+    /// All of them, in the order of the documents.
+    pub const ALL: [Self; 5] = [
+        Self::Neo4jStudy,
+        Self::Thesis,
+        Self::Ext4,
+        Self::LinuxGuide,
+        Self::KuzuPages,
+    ];
+
     /// Its name.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Neo4jStudy => "neo4j-study",
             Self::Thesis => "thesis",
+            Self::Ext4 => "ext4",
+            Self::LinuxGuide => "linux-guide",
             Self::KuzuPages => "kuzu-pages",
         }
+    }
+
+    /// Names of its parts, in their order.
+    #[must_use]
+    pub fn parts(self) -> &'static [&'static str] {
+        match self {
+            Self::Neo4jStudy => &neo4j::PARTS,
+            Self::Thesis => &thesis::PARTS,
+            Self::Ext4 => &ext4::PARTS,
+            Self::LinuxGuide => &linux::PARTS,
+            Self::KuzuPages => &kuzu::PARTS,
+        }
+    }
+
+    /// Whether it plays recorded traces.
+    #[must_use]
+    pub fn plays_traces(self) -> bool {
+        matches!(self, Self::Neo4jStudy | Self::Thesis)
     }
 }
 
@@ -81,6 +120,10 @@ impl Which {
 pub struct Study {
     /// Which one.
     pub which: Which,
+    /// One part of it, or all.
+    pub only: Option<String>,
+    /// Settings of the system may be changed, in a file system of its own (as root).
+    pub apply: bool,
     /// Folder of the recorded traces.
     pub traces: PathBuf,
     /// The traces there are those of [`own_traces`].
@@ -137,20 +180,43 @@ impl Study {
     /// # Errors
     /// Traces or data that cannot be read, runs that fail.
     pub fn run(&self, tell: Tell<'_>) -> Result<Page, LabError> {
-        if self.which != Which::KuzuPages {
+        let parts = self.which.parts();
+        if let Some(part) = &self.only
+            && !parts.contains(&part.as_str())
+        {
+            return Err(LabError::Setting(format!(
+                "{} has no part `{part}`: it has {}",
+                self.which.name(),
+                parts.join(", ")
+            )));
+        }
+        if self.which.plays_traces() {
             self.find_traces()?;
         }
         let mut page = match self.which {
             Which::Neo4jStudy => neo4j::page(self, tell)?,
             Which::Thesis => thesis::page(self, tell)?,
+            Which::Ext4 => ext4::page(self, tell)?,
+            Which::LinuxGuide => linux::page(self, tell)?,
             Which::KuzuPages => kuzu::report(self, tell)?,
         };
-        if self.own_traces {
+        if let Some(part) = &self.only {
+            page.keep(part);
+        }
+        page.summarise();
+        if self.own_traces && self.which.plays_traces() {
             page.lead.push_str(
                 " The recorded traces are not at hand: generated ones stand for them, so nothing here says anything of Neo4j.",
             );
         }
         Ok(page)
+    }
+
+    /// Whether one of these parts is made.
+    fn wants(&self, parts: &[&str]) -> bool {
+        self.only
+            .as_ref()
+            .is_none_or(|only| parts.contains(&only.as_str()))
     }
 
     /// That the folder has the traces that reports play.
@@ -190,6 +256,7 @@ impl Study {
         let rounds = if self.quick { 1 } else { ROUNDS };
         let mut fastest: Vec<Replayed> = Vec::new();
         let mut speeds = vec![Vec::new(); settings.len()];
+        let mut ratios = speeds.clone();
         let again: Vec<usize> = [0, settings.len().saturating_sub(1)].into();
         let mut again_speeds = vec![Vec::new(); again.len()];
         for round in 1..=rounds {
@@ -204,8 +271,9 @@ impl Study {
                 }
             };
             let runs = replay::play_all(stage, settings, &mut progress)?;
-            for (speeds, run) in speeds.iter_mut().zip(&runs) {
-                speeds.push(run.accesses_per_second);
+            for (at, run) in runs.iter().enumerate() {
+                speeds[at].push(run.accesses_per_second);
+                ratios[at].push(run.hit_ratio);
             }
             if rounds > 1 {
                 for (speeds, &at) in again_speeds.iter_mut().zip(&again) {
@@ -226,8 +294,9 @@ impl Study {
         let band = bands
             .map(|(&at, second)| statistics::noise_band(&speeds[at], second))
             .fold(1.0, f64::max);
-        for (run, speeds) in fastest.iter_mut().zip(speeds) {
+        for (run, (speeds, ratios)) in fastest.iter_mut().zip(speeds.into_iter().zip(ratios)) {
             run.rounds = speeds;
+            run.hit_ratios = ratios;
             run.noise_band = band;
         }
         Ok(fastest)

@@ -8,18 +8,25 @@
 //!
 //! The store is mapped into memory, as there; read and written by positioned calls; or kept by Graven's own means
 //! ([`StoreAccess::Own`]): pages are read directly, changed pages stay in the process until their share of memory is
-//! full or the run ends, and are then written directly in ascending order; the log is `graven-log`. The kernel then has
-//! nothing to write back at a time of its own choosing.
+//! full, and are then written directly in ascending order; the log is `graven-log`. The kernel then has nothing to write back
+//! at a time of its own choosing. At the end the log holds every change, as it does of a database between two checkpoints; the
+//! pages are written only if [`WriteTest::checkpoint`] asks for it, or if there was no durable log.
+//!
+//! # Concurrency
+//! Clients take transactions from one counter and share the log. Each maps or opens the store for itself; Graven's means
+//! keep one set of pages behind a lock.
 //!
 //! # Costs
 //! Two system calls a transaction beside the sync in the mapped form.
 
 mod deferred;
 pub mod kernel;
+mod log_file;
 mod mapped;
 mod prepare;
 mod report;
 
+pub use log_file::LogSync;
 pub use prepare::{Pass, Prepared, prepare};
 pub use report::{Canonical, Report, SyncTimes};
 
@@ -27,16 +34,18 @@ use std::fs::{File, OpenOptions};
 use std::io::Read as _;
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
 use std::time::Instant;
 
-use graven_io::IoMode;
-use graven_log::{Durability, Histogram, Identity, Kind, Log, LogOptions, RecordRef};
+use graven_log::Histogram;
 use graven_random::SplitMix64;
 use serde::Serialize;
 
 use crate::LabError;
 use kernel::Sampler;
+use log_file::LogFile;
 
 /// How the store is read and written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
@@ -78,6 +87,18 @@ pub struct WriteTest {
     pub access: StoreAccess,
     /// Bytes of changed pages kept back by [`StoreAccess::Own`].
     pub memory_bytes: u64,
+    /// Write what [`StoreAccess::Own`] kept back when the run is over.
+    pub checkpoint: bool,
+    /// How the log reaches the disk.
+    pub log_sync: LogSync,
+    /// Write the whole log once before the run, so that it does not grow in it.
+    pub preallocate: bool,
+    /// A second file that gets every byte of the log.
+    pub mirror: Option<PathBuf>,
+    /// Records follow each other instead of lying at random places.
+    pub sequential: bool,
+    /// Threads that take transactions.
+    pub clients: usize,
     /// Seed of transaction sizes and places.
     pub seed: u64,
 }
@@ -99,6 +120,12 @@ impl WriteTest {
             read: true,
             access: StoreAccess::Mapped,
             memory_bytes: 256 << 20,
+            checkpoint: false,
+            log_sync: LogSync::Fdatasync,
+            preallocate: false,
+            mirror: None,
+            sequential: false,
+            clients: 1,
             seed: 1,
         }
     }
@@ -109,8 +136,14 @@ impl WriteTest {
     /// Impossible settings, a store that is missing or too small, files that belong to a database, failing I/O.
     pub fn run(&self) -> Result<Report, LabError> {
         self.check()?;
-        let mut store = self.open_store()?;
-        let records = store.bytes() / self.record_bytes as u64;
+        let stores = match self.access {
+            StoreAccess::Own => 1,
+            StoreAccess::Mapped | StoreAccess::Positioned => self.clients,
+        };
+        let stores = (0..stores)
+            .map(|_| Ok(Mutex::new(self.open_store()?)))
+            .collect::<Result<Vec<_>, LabError>>()?;
+        let records = locked(&stores[0]).bytes() / self.record_bytes as u64;
         if records == 0 {
             return Err(LabError::Setting(format!(
                 "{} is smaller than one record of {} bytes; make one with --prepare",
@@ -118,23 +151,41 @@ impl WriteTest {
                 self.record_bytes
             )));
         }
-        let mut log = self.open_log()?;
-        let mut random = SplitMix64::new(self.seed);
-        let syncs = Histogram::default();
-        let mut count = Count::default();
-        let mut places = Vec::new();
+        let shared = Shared {
+            test: self,
+            log: LogFile::open(self)?,
+            records,
+            started: AtomicU64::new(0),
+            cursor: AtomicU64::new(0),
+            syncs: Histogram::default(),
+        };
         let sampler = Sampler::start(&self.store);
         let begun = Instant::now();
-        for _ in 0..self.tx_count {
-            let size = self.tx_min + random.below(self.tx_max - self.tx_min + 1);
-            places.clear();
-            places.extend((0..size).map(|_| random.below(records) * self.record_bytes as u64));
-            self.transaction(&mut *store, &mut log, &places, &syncs, &mut count)?;
-        }
+        let counts: Vec<Result<Count, LabError>> = thread::scope(|scope| {
+            let clients: Vec<_> = (0..self.clients)
+                .map(|client| {
+                    let (shared, store) = (&shared, &stores[client % stores.len()]);
+                    scope.spawn(move || shared.client(client as u64, store))
+                })
+                .collect();
+            let join = |client: thread::ScopedJoinHandle<'_, _>| {
+                client
+                    .join()
+                    .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            };
+            clients.into_iter().map(join).collect()
+        });
         let seconds = begun.elapsed().as_secs_f64();
-        store.finish()?;
+        let mut count = Count::default();
+        for one in counts {
+            count.add(&one?);
+        }
+        // Without a durable log the changes would be nowhere.
+        let write_back = self.checkpoint || !(self.write_log && self.sync);
+        let mut store = locked(&stores[0]);
+        store.finish(write_back)?;
         let finish_seconds = begun.elapsed().as_secs_f64() - seconds;
-        log.finish()?;
+        shared.log.finish()?;
         let samples = sampler.stop();
         Ok(Report::new(
             self,
@@ -142,49 +193,9 @@ impl WriteTest {
             count,
             seconds,
             finish_seconds,
-            &syncs.view(),
+            &shared.syncs.view(),
             samples,
         ))
-    }
-
-    fn transaction(
-        &self,
-        store: &mut dyn Store,
-        log: &mut LogFile,
-        places: &[u64],
-        syncs: &Histogram,
-        count: &mut Count,
-    ) -> Result<(), LabError> {
-        let bytes = self.record_bytes;
-        let mut buffer = std::mem::take(&mut count.buffer);
-        buffer.resize(places.len() * bytes, 0);
-        for (record, &place) in buffer.chunks_exact_mut(bytes).zip(places) {
-            if self.read {
-                store.read(place, record)?;
-                count.read_bytes += bytes as u64;
-            }
-            // A changed record, so that no layer below can find out that nothing changes.
-            record[0] = record[0].wrapping_add(1);
-        }
-        if self.write_log {
-            log.append(&buffer)?;
-            count.written_bytes += buffer.len() as u64;
-        }
-        if self.sync {
-            let begun = Instant::now();
-            log.force()?;
-            syncs.add(begun.elapsed().as_nanos() as u64);
-            count.syncs += 1;
-        }
-        if self.write_store {
-            for (record, &place) in buffer.chunks_exact(bytes).zip(places) {
-                store.write(place, record)?;
-            }
-            count.written_bytes += buffer.len() as u64;
-        }
-        count.records += places.len() as u64;
-        count.buffer = buffer;
-        Ok(())
     }
 
     fn check(&self) -> Result<(), LabError> {
@@ -204,8 +215,24 @@ impl WriteTest {
         if self.tx_max.saturating_mul(self.record_bytes as u64) > 1 << 30 {
             return wrong("a transaction of more than 1 GiB".to_owned());
         }
+        if self.clients == 0 {
+            return wrong("clients are at least 1".to_owned());
+        }
         if self.store == self.log {
             return wrong("store and log are the same file".to_owned());
+        }
+        if let Some(mirror) = &self.mirror {
+            if *mirror == self.log || *mirror == self.store {
+                return wrong("the mirror is a file of its own".to_owned());
+            }
+            spare_databases(mirror)?;
+        }
+        if self.access == StoreAccess::Own
+            && (self.mirror.is_some() || self.preallocate || self.log_sync != LogSync::Fdatasync)
+        {
+            return wrong(
+                "Graven's log chooses how it is written: no mirror, preallocation or other sync with it".to_owned(),
+            );
         }
         spare_databases(&self.store)?;
         spare_databases(&self.log)
@@ -231,35 +258,92 @@ impl WriteTest {
             ),
         })
     }
+}
 
-    fn open_log(&self) -> Result<LogFile, LabError> {
-        if self.access == StoreAccess::Own {
-            let options = graven_io::OpenOptions {
-                mode: IoMode::Direct,
-                create: true,
-                ..graven_io::OpenOptions::default()
-            };
-            let file = graven_io::open(&self.log, &options).map_err(LabError::from)?;
-            let identity = Identity {
-                uuid: *b"write-test store",
-                generation: 1,
-            };
-            let log = Log::create(Arc::clone(&file), identity, LogOptions::default())?;
-            return Ok(LogFile::Own(log));
+/// What the clients of a run share.
+struct Shared<'a> {
+    test: &'a WriteTest,
+    log: LogFile,
+    records: u64,
+    /// Transactions begun.
+    started: AtomicU64,
+    /// The next record of a sequential run.
+    cursor: AtomicU64,
+    syncs: Histogram,
+}
+
+impl Shared<'_> {
+    /// Does transactions until all are begun.
+    fn client(&self, client: u64, store: &Mutex<Box<dyn Store>>) -> Result<Count, LabError> {
+        let test = self.test;
+        let mut random = SplitMix64::new(test.seed + client);
+        let mut count = Count::default();
+        let mut places = Vec::new();
+        while self.started.fetch_add(1, Relaxed) < test.tx_count {
+            let size = test.tx_min + random.below(test.tx_max - test.tx_min + 1);
+            places.clear();
+            let first = self.cursor.fetch_add(size, Relaxed);
+            places.extend((0..size).map(|at| {
+                let record = match test.sequential {
+                    true => (first + at) % self.records,
+                    false => random.below(self.records),
+                };
+                record * test.record_bytes as u64
+            }));
+            self.transaction(store, &places, &mut count)?;
         }
-        let failed = LabError::io(&self.log, "creating");
-        let file = OpenOptions::new()
-            .write(true)
-            .create(true)
-            .truncate(true)
-            .open(&self.log)
-            .map_err(failed)?;
-        Ok(LogFile::Plain {
-            file,
-            path: self.log.clone(),
-            end: 0,
-        })
+        Ok(count)
     }
+
+    fn transaction(
+        &self,
+        store: &Mutex<Box<dyn Store>>,
+        places: &[u64],
+        count: &mut Count,
+    ) -> Result<(), LabError> {
+        let test = self.test;
+        let bytes = test.record_bytes;
+        let mut buffer = std::mem::take(&mut count.buffer);
+        buffer.resize(places.len() * bytes, 0);
+        let mut reader = locked(store);
+        for (record, &place) in buffer.chunks_exact_mut(bytes).zip(places) {
+            if test.read {
+                reader.read(place, record)?;
+                count.read_bytes += bytes as u64;
+            }
+            // A changed record, so that no layer below can find out that nothing changes.
+            record[0] = record[0].wrapping_add(1);
+        }
+        drop(reader);
+        let waits_in_write = test.log_sync.is_by_write() && test.access != StoreAccess::Own;
+        let mut begun = Instant::now();
+        if test.write_log {
+            self.log.append(&buffer)?;
+            count.written_bytes += buffer.len() as u64;
+        }
+        if test.sync {
+            if !waits_in_write {
+                begun = Instant::now();
+            }
+            self.log.force()?;
+            self.syncs.add(begun.elapsed().as_nanos() as u64);
+            count.syncs += 1;
+        }
+        if test.write_store {
+            let mut writer = locked(store);
+            for (record, &place) in buffer.chunks_exact(bytes).zip(places) {
+                writer.write(place, record)?;
+            }
+            count.written_bytes += buffer.len() as u64;
+        }
+        count.records += places.len() as u64;
+        count.buffer = buffer;
+        Ok(())
+    }
+}
+
+fn locked<'a>(store: &'a Mutex<Box<dyn Store>>) -> std::sync::MutexGuard<'a, Box<dyn Store>> {
+    store.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// What a run counted.
@@ -272,13 +356,22 @@ pub(crate) struct Count {
     buffer: Vec<u8>,
 }
 
+impl Count {
+    fn add(&mut self, other: &Count) {
+        self.records += other.records;
+        self.syncs += other.syncs;
+        self.read_bytes += other.read_bytes;
+        self.written_bytes += other.written_bytes;
+    }
+}
+
 /// The large file.
-trait Store {
+trait Store: Send {
     fn bytes(&self) -> u64;
     fn read(&mut self, offset: u64, record: &mut [u8]) -> Result<(), LabError>;
     fn write(&mut self, offset: u64, record: &[u8]) -> Result<(), LabError>;
-    /// Writes what was kept back.
-    fn finish(&mut self) -> Result<(), LabError>;
+    /// Writes what was kept back, if `write_back`.
+    fn finish(&mut self, write_back: bool) -> Result<(), LabError>;
     /// How it was accessed, in words.
     fn describe(&self) -> String;
 }
@@ -320,59 +413,12 @@ impl Store for PositionedStore {
         self.file.write_all_at(record, offset).map_err(failed)
     }
 
-    fn finish(&mut self) -> Result<(), LabError> {
+    fn finish(&mut self, _write_back: bool) -> Result<(), LabError> {
         Ok(())
     }
 
     fn describe(&self) -> String {
         "positioned reads and writes through the system's page cache".to_owned()
-    }
-}
-
-/// The log file.
-enum LogFile {
-    /// Grows with each transaction, as in the guide's tool.
-    Plain { file: File, path: PathBuf, end: u64 },
-    /// Graven's log.
-    Own(Log),
-}
-
-impl LogFile {
-    fn append(&mut self, bytes: &[u8]) -> Result<(), LabError> {
-        match self {
-            LogFile::Plain { file, path, end } => {
-                file.write_all_at(bytes, *end)
-                    .map_err(LabError::io(path, "appending to"))?;
-                *end += bytes.len() as u64;
-            }
-            LogFile::Own(log) => {
-                log.append(&[RecordRef {
-                    kind: Kind::Commit,
-                    transaction: 0,
-                    payload: bytes,
-                }])?;
-            }
-        }
-        Ok(())
-    }
-
-    fn force(&mut self) -> Result<(), LabError> {
-        match self {
-            LogFile::Plain { file, path, .. } => {
-                file.sync_data().map_err(LabError::io(path, "syncing"))
-            }
-            LogFile::Own(log) => {
-                log.commit_durable(log.end(), Durability::Full)?;
-                Ok(())
-            }
-        }
-    }
-
-    fn finish(&mut self) -> Result<(), LabError> {
-        if let LogFile::Own(log) = self {
-            log.close()?;
-        }
-        Ok(())
     }
 }
 

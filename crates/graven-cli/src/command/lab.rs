@@ -1,6 +1,7 @@
 //! `graven lab`: experiments with replacement policies, one file each.
 
 mod budget;
+mod compare;
 mod founding;
 mod generate;
 mod livelock;
@@ -37,6 +38,7 @@ enum What {
     Record(record::Record),
     Replay(replay::Replay),
     Report(report::Report),
+    Compare(compare::Compare),
     Rerun(rerun::Rerun),
 }
 
@@ -53,6 +55,7 @@ impl Lab {
             What::Record(command) => command.run(),
             What::Replay(command) => command.run(),
             What::Report(command) => command.run(),
+            What::Compare(command) => command.run(),
             What::Rerun(command) => command.run(),
         }
     }

@@ -4,7 +4,7 @@ use std::io::Write as _;
 use std::path::PathBuf;
 
 use clap::Args;
-use graven_lab::write_test::{Canonical, StoreAccess, WriteTest, prepare};
+use graven_lab::write_test::{Canonical, LogSync, StoreAccess, WriteTest, prepare};
 
 use crate::argument;
 use crate::failure::Failure;
@@ -48,12 +48,30 @@ pub(crate) struct WriteTestCommand {
     /// Read and write the store by calls instead of mapping it
     #[arg(long)]
     nomemorymap: bool,
-    /// Use Graven's own I/O and log instead: direct reads, changed pages kept back, ordered writes at the end
+    /// Use Graven's own I/O and log instead: direct reads, changed pages kept back until memory is full or a checkpoint
     #[arg(long, conflicts_with = "nomemorymap")]
     cache: bool,
     /// Memory for pages with --cache
     #[arg(long, value_name = "SIZE", value_parser = argument::bytes, default_value = "256MiB")]
     memory: u64,
+    /// With --cache, write what was kept back in one ordered pass when the run is over
+    #[arg(long, requires = "cache")]
+    checkpoint: bool,
+    /// How the log reaches the disk: fdatasync, fsync, o-dsync, o-sync
+    #[arg(long, value_name = "WAY", default_value = "fdatasync")]
+    log_sync: LogSync,
+    /// Write the whole log once before the run, so that it does not grow in it
+    #[arg(long)]
+    preallocate: bool,
+    /// A second file that gets every byte of the log
+    #[arg(long, value_name = "FILE")]
+    mirror: Option<PathBuf>,
+    /// Records follow each other instead of lying at random places
+    #[arg(long)]
+    sequential: bool,
+    /// Threads that take transactions
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=1024))]
+    clients: u16,
     /// First make STORE of random data and read it until it is cached
     #[arg(long)]
     prepare: bool,
@@ -101,6 +119,12 @@ impl WriteTestCommand {
                 _ => StoreAccess::Mapped,
             },
             memory_bytes: self.memory,
+            checkpoint: self.checkpoint,
+            log_sync: self.log_sync,
+            preallocate: self.preallocate,
+            mirror: self.mirror.clone(),
+            sequential: self.sequential,
+            clients: usize::from(self.clients),
             seed: self.seed,
             ..WriteTest::new(&self.store, &self.log)
         }

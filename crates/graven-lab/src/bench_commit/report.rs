@@ -1,7 +1,6 @@
 //! What `bench commit` prints: a line per setting, or the guide's table.
 
 use std::fmt;
-use std::sync::atomic::Ordering::Relaxed;
 
 use graven::Durability;
 use serde::Serialize;
@@ -58,12 +57,7 @@ impl Measurement {
         let rate = |count: u64, seconds: f64| count as f64 / seconds.max(1e-9);
         let rounds: Vec<(f64, f64)> = slices
             .iter()
-            .map(|(ours, raw)| {
-                (
-                    rate(ours.transactions, ours.seconds),
-                    rate(raw.writes.load(Relaxed), raw.seconds),
-                )
-            })
+            .map(|(ours, raw)| (rate(ours.transactions, ours.seconds), raw.per_second()))
             .collect();
         let sum = |value: fn(&Slice) -> f64| slices.iter().map(|(s, _)| value(s)).sum::<f64>();
         let transactions = sum(|s| s.transactions as f64);
@@ -198,7 +192,7 @@ pub(super) fn median(values: &[f64]) -> f64 {
     }
 }
 
-fn deviation(values: &[f64]) -> f64 {
+pub(super) fn deviation(values: &[f64]) -> f64 {
     let mean = values.iter().sum::<f64>() / values.len().max(1) as f64;
     let squares: f64 = values.iter().map(|v| (v - mean) * (v - mean)).sum();
     (squares / (values.len().max(2) - 1) as f64).sqrt()

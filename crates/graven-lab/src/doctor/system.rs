@@ -105,6 +105,10 @@ pub struct System {
     pub group_memory_bytes: Option<u64>,
     /// Limits of the control group on these disks, as the kernel prints them.
     pub group_io: Vec<String>,
+    /// Percent of the processors' time since the start that programs ran.
+    pub cpu_percent: u64,
+    /// Percent of it spent idle with a disk request open.
+    pub iowait_percent: u64,
     /// 0: io_uring for everybody, 1: for privileged ones, 2: for nobody.
     pub uring_disabled: Option<u64>,
 }
@@ -128,6 +132,7 @@ impl System {
             (mount.kind == "ext4" && ext4.exists()).then(|| ext4.join("journal_task").exists());
         let meminfo = tree.text("proc/meminfo");
         let limits = tree.text("proc/self/limits");
+        let (cpu_percent, iowait_percent) = processor(&tree.text("proc/stat"));
         let vm = |name: &str| tree.number(&format!("proc/sys/vm/{name}")).unwrap_or(0);
         System {
             store_bytes: file_bytes(&directory),
@@ -146,6 +151,8 @@ impl System {
             huge_pages: chosen(&tree.text("sys/kernel/mm/transparent_hugepage/enabled")).0,
             group_memory_bytes: tree.group_memory(),
             group_io: tree.group_io(&mount.device),
+            cpu_percent,
+            iowait_percent,
             uring_disabled: tree.number("proc/sys/kernel/io_uring_disabled"),
             mount,
             directory,
@@ -169,6 +176,19 @@ impl System {
             bytes => bytes,
         }
     }
+}
+
+/// Shares of time in percent that programs ran, and that the processors waited for disks.
+fn processor(stat: &str) -> (u64, u64) {
+    let first = stat.lines().next().unwrap_or("");
+    let words = first.split_whitespace().skip(1).take(8);
+    let ticks: Vec<u64> = words.filter_map(|word| word.parse().ok()).collect();
+    let all: u64 = ticks.iter().sum();
+    let [.., idle, iowait] = ticks.get(..5).unwrap_or(&[0; 5]) else {
+        return (0, 0);
+    };
+    let percent = |part: u64| part * 100 / all.max(1);
+    (percent(all - idle - iowait), percent(*iowait))
 }
 
 /// A tree of kernel files.

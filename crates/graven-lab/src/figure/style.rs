@@ -62,8 +62,14 @@ const KNOWN: [&str; 40] = [
     "slru4",
 ];
 
+/// Names that begin so are an original's points: drawn in grey.
+const ORIGINAL: &str = "original";
+const GREY: &str = "#9aa0a6";
+
 /// Names that are no policies, with the place whose colour they take.
-const OTHERS: [(&str, usize); 4] = [
+const OTHERS: [(&str, usize); 6] = [
+    ("pinned", 0),
+    ("unpinned", 0),
     ("one arm", 0),
     ("random start", 11),
     ("size classes", 0),
@@ -84,7 +90,11 @@ impl Style {
                 hash as usize % (COLOURS.len() * DASHES.len())
             });
         Self {
-            colour: COLOURS[place % COLOURS.len()],
+            colour: if name.starts_with(ORIGINAL) {
+                GREY
+            } else {
+                COLOURS[place % COLOURS.len()]
+            },
             dash: place / COLOURS.len(),
             marker: place % MARKERS,
         }

@@ -47,7 +47,7 @@ pub fn figure(name: &str, runs: &[Replayed]) -> Figure {
         panels.push(panel(
             "hit ratio",
             Axis::linear("hit ratio"),
-            series(|run| (run.hit_ratio, 0.0)),
+            series(Replayed::ratio),
         ));
     }
     Figure {

@@ -378,6 +378,7 @@ pub(super) fn section(faults: &Faults) -> Section {
             columns: 3,
         }],
         tables,
+        ..Section::default()
     }
 }
 

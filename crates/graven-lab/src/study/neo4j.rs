@@ -3,6 +3,7 @@
 //! # How it works
 //! | part | what it shows |
 //! | --- | --- |
+//! | [`batches`] | LRU by the number of hits that a thread hands over at once |
 //! | [`pressure`] | the study's figures: Neo4j's recorded pins on the live cache, by policy, threads and I/O mode |
 //! | [`policies`] | every policy: simulated, under threads, and the engine beside the simulator |
 //! | [`live`] | the same question asked of Graven: blocking faults a question |
@@ -10,6 +11,8 @@
 //! | [`hints`] | scans with and without a hint |
 //! | [`resident`] | the resident set around one scan |
 
+mod batches;
+mod exhibits;
 mod hints;
 mod live;
 mod policies;
@@ -21,6 +24,18 @@ use super::{Page, Study, Tell, layout};
 use crate::error::LabError;
 use crate::replay::Stage;
 
+pub(super) const PARTS: [&str; 10] = [
+    "threads",
+    "batches",
+    "reference",
+    "policies",
+    "every",
+    "equality",
+    "live",
+    "layout",
+    "hints",
+    "resident",
+];
 const TRACE: &str = "neo4j-hop3-4threads";
 /// 16 and 32 MB in pages of 8 KiB, as Neo4j counts them.
 const SIZES: [u64; 2] = [2040, 4080];
@@ -39,44 +54,72 @@ const POLICIES: [&str; 6] = [
 pub(super) fn page(study: &Study, tell: Tell<'_>) -> Result<Page, LabError> {
     tell("reading the recorded pins")?;
     let stage = study.stage(TRACE, if study.quick { 60_000 } else { 500_000 })?;
-    let replayed = pressure::replays(study, &stage, tell)?;
-    let every = policies::replays(study, &stage, tell)?;
-    tell("engine beside simulator")?;
-    let equality = policies::engine_and_simulator(study, &stage, tell)?;
-    drop::<Stage>(stage);
-    tell("simulating every policy")?;
-    let simulated = policies::simulate(study)?;
-    let live = live::ask(study, tell)?;
-    tell("layout, order and policy")?;
-    let layout = layout::measure(&study.data, if study.quick { 12 } else { 60 })?;
-    tell("scan hints")?;
-    let hints = hints::measure(study)?;
-    let resident = resident::measure()?;
     let mut page = Page {
         title: "Neo4j's page cache, once more".to_owned(),
         lead: "The founding study put five replacement policies under one query (everybody within three friendships) with more and more \
                threads, and found that the simplest scale best. Here are its figures again, on Graven's cache, with direct and with buffered reads."
             .to_owned(),
-        verdicts: verdicts::of(&replayed, &simulated),
-        sections: vec![
-            pressure::section(&replayed),
-            pressure::reference(study)?,
-            policies::section(&simulated),
-            policies::threads_section(&every),
-            policies::equality_section(&equality),
-            live::section(&live),
-            layout::section(&layout),
-            hints::section(&hints),
-            resident::section(&resident),
-        ],
         ..Page::default()
     };
-    page.summarise(&[
-        pressure::finding(&replayed),
-        policies::finding(&simulated),
-        layout::finding(&layout),
-        live::finding(&live),
-        hints::finding(&hints),
-    ]);
+    let mut replayed = Vec::new();
+    if study.wants(&["threads"]) {
+        replayed = pressure::replays(study, &stage, tell)?;
+        page.push("threads", pressure::section(&replayed));
+        page.summary.push(pressure::finding(&replayed));
+        exhibits::threads(&mut page, &replayed);
+    }
+    if study.wants(&["batches"]) {
+        let runs = batches::replays(study, &stage, tell)?;
+        page.push("batches", batches::section(&runs));
+        page.exhibit(
+            "batches",
+            "making LRU faster, 1",
+            "batches of hits",
+            "no numbers",
+            batches::finding(&runs),
+        );
+    }
+    if study.wants(&["reference"]) {
+        page.push("reference", pressure::reference(study)?);
+    }
+    let mut simulated = Vec::new();
+    if study.wants(&["policies"]) {
+        tell("simulating every policy")?;
+        simulated = policies::simulate(study)?;
+        page.push("policies", policies::section(&simulated));
+        page.summary.push(policies::finding(&simulated));
+        exhibits::policies(&mut page, &simulated);
+    }
+    if study.wants(&["every"]) {
+        let every = policies::replays(study, &stage, tell)?;
+        page.push("every", policies::threads_section(&every));
+    }
+    if study.wants(&["equality"]) {
+        let equality = policies::engine_and_simulator(study, &stage, tell)?;
+        page.push("equality", policies::equality_section(&equality));
+    }
+    drop::<Stage>(stage);
+    if study.wants(&["live"]) {
+        let live = live::ask(study, tell)?;
+        page.push("live", live::section(&live));
+        page.summary.push(live::finding(&live));
+        exhibits::live(&mut page, &live);
+    }
+    if study.wants(&["layout"]) {
+        tell("layout, order and policy")?;
+        let layout = layout::measure(&study.data, if study.quick { 12 } else { 60 })?;
+        page.push("layout", layout::section(&layout));
+        page.summary.push(layout::finding(&layout));
+    }
+    if study.wants(&["hints"]) {
+        tell("scan hints")?;
+        let hints = hints::measure(study)?;
+        page.push("hints", hints::section(&hints));
+        page.summary.push(hints::finding(&hints));
+    }
+    if study.wants(&["resident"]) {
+        page.push("resident", resident::section(&resident::measure()?));
+    }
+    page.verdicts = verdicts::of(&replayed, &simulated);
     Ok(page)
 }

@@ -27,11 +27,30 @@ pub struct Page {
     pub sections: Vec<Section>,
     /// Claims and what became of them.
     pub verdicts: Vec<Verdict>,
+    /// Figures and tables of the original beside ours.
+    pub exhibits: Vec<Exhibit>,
+}
+
+/// A figure or table of the original beside ours.
+#[derive(Clone, Debug, Serialize)]
+pub struct Exhibit {
+    /// The part of the report that shows it.
+    pub part: &'static str,
+    /// Where it stands in the original.
+    pub source: &'static str,
+    /// What it shows.
+    pub what: &'static str,
+    /// The original's numbers; what it draws without numbers is named so.
+    pub numbers: &'static str,
+    /// Ours.
+    pub ours: String,
 }
 
 /// A section of a page.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Section {
+    /// Its name for `--only`.
+    pub part: &'static str,
     /// Title.
     pub title: String,
     /// Paragraphs.
@@ -77,6 +96,18 @@ pub enum Outcome {
     NotTestable,
 }
 
+impl Outcome {
+    /// Class of the mark and word.
+    pub(super) fn shown(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Confirmed => ("yes", "confirmed"),
+            Self::Refuted => ("no", "refuted"),
+            Self::Undecided => ("open", "undecided"),
+            Self::NotTestable => ("open", "not testable here"),
+        }
+    }
+}
+
 /// What a verdict rests on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub enum Basis {
@@ -104,6 +135,12 @@ impl Basis {
 /// A claim of the original.
 #[derive(Clone, Debug, Serialize)]
 pub struct Verdict {
+    /// The part of the report that shows it.
+    pub part: &'static str,
+    /// Where it stands in the original.
+    pub source: &'static str,
+    /// The original's numbers, or that it gives none.
+    pub numbers: &'static str,
     /// What the original says.
     pub claim: String,
     /// What became of it.
@@ -118,6 +155,9 @@ impl Verdict {
     /// A claim that counts tell.
     pub(super) fn judged(claim: &str, holds: bool, why: String) -> Self {
         Self {
+            part: "",
+            source: "",
+            numbers: "no numbers",
             claim: claim.to_owned(),
             outcome: if holds {
                 Outcome::Confirmed
@@ -132,6 +172,9 @@ impl Verdict {
     /// A claim that times tell.
     pub(super) fn timed(claim: &str, standing: Standing, why: String) -> Self {
         Self {
+            part: "",
+            source: "",
+            numbers: "no numbers",
             claim: claim.to_owned(),
             outcome: match standing {
                 Standing::Confirmed => Outcome::Confirmed,
@@ -140,6 +183,21 @@ impl Verdict {
             },
             basis: Basis::Timed,
             why,
+        }
+    }
+
+    /// The same, with the part that shows it, its place in the original and the original's numbers.
+    pub(super) fn of(
+        self,
+        part: &'static str,
+        source: &'static str,
+        numbers: &'static str,
+    ) -> Self {
+        Self {
+            part,
+            source,
+            numbers,
+            ..self
         }
     }
 
@@ -154,6 +212,9 @@ impl Verdict {
     /// A claim that this machine cannot tell.
     pub(super) fn not_testable(claim: &str, why: &str) -> Self {
         Self {
+            part: "",
+            source: "",
+            numbers: "no numbers",
             claim: claim.to_owned(),
             outcome: Outcome::NotTestable,
             basis: Basis::None,
@@ -164,7 +225,7 @@ impl Verdict {
 
 impl Page {
     /// Writes the opening: how the claims fared, and what else is worth knowing first.
-    pub(super) fn summarise(&mut self, findings: &[String]) {
+    pub(super) fn summarise(&mut self) {
         let count = |outcome: Outcome| {
             let of = self.verdicts.iter().filter(|one| one.outcome == outcome);
             of.count()
@@ -177,9 +238,37 @@ impl Page {
             count(Outcome::Undecided),
             count(Outcome::NotTestable)
         );
-        self.summary = std::iter::once(fared)
-            .chain(findings.iter().cloned())
-            .collect();
+        self.summary.insert(0, fared);
+    }
+
+    /// Adds the section of a part.
+    pub(super) fn push(&mut self, part: &'static str, section: Section) {
+        self.sections.push(Section { part, ..section });
+    }
+
+    /// Adds a figure or table of the original beside ours.
+    pub(super) fn exhibit(
+        &mut self,
+        part: &'static str,
+        source: &'static str,
+        what: &'static str,
+        numbers: &'static str,
+        ours: impl Into<String>,
+    ) {
+        self.exhibits.push(Exhibit {
+            part,
+            source,
+            what,
+            numbers,
+            ours: ours.into(),
+        });
+    }
+
+    /// Leaves one part alone.
+    pub(super) fn keep(&mut self, part: &str) {
+        self.sections.retain(|section| section.part == part);
+        self.verdicts.retain(|verdict| verdict.part == part);
+        self.exhibits.retain(|exhibit| exhibit.part == part);
     }
 
     /// All figures.
@@ -210,7 +299,12 @@ impl Page {
         page.push_str("</ul>");
         self.verdict_table(&mut page);
         for section in &self.sections {
-            let _ = write!(page, "<h2>{}</h2>", escape(&section.title));
+            let _ = write!(
+                page,
+                "<h2 id=\"{}\">{}</h2>",
+                section.part,
+                escape(&section.title)
+            );
             for text in &section.text {
                 let _ = write!(page, "<p>{}</p>", escape(text));
             }
@@ -222,47 +316,26 @@ impl Page {
                 .iter()
                 .for_each(|table| table.html(&mut page));
         }
-        let machine = &study.machine;
-        let _ = writeln!(
-            page,
-            "<h2>How it was made</h2><p><code>{}</code></p><p class=\"note\">Graven {}, {}. {}, {} hardware threads, {} of memory, \
-             kernel {}, {}; disks (write cache, scheduler): {}; governor: {}. Load when it began: {:.1}.{}</p></main></body></html>",
-            escape(&study.command),
-            env!("CARGO_PKG_VERSION"),
-            crate::demo::today(),
-            escape(&machine.processor),
-            machine.cores,
-            graven::format_bytes(machine.memory_bytes),
-            escape(&machine.kernel),
-            escape(&machine.storage),
-            known(&machine.disks),
-            known(&machine.governor),
-            machine.load,
-            if study.quick {
-                " A quick look: a tenth of the work; numbers are rough."
-            } else {
-                ""
-            }
-        );
+        study.made_by(&mut page);
+        page.push_str("</main></body></html>\n");
         page
     }
 
     fn verdict_table(&self, page: &mut String) {
         page.push_str(
-            "<h2>Verdicts</h2><div class=\"wide\"><table><thead><tr><th>claim of the original</th><th>here</th>\
-             <th>by</th><th>what was seen</th></tr></thead><tbody>",
+            "<h2>Verdicts</h2><div class=\"wide\"><table class=\"verdicts\"><thead><tr><th>claim of the original</th><th>its numbers</th>\
+             <th>here</th><th>by</th><th>what was seen</th></tr></thead><tbody>",
         );
         for verdict in &self.verdicts {
-            let (class, word) = match verdict.outcome {
-                Outcome::Confirmed => ("yes", "confirmed"),
-                Outcome::Refuted => ("no", "refuted"),
-                Outcome::Undecided => ("open", "undecided"),
-                Outcome::NotTestable => ("open", "not testable here"),
-            };
+            let (class, word) = verdict.outcome.shown();
             let _ = write!(
                 page,
-                "<tr><td class=\"free\">{}</td><td><b class=\"{class}\">{word}</b></td><td>{}</td><td class=\"free\">{}</td></tr>",
+                "<tr><td class=\"free\">{}<br><small><a href=\"#{}\">{}</a></small></td><td class=\"free\">{}</td>\
+                 <td><b class=\"{class}\">{word}</b></td><td>{}</td><td class=\"free\">{}</td></tr>",
                 escape(&verdict.claim),
+                verdict.part,
+                escape(verdict.source),
+                escape(verdict.numbers),
                 verdict.basis.word(),
                 escape(&verdict.why)
             );
@@ -284,6 +357,34 @@ impl Page {
         let path = folder.join(format!("{}.html", study.which.name()));
         std::fs::write(&path, self.html(study)).map_err(LabError::io(&path, "writing"))?;
         Ok(path)
+    }
+}
+
+impl Study {
+    /// How a page was made: command, version, machine.
+    pub(super) fn made_by(&self, page: &mut String) {
+        let machine = &self.machine;
+        let _ = write!(
+            page,
+            "<h2>How it was made</h2><p><code>{}</code></p><p class=\"note\">Graven {}, {}. {}, {} hardware threads, {} of memory, \
+             kernel {}, {}; disks (write cache, scheduler): {}; governor: {}. Load when it began: {:.1}.{}</p>",
+            escape(&self.command),
+            env!("CARGO_PKG_VERSION"),
+            crate::demo::today(),
+            escape(&machine.processor),
+            machine.cores,
+            graven::format_bytes(machine.memory_bytes),
+            escape(&machine.kernel),
+            escape(&machine.storage),
+            known(&machine.disks),
+            known(&machine.governor),
+            machine.load,
+            if self.quick {
+                " A quick look: a tenth of the work; numbers are rough."
+            } else {
+                ""
+            }
+        );
     }
 }
 

@@ -8,6 +8,8 @@ use crate::figure::{Axis, Figure, Panel, Series};
 fn study(folder: &Path) -> Study {
     Study {
         which: Which::KuzuPages,
+        only: None,
+        apply: false,
         traces: folder.into(),
         own_traces: false,
         data: folder.into(),
@@ -41,8 +43,12 @@ fn a_page_is_whole_and_safe() {
                 ..Figure::default()
             }],
             tables: vec![table],
+            ..Section::default()
         }],
         verdicts: vec![Verdict {
+            part: "p",
+            source: "figure 1",
+            numbers: "1 < 2",
             claim: "c".into(),
             outcome: Outcome::Undecided,
             basis: Basis::Timed,
@@ -50,7 +56,8 @@ fn a_page_is_whole_and_safe() {
         }],
         ..Page::default()
     };
-    page.summarise(&["a finding".to_owned()]);
+    page.summary.push("a finding".to_owned());
+    page.summarise();
     let html = page.html(&study(folder.path()));
     for part in [
         "a &lt; b",

@@ -2,8 +2,7 @@
 //!
 //! # How it works
 //! Pages of 4 KiB are read directly and kept in a map up to the given memory. Changed pages stay until they fill half
-//! of it, or until the run ends: then all of them are written directly, in ascending order, and synced, as a checkpoint
-//! does. Unchanged pages leave in the order of their numbers, which is good enough for a measurement of writes.
+//! of it, or until a checkpoint is asked for: then all of them are written directly, in ascending order, and synced. Unchanged pages leave in the order of their numbers, which is good enough for a measurement of writes.
 //! This is not the page cache itself: a store of Graven is never written in place.
 
 use std::collections::BTreeMap;
@@ -138,17 +137,21 @@ impl Store for DeferredStore {
         Ok(())
     }
 
-    fn finish(&mut self) -> Result<(), LabError> {
-        self.flush()
+    fn finish(&mut self, write_back: bool) -> Result<(), LabError> {
+        if write_back {
+            self.flush()?;
+        }
+        Ok(())
     }
 
     fn describe(&self) -> String {
         format!(
             "Graven's own I/O layer ({} reads and writes, not the page cache: a store is never written in place): \
-             {} pages written in {} ordered passes, the last after the run; log by graven-log",
+             {} pages written in {} ordered passes, {} changed pages wait for a checkpoint, their changes in the log; log by graven-log",
             self.file.mode(),
             self.pages_written,
-            self.flushes
+            self.flushes,
+            self.changed
         )
     }
 }

@@ -63,6 +63,9 @@ impl MappedStore {
     }
 }
 
+// SAFETY: the mapping belongs to the store alone and may be used from any thread.
+unsafe impl Send for MappedStore {}
+
 impl Drop for MappedStore {
     fn drop(&mut self) {
         if self.bytes > 0 {
@@ -91,7 +94,7 @@ impl Store for MappedStore {
         Ok(())
     }
 
-    fn finish(&mut self) -> Result<(), LabError> {
+    fn finish(&mut self, _write_back: bool) -> Result<(), LabError> {
         Ok(())
     }
 

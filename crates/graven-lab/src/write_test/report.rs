@@ -38,6 +38,12 @@ pub struct Report {
     pub access: StoreAccess,
     /// The same in words.
     pub access_text: String,
+    /// Threads that took transactions.
+    pub clients: usize,
+    /// How the log was forced: `fdatasync`, `fsync`, `o-dsync`, `o-sync`; with what else was asked of it.
+    pub log_text: String,
+    /// Seed of sizes and places.
+    pub seed: u64,
     /// Transactions.
     pub tx_count: u64,
     /// Records in all of them.
@@ -74,6 +80,25 @@ pub struct Report {
     pub samples: Vec<Sample>,
 }
 
+impl WriteTest {
+    /// How the log is written, in words.
+    fn log_text(&self) -> String {
+        if self.access == StoreAccess::Own {
+            return "graven-log".to_owned();
+        }
+        let mut text = self.log_sync.name().to_owned();
+        let with = [
+            (self.preallocate, ", preallocated"),
+            (self.mirror.is_some(), ", mirrored"),
+            (self.sequential, ", records in order"),
+        ];
+        with.iter()
+            .filter(|(is_set, _)| *is_set)
+            .for_each(|(_, words)| text.push_str(words));
+        text
+    }
+}
+
 impl Report {
     pub(super) fn new(
         test: &WriteTest,
@@ -89,6 +114,9 @@ impl Report {
         Report {
             access: test.access,
             access_text,
+            clients: test.clients,
+            log_text: test.log_text(),
+            seed: test.seed,
             tx_count: test.tx_count,
             records: count.records,
             fdatasyncs: count.syncs,
@@ -146,6 +174,7 @@ impl fmt::Display for Report {
             )?;
         }
         writeln!(f, "store: {}", self.access_text)?;
+        writeln!(f, "log: {}; {} clients", self.log_text, self.clients)?;
         if self.finish_seconds > 0.001 {
             writeln!(
                 f,

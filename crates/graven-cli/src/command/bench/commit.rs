@@ -50,9 +50,12 @@ pub(crate) struct Commit {
     /// Memory budget of the database
     #[arg(long, value_name = "SIZE", value_parser = argument::bytes, default_value = "256MiB")]
     memory: u64,
-    /// All durabilities against small and large transactions, as one table
+    /// Settings of the system, and all durabilities, against small and large transactions, as two tables
     #[arg(long)]
     matrix: bool,
+    /// With --matrix: change each setting, as root, in an ext4 file system of its own inside DIR
+    #[arg(long, requires = "matrix")]
+    apply: bool,
     /// How long opening takes with so much log to recover, beside reading that log (60 MB at most)
     #[arg(long, value_name = "SIZE", value_parser = argument::bytes, num_args = 0..=1,
           default_missing_value = "40MiB", require_equals = true, conflicts_with_all = ["matrix", "reader", "checkpoints"])]
@@ -116,6 +119,13 @@ impl Commit {
                 print(self.json, &measured.map_err(Failure::failed)?)?;
             }
             return Ok(());
+        }
+        if self.matrix {
+            let settings = bench.settings(self.apply, &mut |what| {
+                eprintln!("{what}");
+                Ok(())
+            });
+            print(self.json, &settings.map_err(Failure::failed)?)?;
         }
         let durabilities = match self.matrix {
             true => vec![

@@ -1,4 +1,4 @@
-//! Open files, locked memory, io_uring, direct I/O, limits on disk traffic.
+//! Open files, locked memory, io_uring, direct I/O, limits on disk traffic, time spent waiting for disks.
 
 use super::{Finding, Severity, bytes};
 use crate::doctor::{Measured, System};
@@ -8,6 +8,9 @@ const OPEN_FILES_WANTED: u64 = 40_000;
 /// Below this a server with many connections will fail.
 const OPEN_FILES_LEAST: u64 = 1_024;
 const LOCKED_MEMORY_LEAST: u64 = 1 << 20;
+/// Percent of the time waiting for disks that is much, and of the processors' time that is little.
+const IOWAIT_MUCH: u64 = 20;
+const CPU_LITTLE: u64 = 30;
 
 pub(super) fn judge(system: &System, measured: Option<&Measured>) -> Vec<Finding> {
     let mut findings = Vec::new();
@@ -16,7 +19,26 @@ pub(super) fn judge(system: &System, measured: Option<&Measured>) -> Vec<Finding
     findings.extend(measured.map(direct));
     findings.extend(uring(system, measured));
     findings.push(traffic(system));
+    findings.push(waiting(system));
     findings
+}
+
+/// The guide's symptom of small transactions on an untuned file system: low processor load, high iowait.
+fn waiting(system: &System) -> Finding {
+    let seen = format!(
+        "since the start programs ran {} % of the processors' time, {} % passed waiting for disks",
+        system.cpu_percent, system.iowait_percent
+    );
+    let finding = Finding::fine("io-wait", seen, "none");
+    if system.iowait_percent < IOWAIT_MUCH || system.cpu_percent > CPU_LITTLE {
+        return finding;
+    }
+    finding
+        .severity(Severity::Note)
+        .risk("none for data; the disk, not the processor, bounds this machine")
+        .change(
+            "let small transactions share syncs (more clients, or several operations in one transaction); see access-times and scheduler above",
+        )
 }
 
 fn open_files(system: &System) -> Option<Finding> {

@@ -133,7 +133,8 @@ pub(super) fn section(hinted: &Hinted) -> Section {
             columns: 2,
         }],
         tables: vec![table],
-    }
+    ..Section::default()
+}
 }
 
 pub(super) fn finding(hinted: &Hinted) -> String {

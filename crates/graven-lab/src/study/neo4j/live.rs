@@ -156,7 +156,8 @@ pub(super) fn section(runs: &[Measurement]) -> Section {
             columns: 3,
         }],
         tables: vec![table],
-    }
+    ..Section::default()
+}
 }
 
 pub(super) fn finding(runs: &[Measurement]) -> String {

@@ -102,7 +102,8 @@ pub(super) fn section(runs: &[Run]) -> Section {
             columns: 2,
         }],
         tables: vec![table],
-    }
+    ..Section::default()
+}
 }
 
 pub(super) fn finding(runs: &[Run]) -> String {
@@ -200,9 +201,12 @@ pub(super) fn threads_section(runs: &[Replayed]) -> Section {
                     (mean / 1e3, error / 1e3)
                 },
             ),
-            panel(family, "hit ratio", Axis::linear("hit ratio"), |run| {
-                (run.hit_ratio, 0.0)
-            }),
+            panel(
+                family,
+                "hit ratio",
+                Axis::linear("hit ratio"),
+                Replayed::ratio,
+            ),
         ]
     });
     let figure = Figure {
@@ -240,7 +244,8 @@ pub(super) fn threads_section(runs: &[Replayed]) -> Section {
         ],
         figures: vec![figure],
         tables: vec![table],
-    }
+    ..Section::default()
+}
 }
 
 /// A policy in the engine and in the simulator.

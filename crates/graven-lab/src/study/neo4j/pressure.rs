@@ -113,7 +113,8 @@ pub(super) fn section(runs: &[Replayed]) -> Section {
         ],
         figures: modes.iter().map(figure).collect(),
         tables: vec![table],
-    }
+    ..Section::default()
+}
 }
 
 /// Neo4j's cache itself beside the policy that models it.

@@ -110,6 +110,7 @@ pub(super) fn section(all: &[Resident]) -> Section {
             columns: 2,
         }],
         tables: vec![table],
+        ..Section::default()
     }
 }
 

@@ -115,19 +115,19 @@ pub(super) fn of(runs: &[Replayed], simulated: &[Run]) -> Vec<Verdict> {
             "Random and GClock scale linearly with threads",
             &["random", "gclock"],
             16,
-        ),
+        ).of("threads", "figure 1", "drawn only"),
         scaling(
             runs,
             "LRU and S4LRU fail to scale beyond 4 threads",
             &["lru:protocol=locked", "slru:protocol=locked"],
             16,
-        ),
+        ).of("threads", "figure 1", "drawn only"),
         scaling(
             runs,
             "LRU with batching and combining scales to about 8 threads",
             &["lru:protocol=combining"],
             8,
-        ),
+        ).of("threads", "figure 1", "drawn only"),
         Verdict::timed(
             "With one thread, LRU with batching and combining is the slowest of all",
             all(slower.iter().map(|(_, (standing, _))| *standing)),
@@ -139,7 +139,7 @@ pub(super) fn of(runs: &[Replayed], simulated: &[Run]) -> Vec<Verdict> {
                         .map(|(other, (_, text))| format!("of {other} {text}"))
                 )
             ),
-        ),
+        ).of("threads", "figure 1", "drawn only"),
         Verdict::judged(
             "GClock's hit ratio is like that of the LRU family",
             close.iter().all(|d| d.abs() < 2.0),
@@ -147,7 +147,7 @@ pub(super) fn of(runs: &[Replayed], simulated: &[Run]) -> Vec<Verdict> {
                 "GClock less LRU: {:+.2} points at 16 MiB, {:+.2} at 32 MiB.",
                 close[0], close[1]
             ),
-        ),
+        ).of("policies", "figure 2", "drawn only"),
         Verdict::judged(
             "Random's hit ratio is consistently worse than the others', but not far off",
             below.iter().all(|d| (0.0..5.0).contains(d)),
@@ -155,7 +155,7 @@ pub(super) fn of(runs: &[Replayed], simulated: &[Run]) -> Vec<Verdict> {
                 "LRU less random: {:+.2} points at 16 MiB, {:+.2} at 32 MiB.",
                 below[0], below[1]
             ),
-        ),
+        ).of("policies", "figure 2", "drawn only"),
         Verdict::timed(
             "Reading through the kernel's cache made faults cheap, which favours policies with more of them (the author's note of 2021)",
             direct_stands,
@@ -165,7 +165,7 @@ pub(super) fn of(runs: &[Replayed], simulated: &[Run]) -> Vec<Verdict> {
                 spread("direct"),
                 spread("buffered")
             ),
-        ),
+        ).of("threads", "update of 2021-06-26", "no numbers"),
         Verdict::timed(
             "Simple policies can give more throughput than those with a better hit ratio",
             either,
@@ -177,6 +177,6 @@ pub(super) fn of(runs: &[Replayed], simulated: &[Run]) -> Vec<Verdict> {
                         .map(|(pair, (_, text))| format!("{pair} {text}"))
                 )
             ),
-        ),
+        ).of("threads", "conclusion", "no numbers"),
     ]
 }
