@@ -5,7 +5,7 @@
 //! 1. The generator writes text tables; a plain search over them gives the expected answers.
 //! 2. One cold run in ample memory tells how many bytes of pages the questions touch; the cache sizes are
 //!    shares of that number.
-//! 3. Every combination of share, policy and threads is a run with direct I/O; the smallest share is repeated
+//! 3. Every combination of share (those that make different budgets within the data), policy and threads is a run with direct I/O; the smallest share is repeated
 //!    with buffered I/O at the least and the most threads. The time left is divided among the runs left, and the number of starts is chosen so
 //!    that one pass fits, so that the demo takes about the time it is given on any machine.
 
@@ -142,7 +142,9 @@ impl Demo {
         };
         let slow = three_hop::run(db, questions, &smallest)?;
         // A warm-up pass and a measured pass each take a third of a run's time at the slowest setting.
-        let pass = self.time.as_secs_f64() / self.settings().len().max(1) as f64 / 3.0;
+        let pass = self.time.as_secs_f64()
+            / self.settings(&Self::shares(touched)).len().max(1) as f64
+            / 3.0;
         let fits = (slow.throughput_qps * pass) as usize;
         if fits <= STARTS_MIN {
             return Ok(touched);
@@ -151,8 +153,25 @@ impl Demo {
         Ok(bytes_read(&three_hop::run(db, questions, &ample)?))
     }
 
+    /// The shares that make different budgets of at most all that the questions touch; the smallest is raised to what a database
+    /// opens with. Where even that holds everything, it is the only one.
+    fn shares(touched_bytes: u64) -> Vec<f64> {
+        let mut shares: Vec<f64> = Vec::new();
+        for share in SHARES {
+            let bytes = budget(touched_bytes, share);
+            let fits = bytes <= touched_bytes.next_multiple_of(4096);
+            let is_new = shares
+                .last()
+                .is_none_or(|last| budget(touched_bytes, *last) < bytes);
+            if is_new && (fits || shares.is_empty()) {
+                shares.push(share);
+            }
+        }
+        shares
+    }
+
     /// Share, I/O mode, policy and threads of every run.
-    fn settings(&self) -> Vec<(f64, IoMode, &str, usize)> {
+    fn settings(&self, shares: &[f64]) -> Vec<(f64, IoMode, &str, usize)> {
         let all = |share, io, threads: &[usize]| -> Vec<(f64, IoMode, &str, usize)> {
             let each = |policy| threads.iter().map(move |t| (share, io, policy, *t));
             self.policies
@@ -161,14 +180,14 @@ impl Demo {
                 .flat_map(each)
                 .collect()
         };
-        let mut settings: Vec<_> = SHARES
+        let mut settings: Vec<_> = shares
             .iter()
             .flat_map(|share| all(*share, IoMode::Direct, &self.threads))
             .collect();
         let mut ends = vec![self.threads.first().copied(), self.threads.last().copied()];
         ends.dedup();
         let ends: Vec<usize> = ends.into_iter().flatten().collect();
-        settings.extend(all(SHARES[0], IoMode::Buffered, &ends));
+        settings.extend(all(shares[0], IoMode::Buffered, &ends));
         settings
     }
 
@@ -180,7 +199,8 @@ impl Demo {
         begun: Instant,
         step: &mut dyn FnMut(Step<'_>),
     ) -> Result<Vec<Measurement>, LabError> {
-        let settings = self.settings();
+        let shares = Self::shares(touched_bytes);
+        let settings = self.settings(&shares);
         let mut runs: Vec<Measurement> = Vec::new();
         for (done, (share, io, policy, threads)) in settings.iter().enumerate() {
             let left = self.time.saturating_sub(begun.elapsed());
@@ -213,10 +233,10 @@ impl Demo {
         runs: Vec<Measurement>,
     ) -> Report {
         let named = |name: &str, value: String| (name.to_owned(), value);
-        let per_relationship = knows_bytes(db).unwrap_or(0.0);
+        let counts = Counts::of(db).unwrap_or_default();
         let facts = vec![
-            named("persons", grouped(imported.nodes)),
-            named("friendships", grouped(imported.relationships)),
+            named("persons", grouped(counts.persons)),
+            named("friendships", grouped(counts.friendships)),
             named(
                 "imported a second",
                 format!(
@@ -227,7 +247,7 @@ impl Demo {
             named("database file", graven::format_bytes(imported.file_bytes)),
             named(
                 "bytes a friendship, both directions",
-                format!("{per_relationship:.2}"),
+                format!("{:.2}", counts.bytes_a_friendship),
             ),
             named(
                 "touched by the questions",
@@ -254,7 +274,10 @@ impl Demo {
             named("length", "at least one pass over all starts".to_owned()),
             named(
                 "memory",
-                "pages, page tables, operators and results together".to_owned(),
+                format!(
+                    "pages, page tables, operators and results together; a database opens with {} at least, which stands for smaller shares",
+                    graven::format_bytes(graven_pagecache::MIN_BUDGET_BYTES)
+                ),
             ),
             named(
                 "answers",
@@ -304,10 +327,26 @@ fn budget(touched_bytes: u64, share: f64) -> u64 {
         .next_multiple_of(4096)
 }
 
-fn knows_bytes(db: &Path) -> Result<f64, LabError> {
-    let info = graven::Database::open(db, graven::Config::default())?.info()?;
-    let knows = info.types.iter().find(|t| t.name == "KNOWS");
-    Ok(knows.map_or(0.0, graven::TypeInfo::bytes_per_relationship))
+/// What the network holds.
+#[derive(Default)]
+struct Counts {
+    persons: u64,
+    friendships: u64,
+    /// Bytes of a friendship, both directions.
+    bytes_a_friendship: f64,
+}
+
+impl Counts {
+    fn of(db: &Path) -> Result<Self, LabError> {
+        let info = graven::Database::open(db, graven::Config::default())?.info()?;
+        let persons = info.labels.iter().find(|(label, _)| label == "Person");
+        let knows = info.types.iter().find(|t| t.name == "KNOWS");
+        Ok(Self {
+            persons: persons.map_or(0, |(_, nodes)| *nodes),
+            friendships: knows.map_or(0, |t| t.relationships),
+            bytes_a_friendship: knows.map_or(0.0, graven::TypeInfo::bytes_per_relationship),
+        })
+    }
 }
 
 /// Today in UTC as `YYYY-MM-DD`.
@@ -347,6 +386,19 @@ mod tests {
         assert_eq!(civil(0), (1970, 1, 1));
         assert_eq!(civil(19_782), (2024, 2, 29));
         assert_eq!(civil(20_778), (2026, 11, 21));
+    }
+
+    #[test]
+    fn shares_make_different_budgets_within_the_data() {
+        let ample = 100 << 20;
+        assert_eq!(Demo::shares(ample), SHARES);
+        let least = graven_pagecache::MIN_BUDGET_BYTES;
+        assert_eq!(Demo::shares(least * 3), [0.12, 0.5, 1.0]);
+        assert_eq!(
+            Demo::shares(least / 2),
+            [0.12],
+            "one run, in the least memory"
+        );
     }
 
     #[test]

@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 
 use axis::Mapping;
 pub use axis::{Axis, Scale};
-use style::Style;
+use style::Styles;
 
 use crate::error::LabError;
 use crate::report::chart::{escape, number};
@@ -138,13 +138,14 @@ impl Figure {
                 escape(text)
             );
         }
-        draw_legend(&mut svg, &legend, extra);
+        let styles = Styles::of(&names);
+        draw_legend(&mut svg, &legend, &styles, extra);
         let mut y = top;
         for (row, height) in self.panels.chunks(columns).zip(&heights) {
             for (place, panel) in row.iter().enumerate() {
                 let x = MARGIN + place as f64 * PANEL_WIDTH;
                 let _ = write!(svg, "<g transform=\"translate({x:.1} {y:.1})\">");
-                panel.draw(&mut svg);
+                panel.draw(&mut svg, &styles);
                 svg.push_str("</g>");
             }
             y += height;
@@ -194,7 +195,7 @@ impl Panel {
         }
     }
 
-    fn draw(&self, svg: &mut String) {
+    fn draw(&self, svg: &mut String, styles: &Styles) {
         let (x, size) = panel_title(&self.title);
         let _ = write!(
             svg,
@@ -203,7 +204,7 @@ impl Panel {
         );
         match self.shape {
             Shape::Bars => return bars::draw(svg, self),
-            Shape::Blocks => return blocks::draw(svg, self),
+            Shape::Blocks => return blocks::draw(svg, self, styles),
             _ => {}
         }
         let points = || self.series.iter().flat_map(|series| &series.points);
@@ -211,7 +212,7 @@ impl Panel {
         let y = Mapping::new(&self.y, points().map(|p| p.1), PANEL_HEIGHT - BOTTOM, TOP);
         self.axes(svg, &x, &y);
         for series in &self.series {
-            self.draw_series(svg, series, &x, &y);
+            self.draw_series(svg, series, styles, (&x, &y));
         }
     }
 
@@ -251,8 +252,14 @@ impl Panel {
         );
     }
 
-    fn draw_series(&self, svg: &mut String, series: &Series, x: &Mapping, y: &Mapping) {
-        let style = Style::of(&series.name);
+    fn draw_series(
+        &self,
+        svg: &mut String,
+        series: &Series,
+        styles: &Styles,
+        (x, y): (&Mapping, &Mapping),
+    ) {
+        let style = styles.get(&series.name);
         let drawn = |&(a, b): &(f64, f64)| a.is_finite() && b.is_finite();
         let points: Vec<(f64, f64)> = series.points.iter().copied().filter(drawn).collect();
         if self.shape != Shape::Points {
@@ -343,11 +350,11 @@ fn panel_title(title: &str) -> (f64, f64) {
     (from, SIZE * (room / needs.max(1.0)).min(1.0))
 }
 
-fn draw_legend(svg: &mut String, rows: &[Vec<(f64, &str)>], below: f64) {
+fn draw_legend(svg: &mut String, rows: &[Vec<(f64, &str)>], styles: &Styles, below: f64) {
     for (line, row) in rows.iter().enumerate() {
         let y = MARGIN + 32.0 + below + line as f64 * LEGEND_ROW;
         for (x, name) in row {
-            let style = Style::of(name);
+            let style = styles.get(name);
             let x = MARGIN + x;
             let _ = write!(
                 svg,

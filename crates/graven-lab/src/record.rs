@@ -2,8 +2,8 @@
 //!
 //! # How it works
 //! The database is opened with its budget and policy; questions are asked by threads, once to warm up, then in rounds that
-//! take turns without and with recording. The overhead is the ratio of the processor times of the two, median over
-//! the rounds. The accesses of the last recorded round become the trace, each with the number of its question.
+//! take turns without and with recording. The overhead is the ratio of the processor times of the two: the median of the rounds, and the
+//! 95 % bootstrap interval of the paired rounds' mean. The accesses of the last recorded round become the trace, each with the number of its question.
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -63,6 +63,8 @@ pub struct Recorded {
     pub recorded_cpu_seconds: f64,
     /// By how much recording raises the processor time, as a share.
     pub overhead: f64,
+    /// The ends of its 95 % interval over the paired rounds; nothing with fewer than three rounds.
+    pub overhead_interval: Option<(f64, f64)>,
     /// Accesses by kind of page.
     pub kinds: Vec<(String, u64)>,
 }
@@ -98,6 +100,7 @@ impl Record {
             recorded.push(self.ask(&db)?);
             accesses = recording.finish();
         }
+        let interval = crate::statistics::ratio(&recorded, &plain);
         let (plain, recorded) = (median(plain), median(recorded));
         let mut result = self.write(&accesses)?;
         result.plain_cpu_seconds = plain;
@@ -107,6 +110,7 @@ impl Record {
         } else {
             0.0
         };
+        result.overhead_interval = interval.map(|ratio| (ratio.low - 1.0, ratio.high - 1.0));
         Ok(result)
     }
 
@@ -194,6 +198,7 @@ impl Record {
             plain_cpu_seconds: 0.0,
             recorded_cpu_seconds: 0.0,
             overhead: 0.0,
+            overhead_interval: None,
             kinds: by_kind.collect(),
         })
     }

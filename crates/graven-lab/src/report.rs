@@ -125,7 +125,8 @@ impl Report {
     fn panels(&self, page: &mut String, title: &str, value: fn(&Measurement) -> f64, span: Span) {
         let runs: Vec<&Measurement> = self.direct_runs().collect();
         let threads = sorted(runs.iter().map(|r| r.threads));
-        let low = runs.iter().map(|r| value(r)).fold(1.0, f64::min);
+        // A range of some width, or the axis would pass 1.
+        let low = runs.iter().map(|r| value(r)).fold(0.95, f64::min);
         page.push_str("<div class=\"panels\">");
         for cache in sorted(runs.iter().map(|r| r.cache_bytes)) {
             let here: Vec<&&Measurement> = runs.iter().filter(|r| r.cache_bytes == cache).collect();
@@ -177,16 +178,27 @@ impl Report {
         let (Some(one), Some(many)) = (at(1), at(most)) else {
             return String::new();
         };
+        // Policies as fast as the fastest, as numbers are shown.
+        let fastest = |threads: usize, best: &Measurement| {
+            let shown = number(best.throughput_qps, 1.0);
+            let as_fast = self.direct_runs().filter(|r| {
+                r.cache_bytes == smallest
+                    && r.threads == threads
+                    && number(r.throughput_qps, 1.0) == shown
+            });
+            let names: Vec<String> = as_fast.map(|r| escape(&r.policy)).collect();
+            names.join(" and ")
+        };
         format!(
             "Questions answered a second, with direct I/O, each panel on its own scale. In the smallest \
-             cache ({}, {}) the best single thread is under <b>{}</b> with {} a second, the best of {} \
+             cache ({}, {}) the fastest of single threads is under <b>{}</b> with {} a second, of {} \
              threads under <b>{}</b> with {}; this machine has {} processor cores.",
             graven::format_bytes(smallest),
             share_text(one),
-            escape(&one.policy),
+            fastest(1, one),
             number(one.throughput_qps, 1.0),
             most,
-            escape(&many.policy),
+            fastest(most, many),
             number(many.throughput_qps, 1.0),
             self.machine.cores
         )
@@ -205,6 +217,12 @@ impl Report {
         let (Some(best), Some(worst)) = (best, worst) else {
             return String::new();
         };
+        if format!("{:.3}", best.hit_ratio) == format!("{:.3}", worst.hit_ratio) {
+            return format!(
+                "All panels on one scale. With one thread in the smallest cache all policies keep the same: {:.3}.",
+                best.hit_ratio
+            );
+        }
         format!(
             "All panels on one scale. With one thread in the smallest cache <b>{}</b> keeps most ({:.3}, {} \
              faults a question) and <b>{}</b> least ({:.3}, {}).",
@@ -226,7 +244,7 @@ impl Report {
         page.push_str(
             "<h2>Direct and buffered reads</h2><p>With buffered reads a miss may be served from the operating \
              system's own cache, which makes a poor policy look good. Where the faults are alike and the \
-             device reads less, that is what happened: compare the last four columns.</p><div class=\"wide\"><table><thead><tr><th>policy</th><th class=\"n\">memory</th>\
+             device reads less, that is what happened: compare the last four columns.</p><div class=\"wide\"><table class=\"dense\"><thead><tr><th>policy</th><th class=\"n\">memory</th>\
              <th class=\"n\">threads</th><th class=\"n\">direct q/s</th><th class=\"n\">buffered q/s</th>\
              <th class=\"n\">direct faults/q</th><th class=\"n\">buffered faults/q</th>\
              <th class=\"n\">direct device read/q</th><th class=\"n\">buffered device read/q</th></tr>\
@@ -265,7 +283,7 @@ impl Report {
     fn run_table(&self, page: &mut String) {
         let _ = write!(
             page,
-            "<h2>Every run</h2><details><summary>{} runs</summary><div class=\"wide\"><table><thead><tr>\
+            "<h2>Every run</h2><details><summary>{} runs</summary><div class=\"wide\"><table class=\"dense\"><thead><tr>\
              <th>policy</th><th class=\"n\">memory</th><th class=\"n\">share</th><th class=\"n\">threads</th>\
              <th>reads</th><th class=\"n\">q/s</th><th class=\"n\">p50 ms</th><th class=\"n\">p99 ms</th>\
              <th class=\"n\">hit ratio</th><th class=\"n\">faults/q</th><th class=\"n\">device read/q</th>\

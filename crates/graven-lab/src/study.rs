@@ -203,6 +203,7 @@ impl Study {
         if let Some(part) = &self.only {
             page.keep(part);
         }
+        page.seed = 1;
         page.summarise();
         if self.own_traces && self.which.plays_traces() {
             page.lead.push_str(

@@ -32,6 +32,9 @@ pub const QUESTION: &str =
 pub const BATCH_QUESTION: &str = "UNWIND $ids AS id \
      MATCH (p:Person {id: id})-[:KNOWS*1..3]-(f:Person) RETURN id, count(DISTINCT f)";
 
+/// Seed of policies that draw: the page cache's own.
+pub const POLICY_SEED: u64 = 1;
+
 /// How one run is set up.
 #[derive(Clone, Debug)]
 pub struct Setting {

@@ -50,12 +50,20 @@ impl Demo {
             scale: self.scale,
             seed: self.seed,
             policies: argument::policies(&self.policy),
+            command: format!(
+                "graven demo --scale {} --seed {} --seconds {} --policy '{}' --threads {}",
+                self.scale,
+                self.seed,
+                self.seconds,
+                self.policy,
+                threads
+                    .iter()
+                    .map(ToString::to_string)
+                    .collect::<Vec<_>>()
+                    .join(",")
+            ),
             threads,
             time: Duration::from_secs(self.seconds),
-            command: format!(
-                "graven demo --scale {} --seed {} --seconds {} --policy '{}'",
-                self.scale, self.seed, self.seconds, self.policy
-            ),
         };
         eprintln!("working in {}", folder.display());
         let begun = Instant::now();

@@ -32,8 +32,11 @@ pub(super) fn draw(svg: &mut String, panel: &Panel) {
     let longest = panel.series.iter().map(|one| one.name.len()).max();
     let names = (longest.unwrap_or(0) as f64 * LETTER + 14.0).clamp(NAMES.0, NAMES.1);
     let right = PANEL_WIDTH - RIGHT - VALUES;
-    let values = panel.series.iter().map(value);
-    let scale = Mapping::new(&panel.x, values.chain([0.0]), names, right);
+    let ends = panel.series.iter().flat_map(|one| {
+        let error = one.errors.last().copied().unwrap_or(0.0);
+        [value(one), value(one) + error]
+    });
+    let scale = Mapping::new(&panel.x, ends.chain([0.0]), names, right);
     let zero = scale.at(0.0);
     let bottom = TOP + panel.series.len() as f64 * ROW;
     for (place, series) in panel.series.iter().enumerate() {
@@ -51,6 +54,8 @@ pub(super) fn draw(svg: &mut String, panel: &Panel) {
             continue;
         }
         let end = scale.at(value);
+        let error = series.errors.last().copied().filter(|error| *error > 0.0);
+        let error = error.unwrap_or(0.0);
         let (from, to) = (zero.min(end), zero.max(end));
         let _ = write!(
             svg,
@@ -60,11 +65,11 @@ pub(super) fn draw(svg: &mut String, panel: &Panel) {
             (to - from).max(0.6),
             ROW - 6.0,
             style.colour,
-            to + 5.0,
+            to.max(scale.at(value + error)) + 5.0,
             y + 13.0,
             number(value, digit(value))
         );
-        if let Some(error) = series.errors.last().filter(|error| **error > 0.0) {
+        if error > 0.0 {
             let middle = y + ROW / 2.0;
             let _ = write!(
                 svg,

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::axis::Mapping;
-use super::style::Style;
+use super::style::Styles;
 use super::{LEFT, PANEL_WIDTH, Panel, RIGHT, TOP};
 use crate::report::chart::escape;
 
@@ -11,7 +11,7 @@ const ROW: f64 = 34.0;
 /// Height of such a panel.
 pub(super) const HEIGHT: f64 = TOP + ROW + 52.0;
 
-pub(super) fn draw(svg: &mut String, panel: &Panel) {
+pub(super) fn draw(svg: &mut String, panel: &Panel, styles: &Styles) {
     let ends = panel.series.iter().flat_map(|series| {
         let lengths = series.errors.iter();
         series
@@ -25,10 +25,10 @@ pub(super) fn draw(svg: &mut String, panel: &Panel) {
     let _ = write!(
         svg,
         "<rect x=\"{LEFT}\" y=\"{TOP}\" width=\"{:.1}\" height=\"{ROW}\" fill=\"#f4f5f6\" stroke=\"#9aa4b0\"/>",
-        PANEL_WIDTH - RIGHT - LEFT
+        x.at(panel.x.include.iter().copied().fold(0.0, f64::max)) - LEFT
     );
     for (place, series) in panel.series.iter().enumerate() {
-        let style = Style::of(&series.name);
+        let style = styles.get(&series.name);
         // The first series is solid, others are outlines, so that they differ without colours.
         let fill = if place == 0 { style.colour } else { "#ffffff" };
         for ((start, _), length) in series.points.iter().zip(&series.errors) {

@@ -1,4 +1,4 @@
-//! Colour, dashes and marker of a name: the same in every figure.
+//! Colour, dashes and marker of a name: the same in every figure, as long as no two names of one figure would look alike.
 
 /// How something is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,12 +69,45 @@ const GREY: &str = "#9aa0a6";
 /// Names that are no policies, with the place whose colour they take.
 const OTHERS: [(&str, usize); 6] = [
     ("pinned", 0),
-    ("unpinned", 0),
+    ("unpinned", 1),
     ("one arm", 0),
     ("random start", 11),
     ("size classes", 0),
     ("two static pools", 11),
 ];
+
+/// The styles of one figure's names: a later name gives way where an earlier one has its colour or its marker, as long as
+/// there are others.
+#[derive(Default)]
+pub(super) struct Styles(Vec<(String, Style)>);
+
+impl Styles {
+    pub(super) fn of(names: &[String]) -> Self {
+        let mut styles = Self::default();
+        for name in names {
+            let mut style = Style::of(name);
+            let is_taken =
+                |test: &dyn Fn(&Style) -> bool| styles.0.iter().any(|(_, taken)| test(taken));
+            if style.colour != GREY && is_taken(&|taken| taken.colour == style.colour) {
+                let free = COLOURS
+                    .iter()
+                    .find(|free| !is_taken(&|taken| taken.colour == **free));
+                style.colour = free.copied().unwrap_or(style.colour);
+            }
+            if is_taken(&|taken| taken.marker == style.marker) {
+                let free = (0..MARKERS).find(|free| !is_taken(&|taken| taken.marker == *free));
+                style.marker = free.unwrap_or(style.marker);
+            }
+            styles.0.push((name.clone(), style));
+        }
+        styles
+    }
+
+    pub(super) fn get(&self, name: &str) -> Style {
+        let known = self.0.iter().find(|(known, _)| known == name);
+        known.map_or_else(|| Style::of(name), |(_, style)| *style)
+    }
+}
 
 impl Style {
     pub(super) fn of(name: &str) -> Self {

@@ -1,5 +1,6 @@
 //! Goal: figures are well-formed, name everything once, and become pictures; odd values do no harm.
 
+use super::style::Style;
 use super::*;
 
 fn figure() -> Figure {
@@ -104,5 +105,25 @@ fn numbers_are_short() {
     assert_eq!(
         [short(2e6), short(15_000.0), short(0.05)],
         ["2M", "15k", "0.05"]
+    );
+}
+
+/// Goal: names of one figure never look alike, in colour or in marker, as long as there are enough of both; the first
+/// keeps the style that it has everywhere.
+#[test]
+fn names_of_one_figure_differ() {
+    let names: Vec<String> = (0..7).map(|n| format!("series {n}")).collect();
+    let styles = Styles::of(&names);
+    assert_eq!(styles.get("series 0"), Style::of("series 0"));
+    for (at, a) in names.iter().enumerate() {
+        for b in &names[..at] {
+            let (a, b) = (styles.get(a), styles.get(b));
+            assert_ne!(a.colour, b.colour);
+            assert_ne!(a.marker(0.0, 0.0), b.marker(0.0, 0.0));
+        }
+    }
+    assert_eq!(
+        Style::of("original: 1").colour,
+        Style::of("original: 2").colour
     );
 }

@@ -41,7 +41,8 @@ impl Files {
     /// The guide's first run.
     fn test(&self) -> WriteTest {
         WriteTest {
-            memory_bytes: 512 * MIB,
+            // Room for the store and for changes to all of it.
+            memory_bytes: 2 * self.prepared.bytes + MIB,
             ..WriteTest::new(self.path("store"), self.path("log"))
         }
     }

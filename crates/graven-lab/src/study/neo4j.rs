@@ -100,7 +100,8 @@ pub(super) fn page(study: &Study, tell: Tell<'_>) -> Result<Page, LabError> {
     }
     drop::<Stage>(stage);
     if study.wants(&["live"]) {
-        let live = live::ask(study, tell)?;
+        let (starts, live) = live::ask(study, tell)?;
+        page.starts = starts;
         page.push("live", live::section(&live));
         page.summary.push(live::finding(&live));
         exhibits::live(&mut page, &live);

@@ -29,6 +29,10 @@ pub struct Page {
     pub verdicts: Vec<Verdict>,
     /// Figures and tables of the original beside ours.
     pub exhibits: Vec<Exhibit>,
+    /// Ids that the report's questions start from, in the order of asking.
+    pub starts: Vec<i64>,
+    /// Seed of policies and workloads that draw.
+    pub seed: u64,
 }
 
 /// A figure or table of the original beside ours.
@@ -388,6 +392,20 @@ impl Study {
     }
 }
 
+/// Letters of a cell that stay on one line.
+const CELL: usize = 36;
+
+/// A text in which long lists without spaces may be broken.
+fn breakable(text: &str) -> String {
+    text.split(' ')
+        .map(|word| match word.len() > CELL {
+            true => word.replace(',', ", "),
+            false => word.to_owned(),
+        })
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
 /// What the machine tells, or that it does not.
 fn known(text: &str) -> String {
     if text.is_empty() {
@@ -426,7 +444,11 @@ impl Table {
         for row in &self.rows {
             page.push_str("<tr>");
             for (column, cell) in row.iter().enumerate() {
-                let _ = write!(page, "<td{}>{}</td>", class(column), escape(cell));
+                let class = match class(column) {
+                    "" if cell.len() > CELL => " class=\"free\"",
+                    class => class,
+                };
+                let _ = write!(page, "<td{class}>{}</td>", escape(&breakable(cell)));
             }
             page.push_str("</tr>");
         }

@@ -1,7 +1,7 @@
 //! The store by Graven's means: pages in the process's own memory, written when we say so.
 //!
 //! # How it works
-//! Pages of 4 KiB are read directly and kept in a map up to the given memory. Changed pages stay until they fill half
+//! Pages of 4 KiB are read directly, before the run if the store fits into half of the memory, and kept in a map up to the given memory. Changed pages stay until they fill half
 //! of it, or until a checkpoint is asked for: then all of them are written directly, in ascending order, and synced. Unchanged pages leave in the order of their numbers, which is good enough for a measurement of writes.
 //! This is not the page cache itself: a store of Graven is never written in place.
 
@@ -40,7 +40,7 @@ impl DeferredStore {
         let file = graven_io::open(path, &options).map_err(LabError::from)?;
         // Whole pages only: the rest could not be written directly.
         let bytes = file.len().map_err(LabError::from)? / PAGE_BYTES as u64 * PAGE_BYTES as u64;
-        Ok(DeferredStore {
+        let mut store = DeferredStore {
             file,
             bytes,
             pages: BTreeMap::new(),
@@ -48,7 +48,15 @@ impl DeferredStore {
             pages_max: (memory_bytes as usize / PAGE_BYTES).max(16),
             flushes: 0,
             pages_written: 0,
-        })
+        };
+        // The guide reads its store until it is cached; so is ours, where it fits with room for changes.
+        let pages = bytes / PAGE_BYTES as u64;
+        if pages as usize <= store.pages_max / 2 {
+            for number in 0..pages {
+                store.page(number)?;
+            }
+        }
+        Ok(store)
     }
 
     fn page(&mut self, number: u64) -> Result<&mut Page, LabError> {

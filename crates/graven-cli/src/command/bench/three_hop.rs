@@ -7,7 +7,9 @@ use std::time::Duration;
 use clap::Args;
 use graven::{IoMode, format_bytes};
 use graven_lab::measurement::Measurement;
+use graven_lab::run_file::RunFile;
 use graven_lab::three_hop::{self, Length, Questions, Setting};
+use serde::Serialize;
 
 use crate::argument;
 use crate::failure::Failure;
@@ -60,6 +62,19 @@ pub(crate) struct ThreeHop {
     /// One JSON object a line
     #[arg(long)]
     json: bool,
+    /// Write a run file into this folder: runs, starts, seed, version, machine; `graven lab rerun` takes it
+    #[arg(long, value_name = "FOLDER")]
+    out: Option<PathBuf>,
+}
+
+/// What a run file holds.
+#[derive(Serialize)]
+struct Results<'a> {
+    /// The starts, in the order of asking.
+    starts: &'a [i64],
+    /// Seed of policies that draw.
+    policy_seed: u64,
+    runs: Vec<Measurement>,
 }
 
 impl ThreeHop {
@@ -71,6 +86,11 @@ impl ThreeHop {
                 Duration::try_from_secs_f64(self.seconds)
                     .map_err(|e| Failure::usage(format!("--seconds: {e}")))?,
             ),
+        };
+        let mut results = Results {
+            starts: &questions.starts,
+            policy_seed: three_hop::POLICY_SEED,
+            runs: Vec::new(),
         };
         let mut wrong = 0;
         let mut head = !self.json;
@@ -88,6 +108,18 @@ impl ThreeHop {
                 line(&mut out, &run)?;
             }
             out.flush()?;
+            drop(out);
+            results.runs.push(run);
+        }
+        if let Some(folder) = &self.out {
+            let arguments = std::env::args_os().skip(1);
+            let arguments = arguments
+                .map(|a| a.to_string_lossy().into_owned())
+                .collect();
+            let written = RunFile::new(arguments, &results)?.save(folder, "three-hop", &[])?;
+            for path in written {
+                eprintln!("wrote {}", path.display());
+            }
         }
         if wrong > 0 {
             return Err(Failure::failed(format!("{wrong} answers are wrong")));

@@ -110,9 +110,12 @@ impl Record {
                 "{}: {} accesses to {} pages ({} of them had to read), one page in {}, {} questions",
                 recorded.trace, recorded.accesses, recorded.unique, recorded.faulted, recorded.one_in, recorded.questions
             )?;
+            let interval = recorded.overhead_interval.map_or("no interval: fewer than three rounds".to_owned(), |(low, high)| {
+                format!("{:.1} to {:.1} %", low * 100.0, high * 100.0)
+            });
             writeln!(
                 out,
-                "recording costs {:.1} %: a round takes {:.4} s without, {:.4} s with it",
+                "recording costs {:.1} % ({interval}): a round takes {:.4} s without, {:.4} s with it",
                 recorded.overhead * 100.0,
                 recorded.plain_cpu_seconds,
                 recorded.recorded_cpu_seconds

@@ -8,7 +8,7 @@ use graven_lab::run_file::RunFile;
 
 use crate::failure::Failure;
 
-/// Do again what a run file of `graven lab ... --out FOLDER` says.
+/// Do again what a run file of `graven lab ... --out FOLDER`, or of `graven bench three-hop`, says.
 #[derive(Args, Debug)]
 #[command(
     after_help = "The same arguments, in the folder they were given in. Hit counts come out the same; times do not. Files are \
@@ -22,7 +22,8 @@ pub(crate) struct Rerun {
 impl Rerun {
     pub(crate) fn run(self) -> Result<(), Failure> {
         let run = RunFile::read(&self.run_file)?;
-        if run.arguments.first().map(String::as_str) != Some("lab") || run.arguments.len() < 2 {
+        let command = run.arguments.first().map(String::as_str);
+        if !matches!(command, Some("lab" | "bench")) || run.arguments.len() < 2 {
             return Err(Failure::failed(format!(
                 "{}: its arguments {:?} are no experiment",
                 self.run_file.display(),

@@ -20,6 +20,9 @@ const BASE: &str = "fdatasync, growing";
 fn variants(files: &Files) -> Vec<Variant> {
     let base = WriteTest {
         tx_count: if files.quick { 60 } else { 400 },
+        // The log alone, but where the store is named.
+        read: false,
+        write_store: false,
         ..files.test()
     };
     let of = |name, change: &dyn Fn(&mut WriteTest)| {
@@ -41,9 +44,16 @@ fn variants(files: &Files) -> Vec<Variant> {
         of("O_DSYNC, preallocated", &|t| {
             (t.preallocate, t.log_sync) = (true, LogSync::ODsync);
         }),
-        of("records in order", &|t| t.sequential = true),
-        of("store by calls", &|t| t.access = StoreAccess::Positioned),
         of("graven's log", &|t| t.access = StoreAccess::Own),
+        of("with the store, mapped", &|t| {
+            (t.read, t.write_store) = (true, true)
+        }),
+        of("with the store, records in order", &|t| {
+            (t.read, t.write_store, t.sequential) = (true, true, true);
+        }),
+        of("with the store, by calls", &|t| {
+            (t.read, t.write_store, t.access) = (true, true, StoreAccess::Positioned);
+        }),
         of("no sync", &|t| t.sync = false),
         // The first once more: what the machine does by itself.
         of("fdatasync again", &|_| {}),
@@ -97,7 +107,7 @@ pub(super) fn add(page: &mut Page, files: &Files, tell: Tell<'_>) -> Result<(), 
         Section {
             title: "Ways to write the log".to_owned(),
             text: vec![
-                "The guide's first run, each variant in turn with the others. A log that grows makes every sync write the file system's metadata, too; one that was written \
+                "The log of the guide's first run, without the store but where it is named, each variant in turn with the others. A log that grows makes every sync write the file system's metadata, too; one that was written \
                  before does not."
                     .to_owned(),
             ],

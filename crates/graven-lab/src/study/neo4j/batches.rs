@@ -74,7 +74,10 @@ pub(super) fn section(runs: &[Replayed]) -> Section {
                 });
                 let (points, errors) = points.unzip();
                 Series {
-                    name: format!("{protocol}, {threads} threads"),
+                    name: format!(
+                        "{protocol}, {threads} thread{}",
+                        if threads == 1 { "" } else { "s" }
+                    ),
                     points,
                     errors,
                 }

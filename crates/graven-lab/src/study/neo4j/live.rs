@@ -20,13 +20,13 @@ const POLICIES: [&str; 5] = [
     "graven",
 ];
 
-/// Asks the question by every policy and amount of memory; nothing where there is no data.
-pub(super) fn ask(study: &Study, tell: Tell<'_>) -> Result<Vec<Measurement>, LabError> {
+/// Asks the question by every policy and amount of memory: the starts and the runs; nothing where there is no data.
+pub(super) fn ask(study: &Study, tell: Tell<'_>) -> Result<(Vec<i64>, Vec<Measurement>), LabError> {
     let folder = tempfile::tempdir_in(&study.scratch)
         .map_err(LabError::io(&study.scratch, "making a folder"))?;
     let Some((database, params)) = database(study, folder.path().join("social.graven"), tell)?
     else {
-        return Ok(Vec::new());
+        return Ok((Vec::new(), Vec::new()));
     };
     let mut questions = Questions::read(&params, None)?;
     questions.starts.truncate(if study.quick { 12 } else { 96 });
@@ -55,7 +55,7 @@ pub(super) fn ask(study: &Study, tell: Tell<'_>) -> Result<Vec<Measurement>, Lab
             }
         }
     }
-    Ok(runs)
+    Ok((questions.starts, runs))
 }
 
 /// The database that was named, or one that is made of the network's tables.
