@@ -4,8 +4,7 @@ use std::io::{self, Write};
 
 use tokio::io::{AsyncRead, AsyncReadExt};
 
-/// Longest message that is taken (BO-1), and longest one of a client that has not said who it is.
-pub const MESSAGE_BYTES_MAX: usize = 64 << 20;
+/// Longest message of a client that has not said who it is (BO-1).
 pub(crate) const GREETING_BYTES_MAX: usize = 16 << 10;
 
 /// Longest chunk that is written.
@@ -32,11 +31,22 @@ impl From<io::Error> for Unread {
 pub(crate) trait Limits {
     /// How many bytes a message may have at most, now.
     fn most(&self) -> usize;
+    /// Whether a message that is not taken is passed over; otherwise it ends the connection.
+    fn passes_over(&self) -> bool;
     /// Makes room for a message of so many bytes.
     ///
     /// # Errors
     /// Why there is none.
     fn make_room(&mut self, bytes: usize) -> Result<(), String>;
+}
+
+/// Passes over so many bytes.
+async fn pass_over(from: &mut (impl AsyncRead + Unpin), bytes: usize) -> io::Result<()> {
+    let mut some = tokio::io::AsyncReadExt::take(from, bytes as u64);
+    match tokio::io::copy(&mut some, &mut tokio::io::sink()).await? {
+        passed if passed == bytes as u64 => Ok(()),
+        _ => Err(io::ErrorKind::UnexpectedEof.into()),
+    }
 }
 
 /// Reads a message; false where the connection ended before one began. Empty messages keep a connection open, and mean nothing.
@@ -49,28 +59,40 @@ pub(crate) async fn read(
     limits: &mut impl Limits,
 ) -> Result<bool, Unread> {
     message.clear();
+    let mut refused = None;
     loop {
         let mut length = [0; 2];
         match from.read(&mut length[..1]).await? {
-            0 if message.is_empty() => return Ok(false),
+            0 if message.is_empty() && refused.is_none() => return Ok(false),
             0 => return Err(io::Error::from(io::ErrorKind::UnexpectedEof).into()),
             _ => from.read_exact(&mut length[1..]).await?,
         };
         let length = usize::from(u16::from_be_bytes(length));
         if length == 0 {
-            if message.is_empty() {
-                continue;
+            match refused {
+                Some(refused) => return Err(refused),
+                None if message.is_empty() => continue,
+                None => return Ok(true),
             }
-            return Ok(true);
         }
-        let most = limits.most();
-        if message.len() + length > most {
-            return Err(Unread::TooLong(most));
+        if refused.is_some() {
+            pass_over(from, length).await?;
+            continue;
         }
-        let before = message.len();
-        limits
-            .make_room(before + length)
-            .map_err(Unread::NoMemory)?;
+        let (before, most) = (message.len(), limits.most());
+        let room = match before + length > most {
+            true => Err(Unread::TooLong(most)),
+            false => limits.make_room(before + length).map_err(Unread::NoMemory),
+        };
+        if let Err(unread) = room {
+            if !limits.passes_over() {
+                return Err(unread);
+            }
+            *message = Vec::new();
+            refused = Some(unread);
+            pass_over(from, length).await?;
+            continue;
+        }
         message.resize(before + length, 0);
         from.read_exact(&mut message[before..]).await?;
     }
@@ -95,11 +117,15 @@ mod tests {
 
     use super::*;
 
-    struct Most(usize);
+    struct Most(usize, bool);
 
     impl Limits for Most {
         fn most(&self) -> usize {
             self.0
+        }
+
+        fn passes_over(&self) -> bool {
+            self.1
         }
 
         fn make_room(&mut self, _: usize) -> Result<(), String> {
@@ -111,7 +137,7 @@ mod tests {
     fn read_now(from: &mut &[u8], message: &mut Vec<u8>, most: usize) -> Result<bool, Unread> {
         let runtime = tokio::runtime::Builder::new_current_thread().build();
         let runtime = runtime.expect("a runtime");
-        runtime.block_on(read(from, message, &mut Most(most)))
+        runtime.block_on(read(from, message, &mut Most(most, true)))
     }
 
     #[test]
@@ -122,10 +148,10 @@ mod tests {
             write(&mut wire, &message).expect("memory");
             let mut from = &wire[..];
             let mut read_back = Vec::new();
-            let read = read_now(&mut from, &mut read_back, MESSAGE_BYTES_MAX);
+            let read = read_now(&mut from, &mut read_back, 1 << 20);
             assert!(read.expect("whole"));
             assert_eq!(read_back, message);
-            let read = read_now(&mut from, &mut read_back, MESSAGE_BYTES_MAX);
+            let read = read_now(&mut from, &mut read_back, 1 << 20);
             assert!(!read.expect("the end"));
         }
     }
@@ -144,7 +170,17 @@ mod tests {
         }
         let long = [&[0, 4, 1, 2, 3, 4][..], &[0, 5, 5, 6, 7, 8, 9, 0, 0]].concat();
         assert!(read_now(&mut &long[..], &mut message, 9).expect("of nine bytes"));
-        let error = read_now(&mut &long[..], &mut message, 8).expect_err("too long");
+        let mut from = &[&long[..], &[0, 1, 7, 0, 0]].concat()[..];
+        let error = read_now(&mut from, &mut message, 8).expect_err("too long");
         assert!(matches!(error, Unread::TooLong(8)), "{error:?}");
+        // The next one begins after it.
+        assert!(read_now(&mut from, &mut message, 8).expect("short"));
+        assert_eq!(message, [7]);
+        let mut from = &long[..];
+        let runtime = tokio::runtime::Builder::new_current_thread().build();
+        let mut most = Most(8, false);
+        let read = read(&mut from, &mut message, &mut most);
+        assert!(runtime.expect("a runtime").block_on(read).is_err());
+        assert!(from.len() > 2, "it was not read further");
     }
 }

@@ -6,7 +6,7 @@
 //! the reader, which asks the statement that runs to stop until the session has come to the RESET, or has ended: whatever the
 //! session makes of a message, it has come to it when it takes the next one.
 
-use std::io::{self, Write};
+use std::io;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -14,10 +14,7 @@ use std::time::Duration;
 
 use graven::CancelHandle;
 use graven::pagecache::{Budget, Reservation};
-use tokio::io::{AsyncWriteExt, BufReader};
 use tokio::net::TcpStream;
-use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
-use tokio::runtime::Handle;
 use tokio::sync::{Notify, mpsc, watch};
 use tokio::task::spawn_blocking;
 use tokio::time::{sleep, timeout, timeout_at};
@@ -27,11 +24,10 @@ use crate::chunk::{self, Limits, Unread};
 use crate::failure::Failure;
 use crate::handshake;
 use crate::message::is_reset;
+use crate::out::Out;
 use crate::service::Service;
 use crate::session::{Ends, Session};
-
-/// Bytes of messages that may wait for the one being answered, before no more are read.
-const WAITING_BYTES: usize = chunk::MESSAGE_BYTES_MAX;
+use crate::transport::{self, Receiving};
 
 /// What one that waits takes besides its bytes, about.
 const WAITING_ENTRY: usize = 64;
@@ -44,10 +40,6 @@ const ASKED_EVERY: Duration = Duration::from_millis(5);
 
 /// How long what follows a message that is too long is read and dropped, so that the client reads the answer.
 const DROPPED_FOR: Duration = Duration::from_secs(5);
-
-/// Bytes of rows that leave together, and bytes that are read at once.
-const BUFFER: usize = 64 << 10;
-const READ_BUFFER: usize = 4 << 10;
 
 /// Messages of at most so many bytes are not counted in the budget.
 const SMALL: usize = 64 << 10;
@@ -160,23 +152,23 @@ async fn converse(
     stream.set_nodelay(true)?;
     let state = Arc::new(State::new(tokio::time::Instant::now()));
     let server = stream.local_addr()?.to_string();
-    let (from, mut to) = stream.into_split();
-    let mut from = BufReader::with_capacity(READ_BUFFER, from);
-    let agreed = timeout_at(state.deadline(), handshake::agree(&mut from, &mut to)).await;
-    let Some(version) = agreed.map_err(|_| io::ErrorKind::TimedOut)?? else {
+    let beginning = async {
+        let Some((mut from, mut to)) = transport::open(stream, &service.carriers).await? else {
+            return Ok(None);
+        };
+        let version = handshake::agree(&mut from, &mut to).await?;
+        Ok::<_, io::Error>(version.map(|version| (version, from, to)))
+    };
+    let begun = timeout_at(state.deadline(), beginning).await;
+    let Some((version, from, to)) = begun.map_err(|_| io::ErrorKind::TimedOut)?? else {
         return Ok(());
     };
     let ends = Ends {
         client: peer.ip(),
         server,
     };
-    let out = Out {
-        half: to,
-        buffer: Vec::new(),
-        most: service.timeouts.idle,
-        runtime: Handle::current(),
-        stop: stop.clone(),
-    };
+    let out = Out::new(to, service.timeouts.idle, stop.clone());
+    let (life, keep_alive) = (out.life(), service.keep_alive);
     let (sender, messages) = mpsc::unbounded_channel();
     let budget = service.database.cache().ok();
     let budget = budget.map(|cache| Arc::clone(cache.budget()));
@@ -184,6 +176,7 @@ async fn converse(
         let state = Arc::clone(&state);
         move || state.resets.load(Ordering::SeqCst) > 0
     };
+    let most = service.message_bytes_max;
     let session = Session::new(service, version, ends, number, place, Box::new(resets), out);
     let cancel = session.cancel_handle();
     let reading = Reading {
@@ -191,8 +184,21 @@ async fn converse(
         state: Arc::clone(&state),
         cancel: cancel.clone(),
         budget,
+        most,
     };
     let answering = answer(session, messages, Arc::clone(&state));
+    let living = async {
+        loop {
+            sleep(keep_alive).await;
+            life.sign();
+        }
+    };
+    let answering = async {
+        tokio::select! {
+            answered = answering => answered,
+            () = living => unreachable!("it has no end"),
+        }
+    };
     let reading = reading.run(from, stop);
     tokio::pin!(answering, reading);
     tokio::select! {
@@ -264,7 +270,7 @@ fn answer_all(
         state.waiting.fetch_sub(message.bytes(), Ordering::SeqCst);
         let handled = match &message {
             Incoming::Message { bytes, .. } => session.handle(bytes),
-            Incoming::Refused(failure) => session.refuse(failure).map(|()| false),
+            Incoming::Refused(failure) => session.refuse(failure),
         };
         if message.is_reset() {
             state.resets.fetch_sub(1, Ordering::SeqCst);
@@ -286,6 +292,9 @@ struct Reading {
     cancel: CancelHandle,
     /// What large messages are counted in.
     budget: Option<Arc<Budget>>,
+    /// Longest message of a client that has said who it is; messages that wait for the one being answered may have as many bytes
+    /// together, before no more are read.
+    most: usize,
 }
 
 /// How long a message may become.
@@ -293,14 +302,19 @@ struct Room<'a> {
     state: &'a State,
     budget: Option<&'a Arc<Budget>>,
     reservation: Option<Reservation>,
+    most: usize,
 }
 
 impl Limits for Room<'_> {
     fn most(&self) -> usize {
         match self.state.known.load(Ordering::SeqCst) {
-            true => chunk::MESSAGE_BYTES_MAX,
+            true => self.most,
             false => chunk::GREETING_BYTES_MAX,
         }
+    }
+
+    fn passes_over(&self) -> bool {
+        self.state.known.load(Ordering::SeqCst)
     }
 
     fn make_room(&mut self, bytes: usize) -> Result<(), String> {
@@ -317,20 +331,21 @@ impl Limits for Room<'_> {
 
 impl Reading {
     /// Reads until there are no more messages, or nobody is to be listened to.
-    async fn run(self, from: BufReader<OwnedReadHalf>, mut stop: watch::Receiver<Stage>) {
+    async fn run(self, from: Receiving, mut stop: watch::Receiver<Stage>) {
         tokio::select! {
             _ = stop.wait_for(|stage| *stage != Stage::Runs) => {}
             _ = self.read(from) => {}
         }
     }
 
-    async fn read(&self, mut from: BufReader<OwnedReadHalf>) -> io::Result<()> {
+    async fn read(&self, mut from: Receiving) -> io::Result<()> {
         loop {
             let mut bytes = Vec::new();
             let mut room = Room {
                 state: &self.state,
                 budget: self.budget.as_ref(),
                 reservation: None,
+                most: self.most,
             };
             let read = self.in_time(chunk::read(&mut from, &mut bytes, &mut room));
             let incoming = match read.await? {
@@ -343,11 +358,10 @@ impl Reading {
                 Err(Unread::TooLong(most)) => Incoming::Refused(Failure::too_long(most)),
                 Err(Unread::NoMemory(why)) => Incoming::Refused(Failure::no_memory(&why)),
             };
-            let (is_reset, ends) = (
-                incoming.is_reset(),
-                matches!(incoming, Incoming::Refused(_)),
-            );
             let state = &self.state;
+            let is_refused = matches!(incoming, Incoming::Refused(_));
+            let ends = is_refused && !state.known.load(Ordering::SeqCst);
+            let is_reset = incoming.is_reset();
             if is_reset {
                 state.resets.fetch_add(1, Ordering::SeqCst);
             }
@@ -373,7 +387,7 @@ impl Reading {
                 }
             }
             let most = || match state.known.load(Ordering::SeqCst) {
-                true => WAITING_BYTES,
+                true => self.most,
                 false => chunk::GREETING_BYTES_MAX,
             };
             while state.waiting.load(Ordering::SeqCst) > most() {
@@ -396,60 +410,5 @@ impl Reading {
                 Err(_) => return Err(io::ErrorKind::TimedOut.into()),
             }
         }
-    }
-}
-
-/// Where answers go: gathered, and sent by the thread that answers.
-pub(crate) struct Out {
-    half: OwnedWriteHalf,
-    buffer: Vec<u8>,
-    /// Who takes no answers for so long keeps open what it has, too.
-    most: Option<Duration>,
-    runtime: Handle,
-    stop: watch::Receiver<Stage>,
-}
-
-impl Write for Out {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.buffer.extend_from_slice(bytes);
-        if self.buffer.len() >= BUFFER {
-            self.flush()?;
-        }
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        let Out {
-            half,
-            buffer,
-            most,
-            runtime,
-            stop,
-        } = self;
-        // Most answers are taken at once.
-        let sent = match half.try_write(buffer) {
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => 0,
-            sent => sent?,
-        };
-        if sent < buffer.len() {
-            let rest = &buffer[sent..];
-            runtime.block_on(async {
-                let writing = half.write_all(rest);
-                let writing = async {
-                    match *most {
-                        Some(most) => timeout(most, writing).await.map_err(|_| io::ErrorKind::TimedOut)?,
-                        None => writing.await,
-                    }
-                };
-                tokio::select! {
-                    written = writing => written,
-                    _ = stop.wait_for(|stage| *stage == Stage::Cut) => Err(io::ErrorKind::ConnectionAborted.into()),
-                }
-            })?;
-        }
-        buffer.clear();
-        // An idle connection keeps little.
-        buffer.shrink_to(READ_BUFFER);
-        Ok(())
     }
 }

@@ -1,5 +1,7 @@
 //! Errors under the names that drivers know: what they retry, and which exception they raise, follows from these.
 
+use std::sync::Arc;
+
 use graven::Error;
 
 use crate::admission::Full;
@@ -9,30 +11,39 @@ use crate::admission::Full;
 pub(crate) struct Failure {
     pub(crate) code: &'static str,
     pub(crate) message: String,
+    /// Line and column in the text of the statement that it is about, and that text, where it is known.
+    pub(crate) place: Option<(Arc<str>, (u32, u32))>,
 }
 
 impl Failure {
+    pub(crate) fn new(code: &'static str, message: impl Into<String>) -> Self {
+        Failure {
+            code,
+            message: message.into(),
+            place: None,
+        }
+    }
+
+    /// The same, about this statement.
+    pub(crate) fn of(mut self, statement: &Arc<str>) -> Self {
+        if let Some((text, _)) = &mut self.place {
+            *text = Arc::clone(statement);
+        }
+        self
+    }
+
     /// A message that makes no sense where it came.
     pub(crate) fn request(message: impl Into<String>) -> Self {
-        Failure {
-            code: "Neo.ClientError.Request.Invalid",
-            message: message.into(),
-        }
+        Failure::new("Neo.ClientError.Request.Invalid", message)
     }
 
     pub(crate) fn unauthorized(message: impl Into<String>) -> Self {
-        Failure {
-            code: "Neo.ClientError.Security.Unauthorized",
-            message: message.into(),
-        }
+        Failure::new("Neo.ClientError.Security.Unauthorized", message)
     }
 
     pub(crate) fn too_many_attempts() -> Self {
-        Failure {
-            code: "Neo.ClientError.Security.AuthenticationRateLimit",
-            message: "too many attempts with a wrong name or password came from there; try again in some seconds"
-                .to_owned(),
-        }
+        Failure::new("Neo.ClientError.Security.AuthenticationRateLimit", "too many attempts with a wrong name or password came from there; try again in some seconds"
+                .to_owned())
     }
 
     /// All places are taken.
@@ -41,28 +52,29 @@ impl Failure {
             true => "of one network",
             false => "that this server has",
         };
-        Failure {
-            code: "Neo.TransientError.Request.NoThreadsAvailable",
-            message: format!(
+        Failure::new(
+            "Neo.TransientError.Request.NoThreadsAvailable",
+            format!(
                 "the server is full: all {} connections {whose} are open; close some, or raise --connections",
                 full.places
             ),
-        }
+        )
     }
 
     /// A message that is longer than messages may be.
     pub(crate) fn too_long(most: usize) -> Self {
         Failure::request(format!(
-            "a message of more than {most} bytes: send fewer or smaller parameters at a time"
+            "a message of more than {most} bytes, the server's limit: send fewer or smaller parameters at a time, or raise \
+             --message-limit"
         ))
     }
 
     /// A message for which there is no memory.
     pub(crate) fn no_memory(why: &str) -> Self {
-        Failure {
-            code: "Neo.ClientError.General.MemoryPoolOutOfMemoryError",
-            message: format!("there is no memory for this message: {why} [Memory.Limit]"),
-        }
+        Failure::new(
+            "Neo.ClientError.General.MemoryPoolOutOfMemoryError",
+            format!("there is no memory for this message: {why} [Memory.Limit]"),
+        )
     }
 
     /// Whether a new attempt may go well once others have got further.
@@ -72,27 +84,26 @@ impl Failure {
 
     /// Another server, or this one when it is back, may do it.
     pub(crate) fn unavailable(message: impl Into<String>) -> Self {
-        Failure {
-            code: "Neo.TransientError.General.DatabaseUnavailable",
-            message: message.into(),
-        }
+        Failure::new(UNAVAILABLE, message)
     }
 }
 
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
+        let code = match (error.is_retryable(), error.code()) {
+            (true, "Transaction.OwnerLost" | "Statement.OwnerLost") => CONFLICT,
+            (false, code) if code.starts_with("Memory.") => {
+                "Neo.ClientError.General.MemoryPoolOutOfMemoryError"
+            }
+            // The text alone told that a value has the wrong type.
+            (_, code) if error.is_of_text() && code.starts_with("TypeError.") => SYNTAX_ERROR,
+            (_, code) => self::code(code),
+        };
         Failure {
-            code: match (error.is_retryable(), error.code()) {
-                (true, "Transaction.OwnerLost") => CONFLICT,
-                (false, code) if code.starts_with("Memory.") => {
-                    "Neo.ClientError.General.MemoryPoolOutOfMemoryError"
-                }
-                // The text alone told that a value has the wrong type.
-                (_, code) if error.is_of_text() && code.starts_with("TypeError.") => SYNTAX_ERROR,
-                (_, code) => self::code(code),
-            },
+            code,
             // Programs that know Graven find its own name of the error here.
             message: format!("{} [{}]", error.render(), error.code()),
+            place: error.position().map(|at| (Arc::from(""), at)),
         }
     }
 }
@@ -106,11 +117,24 @@ const CONFLICT: &str = "Neo.TransientError.Transaction.Outdated";
 /// A statement that was stopped.
 pub(crate) const STOPPED: &str = "Neo.ClientError.Transaction.Terminated";
 
+/// A transaction that lasted longer than the server, or its client, allows.
+pub(crate) const TIMED_OUT: &str = "Neo.ClientError.Transaction.TransactionTimedOut";
+pub(crate) const TIMED_OUT_AS_WANTED: &str =
+    "Neo.ClientError.Transaction.TransactionTimedOutClientConfiguration";
+
+/// What cannot be reached now, and may be later.
+const UNAVAILABLE: &str = "Neo.TransientError.General.DatabaseUnavailable";
+
 /// Neo4j's name for one of Graven's. Those that begin with `Neo.TransientError` are tried again by drivers.
 fn code(own: &str) -> &'static str {
     let (area, detail) = own.split_once('.').unwrap_or((own, ""));
     match (area, detail) {
         ("Transaction", "Conflict") => CONFLICT,
+        ("Transaction", "Terminated") => STOPPED,
+        ("Transaction", "ImplicitOnly") => "Neo.DatabaseError.Transaction.TransactionStartFailed",
+        ("Transaction", "OutcomeUnknown") => {
+            "Neo.DatabaseError.Transaction.TransactionCommitFailed"
+        }
         ("Transaction", _) => "Neo.ClientError.Transaction.TransactionNotFound",
         ("Memory", _) => "Neo.TransientError.General.MemoryPoolOutOfMemoryError",
         ("SyntaxError", _) => SYNTAX_ERROR,
@@ -118,6 +142,7 @@ fn code(own: &str) -> &'static str {
         ("TypeError", _) => "Neo.ClientError.Statement.TypeError",
         ("ArgumentError", "InvalidTemporalText" | "InvalidPoint") => SYNTAX_ERROR,
         ("ArgumentError", "InvalidRegularExpression") => "Neo.ClientError.Statement.SemanticError",
+        ("ArgumentError", "FileNotReadable") => "Neo.ClientError.Statement.ExternalResourceFailed",
         ("ArgumentError", _) => "Neo.ClientError.Statement.ArgumentError",
         ("ArithmeticError", _) => "Neo.ClientError.Statement.ArithmeticError",
         ("ParameterMissing", _) => "Neo.ClientError.Statement.ParameterMissing",
@@ -128,16 +153,28 @@ fn code(own: &str) -> &'static str {
         ("ProcedureError", "ProcedureNotFound") => "Neo.ClientError.Procedure.ProcedureNotFound",
         ("ProcedureError", _) => "Neo.ClientError.Procedure.ProcedureCallFailed",
         ("Schema", "Exists") => "Neo.ClientError.Schema.EquivalentSchemaRuleAlreadyExists",
-        ("Schema", "NotFound") => "Neo.ClientError.Schema.IndexNotFound",
+        ("Schema", "ConstraintExists") => "Neo.ClientError.Schema.ConstraintAlreadyExists",
+        ("Schema", "IndexNameTaken") => "Neo.ClientError.Schema.IndexWithNameAlreadyExists",
+        ("Schema", "ConstraintNameTaken") => {
+            "Neo.ClientError.Schema.ConstraintWithNameAlreadyExists"
+        }
+        ("Schema", "NotFound") => "Neo.DatabaseError.Schema.IndexDropFailed",
+        ("Schema", "ConstraintNotFound") => "Neo.DatabaseError.Schema.ConstraintDropFailed",
         ("Schema", _) => "Neo.ClientError.Statement.ArgumentError",
         ("NotAvailable", "DatabaseNotFound") => "Neo.ClientError.Database.DatabaseNotFound",
+        ("NotAvailable", "AdministrationCommand") => {
+            "Neo.ClientError.Statement.UnsupportedAdministrationCommand"
+        }
         ("NotAvailable", _) => SYNTAX_ERROR,
-        ("Statement", "TimedOut") => "Neo.ClientError.Transaction.TransactionTimedOut",
+        ("Statement", "TimedOut") => TIMED_OUT,
         ("Statement", _) => STOPPED,
         ("Security", "ReadMode") => "Neo.ClientError.Statement.AccessMode",
         ("Security", "CredentialsExpired") => "Neo.ClientError.Security.CredentialsExpired",
         ("Security", _) => "Neo.ClientError.Security.Forbidden",
-        ("Database", "ReadOnly") => "Neo.ClientError.General.ForbiddenOnReadOnlyDatabase",
+        ("Database", "ReadOnly" | "WritesRefused") => {
+            "Neo.ClientError.General.ForbiddenOnReadOnlyDatabase"
+        }
+        ("Database", "Closed" | "DiskFull" | "InUse" | "Attached" | "NotFound") => UNAVAILABLE,
         ("Request" | "Config", _) => "Neo.ClientError.Request.Invalid",
         _ => "Neo.DatabaseError.General.UnknownError",
     }

@@ -4,7 +4,6 @@
 //! ```text
 //! listener    accepts connections
 //!   admission     places for them, by whether they have logged in
-//!   connection    reads messages; a RESET, or the end, stops the statement that runs
 //!     handshake     agrees on a version: 5.0 to 5.4, or 4.4
 //!   session       runs one message after the other, on a thread that it has meanwhile, and answers
 //!     service         who may come in, and what it may do then
@@ -12,13 +11,16 @@
 //!     timeouts        what is left open ends by itself
 //!     packstream      values as bytes
 //!     failure         errors under the names that drivers know
+//!     gql             the same as statuses of GQL
+//!     notification    notices under the names that drivers know
+//!     summary         what is said before the first row and after the last
 //! metrics     counters for Prometheus and a page, over HTTP
 //! ```
 //! Rows leave as they are asked for (`PULL`), straight from the statement that runs: nothing is kept but what one message
 //! answers. A statement of a transaction has run to its end before its first row leaves, as in the library.
 //!
 //! # Invariants
-//! * BO-1 A message has at most [`MESSAGE_BYTES_MAX`] bytes and eight million values, which take some tens of bytes each; before a client
+//! * BO-1 A message has at most as many bytes as the options say and eight million values, which take some tens of bytes each; before a client
 //!   has said who it is, 16 KiB, and it says so within five seconds.
 //! * BO-2 After a failure every message is ignored until a RESET, as the protocol has it: nothing that a client sent in the hope of
 //!   success is done after an error.
@@ -31,7 +33,7 @@
 //! Some kilobytes a connection that is idle, and a thread while it is answered. A message is copied once on its way in, a row once on its way out.
 //!
 //! # Source
-//! Neo4j's documentation of Bolt and PackStream (messages, versions 4.4 to 5.4, structures).
+//! Neo4j's documentation of Bolt and PackStream (messages, versions 4.1 to 6.0, structures).
 
 mod admission;
 mod attempts;
@@ -39,21 +41,26 @@ mod chunk;
 mod connection;
 mod entity;
 mod failure;
+mod gql;
 mod handshake;
 mod listener;
 mod message;
 mod metrics;
 mod notification;
 mod options;
+mod out;
 mod packstream;
 mod service;
 mod session;
 mod stored;
+mod summary;
 mod timeouts;
+mod tls;
+mod transport;
+mod websocket;
 
-pub use chunk::MESSAGE_BYTES_MAX;
 pub use listener::Server;
-pub use options::{Options, User};
+pub use options::{Options, Tls, User};
 
 /// A version of the protocol: major, minor.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]

@@ -19,6 +19,8 @@ use crate::metrics::{self, Counters, Endpoint};
 use crate::options::Options;
 use crate::service::Service;
 use crate::timeouts::Timeouts;
+use crate::tls;
+use crate::transport::Carriers;
 
 /// Stack of a thread that answers: statements may lie deep.
 const STACK: usize = 16 << 20;
@@ -103,6 +105,16 @@ impl Server {
                 options.address
             )));
         }
+        if options.tls_only && options.tls.is_none() {
+            return Err(Error::usage(
+                "TLS alone is to be accepted, and there is no certificate for it",
+            ));
+        }
+        let carriers = Arc::new(Carriers {
+            tls: options.tls.as_ref().map(tls::acceptor).transpose()?,
+            tls_only: options.tls_only,
+            open_to_all: options.open_to_all,
+        });
         let files = options.files.as_deref().map(folder).transpose()?;
         allow_descriptors(options.connections_max);
         let runtime = Builder::new_multi_thread()
@@ -141,6 +153,9 @@ impl Server {
                 transaction: options.transaction_timeout,
                 idle: options.idle_timeout.filter(|most| !most.is_zero()),
             },
+            message_bytes_max: options.message_bytes_max,
+            keep_alive: options.keep_alive,
+            carriers,
             counters: Counters::default(),
             stopping: AtomicBool::new(false),
         });

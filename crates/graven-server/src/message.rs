@@ -99,7 +99,11 @@ impl Request {
                 let context = map(fields.next())?;
                 // Bookmarks: one server has seen all of them.
                 fields.next();
-                let extra = map(fields.next())?;
+                let extra = match fields.next() {
+                    // Before version 4.4.
+                    Some(Value::String(db)) => Map::from([("db".into(), Value::String(db))]),
+                    other => map(other)?,
+                };
                 Request::Route { context, extra }
             }
             0x54 => Request::Telemetry,

@@ -6,6 +6,12 @@ use std::time::Duration;
 /// How long a client may leave something open without asking for anything, unless the options say so.
 const IDLE: Duration = Duration::from_secs(600);
 
+/// How often a client that waits hears of the server, unless the options say so.
+const KEEP_ALIVE: Duration = Duration::from_secs(60);
+
+/// Longest message, unless the options say so.
+const MESSAGE_BYTES_MAX: usize = 64 << 20;
+
 /// Connections at a time, unless the options say so: an idle one takes some kilobytes and no thread.
 const CONNECTIONS: usize = 1024;
 
@@ -39,6 +45,26 @@ impl User {
     }
 }
 
+/// Where a server has its certificate from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Tls {
+    /// Files in PEM form.
+    Files {
+        /// The certificate, and those that lead to the one that clients trust.
+        certificate: PathBuf,
+        /// Its private key.
+        key: PathBuf,
+    },
+    /// A folder with a pair that the server makes where there is none: `cert.pem` and `key.pem`.
+    SelfSigned {
+        /// The folder.
+        folder: PathBuf,
+        /// Names and addresses of this machine that it is for, besides `localhost` and its own name.
+        names: Vec<String>,
+    },
+}
+
 /// How a server is started. Start from [`Options::default`] and change fields.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
@@ -53,6 +79,14 @@ pub struct Options {
     pub files: Option<PathBuf>,
     /// Connections at a time that have logged in; more are told that the server is full.
     pub connections_max: usize,
+    /// The certificate, which makes TLS possible on the same port; none: no TLS.
+    pub tls: Option<Tls>,
+    /// What is said outside of TLS is refused.
+    pub tls_only: bool,
+    /// Longest message that is taken; longer ones are refused, and the connection goes on.
+    pub message_bytes_max: usize,
+    /// How often a client that waits is told that the server is there; a driver gives up after twice that time.
+    pub keep_alive: Duration,
     /// Where counters for Prometheus are to be had (`/metrics`); none: nowhere.
     pub metrics: Option<String>,
     /// Names of this machine by which the page of counters may be asked for, besides its own, `localhost` and addresses.
@@ -71,6 +105,10 @@ impl Default for Options {
             open_to_all: false,
             files: None,
             connections_max: CONNECTIONS,
+            tls: None,
+            tls_only: false,
+            message_bytes_max: MESSAGE_BYTES_MAX,
+            keep_alive: KEEP_ALIVE,
             metrics: None,
             metrics_hosts: Vec::new(),
             transaction_timeout: None,

@@ -4,6 +4,7 @@ use std::net::IpAddr;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use graven::{Access, Database, Role};
 
@@ -12,6 +13,7 @@ use crate::failure::Failure;
 use crate::metrics::Counters;
 use crate::options::User;
 use crate::timeouts::Timeouts;
+use crate::transport::Carriers;
 
 /// What does not change while a server runs.
 #[derive(Debug)]
@@ -29,6 +31,11 @@ pub(crate) struct Service {
     pub(crate) files: Option<Arc<Path>>,
     pub(crate) attempts: Attempts,
     pub(crate) timeouts: Timeouts,
+    /// Longest message of a client that has logged in.
+    pub(crate) message_bytes_max: usize,
+    /// How often a client that waits is told that the server is there.
+    pub(crate) keep_alive: Duration,
+    pub(crate) carriers: Arc<Carriers>,
     pub(crate) counters: Counters,
     /// It ends: nothing new is begun.
     pub(crate) stopping: AtomicBool,

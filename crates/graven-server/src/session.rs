@@ -11,18 +11,17 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use graven::{
-    Access, CancelHandle, Connection, Params, QueryResult, Role, Row, StatementKind, Summary,
-    Transaction, Value,
-};
+use graven::{Access, CancelHandle, Connection, Params, Role, Row, Transaction, Value};
 
 use crate::admission::Place;
 use crate::failure::{Failure, STOPPED};
+use crate::gql;
 use crate::message::{FAILURE, IGNORED, Map, RECORD, Request, SUCCESS, Wanted};
 use crate::metrics;
-use crate::notification::{self, Notification};
+use crate::notification::Filter;
 use crate::packstream::Writer;
 use crate::service::Service;
+use crate::summary::Stream;
 use crate::timeouts::Timer;
 use crate::{Version, chunk};
 
@@ -68,6 +67,10 @@ pub(crate) struct Session<W> {
     failed: bool,
     /// Of the transaction, or the statement outside of one.
     timer: Timer,
+    /// Which notices the client wants, unless a transaction says otherwise.
+    filter: Filter,
+    /// Which ones it wants of the transaction that is open.
+    transaction_filter: Filter,
     /// What was open has ended by itself, which the client does not know.
     timed_out: bool,
     /// Whether moments count from UTC.
@@ -79,13 +82,6 @@ pub(crate) struct Session<W> {
     next: u64,
 }
 
-/// A statement with rows left.
-struct Stream {
-    result: QueryResult,
-    ahead: Option<Row>,
-    begun: Instant,
-}
-
 /// What a message is answered.
 enum Answer {
     Success(Map),
@@ -93,7 +89,7 @@ enum Answer {
     Close,
 }
 
-fn entry(name: &str, value: impl Into<Value>) -> (Arc<str>, Value) {
+pub(crate) fn entry(name: &str, value: impl Into<Value>) -> (Arc<str>, Value) {
     (name.into(), value.into())
 }
 
@@ -122,6 +118,8 @@ impl<W: Write> Session<W> {
             authenticated: false,
             failed: false,
             access: nothing(),
+            filter: Filter::default(),
+            transaction_filter: Filter::default(),
             timed_out: false,
             utc: version.is_5(),
             transaction: None,
@@ -199,7 +197,7 @@ impl<W: Write> Session<W> {
             }
             Ok(Answer::Close) => false,
             Err(failure) => {
-                self.fail(&failure)?;
+                self.fail(&self.timer.named(failure))?;
                 // Whoever cannot say who it is gets no second try on this connection.
                 was_authenticated
             }
@@ -208,13 +206,18 @@ impl<W: Write> Session<W> {
         Ok(goes_on)
     }
 
-    /// Answers a message that was not read.
+    /// Answers a message that was not read; whether the connection goes on.
     ///
     /// # Errors
     /// The connection broke off.
-    pub(crate) fn refuse(&mut self, failure: &Failure) -> io::Result<()> {
-        self.fail(failure)?;
-        self.to.flush()
+    pub(crate) fn refuse(&mut self, failure: &Failure) -> io::Result<bool> {
+        match self.failed || (self.reset_ahead)() {
+            true => self.answer(IGNORED, None)?,
+            false => self.fail(failure)?,
+        }
+        self.to.flush()?;
+        self.timer.answered();
+        Ok(self.authenticated)
     }
 
     fn fail(&mut self, failure: &Failure) -> io::Result<()> {
@@ -225,9 +228,14 @@ impl<W: Write> Session<W> {
         metrics::count(&self.service.counters.failures);
         self.failed = true;
         self.streams.clear();
-        let code = entry("code", failure.code);
-        let message = entry("message", failure.message.as_str());
-        self.answer(FAILURE, Some(&Map::from([code, message])))
+        let told = match self.version >= Version(5, 7) {
+            true => gql::failure(failure),
+            false => Map::from([
+                entry("code", failure.code),
+                entry("message", failure.message.as_str()),
+            ]),
+        };
+        self.answer(FAILURE, Some(&told))
     }
 
     /// Sends a message with a map, or without.
@@ -316,8 +324,13 @@ impl<W: Write> Session<W> {
                 metrics::count(&self.service.counters.statements);
                 let params: Params = params.into_iter().collect();
                 match self.transaction {
-                    Some(_) => self.run_in_transaction(&text, &params),
-                    None if self.streams.is_empty() => self.run_alone(&text, &params, &extra),
+                    Some(_) => self
+                        .run_in_transaction(&text, &params)
+                        .map_err(|it| it.of(&text)),
+                    None if self.streams.is_empty() => {
+                        let ran = self.run_alone(&text, &params, &extra);
+                        ran.map_err(|failure| failure.of(&text))
+                    }
                     None => Err(Failure::request(
                         "RUN before all rows of the last statement were pulled",
                     )),
@@ -350,28 +363,44 @@ impl<W: Write> Session<W> {
 
     fn hello(&mut self, options: &Map) -> Result<Answer, Failure> {
         self.said_hello = true;
+        self.filter = self.filter.with(self.version, options);
         if !self.version.has_logon() {
             self.log_on(options)?;
         }
         // Clients look at the beginning of the name to know what they talk to.
         let agent = concat!(
-            "Neo4j/5.4.0 compatible database server - Graven/",
+            "Neo4j/5.26.0 compatible database server - Graven/",
             env!("CARGO_PKG_VERSION")
         );
         let mut answer = Map::from([
             entry("server", agent),
             entry("connection_id", format!("bolt-{}", self.number)),
-            entry("hints", Map::new()),
+            entry("hints", self.hints()),
         ]);
         let wanted = match options.get("patch_bolt") {
             Some(Value::List(wanted)) => &wanted[..],
             _ => &[],
         };
-        if !self.version.is_5() && wanted.contains(&"utc".into()) {
+        if self.version >= Version(4, 3) && !self.version.is_5() && wanted.contains(&"utc".into()) {
             self.utc = true;
             answer.extend([entry("patch_bolt", vec!["utc"])]);
         }
         Ok(Answer::Success(answer))
+    }
+
+    /// What a client may rely on.
+    fn hints(&self) -> Map {
+        let patience = self.service.keep_alive.as_secs().saturating_mul(2).max(1);
+        let patience = i64::try_from(patience).unwrap_or(i64::MAX);
+        let mut hints = Map::new();
+        // Versions before do not know hints.
+        if self.version >= Version(4, 3) {
+            hints.extend([entry("connection.recv_timeout_seconds", patience)]);
+        }
+        if self.version >= Version(5, 4) {
+            hints.extend([entry("telemetry.enabled", false)]);
+        }
+        hints
     }
 
     fn log_on(&mut self, options: &Map) -> Result<(), Failure> {
@@ -401,7 +430,8 @@ impl<W: Write> Session<W> {
                 entry("role", role),
             ]))
         });
-        let name = extra.get("db").and_then(Value::as_str).unwrap_or(DATABASE);
+        let name = extra.get("db").and_then(Value::as_str);
+        let name = name.unwrap_or(&self.service.name);
         let table = Map::from([
             entry("ttl", 300),
             entry("db", name),
@@ -417,13 +447,12 @@ impl<W: Write> Session<W> {
             Some(Value::String(name))
                 if [DATABASE, SYSTEM, &self.service.name].contains(&&**name) => {}
             Some(other) => {
-                return Err(Failure {
-                    code: "Neo.ClientError.Database.DatabaseNotFound",
-                    message: format!(
-                        "there is no database {other}: this server has `{}`, which `{DATABASE}` means as well",
-                        self.service.name
-                    ),
-                });
+                let message = format!(
+                    "there is no database {other}: this server has `{}`, which `{DATABASE}` means as well",
+                    self.service.name
+                );
+                let code = "Neo.ClientError.Database.DatabaseNotFound";
+                return Err(Failure::new(code, message));
             }
         }
         if extra.get("imp_user").is_some_and(|user| !user.is_null()) {
@@ -445,44 +474,40 @@ impl<W: Write> Session<W> {
         let (connection, timer) = self.with_options(extra)?;
         self.transaction = Some(connection.begin()?);
         self.timer = timer;
+        self.transaction_filter = self.filter.with(self.version, extra);
         self.next = 0;
-        Ok(Answer::Success(Map::new()))
+        Ok(Answer::Success(self.home()))
     }
 
-    fn run_alone(&mut self, text: &str, params: &Params, extra: &Map) -> Result<Answer, Failure> {
+    fn run_alone(
+        &mut self,
+        text: &Arc<str>,
+        params: &Params,
+        extra: &Map,
+    ) -> Result<Answer, Failure> {
         let begun = Instant::now();
         let (connection, timer) = self.with_options(extra)?;
-        let result = connection.query(text, params)?;
         self.timer = timer;
-        let head = head(&result, begun);
-        self.streams.insert(
-            0,
-            Stream {
-                result,
-                ahead: None,
-                begun,
-            },
-        );
+        let result = connection.query(text, params)?;
+        let filter = self.filter.with(self.version, extra);
+        let stream = Stream::new(text, result, begun, filter);
+        let mut head = stream.head();
+        head.extend(self.home());
+        self.streams.insert(0, stream);
         Ok(Answer::Success(head))
     }
 
-    fn run_in_transaction(&mut self, text: &str, params: &Params) -> Result<Answer, Failure> {
+    fn run_in_transaction(&mut self, text: &Arc<str>, params: &Params) -> Result<Answer, Failure> {
         let begun = Instant::now();
         let transaction = self.transaction.as_mut().expect("asked by the caller");
         transaction.set_timeout(least(self.connection.timeout(), self.timer.left()));
         let result = transaction.query(text, params)?;
-        let mut head = head(&result, begun);
+        let stream = Stream::new(text, result, begun, self.transaction_filter.clone());
+        let mut head = stream.head();
         let number = self.next;
         self.next += 1;
         head.extend([entry("qid", i64::try_from(number).unwrap_or(i64::MAX))]);
-        self.streams.insert(
-            number,
-            Stream {
-                result,
-                ahead: None,
-                begun,
-            },
-        );
+        self.streams.insert(number, stream);
         Ok(Answer::Success(head))
     }
 
@@ -500,6 +525,7 @@ impl<W: Write> Session<W> {
         if !shows && wanted.rows.is_none() {
             return Ok(Ok(Answer::Success(self.tail(&stream))));
         }
+        let text = Arc::clone(&stream.text);
         let mut left = wanted.rows.unwrap_or(u64::MAX);
         let mut flushed = Instant::now();
         loop {
@@ -513,7 +539,7 @@ impl<W: Write> Session<W> {
                 None => stream.result.next_row(),
             };
             match next {
-                Err(error) => return Ok(Err(error.into())),
+                Err(error) => return Ok(Err(Failure::from(error).of(&text))),
                 Ok(None) => return Ok(Ok(Answer::Success(self.tail(&stream)))),
                 // One more than wanted was asked for, to know whether there is more.
                 Ok(Some(row)) if left == 0 => {
@@ -530,11 +556,20 @@ impl<W: Write> Session<W> {
             }
             if (self.reset_ahead)() {
                 let message = "the client asked to stop".to_owned();
-                return Ok(Err(Failure {
-                    code: STOPPED,
-                    message,
-                }));
+                return Ok(Err(Failure::new(STOPPED, message)));
             }
+        }
+    }
+
+    fn tail(&self, stream: &Stream) -> Map {
+        stream.tail(&self.service.name, self.version)
+    }
+
+    /// Which database answers a client that named none.
+    fn home(&self) -> Map {
+        match self.version >= Version(5, 8) {
+            true => Map::from([entry("db", self.service.name.as_str())]),
+            false => Map::new(),
         }
     }
 
@@ -544,42 +579,6 @@ impl<W: Write> Session<W> {
             writer.list(row.values().len());
             row.values().iter().for_each(|value| writer.value(value));
         })
-    }
-
-    /// What is said after the last row.
-    fn tail(&self, stream: &Stream) -> Map {
-        let summary = stream.result.summary();
-        let writes = summary.counters.any();
-        let kind = match (summary.kind, stream.result.columns().is_empty()) {
-            (StatementKind::Writes, true) => "w",
-            (StatementKind::Writes, false) => "rw",
-            (StatementKind::ChangesSchema, _) => "s",
-            _ => "r",
-        };
-        let mut tail = Map::from([
-            entry("type", kind),
-            entry("db", DATABASE),
-            entry("t_last", milliseconds(stream.begun)),
-        ]);
-        if let Some(commit) = &summary.commit {
-            tail.extend([entry("bookmark", format!("graven:{}", commit.timestamp))]);
-        }
-        if writes {
-            tail.extend([entry("stats", counters(&summary))]);
-        }
-        if let Some(plan) = stream.result.plan() {
-            let key = if stream.result.is_profile() {
-                "profile"
-            } else {
-                "plan"
-            };
-            tail.extend([entry(key, plan_of(&plan, summary.rows))]);
-        }
-        let notices = notices(&summary);
-        if !notices.is_empty() {
-            tail.extend([entry("notifications", notices)]);
-        }
-        tail
     }
 }
 
@@ -596,72 +595,4 @@ fn only_reads(extra: &Map) -> bool {
 /// What may be done by who has not said who it is.
 fn nothing() -> Access {
     Access::without_files(Role::Reader).reading_only(true)
-}
-
-fn milliseconds(since: Instant) -> i64 {
-    i64::try_from(since.elapsed().as_millis()).unwrap_or(i64::MAX)
-}
-
-/// What is said before the first row.
-fn head(result: &QueryResult, begun: Instant) -> Map {
-    Map::from([
-        entry("fields", result.columns().to_vec()),
-        entry("t_first", milliseconds(begun)),
-    ])
-}
-
-fn counters(summary: &Summary) -> Map {
-    let mut counters: Map = (summary.counters.changed())
-        .map(|(name, count)| {
-            let count = i64::try_from(count).unwrap_or(i64::MAX);
-            entry(&name.replace('_', "-"), count)
-        })
-        .collect();
-    counters.extend([entry("contains-updates", true)]);
-    counters
-}
-
-/// The plan as a client shows it: one operator, whose text is all of it.
-fn plan_of(text: &str, rows: u64) -> Map {
-    let args = Map::from([
-        entry("string-representation", text),
-        entry("planner", "GRAVEN"),
-        entry("runtime", "GRAVEN"),
-    ]);
-    Map::from([
-        entry("operatorType", "ProduceResults"),
-        entry("identifiers", Value::List(Vec::new())),
-        entry("args", args),
-        entry("children", Value::List(Vec::new())),
-        entry("rows", i64::try_from(rows).unwrap_or(i64::MAX)),
-        entry("dbHits", 0),
-    ])
-}
-
-fn notices(summary: &Summary) -> Vec<Value> {
-    let notices = summary.notices.iter().map(|notice| {
-        let Notification {
-            code,
-            title,
-            severity,
-            category,
-        } = notification::of(notice.code.as_str());
-        let mut map = Map::from([
-            entry("code", format!("Neo.ClientNotification.Statement.{code}")),
-            entry("title", title),
-            entry("description", notice.message.as_str()),
-            entry("severity", severity),
-            entry("category", category),
-        ]);
-        if let Some((line, column)) = notice.position {
-            let place = [
-                entry("offset", 0),
-                entry("line", line),
-                entry("column", column),
-            ];
-            map.extend([entry("position", Map::from(place))]);
-        }
-        Value::Map(map)
-    });
-    notices.collect()
 }

@@ -7,7 +7,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::failure::Failure;
+use crate::failure::{Failure, TIMED_OUT, TIMED_OUT_AS_WANTED};
 
 /// Limits of a server.
 #[derive(Clone, Copy, Debug, Default)]
@@ -24,6 +24,8 @@ pub(crate) struct Timer {
     /// When it ends at the latest.
     until: Option<Instant>,
     idle: Option<Duration>,
+    /// Its client has set that end.
+    is_wanted: bool,
     /// When its client was answered last.
     answered: Instant,
 }
@@ -37,6 +39,7 @@ impl Timeouts {
             // No end for what lasts longer than time is counted.
             until: most.and_then(|most| now.checked_add(most)),
             idle: self.idle,
+            is_wanted: wanted.is_some() && most == wanted,
             answered: now,
         }
     }
@@ -60,6 +63,22 @@ impl Timer {
         self.until.into_iter().chain(idle).min()
     }
 
+    /// What lasting too long is called: it is the client's limit or the server's.
+    fn code(&self) -> &'static str {
+        match self.is_wanted {
+            true => TIMED_OUT_AS_WANTED,
+            false => TIMED_OUT,
+        }
+    }
+
+    /// The same failure, under the name of the limit that was met.
+    pub(crate) fn named(&self, mut failure: Failure) -> Failure {
+        if failure.code == TIMED_OUT {
+            failure.code = self.code();
+        }
+        failure
+    }
+
     /// What the client is told when it asks for something after that.
     pub(crate) fn failure(&self) -> Failure {
         let lasted = self.left().is_some_and(|left| left.is_zero());
@@ -67,9 +86,10 @@ impl Timer {
             (false, Some(idle)) => format!("nothing was asked of it for {} s", idle.as_secs_f64()),
             _ => "it lasted longer than it may".to_owned(),
         };
-        Failure {
-            code: "Neo.ClientError.Transaction.TransactionTimedOut",
-            message: format!("the transaction was rolled back: {why}"),
-        }
+        let code = match lasted {
+            true => self.code(),
+            false => TIMED_OUT,
+        };
+        Failure::new(code, format!("the transaction was rolled back: {why}"))
     }
 }

@@ -31,6 +31,27 @@ class Driver(unittest.TestCase):
                 self.assertTrue(driver.get_server_info().agent.startswith("Neo4j/"))
                 self.assertEqual(driver.execute_query("RETURN 1 AS one").records[0]["one"], 1)
 
+    def test_tls_with_a_certificate_made_by_the_server(self):
+        for scheme in ("bolt+ssc", "neo4j+ssc"):
+            with GraphDatabase.driver(f"{scheme}://{ADDRESS}", auth=None) as driver:
+                self.assertEqual(driver.execute_query("RETURN 1 AS one").records[0]["one"], 1)
+                self.assertTrue(driver.verify_authentication())
+
+    def test_notices_can_be_left_out(self):
+        def told(**options):
+            with GraphDatabase.driver(f"bolt://{ADDRESS}", auth=None, **options) as driver:
+                summary = driver.execute_query("MATCH (n:Nowhere), (m:Nowhere) RETURN n").summary
+                statuses = [it for it in summary.gql_status_objects if it.is_notification]
+                return [it.gql_status for it in statuses], [it["code"] for it in summary.notifications or []]
+
+        code = "Neo.ClientNotification.Statement.UnknownLabelWarning"
+        statuses, codes = told()
+        self.assertEqual((statuses[0], codes[0]), ("01N50", code))
+        self.assertIn("03N90", statuses)
+        self.assertNotIn("03N90", told(notifications_min_severity="WARNING")[0])
+        self.assertEqual(told(notifications_min_severity="OFF"), ([], []))
+        self.assertEqual(told(notifications_disabled_categories=["UNRECOGNIZED"])[0], ["03N90"])
+
     def test_entities(self):
         records, summary, _ = self.driver.execute_query(
             "CREATE (a:Person {name: $name})-[r:KNOWS {since: 1842}]->(b:Person {name: 'Bo'}) RETURN a, r, b", name="Ada"
@@ -95,7 +116,7 @@ class Driver(unittest.TestCase):
             with self.assertRaises(ClientError) as caught:
                 transaction.run("UNWIND range(1, 1000000000000) AS x RETURN count(x)").single()
             transaction.close()
-            self.assertEqual(caught.exception.code, "Neo.ClientError.Transaction.TransactionTimedOut")
+            self.assertEqual(caught.exception.code, "Neo.ClientError.Transaction.TransactionTimedOutClientConfiguration")
 
     def test_conflicts_are_tried_again(self):
         self.driver.execute_query("CREATE (:Counter {x: 0})")

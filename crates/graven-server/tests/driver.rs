@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use graven::{Config, Database};
-use graven_server::{Options, Server};
+use graven_server::{Options, Server, Tls};
 
 #[test]
 fn the_official_driver_is_content() {
@@ -28,6 +28,10 @@ fn the_official_driver_is_content() {
     let mut options = Options::default();
     options.address = "127.0.0.1:0".to_owned();
     options.open_to_all = true;
+    options.tls = Some(Tls::SelfSigned {
+        folder: folder.path().join("tls"),
+        names: Vec::new(),
+    });
     let server = Server::start(database, options).expect("a server");
     let ran = Command::new(&python)
         .arg("-B")

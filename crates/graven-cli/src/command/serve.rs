@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use clap::Args;
 use graven::{Database, Params};
-use graven_server::{Options, Server, User};
+use graven_server::{Options, Server, Tls, User};
 
 use crate::argument;
 use crate::failure::Failure;
@@ -21,7 +21,7 @@ const FIRST_USER: &str = "graven";
 /// Where the password is looked for besides a file.
 const PASSWORD: &str = "GRAVEN_PASSWORD";
 
-/// Answer the official Neo4j drivers (bolt:// and neo4j://, without TLS) until Control-C or SIGTERM.
+/// Answer the official Neo4j drivers (bolt:// and neo4j://, with a certificate bolt+s:// and neo4j+s:// too) until Control-C or SIGTERM.
 #[derive(Args, Debug)]
 pub(crate) struct Serve {
     #[command(flatten)]
@@ -45,6 +45,33 @@ pub(crate) struct Serve {
     /// A folder below which LOAD CSV and graven.backup of clients may name files [default: they may name none]
     #[arg(long, value_name = "DIR")]
     files: Option<PathBuf>,
+    /// A certificate in PEM form, followed by those that lead to the one that clients trust: TLS on the same port
+    #[arg(
+        long,
+        value_name = "FILE",
+        requires = "tls_key",
+        conflicts_with = "tls_self_signed"
+    )]
+    tls_cert: Option<PathBuf>,
+    /// The private key of --tls-cert, in PEM form
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    tls_key: Option<PathBuf>,
+    /// TLS with the certificate DIR/cert.pem and its key DIR/key.pem, which are made where there are none, for localhost and this
+    /// machine's name: bolt+ssc://, or bolt+s:// where clients trust that certificate
+    #[arg(long, value_name = "DIR")]
+    tls_self_signed: Option<PathBuf>,
+    /// Another name or address that the certificate made by --tls-self-signed is for
+    #[arg(long, value_name = "NAME", requires = "tls_self_signed")]
+    tls_name: Vec<String>,
+    /// Refuse clients that do not use TLS
+    #[arg(long)]
+    tls_only: bool,
+    /// Longest message of a client, with all its parameters; longer ones fail
+    #[arg(long, value_parser = argument::bytes, value_name = "SIZE", default_value = "64MiB")]
+    message_limit: u64,
+    /// How often a client that waits for a long statement hears that the server is there; drivers give up after twice that time
+    #[arg(long, value_parser = argument::time, value_name = "TIME", default_value = "60s")]
+    keep_alive: Duration,
     /// Where a page shows what the database does, at http://HOST:PORT/, and counters for Prometheus at /metrics [default:
     /// nowhere]
     #[arg(long, value_name = "HOST:PORT")]
@@ -102,6 +129,11 @@ impl Serve {
         options.files.clone_from(&self.files);
         options.transaction_timeout = self.transaction_timeout;
         options.idle_timeout = self.idle_timeout.0;
+        options.tls = self.tls();
+        options.tls_only = self.tls_only;
+        options.message_bytes_max = usize::try_from(self.message_limit).unwrap_or(usize::MAX);
+        options.keep_alive = self.keep_alive;
+        let has_tls = options.tls.is_some();
         let database = self.open.database_to_serve(self.create)?;
         if options.user.is_none() && !options.open_to_all {
             options.user = self.first_user(&database)?;
@@ -110,8 +142,13 @@ impl Serve {
         interrupt::react_to_termination();
         let server = Server::start(database.clone(), options)?;
         eprintln!(
-            "{} is served at bolt://{}; Control-C ends it",
+            "{} is served at {}://{}; Control-C ends it",
             server.path().display(),
+            match (has_tls, self.tls_only) {
+                (true, true) => "bolt+s",
+                (true, false) => "bolt:// and bolt+s",
+                (false, _) => "bolt",
+            },
             server.address()
         );
         if let Some(address) = server.metrics_address() {
@@ -169,6 +206,21 @@ impl Serve {
             file.display()
         );
         Ok(None)
+    }
+
+    /// Where the certificate comes from.
+    fn tls(&self) -> Option<Tls> {
+        match (&self.tls_cert, &self.tls_key, &self.tls_self_signed) {
+            (Some(certificate), Some(key), _) => {
+                let (certificate, key) = (certificate.clone(), key.clone());
+                Some(Tls::Files { certificate, key })
+            }
+            (_, _, Some(folder)) => {
+                let (folder, names) = (folder.clone(), self.tls_name.clone());
+                Some(Tls::SelfSigned { folder, names })
+            }
+            _ => None,
+        }
     }
 
     /// The user that the command line names.
