@@ -7,7 +7,7 @@
 use graven_storage::{PropertyValue, is_consecutive};
 
 use crate::column::{Column, NULL_ID};
-use crate::error::Result;
+use crate::error::{ExecError, Result};
 use crate::growth::{charge, work};
 use crate::id_order::IdOrder;
 use crate::value::Value;
@@ -29,6 +29,41 @@ fn bytes_of(value: &PropertyValue) -> usize {
         }
         _ => 0,
     }
+}
+
+/// Charges long values before they are read.
+#[derive(Default)]
+struct Room {
+    charged: usize,
+    refused: Option<ExecError>,
+}
+
+impl Room {
+    fn ask(&mut self, bytes: u64) -> bool {
+        let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
+        match charge(bytes) {
+            Ok(()) => self.charged += bytes,
+            Err(error) => self.refused = Some(error),
+        }
+        self.refused.is_none()
+    }
+
+    /// Charges what is left of `bytes` read.
+    fn charge_rest(self, bytes: usize) -> Result<()> {
+        match self.refused {
+            Some(error) => Err(error),
+            None => charge(bytes.saturating_sub(self.charged)),
+        }
+    }
+}
+
+/// The property of one node or relationship.
+pub(crate) fn one(column: &graven_storage::Column, id: u64) -> Result<Value> {
+    let mut room = Room::default();
+    let value = column.get_with_room(id, &mut |bytes| room.ask(bytes))?;
+    let value = value.unwrap_or(PropertyValue::Null);
+    room.charge_rest(bytes_of(&value))?;
+    Ok(Value::from(value))
 }
 
 /// A property of ascending ids.
@@ -57,9 +92,10 @@ impl Gathered {
         while !left.is_empty() {
             let (now, later) = left.split_at(some.min(left.len()));
             let before = values.len();
-            column.gather(now, values)?;
+            let mut room = Room::default();
+            column.gather_some(now, &mut |bytes| room.ask(bytes), values)?;
             let bytes = values[before..].iter().map(bytes_of).sum::<usize>();
-            charge(bytes)?;
+            room.charge_rest(bytes)?;
             work(now.len() + bytes / 256)?;
             some = (some * 4).min(AT_ONCE / (bytes / now.len()).max(1)).max(1);
             left = later;

@@ -465,7 +465,7 @@ impl Runtime {
         if let [only] = ids
             && *only != NULL_ID
         {
-            return Ok(Column::Constant(Value::from(column.get(*only)?), 1));
+            return Ok(Column::Constant(gathered::one(&column, *only)?, 1));
         }
         if self.settled
             && !gathered::ascend(ids)
@@ -513,9 +513,10 @@ impl Runtime {
         {
             let (rel_type, _) = self.run_of_type(ids, 0)?;
             let column = self.snapshot.relationship_column(rel_type, key);
-            let value = column.map(|column| column.get(*only)).transpose()?;
-            let value = value.map_or(Value::Null, Value::from);
-            return Ok(Column::Constant(value, 1));
+            let value = column
+                .map(|column| gathered::one(&column, *only))
+                .transpose()?;
+            return Ok(Column::Constant(value.unwrap_or_default(), 1));
         }
         gathered::in_order(ids, |sorted, found| {
             // Ids are assigned type by type, so the sorted ids of one type are mostly one run.

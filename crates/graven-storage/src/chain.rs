@@ -116,6 +116,12 @@ pub(crate) fn pages_of(pages: &Pages, head: PageRef, kind: PageKind) -> Result<V
     Ok(std::iter::once(head).chain(parts).collect())
 }
 
+/// Bytes of the chain that begins at `head`.
+pub(crate) fn length(pages: &Pages, head: PageRef, kind: PageKind) -> Result<u64> {
+    let pin = pages.pin(head, kind)?;
+    pages.checked(head, kind, Reader::new(&pin).u64())
+}
+
 /// Reads the chain that begins at `head`; calls `visit` with every page of it.
 pub(crate) fn read(
     pages: &Pages,

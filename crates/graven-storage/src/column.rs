@@ -30,6 +30,10 @@ use std::sync::Arc;
 
 /// Ids whose pages are prefetched together.
 const WINDOW: usize = 1024;
+/// Values of commits are asked room for from so many bytes on; those of the file where they have pages of their own.
+const LONG_BYTES: u64 = 4 << 10;
+/// See [`Column::each`].
+const EACH_BYTES: u64 = 256 << 10;
 /// A column is scanned if it is larger than this part of the memory limit,
 const SCAN_SHARE: u64 = 4;
 /// and so many ids in a row span at most [`SCAN_GAP`] times as many.
@@ -63,6 +67,12 @@ pub struct Column {
 struct Current {
     page: Option<(Located, PagePin)>,
     is_scan: bool,
+}
+
+/// Whether there is room for a value from commits, which is there already.
+fn has_room(value: &PropertyValue, room: &mut dyn FnMut(u64) -> bool) -> bool {
+    let bytes = value.heap_bytes();
+    bytes < LONG_BYTES || room(bytes)
 }
 
 impl Column {
@@ -101,14 +111,27 @@ impl Column {
     /// # Errors
     /// What pinning gives; [`crate::Error::Damaged`].
     pub fn get(&self, id: u64) -> Result<PropertyValue> {
+        let value = self.get_with_room(id, &mut |_| true)?;
+        Ok(value.unwrap_or(PropertyValue::Null))
+    }
+
+    /// As [`Column::get`]; `None` if there is no `room` for the value, as [`Column::gather_some`] asks.
+    ///
+    /// # Errors
+    /// As [`Column::get`].
+    pub fn get_with_room(
+        &self,
+        id: u64,
+        room: &mut dyn FnMut(u64) -> bool,
+    ) -> Result<Option<PropertyValue>> {
         if let Some(overlay) = self.overlay.as_ref().filter(|it| !it.lacks(id))
             && let Some(value) = overlay.reader(&[id]).get(id)?
         {
-            return Ok(value);
+            return Ok(has_room(&value, room).then_some(value));
         }
         match &self.base {
-            None => Ok(PropertyValue::Null),
-            Some(base) => base.value(id, &mut Current::default()),
+            None => Ok(Some(PropertyValue::Null)),
+            Some(base) => base.value(id, &mut Current::default(), room),
         }
     }
 
@@ -133,15 +156,32 @@ impl Column {
     /// # Errors
     /// As [`Column::get`]; `out` may then have some of the values.
     pub fn gather(&self, ids: &[u64], out: &mut Vec<PropertyValue>) -> Result<()> {
+        self.gather_some(ids, &mut |_| true, out).map(|_| ())
+    }
+
+    /// As [`Column::gather`], as long as there is room; how many of `ids` that were. `room` is asked with the bytes of each
+    /// long value: before it is read from the file, or when it is read from commits that are not in the file yet.
+    ///
+    /// # Errors
+    /// As [`Column::gather`].
+    pub fn gather_some(
+        &self,
+        ids: &[u64],
+        room: &mut dyn FnMut(u64) -> bool,
+        out: &mut Vec<PropertyValue>,
+    ) -> Result<usize> {
         out.reserve(ids.len());
+        let begin = out.len();
         let Some(overlay) = self.changes_of(ids) else {
-            return self.gather_base(ids, &mut |value| out.push(value));
+            self.gather_base(ids, room, &mut |value| out.push(value))?;
+            return Ok(out.len() - begin);
         };
         let mut reader = overlay.reader(ids);
         let (mut untouched, mut places) = (Vec::new(), Vec::new());
         for id in ids {
             match reader.get(*id)? {
-                Some(value) => out.push(value),
+                Some(value) if has_room(&value, room) => out.push(value),
+                Some(_) => break,
                 None => {
                     untouched.push(*id);
                     places.push(out.len());
@@ -149,12 +189,48 @@ impl Column {
                 }
             }
         }
-        let mut places = places.into_iter();
-        self.gather_base(&untouched, &mut |value| {
-            if let Some(place) = places.next() {
-                out[place] = value;
+        let mut filled = places.iter();
+        let whole = self.gather_base(&untouched, room, &mut |value| {
+            if let Some(place) = filled.next() {
+                out[*place] = value;
             }
-        })
+        })?;
+        if !whole && let Some(place) = filled.next() {
+            out.truncate(*place);
+        }
+        Ok(out.len() - begin)
+    }
+
+    /// Calls `take` with each of `ids` and its value, in order. At most [`EACH_BYTES`] of long values are in memory at a time,
+    /// or one that is longer.
+    ///
+    /// # Errors
+    /// As [`Column::get`]; what `take` gives.
+    pub fn each<E: From<crate::Error>>(
+        &self,
+        ids: &[u64],
+        mut take: impl FnMut(u64, &PropertyValue) -> std::result::Result<(), E>,
+    ) -> std::result::Result<(), E> {
+        let (mut left, mut values) = (ids, Vec::new());
+        while !left.is_empty() {
+            values.clear();
+            let mut bytes = 0;
+            let mut room = |more: u64| {
+                let first = bytes == 0;
+                bytes += more;
+                first || bytes <= EACH_BYTES
+            };
+            let window = &left[..left.len().min(WINDOW)];
+            let done = self.gather_some(window, &mut room, &mut values)?;
+            if done == 0 {
+                values.push(self.get(left[0])?);
+            }
+            for (id, value) in left.iter().zip(&values) {
+                take(*id, value)?;
+            }
+            left = &left[values.len()..];
+        }
+        Ok(())
     }
 
     /// The changes, where some of `ids` may be among them.
@@ -162,10 +238,16 @@ impl Column {
         self.overlay.as_deref().filter(|it| it.may_have(ids))
     }
 
-    fn gather_base(&self, ids: &[u64], take: &mut impl FnMut(PropertyValue)) -> Result<()> {
+    /// Whether there was room for all.
+    fn gather_base(
+        &self,
+        ids: &[u64],
+        room: &mut dyn FnMut(u64) -> bool,
+        take: &mut impl FnMut(PropertyValue),
+    ) -> Result<bool> {
         let Some(base) = &self.base else {
             ids.iter().for_each(|_| take(PropertyValue::Null));
-            return Ok(());
+            return Ok(true);
         };
         base.runs(ids, |run| {
             let Run::Here { segment, page, ids } = run else {
@@ -174,13 +256,15 @@ impl Column {
             };
             for id in ids {
                 match segment.rank(*id) {
-                    Some(rank) => take(base.stored(segment, rank, page)?),
+                    Some(rank) => match base.stored(segment, rank, page, room)? {
+                        Some(value) => take(value),
+                        None => return Ok(false),
+                    },
                     None => take(PropertyValue::Null),
                 }
             }
             Ok(true)
-        })?;
-        Ok(())
+        })
     }
 
     /// Appends the places of those of `ids`, which ascend, whose value is this text, without reading others into values. If some may have been
@@ -283,7 +367,11 @@ impl Column {
         let mut values = Vec::new();
         for window in ids.chunks(WINDOW) {
             values.clear();
-            self.gather(window, &mut values)?;
+            // No integer is long.
+            if self.gather_some(window, &mut |_| false, &mut values)? < window.len() {
+                out.truncate(before);
+                return Ok(false);
+            }
             for value in &values {
                 match value {
                     PropertyValue::Null => out.push(None),
@@ -411,8 +499,11 @@ impl Inner {
                 };
                 let is_text = match known {
                     Some(known) => known,
-                    None => match self.stored(segment, rank, page)? {
-                        PropertyValue::String(own) => *own == *text,
+                    // One of another length is not it.
+                    None => match self
+                        .stored(segment, rank, page, &mut |bytes| bytes == text.len() as u64)?
+                    {
+                        Some(PropertyValue::String(own)) => *own == *text,
                         _ => false,
                     },
                 };
@@ -570,26 +661,36 @@ impl Inner {
         Ok(segment.rank(id).map(|rank| (segment, rank, located.page)))
     }
 
-    fn value(&self, id: u64, current: &mut Current) -> Result<PropertyValue> {
+    fn value(
+        &self,
+        id: u64,
+        current: &mut Current,
+        room: &mut dyn FnMut(u64) -> bool,
+    ) -> Result<Option<PropertyValue>> {
         match self.find(id, current)? {
-            Some((segment, rank, page)) => self.stored(&segment, rank, page),
-            None => Ok(PropertyValue::Null),
+            Some((segment, rank, page)) => self.stored(&segment, rank, page, room),
+            None => Ok(Some(PropertyValue::Null)),
         }
     }
 
-    /// The value of `rank` in the segment on `page`.
+    /// The value of `rank` in the segment on `page`; `None` if there is no `room` for it.
     fn stored(
         &self,
         segment: &ColumnSegment<'_>,
         rank: usize,
         page: PageRef,
-    ) -> Result<PropertyValue> {
+        room: &mut dyn FnMut(u64) -> bool,
+    ) -> Result<Option<PropertyValue>> {
         let Inner { pages, kind, .. } = self;
         match pages.checked(page, *kind, segment.value(rank))? {
-            Stored::Value(value) => Ok(value),
+            Stored::Value(value) => Ok(Some(value)),
             Stored::Overflow(head) => {
+                if !room(chain::length(pages, head, PageKind::Overflow)?) {
+                    return Ok(None);
+                }
                 let bytes = chain::read(pages, head, PageKind::Overflow, |_| ())?;
-                pages.checked(head, PageKind::Overflow, segment.long_value(&bytes))
+                let value = pages.checked(head, PageKind::Overflow, segment.long_value(&bytes));
+                value.map(Some)
             }
         }
     }

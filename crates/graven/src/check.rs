@@ -247,24 +247,21 @@ impl Check<'_> {
             .iter()
             .map(|n| n.0)
             .collect();
-        let mut seen = 0;
-        let mut values = Vec::new();
-        for ids in nodes.chunks(CHUNK as usize) {
-            values.clear();
-            column.gather(ids, &mut values).map_err(text)?;
-            for (id, value) in ids.iter().zip(&values) {
-                // Values that equal nothing are not in an index.
-                let comparable = !matches!(value, PropertyValue::Null)
-                    && !matches!(value, PropertyValue::Float(x) if x.is_nan());
-                if comparable {
-                    if !index.seek(value).map_err(text)?.contains(&NodeId(*id)) {
-                        return Err(format!("node {id} is not found under its value {value:?}"));
-                    }
-                    seen += 1;
+        let (mut seen, mut missing) = (0, None);
+        let checked = column.each(&nodes, |id, value| {
+            // Values that equal nothing are not in an index.
+            let comparable = !matches!(value, PropertyValue::Null)
+                && !matches!(value, PropertyValue::Float(x) if x.is_nan());
+            if comparable {
+                if missing.is_none() && !index.seek(value)?.contains(&NodeId(id)) {
+                    missing = Some(format!("node {id} is not found under its value {value:?}"));
                 }
+                seen += 1;
             }
-        }
-        Ok(seen)
+            Ok::<(), graven_storage::Error>(())
+        });
+        checked.map_err(text)?;
+        missing.map_or(Ok(seen), Err)
     }
 
     fn key_name(&self, key: KeyId) -> String {
@@ -277,13 +274,15 @@ impl Check<'_> {
 /// How many of the ids have a value.
 fn present(column: &Column, ids: impl Iterator<Item = u64>) -> Result<u64, String> {
     let mut ids = ids.peekable();
-    let (mut seen, mut chunk, mut values) = (0, Vec::new(), Vec::new());
+    let (mut seen, mut chunk) = (0, Vec::new());
     while ids.peek().is_some() {
         chunk.clear();
-        values.clear();
         chunk.extend(ids.by_ref().take(CHUNK as usize));
-        column.gather(&chunk, &mut values).map_err(text)?;
-        seen += values.iter().filter(|v| !v.is_null()).count() as u64;
+        let read = column.each(&chunk, |_, value| {
+            seen += u64::from(!value.is_null());
+            Ok::<(), graven_storage::Error>(())
+        });
+        read.map_err(text)?;
     }
     Ok(seen)
 }

@@ -180,7 +180,11 @@ impl Materialiser {
             else {
                 continue;
             };
-            insert(&mut properties, name, column.get(id.0)?);
+            insert(
+                &mut properties,
+                name,
+                stored(&mut self.memory, &column, id.0)?,
+            );
         }
         let node = Arc::new(Node {
             id: id.0,
@@ -231,7 +235,11 @@ impl Materialiser {
             ) else {
                 continue;
             };
-            insert(&mut properties, name, column.get(id.0)?);
+            insert(
+                &mut properties,
+                name,
+                stored(&mut self.memory, &column, id.0)?,
+            );
         }
         let relationship = Arc::new(Relationship {
             id: id.0,
@@ -246,6 +254,23 @@ impl Materialiser {
         self.keep(relationship.properties.values().map(Value::bytes).sum());
         self.relationships.insert(id.0, Arc::clone(&relationship));
         Ok(relationship)
+    }
+}
+
+/// A property, charged before it is read where it is long.
+fn stored(
+    memory: &mut Option<Reservation>,
+    column: &graven_storage::Column,
+    id: u64,
+) -> Result<PropertyValue, Error> {
+    let mut refused = None;
+    let value = column.get_with_room(id, &mut |bytes| {
+        refused = memory.as_mut().and_then(|memory| memory.grow(bytes).err());
+        refused.is_none()
+    })?;
+    match refused {
+        Some(refused) => Err(refused.into()),
+        None => Ok(value.unwrap_or(PropertyValue::Null)),
     }
 }
 

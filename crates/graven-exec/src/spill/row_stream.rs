@@ -26,12 +26,14 @@ pub(crate) struct RowWriter {
     record: Vec<u8>,
     full: Vec<TemporaryPage>,
     rows: u64,
+    longest: usize,
 }
 
 /// Rows that have been written.
 pub(crate) struct RowRun {
     pages: Vec<TemporaryPage>,
     rows: u64,
+    longest: usize,
     operator: &'static str,
 }
 
@@ -45,6 +47,7 @@ impl RowWriter {
             record: Vec::new(),
             full: Vec::new(),
             rows: 0,
+            longest: 0,
         }
     }
 
@@ -64,6 +67,7 @@ impl RowWriter {
         put_number(&mut self.buffer, self.record.len() as u64);
         self.buffer.extend_from_slice(&self.record);
         self.rows += 1;
+        self.longest = self.longest.max(self.record.len());
         self.flush(self.class.payload_bytes())
     }
 
@@ -91,6 +95,7 @@ impl RowWriter {
         Ok(RowRun {
             pages: self.full,
             rows: self.rows,
+            longest: self.longest,
             operator: self.operator,
         })
     }
@@ -100,6 +105,11 @@ impl RowRun {
     /// Rows in it.
     pub(crate) fn rows(&self) -> u64 {
         self.rows
+    }
+
+    /// Bytes of the longest row.
+    pub(crate) fn longest(&self) -> usize {
+        self.longest
     }
 
     /// Reads the rows and frees them.

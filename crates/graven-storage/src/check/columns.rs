@@ -11,6 +11,7 @@ use crate::index::{Index, cut, keys_bytes};
 use crate::labels::LabelRuns;
 use crate::snapshot::Snapshot;
 use crate::transaction::schema_change::for_each_entity;
+use crate::value::PropertyValue;
 use crate::version::Version;
 use graven_pagecache::{PageKind, PageRef};
 use std::sync::Arc;
@@ -123,16 +124,21 @@ impl Check<'_> {
         };
         let (mut count, mut hash) = (0u64, 0u64);
         for_each_entity(&view, description.entity, &mut |ids| {
-            let mut values = vec![Vec::new(); columns.len()];
-            for (column, values) in columns.iter().zip(&mut values) {
-                column.gather(ids, values)?;
-            }
-            for (at, id) in ids.iter().enumerate() {
-                let key: Vec<_> = values.iter().map(|values| values[at].clone()).collect();
-                if let Some(key) = keys_bytes(&key) {
+            let mut add = |id: u64, key: &[PropertyValue]| {
+                if let Some(key) = keys_bytes(key) {
                     count += 1;
-                    hash = hash.wrapping_add(entry_hash(cut(&key), NodeId(*id)));
+                    hash = hash.wrapping_add(entry_hash(cut(&key), NodeId(id)));
                 }
+            };
+            if let [column] = &columns[..] {
+                return column.each(ids, |id, value| {
+                    add(id, std::slice::from_ref(value));
+                    Ok(())
+                });
+            }
+            for id in ids {
+                let key: Result<Vec<_>> = columns.iter().map(|column| column.get(*id)).collect();
+                add(*id, &key?);
             }
             Ok(())
         })?;

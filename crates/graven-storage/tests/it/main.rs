@@ -13,6 +13,7 @@ mod damage;
 mod golden;
 mod hubs;
 mod little_memory;
+mod long_values;
 mod model;
 mod naive;
 mod stale;

@@ -102,6 +102,47 @@ fn rows_are_done_some_at_a_time_where_all_do_not_fit() {
     count("RETURN size([x IN range(1, 2000) | s])", 2000);
 }
 
+/// What is in the file is charged as what is computed: by `xtask memory` with the memory that the system gives.
+#[test]
+fn values_of_the_file_are_charged_before_they_are_read() {
+    let (_folder, path, db) = in_folder(256 * MIB);
+    let connection = db.connect();
+    let many = with_text(20) + "UNWIND range(1, 40) AS x CREATE (:N {s: s + x, x: x})";
+    value(&connection, &many).expect("made");
+    value(&connection, &(with_text(25) + "CREATE (:One {s: s})")).expect("made");
+    db.close().expect("closed");
+    let db = open(&path, 16 * MIB).expect("opens");
+    let connection = db.connect();
+    for (text, expected) in [
+        (
+            "MATCH (n:N) RETURN sum(size(n.s))",
+            40 * (1 << 20) + 9 + 31 * 2,
+        ),
+        ("MATCH (n:N) WHERE n.s ENDS WITH 'a7' RETURN n.x", 7),
+        (
+            "MATCH (n:N) WITH n ORDER BY n.x DESC RETURN properties(n).x",
+            1,
+        ),
+        (
+            "MATCH (n:N) WITH n.s AS s, n.x AS x ORDER BY s DESC RETURN count(x)",
+            40,
+        ),
+    ] {
+        let found = value(&connection, text).unwrap_or_else(|error| panic!("{text}: {error}"));
+        assert_eq!(found, Value::Integer(expected), "{text}");
+    }
+    for text in [
+        "MATCH (n:One) RETURN size(n.s)",
+        "MATCH (n:One) RETURN n",
+        "MATCH (n:One) RETURN properties(n)",
+        "MATCH (n:One) WHERE n.s CONTAINS 'b' RETURN 1",
+    ] {
+        let error = value(&connection, text).expect_err(text);
+        assert_eq!(error.code(), "Memory.Limit", "{text}: {error}");
+    }
+    assert!(db.check(&mut |_| {}).expect("checked").problems.is_empty());
+}
+
 /// A record, a packed file, a folder that stands for all that is no plain file.
 #[test]
 fn records_of_files_are_charged_while_they_are_read() {

@@ -2,7 +2,8 @@
 //!
 //! # How it works
 //! Each run has a reader and a few decoded rows; a binary heap holds the run numbers by their next rows. Runs beyond
-//! the fan-in that the budget allows are merged into longer ones first, neighbours with neighbours.
+//! the fan-in that the budget allows are merged into longer ones first, neighbours with neighbours. The longest row
+//! decides how many runs that is. A batch ends where its rows take as much as a batch may.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -65,7 +66,8 @@ impl Merge {
         memory: &mut Memory,
         rt: &Runtime,
     ) -> Result<Self> {
-        let each = spill.buffer_bytes() * 2 + CURSOR_BYTES * DECODED;
+        let longest = runs.iter().map(RowRun::longest).max().unwrap_or(0);
+        let each = spill.buffer_bytes() * 2 + CURSOR_BYTES.max(longest) * DECODED;
         let share = usize::try_from(rt.budget.limit() / SHARE).unwrap_or(usize::MAX);
         let fan_in = (share / each).clamp(2, FAN_IN_MAX);
         memory.force(each * runs.len().min(fan_in));
@@ -123,15 +125,19 @@ impl Merge {
     pub(super) fn next(&mut self, rt: &Runtime) -> Result<Option<Batch>> {
         rt.check_cancelled()?;
         let wanted = self.left.min(BATCH_ROWS);
+        let room = rt.batch_bytes();
+        let mut bytes = 0;
         // Decoded rows taken from, and which of them each run is at.
         let mut parts: Vec<Batch> = Vec::new();
         let mut part_of: Vec<Option<u32>> = vec![None; self.cursors.len()];
         let mut picks: Vec<(u32, u32)> = Vec::with_capacity(wanted);
         while picks.len() < wanted
+            && bytes <= room
             && let Some(&run) = self.heap.first()
         {
             let cursor = &mut self.cursors[run];
             let part = *part_of[run].get_or_insert_with(|| {
+                bytes += cursor.rows.heap_bytes();
                 parts.push(cursor.rows.clone());
                 u32::try_from(parts.len() - 1).expect("a batch is small")
             });
