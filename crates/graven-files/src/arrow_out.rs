@@ -1,0 +1,215 @@
+//! Values as Arrow's columns.
+//!
+//! # How it works
+//! Each kind has one type ([`data_type`]). Times with an offset, durations, instants of several zones and dates out of reach are text in
+//! ISO form; a column of several kinds is text that holds literals ([`crate::literal`]).
+
+use std::sync::Arc;
+
+use arrow_array::builder::{BinaryBuilder, BooleanBuilder, StringBuilder};
+use arrow_array::types::{
+    Date32Type, Float64Type, Int64Type, Time64NanosecondType, TimestampMicrosecondType,
+    TimestampNanosecondType,
+};
+use arrow_array::{ArrayRef, ListArray, PrimitiveArray, StructArray};
+use arrow_buffer::{NullBuffer, OffsetBuffer};
+use arrow_schema::{DataType, Field, Fields, TimeUnit};
+use graven_storage::PropertyValue;
+
+use crate::datum::Datum;
+use crate::kind::Kind;
+use crate::literal;
+use crate::shape::{Shape, Zoned};
+
+/// The type of a column of that kind.
+pub(crate) fn data_type(kind: &Kind, shape: &Shape) -> DataType {
+    let unit = match shape.fine {
+        true => TimeUnit::Nanosecond,
+        false => TimeUnit::Microsecond,
+    };
+    match kind {
+        Kind::Boolean => DataType::Boolean,
+        Kind::Integer => DataType::Int64,
+        Kind::Float => DataType::Float64,
+        Kind::Bytes => DataType::Binary,
+        Kind::LocalTime => DataType::Time64(TimeUnit::Nanosecond),
+        Kind::Date if !shape.is_far() => DataType::Date32,
+        Kind::LocalDateTime if !shape.is_far() => DataType::Timestamp(unit, None),
+        Kind::DateTime if !shape.is_far() => match &shape.zone {
+            Some(Zoned::One(zone)) => DataType::Timestamp(unit, Some(zone.clone())),
+            _ => DataType::Utf8,
+        },
+        Kind::Point => DataType::Struct(point_fields()),
+        Kind::List(element) => DataType::List(item(element, shape)),
+        Kind::Map(entries) => DataType::Struct(fields(entries, shape)),
+        _ => DataType::Utf8,
+    }
+}
+
+fn item(element: &Kind, shape: &Shape) -> Arc<Field> {
+    Arc::new(Field::new("item", data_type(element, shape), true))
+}
+
+fn fields(entries: &[(String, Kind)], shape: &Shape) -> Fields {
+    let fields = entries.iter();
+    fields
+        .map(|(name, kind)| Field::new(name, data_type(kind, shape), true))
+        .collect()
+}
+
+fn point_fields() -> Fields {
+    let of = |name, ty| Field::new(name, ty, true);
+    vec![
+        of("srid", DataType::Int64),
+        of("x", DataType::Float64),
+        of("y", DataType::Float64),
+        of("z", DataType::Float64),
+    ]
+    .into()
+}
+
+/// The text of a value where its format has no type for it.
+pub(crate) fn text_of(datum: &Datum, kind: &Kind) -> String {
+    let mut text = String::new();
+    match (datum, kind) {
+        (datum, Kind::Any | Kind::Literal) => literal::write(&mut text, datum),
+        (Datum::Value(PropertyValue::String(string)), _) => text.push_str(string),
+        (Datum::Value(PropertyValue::Bytes(bytes)), _) => {
+            bytes
+                .iter()
+                .for_each(|b| text.push_str(&format!("{b:02x}")));
+        }
+        (Datum::Value(value), _) => match graven_temporal::text::write(value) {
+            Some(iso) => text.push_str(&iso),
+            None => literal::write(&mut text, datum),
+        },
+        _ => literal::write(&mut text, datum),
+    }
+    text
+}
+
+macro_rules! primitive {
+    ($ty:ty, $values:expr, $pattern:pat => $value:expr) => {{
+        let values = $values.iter().map(|datum| match datum {
+            Datum::Value($pattern) => Some($value),
+            _ => None,
+        });
+        values.collect::<PrimitiveArray<$ty>>()
+    }};
+}
+
+/// The column of these values, all of that kind or null.
+pub(crate) fn array(values: &[&Datum], kind: &Kind, shape: &Shape) -> ArrayRef {
+    use PropertyValue as P;
+    let nanos = |seconds: i64, nanoseconds: u32| seconds * 1_000_000_000 + i64::from(nanoseconds);
+    let micros =
+        |seconds: i64, nanoseconds: u32| seconds * 1_000_000 + i64::from(nanoseconds / 1000);
+    match (kind, data_type(kind, shape)) {
+        (Kind::Boolean, _) => {
+            let mut builder = BooleanBuilder::new();
+            for datum in values {
+                builder.append_option(match datum {
+                    Datum::Value(P::Boolean(b)) => Some(*b),
+                    _ => None,
+                });
+            }
+            Arc::new(builder.finish())
+        }
+        (Kind::Integer, _) => Arc::new(primitive!(Int64Type, values, P::Integer(i) => *i)),
+        (Kind::Float, _) => Arc::new(primitive!(Float64Type, values, P::Float(x) => *x)),
+        (Kind::Bytes, _) => {
+            let mut builder = BinaryBuilder::new();
+            for datum in values {
+                builder.append_option(match datum {
+                    Datum::Value(P::Bytes(bytes)) => Some(&**bytes),
+                    _ => None,
+                });
+            }
+            Arc::new(builder.finish())
+        }
+        (_, DataType::Date32) => {
+            Arc::new(primitive!(Date32Type, values, P::Date(days) => i32::try_from(*days).unwrap_or(0)))
+        }
+        (_, DataType::Time64(_)) => {
+            Arc::new(primitive!(Time64NanosecondType, values, P::LocalTime(of_day) => *of_day))
+        }
+        (_, DataType::Timestamp(TimeUnit::Nanosecond, None)) => Arc::new(
+            primitive!(TimestampNanosecondType, values, P::LocalDateTime(t) => nanos(t.seconds, t.nanoseconds)),
+        ),
+        (_, DataType::Timestamp(_, None)) => Arc::new(
+            primitive!(TimestampMicrosecondType, values, P::LocalDateTime(t) => micros(t.seconds, t.nanoseconds)),
+        ),
+        (_, DataType::Timestamp(TimeUnit::Nanosecond, zone)) => Arc::new(
+            primitive!(TimestampNanosecondType, values, P::DateTime(t) => nanos(t.seconds, t.nanoseconds))
+                .with_timezone_opt(zone),
+        ),
+        (_, DataType::Timestamp(_, zone)) => Arc::new(
+            primitive!(TimestampMicrosecondType, values, P::DateTime(t) => micros(t.seconds, t.nanoseconds))
+                .with_timezone_opt(zone),
+        ),
+        (Kind::Point, _) => {
+            let part = |pick: fn(&graven_storage::value::Point) -> Option<f64>| {
+                let parts = values.iter().map(|datum| match datum {
+                    Datum::Value(P::Point(point)) => pick(point),
+                    _ => None,
+                });
+                Arc::new(parts.collect::<PrimitiveArray<Float64Type>>()) as ArrayRef
+            };
+            let srids = primitive!(Int64Type, values, P::Point(point) => point.srid.into());
+            let columns = vec![
+                Arc::new(srids) as ArrayRef,
+                part(|p| Some(p.x)),
+                part(|p| Some(p.y)),
+                part(|p| p.z),
+            ];
+            Arc::new(StructArray::new(point_fields(), columns, there(values)))
+        }
+        (Kind::List(element), _) => {
+            let lists = values.iter().map(|datum| items(datum));
+            let lists: Vec<Vec<Datum>> = lists.collect();
+            let offsets = OffsetBuffer::from_lengths(lists.iter().map(Vec::len));
+            let all: Vec<&Datum> = lists.iter().flatten().collect();
+            let inner = array(&all, element, shape);
+            Arc::new(ListArray::new(item(element, shape), offsets, inner, there(values)))
+        }
+        (Kind::Map(entries), _) => {
+            let column = |(name, kind): &(String, Kind)| {
+                let values = values.iter().map(|datum| match datum {
+                    Datum::Map(entries) => {
+                        let found = entries.iter().find(|(key, _)| **key == **name);
+                        found.map_or(&Datum::NULL, |(_, value)| value)
+                    }
+                    _ => &Datum::NULL,
+                });
+                array(&values.collect::<Vec<_>>(), kind, shape)
+            };
+            let columns = entries.iter().map(column).collect();
+            Arc::new(StructArray::new(fields(entries, shape), columns, there(values)))
+        }
+        _ => {
+            let mut builder = StringBuilder::new();
+            for datum in values {
+                match datum {
+                    datum if datum.is_null() => builder.append_null(),
+                    datum => builder.append_value(text_of(datum, kind)),
+                }
+            }
+            Arc::new(builder.finish())
+        }
+    }
+}
+
+fn there(values: &[&Datum]) -> Option<NullBuffer> {
+    Some(values.iter().map(|datum| !datum.is_null()).collect())
+}
+
+/// The items of a list.
+pub(crate) fn items(datum: &Datum) -> Vec<Datum> {
+    match datum {
+        Datum::Value(PropertyValue::List(items)) => {
+            items.iter().cloned().map(Datum::Value).collect()
+        }
+        Datum::List(items) => items.clone(),
+        _ => Vec::new(),
+    }
+}

@@ -1,0 +1,266 @@
+//! Values of a file as values of the declared kind; texts as values of whatever kind they look like.
+//!
+//! # Invariants
+//! * FI-1 A value is never changed silently: what the declared kind cannot hold is an error, and so is an integer that no 64 bits hold.
+
+use graven_storage::PropertyValue;
+use graven_temporal::{Kind as Temporal, Zone, duration, text};
+
+use crate::datum::Datum;
+use crate::kind::Kind;
+use crate::literal;
+
+/// The value as one of `kind`.
+///
+/// # Errors
+/// What is wrong with it, to be put behind the value: "is no INTEGER".
+pub(crate) fn cast(datum: Datum, kind: &Kind) -> Result<Datum, String> {
+    use PropertyValue as P;
+    let no = || Err(format!("is no {kind}"));
+    let value = match (datum, kind) {
+        (datum, Kind::Any | Kind::Null) => return Ok(datum),
+        (Datum::Value(P::Null), _) => return Ok(Datum::NULL),
+        (Datum::Value(P::String(text)), Kind::String) => P::String(text),
+        (Datum::Value(P::String(text)), kind) => return of_text(&text, kind),
+        (datum, Kind::Literal) => return Ok(datum),
+        (Datum::Value(P::List(items)), Kind::List(element)) => {
+            let items = items
+                .iter()
+                .map(|item| cast(Datum::Value(item.clone()), element));
+            return Ok(Datum::list(items.collect::<Result<_, _>>()?));
+        }
+        (Datum::List(items), Kind::List(element)) => {
+            let items = items.into_iter().map(|item| cast(item, element));
+            return Ok(Datum::list(items.collect::<Result<_, _>>()?));
+        }
+        (Datum::Map(entries), Kind::Point) => return literal::point(&entries),
+        (Datum::Map(entries), Kind::Map(wanted)) => {
+            let entries = entries.into_iter().map(|(key, value)| {
+                let kind = wanted.iter().find(|(name, _)| **name == *key);
+                let value = match kind {
+                    Some((_, kind)) => cast(value, kind)?,
+                    None => value,
+                };
+                Ok((key, value))
+            });
+            return Ok(Datum::Map(entries.collect::<Result<_, String>>()?));
+        }
+        (Datum::Value(value), kind) => match (value, kind) {
+            (P::Float(x), Kind::Integer) if x.fract() == 0.0 && x.abs() < 9e15 => {
+                P::Integer(x as i64)
+            }
+            (P::Integer(i), Kind::Float) if (i as f64) as i128 == i128::from(i) => {
+                P::Float(i as f64)
+            }
+            (P::LocalDateTime(t), Kind::Date) if t.seconds % 86_400 == 0 && t.nanoseconds == 0 => {
+                P::Date(t.seconds / 86_400)
+            }
+            (P::Date(days), Kind::LocalDateTime) => P::LocalDateTime(literal::local_date_time(
+                i128::from(days) * 86_400_000_000_000,
+            )),
+            (
+                P::Date(_)
+                | P::LocalTime(_)
+                | P::Time(_)
+                | P::LocalDateTime(_)
+                | P::DateTime(_)
+                | P::Duration(_),
+                Kind::String,
+            ) => {
+                return no();
+            }
+            (value @ (P::Boolean(_) | P::Integer(_)), Kind::String) => {
+                let mut text = String::new();
+                literal::write(&mut text, &Datum::Value(value));
+                P::String(text.into())
+            }
+            (value, kind) if Kind::of(&Datum::Value(value.clone())) == *kind => value,
+            _ => return no(),
+        },
+        _ => return no(),
+    };
+    Ok(Datum::Value(value))
+}
+
+/// The value of a text of that kind.
+///
+/// # Errors
+/// As [`cast`].
+pub(crate) fn of_text(given: &str, kind: &Kind) -> Result<Datum, String> {
+    use PropertyValue as P;
+    let no = || Err(format!("is no {kind}"));
+    let trimmed = given.trim();
+    let temporal = |kind: Temporal| {
+        text::parse(kind, &spaced(trimmed), &Zone::UTC)
+            .map(Datum::Value)
+            .map_err(|error| format!("is no {}: {error}", kind.name()))
+    };
+    let value = match kind {
+        Kind::Any => return Ok(sniffed(given)),
+        Kind::String => P::String(given.into()),
+        Kind::Null => return no(),
+        Kind::Boolean if trimmed.eq_ignore_ascii_case("true") => P::Boolean(true),
+        Kind::Boolean if trimmed.eq_ignore_ascii_case("false") => P::Boolean(false),
+        Kind::Boolean => return no(),
+        Kind::Integer => match trimmed.parse() {
+            Ok(integer) => P::Integer(integer),
+            Err(_) => return no(),
+        },
+        Kind::Float => match trimmed {
+            "Infinity" => P::Float(f64::INFINITY),
+            "-Infinity" => P::Float(f64::NEG_INFINITY),
+            _ => match trimmed.parse() {
+                Ok(float) => P::Float(float),
+                Err(_) => return no(),
+            },
+        },
+        Kind::Bytes => return literal::hexadecimal(trimmed).map(Datum::Value),
+        Kind::Date => return temporal(Temporal::Date),
+        Kind::LocalTime => return temporal(Temporal::LocalTime),
+        Kind::Time => return temporal(Temporal::Time),
+        Kind::LocalDateTime => return temporal(Temporal::LocalDateTime),
+        Kind::DateTime => return temporal(Temporal::DateTime),
+        Kind::Duration => match duration::parse(trimmed) {
+            Ok(read) => P::Duration(read),
+            Err(error) => return Err(format!("is no DURATION: {error}")),
+        },
+        Kind::Literal => return literal::read(trimmed),
+        Kind::List(_) | Kind::Map(_) | Kind::Point => {
+            let read = literal::read(trimmed).map_err(|why| format!("is no {kind}: it {why}"))?;
+            return match read {
+                Datum::Value(P::String(_)) => no(),
+                read => cast(read, kind),
+            };
+        }
+    };
+    Ok(Datum::Value(value))
+}
+
+/// Other programs put a blank between date and time.
+fn spaced(text: &str) -> std::borrow::Cow<'_, str> {
+    match text.as_bytes().get(10) {
+        Some(b' ') => format!("{}T{}", &text[..10], &text[11..]).into(),
+        _ => text.into(),
+    }
+}
+
+/// The kind a text looks like. A number with a needless zero in front, such as a postal code, is text.
+#[must_use]
+pub(crate) fn kind_of_text(text: &str) -> Kind {
+    let plain = text.strip_prefix(['-', '+']).unwrap_or(text);
+    let bytes = plain.as_bytes();
+    match bytes {
+        [b'0', b'0'..=b'9', ..] if !text.contains(['-', ':']) => return Kind::String,
+        [b'0'..=b'9', ..] | [b'.', b'0'..=b'9', ..] => {}
+        _ if text.eq_ignore_ascii_case("true") || text.eq_ignore_ascii_case("false") => {
+            return Kind::Boolean;
+        }
+        _ => return Kind::String,
+    }
+    if text.parse::<i64>().is_ok() {
+        return Kind::Integer;
+    }
+    // More digits than a number holds are no number.
+    let digits = bytes.iter().filter(|b| b.is_ascii_digit()).count();
+    if digits <= 17 + bytes.iter().filter(|b| **b == b'e').count() * 3
+        && text.parse::<f64>().is_ok()
+    {
+        return Kind::Float;
+    }
+    let day = bytes.len() >= 10 && bytes[4] == b'-' && bytes[7] == b'-';
+    if day {
+        let kinds = [Kind::Date, Kind::LocalDateTime, Kind::DateTime];
+        let long = bytes.len() > 10;
+        for kind in kinds.into_iter().skip(usize::from(long)) {
+            let zoned = kind == Kind::DateTime;
+            let has_zone = long
+                && bytes[10..]
+                    .iter()
+                    .any(|b| matches!(b, b'Z' | b'+' | b'-' | b'['));
+            if zoned == has_zone && of_text(text, &kind).is_ok() {
+                return kind;
+            }
+        }
+    }
+    Kind::String
+}
+
+/// The value a text looks like.
+fn sniffed(text: &str) -> Datum {
+    of_text(text, &kind_of_text(text)).unwrap_or_else(|_| Datum::text(text))
+}
+
+#[cfg(test)]
+mod tests {
+    //! Goal: texts are taken for what they look like and nothing more; what cannot be held is refused.
+    use super::*;
+
+    #[test]
+    fn texts_look_like_their_kinds() {
+        for (text, kind) in [
+            ("1", Kind::Integer),
+            ("-17", Kind::Integer),
+            ("007", Kind::String),
+            ("0", Kind::Integer),
+            ("0.5", Kind::Float),
+            ("1e9", Kind::Float),
+            ("9223372036854775808", Kind::String),
+            ("2024-01-31", Kind::Date),
+            ("2024-01-32", Kind::String),
+            ("2024-01-31T10:00:00", Kind::LocalDateTime),
+            ("2024-01-31 10:00:00", Kind::LocalDateTime),
+            ("2024-01-31T10:00:00Z", Kind::DateTime),
+            ("2024-01-31T10:00:00+01:00", Kind::DateTime),
+            ("True", Kind::Boolean),
+            ("nan", Kind::String),
+            ("inf", Kind::String),
+            ("12 Main Street", Kind::String),
+        ] {
+            assert_eq!(kind_of_text(text), kind, "{text}");
+        }
+    }
+
+    #[test]
+    fn declared_kinds_hold_or_refuse() {
+        let ok = |text: &str, kind: &str| {
+            of_text(text, &Kind::parse(kind).expect(kind)).map(|d| {
+                let mut out = String::new();
+                literal::write(&mut out, &d);
+                out
+            })
+        };
+        for (text, kind, wanted) in [
+            ("5", "INT64", "5"),
+            ("5", "DOUBLE", "5.0"),
+            ("[1, 2]", "INT64[]", "[1, 2]"),
+            ("[a, b c]", "LIST<STRING>", "['a', 'b c']"),
+            ("{a: 1, b: x}", "MAP", "{a: 1, b: 'x'}"),
+            ("P1DT2H", "INTERVAL", "duration('P1DT2H')"),
+            (
+                "2024-01-31 10:00:00",
+                "TIMESTAMP",
+                "localdatetime('2024-01-31T10:00')",
+            ),
+            ("'it\\'s'", "CYPHER", "'it\\'s'"),
+            (
+                "point({srid: 7203, x: 1.0, y: 2.0})",
+                "POINT",
+                "point({srid: 7203, x: 1.0, y: 2.0})",
+            ),
+            ("00ff", "BLOB", "bytes('00ff')"),
+        ] {
+            assert_eq!(ok(text, kind).as_deref(), Ok(wanted), "{text} as {kind}");
+        }
+        for (text, kind) in [
+            ("1.5", "INTEGER"),
+            ("9223372036854775808", "INTEGER"),
+            ("yes", "BOOLEAN"),
+            ("2024-02-30", "DATE"),
+            ("[1, x]", "LIST<INTEGER>"),
+            ("[1", "LIST<INTEGER>"),
+        ] {
+            assert!(ok(text, kind).is_err(), "{text} as {kind}");
+        }
+        assert_eq!(Kind::parse("NUMBER"), None);
+    }
+}

@@ -1,0 +1,286 @@
+//! JSON: a list of objects, or one object after the other, whatever lies between them.
+//!
+//! # How it works
+//! The extent of the next object is found byte by byte, then it is parsed by itself: neither a large list nor a long file is ever in
+//! memory. Columns are the keys of the first objects, in the order they come.
+//!
+//! # Invariants
+//! * FI-3 An object longer than [`OBJECT_MAX`] is an error, and so is a key that the columns lack: nothing is left out silently.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read};
+use std::sync::Arc;
+
+use graven_storage::PropertyValue;
+use serde_json::Value as Json;
+
+use crate::cast::cast;
+use crate::datum::Datum;
+use crate::error::{Error, Fault, Result};
+use crate::kind::Kind;
+use crate::options::Options;
+use crate::source::Column;
+
+/// Longest object, in bytes.
+const OBJECT_MAX: usize = 64 << 20;
+
+/// An object with its keys in the order they are written.
+struct Pairs(Vec<(String, Json)>);
+
+impl<'de> serde::Deserialize<'de> for Pairs {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Visitor;
+        impl<'de> serde::de::Visitor<'de> for Visitor {
+            type Value = Pairs;
+
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: serde::de::MapAccess<'de>>(
+                self,
+                mut map: A,
+            ) -> Result<Pairs, A::Error> {
+                let mut pairs = Vec::new();
+                while let Some(pair) = map.next_entry()? {
+                    pairs.push(pair);
+                }
+                Ok(Pairs(pairs))
+            }
+        }
+        deserializer.deserialize_map(Visitor)
+    }
+}
+
+/// Objects of a file.
+pub(crate) struct Objects {
+    name: String,
+    input: BufReader<Box<dyn Read + Send>>,
+    text: Vec<u8>,
+    line: u64,
+    row: u64,
+    first: u64,
+}
+
+impl Objects {
+    pub(crate) fn open(name: &str, file: File) -> Result<Self> {
+        let input = graven_import::unpacked(file).map_err(|source| Error::Io {
+            file: name.to_owned(),
+            source,
+        })?;
+        Ok(Objects {
+            name: name.to_owned(),
+            input: BufReader::with_capacity(128 << 10, input),
+            text: Vec::new(),
+            line: 1,
+            row: 0,
+            first: 1,
+        })
+    }
+
+    /// About how many bytes it holds.
+    pub(crate) fn held(&self) -> usize {
+        // The parsed object takes a few times its text.
+        (128 << 10) + 4 * self.text.capacity()
+    }
+
+    fn fault(&self, column: Option<&str>, value: Option<String>, why: impl Into<String>) -> Fault {
+        Fault {
+            file: self.name.clone(),
+            row: self.row,
+            line: Some(self.first),
+            column: column.map(str::to_owned),
+            value: value.as_deref().map(Fault::shown),
+            why: why.into(),
+        }
+    }
+
+    /// The next object.
+    pub(crate) fn next(&mut self) -> Result<Option<Vec<(String, Json)>>> {
+        self.text.clear();
+        let (mut depth, mut quoted, mut escaped) = (0_u32, false, false);
+        'file: loop {
+            let block = self.input.fill_buf().map_err(|source| Error::Io {
+                file: self.name.clone(),
+                source,
+            })?;
+            if block.is_empty() {
+                break;
+            }
+            let mut from = None;
+            for (at, byte) in block.iter().enumerate() {
+                if depth == 0 {
+                    match byte {
+                        b'{' => {
+                            from = Some(at);
+                            depth = 1;
+                            self.first = self.line;
+                        }
+                        b'\n' => self.line += 1,
+                        b' ' | b'\t' | b'\r' | b',' | b'[' | b']' | 0xef | 0xbb | 0xbf => {}
+                        _ => {
+                            self.first = self.line;
+                            self.row += 1;
+                            let why =
+                                "an object is wanted: a list of objects, or one object a line";
+                            return Err(self.fault(None, None, why).into());
+                        }
+                    }
+                    continue;
+                }
+                match byte {
+                    b'\n' => self.line += 1,
+                    _ if escaped => escaped = false,
+                    b'\\' if quoted => escaped = true,
+                    b'"' => quoted = !quoted,
+                    b'{' | b'[' if !quoted => depth += 1,
+                    b'}' | b']' if !quoted => {
+                        depth -= 1;
+                        if depth == 0 {
+                            self.text.extend_from_slice(&block[from.unwrap_or(0)..=at]);
+                            self.input.consume(at + 1);
+                            break 'file;
+                        }
+                    }
+                    _ => {}
+                }
+            }
+            let whole = block.len();
+            if depth > 0 {
+                self.text.extend_from_slice(&block[from.unwrap_or(0)..]);
+            }
+            self.input.consume(whole);
+            if self.text.len() > OBJECT_MAX {
+                return Err(self
+                    .fault(None, None, "the object is too long: is a quote missing?")
+                    .into());
+            }
+        }
+        if self.text.is_empty() {
+            return Ok(None);
+        }
+        self.row += 1;
+        match serde_json::from_slice(&self.text) {
+            Ok(Pairs(object)) => Ok(Some(object)),
+            Err(error) => Err(self
+                .fault(None, None, format!("is no JSON: {error}"))
+                .into()),
+        }
+    }
+
+    /// The next row, as [`crate::csv::Reader::next`].
+    pub(crate) fn row(
+        &mut self,
+        columns: &[Column],
+        wanted: &[usize],
+        into: &mut [Vec<Datum>],
+    ) -> Result<bool> {
+        let Some(mut object) = self.next()? else {
+            return Ok(false);
+        };
+        let unknown = |(key, _): &&(String, Json)| columns.iter().all(|c| c.name != *key);
+        if let Some((unknown, _)) = object.iter().find(unknown) {
+            let why = "is a key that the objects before did not have: declare the columns, or raise SAMPLE_SIZE";
+            return Err(self.fault(None, Some(unknown.clone()), why).into());
+        }
+        for (slot, at) in wanted.iter().enumerate() {
+            let column = &columns[*at];
+            // The last of several with one name counts, as everywhere.
+            let json = object.iter().rposition(|(key, _)| *key == column.name);
+            let json = json.map_or(Json::Null, |place| object.swap_remove(place).1);
+            let value = datum(&json).and_then(|value| match (&value, &column.kind) {
+                // A file says itself which values are texts.
+                (Datum::Value(PropertyValue::Integer(_)), Kind::String)
+                | (Datum::Value(PropertyValue::Boolean(_)), Kind::String) => {
+                    Err("is no STRING".to_owned())
+                }
+                _ => cast(value, &column.kind),
+            });
+            let value = value.map_err(|why| {
+                let shown = match &json {
+                    Json::String(text) => text.clone(),
+                    other => other.to_string(),
+                };
+                self.fault(Some(&column.name), Some(shown), why)
+            })?;
+            into[slot].push(value);
+        }
+        Ok(true)
+    }
+}
+
+fn datum(json: &Json) -> Result<Datum, String> {
+    let value = match json {
+        Json::Null => PropertyValue::Null,
+        Json::Bool(b) => PropertyValue::Boolean(*b),
+        Json::Number(number) => match (number.as_i64(), number.as_f64()) {
+            (Some(integer), _) => PropertyValue::Integer(integer),
+            (None, _) if number.is_u64() => {
+                return Err("is larger than a 64-bit integer".to_owned());
+            }
+            (None, Some(float)) => PropertyValue::Float(float),
+            (None, None) => return Err("is no 64-bit number".to_owned()),
+        },
+        Json::String(text) => PropertyValue::String(text.as_str().into()),
+        Json::Array(items) => {
+            let items = items.iter().map(datum);
+            return Ok(Datum::list(items.collect::<Result<_, _>>()?));
+        }
+        Json::Object(entries) => {
+            let entries = entries.iter();
+            let entries = entries.map(|(key, value)| Ok((Arc::from(key.as_str()), datum(value)?)));
+            return Ok(Datum::Map(entries.collect::<Result<_, String>>()?));
+        }
+    };
+    Ok(Datum::Value(value))
+}
+
+/// The columns that the first objects show.
+pub(crate) fn sniff(name: &str, file: File, options: &Options) -> Result<Vec<Column>> {
+    let mut objects = Objects::open(name, file)?;
+    let mut columns: Vec<Column> = Vec::new();
+    let mut rows = 0;
+    while rows < options.sample {
+        let Some(object) = objects.next()? else {
+            break;
+        };
+        rows += 1;
+        for (key, json) in &object {
+            let kind = datum(json).map_or(Kind::Any, |value| Kind::of(&value));
+            match columns.iter_mut().find(|column| column.name == *key) {
+                Some(column) => {
+                    let known = std::mem::replace(&mut column.kind, Kind::Null);
+                    column.kind = json_both(known, kind);
+                }
+                None => columns.push(Column {
+                    name: key.clone(),
+                    kind,
+                }),
+            }
+        }
+    }
+    for column in &mut columns {
+        column.kind = open_kind(std::mem::replace(&mut column.kind, Kind::Null));
+    }
+    Ok(columns)
+}
+
+/// Numbers of JSON are of one kind; maps may lack keys.
+fn json_both(a: Kind, b: Kind) -> Kind {
+    match (a, b) {
+        (Kind::Integer, Kind::Float) | (Kind::Float, Kind::Integer) => Kind::Float,
+        (Kind::List(a), Kind::List(b)) => Kind::List(Box::new(json_both(*a, *b))),
+        (Kind::Map(_), Kind::Map(_)) => Kind::Map(Vec::new()),
+        (a, b) => a.with(b),
+    }
+}
+
+/// What the sample did not decide may be anything.
+fn open_kind(kind: Kind) -> Kind {
+    match kind {
+        Kind::Null => Kind::Any,
+        Kind::List(element) => Kind::List(Box::new(open_kind(*element))),
+        Kind::Map(_) => Kind::Map(Vec::new()),
+        other => other,
+    }
+}

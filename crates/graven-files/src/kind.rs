@@ -1,0 +1,195 @@
+//! Kinds of columns: what a file says, what a statement declares, what several values have in common.
+//!
+//! # How it works
+//! Fixed-size numbers of files become the integers and floats of the language; the many names that other databases give their types
+//! mean one of these kinds ([`Kind::parse`]). [`Kind::Literal`] is text that holds literals of the language: the way to keep values of
+//! several types in one column of a file that has one type.
+
+use std::fmt;
+
+use graven_storage::PropertyValue;
+
+use crate::datum::Datum;
+
+/// What the values of a column are; null may stand anywhere.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Kind {
+    /// Only nulls so far.
+    Null,
+    /// Values of several kinds.
+    Any,
+    /// `true`, `false`.
+    Boolean,
+    /// 64-bit integers.
+    Integer,
+    /// 64-bit floats.
+    Float,
+    /// Text.
+    String,
+    /// Bytes.
+    Bytes,
+    /// Dates.
+    Date,
+    /// Times of day.
+    LocalTime,
+    /// Times of day with an offset.
+    Time,
+    /// Dates and times.
+    LocalDateTime,
+    /// Instants with a zone.
+    DateTime,
+    /// Durations.
+    Duration,
+    /// Points.
+    Point,
+    /// Lists.
+    List(Box<Kind>),
+    /// Maps with these keys; with none: of whatever keys.
+    Map(Vec<(String, Kind)>),
+    /// Text that holds a literal of the language.
+    Literal,
+}
+
+/// Names of plain kinds, by which statements declare them. The first of a kind is the one it is written with.
+const NAMES: &[(&str, Kind)] = &[
+    ("NULL", Kind::Null),
+    ("ANY", Kind::Any),
+    ("BOOLEAN", Kind::Boolean),
+    ("BOOL", Kind::Boolean),
+    ("INTEGER", Kind::Integer),
+    ("INT", Kind::Integer),
+    ("INT8", Kind::Integer),
+    ("INT16", Kind::Integer),
+    ("INT32", Kind::Integer),
+    ("INT64", Kind::Integer),
+    ("UINT8", Kind::Integer),
+    ("UINT16", Kind::Integer),
+    ("UINT32", Kind::Integer),
+    ("UINT64", Kind::Integer),
+    ("BIGINT", Kind::Integer),
+    ("SMALLINT", Kind::Integer),
+    ("SERIAL", Kind::Integer),
+    ("FLOAT", Kind::Float),
+    ("DOUBLE", Kind::Float),
+    ("REAL", Kind::Float),
+    ("STRING", Kind::String),
+    ("VARCHAR", Kind::String),
+    ("TEXT", Kind::String),
+    ("UUID", Kind::String),
+    ("BYTES", Kind::Bytes),
+    ("BLOB", Kind::Bytes),
+    ("BYTEA", Kind::Bytes),
+    ("DATE", Kind::Date),
+    ("LOCAL TIME", Kind::LocalTime),
+    ("ZONED TIME", Kind::Time),
+    ("LOCAL DATETIME", Kind::LocalDateTime),
+    ("TIMESTAMP", Kind::LocalDateTime),
+    ("TIMESTAMP_NS", Kind::LocalDateTime),
+    ("TIMESTAMP_MS", Kind::LocalDateTime),
+    ("TIMESTAMP_SEC", Kind::LocalDateTime),
+    ("ZONED DATETIME", Kind::DateTime),
+    ("TIMESTAMP_TZ", Kind::DateTime),
+    ("DURATION", Kind::Duration),
+    ("INTERVAL", Kind::Duration),
+    ("POINT", Kind::Point),
+    ("MAP", Kind::Map(Vec::new())),
+    ("CYPHER", Kind::Literal),
+];
+
+impl Kind {
+    /// The kind of that name: `INTEGER`, `INT64`, `LIST<STRING>`, `STRING[]`.
+    #[must_use]
+    pub fn parse(name: &str) -> Option<Kind> {
+        let name = name.trim();
+        if let Some(element) = name.strip_suffix("[]") {
+            return Some(Kind::List(Box::new(Kind::parse(element)?)));
+        }
+        if let Some(head) = name.get(..5)
+            && head.eq_ignore_ascii_case("LIST<")
+        {
+            let element = name[5..].strip_suffix('>')?;
+            return Some(Kind::List(Box::new(Kind::parse(element)?)));
+        }
+        let known = NAMES
+            .iter()
+            .find(|(known, _)| known.eq_ignore_ascii_case(name));
+        known.map(|(_, kind)| kind.clone())
+    }
+
+    /// The kind of a value.
+    #[must_use]
+    pub fn of(datum: &Datum) -> Kind {
+        let value = match datum {
+            Datum::Value(value) => value,
+            Datum::List(items) => {
+                let kinds = items.iter().map(Kind::of);
+                return Kind::List(Box::new(kinds.fold(Kind::Null, Kind::with)));
+            }
+            Datum::Map(entries) => {
+                let entries = entries.iter();
+                let entries = entries.map(|(name, value)| (name.to_string(), Kind::of(value)));
+                return Kind::Map(entries.collect());
+            }
+        };
+        match value {
+            PropertyValue::Null => Kind::Null,
+            PropertyValue::Boolean(_) => Kind::Boolean,
+            PropertyValue::Integer(_) => Kind::Integer,
+            PropertyValue::Float(_) => Kind::Float,
+            PropertyValue::String(_) => Kind::String,
+            PropertyValue::Bytes(_) => Kind::Bytes,
+            PropertyValue::Date(_) => Kind::Date,
+            PropertyValue::LocalTime(_) => Kind::LocalTime,
+            PropertyValue::Time(_) => Kind::Time,
+            PropertyValue::LocalDateTime(_) => Kind::LocalDateTime,
+            PropertyValue::DateTime(_) => Kind::DateTime,
+            PropertyValue::Duration(_) => Kind::Duration,
+            PropertyValue::Point(_) => Kind::Point,
+            PropertyValue::List(items) => {
+                let kinds = items
+                    .iter()
+                    .map(|item| Kind::of(&Datum::Value(item.clone())));
+                Kind::List(Box::new(kinds.fold(Kind::Null, Kind::with)))
+            }
+            _ => Kind::Any,
+        }
+    }
+
+    /// What values of either kind have in common. Integers and floats stay apart: a column that holds both is of no one kind, so
+    /// that each value comes back as it was.
+    #[must_use]
+    pub fn with(self, other: Kind) -> Kind {
+        match (self, other) {
+            (Kind::Null, other) | (other, Kind::Null) => other,
+            (a, b) if a == b => a,
+            (Kind::List(a), Kind::List(b)) => Kind::List(Box::new(a.with(*b))),
+            (Kind::Map(mut a), Kind::Map(b)) => {
+                // A map without a key is another map than one with a null there.
+                if a.len() != b.len() || b.iter().any(|(name, _)| a.iter().all(|(n, _)| n != name))
+                {
+                    return Kind::Any;
+                }
+                for (name, kind) in b {
+                    let slot = a.iter_mut().find(|(known, _)| *known == name);
+                    let slot = &mut slot.expect("the same names").1;
+                    *slot = std::mem::replace(slot, Kind::Null).with(kind);
+                }
+                Kind::Map(a)
+            }
+            _ => Kind::Any,
+        }
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Kind::List(element) => write!(f, "LIST<{element}>"),
+            Kind::Map(_) => f.write_str("MAP"),
+            plain => {
+                let name = NAMES.iter().find(|(_, kind)| kind == plain);
+                f.write_str(name.map_or("ANY", |(name, _)| name))
+            }
+        }
+    }
+}

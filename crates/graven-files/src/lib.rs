@@ -1,0 +1,45 @@
+//! Rows in and out of files: CSV, Parquet, JSON, Arrow IPC, NumPy's arrays, and frames that a program hands over.
+//!
+//! # How it works
+//! [`describe`] looks at a source and says its columns ([`Column`]); [`Reader`] hands over batches of those that are wanted. A
+//! [`Sink`] writes rows to a file; which types its columns have is found out beforehand ([`Shape`]). Values are [`Datum`]s on the way: what
+//! properties hold, and maps and lists of them. Text in which every value keeps its type is a [`literal`] of the language.
+//!
+//! Parquet and Arrow are read and written by the crates of Arrow's project; delimited text and JSON by this one, so that an error can
+//! name line, column and value, and memory stays bounded ([docs/internals/files.md](../../../docs/internals/files.md)).
+//!
+//! # Concurrency
+//! None: a reader or sink belongs to one thread at a time.
+//!
+//! # Cost
+//! One copy of each value that is wanted; columns that are not are neither decoded nor, in Parquet, read.
+//!
+//! It opens no file: who asks hands over a function that does, and that knows what the statement may name.
+
+mod arrow_in;
+mod arrow_out;
+mod bound;
+mod cast;
+mod csv;
+mod datum;
+mod error;
+mod json;
+mod kind;
+pub mod literal;
+mod npy;
+mod options;
+mod shape;
+mod sink;
+mod source;
+mod tables;
+
+pub use arrow_array::{RecordBatchReader, ffi_stream};
+pub use bound::{Bound, Comparison};
+pub use datum::{Cells, Datum};
+pub use error::{Error, Fault, Result};
+pub use kind::Kind;
+pub use options::{Format, Options};
+pub use shape::Shape;
+pub use sink::Sink;
+pub use source::{Chunk, Column, Description, FAULTS_MAX, Open, Reader, Source, describe};
+pub use tables::Frame;

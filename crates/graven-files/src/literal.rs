@@ -1,0 +1,402 @@
+//! Literals of the language, in and out: the text form in which every value keeps its type.
+//!
+//! # How it works
+//! What is written can be read back by [`read`], and stands for the same value in a statement. [`read`] takes literals only, and
+//! besides them what lists of other programs look like: JSON's, and texts without quotes within brackets (`[a, b]`).
+
+use std::sync::Arc;
+
+use graven_storage::PropertyValue;
+use graven_storage::value::{LocalDateTime, Point};
+use graven_temporal::{Kind as Temporal, Zone, duration, text};
+
+use crate::datum::Datum;
+
+/// Nesting that is read.
+const DEPTH_MAX: usize = 100;
+
+/// Appends the literal of a value.
+pub fn write(out: &mut String, datum: &Datum) {
+    match datum {
+        Datum::Value(value) => write_value(out, value),
+        Datum::List(items) => {
+            between(out, ('[', ']'), items.iter(), write);
+        }
+        Datum::Map(entries) => between(out, ('{', '}'), entries.iter(), |out, (key, value)| {
+            name(out, key);
+            out.push_str(": ");
+            write(out, value);
+        }),
+    }
+}
+
+fn between<T>(
+    out: &mut String,
+    (open, close): (char, char),
+    items: impl Iterator<Item = T>,
+    one: impl Fn(&mut String, T),
+) {
+    out.push(open);
+    for (at, item) in items.enumerate() {
+        if at > 0 {
+            out.push_str(", ");
+        }
+        one(out, item);
+    }
+    out.push(close);
+}
+
+/// Appends a name, in backquotes where it needs them.
+pub fn name(out: &mut String, name: &str) {
+    let mut chars = name.chars();
+    let plain = chars.next().is_some_and(|c| c.is_ascii_alphabetic())
+        && chars.all(|c| c.is_ascii_alphanumeric() || c == '_');
+    if plain {
+        return out.push_str(name);
+    }
+    out.push('`');
+    out.push_str(&name.replace('`', "``"));
+    out.push('`');
+}
+
+/// Appends a text in quotes.
+pub fn quoted(out: &mut String, text: &str) {
+    out.push('\'');
+    for c in text.chars() {
+        match c {
+            '\'' => out.push_str("\\'"),
+            '\\' => out.push_str("\\\\"),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            c if c.is_control() => out.push_str(&format!("\\u{:04X}", u32::from(c))),
+            c => out.push(c),
+        }
+    }
+    out.push('\'');
+}
+
+fn write_value(out: &mut String, value: &PropertyValue) {
+    let temporal = |out: &mut String, function: &str| {
+        out.push_str(function);
+        out.push_str("('");
+        out.push_str(&text::write(value).unwrap_or_default());
+        out.push_str("')");
+    };
+    match value {
+        PropertyValue::Boolean(b) => out.push_str(if *b { "true" } else { "false" }),
+        // The least integer has no literal of its own.
+        PropertyValue::Integer(i64::MIN) => out.push_str("(-9223372036854775807 - 1)"),
+        PropertyValue::Integer(i) => out.push_str(&i.to_string()),
+        PropertyValue::Float(x) if x.is_nan() => out.push_str("(0.0 / 0.0)"),
+        PropertyValue::Float(x) if x.is_infinite() => {
+            out.push_str(if *x > 0.0 {
+                "(1.0 / 0.0)"
+            } else {
+                "(-1.0 / 0.0)"
+            });
+        }
+        PropertyValue::Float(x) => out.push_str(&format!("{x:?}")),
+        PropertyValue::String(s) => quoted(out, s),
+        PropertyValue::Bytes(bytes) => {
+            out.push_str("bytes('");
+            bytes.iter().for_each(|b| out.push_str(&format!("{b:02x}")));
+            out.push_str("')");
+        }
+        PropertyValue::List(items) => between(out, ('[', ']'), items.iter(), write_value),
+        PropertyValue::Date(_) => temporal(out, "date"),
+        PropertyValue::LocalTime(_) => temporal(out, "localtime"),
+        PropertyValue::Time(_) => temporal(out, "time"),
+        PropertyValue::LocalDateTime(_) => temporal(out, "localdatetime"),
+        PropertyValue::DateTime(_) => temporal(out, "datetime"),
+        PropertyValue::Duration(_) => temporal(out, "duration"),
+        PropertyValue::Point(p) => {
+            out.push_str(&format!(
+                "point({{srid: {}, x: {:?}, y: {:?}",
+                p.srid, p.x, p.y
+            ));
+            if let Some(z) = p.z {
+                out.push_str(&format!(", z: {z:?}"));
+            }
+            out.push_str("})");
+        }
+        _ => out.push_str("null"),
+    }
+}
+
+/// The value of a literal.
+///
+/// # Errors
+/// What is wrong with the text.
+pub fn read(text: &str) -> Result<Datum, String> {
+    let mut reader = Reader {
+        text,
+        at: 0,
+        depth: 0,
+    };
+    let value = reader.value(false)?;
+    reader.blank();
+    match &text[reader.at..] {
+        "" => Ok(value),
+        rest => Err(format!(
+            "has '{}' behind its end",
+            crate::Fault::shown(rest)
+        )),
+    }
+}
+
+struct Reader<'a> {
+    text: &'a str,
+    at: usize,
+    depth: usize,
+}
+
+impl<'a> Reader<'a> {
+    fn rest(&self) -> &'a str {
+        &self.text[self.at..]
+    }
+
+    fn blank(&mut self) {
+        self.at = self.text.len() - self.rest().trim_start().len();
+    }
+
+    fn eat(&mut self, what: &str) -> bool {
+        self.blank();
+        let eaten = self.rest().starts_with(what);
+        self.at += if eaten { what.len() } else { 0 };
+        eaten
+    }
+
+    fn expect(&mut self, what: &str) -> Result<(), String> {
+        match self.eat(what) {
+            true => Ok(()),
+            false => Err(format!(
+                "is no literal: {what} is missing at byte {}",
+                self.at + 1
+            )),
+        }
+    }
+
+    /// A value; within a list a text may stand without quotes.
+    fn value(&mut self, listed: bool) -> Result<Datum, String> {
+        self.blank();
+        self.depth += 1;
+        if self.depth > DEPTH_MAX {
+            return Err("is nested too deeply".to_owned());
+        }
+        let value = match self.rest().chars().next() {
+            None => Err("is no literal: it is empty".to_owned()),
+            Some('[') => self.list(),
+            Some('{') => self.map(),
+            Some('\'' | '"') => self.string().map(|text| Datum::text(&text)),
+            Some('(') => self.special(),
+            Some(_) => self.word(listed),
+        };
+        self.depth -= 1;
+        value
+    }
+
+    fn list(&mut self) -> Result<Datum, String> {
+        self.at += 1;
+        let mut items = Vec::new();
+        if self.eat("]") {
+            return Ok(Datum::list(items));
+        }
+        loop {
+            items.push(self.value(true)?);
+            if self.eat("]") {
+                return Ok(Datum::list(items));
+            }
+            self.expect(",")?;
+        }
+    }
+
+    fn map(&mut self) -> Result<Datum, String> {
+        self.at += 1;
+        let mut entries = Vec::new();
+        if self.eat("}") {
+            return Ok(Datum::Map(entries));
+        }
+        loop {
+            self.blank();
+            let key = match self.rest().chars().next() {
+                Some('\'' | '"' | '`') => self.string()?,
+                _ => {
+                    let rest = self.rest();
+                    let end = rest.find([':', '}', ',']).unwrap_or(rest.len());
+                    self.at += end;
+                    rest[..end].trim().to_owned()
+                }
+            };
+            self.expect(":")?;
+            entries.push((Arc::from(key), self.value(true)?));
+            if self.eat("}") {
+                return Ok(Datum::Map(entries));
+            }
+            self.expect(",")?;
+        }
+    }
+
+    fn string(&mut self) -> Result<String, String> {
+        let quote = self.rest().chars().next().expect("a quote");
+        self.at += 1;
+        let mut out = String::new();
+        let mut chars = self.rest().char_indices();
+        while let Some((at, c)) = chars.next() {
+            if c == quote {
+                self.at += at + 1;
+                if quote == '`' && self.rest().starts_with('`') {
+                    out.push('`');
+                    chars.next();
+                    self.at -= at + 1;
+                    continue;
+                }
+                return Ok(out);
+            }
+            if c != '\\' || quote == '`' {
+                out.push(c);
+                continue;
+            }
+            let (_, escaped) = chars.next().ok_or("ends behind a backslash")?;
+            out.push(match escaped {
+                'n' => '\n',
+                'r' => '\r',
+                't' => '\t',
+                'b' => '\u{8}',
+                'f' => '\u{c}',
+                'u' => {
+                    let digits: String = chars.by_ref().take(4).map(|(_, c)| c).collect();
+                    let code = u32::from_str_radix(&digits, 16).ok();
+                    let code = code.and_then(char::from_u32);
+                    code.ok_or_else(|| format!("has no character \\u{digits}"))?
+                }
+                other => other,
+            });
+        }
+        Err("is no literal: a quote is not closed".to_owned())
+    }
+
+    /// What has no plain literal.
+    fn special(&mut self) -> Result<Datum, String> {
+        let forms = [
+            (
+                "(-9223372036854775807 - 1)",
+                PropertyValue::Integer(i64::MIN),
+            ),
+            ("(0.0 / 0.0)", PropertyValue::Float(f64::NAN)),
+            ("(1.0 / 0.0)", PropertyValue::Float(f64::INFINITY)),
+            ("(-1.0 / 0.0)", PropertyValue::Float(f64::NEG_INFINITY)),
+        ];
+        for (text, value) in forms {
+            if self.eat(text) {
+                return Ok(Datum::Value(value));
+            }
+        }
+        Err(format!("is no literal at byte {}", self.at + 1))
+    }
+
+    fn word(&mut self, listed: bool) -> Result<Datum, String> {
+        let rest = self.rest();
+        let ends: &[char] = match listed {
+            true => &[',', ']', '}', '('],
+            false => &['('],
+        };
+        let end = rest.find(ends).unwrap_or(rest.len());
+        let word = rest[..end].trim();
+        self.at += end;
+        if self.rest().starts_with('(') && word.chars().all(|c| c.is_ascii_alphabetic()) {
+            return self.call(word);
+        }
+        let value = match word.to_ascii_lowercase().as_str() {
+            "null" | "" => PropertyValue::Null,
+            "true" => PropertyValue::Boolean(true),
+            "false" => PropertyValue::Boolean(false),
+            _ => match (word.parse(), word.parse()) {
+                (Ok(integer), _) => PropertyValue::Integer(integer),
+                (_, Ok(float)) if word.starts_with(|c: char| "+-.0123456789".contains(c)) => {
+                    PropertyValue::Float(float)
+                }
+                _ if listed => PropertyValue::String(word.into()),
+                _ => return Err("is no literal".to_owned()),
+            },
+        };
+        Ok(Datum::Value(value))
+    }
+
+    fn call(&mut self, function: &str) -> Result<Datum, String> {
+        self.expect("(")?;
+        let argument = self.value(false)?;
+        self.expect(")")?;
+        let function = function.to_ascii_lowercase();
+        match (function.as_str(), argument) {
+            ("point", Datum::Map(entries)) => point(&entries),
+            (_, Datum::Value(PropertyValue::String(text))) => called(&function, &text),
+            _ => Err(format!(
+                "is no literal: {function}() of something else than a text"
+            )),
+        }
+    }
+}
+
+fn called(function: &str, argument: &str) -> Result<Datum, String> {
+    let kind = match function {
+        "date" => Temporal::Date,
+        "localtime" => Temporal::LocalTime,
+        "time" => Temporal::Time,
+        "localdatetime" => Temporal::LocalDateTime,
+        "datetime" => Temporal::DateTime,
+        "duration" => {
+            let read = duration::parse(argument).map_err(|e| e.to_string())?;
+            return Ok(Datum::Value(PropertyValue::Duration(read)));
+        }
+        "bytes" => return hexadecimal(argument).map(Datum::Value),
+        _ => return Err(format!("is no literal: there is no {function}()")),
+    };
+    let read = text::parse(kind, argument, &Zone::UTC);
+    read.map(Datum::Value).map_err(|e| e.to_string())
+}
+
+/// The bytes of hexadecimal digits.
+pub(crate) fn hexadecimal(text: &str) -> Result<PropertyValue, String> {
+    let digits = text.as_bytes().chunks(2);
+    let byte = |pair: &[u8]| {
+        let pair = std::str::from_utf8(pair).ok().filter(|p| p.len() == 2)?;
+        u8::from_str_radix(pair, 16).ok()
+    };
+    let bytes: Option<Arc<[u8]>> = digits.map(byte).collect();
+    bytes
+        .map(PropertyValue::Bytes)
+        .ok_or_else(|| "is no text of hexadecimal digits".to_owned())
+}
+
+/// A point of its parts.
+pub(crate) fn point(entries: &[(Arc<str>, Datum)]) -> Result<Datum, String> {
+    let part = |name: &str| {
+        let found = entries.iter().find(|(key, _)| **key == *name)?;
+        match found.1 {
+            Datum::Value(PropertyValue::Float(x)) => Some(x),
+            Datum::Value(PropertyValue::Integer(i)) => Some(i as f64),
+            _ => None,
+        }
+    };
+    let z = part("z");
+    let (Some(x), Some(y), Some(srid)) = (part("x"), part("y"), part("srid")) else {
+        return Err("is no point: it wants srid, x and y".to_owned());
+    };
+    let wanted: &[u32] = match z {
+        None => &[7203, 4326],
+        Some(_) => &[9157, 4979],
+    };
+    let srid = wanted.iter().find(|known| f64::from(**known) == srid);
+    let srid = *srid.ok_or("is no point: no such srid with so many coordinates")?;
+    Ok(Datum::Value(PropertyValue::Point(Point { srid, x, y, z })))
+}
+
+/// A date and time at so many nanoseconds of 1970.
+pub(crate) fn local_date_time(nanoseconds: i128) -> LocalDateTime {
+    const SECOND: i128 = 1_000_000_000;
+    LocalDateTime {
+        seconds: i64::try_from(nanoseconds.div_euclid(SECOND)).unwrap_or(i64::MAX),
+        nanoseconds: u32::try_from(nanoseconds.rem_euclid(SECOND)).expect("below 10^9"),
+    }
+}

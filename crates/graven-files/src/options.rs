@@ -1,0 +1,190 @@
+//! What a statement says of its files in brackets: `(HEADER = false, DELIM = ';')`.
+
+use crate::datum::Datum;
+use crate::error::{Error, Result};
+use graven_storage::PropertyValue;
+
+/// What files are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// Fields between delimiters, one record a line.
+    Csv,
+    /// Apache Parquet.
+    Parquet,
+    /// A JSON list of objects, or an object a line.
+    Json,
+    /// Arrow's IPC files and streams.
+    Arrow,
+    /// NumPy's arrays.
+    Npy,
+}
+
+impl Format {
+    /// The format of that name, or of files with that ending.
+    #[must_use]
+    pub fn parse(name: &str) -> Option<Format> {
+        Some(match name.to_ascii_lowercase().as_str() {
+            "csv" | "tsv" | "txt" | "tbl" => Format::Csv,
+            "parquet" | "pq" => Format::Parquet,
+            "json" | "jsonl" | "ndjson" => Format::Json,
+            "arrow" | "arrows" | "feather" | "ipc" => Format::Arrow,
+            "npy" => Format::Npy,
+            _ => return None,
+        })
+    }
+
+    /// The format of a file by its name, that of the packed file for `.gz` and `.zst`.
+    #[must_use]
+    pub fn of_name(name: &str) -> Option<Format> {
+        let name = name.to_ascii_lowercase();
+        let plain = [".gz", ".zst", ".zstd"];
+        let plain = plain.iter().find_map(|end| name.strip_suffix(end));
+        let (_, ending) = plain.unwrap_or(&name).rsplit_once('.')?;
+        Format::parse(ending)
+    }
+
+    /// Its name.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Format::Csv => "CSV",
+            Format::Parquet => "PARQUET",
+            Format::Json => "JSON",
+            Format::Arrow => "ARROW",
+            Format::Npy => "NPY",
+        }
+    }
+}
+
+/// Options of a source or of a file to be written.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Options {
+    /// Else the names of the files say it.
+    pub format: Option<Format>,
+    /// Whether files of text begin with names; else the first record shows it.
+    pub header: Option<bool>,
+    /// Between fields; else found out.
+    pub delimiter: Option<char>,
+    /// Around fields.
+    pub quote: char,
+    /// What makes a quote within quotes a plain character, besides a second quote.
+    pub escape: Option<char>,
+    /// Texts without quotes that stand for null, besides none at all.
+    pub nulls: Vec<String>,
+    /// Lines passed over at the beginning.
+    pub skip: u64,
+    /// Records that are looked at to find out types.
+    pub sample: usize,
+    /// Rows that cannot be read are left out.
+    pub ignore_errors: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options {
+            format: None,
+            header: None,
+            delimiter: None,
+            quote: '"',
+            escape: None,
+            nulls: Vec::new(),
+            skip: 0,
+            sample: 10_000,
+            ignore_errors: false,
+        }
+    }
+}
+
+const KNOWN: &str =
+    "FORMAT, HEADER, DELIM, QUOTE, ESCAPE, NULL_STRINGS, SKIP, SAMPLE_SIZE, IGNORE_ERRORS";
+
+impl Options {
+    /// Sets one by name.
+    ///
+    /// # Errors
+    /// There is no such option, or it cannot be that.
+    pub fn set(&mut self, name: &str, value: &Datum) -> Result<()> {
+        let name = name.to_ascii_uppercase();
+        let wrong = |wanted: &str| {
+            let mut text = String::new();
+            crate::literal::write(&mut text, value);
+            Err(Error::Option(format!(
+                "the option {name} is {wanted}, not {text}"
+            )))
+        };
+        let text = match value {
+            Datum::Value(PropertyValue::String(text)) => Some(&**text),
+            _ => None,
+        };
+        let character = || {
+            let mut chars = text?.chars();
+            let character = chars.next()?;
+            chars.next().is_none().then_some(character)
+        };
+        let flag = match value {
+            Datum::Value(PropertyValue::Boolean(flag)) => Some(*flag),
+            _ => None,
+        };
+        let count = match value {
+            Datum::Value(PropertyValue::Integer(count)) => u64::try_from(*count).ok(),
+            _ => None,
+        };
+        match name.as_str() {
+            "FORMAT" | "FILE_FORMAT" => match text.and_then(Format::parse) {
+                Some(format) => self.format = Some(format),
+                None => return wrong("'CSV', 'PARQUET', 'JSON', 'ARROW' or 'NPY'"),
+            },
+            "HEADER" => match flag {
+                Some(flag) => self.header = Some(flag),
+                None => return wrong("true or false"),
+            },
+            "DELIM" | "DELIMITER" | "SEP" => match (text, character()) {
+                (Some("\\t"), _) => self.delimiter = Some('\t'),
+                (_, Some(c)) if c.is_ascii() => self.delimiter = Some(c),
+                _ => return wrong("one ASCII character"),
+            },
+            "QUOTE" => match character() {
+                Some(c) if c.is_ascii() => self.quote = c,
+                _ => return wrong("one ASCII character"),
+            },
+            "ESCAPE" => match character() {
+                Some(c) if c.is_ascii() => self.escape = Some(c),
+                _ => return wrong("one ASCII character"),
+            },
+            "NULL_STRINGS" => match value {
+                Datum::Value(PropertyValue::String(text)) => self.nulls = vec![text.to_string()],
+                Datum::Value(PropertyValue::List(items)) => {
+                    self.nulls.clear();
+                    for item in items.iter() {
+                        match item {
+                            PropertyValue::String(text) => self.nulls.push(text.to_string()),
+                            _ => return wrong("a list of texts"),
+                        }
+                    }
+                }
+                _ => return wrong("a list of texts"),
+            },
+            "SKIP" => match count {
+                Some(count) => self.skip = count,
+                None => return wrong("a number of lines"),
+            },
+            "SAMPLE_SIZE" => match count {
+                Some(count @ 1..=10_000_000) => {
+                    self.sample = usize::try_from(count).expect("few");
+                }
+                _ => return wrong("a number of records"),
+            },
+            "IGNORE_ERRORS" => match flag {
+                Some(flag) => self.ignore_errors = flag,
+                None => return wrong("true or false"),
+            },
+            // Kuzu's ways to say how it reads, which are Graven's own affair.
+            "PARALLEL" | "AUTODETECT" | "AUTO_DETECT" | "LIST_UNBRACED" if flag.is_some() => {}
+            _ => {
+                let message = format!("there is no option {name}; there are {KNOWN}");
+                return Err(Error::Option(message));
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,290 @@
+//! Rows to a file.
+//!
+//! # How it works
+//! The types of the columns are known before the first row ([`Shape`]). Parquet's row groups end after so many rows or bytes, so that a
+//! sink holds one group at most; text goes through a buffer. CSV that is written here is read back as it was with the declared kinds: a
+//! null is empty, an empty text has quotes.
+
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::sync::Arc;
+
+use arrow_array::RecordBatch;
+use arrow_ipc::writer::FileWriter;
+use arrow_schema::{Field, Schema};
+use graven_storage::PropertyValue;
+use parquet::arrow::ArrowWriter;
+use parquet::basic::{Compression, ZstdLevel};
+use parquet::file::properties::WriterProperties;
+use serde_json::Value as Json;
+
+use crate::arrow_out::{array, data_type, items, text_of};
+use crate::datum::{Cells, Datum};
+use crate::error::{Error, Result};
+use crate::kind::Kind;
+use crate::options::{Format, Options};
+use crate::shape::Shape;
+
+/// Bytes after which a row group ends.
+const GROUP_BYTES: usize = 16 << 20;
+/// Rows after which it does.
+const GROUP_ROWS: usize = 122_880;
+
+enum To {
+    Parquet(Box<ArrowWriter<File>>, Arc<Schema>),
+    Arrow(Box<FileWriter<BufWriter<File>>>, Arc<Schema>),
+    Csv(BufWriter<File>, u8),
+    Json(BufWriter<File>),
+}
+
+/// See the file header.
+pub struct Sink {
+    name: String,
+    columns: Vec<(String, Kind, Shape)>,
+    to: To,
+    rows: u64,
+}
+
+fn failed(name: &str, why: impl std::fmt::Display) -> Error {
+    Error::File {
+        file: name.to_owned(),
+        why: format!("cannot be written: {why}"),
+    }
+}
+
+impl Sink {
+    /// Begins a file.
+    ///
+    /// # Errors
+    /// A format that cannot be written; no room.
+    pub fn create(
+        name: &str,
+        file: File,
+        options: &Options,
+        columns: Vec<(String, Shape)>,
+    ) -> Result<Sink> {
+        let columns = columns
+            .into_iter()
+            .map(|(name, shape)| (name, shape.kind(), shape));
+        let columns: Vec<(String, Kind, Shape)> = columns.collect();
+        let schema = || {
+            let fields = columns.iter();
+            let fields =
+                fields.map(|(name, kind, shape)| Field::new(name, data_type(kind, shape), true));
+            Arc::new(Schema::new(fields.collect::<Vec<_>>()))
+        };
+        let format = options.format.or_else(|| Format::of_name(name));
+        let to = match format {
+            Some(Format::Parquet) => {
+                let properties = WriterProperties::builder()
+                    .set_compression(Compression::ZSTD(ZstdLevel::default()))
+                    .set_max_row_group_row_count(Some(GROUP_ROWS))
+                    .build();
+                let schema = schema();
+                let writer = ArrowWriter::try_new(file, schema.clone(), Some(properties));
+                To::Parquet(Box::new(writer.map_err(|e| failed(name, e))?), schema)
+            }
+            Some(Format::Arrow) => {
+                let schema = schema();
+                let writer = FileWriter::try_new(BufWriter::new(file), &schema);
+                To::Arrow(Box::new(writer.map_err(|e| failed(name, e))?), schema)
+            }
+            Some(Format::Csv) => {
+                let delimiter = options.delimiter.unwrap_or(match name.ends_with(".tsv") {
+                    true => '\t',
+                    false => ',',
+                });
+                let delimiter = u8::try_from(delimiter).unwrap_or(b',');
+                let mut file = BufWriter::with_capacity(256 << 10, file);
+                if options.header != Some(false) {
+                    let mut line = String::new();
+                    for (at, (name, ..)) in columns.iter().enumerate() {
+                        if at > 0 {
+                            line.push(char::from(delimiter));
+                        }
+                        field(&mut line, name, delimiter);
+                    }
+                    line.push('\n');
+                    file.write_all(line.as_bytes())
+                        .map_err(|e| failed(name, e))?;
+                }
+                To::Csv(file, delimiter)
+            }
+            Some(Format::Json) => To::Json(BufWriter::with_capacity(256 << 10, file)),
+            Some(Format::Npy) => {
+                let message = format!("{name}: NumPy arrays are read, not written; write Parquet");
+                return Err(Error::Option(message));
+            }
+            None => {
+                return Err(Error::Option(format!(
+                    "{name}: the name does not say what to write; end it in .parquet, .csv, .json or .arrow, or write (FORMAT = 'PARQUET')"
+                )));
+            }
+        };
+        Ok(Sink {
+            name: name.to_owned(),
+            columns,
+            to,
+            rows: 0,
+        })
+    }
+
+    /// Appends rows.
+    ///
+    /// # Errors
+    /// No room.
+    pub fn write(&mut self, columns: &[Cells], rows: usize) -> Result<()> {
+        let name = &self.name;
+        self.rows += rows as u64;
+        let batch = |schema: &Arc<Schema>| {
+            let arrays = self
+                .columns
+                .iter()
+                .zip(columns)
+                .map(|((_, kind, shape), cells)| {
+                    let data: Vec<Datum> = (0..rows).map(|row| cells.get(row)).collect();
+                    array(&data.iter().collect::<Vec<_>>(), kind, shape)
+                });
+            RecordBatch::try_new(schema.clone(), arrays.collect()).map_err(|e| failed(name, e))
+        };
+        match &mut self.to {
+            To::Parquet(writer, schema) => {
+                let batch = batch(schema)?;
+                writer.write(&batch).map_err(|e| failed(name, e))?;
+                if writer.in_progress_size() > GROUP_BYTES {
+                    writer.flush().map_err(|e| failed(name, e))?;
+                }
+            }
+            To::Arrow(writer, schema) => {
+                let batch = batch(schema)?;
+                writer.write(&batch).map_err(|e| failed(name, e))?;
+            }
+            To::Csv(file, delimiter) => {
+                let mut line = String::new();
+                for row in 0..rows {
+                    line.clear();
+                    for (at, ((_, kind, _), cells)) in self.columns.iter().zip(columns).enumerate()
+                    {
+                        if at > 0 {
+                            line.push(char::from(*delimiter));
+                        }
+                        let datum = cells.get(row);
+                        if !datum.is_null() {
+                            csv_value(&mut line, &datum, kind, *delimiter);
+                        }
+                    }
+                    line.push('\n');
+                    file.write_all(line.as_bytes())
+                        .map_err(|e| failed(name, e))?;
+                }
+            }
+            To::Json(file) => {
+                for row in 0..rows {
+                    let mut line = String::from("{");
+                    for (at, ((name, kind, _), cells)) in
+                        self.columns.iter().zip(columns).enumerate()
+                    {
+                        let comma = if at > 0 { ", " } else { "" };
+                        let (name, value) =
+                            (Json::from(name.as_str()), json(&cells.get(row), kind));
+                        line.push_str(&format!("{comma}{name}: {value}"));
+                    }
+                    line.push_str("}\n");
+                    file.write_all(line.as_bytes())
+                        .map_err(|e| failed(name, e))?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends the file and brings it to the disk; how many rows it has.
+    ///
+    /// # Errors
+    /// No room.
+    pub fn finish(self) -> Result<u64> {
+        let name = self.name;
+        let inner = |file: BufWriter<File>| file.into_inner().map_err(|e| failed(&name, e.error()));
+        let file = match self.to {
+            To::Parquet(writer, _) => writer.into_inner().map_err(|e| failed(&name, e))?,
+            To::Arrow(mut writer, _) => {
+                writer.finish().map_err(|e| failed(&name, e))?;
+                inner(writer.into_inner().map_err(|e| failed(&name, e))?)?
+            }
+            To::Csv(file, _) | To::Json(file) => inner(file)?,
+        };
+        file.sync_all().map_err(|e| failed(&name, e))?;
+        Ok(self.rows)
+    }
+}
+
+/// A field of delimited text, in quotes where it needs them.
+fn field(line: &mut String, text: &str, delimiter: u8) {
+    let special = |c: char| matches!(c, '"' | '\n' | '\r') || c == char::from(delimiter);
+    let plain = !text.is_empty() && !text.contains(special) && text.trim() == text;
+    if plain {
+        return line.push_str(text);
+    }
+    line.push('"');
+    line.push_str(&text.replace('"', "\"\""));
+    line.push('"');
+}
+
+fn csv_value(line: &mut String, datum: &Datum, kind: &Kind, delimiter: u8) {
+    let text = match (datum, kind) {
+        (Datum::Value(PropertyValue::Float(x)), Kind::Float) if x.is_nan() => "NaN".to_owned(),
+        (Datum::Value(PropertyValue::Float(x)), Kind::Float) if x.is_infinite() => {
+            if *x > 0.0 { "Infinity" } else { "-Infinity" }.to_owned()
+        }
+        (Datum::Value(PropertyValue::Integer(i)), Kind::Integer) => i.to_string(),
+        (datum, kind) => text_of(datum, kind),
+    };
+    field(line, &text, delimiter);
+}
+
+fn json(datum: &Datum, kind: &Kind) -> Json {
+    use PropertyValue as P;
+    if datum.is_null() {
+        return Json::Null;
+    }
+    match (datum, kind) {
+        (datum, Kind::Any | Kind::Literal) => Json::String(text_of(datum, kind)),
+        (Datum::Value(P::Boolean(b)), _) => Json::Bool(*b),
+        (Datum::Value(P::Integer(i)), _) => (*i).into(),
+        (Datum::Value(P::Float(x)), _) => match serde_json::Number::from_f64(*x) {
+            Some(number) => Json::Number(number),
+            None if x.is_nan() => "NaN".into(),
+            None => if *x > 0.0 { "Infinity" } else { "-Infinity" }.into(),
+        },
+        (Datum::Value(P::Point(p)), _) => {
+            let mut entries = serde_json::Map::new();
+            let mut part = |name: &str, x: f64| {
+                let number = serde_json::Number::from_f64(x).map_or(Json::Null, Json::Number);
+                entries.insert(name.to_owned(), number);
+            };
+            part("srid", p.srid.into());
+            part("x", p.x);
+            part("y", p.y);
+            if let Some(z) = p.z {
+                part("z", z);
+            }
+            Json::Object(entries)
+        }
+        (Datum::Map(entries), _) => {
+            let entries = entries.iter();
+            let entries = entries.map(|(k, v)| (k.to_string(), json(v, &Kind::of(v))));
+            Json::Object(entries.collect())
+        }
+        (Datum::Value(P::List(_)) | Datum::List(_), kind) => {
+            let element = match kind {
+                Kind::List(element) => element,
+                _ => &Kind::Null,
+            };
+            items(datum)
+                .iter()
+                .map(|item| json(item, element))
+                .collect()
+        }
+        (datum, kind) => Json::String(text_of(datum, kind)),
+    }
+}

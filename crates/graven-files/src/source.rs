@@ -1,0 +1,485 @@
+//! Files as rows: what their columns are ([`describe`]), and batches of the wanted ones ([`Reader`]).
+//!
+//! # How it works
+//! Several files are read one after the other. Their columns are those of the first; a file that lacks one that is wanted is an error.
+//! Declared columns take the place of those found: by position where a file has no names of its own (`CSV`, `NPY`), else by name.
+//!
+//! # Invariants
+//! * FI-5 A reader holds one batch, and what its file needs at a time ([`Reader::held`]), whatever the size of the files.
+//! * FI-6 Where rows with errors are left out, each is counted, and the first [`FAULTS_MAX`] are kept.
+
+use std::fs::File;
+
+use crate::bound::Bound;
+use crate::cast::cast;
+use crate::csv;
+use crate::datum::{Cells, Datum};
+use crate::error::{Error, Fault, Result};
+use crate::json;
+use crate::kind::Kind;
+use crate::npy;
+use crate::options::{Format, Options};
+use crate::tables::{self, Frame, Tables};
+
+/// Faults that are kept.
+pub const FAULTS_MAX: usize = 1000;
+
+/// A column of a file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Column {
+    /// Its name.
+    pub name: String,
+    /// What its values are.
+    pub kind: Kind,
+}
+
+/// Where rows come from.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Source {
+    /// Files, by name.
+    Files(Vec<String>),
+    /// What a program hands over, and the name it has there.
+    Frame(String, Frame),
+}
+
+/// Opens a file that a statement names, where it may.
+pub type Open<'a> = &'a dyn Fn(&str) -> Result<File>;
+
+/// What a source is.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Description {
+    /// Its columns, as a statement sees them.
+    pub columns: Vec<Column>,
+    /// Names of the columns in the files.
+    names: Vec<String>,
+    /// Rows, where they are known without reading them.
+    pub rows: Option<u64>,
+    /// What the files are; none for a frame.
+    pub format: Option<Format>,
+    dialect: Option<csv::Dialect>,
+}
+
+impl Description {
+    /// Character between fields, and whether the first record holds names; for `CSV`.
+    #[must_use]
+    pub fn dialect(&self) -> Option<(char, bool)> {
+        let dialect = self.dialect.as_ref()?;
+        Some((char::from(dialect.delimiter), dialect.header))
+    }
+}
+
+/// The format of files, by the options or their names.
+fn format(names: &[String], options: &Options) -> Result<Format> {
+    if let Some(format) = options.format {
+        return Ok(format);
+    }
+    let first = names.first().map_or("", String::as_str);
+    Format::of_name(first).ok_or_else(|| {
+        Error::Option(format!(
+            "{first}: the name does not say what the file is; write (FORMAT = 'CSV'), 'PARQUET', 'JSON', 'ARROW' or 'NPY' behind it"
+        ))
+    })
+}
+
+/// What a source is; `declared`: names and kinds that a statement gives its columns.
+///
+/// # Errors
+/// A file that cannot be opened, or is not what it should be; declared columns that it does not have.
+pub fn describe(
+    source: &Source,
+    open: Open<'_>,
+    options: &Options,
+    declared: Option<&[Column]>,
+) -> Result<Description> {
+    let (files, frame) = match source {
+        Source::Files(files) => (files.as_slice(), None),
+        Source::Frame(name, frame) => (std::slice::from_ref(name), Some(frame)),
+    };
+    let Some(name) = files.first() else {
+        return Err(Error::Option("no file is named".to_owned()));
+    };
+    let (mut rows, mut dialect, mut kind) = (None, None, None);
+    let found = match frame {
+        Some(frame) => frame.columns()?,
+        None => {
+            let format = format(files, options)?;
+            kind = Some(format);
+            match format {
+                Format::Csv => {
+                    let opened = || open(name);
+                    let (found, columns) = csv::sniff(name, &opened, options, declared.is_some())?;
+                    dialect = Some(found);
+                    columns
+                }
+                Format::Json => json::sniff(name, open(name)?, options)?,
+                Format::Npy => {
+                    let described = npy::Rows::open(name, open(name)?)?.describe();
+                    rows = described.1;
+                    described.0
+                }
+                Format::Parquet | Format::Arrow => {
+                    let described = tables::describe(name, open(name)?, format)?;
+                    rows = described.1;
+                    described.0
+                }
+            }
+        }
+    };
+    let mut seen = std::collections::HashSet::new();
+    if let Some(twice) = found.iter().find(|column| !seen.insert(&column.name)) {
+        return Err(Error::File {
+            file: name.clone(),
+            why: format!("has two columns of the name {}", twice.name),
+        });
+    }
+    let (columns, names) = match declared {
+        None => (found.clone(), found.into_iter().map(|c| c.name).collect()),
+        Some(declared) => declare(name, declared, found, kind)?,
+    };
+    Ok(Description {
+        columns,
+        names,
+        rows: rows.map(|rows| rows * files.len() as u64),
+        format: kind,
+        dialect,
+    })
+}
+
+/// The declared columns, and their names in the file.
+fn declare(
+    file: &str,
+    declared: &[Column],
+    found: Vec<Column>,
+    format: Option<Format>,
+) -> Result<(Vec<Column>, Vec<String>)> {
+    let by_position = matches!(format, Some(Format::Csv | Format::Npy));
+    if by_position {
+        // An empty file shows no columns.
+        if found.len() != declared.len() && !found.is_empty() {
+            return Err(Error::File {
+                file: file.to_owned(),
+                why: format!(
+                    "has {} column(s), and {} are declared",
+                    found.len(),
+                    declared.len()
+                ),
+            });
+        }
+        let names = match found.is_empty() {
+            true => declared.iter().map(|c| c.name.clone()).collect(),
+            false => found.into_iter().map(|c| c.name).collect(),
+        };
+        return Ok((declared.to_vec(), names));
+    }
+    for column in declared {
+        // An object of JSON may lack a key; other files have all their columns.
+        let known = format == Some(Format::Json) || found.iter().any(|c| c.name == column.name);
+        if !known {
+            let has: Vec<_> = found.iter().map(|c| c.name.as_str()).collect();
+            return Err(Error::File {
+                file: file.to_owned(),
+                why: format!("has no column {}; it has {}", column.name, has.join(", ")),
+            });
+        }
+    }
+    Ok((
+        declared.to_vec(),
+        declared.iter().map(|c| c.name.clone()).collect(),
+    ))
+}
+
+/// Some rows of the wanted columns.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Chunk {
+    /// A column for each that is wanted, in their order.
+    pub columns: Vec<Cells>,
+    /// Rows.
+    pub len: usize,
+}
+
+enum Current {
+    Csv(csv::Reader),
+    Json(json::Objects),
+    Tables(Tables),
+    Npy(npy::Rows),
+}
+
+/// Reads the wanted columns of a source.
+pub struct Reader {
+    source: Source,
+    options: Options,
+    description: Description,
+    /// Places of the wanted columns.
+    wanted: Vec<usize>,
+    bounds: Vec<Bound>,
+    current: Option<Current>,
+    next_file: usize,
+    /// Rows left out, and the first of them.
+    pub left_out: u64,
+    /// See [`Reader::left_out`].
+    pub faults: Vec<Fault>,
+    /// Row groups of Parquet files that were read, and those that the conditions made needless.
+    pub groups: (usize, usize),
+}
+
+impl Reader {
+    /// Reads from the beginning; `wanted`: names among the columns of the description.
+    ///
+    /// # Errors
+    /// A column that is not there.
+    pub fn new(
+        source: Source,
+        options: Options,
+        description: Description,
+        wanted: &[String],
+        bounds: Vec<Bound>,
+    ) -> Result<Reader> {
+        let place = |name: &String| {
+            let at = description.columns.iter().position(|c| c.name == *name);
+            at.ok_or_else(|| {
+                Error::Option(format!("there is no column {name} in the source any more"))
+            })
+        };
+        // The names that the files have for them; a bound on a column that is cast holds for other values than the file has.
+        let bounds = bounds.into_iter().filter_map(|bound| {
+            let at = description
+                .columns
+                .iter()
+                .position(|c| c.name == bound.column)?;
+            let column = description.names[at].clone();
+            Some(Bound { column, ..bound })
+        });
+        Ok(Reader {
+            wanted: wanted.iter().map(place).collect::<Result<_>>()?,
+            bounds: bounds.collect(),
+            source,
+            options,
+            description,
+            current: None,
+            next_file: 0,
+            left_out: 0,
+            faults: Vec::new(),
+            groups: (0, 0),
+        })
+    }
+
+    /// About how many bytes it holds besides the rows handed out.
+    #[must_use]
+    pub fn held(&self) -> usize {
+        match &self.current {
+            None => 0,
+            Some(Current::Csv(reader)) => reader.held(),
+            Some(Current::Json(objects)) => objects.held(),
+            Some(Current::Tables(tables)) => tables.held(),
+            Some(Current::Npy(_)) => 256 << 10,
+        }
+    }
+
+    fn open(&mut self, open: Open<'_>, rows: usize) -> Result<bool> {
+        let names: Vec<String> = {
+            let wanted = self.wanted.iter();
+            wanted
+                .map(|at| self.description.names[*at].clone())
+                .collect()
+        };
+        let at = self.next_file;
+        self.next_file += 1;
+        let current = match &self.source {
+            Source::Frame(name, frame) if at == 0 => {
+                Current::Tables(Tables::of_frame(name, frame, &names)?)
+            }
+            Source::Frame(..) => return Ok(false),
+            Source::Files(files) => {
+                let Some(name) = files.get(at) else {
+                    return Ok(false);
+                };
+                let file = open(name)?;
+                match self.description.format {
+                    Some(Format::Csv) => {
+                        let dialect = self.description.dialect.clone().expect("of CSV");
+                        Current::Csv(csv::Reader::open(
+                            name,
+                            file,
+                            dialect,
+                            &self.description.names,
+                        )?)
+                    }
+                    Some(Format::Json) => Current::Json(json::Objects::open(name, file)?),
+                    Some(Format::Npy) => {
+                        let opened = npy::Rows::open(name, file)?;
+                        let (columns, _) = opened.describe();
+                        if columns.len() != self.description.columns.len() {
+                            return Err(Error::File {
+                                file: name.clone(),
+                                why: format!(
+                                    "has {} columns, the first file had {}",
+                                    columns.len(),
+                                    self.description.columns.len()
+                                ),
+                            });
+                        }
+                        Current::Npy(opened)
+                    }
+                    Some(format) => {
+                        let wanted = (names.as_slice(), self.bounds.as_slice());
+                        let tables = Tables::open(name, file, format, wanted, rows)?;
+                        self.groups.0 += tables.groups.0;
+                        self.groups.1 += tables.groups.1;
+                        Current::Tables(tables)
+                    }
+                    None => unreachable!("files have a format"),
+                }
+            }
+        };
+        self.current = Some(current);
+        Ok(true)
+    }
+
+    /// Up to so many rows, fewer where they take so many bytes; none at the end of the last file.
+    ///
+    /// # Errors
+    /// A file, a row or a value that cannot be read.
+    pub fn next(&mut self, open: Open<'_>, rows: usize, bytes: usize) -> Result<Option<Chunk>> {
+        loop {
+            if self.current.is_none() && !self.open(open, rows)? {
+                return Ok(None);
+            }
+            let chunk = match self.current.as_mut().expect("opened") {
+                Current::Csv(_) | Current::Json(_) => self.rows(rows, bytes)?,
+                Current::Tables(tables) => match tables.next(rows)? {
+                    None => None,
+                    Some(part) => Some(self.declared(part)?),
+                },
+                Current::Npy(npy) => match npy.next(rows, &self.wanted)? {
+                    None => None,
+                    Some(part) => Some(self.declared(part)?),
+                },
+            };
+            match chunk {
+                None => self.current = None,
+                Some(chunk) if chunk.len == 0 => {}
+                Some(chunk) => return Ok(Some(chunk)),
+            }
+        }
+    }
+
+    /// Rows of a file of text.
+    fn rows(&mut self, rows: usize, bytes: usize) -> Result<Option<Chunk>> {
+        /// Rows after which their bytes are counted.
+        const COUNTED: usize = 64;
+        let mut into: Vec<Vec<Datum>> = vec![Vec::new(); self.wanted.len()];
+        let (mut len, mut held, mut ended) = (0, 0, false);
+        while len < rows && held < bytes {
+            let columns = &self.description.columns;
+            let read = match self.current.as_mut().expect("opened") {
+                Current::Csv(reader) => reader.next(columns, &self.wanted, &mut into),
+                Current::Json(objects) => objects.row(columns, &self.wanted, &mut into),
+                _ => unreachable!("files of text"),
+            };
+            match read {
+                Ok(true) => len += 1,
+                Ok(false) => {
+                    ended = true;
+                    break;
+                }
+                Err(Error::Row(fault)) if self.options.ignore_errors => {
+                    into.iter_mut().for_each(|column| column.truncate(len));
+                    self.leave_out(*fault);
+                    continue;
+                }
+                Err(error) => return Err(error),
+            }
+            if len % COUNTED == 0 || len < 4 {
+                let new = into.iter().map(|column| {
+                    let from = len.saturating_sub(COUNTED);
+                    column[from..].iter().map(Datum::bytes).sum::<usize>()
+                });
+                held += new.sum::<usize>();
+            }
+        }
+        if len == 0 && ended {
+            return Ok(None);
+        }
+        Ok(Some(Chunk {
+            columns: into.into_iter().map(Cells::Data).collect(),
+            len,
+        }))
+    }
+
+    fn leave_out(&mut self, fault: Fault) {
+        self.left_out += 1;
+        if self.faults.len() < FAULTS_MAX {
+            self.faults.push(fault);
+        }
+    }
+
+    /// Rows with values of the declared kinds.
+    fn declared(&mut self, (mut cells, len, before): (Vec<Cells>, usize, u64)) -> Result<Chunk> {
+        let mut bad: Vec<usize> = Vec::new();
+        for (slot, at) in self.wanted.iter().enumerate() {
+            let column = &self.description.columns[*at];
+            let fits = match (&cells[slot], &column.kind) {
+                (Cells::Integers(_), Kind::Integer | Kind::Any) => true,
+                (Cells::Floats(_), Kind::Float | Kind::Any) => true,
+                (_, Kind::Any) => true,
+                _ => false,
+            };
+            if fits {
+                continue;
+            }
+            let mut data = Vec::with_capacity(len);
+            for row in 0..len {
+                let datum = cells[slot].get(row);
+                let shown = |datum: &Datum| {
+                    let mut text = String::new();
+                    match datum {
+                        Datum::Value(graven_storage::PropertyValue::String(s)) => text.push_str(s),
+                        other => crate::literal::write(&mut text, other),
+                    }
+                    Fault::shown(&text)
+                };
+                match cast(datum.clone(), &column.kind) {
+                    Ok(value) => data.push(value),
+                    Err(why) => {
+                        let fault = Fault {
+                            file: match &self.source {
+                                Source::Files(files) => files[self.next_file - 1].clone(),
+                                Source::Frame(name, _) => name.clone(),
+                            },
+                            row: before + row as u64 + 1,
+                            line: None,
+                            column: Some(column.name.clone()),
+                            value: Some(shown(&datum)),
+                            why,
+                        };
+                        if !self.options.ignore_errors {
+                            return Err(fault.into());
+                        }
+                        data.push(Datum::NULL);
+                        if !bad.contains(&row) {
+                            bad.push(row);
+                            self.left_out += 1;
+                            if self.faults.len() < FAULTS_MAX {
+                                self.faults.push(fault);
+                            }
+                        }
+                    }
+                }
+            }
+            cells[slot] = Cells::Data(data);
+        }
+        if bad.is_empty() {
+            return Ok(Chunk {
+                columns: cells,
+                len,
+            });
+        }
+        let keep: Vec<usize> = (0..len).filter(|row| !bad.contains(row)).collect();
+        let columns = cells.iter();
+        let columns = columns.map(|c| Cells::Data(keep.iter().map(|row| c.get(*row)).collect()));
+        Ok(Chunk {
+            columns: columns.collect(),
+            len: keep.len(),
+        })
+    }
+}

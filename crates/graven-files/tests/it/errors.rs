@@ -1,0 +1,143 @@
+//! Goal: an error names file, line, column and value; rows with errors can be left out and are counted.
+
+use graven_files::{Column, Kind, Options};
+
+use super::{describe, open, rows, some_rows, source};
+
+fn said(name: &str, content: &[u8], declared: Option<&[(&str, &str)]>) -> String {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join(name);
+    std::fs::write(&path, content).expect("written");
+    let declared = declared.map(|columns| {
+        let column = |(name, kind): &(&str, &str)| Column {
+            name: (*name).to_owned(),
+            kind: Kind::parse(kind).expect("a kind"),
+        };
+        columns.iter().map(column).collect::<Vec<_>>()
+    });
+    let read = rows(&source(&path), &Options::default(), declared.as_deref());
+    let said = read
+        .map(|(_, rows)| rows)
+        .expect_err("an error")
+        .to_string();
+    let folder = folder.path().to_str().expect("text");
+    said.replace(&format!("{folder}/"), "")
+}
+
+#[test]
+fn what_is_wrong_is_named() {
+    let columns: &[(&str, &str)] = &[("a", "INT64"), ("b", "STRING")];
+    for (name, content, declared, wanted) in [
+        (
+            "x.csv",
+            "1,p\nten,q\n",
+            Some(columns),
+            "x.csv, line 2, column a: 'ten' is no INTEGER",
+        ),
+        (
+            "x.csv",
+            "a,b\n1,2\n3\n",
+            None,
+            "x.csv, line 3: has 1 field(s) where 2 are wanted",
+        ),
+        (
+            "x.csv",
+            "1,p,3\n",
+            Some(columns),
+            "x.csv: has 3 column(s), and 2 are declared",
+        ),
+        (
+            "x.csv",
+            "a,b\n1,\"x\n",
+            None,
+            "x.csv, line 2: a quoted field begins here",
+        ),
+        (
+            "x.csv",
+            "a,b\n1,\"x\"y\n",
+            None,
+            "x.csv, line 2: text stands behind a closing quote",
+        ),
+        (
+            "x.json",
+            "{\"a\": 1}\n{\"a\": }\n",
+            None,
+            "x.json, line 2: is no JSON",
+        ),
+        (
+            "x.json",
+            "{\"a\": \"x\"}",
+            Some(columns),
+            "x.json, line 1, column a: 'x' is no INTEGER",
+        ),
+        ("x.json", "17", None, "x.json, line 1: an object is wanted"),
+        ("x.parquet", "no parquet", None, "x.parquet: "),
+        ("x.arrow", "no arrow", None, "x.arrow: is no Arrow IPC file"),
+        ("x.npy", "no array at all", None, "x.npy: is no NumPy array"),
+        (
+            "x.what",
+            "1",
+            None,
+            "x.what: the name does not say what the file is",
+        ),
+    ] {
+        let said = said(name, content.as_bytes(), declared);
+        assert!(said.starts_with(wanted), "{name}: {said}");
+    }
+}
+
+#[test]
+fn what_no_file_is_damaged_enough_for() {
+    // A Parquet file whose bytes are changed here and there is read or refused, never more.
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("good.parquet");
+    let mut shape = graven_files::Shape::default();
+    let data: Vec<_> = (0..500)
+        .map(|i| graven_files::Datum::text(&format!("text {}", i % 7)))
+        .collect();
+    data.iter().for_each(|datum| shape.see(datum));
+    let file = std::fs::File::create(&path).expect("made");
+    let columns = vec![("a".to_owned(), shape)];
+    let mut sink = graven_files::Sink::create("good.parquet", file, &Options::default(), columns)
+        .expect("begun");
+    sink.write(&[graven_files::Cells::Data(data)], 500)
+        .expect("written");
+    sink.finish().expect("finished");
+    let good = std::fs::read(&path).expect("read");
+    let mut refused = 0;
+    for at in (0..good.len()).step_by(3) {
+        let mut bytes = good.clone();
+        bytes[at] ^= 0x41;
+        std::fs::write(&path, &bytes).expect("written");
+        refused += u32::from(rows(&source(&path), &Options::default(), None).is_err());
+    }
+    assert!(refused > 10, "{refused}");
+}
+
+#[test]
+fn rows_with_errors_are_left_out_and_counted() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("x.csv");
+    std::fs::write(&path, "a,b\n1,x\nten,y\n3\n4,z\n").expect("written");
+    let options = Options {
+        ignore_errors: true,
+        header: Some(true),
+        ..Options::default()
+    };
+    let declared = ["a INTEGER", "b STRING"].map(|text| {
+        let (name, kind) = text.split_once(' ').expect("two words");
+        Column {
+            name: name.to_owned(),
+            kind: Kind::parse(kind).expect("a kind"),
+        }
+    });
+    let source = source(&path);
+    let description = describe(&source, &open, &options, Some(&declared)).expect("described");
+    let wanted = ["b".to_owned(), "a".to_owned()];
+    let (reader, rows) =
+        some_rows(&source, &options, &description, &wanted, Vec::new()).expect("read");
+    assert_eq!(rows.len(), 2);
+    assert_eq!(reader.left_out, 2);
+    let lines: Vec<_> = reader.faults.iter().map(|fault| fault.line).collect();
+    assert_eq!(lines, [Some(3), Some(4)]);
+}
