@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use crate::plan::expression::{BinaryOp, Quantifier, UnaryOp};
 use crate::plan::schema::SchemaCommand;
-use crate::plan::{Direction, OnError, PlanMode, SortOrder};
+use crate::plan::{Direction, LoadSource, OnError, OptionValue, PlanMode, SortOrder};
 use crate::token::Span;
 
 /// A name with its place.
@@ -112,6 +112,16 @@ pub(crate) enum ClauseKind {
         name: Name,
         terminator: Option<Expr>,
     },
+    LoadFrom(Box<LoadFrom>),
+    /// A whole statement.
+    CopyFrom(Box<CopyFrom>),
+    /// `COPY (query) TO 'file'`, a whole statement.
+    CopyTo {
+        query: Box<Query>,
+        file: Arc<str>,
+        options: Vec<(Arc<str>, OptionValue)>,
+        at: Span,
+    },
     Create {
         patterns: Vec<PathPattern>,
     },
@@ -131,6 +141,40 @@ pub(crate) enum ClauseKind {
         list: Expr,
         clauses: Vec<Clause>,
     },
+}
+
+/// `LOAD FROM source (columns) (options) WHERE filter`.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct LoadFrom {
+    pub source: LoadSource,
+    pub filter: Option<Expr>,
+    pub at: Span,
+}
+
+/// Where copied rows come from.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum CopySource {
+    Files(Box<LoadFrom>),
+    Query(Box<Query>),
+}
+
+/// `COPY target (properties) FROM source`.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct CopyFrom {
+    /// A label, or with `ends` a relationship type.
+    pub target: Name,
+    pub properties: Option<Vec<Name>>,
+    pub source: CopySource,
+    pub ends: Option<(CopyEnd, CopyEnd)>,
+    pub transactions: Option<Box<InTransactions>>,
+}
+
+/// Nodes between which relationships are copied; the key is the only unique property where it is not said.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct CopyEnd {
+    pub label: Arc<str>,
+    pub key: Option<Arc<str>>,
+    pub at: Span,
 }
 
 /// What a `CALL {}` subquery takes from the row.

@@ -13,6 +13,7 @@ mod comprehension;
 mod expression;
 pub(crate) mod graph;
 mod labels;
+mod load;
 mod pattern;
 mod procedure;
 mod projection;
@@ -397,6 +398,14 @@ impl Binder<'_> {
                 name,
                 terminator,
             } => self.load_csv(*headers, url, name, terminator.as_ref(), steps)?,
+            ClauseKind::LoadFrom(load) => self.load_from(load, steps)?,
+            ClauseKind::CopyFrom(copy) => self.copy_from(copy, steps)?,
+            ClauseKind::CopyTo {
+                query,
+                file,
+                options,
+                at,
+            } => self.copy_to(query, (file, options), *at, steps)?,
             ClauseKind::Create { .. }
             | ClauseKind::Merge { .. }
             | ClauseKind::Set(_)

@@ -66,7 +66,8 @@ codes! {
     "ParameterMissing" { MissingParameter, }
     "ProcedureError" { ProcedureNotFound, }
     "NotAvailable" { FeatureNotAvailable, DatabaseNotFound, }
-    "ArgumentError" { InvalidOption, }
+    "ArgumentError" { InvalidOption, InvalidSource, }
+    "Security" { FileForbidden as "Forbidden", }
 }
 
 /// One error of a statement, with its place.

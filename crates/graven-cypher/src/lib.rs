@@ -25,7 +25,8 @@ use std::sync::Arc;
 pub use diagnostic::{Code, Diagnostic, Excerpt};
 pub use plan::Plan;
 pub use schema_view::{
-    IndexView, LabelIndex, ProcedureView, SchemaView, Stored, StoredSize, ValueCounts,
+    IndexView, LabelIndex, ProcedureView, SchemaView, SourceFault, SourceView, Stored, StoredSize,
+    ValueCounts,
 };
 pub use stop::Stop;
 pub use token::Span;
@@ -73,14 +74,10 @@ impl<S: Into<String>> FromIterator<S> for ParameterNames {
 pub fn is_in_transactions(text: &str) -> bool {
     parser::parse(text).is_ok_and(|statement| {
         let parts = statement.query.first.clauses.iter();
-        parts.into_iter().any(|clause| {
-            matches!(
-                clause.kind,
-                ast::ClauseKind::Subquery {
-                    transactions: Some(_),
-                    ..
-                }
-            )
+        parts.into_iter().any(|clause| match &clause.kind {
+            ast::ClauseKind::Subquery { transactions, .. } => transactions.is_some(),
+            ast::ClauseKind::CopyFrom(copy) => copy.transactions.is_some(),
+            _ => false,
         })
     })
 }
@@ -101,9 +98,12 @@ pub fn only_reads(text: &str) -> bool {
             | ast::ClauseKind::Finish
             | ast::ClauseKind::Unwind { .. }
             | ast::ClauseKind::LoadCsv { .. }
+            | ast::ClauseKind::LoadFrom(_)
             | ast::ClauseKind::Call(_) => true,
             ast::ClauseKind::Subquery { query, .. } => reads(query),
             ast::ClauseKind::Schema(_)
+            | ast::ClauseKind::CopyFrom(_)
+            | ast::ClauseKind::CopyTo { .. }
             | ast::ClauseKind::Create { .. }
             | ast::ClauseKind::Merge { .. }
             | ast::ClauseKind::Set(_)

@@ -2,7 +2,7 @@
 //!
 //! # How it works
 //! `parser/clause.rs` reads statements and clauses, `parser/pattern.rs` paths, `parser/expression.rs`
-//! expressions by precedence, `parser/atom.rs` what they start from, `parser/prefix.rs` what stands before a statement. This file holds what they share: the position, look-ahead and errors.
+//! expressions by precedence, `parser/load.rs` files, `parser/atom.rs` what they start from, `parser/prefix.rs` what stands before a statement. This file holds what they share: the position, look-ahead and errors.
 //!
 //! # Invariants
 //! * CY-12 Nesting is counted: brackets and subqueries deeper than [`NESTING_MAX`] or an expression tree
@@ -15,6 +15,7 @@ mod clause;
 mod expression;
 mod hint;
 mod in_transactions;
+mod load;
 mod pattern;
 mod prefix;
 mod schema;

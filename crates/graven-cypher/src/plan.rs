@@ -16,6 +16,7 @@ mod depth;
 mod describe;
 pub mod expression;
 pub(crate) mod facts;
+mod files;
 pub(crate) mod forecast;
 mod index_access;
 mod join;
@@ -47,6 +48,7 @@ use crate::token::Span;
 pub use forecast::Forecast;
 
 pub use expression::{AggregateCall, AggregateFunction, BinaryOp, Expr, Literal, UnaryOp};
+pub use files::{ColumnBound, FileNames, LoadSource, OptionValue};
 pub use write::{CreateNode, CreateRelationship, Creation, RelType, SetItem, WrittenNames};
 
 /// A row variable: index into the plan's variable table, 0-based.
@@ -566,6 +568,24 @@ pub enum Operator {
     Schema {
         input: Box<PlanNode>,
         command: schema::SchemaCommand,
+    },
+    /// One row per row of some files, or of a frame; once per input row.
+    LoadFrom {
+        input: Box<PlanNode>,
+        source: LoadSource,
+        /// Columns that are wanted.
+        yields: Vec<(Arc<str>, VarId)>,
+        /// Conditions, also above, by which parts of files may be passed over.
+        bounds: Vec<ColumnBound>,
+        at: Span,
+    },
+    /// Writes the rows of `input` to a file; no rows.
+    CopyTo {
+        input: Box<PlanNode>,
+        columns: Vec<(Arc<str>, VarId)>,
+        file: Arc<str>,
+        options: Vec<(Arc<str>, OptionValue)>,
+        at: Span,
     },
     /// One row per line of a delimited file: a list of its fields or, with `headers`, a map of them.
     LoadCsv {

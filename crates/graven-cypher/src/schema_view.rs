@@ -1,5 +1,6 @@
 //! What the planner needs to know of the data: which names exist, what is indexed, how many there are.
 
+use crate::plan::LoadSource;
 use crate::plan::expression::Literal;
 use crate::types::TypeSet;
 
@@ -65,6 +66,13 @@ pub trait SchemaView {
     /// Whether it uses them wherever it can, however little there is to do: for tests.
     fn divides_always(&self) -> bool {
         false
+    }
+    /// The columns of files or of a frame that a statement reads.
+    ///
+    /// # Errors
+    /// Why they are not known.
+    fn source(&self, source: &LoadSource) -> Result<SourceView, SourceFault> {
+        Err(SourceFault::Wrong(format!("{source} cannot be read here")))
     }
     /// The procedure of that name, as it is called by `CALL`; names are compared exactly.
     fn procedure(&self, name: &str) -> Option<ProcedureView> {
@@ -139,6 +147,24 @@ pub struct LabelIndex {
     pub unique: bool,
     /// Distinct combinations, an estimate.
     pub distinct: u64,
+}
+
+/// The source of `LOAD FROM` as the binder sees it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SourceView {
+    /// Columns in order: name, kinds of values.
+    pub columns: Vec<(std::sync::Arc<str>, TypeSet)>,
+    /// Rows, where they are known.
+    pub rows: Option<u64>,
+}
+
+/// Why the columns of a source are not known.
+#[derive(Clone, Debug, PartialEq)]
+pub enum SourceFault {
+    /// The statement may not name such files.
+    Forbidden(String),
+    /// There is no such file, it is not what it should be, or the options are wrong.
+    Wrong(String),
 }
 
 /// A procedure as the binder sees it.

@@ -19,6 +19,7 @@ use crate::operator::BoxedOperator;
 use crate::procedures::Procedures;
 use crate::profile::{ProfileCells, ProfileTree};
 use crate::runtime::{AtOnce, Deadline, Params, Runtime, Shared, threads_within};
+use crate::sources::Sources;
 use crate::tuning::Tuning;
 use crate::writing::{self, DeletedRelationships, Needs, Writer};
 
@@ -37,6 +38,8 @@ pub struct ExecContext {
     pub procedures: Option<Arc<dyn Procedures>>,
     /// Which files the statement may name.
     pub files: FileAccess,
+    /// Frames that it may read, and where it notes rows that it leaves out.
+    pub sources: Arc<Sources>,
     /// The user that runs it, where users are known.
     pub user: Option<Arc<str>>,
     /// The store's UUID, part of every `elementId`.
@@ -66,6 +69,7 @@ impl ExecContext {
             deadline: None,
             procedures: None,
             files: FileAccess::default(),
+            sources: Arc::default(),
             user: None,
             store_uuid: [0; 16],
             begun: Instant::now(),
@@ -162,6 +166,7 @@ pub(crate) fn runtime(
         cancel: context.cancel,
         procedures: context.procedures,
         files: context.files,
+        sources: context.sources,
         user: context.user,
         store_uuid: context.store_uuid,
         tuning,

@@ -182,6 +182,40 @@ impl FileAccess {
         })
     }
 
+    /// Names of what lies in a folder; none where there is no such folder.
+    ///
+    /// # Errors
+    /// As [`FileAccess::open`].
+    pub fn names_in(&self, folder: &Path) -> Result<Vec<String>, Refused> {
+        let place = match self {
+            FileAccess::Closed => return Err(closed()),
+            FileAccess::Any(from) => {
+                let from = from.as_deref().unwrap_or_else(|| Path::new("."));
+                let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+                rustix::fs::open(from.join(folder), flags, Mode::empty()).map_err(Refused::from)
+            }
+            FileAccess::Below(root) => resolve(root, &below(root, folder)),
+        };
+        let listed = place.and_then(|place| Ok(std::fs::read_dir(through(&place))?));
+        let entries = match listed {
+            Ok(entries) => entries,
+            Err(Refused::System(error))
+                if matches!(
+                    error.kind(),
+                    io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+                ) =>
+            {
+                return Ok(Vec::new());
+            }
+            Err(refused) => return Err(refused),
+        };
+        let mut names = Vec::new();
+        for entry in entries {
+            names.extend(entry?.file_name().into_string());
+        }
+        Ok(names)
+    }
+
     /// The regular file of this name.
     fn place(&self, name: &Path) -> Result<OwnedFd, Refused> {
         let place = match self {

@@ -28,6 +28,7 @@ use crate::growth::Growth;
 use crate::operators::WholeLists;
 use crate::procedures::Procedures;
 use crate::relationship_runs::RelationshipRuns;
+use crate::sources::Sources;
 use crate::tuning::Tuning;
 use crate::value::Value;
 use crate::writing::{Entity, Writer, deleted};
@@ -173,6 +174,7 @@ pub(crate) struct Runtime {
     pub(crate) cancel: Arc<AtomicBool>,
     pub(crate) procedures: Option<Arc<dyn Procedures>>,
     pub(crate) files: FileAccess,
+    pub(crate) sources: Arc<Sources>,
     pub(crate) user: Option<Arc<str>>,
     pub(crate) store_uuid: [u8; 16],
     pub(crate) tuning: Tuning,
@@ -234,6 +236,7 @@ impl Runtime {
             cancel: Arc::clone(&self.cancel),
             procedures: self.procedures.clone(),
             files: self.files.clone(),
+            sources: Arc::clone(&self.sources),
             user: self.user.clone(),
             store_uuid: self.store_uuid,
             tuning: self.tuning,

@@ -14,6 +14,14 @@ pub enum Error {
         /// The answer.
         source: std::io::Error,
     },
+    /// The statement may not name it.
+    #[error("{file}: {why}")]
+    Forbidden {
+        /// Name of the file.
+        file: String,
+        /// Why not.
+        why: String,
+    },
     /// It is not what it should be.
     #[error("{file}: {why}")]
     File {

@@ -335,7 +335,8 @@ impl Reader {
         Ok(true)
     }
 
-    /// Up to so many rows, fewer where they take so many bytes; none at the end of the last file.
+    /// Up to so many rows, fewer where they take so many bytes, perhaps none of them where all had errors; `None` at the end of the
+    /// last file.
     ///
     /// # Errors
     /// A file, a row or a value that cannot be read.
@@ -357,7 +358,6 @@ impl Reader {
             };
             match chunk {
                 None => self.current = None,
-                Some(chunk) if chunk.len == 0 => {}
                 Some(chunk) => return Ok(Some(chunk)),
             }
         }
@@ -367,8 +367,10 @@ impl Reader {
     fn rows(&mut self, rows: usize, bytes: usize) -> Result<Option<Chunk>> {
         /// Rows after which their bytes are counted.
         const COUNTED: usize = 64;
+        /// Rows with errors after which who waits for rows may look around.
+        const TRIED: usize = 10_000;
         let mut into: Vec<Vec<Datum>> = vec![Vec::new(); self.wanted.len()];
-        let (mut len, mut held, mut ended) = (0, 0, false);
+        let (mut len, mut held, mut ended, mut tried) = (0, 0, false, 0);
         while len < rows && held < bytes {
             let columns = &self.description.columns;
             let read = match self.current.as_mut().expect("opened") {
@@ -385,6 +387,10 @@ impl Reader {
                 Err(Error::Row(fault)) if self.options.ignore_errors => {
                     into.iter_mut().for_each(|column| column.truncate(len));
                     self.leave_out(*fault);
+                    tried += 1;
+                    if tried == TRIED {
+                        break;
+                    }
                     continue;
                 }
                 Err(error) => return Err(error),

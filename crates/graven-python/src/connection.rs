@@ -1,6 +1,6 @@
 //! `graven.Connection`: where statements are run, and `graven.PreparedStatement`.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use graven::{CancelHandle, Durability, Isolation, Params, TransactionOptions};
@@ -11,7 +11,7 @@ use pyo3::types::{PyDict, PyString, PyTuple};
 use crate::database::{Database, timeout};
 use crate::error::{raised, usage};
 use crate::interrupt;
-use crate::parameter::params;
+use crate::parameter::{named_frames, params};
 use crate::result::QueryResult;
 use crate::transaction::Transaction;
 
@@ -19,7 +19,7 @@ use crate::transaction::Transaction;
 #[pyclass(module = "graven", frozen)]
 pub(crate) struct Connection {
     /// None after it was closed.
-    connection: Mutex<Option<graven::Connection>>,
+    connection: Arc<Mutex<Option<graven::Connection>>>,
     cancel: CancelHandle,
 }
 
@@ -27,6 +27,8 @@ pub(crate) struct Connection {
 #[pyclass(module = "graven", frozen)]
 pub(crate) struct PreparedStatement {
     prepared: graven::Prepared,
+    /// The connection that has prepared it: how long statements may run is asked there each time.
+    connection: Arc<Mutex<Option<graven::Connection>>>,
     cancel: CancelHandle,
 }
 
@@ -34,7 +36,7 @@ impl Connection {
     pub(crate) fn new(connection: graven::Connection) -> Self {
         Connection {
             cancel: connection.cancel_handle(),
-            connection: Mutex::new(Some(connection)),
+            connection: Arc::new(Mutex::new(Some(connection))),
         }
     }
 
@@ -106,7 +108,7 @@ impl Connection {
         query: &Bound<'_, PyAny>,
         parameters: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<QueryResult> {
-        let params = params(parameters)?;
+        let mut params = params(parameters)?;
         if let Ok(prepared) = query.cast::<PreparedStatement>() {
             return prepared.get().run(py, &params);
         }
@@ -116,6 +118,7 @@ impl Connection {
             ));
         };
         let text = text.to_cow()?;
+        named_frames(&text, py, &mut params)?;
         let connection = self.open(py)?;
         let cancel = connection.cancel_handle();
         let result = interrupt::away(py, &cancel, || connection.query(&text, &params))?;
@@ -135,7 +138,11 @@ impl Connection {
         let cancel = connection.cancel_handle();
         let prepared = py.detach(|| connection.prepare(query));
         prepared
-            .map(|prepared| PreparedStatement { prepared, cancel })
+            .map(|prepared| PreparedStatement {
+                prepared,
+                connection: Arc::clone(&self.connection),
+                cancel,
+            })
             .map_err(|error| raised(py, &error))
     }
 
@@ -195,7 +202,13 @@ impl Connection {
 impl PreparedStatement {
     fn run(&self, py: Python<'_>, params: &Params) -> PyResult<QueryResult> {
         let cancel = &self.cancel;
-        let result = interrupt::away(py, cancel, || self.prepared.query(params))?;
+        let timeout = {
+            let connection = self.connection.lock();
+            let connection = connection.unwrap_or_else(PoisonError::into_inner);
+            connection.as_ref().and_then(graven::Connection::timeout)
+        };
+        let run = || self.prepared.query_within(params, timeout);
+        let result = interrupt::away(py, cancel, run)?;
         Ok(QueryResult::new(result, cancel.clone()))
     }
 }

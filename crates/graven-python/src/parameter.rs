@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use graven::{Params, Value};
+use graven::{Frame, Params, Value};
+use graven_files::ffi_stream::{FFI_ArrowArrayStream, RecordBatchStreamReader};
 use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{
-    PyBool, PyByteArray, PyBytes, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple,
+    PyBool, PyByteArray, PyBytes, PyCapsule, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple,
 };
 
 use crate::temporal;
@@ -24,6 +25,10 @@ pub(crate) fn params(given: Option<&Bound<'_, PyDict>>) -> PyResult<Params> {
             return Err(PyTypeError::new_err(message));
         };
         let name = name.to_cow()?;
+        if let Some(frame) = frame(&value)? {
+            params.set_frame(name.strip_prefix('$').unwrap_or(&name), frame);
+            continue;
+        }
         let value = self::value(&value, 0).map_err(|error| within(&value, &name, error))?;
         let name = name.strip_prefix('$').unwrap_or(&name);
         if params.get(name).is_some() {
@@ -33,6 +38,60 @@ pub(crate) fn params(given: Option<&Bound<'_, PyDict>>) -> PyResult<Params> {
         params.set(name, value);
     }
     Ok(params)
+}
+
+/// What a table is read by: an object that hands out a stream of Arrow's batches, such as a DataFrame or an Arrow table. A column alone is
+/// a list.
+fn frame(it: &Bound<'_, PyAny>) -> PyResult<Option<Frame>> {
+    for list in ["tolist", "to_list"] {
+        if it.getattr_opt(list)?.is_some() {
+            return Ok(None);
+        }
+    }
+    let stream = match it.getattr_opt("__arrow_c_stream__")? {
+        Some(stream) => stream.call0()?,
+        // A data set is read as it goes.
+        None => match it.getattr_opt("scanner")? {
+            Some(scanner) => {
+                let reader = scanner.call0()?.call_method0("to_reader")?;
+                reader.call_method0("__arrow_c_stream__")?
+            }
+            None => return Ok(None),
+        },
+    };
+    let capsule = stream.cast::<PyCapsule>()?;
+    let pointer = capsule.pointer_checked(Some(c"arrow_array_stream"))?;
+    // SAFETY: a capsule of this name holds an ArrowArrayStream (the Arrow PyCapsule interface), which nobody else has taken yet: it was made
+    // for this call. What is taken is replaced by a released one, so that the capsule frees nothing twice.
+    let stream = unsafe { FFI_ArrowArrayStream::from_raw(pointer.as_ptr().cast()) };
+    let reader = RecordBatchStreamReader::try_new(stream)
+        .map_err(|error| PyValueError::new_err(error.to_string()))?;
+    Ok(Some(Frame::new(Box::new(reader))))
+}
+
+/// Sets the frames that the text names without `$` to what the caller calls so: `LOAD FROM df`.
+pub(crate) fn named_frames(text: &str, py: Python<'_>, params: &mut Params) -> PyResult<()> {
+    let mut words = text.split_whitespace().peekable();
+    while let (Some(word), Some(next)) = (words.next(), words.peek()) {
+        if !word.eq_ignore_ascii_case("FROM") {
+            continue;
+        }
+        let is_part = |c: char| c.is_alphanumeric() || c == '_';
+        let name = next.split(|c| !is_part(c)).next().unwrap_or_default();
+        if name.is_empty() || params.get(name).is_some() || params.has_frame(name) {
+            continue;
+        }
+        // The frame of who called: what is compiled has none of its own.
+        let caller = py.import("sys")?.call_method1("_getframe", (0,))?;
+        for scope in ["f_locals", "f_globals"] {
+            let found = caller.getattr(scope)?.get_item(name).ok();
+            if let Some(frame) = found.map(|it| frame(&it)).transpose()?.flatten() {
+                params.set_frame(name, frame);
+                break;
+            }
+        }
+    }
+    Ok(())
 }
 
 /// The same error, which names the parameter.

@@ -29,6 +29,8 @@ struct Reading {
     /// Rows handed out.
     given: usize,
     as_dicts: bool,
+    /// What was handed out by columns: it can be had again.
+    columns: Vec<(Rows, std::ops::Range<usize>)>,
     /// What ended the statement before its last row.
     failed: Option<graven::Error>,
 }
@@ -84,6 +86,7 @@ impl QueryResult {
                 next: 0,
                 given: 0,
                 as_dicts: false,
+                columns: Vec::new(),
                 failed: None,
             }),
             cancel,
@@ -199,17 +202,17 @@ impl QueryResult {
         self.rows(py, count)
     }
 
-    /// The rows that are left, a list for each column.
+    /// The rows that were left when this was asked for first, a list for each column.
     fn get_columns<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyList>>> {
         let columns: Vec<_> = self.names.iter().map(|_| PyList::empty(py)).collect();
-        loop {
-            let taken = self.away(py, |reading| {
-                reading.read_up_to(1)?;
-                Ok(reading.take(usize::MAX))
-            })?;
-            let Some((rows, range)) = taken else {
-                return Ok(columns);
-            };
+        let taken = self.away(py, |reading| {
+            reading.read_up_to(usize::MAX)?;
+            while let Some(taken) = reading.take(usize::MAX) {
+                reading.columns.push(taken);
+            }
+            Ok(reading.columns.clone())
+        })?;
+        for (rows, range) in taken {
             for (column, list) in columns.iter().enumerate() {
                 for row in range.clone() {
                     list.append(item(py, &rows, row, column)?)?;
@@ -217,6 +220,7 @@ impl QueryResult {
             }
             py.check_signals()?;
         }
+        Ok(columns)
     }
 
     #[pyo3(signature = (state=true))]
@@ -323,6 +327,7 @@ impl QueryResult {
             reading.result = None;
             reading.failed = None;
             reading.ahead.clear();
+            reading.columns.clear();
             reading.next = 0;
         });
     }

@@ -63,6 +63,85 @@ class Frames(unittest.TestCase):
         coarse = self.connection.execute("RETURN $x", {"x": numpy.datetime64("2024-01-01T00:00:00", "us")})
         self.assertEqual(coarse.get_next(), [datetime.datetime(2024, 1, 1)])
 
+    @needs("pandas")
+    def test_pandas_moments(self):
+        rows = "UNWIND ['2024-01-01T10:00', null] AS t RETURN localdatetime(t) AS a, datetime(t + 'Z') AS b"
+        frame = self.connection.execute(rows).get_as_df()
+        self.assertTrue(str(frame["a"].dtype).startswith("datetime64["), frame["a"].dtype)
+        self.assertIn("UTC", str(frame["b"].dtype))
+        self.assertEqual(frame["a"][0].to_pydatetime(), datetime.datetime(2024, 1, 1, 10))
+        self.assertTrue(frame["a"].isna()[1])
+        # Two zones, or a day that pandas does not reach, stay what they are.
+        zones = "UNWIND ['Z', '+02:00'] AS z RETURN datetime('2024-01-01T10:00' + z) AS t"
+        self.assertEqual(str(self.connection.execute(zones).get_as_df()["t"].dtype), "object")
+
+    def again(self, method):
+        result = self.connection.execute("UNWIND [1, 2] AS x RETURN x")
+        self.assertEqual([len(getattr(result, method)()) for _ in range(2)], [2, 2])
+
+    @needs("pandas")
+    def test_a_second_frame_has_the_same_rows(self):
+        self.again("get_as_df")
+
+    @needs("pyarrow")
+    def test_a_second_table_has_the_same_rows(self):
+        self.again("get_as_arrow")
+
+    @needs("pyarrow")
+    def test_tables_are_sources(self):
+        import pyarrow
+
+        table = pyarrow.table({"id": [1, 2, 3], "name": ["Ada", None, "Cy"]})
+        run = self.connection.execute
+        rows = run("LOAD FROM $t WHERE id > 1 RETURN id, name", {"t": table}).get_all()
+        self.assertEqual(rows, [[2, None], [3, "Cy"]])
+        self.assertEqual(run("LOAD FROM table RETURN count(*)").get_next(), [3])
+        run("COPY Person FROM table")
+        self.assertEqual(run("MATCH (p:Person) RETURN sum(p.id), count(p.name)").get_next(), [6, 2])
+        reader = table.to_reader(max_chunksize=1)
+        self.assertEqual(run("LOAD FROM $r RETURN collect(name)", {"r": reader}).get_next(), [["Ada", "Cy"]])
+        # A result is a source, too.
+        again = run("LOAD FROM $r RETURN sum(x)", {"r": run("UNWIND [1, 2] AS x RETURN x")})
+        self.assertEqual(again.get_next(), [3])
+        with self.assertRaisesRegex(graven.Error, "read before"):
+            run("UNWIND [1, 2] AS x LOAD FROM $t RETURN id", {"t": table}).get_all()
+
+    @needs("pyarrow")
+    def test_a_copy_that_fails_half_way_leaves_nothing(self):
+        import pyarrow
+
+        run = self.connection.execute
+        run("CREATE CONSTRAINT FOR (p:Q) REQUIRE p.id IS UNIQUE")
+        table = pyarrow.table({"id": list(range(100_000)) + [7]})
+        with self.assertRaises(graven.Error):
+            run("COPY Q FROM $t", {"t": table})
+        self.assertEqual(run("MATCH (q:Q) RETURN count(*)").get_next(), [0])
+
+    @needs("pandas")
+    @needs("pyarrow")
+    def test_data_frames_are_sources(self):
+        import pandas
+
+        frame = pandas.DataFrame({"id": [1, 2], "at": pandas.to_datetime(["2024-01-01", "2024-01-02"])})
+        rows = self.connection.execute("LOAD FROM frame RETURN id, at").get_all()
+        self.assertEqual(rows[0], [1, datetime.datetime(2024, 1, 1)])
+
+    @needs("polars")
+    def test_polars_frames_are_sources(self):
+        import polars
+
+        frame = polars.DataFrame({"id": [1, 2], "l": [["a"], []]})
+        rows = self.connection.execute("LOAD FROM $f RETURN id, l", {"f": frame}).get_all()
+        self.assertEqual(rows, [[1, ["a"]], [2, []]])
+
+    @needs("polars")
+    def test_polars_durations(self):
+        spans = self.connection.execute("UNWIND ['P1D', 'PT0.000001S', null] AS s RETURN duration(s) AS d")
+        days = datetime.timedelta(days=1), datetime.timedelta(microseconds=1), None
+        self.assertEqual(spans.get_as_pl()["d"].to_list(), list(days))
+        with self.assertRaisesRegex(graven.Error, "no fixed time"):
+            self.connection.execute("RETURN duration('P1M') AS d").get_as_pl()
+
     @needs("polars")
     def test_polars(self):
         frame = self.rows().get_as_pl()

@@ -267,6 +267,13 @@ class Statements(Case):
         self.connection.set_query_timeout(30)
         self.raises("Statement.TimedOut", endless)
         self.connection.set_query_timeout(0)
+        # Also for what was prepared before.
+        prepared = self.connection.prepare("UNWIND range(1, $n) AS x WITH count(x) AS n RETURN n")
+        self.connection.set_query_timeout(30)
+        with self.assertRaisesRegex(graven.Error, "Statement.TimedOut"):
+            self.connection.execute(prepared, {"n": 1000000000000}).get_all()
+        self.connection.set_query_timeout(0)
+        self.assertEqual(self.connection.execute(prepared, {"n": 3}).get_all(), [[3]])
         ended = []
 
         def run():

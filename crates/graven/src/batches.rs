@@ -12,9 +12,10 @@ use graven_exec::{Batches, ExecError, execute_in_transactions};
 use graven_pagecache::Scope;
 use graven_storage::{Snapshot, Transaction, WriteCounters};
 
-use crate::connection::{Connection, Occasion};
+use crate::connection::{Connection, Occasion, Run};
 use crate::database::Inner;
 use crate::error::Error;
+use crate::params::Params;
 use crate::plan_cache::Planned;
 use crate::result::Running;
 use crate::statements::Seat;
@@ -125,7 +126,7 @@ impl Connection {
         &self,
         database: &Arc<Inner>,
         planned: Planned,
-        params: Arc<graven_exec::Params>,
+        params: &Params,
         seat: Seat,
     ) -> Result<Running, Error> {
         let (begun, scope) = (seat.begun(), Scope::start());
@@ -140,10 +141,12 @@ impl Connection {
             seat: &seat,
             begun,
             deadline: self.deadline(),
+            frames: params.frames(),
         };
         let context = self.context(database, &planned, None, &occasion);
+        let values = Run::new(params).values;
         let execution =
-            execute_in_transactions(Arc::clone(&planned.plan), params, context, &batches);
+            execute_in_transactions(Arc::clone(&planned.plan), values, context, &batches);
         let execution = execution.map_err(|error| Error::running(error, &planned.text))?;
         let done = batches.done.into_inner();
         let (counters, commit) = done.unwrap_or_else(PoisonError::into_inner);

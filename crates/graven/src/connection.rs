@@ -1,11 +1,13 @@
 //! Where statements are run: parse, plan, execute, cancel.
 
+use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
 use graven_cypher::{ParameterNames, parse_and_plan, parse_and_plan_until};
-use graven_exec::{Deadline, ExecContext, Procedures, Resting, execute};
+use graven_exec::{Deadline, ExecContext, Procedures, Resting, Sources, execute};
+use graven_files::Frame;
 use graven_io::Local;
 use graven_storage::{Snapshot, TransactionOptions};
 
@@ -38,12 +40,12 @@ pub struct Connection {
 }
 
 /// Parameters as the executor takes them, made once for all attempts.
-struct Run {
-    values: Arc<graven_exec::Params>,
+pub(crate) struct Run {
+    pub(crate) values: Arc<graven_exec::Params>,
 }
 
 impl Run {
-    fn new(params: &Params) -> Self {
+    pub(crate) fn new(params: &Params) -> Self {
         // One after the other: they are few, and collecting them would sort them first.
         let mut values = graven_exec::Params::new();
         for (name, value) in params.shared() {
@@ -61,6 +63,8 @@ pub(crate) struct Occasion<'a> {
     pub(crate) begun: Instant,
     /// When it must have ended.
     pub(crate) deadline: Option<Deadline>,
+    /// What it may read besides files.
+    pub(crate) frames: &'a Arc<BTreeMap<Arc<str>, Frame>>,
 }
 
 /// A statement that has been checked and planned. Threads that share one wait for each other for a moment at the beginning of each
@@ -120,6 +124,12 @@ impl Connection {
     pub fn query(&self, text: &str, params: &Params) -> Result<QueryResult, Error> {
         let inner = match self.db.place()? {
             Place::Here(inner) => inner,
+            Place::There(_) if !params.frames().is_empty() => {
+                return Err(Error::new(
+                    "ArgumentError.InvalidSource",
+                    "another process owns the database, and a frame cannot go there: write it to a file, and load that",
+                ));
+            }
             Place::There(attached) => return attach::query(self, attached, text, params),
         };
         self.cancel.reset();
@@ -158,8 +168,7 @@ impl Connection {
             .enter(Some(text), self.access.user.clone(), flag, memory);
         if planned.runs_in_transactions() {
             drop(snapshot);
-            let values = Run::new(params).values;
-            return Ok(self.in_transactions(inner, planned, values, seat)?.into());
+            return Ok(self.in_transactions(inner, planned, params, seat)?.into());
         }
         let begun = seat.begun();
         // All attempts together have the time of one statement.
@@ -167,6 +176,7 @@ impl Connection {
             seat: &seat,
             begun,
             deadline,
+            frames: params.frames(),
         };
         if planned.writes() {
             let run = Run::new(params);
@@ -221,6 +231,7 @@ impl Connection {
             seat,
             begun: Instant::now(),
             deadline,
+            frames: params.frames(),
         };
         let ran = self.run(inner, &planned, transaction, &run, (&occasion, None));
         let idle = seat.runs(None);
@@ -273,6 +284,10 @@ impl Connection {
             deadline: occasion.deadline,
             procedures: (planned.calls()).then(|| Arc::new(procedures()) as Arc<dyn Procedures>),
             files: self.access.files.clone(),
+            sources: Arc::new(Sources {
+                frames: Arc::clone(occasion.frames),
+                left_out: Arc::clone(&inner.left_out),
+            }),
             user: self.access.user.clone(),
             store_uuid: inner.store.uuid(),
             begun: occasion.begun,
@@ -416,7 +431,9 @@ impl Connection {
             Place::Here(inner) => {
                 let snapshot = inner.store.snapshot();
                 let asked = Asked::default();
-                let schema = Schema(&snapshot, &inner.registered, &inner.tuning, &asked);
+                let params = Params::new();
+                let files = (&self.access.files, params.frames());
+                let schema = Schema(&snapshot, &inner.registered, &inner.tuning, &asked, files);
                 parse_and_plan(text, &schema, &ParameterNames::Any)?;
             }
             Place::There(attached) => self.db.ask(attached, |attached| attached.check(text))?,
@@ -451,9 +468,11 @@ impl Connection {
         }
         let names = || params.iter().map(|(name, _)| name.to_owned());
         let texts = params.iter().map(|(_, value)| texts_of(value));
-        let known = ParameterNames::Known(names().zip(texts).collect());
+        let frames = params.frames().keys().map(|name| (name.to_string(), None));
+        let known = ParameterNames::Known(names().zip(texts).chain(frames).collect());
         let asked = Asked::default();
-        let schema = Schema(snapshot, &inner.registered, &inner.tuning, &asked);
+        let files = (&self.access.files, params.frames());
+        let schema = Schema(snapshot, &inner.registered, &inner.tuning, &asked, files);
         let memory = match plan_cache::reserved(text, &inner.budget) {
             Ok(memory) => memory,
             Err(_) => {
@@ -470,7 +489,7 @@ impl Connection {
         ended()?;
         let planned = Planned::new(text, plan?, asked.counted(nodes), memory);
         // A notice may be out of date by the next time: an unknown label may have come to exist.
-        if planned.plan.notices.is_empty() && !planned.is_secret() {
+        if planned.is_kept() {
             plans.put(
                 names().collect(),
                 nodes,
@@ -488,7 +507,23 @@ impl Prepared {
     /// # Errors
     /// As [`Connection::query`].
     pub fn query(&self, params: &Params) -> Result<QueryResult, Error> {
-        let connection = &self.connection;
+        self.query_on(&self.connection, params)
+    }
+
+    /// As [`Prepared::query`], for as long as this at most, whatever its connection was given.
+    ///
+    /// # Errors
+    /// As [`Connection::query`].
+    pub fn query_within(
+        &self,
+        params: &Params,
+        timeout: Option<Duration>,
+    ) -> Result<QueryResult, Error> {
+        let connection = self.connection.clone().with_timeout(timeout);
+        self.query_on(&connection, params)
+    }
+
+    fn query_on(&self, connection: &Connection, params: &Params) -> Result<QueryResult, Error> {
         let inner = match connection.db.place()? {
             Place::Here(inner) => inner,
             Place::There(_) => return connection.query(&self.text, params),

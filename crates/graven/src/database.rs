@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-use graven_exec::Tuning;
+use graven_exec::{LeftOut, Tuning};
 use graven_io::{FileLock, Local, OpenOptions};
 use graven_log::LogStats;
 use graven_pagecache::{Budget, PageCache, SpillFile};
@@ -89,6 +89,8 @@ pub(crate) struct Inner {
     pub(crate) plans: PlanCache,
     pub(crate) registered: Registry,
     pub(crate) statements: Arc<Statements>,
+    /// Rows that the last statement that does so has left out.
+    pub(crate) left_out: Arc<Mutex<LeftOut>>,
     /// Passwords that were found right.
     pub(crate) passwords: Known,
     /// How statements are run.
@@ -573,6 +575,7 @@ impl Inner {
             plans: PlanCache::default(),
             registered: Registry::default(),
             statements: Arc::default(),
+            left_out: Arc::default(),
             passwords: Known::default(),
             tuning,
             listener: Mutex::new(listener),

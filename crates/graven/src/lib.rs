@@ -66,6 +66,7 @@ pub use config::{Config, DEFAULT_POLICY, IoMode};
 pub use connection::{Connection, Prepared};
 pub use database::{Database, Names};
 pub use error::Error;
+pub use graven_files::{Frame, RecordBatchReader};
 pub use graven_log::{HistogramView, LogStats};
 pub use graven_pagecache as pagecache;
 pub use graven_storage::{CheckpointReport, Lost, SalvageReport};

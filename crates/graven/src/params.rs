@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use graven_files::Frame;
+
 use crate::value::Value;
 
 /// Values by parameter name.
@@ -17,6 +19,7 @@ use crate::value::Value;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Params {
     values: BTreeMap<Arc<str>, Value>,
+    frames: Arc<BTreeMap<Arc<str>, Frame>>,
 }
 
 impl Params {
@@ -36,6 +39,22 @@ impl Params {
     /// Sets one.
     pub fn set(&mut self, name: impl Into<Arc<str>>, value: impl Into<Value>) {
         self.values.insert(name.into(), value.into());
+    }
+
+    /// Sets a frame, which `LOAD FROM $name` reads once.
+    pub fn set_frame(&mut self, name: impl Into<Arc<str>>, frame: Frame) {
+        Arc::make_mut(&mut self.frames).insert(name.into(), frame);
+    }
+
+    /// Whether there is such a frame.
+    #[must_use]
+    pub fn has_frame(&self, name: &str) -> bool {
+        self.frames.contains_key(name)
+    }
+
+    /// Frames by name.
+    pub(crate) fn frames(&self) -> &Arc<BTreeMap<Arc<str>, Frame>> {
+        &self.frames
     }
 
     /// The value of `name`.
@@ -61,6 +80,7 @@ impl<N: Into<Arc<str>>, V: Into<Value>> FromIterator<(N, V)> for Params {
                 .into_iter()
                 .map(|(n, v)| (n.into(), v.into()))
                 .collect(),
+            frames: Arc::default(),
         }
     }
 }

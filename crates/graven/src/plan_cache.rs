@@ -66,6 +66,8 @@ pub(crate) struct Does {
     call: bool,
     needs: (Right, bool),
     secret: bool,
+    /// It depends on files, which may be others the next time.
+    on_files: bool,
 }
 
 impl Planned {
@@ -92,7 +94,9 @@ impl Planned {
         };
         let secret = plan.root.any(&|op| about_users(op).is_some());
         let own = secret && plan.root.any(&|op| about_users(op) == Some(true));
-        let needs = match secret {
+        let writes_file = plan.root.any(&|op| matches!(op, Operator::CopyTo { .. }));
+        let loads = plan.root.any(&|op| matches!(op, Operator::LoadFrom { .. }));
+        let needs = match secret || (writes_file && runs) {
             true => Right::Admin,
             false if plan.writes() && runs => Right::Write,
             false => Right::Read,
@@ -100,6 +104,7 @@ impl Planned {
         let does = Does {
             needs: (needs, own),
             secret,
+            on_files: writes_file || loads,
             kind,
             write: runs && kind != StatementKind::Reads,
             run_in_transactions: runs && plan.root.in_transactions().is_some(),
@@ -145,9 +150,10 @@ impl Planned {
         self.does.needs
     }
 
-    /// Whether its text may hold a password, so that nothing may keep or show it.
-    pub(crate) fn is_secret(&self) -> bool {
-        self.does.secret
+    /// Whether it is right for the next run, too: a plan of files is not, and a name may have come to exist of which a notice says
+    /// that it does not.
+    pub(crate) fn is_kept(&self) -> bool {
+        self.plan.notices.is_empty() && !self.does.secret && !self.does.on_files
     }
 
     /// Whether running it makes transactions of its own.
@@ -197,7 +203,7 @@ impl Remembered {
         nodes: u64,
         generation: u64,
     ) -> Option<Self> {
-        let kept = planned.plan.notices.is_empty() && !planned.is_secret();
+        let kept = planned.is_kept();
         kept.then(|| Remembered {
             planned: planned.clone(),
             params: params.iter().map(|(name, _)| Arc::from(name)).collect(),

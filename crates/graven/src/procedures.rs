@@ -15,7 +15,7 @@ mod table;
 mod user;
 
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 
 use graven_cypher::ProcedureView;
 use graven_exec::{ExecError, ProcedureResult, Procedures, Refused, Value};
@@ -170,6 +170,28 @@ fn backup(caller: &OnDatabase, args: &[Value]) -> Result<Rows, ExecError> {
     };
     let (bytes, changed) = done.map_err(told)?;
     Ok(vec![vec![integer(bytes), integer(changed)]])
+}
+
+/// What a statement of the same user has left out last.
+#[expect(clippy::unnecessary_wraps, reason = "the signature of every procedure")]
+fn load_errors(caller: &OnDatabase, _: &[Value]) -> Result<Rows, ExecError> {
+    let noted = &caller.database.left_out;
+    let noted = noted.lock().unwrap_or_else(PoisonError::into_inner);
+    if noted.user != caller.access.user {
+        return Ok(Rows::new());
+    }
+    let text = |text: &Option<String>| text.as_deref().map_or(Value::Null, Value::text);
+    let rows = noted.faults.iter().map(|fault| {
+        vec![
+            Value::text(&fault.file),
+            integer(fault.row),
+            fault.line.map_or(Value::Null, integer),
+            text(&fault.column),
+            text(&fault.value),
+            Value::text(&fault.why),
+        ]
+    });
+    Ok(rows.collect())
 }
 
 fn set_policy(db: &Arc<Inner>, args: &[Value]) -> Result<Rows, String> {

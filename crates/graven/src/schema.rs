@@ -4,11 +4,13 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use graven_cypher::plan::Literal;
+use graven_cypher::plan::{Literal, LoadSource};
 use graven_cypher::{
-    IndexView, LabelIndex, ProcedureView, SchemaView, Stored, StoredSize, ValueCounts,
+    IndexView, LabelIndex, ProcedureView, SchemaView, SourceFault, SourceView, Stored, StoredSize,
+    ValueCounts,
 };
-use graven_exec::Tuning;
+use graven_exec::{FileAccess, Tuning, sources};
+use graven_files::Frame;
 use graven_storage::{
     Catalog, Direction, IndexDescription, LabelId, PropertyValue, SchemaEntity, Snapshot,
     StoreKind, ValueStatistics,
@@ -38,7 +40,11 @@ pub(crate) struct Schema<'a>(
     pub(crate) &'a Registry,
     pub(crate) &'a Tuning,
     pub(crate) &'a Asked,
+    pub(crate) OfFiles<'a>,
 );
+
+/// The files that the statement may name, and its frames.
+type OfFiles<'a> = (&'a FileAccess, &'a Arc<BTreeMap<Arc<str>, Frame>>);
 
 /// Labels and types whose counts the planner has asked for.
 #[derive(Default)]
@@ -100,6 +106,23 @@ impl Schema<'_> {
 }
 
 impl SchemaView for Schema<'_> {
+    fn source(&self, source: &LoadSource) -> Result<SourceView, SourceFault> {
+        let (files, frames) = self.4;
+        let described = sources::describe(source, files, frames).map_err(|error| match error {
+            graven_files::Error::Forbidden { .. } => SourceFault::Forbidden(error.to_string()),
+            other => SourceFault::Wrong(other.to_string()),
+        })?;
+        let columns = described.description.columns.iter();
+        let column = |column: &graven_files::Column| {
+            let set = sources::type_set(&column.kind);
+            (Arc::from(column.name.as_str()), set)
+        };
+        Ok(SourceView {
+            columns: columns.map(column).collect(),
+            rows: described.description.rows,
+        })
+    }
+
     fn node_count(&self) -> u64 {
         self.catalog().statistics().nodes
     }

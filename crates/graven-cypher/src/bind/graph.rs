@@ -14,8 +14,8 @@ use crate::plan::expression::{Quantifier, UnaryOp};
 use crate::plan::schema::SchemaCommand;
 use crate::plan::variables::substitute;
 use crate::plan::{
-    AggregateCall, Creation, Direction, Expr, InTransactions, Notice, PlanMode, SetItem, SortOrder,
-    VarId, Variable,
+    AggregateCall, ColumnBound, Creation, Direction, Expr, InTransactions, LoadSource, Notice,
+    OptionValue, PlanMode, SetItem, SortOrder, VarId, Variable,
 };
 use crate::token::Span;
 
@@ -58,7 +58,9 @@ impl BoundQuery {
             | Step::Unwind { .. }
             | Step::Project(_)
             | Step::Procedure { .. }
-            | Step::LoadCsv { .. } => false,
+            | Step::LoadCsv { .. }
+            | Step::LoadFrom { .. }
+            | Step::CopyTo { .. } => false,
         })
     }
 }
@@ -123,6 +125,21 @@ pub(crate) enum Step {
         at: Span,
     },
     Schema(SchemaCommand),
+    LoadFrom {
+        source: LoadSource,
+        yields: Vec<(Arc<str>, VarId)>,
+        bounds: Vec<ColumnBound>,
+        /// Rows, where they are known.
+        rows: Option<u64>,
+        filter: Vec<Expr>,
+        at: Span,
+    },
+    CopyTo {
+        query: BoundQuery,
+        file: Arc<str>,
+        options: Vec<(Arc<str>, OptionValue)>,
+        at: Span,
+    },
     LoadCsv {
         url: Expr,
         headers: bool,

@@ -36,7 +36,10 @@ impl Parser<'_> {
         let Prefix { mode } = self.prefix()?;
         let query = match self.schema_statement()? {
             Some(query) => query,
-            None => self.query(Place::Top)?,
+            None => match self.file_statement()? {
+                Some(query) => query,
+                None => self.query(Place::Top)?,
+            },
         };
         self.check_transactions(&query)?;
         self.eat(TokenKind::Semicolon);
@@ -94,6 +97,7 @@ impl Parser<'_> {
             ClauseKind::Match { .. }
                 | ClauseKind::Unwind { .. }
                 | ClauseKind::LoadCsv { .. }
+                | ClauseKind::LoadFrom(_)
                 | ClauseKind::Call(_)
         );
         let fault = if matches!(previous.kind, ClauseKind::Return(_)) {
@@ -133,6 +137,7 @@ impl Parser<'_> {
             ClauseKind::Match { .. }
             | ClauseKind::Unwind { .. }
             | ClauseKind::LoadCsv { .. }
+            | ClauseKind::LoadFrom(_)
             | ClauseKind::With { .. } => place == Place::Expression,
             ClauseKind::Finish => place != Place::Expression,
             _ => true,
@@ -212,7 +217,8 @@ impl Parser<'_> {
                 }
             }
             "CALL" => self.call_clause(false)?,
-            "LOAD" => self.load_csv()?,
+            "LOAD" if self.is_word_at(1, "CSV") => self.load_csv()?,
+            "LOAD" => self.load_from()?,
             "CREATE" | "INSERT" | "MERGE" | "SET" | "REMOVE" | "DELETE" | "DETACH" | "NODETACH"
             | "FOREACH" => self.writing_clause(&word)?,
             "USE" => return Err(self.no_other_database(span)),
@@ -491,6 +497,11 @@ impl Parser<'_> {
             name,
             terminator,
         })
+    }
+
+    /// A query that returns rows to what stands around it.
+    pub(super) fn subquery_of_rows(&mut self) -> Result<Query> {
+        self.query(Place::CallSubquery)
     }
 
     fn braced_query(&mut self) -> Result<Query> {

@@ -291,6 +291,43 @@ impl Builder<'_> {
                 partial.bound.insert(var);
                 partial.bound.extend(line.into_iter().chain(file));
             }
+            Step::LoadFrom {
+                source,
+                yields,
+                bounds,
+                rows,
+                filter,
+                at,
+            } => {
+                let rows = partial.rows() * rows.map_or(1000.0, |rows| rows as f64);
+                partial.bound.extend(yields.iter().map(|(_, var)| *var));
+                partial.push(rows, |input| Operator::LoadFrom {
+                    input,
+                    source,
+                    yields,
+                    bounds,
+                    at,
+                });
+                for condition in filter {
+                    self.filter(partial, condition);
+                }
+            }
+            Step::CopyTo {
+                query,
+                file,
+                options,
+                at,
+            } => {
+                let columns = query.columns.clone();
+                *partial = self.query(query, &[]);
+                partial.push(0.0, |input| Operator::CopyTo {
+                    input,
+                    columns,
+                    file,
+                    options,
+                    at,
+                });
+            }
             Step::Schema(command) => {
                 partial.push(0.0, |input| Operator::Schema { input, command });
             }

@@ -77,6 +77,8 @@ impl Operator {
             Operator::Parallel { .. } => "Parallel",
             Operator::Exchange { .. } => "Exchange",
             Operator::LoadCsv { .. } => "LoadCsv",
+            Operator::LoadFrom { .. } => "LoadFrom",
+            Operator::CopyTo { .. } => "CopyTo",
             Operator::Schema { .. } => "Schema",
         }
     }
@@ -352,6 +354,26 @@ impl Plan {
             }
             Operator::Eager { reason, .. } => reason.to_string(),
             Operator::Schema { command, .. } => command.to_string(),
+            Operator::LoadFrom {
+                source,
+                yields,
+                bounds,
+                ..
+            } => {
+                let columns = joined(yields, |(column, _)| column.to_string());
+                let mut text = format!("{source} columns {columns}");
+                for bound in bounds {
+                    let op = binary_sign(bound.op);
+                    let _ = write!(text, " where {} {op} {}", bound.column, expr(&bound.value));
+                }
+                text
+            }
+            Operator::CopyTo { columns, file, .. } => {
+                let columns = joined(columns, |(column, var)| {
+                    format!("{} as {column}", name(var))
+                });
+                format!("{columns} to '{file}'")
+            }
             Operator::LoadCsv {
                 url,
                 headers,

@@ -130,6 +130,7 @@ impl Facts {
             | O::Foreach { input, .. }
             | O::Eager { input, .. }
             | O::EmptyResult { input }
+            | O::CopyTo { input, .. }
             | O::Parallel { input }
             | O::Exchange { input }
             | O::Schema { input, .. }
@@ -152,6 +153,7 @@ impl Facts {
             | O::CartesianProduct { input, .. }
             | O::Merge { input, .. }
             | O::LoadCsv { input, .. }
+            | O::LoadFrom { input, .. }
             | O::Procedure { input, .. } => {
                 let mut facts = below(input);
                 facts.single_row = false;

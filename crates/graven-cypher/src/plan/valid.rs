@@ -140,7 +140,9 @@ mod check {
             };
             match &node.op {
                 O::Project { .. } | O::Aggregate { .. } | O::Distinct { .. } => return Ok(added),
-                O::EmptyResult { .. } | O::Schema { .. } => return Ok(Vars::new()),
+                O::EmptyResult { .. } | O::Schema { .. } | O::CopyTo { .. } => {
+                    return Ok(Vars::new());
+                }
                 _ => {}
             }
             if let Some(twice) = added.intersection(&input).next() {

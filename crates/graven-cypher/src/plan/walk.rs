@@ -62,6 +62,8 @@ macro_rules! inputs {
             | O::Parallel { input }
             | O::Exchange { input }
             | O::Schema { input, .. }
+            | O::LoadFrom { input, .. }
+            | O::CopyTo { input, .. }
             | O::LoadCsv { input, .. } => vec![input],
         }
     }};
@@ -154,6 +156,7 @@ impl Operator {
             O::InTransactions { batches, .. } => {
                 batches.rows.iter().chain(&batches.retry).for_each(visit);
             }
+            O::LoadFrom { bounds, .. } => bounds.iter().for_each(|bound| visit(&bound.value)),
             O::LoadCsv {
                 url, terminator, ..
             } => std::iter::once(url).chain(terminator).for_each(visit),
@@ -209,7 +212,9 @@ impl Operator {
                 keys.chain(aggregates.iter().map(|(var, _)| *var)).collect()
             }
             O::Distinct { vars, .. } | O::Argument { vars } => vars.iter().copied().collect(),
-            O::Procedure { yields, .. } => yields.iter().map(|(_, var)| *var).collect(),
+            O::Procedure { yields, .. } | O::LoadFrom { yields, .. } => {
+                yields.iter().map(|(_, var)| *var).collect()
+            }
             O::InTransactions { batches, .. } => {
                 let columns = batches.columns.iter().chain(&batches.status);
                 columns.copied().collect()
@@ -296,6 +301,7 @@ impl Operator {
                 read.extend(repeat.distinct_from.iter().chain(&repeat.disjoint_from));
             }
             O::Distinct { vars, .. } => read.extend(vars),
+            O::CopyTo { columns, .. } => read.extend(columns.iter().map(|(_, var)| *var)),
             O::HashJoin { on, .. } => read.extend(on),
             O::Create { creation, .. } => read = creation.reads(),
             O::Merge { creation, .. } => {
@@ -360,7 +366,10 @@ impl PlanNode {
         self.visit(&mut |node| {
             let asks = matches!(
                 node.op,
-                Operator::Procedure { .. } | Operator::LoadCsv { .. }
+                Operator::Procedure { .. }
+                    | Operator::LoadCsv { .. }
+                    | Operator::LoadFrom { .. }
+                    | Operator::CopyTo { .. }
             );
             repeatable &= !asks;
             node.op

@@ -13,7 +13,11 @@ impl Instantiator<'_> {
             let op = &node.op;
             alone &= !matches!(
                 op,
-                P::Argument { .. } | P::Procedure { .. } | P::LoadCsv { .. }
+                P::Argument { .. }
+                    | P::Procedure { .. }
+                    | P::LoadCsv { .. }
+                    | P::LoadFrom { .. }
+                    | P::CopyTo { .. }
             );
         });
         alone
@@ -39,6 +43,7 @@ impl Instantiator<'_> {
             | P::Eager { .. }
             | P::Schema { .. }
             | P::EmptyResult { .. }
+            | P::CopyTo { .. }
             | P::Union { .. } => false,
             // Only the input side carries our hidden variable; the inner side has an argument of its own.
             P::HashJoin { input, build, .. } => self.stands_alone(build) && self.is_row_wise(input),

@@ -185,7 +185,7 @@ impl Place {
 }
 
 /// The path of a URL, where `%20` stands for a blank.
-fn decoded(path: &str) -> String {
+pub(crate) fn decoded(path: &str) -> String {
     let mut bytes = Vec::with_capacity(path.len());
     let mut rest = path.as_bytes();
     while let [first, after @ ..] = rest {

@@ -1,6 +1,6 @@
 """Results as objects of pandas, Polars, Arrow and NetworkX: what the methods ``get_as_...`` of a result do.
 
-Each takes the rows that are left. No value changes on the way, but for the zones of moments in Arrow and Polars: they are the same
+Each takes the rows that are left; a second one the same rows again. No value changes on the way, but for the zones of moments in Arrow and Polars: they are the same
 moments in UTC. A column that has no one type there is an error.
 """
 
@@ -36,16 +36,48 @@ def as_df(result):
             series = pandas.Series(values, dtype="boolean" if missing else "bool")
         elif kinds == {float}:
             series = pandas.Series(values, dtype="float64")
+        elif kinds == {datetime.datetime}:
+            series = _moments(pandas, values)
         else:
             series = pandas.Series(values, dtype="object")
         columns[name] = series
     return pandas.DataFrame(columns, columns=list(result.get_column_names()))
 
 
+def _moments(pandas, values):
+    """A column of ``datetime64`` where all moments are of one zone, or of none, and pandas reaches them."""
+    if len({value.tzinfo for value in values if value is not None}) == 1:
+        try:
+            series = pandas.Series(pandas.DatetimeIndex(values))
+            same = all(a is None or a == b for a, b in zip(values, series))
+            if same and str(series.dtype).startswith("datetime64"):
+                return series
+        except (TypeError, ValueError, OverflowError):
+            pass
+    return pandas.Series(values, dtype="object")
+
+
 def as_pl(result):
     """A Polars ``DataFrame``, by way of Arrow."""
     polars = _needs("polars", "get_as_pl")
-    return polars.from_arrow(_table(result, "get_as_pl"))
+    return polars.from_arrow(_table(result, "get_as_pl", _span))
+
+
+def _span(name, value, pyarrow, method):
+    """A duration as a fixed time, which is all that Polars has."""
+    try:
+        return value.to_timedelta()
+    except (ValueError, OverflowError) as error:
+        raise _unfit(name, f"holds durations that are no fixed time in whole microseconds ({error})", method) from error
+
+
+def _parts(name, value, pyarrow, method):
+    """A duration in its parts."""
+    nanoseconds = value.seconds * 1_000_000_000 + value.nanoseconds
+    try:
+        return pyarrow.MonthDayNano([value.months, value.days, nanoseconds])
+    except (OverflowError, ValueError) as error:
+        raise _unfit(name, "holds durations that are too long for Arrow", method) from error
 
 
 def as_arrow(result):
@@ -53,11 +85,11 @@ def as_arrow(result):
     return _table(result, "get_as_arrow")
 
 
-def _table(result, method):
+def _table(result, method, span=_parts):
     pyarrow = _needs("pyarrow", method)
     names, arrays = result.get_column_names(), []
     for name, values in zip(names, result.get_columns()):
-        values = [_plain(value, pyarrow) for value in values]
+        values = [_plain(value, lambda value: span(name, value, pyarrow, method)) for value in values]
         _check(name, values, method)
         if any(isinstance(value, pyarrow.MonthDayNano) for value in values):
             arrays.append(pyarrow.array(values, pyarrow.month_day_nano_interval()))
@@ -99,19 +131,18 @@ def _unfit(name, what, method):
     return Error("Result.MixedColumn", message)
 
 
-def _plain(value, pyarrow):
+def _plain(value, span):
     """A value as Arrow takes it: plain dictionaries, lists and texts, moments with a zone in UTC."""
     if isinstance(value, Duration):
-        nanoseconds = value.seconds * 1_000_000_000 + value.nanoseconds
-        return pyarrow.MonthDayNano([value.months, value.days, nanoseconds])
+        return span(value)
     if isinstance(value, Point):
         return value._asdict()
     if isinstance(value, Temporal):
         return str(value)
     if isinstance(value, dict):
-        return {key: _plain(item, pyarrow) for key, item in value.items()}
+        return {key: _plain(item, span) for key, item in value.items()}
     if isinstance(value, list):
-        return [_plain(item, pyarrow) for item in value]
+        return [_plain(item, span) for item in value]
     if isinstance(value, datetime.datetime) and value.tzinfo is not None:
         return value.astimezone(datetime.timezone.utc)
     return value

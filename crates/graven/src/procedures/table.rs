@@ -317,6 +317,22 @@ pub(super) const TABLE: &[Procedure] = &[
         run: Body::OfCaller(super::backup),
     },
     Procedure {
+        name: "graven.loadErrors",
+        about: "rows that LOAD FROM or COPY with IGNORE_ERRORS has left out last, the first thousand",
+        arguments: &[],
+        optional: 0,
+        right: Right::Read,
+        columns: &[
+            ("file", TypeSet::STRING),
+            ("row", TypeSet::INTEGER),
+            ("line", TypeSet::INTEGER),
+            ("column", TypeSet::STRING),
+            ("value", TypeSet::STRING),
+            ("error", TypeSet::STRING),
+        ],
+        run: Body::OfCaller(super::load_errors),
+    },
+    Procedure {
         name: "graven.cache.contents",
         about: "what of the file is in memory, by kind, label, type and property",
         arguments: &[],

@@ -209,6 +209,7 @@ impl Rule<'_> {
             | O::VarExpand { .. }
             | O::Unwind { .. }
             | O::LoadCsv { .. }
+            | O::LoadFrom { .. }
             | O::Procedure { .. }
             | O::HashJoin { .. }
             | O::CartesianProduct { .. }
@@ -639,6 +640,7 @@ fn plain_variables(root: &PlanNode, variables: &[Variable]) -> BTreeSet<VarId> {
             {
                 plain.insert(*var);
             }
+            Operator::LoadFrom { yields, .. } => plain.extend(yields.iter().map(|(_, var)| *var)),
             Operator::LoadCsv {
                 var, line, file, ..
             } => {

@@ -291,7 +291,10 @@ fn calls_procedures(node: &PlanNode) -> bool {
     node.visit(&mut |node| {
         calls |= matches!(
             node.op,
-            Operator::Procedure { .. } | Operator::LoadCsv { .. }
+            Operator::Procedure { .. }
+                | Operator::LoadCsv { .. }
+                | Operator::LoadFrom { .. }
+                | Operator::CopyTo { .. }
         );
     });
     calls

@@ -71,6 +71,7 @@ fn visit(node: &mut PlanNode, above: Duplicates, read: &BTreeSet<VarId>) {
         | Operator::Skip { .. }
         | Operator::TopN { .. }
         | Operator::Procedure { .. }
+        | Operator::CopyTo { .. }
         | Operator::ReachableCount { .. } => Duplicates::Matter,
         Operator::Apply { inner, .. }
         | Operator::Optional { inner, .. }

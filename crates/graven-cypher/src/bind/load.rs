@@ -1,0 +1,294 @@
+//! `LOAD FROM` and `COPY`: the columns of a source are variables, and what is copied is what other clauses say.
+//!
+//! # How it works
+//! The schema view says which columns a source has. `COPY name FROM source` is bound as the clauses that do the same: the source, for
+//! relationships a `MATCH` of each end by its key, and a `CREATE`; in transactions of its own, the last ones are a subquery in them.
+
+use std::sync::Arc;
+
+use super::graph::Step;
+use super::{Binder, Result};
+use crate::ast::{
+    self, Clause, ClauseKind, CopyEnd, CopyFrom, CopySource, ExprKind, Imports, LabelExpr,
+    LoadFrom, Name, NodePattern, PathPattern, Query, RelationshipPattern, SingleQuery,
+};
+use crate::diagnostic::Code;
+use crate::plan::{BinaryOp, ColumnBound, Direction, Expr, FileNames, OptionValue, VarId, VarKind};
+use crate::schema_view::SourceFault;
+use crate::token::Span;
+use crate::types::Type;
+
+/// Variables of the two ends, which no text can name.
+const ENDS: [&str; 2] = ["  from", "  to"];
+
+impl Binder<'_> {
+    pub(super) fn load_from(&mut self, load: &LoadFrom, steps: &mut Vec<Step>) -> Result<()> {
+        let mut source = load.source.clone();
+        if let FileNames::Parameter(name) = &source.files {
+            let name = Name {
+                text: name.clone(),
+                span: load.at,
+            };
+            self.parameter(&name)?;
+            if let Some(texts) = self.params.texts(&name.text) {
+                source.files = FileNames::Texts(texts.to_vec());
+            }
+        }
+        let view = self.schema.source(&source).map_err(|fault| {
+            let (code, message) = match fault {
+                SourceFault::Forbidden(message) => (Code::FileForbidden, message),
+                SourceFault::Wrong(message) => (Code::InvalidSource, message),
+            };
+            self.error(load.at, code, message)
+        })?;
+        let mut yields: Vec<(Arc<str>, VarId)> = Vec::new();
+        for (column, set) in view.columns {
+            let name = Name {
+                text: column.clone(),
+                span: load.at,
+            };
+            self.check_free(&name)?;
+            yields.push((column, self.declare(&name, VarKind::Value, Type::of(set))));
+        }
+        let filter = self.conditions(load.filter.as_ref())?;
+        let bounds = filter
+            .iter()
+            .filter_map(|condition| bound(condition, &yields));
+        steps.push(Step::LoadFrom {
+            bounds: bounds.collect(),
+            source,
+            yields,
+            rows: view.rows,
+            filter,
+            at: load.at,
+        });
+        Ok(())
+    }
+
+    /// `COPY name FROM source`.
+    pub(super) fn copy_from(&mut self, copy: &CopyFrom, steps: &mut Vec<Step>) -> Result<()> {
+        match &copy.source {
+            CopySource::Files(load) => self.load_from(load, steps)?,
+            CopySource::Query(query) => {
+                self.call_subquery(&Imports::All, query, None, false, steps)?;
+            }
+        }
+        let columns: Vec<Arc<str>> = self.scope.row.iter().map(|e| e.name.clone()).collect();
+        let clauses = self.copied(copy, &columns)?;
+        let Some(transactions) = &copy.transactions else {
+            for clause in &clauses {
+                self.clause(clause, false, steps)?;
+            }
+            return Ok(());
+        };
+        let query = Query {
+            first: SingleQuery { clauses },
+            unions: Vec::new(),
+        };
+        self.call_subquery(&Imports::All, &query, Some(transactions), false, steps)
+    }
+
+    /// The clauses that create what is copied from these columns.
+    fn copied(&self, copy: &CopyFrom, columns: &[Arc<str>]) -> Result<Vec<Clause>> {
+        let span = copy.target.span;
+        let skipped = if copy.ends.is_some() { 2 } else { 0 };
+        if columns.len() < skipped {
+            let message = "the first two columns of relationships are the keys of their ends";
+            return Err(self.error(span, Code::InvalidSource, message));
+        }
+        let values = &columns[skipped..];
+        let names: Vec<Arc<str>> = match &copy.properties {
+            None => values.to_vec(),
+            Some(names) if names.len() == values.len() => {
+                names.iter().map(|name| name.text.clone()).collect()
+            }
+            Some(names) => {
+                let message = format!(
+                    "{} properties are named, and the source has {} columns for them",
+                    names.len(),
+                    values.len()
+                );
+                return Err(self.error(span, Code::InvalidSource, message));
+            }
+        };
+        let entries = names.iter().zip(values);
+        let entries = entries.map(|(name, column)| (named(name, span), variable(column, span)));
+        let properties = expr(ExprKind::Map(entries.collect()), span);
+        let label = LabelExpr::Label(copy.target.clone());
+        let clause = |kind| Clause { kind, span };
+        let Some((from, to)) = &copy.ends else {
+            let node = NodePattern {
+                name: None,
+                labels: Some(label),
+                properties: Some(properties),
+                filter: None,
+                span,
+            };
+            let patterns = vec![path(node, Vec::new(), span)];
+            return Ok(vec![clause(ClauseKind::Create { patterns })]);
+        };
+        let mut clauses = Vec::new();
+        for ((end, name), column) in [from, to].into_iter().zip(ENDS).zip(columns) {
+            let key = self.key_of(end)?;
+            let entry = (named(&key, end.at), variable(column, end.at));
+            let node = NodePattern {
+                name: Some(named(name, end.at)),
+                labels: Some(LabelExpr::Label(named(&end.label, end.at))),
+                properties: Some(expr(ExprKind::Map(vec![entry]), end.at)),
+                filter: None,
+                span: end.at,
+            };
+            // A key that no node has is an error of the creation, not a row less.
+            clauses.push(clause(ClauseKind::Match {
+                optional: true,
+                patterns: vec![path(node, Vec::new(), end.at)],
+                hints: Vec::new(),
+                filter: None,
+            }));
+        }
+        let [first, last] = ENDS.map(|name| NodePattern {
+            name: Some(named(name, span)),
+            labels: None,
+            properties: None,
+            filter: None,
+            span,
+        });
+        let relationship = RelationshipPattern {
+            name: None,
+            types: Some(label),
+            direction: Direction::Out,
+            length: None,
+            properties: (!values.is_empty()).then_some(properties),
+            filter: None,
+            repeated: None,
+            span,
+        };
+        let patterns = vec![path(first, vec![(relationship, last)], span)];
+        clauses.push(clause(ClauseKind::Create { patterns }));
+        Ok(clauses)
+    }
+
+    /// The property by which nodes of an end are found: one with an index, or each row would look at all of them.
+    fn key_of(&self, end: &CopyEnd) -> Result<Arc<str>> {
+        let label = &end.label;
+        let mut own = self.schema.indexes(label).into_iter().filter(|index| {
+            let single = index.keys.len() == 1;
+            single
+                && end
+                    .key
+                    .as_ref()
+                    .map_or(index.unique, |key| index.keys[0] == *key)
+        });
+        if let Some(index) = own.next() {
+            return Ok(index.keys[0].clone());
+        }
+        let key = end.key.as_deref().unwrap_or("id");
+        let message = match &end.key {
+            Some(key) => format!("{label} has no index on {key}, by which its nodes are found"),
+            None => format!("{label} has no unique property, by which its nodes are found"),
+        };
+        Err(self
+            .error(end.at, Code::InvalidSource, message)
+            .with_hint(format!(
+                "CREATE CONSTRAINT FOR (n:{label}) REQUIRE n.{key} IS UNIQUE"
+            )))
+    }
+
+    /// `COPY (query) TO 'file'`.
+    pub(super) fn copy_to(
+        &mut self,
+        query: &Query,
+        (file, options): (&Arc<str>, &[(Arc<str>, OptionValue)]),
+        at: Span,
+        steps: &mut Vec<Step>,
+    ) -> Result<()> {
+        let query = self.query(query)?;
+        for (name, var) in &query.columns {
+            let kind = self.variables[var.0 as usize].kind;
+            if kind != VarKind::Value {
+                let message = format!("the column `{name}` holds no value that a file can hold");
+                let hint = "return what is wanted of it: `n.name`, `properties(n)`, `labels(n)`";
+                return Err(self.error(at, Code::InvalidSource, message).with_hint(hint));
+            }
+        }
+        self.scope.row.clear();
+        steps.push(Step::CopyTo {
+            query,
+            file: file.clone(),
+            options: options.to_vec(),
+            at,
+        });
+        Ok(())
+    }
+}
+
+/// A condition as a file can use it.
+fn bound(condition: &Expr, yields: &[(Arc<str>, VarId)]) -> Option<ColumnBound> {
+    let Expr::Binary {
+        op, left, right, ..
+    } = condition
+    else {
+        return None;
+    };
+    let column = |expr: &Expr| match expr {
+        Expr::Variable(var) => {
+            let found = yields.iter().find(|(_, known)| known == var)?;
+            Some(found.0.clone())
+        }
+        _ => None,
+    };
+    let constant = |expr: &Expr| matches!(expr, Expr::Literal(_) | Expr::Parameter(..));
+    use BinaryOp::{Equal, Greater, GreaterOrEqual, Less, LessOrEqual};
+    let turned = match op {
+        Equal => Equal,
+        Less => Greater,
+        LessOrEqual => GreaterOrEqual,
+        Greater => Less,
+        GreaterOrEqual => LessOrEqual,
+        _ => return None,
+    };
+    let (column, op, value) = match (column(left), column(right)) {
+        (Some(column), None) if constant(right) => (column, *op, right),
+        (None, Some(column)) if constant(left) => (column, turned, left),
+        _ => return None,
+    };
+    Some(ColumnBound {
+        column,
+        op,
+        value: (**value).clone(),
+    })
+}
+
+fn named(text: &str, span: Span) -> Name {
+    Name {
+        text: text.into(),
+        span,
+    }
+}
+
+fn expr(kind: ExprKind, span: Span) -> ast::Expr {
+    ast::Expr {
+        kind,
+        span,
+        height: 2,
+    }
+}
+
+fn variable(column: &str, span: Span) -> ast::Expr {
+    expr(ExprKind::Variable(named(column, span)), span)
+}
+
+fn path(
+    first: NodePattern,
+    steps: Vec<(RelationshipPattern, NodePattern)>,
+    span: Span,
+) -> PathPattern {
+    PathPattern {
+        name: None,
+        shortest: None,
+        first,
+        steps,
+        filter: None,
+        span,
+    }
+}

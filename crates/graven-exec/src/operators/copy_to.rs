@@ -1,0 +1,165 @@
+//! `COPY (query) TO 'file'`: rows to a file.
+//!
+//! # How it works
+//! All rows are taken in first, spilled where they do not fit, for the types of a file's columns are known when the last value is. The file is
+//! written beside its place, brought to the disk, and renamed: it is there as a whole or not at all (FI-8).
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use graven_cypher::Span;
+use graven_files::{Cells, Format, Options, Shape, Sink};
+
+use crate::batch::Batch;
+use crate::error::{ExecError, Result};
+use crate::file_access::{NamedFile, Refused};
+use crate::memory::Memory;
+use crate::operator::{BoxedOperator, Operator};
+use crate::runtime::Runtime;
+use crate::sources;
+use crate::spill::RowBuffer;
+
+/// Bytes that a file being written takes at most: a row group, as columns and packed.
+const SINK_BYTES: usize = 4 << 20;
+
+/// See the file header.
+pub(crate) struct CopyTo {
+    input: BoxedOperator,
+    /// Headings, and the columns they stand over.
+    columns: Vec<(Arc<str>, usize)>,
+    file: Arc<str>,
+    options: Options,
+    at: Span,
+    rows: RowBuffer,
+    memory: Memory,
+}
+
+/// A file that is there only while it is written.
+struct Unfinished {
+    named: NamedFile,
+    finished: bool,
+}
+
+impl Drop for Unfinished {
+    fn drop(&mut self) {
+        if !self.finished {
+            // What cannot be removed is named as what it is.
+            let _ = std::fs::remove_file(self.named.path());
+        }
+    }
+}
+
+impl CopyTo {
+    /// Writes the rows of `input`.
+    pub(crate) fn new(
+        input: BoxedOperator,
+        columns: Vec<(Arc<str>, usize)>,
+        (file, options, at): (Arc<str>, Options, Span),
+        rt: &Runtime,
+    ) -> Self {
+        Self {
+            input,
+            columns,
+            file,
+            options,
+            at,
+            rows: RowBuffer::new(rt, "CopyTo", "write fewer rows to a file"),
+            memory: Memory::new(&rt.budget, "CopyTo", "write fewer columns to a file"),
+        }
+    }
+
+    fn cells(&self, batch: &Batch) -> Result<Vec<Cells>> {
+        let column = |(heading, slot): &(Arc<str>, usize)| {
+            let column = batch.column(*slot);
+            let data = (0..batch.len()).map(|row| {
+                let value = column.get(row);
+                sources::datum(&value).ok_or_else(|| ExecError::Argument {
+                    message: format!(
+                        "COPY: the column {heading} holds {}, which is no value that a file can hold; return what is wanted of it, such as n.name or properties(n)",
+                        value.type_name()
+                    ),
+                })
+            });
+            Ok(Cells::Data(data.collect::<Result<_>>()?))
+        };
+        self.columns.iter().map(column).collect()
+    }
+
+    fn run(&mut self, rt: &Runtime) -> Result<()> {
+        static NUMBER: AtomicU64 = AtomicU64::new(0);
+        let format = self.options.format.or_else(|| Format::of_name(&self.file));
+        if self.file.ends_with(".gz") || self.file.ends_with(".zst") {
+            let message = format!("COPY: {}: packed text is read, not written", self.file);
+            return Err(ExecError::Argument { message });
+        }
+        let mut options = self.options.clone();
+        options.format = format;
+        // Refused before the rows are computed.
+        let named = |name: &Path| {
+            rt.files.new_file(name).map_err(|refused| {
+                let message = format!("COPY: {}: {refused}", self.file);
+                match refused {
+                    Refused::Policy(_) => ExecError::Forbidden { message },
+                    Refused::System(_) => ExecError::Argument { message },
+                }
+            })
+        };
+        let failed = |error: std::io::Error| ExecError::Argument {
+            message: format!("COPY: {}: cannot be written: {error}", self.file),
+        };
+        let target = named(Path::new(&*self.file))?;
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let beside = format!("{}.{}-{number}.part", self.file, std::process::id());
+        let mut unfinished = Unfinished {
+            named: named(Path::new(&beside))?,
+            finished: false,
+        };
+        let file = std::fs::File::create_new(unfinished.named.path()).map_err(failed)?;
+        let mut shapes = vec![Shape::default(); self.columns.len()];
+        while let Some(batch) = self.input.next(rt)? {
+            rt.check_cancelled()?;
+            for (shape, cells) in shapes.iter_mut().zip(self.cells(&batch)?) {
+                (0..cells.len()).for_each(|row| shape.see(&cells.get(row)));
+            }
+            self.rows.push(batch)?;
+        }
+        self.rows.finish()?;
+        self.memory.set(SINK_BYTES.min(rt.batch_bytes() * 8))?;
+        let headings = self.columns.iter().map(|(heading, _)| heading.to_string());
+        let columns = headings.zip(shapes).collect();
+        let mut sink = Sink::create(&self.file, file, &options, columns)?;
+        while let Some(batch) = self.rows.next(rt)? {
+            rt.check_cancelled()?;
+            sink.write(&self.cells(&batch)?, batch.len())?;
+        }
+        sink.finish()?;
+        std::fs::rename(unfinished.named.path(), target.path()).map_err(failed)?;
+        unfinished.finished = true;
+        let folder = target.path().parent().map(Path::to_path_buf);
+        let folder = folder.filter(|it| !it.as_os_str().is_empty());
+        let folder = folder.unwrap_or_else(|| PathBuf::from("."));
+        std::fs::File::open(folder)
+            .and_then(|it| it.sync_all())
+            .map_err(failed)
+    }
+}
+
+impl Operator for CopyTo {
+    fn next(&mut self, rt: &Runtime) -> Result<Option<Batch>> {
+        let ran = self.run(rt).map_err(|error| error.at(self.at));
+        self.memory.clear();
+        self.rows.clear();
+        ran.map(|()| None)
+    }
+
+    fn rewind(&mut self) {
+        self.input.rewind();
+        self.rows.clear();
+        self.memory.clear();
+    }
+
+    fn spilled_bytes(&self) -> u64 {
+        self.rows.spilled_bytes()
+    }
+}

@@ -1,0 +1,170 @@
+//! `LOAD FROM`: the rows of files or of a frame, for each input row.
+//!
+//! # How it works
+//! The source is looked at again when it is read, and has to have the columns for which the plan was made. What a batch takes, and what
+//! its file needs at a time, is charged.
+
+use std::sync::{Arc, PoisonError};
+
+use graven_cypher::Span;
+use graven_cypher::plan::{BinaryOp, LoadSource};
+use graven_files::{Bound, Cells, Comparison, Reader};
+
+use super::fan_out::{FanOut, widen};
+use crate::batch::Batch;
+use crate::column::Column;
+use crate::error::Result;
+use crate::expression::{Compiled, Rows};
+use crate::memory::Memory;
+use crate::operator::{BoxedOperator, Operator};
+use crate::runtime::Runtime;
+use crate::sources::{self, Described, LeftOut};
+
+/// A condition by which parts of files are passed over.
+pub(crate) struct Condition {
+    pub(crate) column: Arc<str>,
+    pub(crate) op: BinaryOp,
+    pub(crate) value: Compiled,
+}
+
+/// See the file header.
+pub(crate) struct LoadFrom {
+    input: FanOut,
+    source: LoadSource,
+    at: Span,
+    /// Columns that are wanted, and where they go.
+    yields: Vec<(Arc<str>, usize)>,
+    conditions: Vec<Condition>,
+    /// What the columns are compared with, for the rows of the batch.
+    limits: Vec<Arc<Column>>,
+    reader: Option<Reader>,
+    memory: Memory,
+}
+
+impl LoadFrom {
+    /// Reads `source` into the columns of `yields`.
+    pub(crate) fn new(
+        input: BoxedOperator,
+        (source, at): (LoadSource, Span),
+        yields: Vec<(Arc<str>, usize)>,
+        conditions: Vec<Condition>,
+        rt: &Runtime,
+    ) -> Self {
+        Self {
+            input: FanOut::new(input),
+            source,
+            at,
+            yields,
+            conditions,
+            limits: Vec::new(),
+            reader: None,
+            memory: Memory::new(
+                &rt.budget,
+                "LoadFrom",
+                "read fewer columns, or shorter rows",
+            ),
+        }
+    }
+
+    fn open(&self, row: usize, rt: &Runtime) -> Result<Reader> {
+        let Described {
+            source,
+            options,
+            description,
+        } = sources::describe(&self.source, &rt.files, &rt.sources.frames)?;
+        let bounds = self.conditions.iter().zip(&self.limits);
+        let bounds = bounds.filter_map(|(condition, limit)| {
+            Some(Bound {
+                column: condition.column.to_string(),
+                comparison: match condition.op {
+                    BinaryOp::Equal => Comparison::Equal,
+                    BinaryOp::Less => Comparison::Less,
+                    BinaryOp::LessOrEqual => Comparison::LessOrEqual,
+                    BinaryOp::Greater => Comparison::Greater,
+                    BinaryOp::GreaterOrEqual => Comparison::GreaterOrEqual,
+                    _ => return None,
+                },
+                value: sources::datum(&limit.value(row))?,
+            })
+        });
+        // A declared kind may change values: what the file knows of them says nothing then.
+        let bounds = match self.source.columns {
+            None => bounds.collect(),
+            Some(_) => Vec::new(),
+        };
+        let wanted: Vec<String> = self
+            .yields
+            .iter()
+            .map(|(name, _)| name.to_string())
+            .collect();
+        Ok(Reader::new(source, options, description, &wanted, bounds)?)
+    }
+
+    /// Notes rows that were left out.
+    fn note(&mut self, rt: &Runtime) {
+        let Some(reader) = self.reader.take().filter(|reader| reader.left_out > 0) else {
+            return;
+        };
+        let mut noted = (rt.sources.left_out.lock()).unwrap_or_else(PoisonError::into_inner);
+        *noted = LeftOut {
+            user: rt.user.clone(),
+            count: reader.left_out,
+            faults: reader.faults,
+        };
+    }
+}
+
+impl Operator for LoadFrom {
+    fn next(&mut self, rt: &Runtime) -> Result<Option<Batch>> {
+        loop {
+            let (conditions, limits) = (&self.conditions, &mut self.limits);
+            if !self.input.advance(rt, |batch| {
+                let columns = conditions.iter();
+                let columns = columns.map(|c| c.value.column(Rows::all(batch), rt));
+                *limits = columns.collect::<Result<_>>()?;
+                Ok(())
+            })? {
+                return Ok(None);
+            }
+            rt.check_cancelled()?;
+            let row = self.input.row();
+            if self.reader.is_none() {
+                self.memory.clear();
+                self.reader = Some(self.open(row, rt).map_err(|error| error.at(self.at))?);
+            }
+            let reader = self.reader.as_mut().expect("just opened");
+            let open = |name: &str| sources::open(&rt.files, name);
+            let chunk = reader
+                .next(&open, rt.batch_rows(), rt.batch_bytes())
+                .map_err(|error| crate::error::ExecError::from(error).at(self.at))?;
+            let Some(chunk) = chunk else {
+                self.note(rt);
+                self.input.step();
+                continue;
+            };
+            let bytes = chunk.columns.iter().map(Cells::bytes).sum::<usize>();
+            self.memory.set(bytes + reader.held())?;
+            if chunk.len == 0 {
+                continue;
+            }
+            let rows = vec![u32::try_from(row).expect("a batch is small"); chunk.len];
+            let added = self.yields.iter().zip(chunk.columns);
+            let added = added.map(|((_, slot), cells)| (*slot, column(cells)));
+            return Ok(Some(widen(self.input.batch(), &rows, added)));
+        }
+    }
+
+    fn rewind(&mut self) {
+        self.input.rewind();
+        self.reader = None;
+        self.memory.clear();
+    }
+}
+
+fn column(cells: Cells) -> Column {
+    match cells {
+        Cells::Integers(values) => Column::Integers(values),
+        Cells::Floats(values) => Column::Floats(values),
+        Cells::Data(data) => Column::from_values(data.into_iter().map(sources::value).collect()),
+    }
+}

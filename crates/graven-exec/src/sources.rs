@@ -1,0 +1,307 @@
+//! Files and frames that a statement reads: what the plan says of them, as the crate that reads them wants it.
+//!
+//! # How it works
+//! The planner asks for the columns with the same function as the executor, so that both see the same source. Names may be patterns (`*`,
+//! `?`, `[abc]`), which are looked up within what the statement may name.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+use graven_cypher::TypeSet;
+use graven_cypher::plan::{FileNames, Literal, LoadSource, OptionValue};
+use graven_files::{Column, Datum, Description, Error, Fault, Frame, Kind, Options, Source};
+use graven_storage::PropertyValue;
+
+use crate::error::ExecError;
+use crate::file_access::{FileAccess, Refused};
+use crate::value::Value;
+use crate::value::convert::to_stored;
+
+/// What a statement has of sources besides files.
+#[derive(Debug, Default)]
+pub struct Sources {
+    /// Frames by the name of their parameter.
+    pub frames: Arc<BTreeMap<Arc<str>, Frame>>,
+    /// Where rows that were left out are noted.
+    pub left_out: Arc<Mutex<LeftOut>>,
+}
+
+/// Rows that could not be read, of the statement that left out some last.
+#[derive(Clone, Debug, Default)]
+pub struct LeftOut {
+    /// Who ran it.
+    pub user: Option<Arc<str>>,
+    /// How many.
+    pub count: u64,
+    /// The first of them.
+    pub faults: Vec<Fault>,
+}
+
+/// A source that has been looked at.
+#[derive(Debug)]
+pub struct Described {
+    /// Where the rows come from.
+    pub source: Source,
+    /// How they are read.
+    pub options: Options,
+    /// Its columns.
+    pub description: Description,
+}
+
+impl From<Error> for ExecError {
+    fn from(error: Error) -> Self {
+        let message = error.to_string();
+        match error {
+            Error::Forbidden { .. } => ExecError::Forbidden { message },
+            _ => ExecError::Argument { message },
+        }
+    }
+}
+
+/// The path that a name or a `file:` URL means.
+fn path(name: &str) -> Result<String, Error> {
+    let of_url = name.strip_prefix("file://");
+    match of_url.or_else(|| name.strip_prefix("file:")) {
+        Some(path) => Ok(crate::operators::load_csv::decoded(path)),
+        None if name.contains("://") => Err(Error::Option(format!(
+            "{name}: only local files can be read; fetch it first"
+        ))),
+        None => Ok(name.to_owned()),
+    }
+}
+
+fn refused(name: &str, refused: Refused) -> Error {
+    match refused {
+        Refused::Policy(why) => Error::Forbidden {
+            file: name.to_owned(),
+            why,
+        },
+        Refused::System(source) => Error::Io {
+            file: name.to_owned(),
+            source,
+        },
+    }
+}
+
+/// Opens a file that a statement names.
+///
+/// # Errors
+/// It may not be named, or cannot be opened.
+pub fn open(files: &FileAccess, name: &str) -> Result<std::fs::File, Error> {
+    files
+        .open(Path::new(name))
+        .map_err(|why| refused(name, why))
+}
+
+/// Options as a plan has them.
+///
+/// # Errors
+/// One that there is not.
+pub fn options(given: &[(Arc<str>, OptionValue)]) -> Result<Options, Error> {
+    let mut options = Options::default();
+    let value = |literal: &Literal| match literal {
+        Literal::Null => PropertyValue::Null,
+        Literal::Boolean(b) => PropertyValue::Boolean(*b),
+        Literal::Integer(i) => PropertyValue::Integer(*i),
+        Literal::Float(x) => PropertyValue::Float(*x),
+        Literal::String(s) => PropertyValue::String(s.clone()),
+    };
+    for (name, given) in given {
+        let given = match given {
+            OptionValue::One(literal) => value(literal),
+            OptionValue::List(items) => PropertyValue::List(items.iter().map(value).collect()),
+        };
+        options.set(name, &Datum::Value(given))?;
+    }
+    Ok(options)
+}
+
+/// Looks at a source.
+///
+/// # Errors
+/// It cannot be read, or is not what the statement says.
+pub fn describe(
+    source: &LoadSource,
+    files: &FileAccess,
+    frames: &BTreeMap<Arc<str>, Frame>,
+) -> Result<Described, Error> {
+    let options = options(&source.options)?;
+    let declared = source.columns.as_ref().map(|columns| {
+        let column = |(name, kind): &(Arc<str>, Arc<str>)| {
+            let kind = Kind::parse(kind).ok_or_else(|| {
+                Error::Option(format!(
+                    "column {name}: there is no type {kind}; there are INTEGER, FLOAT, STRING, BOOLEAN, DATE, LOCAL DATETIME, ZONED DATETIME, LIST<STRING> and others"
+                ))
+            })?;
+            Ok(Column {
+                name: name.to_string(),
+                kind,
+            })
+        };
+        columns.iter().map(column).collect::<Result<Vec<_>, Error>>()
+    });
+    let declared = declared.transpose()?;
+    let from = match &source.files {
+        FileNames::Texts(names) => {
+            let mut all = Vec::new();
+            for name in names {
+                all.extend(matching(&path(name)?, files)?);
+            }
+            Source::Files(all)
+        }
+        FileNames::Parameter(name) => match frames.get(name) {
+            Some(frame) => Source::Frame(format!("${name}"), frame.clone()),
+            None => {
+                return Err(Error::Option(format!(
+                    "${name} is neither the name of a file, a list of names, nor a frame; where it is not known yet, declare its columns"
+                )));
+            }
+        },
+    };
+    let open = |name: &str| open(files, name);
+    let description = graven_files::describe(&from, &open, &options, declared.as_deref())?;
+    Ok(Described {
+        source: from,
+        options,
+        description,
+    })
+}
+
+/// The files that a name means, in order.
+fn matching(name: &str, files: &FileAccess) -> Result<Vec<String>, Error> {
+    let is_pattern = |part: &str| part.contains(['*', '?', '[']);
+    // A file may be called so.
+    if !is_pattern(name) || files.open(Path::new(name)).is_ok() {
+        return Ok(vec![name.to_owned()]);
+    }
+    let mut found = vec![PathBuf::from(if name.starts_with('/') { "/" } else { "" })];
+    for part in name.split('/').filter(|part| !part.is_empty()) {
+        if !is_pattern(part) {
+            found.iter_mut().for_each(|path| path.push(part));
+            continue;
+        }
+        let mut next = Vec::new();
+        for folder in found {
+            let names = files.names_in(&folder).map_err(|why| refused(name, why))?;
+            let fits = names.into_iter().filter(|name| fits(part, name));
+            next.extend(fits.map(|name| folder.join(name)));
+        }
+        next.sort();
+        found = next;
+    }
+    if found.is_empty() {
+        return Err(Error::File {
+            file: name.to_owned(),
+            why: "no file has such a name".to_owned(),
+        });
+    }
+    let text = |path: PathBuf| path.to_string_lossy().into_owned();
+    Ok(found.into_iter().map(text).collect())
+}
+
+/// Whether a name fits a pattern; names that begin with a point are meant by patterns that do only.
+fn fits(pattern: &str, name: &str) -> bool {
+    fn from(pattern: &[char], name: &[char]) -> bool {
+        match (pattern, name) {
+            ([], rest) => rest.is_empty(),
+            (['*', pattern @ ..], _) => (0..=name.len()).any(|at| from(pattern, &name[at..])),
+            (['?', pattern @ ..], [_, name @ ..]) => from(pattern, name),
+            (['[', rest @ ..], [c, name @ ..]) => {
+                let Some(end) = rest.iter().position(|c| *c == ']') else {
+                    return *c == '[' && from(rest, name);
+                };
+                let (set, pattern) = (&rest[..end], &rest[end + 1..]);
+                let ranged = set
+                    .windows(3)
+                    .any(|w| w[1] == '-' && w[0] <= *c && *c <= w[2]);
+                (ranged || set.contains(c)) && from(pattern, name)
+            }
+            ([p, pattern @ ..], [c, name @ ..]) => p == c && from(pattern, name),
+            (_, []) => false,
+        }
+    }
+    if name.starts_with('.') && !pattern.starts_with('.') {
+        return false;
+    }
+    let pattern: Vec<char> = pattern.chars().collect();
+    from(&pattern, &name.chars().collect::<Vec<_>>())
+}
+
+/// What values of a column may be, to the planner.
+#[must_use]
+pub fn type_set(kind: &Kind) -> TypeSet {
+    match kind {
+        Kind::Boolean => TypeSet::BOOLEAN,
+        Kind::Integer => TypeSet::INTEGER,
+        Kind::Float => TypeSet::FLOAT,
+        Kind::String => TypeSet::STRING,
+        Kind::Date | Kind::LocalTime | Kind::Time | Kind::LocalDateTime | Kind::DateTime => {
+            TypeSet::TEMPORAL
+        }
+        Kind::Duration => TypeSet::DURATION,
+        Kind::Point => TypeSet::POINT,
+        Kind::List(_) => TypeSet::LIST,
+        Kind::Map(_) => TypeSet::MAP,
+        _ => TypeSet::ANY,
+    }
+}
+
+/// A value of a file in the language.
+pub(crate) fn value(datum: Datum) -> Value {
+    match datum {
+        Datum::Value(value) => Value::from(value),
+        Datum::List(items) => Value::list(items.into_iter().map(value).collect()),
+        Datum::Map(entries) => {
+            Value::map(entries.into_iter().map(|(k, v)| (k, value(v))).collect())
+        }
+    }
+}
+
+/// A value of the language for a file; none for nodes, relationships and paths.
+pub(crate) fn datum(value: &Value) -> Option<Datum> {
+    Some(match value {
+        Value::List(items) => Datum::list(items.iter().map(datum).collect::<Option<_>>()?),
+        Value::Map(map) => {
+            let entries = map.entries().iter();
+            let entries = entries.map(|(key, value)| Some((key.clone(), datum(value)?)));
+            Datum::Map(entries.collect::<Option<_>>()?)
+        }
+        other => Datum::Value(to_stored(other)?),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Goal: patterns find what they mean, below an opened folder nothing outside of it.
+    #[test]
+    fn patterns_find_files() {
+        for (pattern, name, wanted) in [
+            ("*.csv", "a.csv", true),
+            ("*.csv", ".a.csv", false),
+            ("a?[0-9].csv", "ab7.csv", true),
+            ("a?[0-9].csv", "abx.csv", false),
+            ("[xy]*", "y", true),
+            ("a", "ab", false),
+        ] {
+            assert_eq!(fits(pattern, name), wanted, "{pattern} {name}");
+        }
+        let folder = tempfile::tempdir().expect("a folder");
+        let root = folder.path().join("open");
+        std::fs::create_dir_all(root.join("d1")).expect("made");
+        std::fs::create_dir_all(root.join("d2")).expect("made");
+        for name in ["open/d2/a.csv", "open/d1/b.csv", "open/d1/a.csv", "out.csv"] {
+            std::fs::write(folder.path().join(name), "1").expect("written");
+        }
+        let below = FileAccess::Below(root.clone().into());
+        let found = matching("d*/*.csv", &below).expect("found");
+        assert_eq!(found, ["d1/a.csv", "d1/b.csv", "d2/a.csv"]);
+        let found = matching("d?/a.csv", &FileAccess::Any(Some(root.into()))).expect("found");
+        assert_eq!(found, ["d1/a.csv", "d2/a.csv"]);
+        assert!(matching("../*.csv", &below).is_err());
+        assert!(matching("x*.csv", &below).is_err());
+        assert!(matching("*.csv", &FileAccess::Closed).is_err());
+    }
+}

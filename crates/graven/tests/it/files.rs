@@ -1,0 +1,392 @@
+//! Goal: rows of files are rows of statements, and results become files; a failed copy leaves nothing.
+
+use std::path::Path;
+
+use graven::{Access, Config, Connection, Database, Params, Role};
+
+struct Place {
+    folder: tempfile::TempDir,
+    db: Database,
+}
+
+impl Place {
+    fn new() -> Place {
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut config = Config::default();
+        config.create = true;
+        let db = Database::open(folder.path().join("files.graven"), config).expect("opened");
+        Place { folder, db }
+    }
+
+    fn file(&self, name: &str, content: &str) {
+        std::fs::write(self.folder.path().join(name), content).expect("written");
+    }
+
+    fn connection(&self) -> Connection {
+        self.db.connect()
+    }
+
+    /// Rows of a statement in which `@` stands for the folder.
+    fn rows(&self, text: &str) -> Result<Vec<String>, String> {
+        self.rows_with(text, &Params::new())
+    }
+
+    fn rows_with(&self, text: &str, params: &Params) -> Result<Vec<String>, String> {
+        let folder = self.folder.path().to_str().expect("text");
+        let text = text.replace('@', folder);
+        let result = self.connection().query(&text, params);
+        let rows = result.and_then(|rows| rows.collect::<Result<Vec<_>, _>>());
+        let rows = rows.map_err(|error| error.to_string().replace(folder, "@"))?;
+        let row = |row: &graven::Row| {
+            let values = row.values().iter();
+            values
+                .map(ToString::to_string)
+                .collect::<Vec<_>>()
+                .join("|")
+                .replace('"', "")
+        };
+        Ok(rows.iter().map(row).collect())
+    }
+
+    fn names(&self) -> Vec<String> {
+        let entries = std::fs::read_dir(self.folder.path()).expect("listed");
+        let names = entries.map(|entry| entry.expect("listed").file_name());
+        let mut names: Vec<String> = names
+            .map(|name| name.into_string().expect("text"))
+            .collect();
+        names.retain(|name| !name.starts_with("files.graven"));
+        names.sort();
+        names
+    }
+}
+
+fn ok(rows: &[&str]) -> Result<Vec<String>, String> {
+    Ok(rows.iter().map(|row| (*row).to_owned()).collect())
+}
+
+#[test]
+fn rows_of_files_are_rows_of_statements() {
+    let place = Place::new();
+    place.file(
+        "a.csv",
+        "name,age,since\nAda,36,2024-01-01\nBo,,2023-05-06\n",
+    );
+    place.file("b1.csv", "x\n1\n2\n");
+    place.file("b2.csv", "x\n3\n");
+    place.file("a.json", "[{\"k\": 1, \"m\": {\"y\": [1, 2]}}, {\"k\": 2}]");
+    let params = Params::new().with("f", "@/a.csv");
+    for (text, wanted) in [
+        (
+            "LOAD FROM '@/a.csv' RETURN name, age + 1, since",
+            ok(&["Ada|37|2024-01-01", "Bo|null|2023-05-06"]),
+        ),
+        (
+            "LOAD FROM '@/a.csv' RETURN *",
+            ok(&["36|Ada|2024-01-01", "null|Bo|2023-05-06"]),
+        ),
+        (
+            "LOAD FROM '@/a.csv' WHERE age > 5 RETURN name",
+            ok(&["Ada"]),
+        ),
+        (
+            "LOAD FROM '@/a.csv' WITH HEADERS (n STRING, a DOUBLE, d STRING) RETURN n, a, d",
+            ok(&["Ada|36.0|2024-01-01", "Bo|null|2023-05-06"]),
+        ),
+        (
+            "LOAD WITH HEADERS (n STRING, a INT64, d DATE) FROM '@/a.csv' RETURN n LIMIT 1",
+            ok(&["Ada"]),
+        ),
+        ("LOAD FROM '@/a.csv' RETURN count(*)", ok(&["2"])),
+        ("LOAD FROM '@/b*.csv' RETURN sum(x)", ok(&["6"])),
+        (
+            "LOAD FROM ['@/b2.csv', '@/b1.csv'] RETURN collect(x)",
+            ok(&["[3, 1, 2]"]),
+        ),
+        (
+            "UNWIND [10, 20] AS y LOAD FROM '@/b1.csv' RETURN x + y",
+            ok(&["11", "12", "21", "22"]),
+        ),
+        (
+            "LOAD FROM '@/a.json' RETURN k, m.y",
+            ok(&["1|[1, 2]", "2|null"]),
+        ),
+        (
+            "LOAD FROM '@/b1.csv' WITH x ORDER BY x DESC RETURN x",
+            ok(&["2", "1"]),
+        ),
+        (
+            "LOAD FROM (UNWIND [1, 2] AS i RETURN i) RETURN i",
+            ok(&["1", "2"]),
+        ),
+        (
+            "CALL { LOAD FROM '@/b2.csv' RETURN x } RETURN x",
+            ok(&["3"]),
+        ),
+        ("LOAD FROM 'file://@/b2.csv' RETURN x", ok(&["3"])),
+    ] {
+        assert_eq!(place.rows(text), wanted, "{text}");
+    }
+    // What a parameter names is looked at anew each time.
+    let folder = place.folder.path().to_str().expect("text");
+    for (file, wanted) in [("b1.csv", "1"), ("b2.csv", "3")] {
+        let params = Params::new().with("f", format!("{folder}/{file}"));
+        let rows = place.rows_with("LOAD FROM $f RETURN min(x)", &params);
+        assert_eq!(rows, ok(&[wanted]));
+    }
+    place.file("b2.csv", "z,x\n1,2\n");
+    assert_eq!(place.rows("LOAD FROM '@/b2.csv' RETURN z"), ok(&["1"]));
+    let missing = place
+        .rows_with("LOAD FROM $f RETURN 1", &params)
+        .expect_err("no such file");
+    assert!(missing.contains("a.csv"), "{missing}");
+}
+
+#[test]
+fn what_is_wrong_is_named() {
+    let place = Place::new();
+    place.file("a.csv", "name,age\nAda,36\nBo,ten\nCy\nDi,40\n");
+    for (text, parts) in [
+        (
+            "LOAD FROM '@/none.csv' RETURN 1",
+            &["@/none.csv", "No such file"][..],
+        ),
+        (
+            "LOAD FROM '@/a.csv' (n STRING, a INTEGER) (HEADER = true) RETURN a",
+            &["@/a.csv, line 3, column a: 'ten' is no INTEGER"],
+        ),
+        (
+            "LOAD FROM '@/a.csv' RETURN ages",
+            &["ages", "is not defined"],
+        ),
+        (
+            "LOAD FROM '@/a.csv' (n STRING, a NUMBER) RETURN a",
+            &["column a: there is no type NUMBER"],
+        ),
+        (
+            "LOAD FROM '@/a.csv' (COLOUR = 'red') RETURN 1",
+            &["there is no option COLOUR"],
+        ),
+        ("LOAD FROM '@/*.xyz' RETURN 1", &["no file has such a name"]),
+        ("LOAD FROM $x RETURN 1", &["$x", "was not given"]),
+        ("LOAD FROM 'http://x/a.csv' RETURN 1", &["only local files"]),
+        (
+            "COPY (MATCH (n) RETURN n) TO '@/x.csv'",
+            &["`n` holds no value", "n.name"],
+        ),
+        (
+            "COPY (RETURN 1 AS a) TO '@/x.what'",
+            &["x.what", "does not say what to write"],
+        ),
+        (
+            "COPY (RETURN 1 AS a) TO '@/none/x.csv'",
+            &["@/none/x.csv", "No such file"],
+        ),
+        (
+            "COPY KNOWS FROM '@/a.csv' (from = 'P', to = 'P')",
+            &["P has no unique property", "CREATE CONSTRAINT"],
+        ),
+        ("COPY KNOWS FROM '@/a.csv' (from = 'P')", &["two ends"]),
+    ] {
+        let said = place.rows(text).expect_err(text);
+        assert!(
+            parts.iter().all(|part| said.contains(part)),
+            "{text}: {said}"
+        );
+    }
+    // Rows with errors are left out where that is wanted, and can be asked for.
+    let load = "LOAD FROM '@/a.csv' (n STRING, a INTEGER) (HEADER = true, IGNORE_ERRORS = true) RETURN n, a";
+    assert_eq!(place.rows(load), ok(&["Ada|36", "Di|40"]));
+    let errors = place.rows("CALL graven.loadErrors() YIELD line, column, value");
+    assert_eq!(errors, ok(&["3|a|ten", "4|null|null"]));
+}
+
+#[test]
+fn files_are_copied_into_the_database() {
+    let place = Place::new();
+    place.file("p.csv", "id,name\n1,Ada\n2,Bo\n3,Cy\n");
+    place.file("k.csv", "a,b,since\n1,2,2024-01-01\n2,3,\n");
+    let run = |text: &str| place.rows(text).expect(text);
+    run("CREATE CONSTRAINT FOR (p:Person) REQUIRE p.id IS UNIQUE");
+    run("COPY Person FROM '@/p.csv'");
+    run("COPY KNOWS FROM '@/k.csv' (from = 'Person', to = 'Person(id)')");
+    let all = "MATCH (a:Person)-[k:KNOWS]->(b) RETURN a.name, k.since, b.name ORDER BY a.name";
+    assert_eq!(place.rows(all), ok(&["Ada|2024-01-01|Bo", "Bo|null|Cy"]));
+    // Names in the order of the columns; a query as the source; transactions of their own.
+    run("COPY City (nr, title) FROM '@/p.csv'");
+    assert_eq!(
+        place.rows("MATCH (c:City) RETURN sum(c.nr), min(c.title)"),
+        ok(&["6|Ada"])
+    );
+    run("COPY Town FROM (MATCH (c:City) WHERE c.nr > 1 RETURN c.title AS name)");
+    assert_eq!(
+        place.rows("MATCH (t:Town) RETURN collect(t.name)"),
+        ok(&["[Bo, Cy]"])
+    );
+    run("COPY Part FROM '@/p.csv' IN TRANSACTIONS OF 2 ROWS");
+    assert_eq!(place.rows("MATCH (p:Part) RETURN count(*)"), ok(&["3"]));
+    // What fails leaves nothing: a bad value late, a key twice, an end that is not there.
+    place.file("bad.csv", &format!("{}x,y\n", "7,z\n".repeat(5000)));
+    place.file("twice.csv", "id,name\n8,H\n1,Again\n");
+    place.file("lost.csv", "a,b\n1,2\n1,99\n");
+    let before = place.rows("MATCH (n) RETURN count(*)");
+    for (text, part) in [
+        (
+            "COPY Bad (id, name) FROM '@/bad.csv' (id INTEGER, name STRING)",
+            "line 5001, column id: 'x'",
+        ),
+        ("COPY Person FROM '@/twice.csv'", "already"),
+        (
+            "COPY KNOWS FROM '@/lost.csv' (from = 'Person', to = 'Person')",
+            "is missing",
+        ),
+    ] {
+        let said = place.rows(text).expect_err(text);
+        assert!(said.contains(part), "{text}: {said}");
+        assert_eq!(place.rows("MATCH (n) RETURN count(*)"), before, "{text}");
+        assert_eq!(
+            place.rows("MATCH ()-[k:KNOWS]->() RETURN count(*)"),
+            ok(&["2"])
+        );
+    }
+}
+
+#[test]
+fn results_become_files() {
+    let place = Place::new();
+    let query = "UNWIND range(1, 5000) AS i RETURN i, 'text ' + i AS t, date('2024-01-01') + duration({days: i}) AS d, [i, null] AS l, \
+        CASE i % 2 WHEN 0 THEN i END AS e";
+    let sums = "RETURN count(*), sum(i), min(t), max(d), sum(l[0]), count(e)";
+    for ending in ["parquet", "csv", "json", "arrow"] {
+        assert_eq!(
+            place.rows(&format!("COPY ({query}) TO '@/out.{ending}'")),
+            ok(&[]),
+            "{ending}"
+        );
+        let read = place.rows(&format!(
+            "LOAD FROM '@/out.{ending}' WHERE i >= 1 WITH * {sums}"
+        ));
+        match ending {
+            // Lists are text in a file of text, unless the statement says more.
+            "csv" => assert!(read.is_err()),
+            _ => assert_eq!(
+                read,
+                ok(&["5000|12502500|text 1|2037-09-09|12502500|2500"]),
+                "{ending}"
+            ),
+        }
+    }
+    let read =
+        "LOAD FROM '@/out.csv' (i INT64, t STRING, d DATE, l INT64[], e INT64) (HEADER = true) ";
+    let read = place.rows(&format!("{read}{sums}"));
+    assert_eq!(read, ok(&["5000|12502500|text 1|2037-09-09|12502500|2500"]));
+    // A statement that fails leaves no file, and the one of before as it was.
+    let failed = place.rows("COPY (UNWIND [1, 0] AS i RETURN 1 / i AS x) TO '@/out.csv'");
+    assert!(failed.is_err());
+    assert_eq!(
+        place.names(),
+        ["out.arrow", "out.csv", "out.json", "out.parquet"]
+    );
+    assert_eq!(
+        place.rows("LOAD FROM '@/out.csv' RETURN count(*)"),
+        ok(&["5000"])
+    );
+    // Only what is read is wanted of the file, and conditions go there.
+    let folder = place.folder.path().display();
+    let text = format!("EXPLAIN LOAD FROM '{folder}/out.parquet' WHERE i > 4990 RETURN t");
+    let plan = place.connection().query(&text, &Params::new());
+    let plan = plan.expect("explained").plan().expect("a plan");
+    assert!(plan.contains("columns i, t where i > 4990"), "{plan}");
+}
+
+#[test]
+fn files_of_a_server_are_closed_to_clients() {
+    let place = Place::new();
+    place.file("a.csv", "x\n1\n");
+    std::fs::create_dir(place.folder.path().join("open")).expect("made");
+    place.file("open/b.csv", "x\n2\n");
+    let run = |access: Access, text: &str| {
+        let result = place
+            .connection()
+            .with_access(access)
+            .query(text, &Params::new());
+        let rows = result.and_then(|rows| rows.collect::<Result<Vec<_>, _>>());
+        rows.map(|rows| rows.len())
+            .map_err(|error| error.code().to_owned())
+    };
+    let closed = || Access::without_files(Role::Admin);
+    let below = |role| {
+        let open: &Path = &place.folder.path().join("open");
+        Access::without_files(role).with_files_below(open)
+    };
+    let forbidden = Err("Security.Forbidden".to_owned());
+    let outside = format!("{}/a.csv", place.folder.path().display());
+    assert_eq!(
+        run(closed(), &format!("LOAD FROM '{outside}' RETURN x")),
+        forbidden
+    );
+    assert_eq!(run(closed(), "COPY (RETURN 1 AS x) TO 'x.csv'"), forbidden);
+    assert_eq!(
+        run(
+            below(Role::Reader),
+            &format!("LOAD FROM '{outside}' RETURN x")
+        ),
+        // The name counts from the folder, and there is no such file.
+        Err("ArgumentError.InvalidSource".to_owned())
+    );
+    assert_eq!(
+        run(below(Role::Reader), "LOAD FROM '../*.csv' RETURN x"),
+        forbidden
+    );
+    assert_eq!(
+        run(below(Role::Reader), "LOAD FROM '*.csv' RETURN x"),
+        Ok(1)
+    );
+    assert_eq!(
+        run(below(Role::Writer), "COPY (RETURN 1 AS x) TO 'c.csv'"),
+        forbidden
+    );
+    assert_eq!(
+        run(below(Role::Admin), "COPY (RETURN 1 AS x) TO '../c.csv'"),
+        forbidden
+    );
+    assert_eq!(run(below(Role::Reader), "COPY X FROM 'b.csv'"), forbidden);
+    assert_eq!(
+        run(below(Role::Admin), "COPY (RETURN 1 AS x) TO 'c.csv'"),
+        Ok(0)
+    );
+    assert_eq!(
+        run(below(Role::Reader), "LOAD FROM 'c.csv' RETURN x"),
+        Ok(1)
+    );
+}
+
+#[test]
+fn memory_stays_bounded() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut config = Config::default();
+    config.create = true;
+    config.memory = 8 << 20;
+    let db = Database::open(folder.path().join("small.graven"), config).expect("opened");
+    let run = |text: String| {
+        let rows = db.connect().query(&text, &Params::new());
+        let rows = rows.and_then(|rows| rows.collect::<Result<Vec<_>, _>>());
+        rows.unwrap_or_else(|error| panic!("{text}: {error}"))
+    };
+    let at = folder.path().display();
+    // About 40 MB of rows.
+    let rows = "UNWIND range(1, 400000) AS i RETURN i, 'a text that is so long that it takes some room, number ' + i AS t";
+    for ending in ["csv", "parquet", "json"] {
+        run(format!("COPY ({rows}) TO '{at}/x.{ending}'"));
+        let read = run(format!(
+            "LOAD FROM '{at}/x.{ending}' RETURN count(t), sum(i)"
+        ));
+        assert_eq!(
+            read[0].values()[1].as_integer(),
+            Some(80_000_200_000),
+            "{ending}"
+        );
+    }
+    run(format!("COPY T FROM '{at}/x.parquet'"));
+    let read = run("MATCH (t:T) RETURN count(t.t)".to_owned());
+    assert_eq!(read[0].values()[0].as_integer(), Some(400_000));
+}
