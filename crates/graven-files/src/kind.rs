@@ -170,9 +170,9 @@ impl Kind {
                     return Kind::Any;
                 }
                 for (name, kind) in b {
-                    let slot = a.iter_mut().find(|(known, _)| *known == name);
-                    let slot = &mut slot.expect("the same names").1;
-                    *slot = std::mem::replace(slot, Kind::Null).with(kind);
+                    for (_, slot) in a.iter_mut().filter(|(known, _)| *known == name) {
+                        *slot = std::mem::replace(slot, Kind::Null).with(kind.clone());
+                    }
                 }
                 Kind::Map(a)
             }

@@ -170,7 +170,7 @@ impl Options {
             },
             "SAMPLE_SIZE" => match count {
                 Some(count @ 1..=10_000_000) => {
-                    self.sample = usize::try_from(count).expect("few");
+                    self.sample = usize::try_from(count).unwrap_or(usize::MAX);
                 }
                 _ => return wrong("a number of records"),
             },

@@ -340,6 +340,9 @@ impl Reader {
     ///
     /// # Errors
     /// A file, a row or a value that cannot be read.
+    ///
+    /// # Panics
+    /// Never: a file that was opened is there.
     pub fn next(&mut self, open: Open<'_>, rows: usize, bytes: usize) -> Result<Option<Chunk>> {
         loop {
             if self.current.is_none() && !self.open(open, rows)? {
@@ -424,12 +427,12 @@ impl Reader {
         let mut bad: Vec<usize> = Vec::new();
         for (slot, at) in self.wanted.iter().enumerate() {
             let column = &self.description.columns[*at];
-            let fits = match (&cells[slot], &column.kind) {
-                (Cells::Integers(_), Kind::Integer | Kind::Any) => true,
-                (Cells::Floats(_), Kind::Float | Kind::Any) => true,
-                (_, Kind::Any) => true,
-                _ => false,
-            };
+            let fits = matches!(
+                (&cells[slot], &column.kind),
+                (_, Kind::Any)
+                    | (Cells::Integers(_), Kind::Integer)
+                    | (Cells::Floats(_), Kind::Float)
+            );
             if fits {
                 continue;
             }
