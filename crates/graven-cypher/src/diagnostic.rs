@@ -65,7 +65,7 @@ codes! {
     "TypeError" { PropertyOfNonMap as "InvalidArgumentType", }
     "ParameterMissing" { MissingParameter, }
     "ProcedureError" { ProcedureNotFound, }
-    "NotAvailable" { FeatureNotAvailable, DatabaseNotFound, }
+    "NotAvailable" { FeatureNotAvailable, DatabaseNotFound, AdministrationCommand, }
     "ArgumentError" { InvalidOption, InvalidSource, }
     "Security" { FileForbidden as "Forbidden", }
 }

@@ -162,8 +162,12 @@ pub(crate) fn run(command: &UserCommand, rt: &Runtime) -> Result<()> {
                 if *if_not_exists {
                     return Ok(());
                 }
-                let (what, name) = ("user", name.to_string());
-                return Err(graven_storage::Error::SchemaExists { what, name }.into());
+                let error = graven_storage::Error::SchemaExists {
+                    what: "user",
+                    name: name.to_string(),
+                    taken: true,
+                };
+                return Err(error.into());
             }
             let mut user = UserDescription {
                 name,

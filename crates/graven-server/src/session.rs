@@ -501,7 +501,15 @@ impl<W: Write> Session<W> {
         let begun = Instant::now();
         let transaction = self.transaction.as_mut().expect("asked by the caller");
         transaction.set_timeout(least(self.connection.timeout(), self.timer.left()));
-        let result = transaction.query(text, params)?;
+        let writes = |connection: &Connection| connection.would_write(text, params);
+        if !self.streams.is_empty() && writes(&self.connection)? {
+            // What it writes must not show in rows of statements before it.
+            for stream in self.streams.values_mut() {
+                stream.result.keep_rows()?;
+            }
+        }
+        let transaction = self.transaction.as_mut().expect("asked by the caller");
+        let result = transaction.stream(text, params)?;
         let stream = Stream::new(text, result, begun, self.transaction_filter.clone());
         let mut head = stream.head();
         let number = self.next;

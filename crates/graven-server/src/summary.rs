@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use graven::{QueryResult, Row, StatementKind, Summary, Value};
+use graven::{PlanStep, QueryResult, Row, StatementKind, Summary, Value};
 
 use crate::Version;
 use crate::message::Map;
@@ -74,7 +74,28 @@ impl Stream {
                 true => "profile",
                 false => "plan",
             };
-            tail.extend([entry(key, plan_of(&plan, summary.rows))]);
+            let mut map = match self.result.steps() {
+                Some(step) => described(&step),
+                None => Map::from([
+                    entry("operatorType", "ProduceResults"),
+                    entry("identifiers", Value::List(Vec::new())),
+                    entry("children", Value::List(Vec::new())),
+                ]),
+            };
+            let mut args = match map.remove("args") {
+                Some(Value::Map(args)) => args,
+                _ => Map::new(),
+            };
+            args.extend([
+                entry("string-representation", plan.as_str()),
+                entry("planner", "COST"),
+                entry("planner-impl", "GRAVEN"),
+                entry("runtime", "BATCHED"),
+                entry("runtime-impl", "GRAVEN"),
+                entry("version", "5"),
+            ]);
+            map.extend([entry("args", args)]);
+            tail.extend([entry(key, map)]);
         }
         let (notices, filter, text) = (&summary.notices, &self.filter, &*self.text);
         if version >= Version(5, 5) {
@@ -103,19 +124,43 @@ fn counters(summary: &Summary) -> Map {
     counters
 }
 
-/// The plan as a client shows it: one operator, whose text is all of it.
-fn plan_of(text: &str, rows: u64) -> Map {
-    let args = Map::from([
-        entry("string-representation", text),
-        entry("planner", "GRAVEN"),
-        entry("runtime", "GRAVEN"),
+fn number(count: u64) -> i64 {
+    i64::try_from(count).unwrap_or(i64::MAX)
+}
+
+/// A step of a plan, as clients draw it. A hit of the database is an access to a page, whether it was in memory or not.
+fn described(step: &PlanStep) -> Map {
+    let mut args = Map::from([
+        entry("Details", step.details.as_str()),
+        entry("EstimatedRows", step.estimated_rows),
     ]);
-    Map::from([
-        entry("operatorType", "ProduceResults"),
-        entry("identifiers", Value::List(Vec::new())),
-        entry("args", args),
-        entry("children", Value::List(Vec::new())),
-        entry("rows", i64::try_from(rows).unwrap_or(i64::MAX)),
-        entry("dbHits", 0),
-    ])
+    let children: Vec<Value> = step.inputs.iter().map(described).map(Value::Map).collect();
+    let mut map = Map::from([
+        entry("operatorType", step.operator.as_str()),
+        entry("identifiers", step.variables.clone()),
+        entry("children", Value::List(children)),
+    ]);
+    if let Some(did) = &step.did {
+        let accesses = number(did.hits.saturating_add(did.faults));
+        let nanos = i64::try_from(did.time.as_nanos()).unwrap_or(i64::MAX);
+        let (rows, hits, faults) = (number(did.rows), number(did.hits), number(did.faults));
+        let ratio = did.hits as f64 / (did.hits + did.faults).max(1) as f64;
+        map.extend([
+            entry("rows", rows),
+            entry("dbHits", accesses),
+            entry("time", nanos),
+            entry("pageCacheHits", hits),
+            entry("pageCacheMisses", faults),
+            entry("pageCacheHitRatio", ratio),
+        ]);
+        args.extend([
+            entry("Rows", rows),
+            entry("DbHits", accesses),
+            entry("Time", nanos),
+            entry("PageCacheHits", hits),
+            entry("PageCacheMisses", faults),
+        ]);
+    }
+    map.extend([entry("args", args)]);
+    map
 }

@@ -118,6 +118,60 @@ class Driver(unittest.TestCase):
             transaction.close()
             self.assertEqual(caught.exception.code, "Neo.ClientError.Transaction.TransactionTimedOutClientConfiguration")
 
+    def test_rows_of_a_transaction_leave_while_it_runs(self):
+        self.driver.execute_query("UNWIND range(1, 10) AS x CREATE (:N {x: x})")
+        with self.driver.session(fetch_size=2) as session, session.begin_transaction() as transaction:
+            endless = transaction.run("UNWIND range(1, 1000000000000) AS x RETURN x")
+            self.assertEqual(next(iter(endless))["x"], 1)
+            rows = transaction.run("MATCH (n:N) RETURN n.x AS x ORDER BY n.x")
+            self.assertEqual(next(iter(rows))["x"], 1)
+            endless.consume()
+            transaction.run("MATCH (n:N) SET n.x = -n.x").consume()
+            transaction.run("CREATE (:N {x: 100})").consume()
+            self.assertEqual([row["x"] for row in rows], list(range(2, 11)))
+            self.assertEqual(transaction.run("MATCH (n:N) RETURN sum(n.x) AS x").single()["x"], 45)
+            failing = transaction.run("UNWIND range(3, 0, -1) AS x RETURN 1 / x AS x")
+            with self.assertRaises(ClientError):
+                list(failing)
+
+    def test_errors_have_the_codes_and_words_of_neo4j(self):
+        self.driver.execute_query("CREATE CONSTRAINT unique_n IF NOT EXISTS FOR (n:U) REQUIRE n.x IS UNIQUE")
+        self.driver.execute_query("CREATE (:U {x: 1})")
+        for text, code, words in [
+            ("CREATE (:U {x: 1})", "ClientError.Schema.ConstraintValidationFailed", "already exists with label `U` and property `x` = 1"),
+            ("CREATE CONSTRAINT unique_n FOR (n:V) REQUIRE n.x IS UNIQUE", "ClientError.Schema.ConstraintWithNameAlreadyExists", ""),
+            ("CREATE CONSTRAINT other FOR (n:U) REQUIRE n.x IS UNIQUE", "ClientError.Schema.ConstraintAlreadyExists", ""),
+            ("DROP INDEX nothing", "DatabaseError.Schema.IndexDropFailed", "nothing"),
+            ("DROP CONSTRAINT nothing", "DatabaseError.Schema.ConstraintDropFailed", "nothing"),
+            ("CREATE DATABASE other", "ClientError.Statement.UnsupportedAdministrationCommand", ""),
+        ]:
+            with self.subTest(text=text), self.assertRaises(neo4j.exceptions.Neo4jError) as caught:
+                self.driver.execute_query(text)
+            self.assertEqual(caught.exception.code, "Neo." + code)
+            self.assertIn(words, caught.exception.message)
+        with self.driver.session() as session, session.begin_transaction() as transaction:
+            with self.assertRaises(neo4j.exceptions.Neo4jError) as caught:
+                transaction.run("UNWIND [1] AS x CALL { CREATE (:N) } IN TRANSACTIONS RETURN x").consume()
+            self.assertEqual(caught.exception.code, "Neo.DatabaseError.Transaction.TransactionStartFailed")
+
+    def test_what_tools_ask_first(self):
+        [[name, versions, edition]] = self.driver.execute_query("CALL dbms.components()").records
+        self.assertEqual((name, versions, edition), ("Neo4j Kernel", ["5.26.0"], "community"))
+        databases = self.driver.execute_query("SHOW DATABASES YIELD name, aliases, default").records
+        summary = self.driver.execute_query("RETURN 1").summary
+        self.assertIn([summary.database, ["neo4j"], True], [list(row) for row in databases])
+        self.assertEqual(self.driver.execute_query("SHOW USER DEFINED FUNCTIONS").records, [])
+        self.assertGreater(len(self.driver.execute_query("SHOW BUILT IN FUNCTIONS").records), 50)
+        self.driver.execute_query("CREATE (:Once)-[:ONCE]->(:Once)")
+        self.driver.execute_query("MATCH (n:Once) DETACH DELETE n")
+        self.assertNotIn("Once", [row[0] for row in self.driver.execute_query("CALL db.labels()").records])
+        self.assertNotIn("ONCE", [row[0] for row in self.driver.execute_query("CALL db.relationshipTypes()").records])
+        [[policy]] = self.driver.execute_query("SHOW SETTINGS 'graven.policy' YIELD value").records
+        self.assertTrue(policy)
+        self.assertTrue(self.driver.execute_query("CALL dbms.listConfig('memory')").records)
+        self.assertEqual(self.driver.execute_query("CALL dbms.queryJmx('*:*')").records, [])
+        self.assertEqual(len(self.driver.execute_query("SHOW SERVERS").records), 1)
+
     def test_conflicts_are_tried_again(self):
         self.driver.execute_query("CREATE (:Counter {x: 0})")
 
@@ -145,6 +199,14 @@ class Driver(unittest.TestCase):
             self.assertEqual(endless.consume().query_type, "r")
             plan = session.run("EXPLAIN MATCH (n) RETURN n").consume().plan
             self.assertIn("AllNodesScan", plan["args"]["string-representation"])
+            profile = session.run("PROFILE MATCH (n) RETURN count(n)").consume().profile
+            steps = [profile]
+            while steps:
+                step = steps.pop()
+                self.assertIn("Details", step["args"])
+                self.assertGreaterEqual(step["dbHits"], 0)
+                steps += step["children"]
+            self.assertTrue(profile["children"])
             noticed = session.run("MATCH (n:Nowhere) RETURN n").consume().gql_status_objects
             self.assertTrue(any("Nowhere" in notice.status_description for notice in noticed))
             with self.assertRaises(CypherSyntaxError) as caught:

@@ -243,6 +243,8 @@ pub enum Error {
         what: &'static str,
         /// Its name.
         name: String,
+        /// It has the name that was asked for; otherwise it does the same.
+        taken: bool,
     },
     /// There is no such index or constraint.
     #[error("there is no {what} {name}")]

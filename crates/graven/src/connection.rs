@@ -24,6 +24,7 @@ use crate::query_result::QueryResult;
 use crate::result::{Kept, Running};
 use crate::schema::{Asked, Schema};
 use crate::statements::Seat;
+use crate::transaction::{Fate, Within};
 
 /// A place to run statements from. Cheap to make; one a thread is usual, but it may be shared.
 #[derive(Clone, Debug)]
@@ -241,6 +242,39 @@ impl Connection {
         Ok(running.into())
     }
 
+    /// Starts a statement in a transaction: the rows of one that reads come as they are asked for, one that writes runs to its end.
+    pub(crate) fn stream_in(
+        &self,
+        inner: &Arc<Inner>,
+        transaction: &Arc<graven_storage::Transaction>,
+        (text, params): (&str, &Params),
+        (seat, fate): (&Seat, &Arc<Fate>),
+    ) -> Result<QueryResult, Error> {
+        self.cancel.reset();
+        let unrecorded = transaction.unrecorded_snapshot();
+        let deadline = self.deadline();
+        let planned = self.plan(inner, text, params, &unrecorded, deadline)?;
+        if planned.writes() || planned.runs_in_transactions() {
+            return self.run_in(inner, transaction, (text, params), seat);
+        }
+        self.check_access(inner, &planned)?;
+        let sitting = seat.sits(Arc::clone(&planned.text))?;
+        let values = Run::new(params).values;
+        let occasion = Occasion {
+            seat,
+            begun: Instant::now(),
+            deadline,
+        };
+        let context = self.context(inner, &planned, Some(Arc::clone(transaction)), &occasion);
+        let snapshot = transaction.snapshot();
+        let begun = occasion.begun;
+        let mut running = Running::start(planned, snapshot, begun, None, |plan, snapshot| {
+            execute(plan, snapshot, values, context)
+        })?;
+        running.is_within(Within::new(sitting, fate));
+        Ok(running.into())
+    }
+
     /// Runs a statement to its end, with the operators of an earlier run if they are given and fit. Those that the next run can have come with
     /// the result.
     fn run(
@@ -296,6 +330,18 @@ impl Connection {
             transaction,
             meter: Some(occasion.seat.meter()),
             tuning: inner.tuning,
+        }
+    }
+
+    /// Whether the statement would change something. Of a statement that another process runs it is not asked: it runs to its end there.
+    ///
+    /// # Errors
+    /// Those of the text, with their place.
+    pub fn would_write(&self, text: &str, params: &Params) -> Result<bool, Error> {
+        self.cancel.reset();
+        match self.db.place()? {
+            Place::Here(_) => self.writes(text, params),
+            Place::There(_) => Ok(false),
         }
     }
 

@@ -347,6 +347,34 @@ fn damaged(error: &dyn std::error::Error) -> Error {
     Error::new("Database.Damaged", message)
 }
 
+/// Who has values already that are to be there once, in Neo4j's words: object mappers look for them.
+fn duplicate(
+    constraint: &str,
+    entity: &str,
+    keys: &str,
+    values: &[String],
+    holder: &str,
+) -> String {
+    let (kind, id) = holder.split_once(' ').unwrap_or((holder, "?"));
+    let (kind, of) = match kind {
+        "relationship" => ("Relationship", "type"),
+        _ => ("Node", "label"),
+    };
+    let each = keys.split(", ").zip(values);
+    let each: Vec<String> = each
+        .map(|(key, value)| format!("`{key}` = {value}"))
+        .collect();
+    let property = if each.len() == 1 {
+        "property"
+    } else {
+        "properties"
+    };
+    let each = each.join(", ");
+    format!(
+        "{kind}({id}) already exists with {of} `{entity}` and {property} {each} (constraint {constraint})"
+    )
+}
+
 impl From<graven_storage::Error> for Error {
     fn from(error: graven_storage::Error) -> Self {
         use graven_storage::Error as Storage;
@@ -377,11 +405,10 @@ impl From<graven_storage::Error> for Error {
             } => {
                 let values = values.into_iter().map(graven_exec::Value::from);
                 let values: Vec<String> = values.map(|value| value.to_string()).collect();
-                let values = values.join(", ");
-                let message = format!(
-                    "{constraint}: {entity} with {keys} = {values} exists already ({holder})"
-                );
-                Error::new(DUPLICATE, message)
+                Error::new(
+                    DUPLICATE,
+                    duplicate(&constraint, &entity, &keys, &values, &holder),
+                )
             }
             Storage::MissingProperty { .. } => {
                 let message = error.to_string();
@@ -394,8 +421,22 @@ impl From<graven_storage::Error> for Error {
             Storage::NoSuchNode { .. } | Storage::NoSuchRelationship { .. } => {
                 Error::new("EntityNotFound.DeletedEntityAccess", error.to_string())
             }
-            Storage::SchemaExists { .. } => Error::new("Schema.Exists", error.to_string()),
-            Storage::NoSuchSchema { .. } => Error::new("Schema.NotFound", error.to_string()),
+            Storage::SchemaExists { what, taken, .. } => {
+                let code = match (what, taken) {
+                    ("constraint", true) => "Schema.ConstraintNameTaken",
+                    ("index", true) => "Schema.IndexNameTaken",
+                    ("constraint", false) => "Schema.ConstraintExists",
+                    _ => "Schema.Exists",
+                };
+                Error::new(code, error.to_string())
+            }
+            Storage::NoSuchSchema { what, .. } => {
+                let code = match what {
+                    "constraint" => "Schema.ConstraintNotFound",
+                    _ => "Schema.NotFound",
+                };
+                Error::new(code, error.to_string())
+            }
             Storage::InvalidSchema { .. } => Error::new("Schema.Invalid", error.to_string()),
             Storage::ReadOnly { .. } => Error::new("Database.ReadOnly", error.to_string()),
             Storage::Locked { .. } => Error::with_retry(LOCKED, error.to_string(), Retry::MayHelp),

@@ -6,6 +6,7 @@
 
 mod cache;
 mod care;
+mod compatible;
 mod contents;
 mod log;
 pub(crate) mod registered;
@@ -47,8 +48,13 @@ pub(crate) fn view(name: &str, registry: &Registry) -> Option<ProcedureView> {
     })
 }
 
+/// All procedures of this build.
+fn all() -> impl Iterator<Item = &'static table::Procedure> {
+    TABLE.iter().chain(compatible::TABLE)
+}
+
 fn find(name: &str) -> Option<&'static table::Procedure> {
-    TABLE.iter().find(|p| p.name == name)
+    all().find(|p| p.name == name)
 }
 
 /// Runs procedures on one database.
@@ -246,7 +252,9 @@ fn described() -> impl Iterator<Item = (&'static table::Procedure, String)> {
             fields(p.columns)
         )
     };
-    TABLE.iter().map(move |p| (p, signature(p)))
+    let mut all: Vec<_> = all().map(|p| (p, signature(p))).collect();
+    all.sort_by_key(|(procedure, _)| procedure.name);
+    all.into_iter()
 }
 
 fn list() -> Vec<Vec<Value>> {

@@ -4,6 +4,7 @@ use graven_io::Local;
 
 use crate::attach::AttachedResult;
 use crate::error::Error;
+use crate::plan_steps::PlanStep;
 use crate::result::{Row, Running, Summary};
 use crate::rows::Rows;
 
@@ -98,6 +99,41 @@ impl QueryResult {
         match &*self.0 {
             Source::Here(here) => here.plan(),
             Source::There(there) => there.plan(),
+        }
+    }
+}
+
+impl QueryResult {
+    /// The plan as a tree of steps, for `EXPLAIN` and, with what each step did so far, for `PROFILE`; none for other statements, and
+    /// for those that run in another process.
+    ///
+    /// # Examples
+    /// ```no_run
+    /// # let db = graven::Database::open("social.graven", graven::Config::default())?;
+    /// let explained = db.connect().query("EXPLAIN MATCH (n) RETURN n", &graven::Params::new())?;
+    /// println!("{:?}", explained.steps().map(|step| step.operator));
+    /// # Ok::<(), graven::Error>(())
+    /// ```
+    #[must_use]
+    pub fn steps(&self) -> Option<PlanStep> {
+        Error::unless_at(self.0.home()).ok()?;
+        match &*self.0 {
+            Source::Here(here) => here.steps(),
+            Source::There(_) => None,
+        }
+    }
+
+    /// Runs the statement to its end and keeps its rows, for as long as it is asked for them: what its transaction does next changes
+    /// none of them.
+    ///
+    /// # Errors
+    /// As [`QueryResult::next_row`]; `Memory.Limit` where the rows do not fit.
+    pub fn keep_rows(&mut self) -> Result<(), Error> {
+        Error::unless_at(self.0.home())?;
+        match &mut *self.0 {
+            Source::Here(here) => here.keep_rows(),
+            // They are kept where they come from.
+            Source::There(_) => Ok(()),
         }
     }
 }

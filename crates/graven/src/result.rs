@@ -5,18 +5,19 @@ use std::time::{Duration, Instant};
 
 use graven_cypher::Plan;
 use graven_cypher::plan::PlanMode;
-use graven_exec::{Batch, ExecError, Execution, Resting};
-use graven_pagecache::{Budget, PerKind, Reservation, Scope};
+use graven_exec::{Batch, ExecError, Execution, ProfileTree, Resting};
+use graven_pagecache::{Budget, BudgetError, PerKind, Reservation, Scope};
 use graven_storage::{Snapshot, Transaction, WriteCounters};
 
 use crate::connection::Keep;
 use crate::error::Error;
 use crate::materialise::Materialiser;
 use crate::plan_cache::Planned;
+use crate::plan_steps::{PlanStep, steps};
 use crate::plan_text;
 use crate::rows::Rows;
 use crate::statements::Seat;
-use crate::transaction::Commit;
+use crate::transaction::{Commit, Within};
 use crate::value::Value;
 
 /// Rows of a statement run here. Owns its view of the data, keeps no page between batches; dropping it ends the
@@ -47,6 +48,10 @@ pub(crate) struct Running {
     elapsed: Option<Duration>,
     /// Its place among the statements that run.
     seat: Option<Seat>,
+    /// Its place among the statements of its transaction, and what becomes of that.
+    within: Option<Within>,
+    /// What its operators did, once they are gone.
+    profile_tree: Option<ProfileTree>,
     /// Where its operators go when it is dropped.
     kept_in: Option<Arc<Keep>>,
 }
@@ -222,6 +227,8 @@ impl Running {
             begun,
             elapsed: None,
             seat: None,
+            within: None,
+            profile_tree: None,
             kept_in: None,
             plan,
             text,
@@ -233,6 +240,31 @@ impl Running {
     /// Runs at this place until its last row.
     pub(crate) fn sits(&mut self, seat: Seat) {
         self.seat = Some(seat);
+    }
+
+    /// Runs within a transaction, until its last row.
+    pub(crate) fn is_within(&mut self, within: Within) {
+        self.within = Some(within);
+    }
+
+    /// Runs to the end and keeps the rows that are left.
+    pub(crate) fn keep_rows(&mut self) -> Result<(), Error> {
+        let Some(budget) = self.execution.as_ref().map(|it| Arc::clone(it.budget())) else {
+            return Ok(());
+        };
+        if self.kept.is_some() || self.elapsed.is_some() {
+            return Ok(());
+        }
+        let mut memory = budget.empty_reservation("result");
+        let mut rows = Vec::new();
+        while let Some(row) = self.next_row()? {
+            let bytes: usize = row.values.iter().map(Value::bytes).sum();
+            memory.grow(bytes as u64).map_err(too_large)?;
+            rows.push(row);
+        }
+        self.rows -= rows.len() as u64;
+        self.kept = Some((rows.into_iter(), memory));
+        Ok(())
     }
 
     /// Its operators are kept there, if they can be used again.
@@ -250,6 +282,11 @@ impl Running {
     /// # Errors
     /// What goes wrong while the statement runs. It has ended then; another call gives no row.
     pub(crate) fn next_row(&mut self) -> Result<Option<Row>, Error> {
+        if let Some(within) = &self.within
+            && self.kept.is_none()
+        {
+            within.check()?;
+        }
         if self.is_at_hand() {
             return self.take_row().map(Some);
         }
@@ -285,6 +322,9 @@ impl Running {
         if self.elapsed.is_none() {
             self.elapsed = Some(self.begun.elapsed());
             self.seat = None;
+            if let Some(within) = &mut self.within {
+                within.ended(well);
+            }
             // After an error there may be rows left.
             self.batch = None;
             if !well {
@@ -308,7 +348,7 @@ impl Running {
             let text = &self.text;
             let mut next = || execution.next_batch().map_err(|e| Error::running(e, text));
             while let Some(batch) = next()? {
-                memory.grow(batch.heap_bytes() as u64)?;
+                memory.grow(batch.heap_bytes() as u64).map_err(too_large)?;
                 batches.push(batch);
             }
         }
@@ -320,7 +360,8 @@ impl Running {
             for row in 0..batch.len() {
                 let values = batch.row(row).into_iter().map(|v| self.values.value(v));
                 let values = values.collect::<Result<Vec<Value>, Error>>()?;
-                memory.grow(values.iter().map(Value::bytes).sum::<usize>() as u64)?;
+                let bytes: usize = values.iter().map(Value::bytes).sum();
+                memory.grow(bytes as u64).map_err(too_large)?;
                 rows.push(Row {
                     columns: Arc::clone(&self.columns),
                     values,
@@ -330,7 +371,9 @@ impl Running {
         self.counters = transaction.counters() - *before;
         if self.plan.mode == PlanMode::Profile {
             let execution = self.execution.as_ref();
-            self.profile = execution.map(|e| plan_text::profile(&self.plan, &e.profile()));
+            self.profile_tree = execution.map(|e| e.profile());
+            let tree = self.profile_tree.as_ref();
+            self.profile = tree.map(|tree| plan_text::profile(&self.plan, tree));
         }
         self.kept = Some((rows.into_iter(), memory));
         let rests = self.execution.take().and_then(|it| it.rest());
@@ -527,6 +570,29 @@ impl Running {
             }),
         }
     }
+}
+
+impl Running {
+    /// The plan as steps, for `EXPLAIN` and, with what each did so far, for `PROFILE`.
+    pub(crate) fn steps(&self) -> Option<PlanStep> {
+        match self.plan.mode {
+            PlanMode::Execute => None,
+            PlanMode::Explain => Some(steps(&self.plan, None)),
+            PlanMode::Profile => {
+                let now = self.execution.as_ref().map(|it| it.profile());
+                Some(steps(
+                    &self.plan,
+                    now.as_ref().or(self.profile_tree.as_ref()),
+                ))
+            }
+        }
+    }
+}
+
+/// Rows that are to be kept do not fit: they will not fit next time either.
+fn too_large(error: BudgetError) -> Error {
+    let message = format!("the rows of the result are to be kept and do not fit: {error}");
+    Error::new("Memory.Limit", message)
 }
 
 impl Drop for Running {

@@ -42,6 +42,7 @@ thread_local! {
 }
 
 /// Who runs.
+#[derive(Debug)]
 pub(crate) struct Occupant {
     number: u64,
     /// The statement that runs now, if one does.
@@ -180,6 +181,35 @@ impl Seat {
         }
         *lock(&self.occupant.text) = text;
         Ok(())
+    }
+}
+
+impl Seat {
+    /// A statement of the transaction begins, which ends when what is given back is dropped.
+    ///
+    /// # Errors
+    /// As [`Seat::runs`].
+    pub(crate) fn sits(&self, text: Arc<str>) -> Result<Sitting, Error> {
+        self.runs(Some(Arc::clone(&text)))?;
+        let occupant = Arc::clone(&self.occupant);
+        Ok(Sitting { occupant, text })
+    }
+}
+
+/// A statement that runs at the place of its transaction.
+#[derive(Debug)]
+pub(crate) struct Sitting {
+    occupant: Arc<Occupant>,
+    text: Arc<str>,
+}
+
+impl Drop for Sitting {
+    fn drop(&mut self) {
+        let mut text = lock(&self.occupant.text);
+        // Another one may have begun meanwhile.
+        if text.as_ref().is_some_and(|it| Arc::ptr_eq(it, &self.text)) {
+            *text = None;
+        }
     }
 }
 

@@ -12,6 +12,7 @@
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use graven_io::Local;
@@ -25,7 +26,7 @@ use crate::error::Error;
 use crate::params::Params;
 use crate::query_result::QueryResult;
 use crate::result::Running;
-use crate::statements::Seat;
+use crate::statements::{Seat, Sitting};
 
 /// How often a conflict is answered by running a statement again.
 const ATTEMPTS_MAX: u32 = 100;
@@ -92,7 +93,59 @@ impl From<graven_storage::Committed> for Commit {
 #[derive(Debug)]
 pub struct Transaction {
     work: Local<Work>,
-    failed: bool,
+    fate: Ends,
+}
+
+/// What becomes of a transaction, as its statements with rows left see it.
+#[derive(Debug, Default)]
+pub(crate) struct Fate {
+    failed: AtomicBool,
+    ended: AtomicBool,
+}
+
+/// Says on drop that the transaction has ended.
+#[derive(Debug, Default)]
+struct Ends(Arc<Fate>);
+
+impl Drop for Ends {
+    fn drop(&mut self) {
+        self.0.ended.store(true, Ordering::SeqCst);
+    }
+}
+
+/// What a statement with rows left knows of its transaction.
+#[derive(Debug)]
+pub(crate) struct Within {
+    fate: Arc<Fate>,
+    sitting: Option<Sitting>,
+}
+
+impl Within {
+    pub(crate) fn new(sitting: Sitting, fate: &Arc<Fate>) -> Self {
+        Within {
+            fate: Arc::clone(fate),
+            sitting: Some(sitting),
+        }
+    }
+
+    /// Refuses to go on where the transaction has ended.
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        match self.fate.ended.load(Ordering::SeqCst) {
+            true => Err(Error::new(
+                "Transaction.Ended",
+                "the transaction ended before all rows of this statement were read",
+            )),
+            false => Ok(()),
+        }
+    }
+
+    /// The statement has no more rows; if it failed, its transaction has (TX-40).
+    pub(crate) fn ended(&mut self, well: bool) {
+        self.sitting = None;
+        if !well {
+            self.fate.failed.store(true, Ordering::SeqCst);
+        }
+    }
 }
 
 /// Where a transaction is at work.
@@ -111,7 +164,7 @@ impl Transaction {
     fn new(work: Work) -> Self {
         Transaction {
             work: Local::new(work),
-            failed: false,
+            fate: Ends::default(),
         }
     }
 
@@ -121,7 +174,7 @@ impl Transaction {
     /// As [`Connection::query`]; `Transaction.Failed` after an earlier error. Every error fails the transaction.
     pub fn query(&mut self, text: &str, params: &Params) -> Result<QueryResult, Error> {
         Error::unless_at(self.work.home())?;
-        if self.failed {
+        if self.has_failed() {
             return Err(failed());
         }
         let result = match &mut *self.work {
@@ -133,8 +186,49 @@ impl Transaction {
             } => connection.run_in(database, transaction, (text, params), seat),
             Work::There(there) => there.query(text, params),
         };
-        self.failed = result.is_err();
+        self.noted(result)
+    }
+
+    /// Notes whether a statement has failed.
+    fn noted(&self, result: Result<QueryResult, Error>) -> Result<QueryResult, Error> {
+        if result.is_err() {
+            self.fate.0.failed.store(true, Ordering::SeqCst);
+        }
         result
+    }
+
+    /// Starts a statement. Rows of one that reads come as they are asked for, until the transaction ends: they may show what its next
+    /// statements write, unless they are kept first ([`QueryResult::keep_rows`]). One that writes, and one that runs in another process, runs to its
+    /// end, as with [`Transaction::query`].
+    ///
+    /// # Errors
+    /// As [`Transaction::query`]; an error met while rows are read fails the transaction, too.
+    ///
+    /// # Examples
+    /// ```no_run
+    /// # let db = graven::Database::open("social.graven", graven::Config::default())?;
+    /// let mut transaction = db.connect().begin()?;
+    /// let text = "UNWIND range(1, 1000000000) AS x RETURN x";
+    /// let first = transaction.stream(text, &graven::Params::new())?.next_row()?;
+    /// # let _ = first;
+    /// # Ok::<(), graven::Error>(())
+    /// ```
+    pub fn stream(&mut self, text: &str, params: &Params) -> Result<QueryResult, Error> {
+        Error::unless_at(self.work.home())?;
+        if self.has_failed() {
+            return Err(failed());
+        }
+        let fate = Arc::clone(&self.fate.0);
+        let result = match &mut *self.work {
+            Work::Here {
+                connection,
+                database,
+                transaction,
+                seat,
+            } => connection.stream_in(database, transaction, (text, params), (seat, &fate)),
+            Work::There(there) => there.query(text, params),
+        };
+        self.noted(result)
     }
 
     /// Says how long each of its next statements may run; at first that is what [`Connection::with_timeout`] said.
@@ -165,7 +259,7 @@ impl Transaction {
     /// Whether a statement has failed, so that nothing but rolling back is left.
     #[must_use]
     pub fn has_failed(&self) -> bool {
-        self.failed
+        self.fate.0.failed.load(Ordering::SeqCst)
     }
 
     /// Makes the changes visible and durable.
@@ -175,7 +269,7 @@ impl Transaction {
     /// began; `Transaction.Failed` after a failed statement; errors of the log say whether the commit is
     /// durable ([`Error::durable`]). The transaction has ended in every case.
     pub fn commit(self) -> Result<Commit, Error> {
-        let failed = self.failed.then(failed);
+        let failed = self.has_failed().then(failed);
         match (self.work.into_inner().map_err(Error::forked)?, failed) {
             (
                 Work::Here {

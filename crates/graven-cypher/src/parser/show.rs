@@ -2,8 +2,8 @@
 //!
 //! # How it works
 //! The words decide on the procedure. Behind them may stand `YIELD` with columns, order and bounds, `WHERE`, and
-//! `RETURN`. Kinds of index and constraint become a condition on the column `type`. Other words that narrow what Neo4j
-//! lists by kind or by right (`ALL`, `BUILT IN`, `EXECUTABLE`, ...) are read and have no meaning here: there is one kind, and
+//! `RETURN`. Kinds of index and constraint become a condition on the column `type`. `BUILT IN` and `USER DEFINED` before
+//! `FUNCTIONS` become an argument. Other words that narrow what Neo4j lists by kind or by right (`ALL`, `EXECUTABLE`, ...) are read and have no meaning here: there is one kind, and
 //! everybody may. Without `YIELD` the columns are those that Neo4j shows; `YIELD` may name the others too.
 
 use super::schema::{INDEX_KINDS, OTHER_KINDS};
@@ -30,6 +30,8 @@ const SHOWN: &[(&[&str], &str, bool)] = &[
     ),
     (&["FUNCTION", "FUNCTIONS"], "graven.show.functions", false),
     (&["DATABASE", "DATABASES"], "graven.show.databases", false),
+    (&["SETTING", "SETTINGS"], "graven.show.settings", true),
+    (&["SERVER", "SERVERS"], "graven.show.servers", false),
     (&["USER", "USERS"], "graven.show.users", false),
     (&["ROLE", "ROLES"], "graven.show.roles", false),
     (
@@ -138,11 +140,7 @@ const OF_A_SERVER: &[(&[&str], &str)] = &[
         "rights are those of the roles reader, writer and admin; SHOW USERS and SHOW ROLES",
     ),
     (
-        &["SETTING", "SETTINGS"],
-        "settings are given when a database is opened and hold until it is closed",
-    ),
-    (
-        &["ALIAS", "ALIASES", "SERVER", "SERVERS"],
+        &["ALIAS", "ALIASES"],
         "a file holds one database, which SHOW DATABASES names",
     ),
 ];
@@ -155,6 +153,7 @@ impl Parser<'_> {
             .span
             .slice(self.text)
             .eq_ignore_ascii_case("TERMINATE");
+        let start_at = self.next;
         let mut only = None;
         let (procedure, takes_ids) = match terminates {
             true => {
@@ -171,6 +170,9 @@ impl Parser<'_> {
                 self.what_is_shown()?
             }
         };
+        let given = self.tokens.list[start_at..self.next].iter();
+        let words: Vec<&str> = given.map(|token| token.span.slice(self.text)).collect();
+        let is_given = |word: &&str| words.iter().any(|given| given.eq_ignore_ascii_case(word));
         let name = Name {
             text: procedure.into(),
             span: start.to(self.last_span()),
@@ -182,6 +184,14 @@ impl Parser<'_> {
                 return Err(self.unexpected("the id of a transaction"));
             }
             args.push(self.make(ExprKind::List(ids), name.span)?);
+        }
+        if procedure == "graven.show.functions" {
+            // Whether those that are built in are wanted; null: all.
+            let wanted = match ["DEFINED", "BUILT"].into_iter().find(is_given) {
+                Some(word) => ExprKind::Boolean(word == "BUILT"),
+                None => ExprKind::Null,
+            };
+            args.push(self.make(wanted, name.span)?);
         }
         if procedure == "graven.show.databases" && self.at_name() && !self.at_rest() {
             // The name of a database: there is one.
@@ -260,13 +270,13 @@ impl Parser<'_> {
         let known = |(words, _): &&(&[&str], _)| words.contains(&word.as_str());
         if let Some((_, hint)) = OF_A_SERVER.iter().find(known) {
             let message = format!("there is no `SHOW {word}` in this build");
-            let error = self.error(self.token().span, Code::FeatureNotAvailable, message);
+            let error = self.error(self.token().span, Code::AdministrationCommand, message);
             return Err(error.with_hint(*hint));
         }
         let mut all = SHOWN.iter();
         let Some((_, procedure, ids)) = all.find(|(words, ..)| words.contains(&word.as_str()))
         else {
-            let wanted = "`INDEXES`, `CONSTRAINTS`, `PROCEDURES`, `FUNCTIONS`, `DATABASES`, `USERS`, `ROLES` or `TRANSACTIONS`";
+            let wanted = "`INDEXES`, `CONSTRAINTS`, `PROCEDURES`, `FUNCTIONS`, `DATABASES`, `SETTINGS`, `SERVERS`, `USERS`, `ROLES` or `TRANSACTIONS`";
             return Err(self.unexpected(wanted));
         };
         self.advance();

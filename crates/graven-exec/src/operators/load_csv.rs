@@ -213,6 +213,15 @@ struct Records {
     headers: Option<Vec<Arc<str>>>,
 }
 
+/// A file that cannot be had.
+fn unreadable(message: String) -> ExecError {
+    ExecError::Named {
+        kind: "ArgumentError",
+        detail: "FileNotReadable",
+        message,
+    }
+}
+
 impl Records {
     fn open(url: &str, files: &FileAccess, terminator: char, headers: bool) -> Result<Self> {
         let of_url = url.strip_prefix("file://");
@@ -222,7 +231,7 @@ impl Records {
         };
         if path.contains("://") {
             let message = format!("LOAD CSV reads local files only, not {url}");
-            return Err(ExecError::Argument { message });
+            return Err(unreadable(message));
         }
         let cannot =
             |why: &dyn std::fmt::Display| format!("LOAD CSV: {path}: cannot be opened: {why}");
@@ -232,13 +241,9 @@ impl Records {
                 Refused::Policy(why) => ExecError::Forbidden {
                     message: cannot(&why),
                 },
-                Refused::System(why) => ExecError::Argument {
-                    message: cannot(&why),
-                },
+                Refused::System(why) => unreadable(cannot(&why)),
             })?;
-        let file = unpacked(file).map_err(|e| ExecError::Argument {
-            message: cannot(&e),
-        })?;
+        let file = unpacked(file).map_err(|e| unreadable(cannot(&e)))?;
         let mut records = Self {
             path,
             lines: BufReader::new(file),

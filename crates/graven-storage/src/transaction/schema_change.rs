@@ -139,6 +139,7 @@ impl Transaction {
             return Err(Error::SchemaExists {
                 what: "index",
                 name: index.name.to_string(),
+                taken: false,
             });
         }
         let number = schema.next_index;
@@ -240,6 +241,7 @@ impl Transaction {
                 return Err(Error::SchemaExists {
                     what: "constraint",
                     name: known.name.to_string(),
+                    taken: false,
                 });
             }
             let prefix = "constraint";
@@ -376,6 +378,7 @@ impl Transaction {
                 Some(what) => Err(Error::SchemaExists {
                     what,
                     name: name.to_owned(),
+                    taken: true,
                 }),
             };
         }

@@ -164,6 +164,38 @@ fn strings<'a>(names: impl IntoIterator<Item = &'a str>) -> Value {
     Value::list(names.into_iter().map(Value::text).collect())
 }
 
+/// Those of these names of which this pattern finds something; counts of them are kept.
+fn in_use(
+    db: &Arc<Inner>,
+    names: impl Iterator<Item = Arc<str>>,
+    pattern: fn(&str) -> String,
+) -> Rows {
+    let mut used = Vec::new();
+    for name in names {
+        let text = format!("MATCH {} RETURN count(*)", pattern(&quoted(&name)));
+        let mut count = 0;
+        ask(db, &text, &Params::new(), &mut |row| {
+            count = count_of(&row[0]);
+        })?;
+        if count > 0 {
+            used.push(vec![Value::String(name)]);
+        }
+    }
+    Ok(used)
+}
+
+pub(super) fn labels_in_use(db: &Arc<Inner>, _: &[Value]) -> Rows {
+    let snapshot = db.store.snapshot();
+    let names = labels(snapshot.catalog()).map(|(_, name)| Arc::clone(name));
+    in_use(db, names, |label| format!("(n:{label})"))
+}
+
+pub(super) fn types_in_use(db: &Arc<Inner>, _: &[Value]) -> Rows {
+    let snapshot = db.store.snapshot();
+    let names = types(snapshot.catalog()).map(|(_, name)| Arc::clone(name));
+    in_use(db, names, |name| format!("()-[r:{name}]->()"))
+}
+
 /// A type as the procedures of Neo4j spell it.
 fn spelled(kind: &str) -> String {
     let (inner, list) = match kind.strip_prefix("LIST<").and_then(|k| k.strip_suffix('>')) {

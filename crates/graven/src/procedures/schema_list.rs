@@ -135,17 +135,6 @@ pub(super) fn constraints(db: &Arc<Inner>, _: &[Value]) -> Rows {
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "the signature of every procedure")]
-pub(super) fn components(_: &Arc<Inner>, _: &[Value]) -> Rows {
-    let version = Value::text(env!("CARGO_PKG_VERSION"));
-    let versions = Value::list(vec![version]);
-    Ok(vec![vec![
-        Value::text("Graven"),
-        versions,
-        Value::text("community"),
-    ]])
-}
-
-#[expect(clippy::unnecessary_wraps, reason = "the signature of every procedure")]
 pub(super) fn indexes_described(db: &Arc<Inner>, _: &[Value]) -> Rows {
     let snapshot = db.store.snapshot();
     let catalog = snapshot.catalog();

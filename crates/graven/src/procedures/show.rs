@@ -136,7 +136,11 @@ pub(super) fn procedures(_: &Arc<Inner>, _: &[Value]) -> Rows {
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "the signature of every procedure")]
-pub(super) fn functions(_: &Arc<Inner>, _: &[Value]) -> Rows {
+pub(super) fn functions(_: &Arc<Inner>, args: &[Value]) -> Rows {
+    // There are no others.
+    if matches!(args, [Value::Boolean(false)]) {
+        return Ok(Vec::new());
+    }
     let row = |name: &str, signature: String, aggregating: bool| {
         let category = if aggregating { "Aggregating" } else { "Scalar" };
         vec![
@@ -179,21 +183,34 @@ pub(super) fn functions(_: &Arc<Inner>, _: &[Value]) -> Rows {
 pub(super) fn databases(db: &Arc<Inner>, _: &[Value]) -> Rows {
     let (yes, text) = (Value::Boolean(true), |text: &str| Value::text(text));
     let writer = db.store.read_only().is_none();
-    Ok(vec![vec![
-        name(db),
-        text("standard"),
-        Value::list(Vec::new()),
-        text(if writer { "read-write" } else { "read-only" }),
-        text(""),
-        text("primary"),
-        Value::Boolean(writer),
-        text("online"),
-        text("online"),
-        text(""),
-        yes.clone(),
-        yes,
-        Value::list(Vec::new()),
-    ]])
+    let row = |name: Value, kind: &str, aliases: Vec<Value>, is_default: Value| {
+        vec![
+            name,
+            text(kind),
+            Value::list(aliases),
+            text(if writer { "read-write" } else { "read-only" }),
+            text(""),
+            text("primary"),
+            Value::Boolean(writer),
+            text("online"),
+            text("online"),
+            text(""),
+            is_default.clone(),
+            is_default,
+            Value::list(Vec::new()),
+        ]
+    };
+    // What drivers ask for unless told otherwise.
+    let usual = text("neo4j");
+    let aliases = if name(db) == usual {
+        Vec::new()
+    } else {
+        vec![usual]
+    };
+    Ok(vec![
+        row(name(db), "standard", aliases, yes),
+        row(text("system"), "system", Vec::new(), Value::Boolean(false)),
+    ])
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "the signature of every procedure")]

@@ -188,12 +188,12 @@ pub(super) const TABLE: &[Procedure] = &[
     },
     Procedure {
         name: "db.labels",
-        about: "labels",
+        about: "labels that a node has",
         arguments: &[],
         optional: 0,
         right: Right::Read,
         columns: &[("label", TypeSet::STRING)],
-        run: Body::OfDatabase(|db, _| Ok(names(db.store.snapshot().catalog().labels()))),
+        run: Body::OfDatabase(contents::labels_in_use),
     },
     Procedure {
         name: "db.ping",
@@ -215,12 +215,12 @@ pub(super) const TABLE: &[Procedure] = &[
     },
     Procedure {
         name: "db.relationshipTypes",
-        about: "relationship types",
+        about: "types that a relationship has",
         arguments: &[],
         optional: 0,
         right: Right::Read,
         columns: &[("relationshipType", TypeSet::STRING)],
-        run: Body::OfDatabase(|db, _| Ok(names(db.store.snapshot().catalog().types()))),
+        run: Body::OfDatabase(contents::types_in_use),
     },
     Procedure {
         name: "db.resampleIndex",
@@ -277,19 +277,6 @@ pub(super) const TABLE: &[Procedure] = &[
         right: Right::Read,
         columns: &[("nodes", TypeSet::LIST), ("relationships", TypeSet::LIST)],
         run: Body::OfDatabase(contents::visualization),
-    },
-    Procedure {
-        name: "dbms.components",
-        about: "the program and its version",
-        arguments: &[],
-        optional: 0,
-        right: Right::Read,
-        columns: &[
-            ("name", TypeSet::STRING),
-            ("versions", TypeSet::LIST),
-            ("edition", TypeSet::STRING),
-        ],
-        run: Body::OfDatabase(schema_list::components),
     },
     Procedure {
         name: "dbms.info",
@@ -561,8 +548,8 @@ pub(super) const TABLE: &[Procedure] = &[
     Procedure {
         name: "graven.show.functions",
         about: "SHOW FUNCTIONS",
-        arguments: &[],
-        optional: 0,
+        arguments: &[("builtIn", TypeSet::BOOLEAN)],
+        optional: 1,
         right: Right::Read,
         columns: &[
             ("name", TypeSet::STRING),

@@ -579,11 +579,17 @@ fn what_is_not_there_is_refused_by_name() {
         ),
         ("RETURN linenumber()", "linenumber()"),
         ("LOAD CSV FROM 'a' AS r WITH r RETURN file()", "file()"),
-        ("SHOW SETTINGS YIELD name", "SHOW SETTINGS"),
-        ("SHOW ALL PRIVILEGES", "SHOW PRIVILEGES"),
         ("RETURN file()", "file()"),
     ] {
         refused(text, &["NotAvailable.FeatureNotAvailable", part]);
+    }
+    for (text, part) in [
+        ("SHOW ALL PRIVILEGES", "SHOW PRIVILEGES"),
+        ("CREATE DATABASE other", "one database"),
+        ("CREATE OR REPLACE DATABASE other", "one database"),
+        ("DROP DATABASE other IF EXISTS", "one database"),
+    ] {
+        refused(text, &["NotAvailable.AdministrationCommand", part]);
     }
 }
 
