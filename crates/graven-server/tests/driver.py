@@ -133,6 +133,7 @@ class Driver(unittest.TestCase):
             failing = transaction.run("UNWIND range(3, 0, -1) AS x RETURN 1 / x AS x")
             with self.assertRaises(ClientError):
                 list(failing)
+            transaction.close()
 
     def test_errors_have_the_codes_and_words_of_neo4j(self):
         self.driver.execute_query("CREATE CONSTRAINT unique_n IF NOT EXISTS FOR (n:U) REQUIRE n.x IS UNIQUE")
@@ -153,6 +154,7 @@ class Driver(unittest.TestCase):
             with self.assertRaises(neo4j.exceptions.Neo4jError) as caught:
                 transaction.run("UNWIND [1] AS x CALL { CREATE (:N) } IN TRANSACTIONS RETURN x").consume()
             self.assertEqual(caught.exception.code, "Neo.DatabaseError.Transaction.TransactionStartFailed")
+            transaction.close()
 
     def test_what_tools_ask_first(self):
         [[name, versions, edition]] = self.driver.execute_query("CALL dbms.components()").records
