@@ -2,6 +2,7 @@
 
 pub(crate) mod backup;
 pub(crate) mod bench;
+pub(crate) mod cache;
 pub(crate) mod check;
 pub(crate) mod checkpoint;
 pub(crate) mod demo;

@@ -33,6 +33,23 @@ pub(crate) struct Open {
     /// Open a database whose log is missing, without the commits that only the log has
     #[arg(long)]
     without_log: bool,
+    /// `keep`: write down at the end what is in memory, and read it again after the next opening
+    #[arg(
+        long,
+        value_name = "WHAT",
+        default_value = "none",
+        hide_default_value = true
+    )]
+    warm: Warm,
+}
+
+/// What becomes of the page cache's content between two openings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Warm {
+    /// It is gone.
+    None,
+    /// It is read again.
+    Keep,
 }
 
 /// Closes it, and says where its files have to stay together.
@@ -114,6 +131,7 @@ impl Open {
         config.io = self.io;
         config.read_only = self.read_only;
         config.without_log = self.without_log;
+        config.keep_warm = self.warm == Warm::Keep;
         let database = Database::open(&self.db, config)?;
         if let Some(process) = database.attached_to() {
             if let Some(policy) = &self.policy {

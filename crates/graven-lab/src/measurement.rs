@@ -36,6 +36,10 @@ pub struct Measurement {
     pub p99_ms: f64,
     /// Hits per page access, 0 to 1, all kinds together.
     pub hit_ratio: f64,
+    /// Share of the accesses that no thread had to wait for.
+    pub transactional_hit_ratio: f64,
+    /// Accesses that had to wait, a question.
+    pub blocked_per_query: f64,
     /// Page accesses that found the page.
     pub hits: u64,
     /// Page accesses that had to read it.
@@ -67,6 +71,8 @@ pub struct KindCounts {
     pub hits: u64,
     /// Accesses that read it.
     pub faults: u64,
+    /// Accesses that waited for it.
+    pub blocked: u64,
     /// Hits per access.
     pub hit_ratio: f64,
     /// Time threads waited for reads, in milliseconds.

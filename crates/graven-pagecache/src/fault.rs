@@ -78,6 +78,7 @@ impl PageCache {
         let pin = self.pin_entry(&file, entry, (page, kind, hint), &mut watch);
         if watch.0.is_some() {
             self.counters().count(kind, Event::WaitNs, watch.ns());
+            self.counters().count(kind, Event::Blocked, 1);
         }
         pin
     }

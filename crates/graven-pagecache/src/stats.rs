@@ -26,6 +26,8 @@ pub struct KindStats {
     pub hits: u64,
     /// Pages brought in.
     pub faults: u64,
+    /// Accesses that waited for their page: faults that block, and pages that others were reading; not what was read ahead in time.
+    pub blocked: u64,
     /// Pages evicted by the background thread.
     pub evictions_background: u64,
     /// Pages evicted by threads that needed room.
@@ -55,6 +57,16 @@ impl KindStats {
         }
     }
 
+    /// Fraction of accesses that no thread had to wait for; 1 without accesses.
+    #[must_use]
+    pub fn transactional_hit_ratio(&self) -> f64 {
+        if self.accesses() == 0 {
+            1.0
+        } else {
+            1.0 - self.blocked.min(self.accesses()) as f64 / self.accesses() as f64
+        }
+    }
+
     /// Evictions by anybody.
     #[must_use]
     pub fn evictions(&self) -> u64 {
@@ -65,6 +77,7 @@ impl KindStats {
         KindStats {
             hits: self.hits.wrapping_sub(before.hits),
             faults: self.faults.wrapping_sub(before.faults),
+            blocked: self.blocked.wrapping_sub(before.blocked),
             evictions_background: self
                 .evictions_background
                 .wrapping_sub(before.evictions_background),
@@ -82,6 +95,7 @@ impl AddAssign for KindStats {
     fn add_assign(&mut self, other: KindStats) {
         self.hits += other.hits;
         self.faults += other.faults;
+        self.blocked += other.blocked;
         self.evictions_background += other.evictions_background;
         self.evictions_cooperative += other.evictions_cooperative;
         self.wait_ns += other.wait_ns;
@@ -196,6 +210,7 @@ pub(crate) enum Event {
     /// Kept apart from the others, see [`Counters::changes`].
     Hit,
     Fault,
+    Blocked,
     EvictionBackground,
     EvictionCooperative,
     WaitNs,
@@ -203,7 +218,7 @@ pub(crate) enum Event {
     BytesWritten,
 }
 
-const EVENTS: usize = 7;
+const EVENTS: usize = 8;
 
 /// Counters of one thread for one cache.
 pub(crate) struct Counters {
@@ -251,6 +266,7 @@ impl Counters {
             KindStats {
                 hits: self.hits[kind].load(Ordering::Relaxed),
                 faults: get(Event::Fault),
+                blocked: get(Event::Blocked),
                 evictions_background: get(Event::EvictionBackground),
                 evictions_cooperative: get(Event::EvictionCooperative),
                 wait_ns: get(Event::WaitNs),

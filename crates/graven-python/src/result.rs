@@ -275,6 +275,7 @@ impl QueryResult {
             let it = PyDict::new(py);
             it.set_item("hits", counts.hits)?;
             it.set_item("faults", counts.faults)?;
+            it.set_item("blocked", counts.blocked)?;
             it.set_item("evictions", counts.evictions())?;
             it.set_item("wait_ns", counts.wait_ns)?;
             it.set_item("bytes_read", counts.bytes_read)?;

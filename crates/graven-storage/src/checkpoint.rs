@@ -38,6 +38,7 @@ mod index_tree;
 mod label_runs;
 mod lists;
 mod moving;
+pub(crate) use moving::page_kind;
 mod none;
 mod output;
 mod patterns;

@@ -34,6 +34,7 @@ mod transaction;
 pub mod users;
 pub mod value;
 mod version;
+pub mod warm;
 mod writer;
 
 pub use adjacency::writer::AdjacencyWriter;

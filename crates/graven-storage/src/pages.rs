@@ -63,6 +63,12 @@ impl Pages {
         self.cache.prefetch(self.id, pages, kind)
     }
 
+    /// Brings pages into memory in this order, many reads at once.
+    pub(crate) fn touch_all(&self, pages: &[PageRef], kind: PageKind) -> Result<()> {
+        self.cache
+            .fix_many(self.id, pages, kind, |_, _| Ok::<(), crate::Error>(()))
+    }
+
     /// Whether the page is in memory: a hint.
     pub(crate) fn is_resident(&self, page: PageRef) -> bool {
         self.cache.is_resident(self.id, page)

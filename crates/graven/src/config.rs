@@ -47,6 +47,9 @@ pub struct Config {
     pub timeout: Option<Duration>,
     /// Attach to the process that has the file open, and let others attach to this one.
     pub attach: bool,
+    /// Write down what is in memory when the database is closed, in a file `-warm` beside it, and read it again after the next opening,
+    /// while statements run.
+    pub keep_warm: bool,
     /// Thresholds of the executor, for tests that force either side of a choice; its threads are `threads`.
     #[doc(hidden)]
     pub tuning: Tuning,
@@ -67,6 +70,7 @@ impl Default for Config {
             older_format: false,
             timeout: None,
             attach: true,
+            keep_warm: false,
             tuning: Tuning::default(),
         }
     }

@@ -24,6 +24,7 @@ use crate::procedures::registered::Registry;
 use crate::statements::Statements;
 use crate::users::Known;
 use crate::value::Value;
+use crate::warm::Keeper;
 
 /// How long to wait for another process that has the file but does not listen: one that begins or ends.
 const SETTLING_MAX: Duration = Duration::from_secs(3);
@@ -97,6 +98,8 @@ pub(crate) struct Inner {
     pub(crate) tuning: Tuning,
     /// Where others connect, until somebody serves them.
     listener: Mutex<Option<Listener>>,
+    /// Where the cache's content is kept from one opening to the next.
+    keeper: Option<Keeper>,
     closed: AtomicBool,
     /// Given back when the database was closed and nobody uses it any more.
     lock: Mutex<Option<FileLock>>,
@@ -104,6 +107,7 @@ pub(crate) struct Inner {
 
 impl Drop for Inner {
     fn drop(&mut self) {
+        self.keep_warm();
         // What was acknowledged is in the log; there is nobody to tell.
         let _ = self.store.close();
     }
@@ -293,6 +297,7 @@ impl Database {
         // Those who are attached look for another owner, and wait until the file is free.
         let owner = self.shared.owner.lock();
         drop(owner.unwrap_or_else(PoisonError::into_inner).take());
+        inner.keep_warm();
         let closed = inner.store.close();
         inner.closed.store(true, Ordering::SeqCst);
         // Whoever counts itself from now on sees that it is closed; who did before has a seat by now, or has ended.
@@ -510,6 +515,13 @@ impl Inner {
         used.unless_closed().map(|()| used)
     }
 
+    /// Writes down what is in memory, if that was asked for; once.
+    fn keep_warm(&self) {
+        if let Some(keeper) = &self.keeper {
+            keeper.end(&self.store);
+        }
+    }
+
     fn unless_closed(&self) -> Result<(), Error> {
         if !self.closed.load(Ordering::SeqCst) {
             return Ok(());
@@ -564,7 +576,9 @@ impl Inner {
         let store = Store::open_with(file, Arc::clone(&cache), options)?;
         let mut tuning = config.tuning;
         tuning.threads = config.threads.max(1);
+        let keeps = config.keep_warm && store.read_only().is_none();
         Ok(Inner {
+            keeper: keeps.then(|| Keeper::start(path, &store)).flatten(),
             path: path.to_path_buf(),
             requested: config.io,
             mode,

@@ -58,6 +58,7 @@ mod statements;
 mod transaction;
 mod users;
 mod value;
+mod warm;
 
 pub use access::Access;
 pub use bytes::{format_bytes, parse_bytes};

@@ -1,7 +1,7 @@
 //! A profiled plan as text: the tree of operators with what each of them did.
 //!
 //! # How it works
-//! The table is that of `EXPLAIN` with more columns: rows, time, page accesses, and bytes written to the temporary file. A second table divides the
+//! The table is that of `EXPLAIN` with more columns: rows, time, page accesses with those that had to wait (blocked), and bytes written to the temporary file. A second table divides the
 //! accesses of each operator by kind of page.
 
 use std::fmt::Write as _;
@@ -19,6 +19,7 @@ pub(crate) fn profile(plan: &Plan, profile: &ProfileTree) -> String {
         "ms",
         "hits",
         "faults",
+        "blocked",
         "waited ms",
         "spilled",
     ];
@@ -31,6 +32,7 @@ pub(crate) fn profile(plan: &Plan, profile: &ProfileTree) -> String {
             format!("{:.3}", did.time.as_secs_f64() * 1e3),
             pages.hits.to_string(),
             pages.faults.to_string(),
+            pages.blocked.to_string(),
             format!("{:.3}", pages.wait_ns as f64 / 1e6),
             did.spilled.to_string(),
         ]
@@ -49,7 +51,7 @@ pub(crate) fn profile(plan: &Plan, profile: &ProfileTree) -> String {
 fn by_kind(
     node: &PlanNode,
     did: &dyn Fn(&PlanNode) -> OperatorProfile,
-    rows: &mut Vec<[String; 6]>,
+    rows: &mut Vec<[String; 7]>,
 ) {
     add(node.op.name(), &did(node), rows);
     for input in node.op.children() {
@@ -57,13 +59,14 @@ fn by_kind(
     }
 }
 
-fn add(name: &str, did: &OperatorProfile, rows: &mut Vec<[String; 6]>) {
+fn add(name: &str, did: &OperatorProfile, rows: &mut Vec<[String; 7]>) {
     for (kind, pages) in did.pages.iter() {
         rows.push([
             name.to_owned(),
             kind.to_string(),
             pages.hits.to_string(),
             pages.faults.to_string(),
+            pages.blocked.to_string(),
             format!("{:.3}", pages.wait_ns as f64 / 1e6),
             pages.evictions().to_string(),
         ]);
@@ -71,12 +74,13 @@ fn add(name: &str, did: &OperatorProfile, rows: &mut Vec<[String; 6]>) {
 }
 
 /// Names to the left, numbers to the right, under a heading.
-fn align(rows: &[[String; 6]]) -> String {
+fn align(rows: &[[String; 7]]) -> String {
     let heading = [
         "operator",
         "kind of page",
         "hits",
         "faults",
+        "blocked",
         "waited ms",
         "evicted",
     ];
@@ -84,7 +88,7 @@ fn align(rows: &[[String; 6]]) -> String {
         let cells = rows.iter().map(|row| row[c].chars().count());
         cells.chain([heading[c].len()]).max().unwrap_or(0)
     };
-    let widths: [usize; 6] = std::array::from_fn(width);
+    let widths: [usize; 7] = std::array::from_fn(width);
     let heading = heading.map(str::to_owned);
     let mut text = String::new();
     for row in std::iter::once(&heading).chain(rows) {

@@ -14,6 +14,7 @@ mod schema_list;
 mod show;
 mod table;
 mod user;
+mod warm;
 
 use std::path::Path;
 use std::sync::{Arc, PoisonError};

@@ -230,9 +230,10 @@ pub(crate) fn tell(summary: Option<&Summary>, stats: bool) {
     );
     for (kind, pages) in summary.pages.iter() {
         eprintln!(
-            "  {kind}: {} hits, {} faults, {} evicted, {:.1} ms waited, {} read",
+            "  {kind}: {} hits, {} faults, {} blocked, {} evicted, {:.1} ms waited, {} read",
             pages.hits,
             pages.faults,
+            pages.blocked,
             pages.evictions(),
             pages.wait_ns as f64 / 1e6,
             graven::format_bytes(pages.bytes_read)

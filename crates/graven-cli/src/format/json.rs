@@ -117,9 +117,10 @@ pub(crate) fn summary(
         string(out, &kind.to_string())?;
         write!(
             out,
-            ": {{\"hits\": {}, \"faults\": {}, \"evictions\": {}, \"wait_ns\": {}, \"bytes_read\": {}}}",
+            ": {{\"hits\": {}, \"faults\": {}, \"blocked\": {}, \"evictions\": {}, \"wait_ns\": {}, \"bytes_read\": {}}}",
             pages.hits,
             pages.faults,
+            pages.blocked,
             pages.evictions(),
             pages.wait_ns,
             pages.bytes_read

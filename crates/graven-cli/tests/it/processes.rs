@@ -145,3 +145,24 @@ fn a_short_torture_loses_nothing() {
     assert_eq!(left, 0, "files are left behind");
     std::fs::remove_dir_all(folder).expect("removed");
 }
+
+/// Goal: `graven cache` asks the process that has the database open, and says so where there is none.
+#[test]
+fn a_warm_set_is_saved_and_loaded_where_the_memory_is() {
+    let folder = folder("warm");
+    let place = |name: &str| folder.join(name).display().to_string();
+    let (db, set) = (place("warm.graven"), place("hot.warm"));
+    rows(&db, "UNWIND range(1, 20000) AS n CREATE (:Counter {n: n})");
+    let alone = graven(["cache", "save", &db, &set]);
+    assert!(
+        alone.code == 1 && alone.err.contains("no process has"),
+        "{alone:?}"
+    );
+    let client = Client::start(&db);
+    client.wait_for(1);
+    let saved = graven(["cache", "save", &db, &set]).ok();
+    assert!(saved.out.contains("ranges of ids"), "{saved:?}");
+    let loaded = graven(["cache", "load", &db, &set]).ok();
+    assert!(loaded.out.contains("pages are in memory"), "{loaded:?}");
+    client.end(false);
+}

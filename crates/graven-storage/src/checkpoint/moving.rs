@@ -19,7 +19,7 @@ use crate::sink::PageOutput;
 use graven_pagecache::{PageKind, PageRef};
 
 /// The page kind of the segments of a store.
-pub(super) fn page_kind(kind: StoreKind) -> PageKind {
+pub(crate) fn page_kind(kind: StoreKind) -> PageKind {
     match kind {
         StoreKind::NodeLabels | StoreKind::NodeColumn(_) => PageKind::NodeColumn,
         StoreKind::Adjacency(..) => PageKind::Adjacency,

@@ -96,10 +96,11 @@ impl Ended {
     }
 }
 
-fn stats_fields(stats: &KindStats) -> [u64; 7] {
+fn stats_fields(stats: &KindStats) -> [u64; 8] {
     [
         stats.hits,
         stats.faults,
+        stats.blocked,
         stats.evictions_background,
         stats.evictions_cooperative,
         stats.wait_ns,
@@ -112,6 +113,7 @@ fn read_stats(r: &mut Reader<'_>) -> Decoded<KindStats> {
     Ok(KindStats {
         hits: r.u64()?,
         faults: r.u64()?,
+        blocked: r.u64()?,
         evictions_background: r.u64()?,
         evictions_cooperative: r.u64()?,
         wait_ns: r.u64()?,

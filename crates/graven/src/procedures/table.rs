@@ -5,7 +5,9 @@ use std::sync::Arc;
 use graven_cypher::TypeSet;
 use graven_exec::{ExecError, Value};
 
-use super::{OnDatabase, Rows, cache, care, contents, list, log, names, schema_list, show, user};
+use super::{
+    OnDatabase, Rows, cache, care, contents, list, log, names, schema_list, show, user, warm,
+};
 use crate::access::Right;
 use crate::database::Inner;
 
@@ -350,6 +352,20 @@ pub(super) const TABLE: &[Procedure] = &[
         run: Body::OfDatabase(cache::end_what_if),
     },
     Procedure {
+        name: "graven.cache.load",
+        about: "reads into memory what graven.cache.save wrote down, until memory is nearly full",
+        arguments: &[("file", TypeSet::STRING)],
+        optional: 0,
+        right: Right::Admin,
+        columns: &[
+            ("wanted", TypeSet::INTEGER),
+            ("pages", TypeSet::INTEGER),
+            ("bytes", TypeSet::INTEGER),
+            ("full", TypeSet::BOOLEAN),
+        ],
+        run: Body::OfCaller(warm::load),
+    },
+    Procedure {
         name: "graven.cache.resize",
         about: "changes the memory budget",
         arguments: &[("size", TypeSet::ANY)],
@@ -357,6 +373,19 @@ pub(super) const TABLE: &[Procedure] = &[
         right: Right::Admin,
         columns: &[("before", TypeSet::INTEGER), ("after", TypeSet::INTEGER)],
         run: Body::OfDatabase(super::resize),
+    },
+    Procedure {
+        name: "graven.cache.save",
+        about: "writes down which parts of which stores are in memory, by ranges of ids",
+        arguments: &[("file", TypeSet::STRING)],
+        optional: 0,
+        right: Right::Admin,
+        columns: &[
+            ("stores", TypeSet::INTEGER),
+            ("ranges", TypeSet::INTEGER),
+            ("pages", TypeSet::INTEGER),
+        ],
+        run: Body::OfCaller(warm::save),
     },
     Procedure {
         name: "graven.cache.setPolicy",

@@ -27,4 +27,5 @@ mod scripts;
 mod serialisable;
 mod small_memory;
 mod timeouts;
+mod warm;
 mod writing;

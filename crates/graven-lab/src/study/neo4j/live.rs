@@ -102,7 +102,9 @@ pub(super) fn section(runs: &[Measurement]) -> Section {
             "threads",
             "questions/s",
             "hit ratio",
+            "transactional",
             "faults a question",
+            "blocking",
             "waited, ms a question",
             "device, MiB read",
         ],
@@ -114,7 +116,9 @@ pub(super) fn section(runs: &[Measurement]) -> Section {
             run.threads.to_string(),
             format!("{:.0}", run.throughput_qps),
             format!("{:.4}", run.hit_ratio),
+            format!("{:.4}", run.transactional_hit_ratio),
             format!("{:.1}", run.faults_per_query),
+            format!("{:.1}", run.blocked_per_query),
             format!("{:.2}", waited(run)),
             format!("{:.1}", run.device_read_bytes as f64 / f64::from(1 << 20)),
         ]);
@@ -142,7 +146,7 @@ pub(super) fn section(runs: &[Measurement]) -> Section {
         title,
         text: vec![
             "Graven keeps the graph in a few MiB and visits lists in the order of their pages, so the pressure of the study begins at 2 to 8 MiB. A fault \
-             is a page that had to be read, alone or ahead with others; waited is the time for which the question could not go on."
+             is a page that had to be read, alone or ahead with others; blocking ones are accesses that waited, and transactional is the share of accesses that did not; waited is the time for which the question could not go on."
                 .to_owned(),
         ],
         figures: vec![Figure {
@@ -150,10 +154,11 @@ pub(super) fn section(runs: &[Measurement]) -> Section {
             title: "Three hops in Graven, one thread, direct reads".to_owned(),
             panels: vec![
                 panel("faults a question", "faults", &|run| run.faults_per_query),
+                panel("accesses that waited", "a question", &|run| run.blocked_per_query),
                 panel("time waited for pages", "milliseconds a question", &waited),
                 panel("throughput", "questions a second", &|run| run.throughput_qps),
             ],
-            columns: 3,
+            columns: 2,
         }],
         tables: vec![table],
     ..Section::default()
