@@ -12,6 +12,7 @@ mod call;
 mod comprehension;
 mod expression;
 pub(crate) mod graph;
+mod guard;
 mod labels;
 mod load;
 mod pattern;
@@ -73,6 +74,7 @@ pub(crate) fn bind(
         constant_only: None,
         clause_span: Span::default(),
         case_subjects: Vec::new(),
+        guards: Vec::new(),
         groups: 0,
         before_pattern: 0,
         depth: 0,
@@ -117,6 +119,8 @@ struct Binder<'a> {
     clause_span: Span,
     /// Subjects of the `CASE`s whose conditions are being bound, the innermost last.
     case_subjects: Vec<expression::Typed>,
+    /// Conditions under which the value that is being bound is asked for.
+    guards: Vec<Expr>,
     /// `MATCH` clauses seen so far.
     groups: u32,
     /// Variables that were there before the pattern that is being bound.
@@ -132,6 +136,7 @@ struct Mark {
     uses: usize,
     variables: usize,
     span: Span,
+    guards: Vec<Expr>,
 }
 
 impl Binder<'_> {
@@ -171,6 +176,7 @@ impl Binder<'_> {
             uses: self.uses.len(),
             variables: self.variables.len(),
             span: self.clause_span,
+            guards: std::mem::take(&mut self.guards),
         }
     }
 
@@ -180,6 +186,7 @@ impl Binder<'_> {
         self.scope = mark.scope;
         self.aggregating = mark.aggregating;
         self.clause_span = mark.span;
+        self.guards = mark.guards;
         let mut imports: Vec<VarId> = self.uses.drain(mark.uses..).collect();
         imports.retain(|var| (var.0 as usize) < mark.variables);
         imports.sort_unstable();
@@ -443,7 +450,7 @@ impl Binder<'_> {
     fn conditions(&mut self, filter: Option<&ast::Expr>) -> Result<Vec<Expr>> {
         let mut conditions = Vec::new();
         if let Some(filter) = filter {
-            conjuncts(self.predicate(filter)?, &mut conditions);
+            conjuncts(self.condition(filter)?, &mut conditions);
         }
         Ok(conditions)
     }
@@ -479,8 +486,18 @@ impl Binder<'_> {
                 .collect(),
             Err(_) => Vec::new(),
         };
+        let outer = mark.variables;
         let imports = self.leave_subquery(mark);
-        let query = result?;
+        let mut query = result?;
+        // A column that is a variable of the row would become null with the others where there are no rows.
+        let mut copied = Vec::new();
+        for (name, var) in &mut query.columns {
+            if optional && (var.0 as usize) < outer {
+                let kind = self.variables[var.0 as usize].kind;
+                let copy = self.new_variable(name, kind);
+                copied.push((copy, Expr::Variable(std::mem::replace(var, copy))));
+            }
+        }
         for ((name, var), ty) in query.columns.iter().zip(inner) {
             self.check_free(&Name {
                 text: name.clone(),
@@ -496,6 +513,7 @@ impl Binder<'_> {
         let transactions = transactions.map(|t| self.in_transactions(t)).transpose()?;
         steps.push(Step::Call {
             query,
+            copied,
             imports,
             transactions,
             optional,

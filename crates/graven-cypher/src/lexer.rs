@@ -170,6 +170,13 @@ fn match_brackets(text: &str, list: &[Token]) -> Vec<u32> {
             brackets.pop();
         }
     }
+    // `CASE case WHEN ... END`: one `END` is that of the first, whose subject is called `case`.
+    for idx in 1..list.len() {
+        let twice = closing[idx - 1] == 0 && is(&list[idx - 1], "CASE") && is(&list[idx], "CASE");
+        if twice && closing[idx] != 0 {
+            closing.swap(idx - 1, idx);
+        }
+    }
     closing
 }
 

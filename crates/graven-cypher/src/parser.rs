@@ -63,6 +63,9 @@ const KEYWORDS: &[&str] = &[
     "FOREACH", "FINISH", "EXPLAIN", "PROFILE", "DISTINCT",
 ];
 
+/// So many tokens are looked at to tell whether a keyword is a name.
+const LOOK_AHEAD_MAX: usize = 12;
+
 /// Words between an operand and another, or between an expression and what follows it.
 const JOINING: &[&str] = &[
     "AND", "OR", "XOR", "IN", "CONTAINS", "AS", "THEN", "WHEN", "ELSE", "WHERE", "RETURN", "WITH",
@@ -224,9 +227,17 @@ impl Parser<'_> {
     /// keyword it may be elsewhere.
     fn follows_operand(&self, ahead: usize) -> bool {
         use TokenKind::*;
+        // Keywords may be names one behind the other; no text that means something has more of them.
+        if ahead > LOOK_AHEAD_MAX {
+            return false;
+        }
         // What may be an infix operator as well is taken for one.
         let begins_operand = |ahead: usize| match self.peek(ahead) {
-            Word => !self.is_joining(ahead),
+            Word => {
+                !self.is_joining(ahead)
+                    || self.follows_operand(ahead + 1)
+                    || matches!(self.peek(ahead + 1), Plus | Minus | Star)
+            }
             Plus | Minus | Star | Colon | OpenBracket => false,
             kind => !is_after_operand(kind),
         };
@@ -245,10 +256,19 @@ impl Parser<'_> {
                     || ["DESC", "DESCENDING", "ASC", "ASCENDING"]
                         .iter()
                         .any(|word| self.is_word_at(ahead, word))
-                        && self.follows_operand(ahead + 1)
+                        && self.follows_order(ahead + 1)
             }
             kind => is_after_operand(kind),
         }
+    }
+
+    /// Whether the token there can follow what rows are ordered by.
+    fn follows_order(&self, ahead: usize) -> bool {
+        let within = [
+            "AND", "OR", "XOR", "IN", "CONTAINS", "AS", "THEN", "WHEN", "ELSE", "END",
+        ];
+        let is_within = within.iter().any(|word| self.is_word_at(ahead, word));
+        !is_within && self.follows_operand(ahead)
     }
 
     /// Whether the word there joins an operand to what follows, or begins what follows an expression.

@@ -448,6 +448,8 @@ fn agree(
         let same = match (&told_late, outcome) {
             (Ok(a), Ok(b)) => volatile || a == b,
             (Err(_), Err(_)) => true,
+            // The text tells the type of an element, too, and refuses what is null of values.
+            (Err(code), Ok(null)) => code.starts_with("SyntaxError") && null == "null",
             _ => false,
         };
         if !same {

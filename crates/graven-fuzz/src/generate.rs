@@ -73,23 +73,33 @@ pub(crate) struct Generator<'a> {
     reserved: Vec<String>,
     /// Names may be given again where they are free.
     reuses: bool,
+    /// In a pattern: so many names had been given before it, and only they are given again. A variable of a pattern stands in all of its
+    /// expressions, those before it too.
+    known: Option<usize>,
     /// Expressions may be hidden from the types of the text, or surrounded by what must not be computed.
     disguises: bool,
     /// Expressions have no subqueries.
     plain: bool,
     /// Columns get names that nothing has had.
     fresh: bool,
+    /// The graph has nodes enough for plans that pay with many rows.
+    large: bool,
     /// A clause that goes before the one that was made.
     pending: Option<Clause>,
 }
+
+/// From so many nodes on joins pay.
+const LARGE: usize = 24;
 
 /// A statement of any kind for this graph.
 pub(crate) fn query(random: &mut Random, writing: bool, graph: &Graph) -> Query {
     let mut generator = Generator::new(random, graph);
     generator.disguises = generator.random.chance(30);
-    match generator.random.below(10) {
-        0..=2 => generator.shape(),
-        3..=6 => generator.chain(),
+    let shapes = if generator.large { 14 } else { 6 };
+    match generator.random.below(20) {
+        number if number < shapes => generator.shape(),
+        14 => generator.placed(),
+        number if number < 14 => generator.chain(),
         _ => generator.statement(writing),
     }
 }
@@ -110,9 +120,11 @@ impl<'a> Generator<'a> {
             before: Vec::new(),
             reserved: Vec::new(),
             reuses: false,
+            known: None,
             disguises: false,
             plain: false,
             fresh: false,
+            large: graph.node_places().count() >= LARGE,
             pending: None,
         }
     }
@@ -181,8 +193,9 @@ impl Generator<'_> {
 
     /// A name for a new variable: one that another variable had, as people do, or a new one.
     fn again(&mut self) -> String {
-        if self.reuses && self.names > 0 && self.random.chance(20) {
-            let name = format!("v{}", 1 + self.random.below(self.names));
+        let known = self.known.unwrap_or(self.names);
+        if self.reuses && known > 0 && self.random.chance(20) {
+            let name = format!("v{}", 1 + self.random.below(known));
             let taken = self
                 .scope
                 .iter()
@@ -231,6 +244,7 @@ impl Generator<'_> {
         let optional = self.random.chance(if may_be_optional { 35 } else { 8 });
         let before = self.scope.len();
         self.before.clone_from(&self.scope);
+        let known = self.known.replace(self.names);
         let mut paths = Vec::new();
         if self.random.chance(8)
             && let Some(path) = self.shortest()
@@ -249,6 +263,7 @@ impl Generator<'_> {
                 variable.nullable = true;
             }
         }
+        self.known = known;
         Clause::Match {
             optional,
             paths,

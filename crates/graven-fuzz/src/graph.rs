@@ -25,6 +25,8 @@ pub(crate) const INDEXES: &[&str] = &[
     "CREATE INDEX FOR (n:C) ON (n.z)",
     "CREATE INDEX FOR (n:B) ON (n.t)",
     "CREATE INDEX FOR (n:A) ON (n.p)",
+    "CREATE TEXT INDEX FOR (n:A) ON (n.s)",
+    "CREATE CONSTRAINT FOR (n:B) REQUIRE n.uid IS UNIQUE",
 ];
 
 /// Properties: integer, float, text, anything, list of integers, date, local and zoned date with time, duration, any temporal type; `uid` is on every node and relationship that was
@@ -156,7 +158,7 @@ impl Graph {
         let mut graph = Graph::default();
         // Now and then a larger one, where joins and indexes pay.
         let count = match random.chance(10) {
-            true => 12 + random.below(24),
+            true => 24 + random.below(20),
             false => random.below(9),
         };
         for uid in 0..count {

@@ -349,7 +349,7 @@ impl Interpreter {
         for (key, expr) in pattern {
             match self.value(expr, row)? {
                 V::Null => {}
-                value => drop(properties.insert(key, value)),
+                value => drop(properties.insert(key, stored(value)?)),
             }
         }
         Ok(properties)
@@ -361,12 +361,17 @@ impl Interpreter {
         for (at, change) in changes.iter().enumerate() {
             let (var, key, value) = match change {
                 Change::Add(var, key, value) => (var, *key, value.clone()),
-                Change::Set(var, key, _) | Change::Increase(var, key, _) => {
+                Change::Set(var, key, _)
+                | Change::Increase(var, key, _)
+                | Change::Compute(var, key, _) => {
                     if computed.is_empty() {
                         let of = row.get(var).ok_or(Stop::Senseless)?;
                         for together in &changes[at..] {
                             computed.push_back(match together {
                                 Change::Set(same, _, value) if same == var => value.clone(),
+                                Change::Compute(same, _, value) if same == var => {
+                                    self.value(value, row)?
+                                }
                                 Change::Increase(same, key, by) if same == var => {
                                     match self.graph.property(of, key) {
                                         V::Int(i) => V::Int(i + by),
@@ -380,7 +385,6 @@ impl Interpreter {
                     let value = computed.pop_front().ok_or(Stop::Senseless)?;
                     (var, *key, value)
                 }
-                Change::Compute(var, key, value) => (var, *key, self.value(value, row)?),
                 Change::RemoveProperty(var, key) => (var, *key, V::Null),
                 Change::Replace(var, all) => {
                     let properties = match row.get(var).ok_or(Stop::Senseless)? {
@@ -412,7 +416,7 @@ impl Interpreter {
             let properties = properties.ok_or(Stop::Senseless)?;
             match value {
                 V::Null => drop(properties.remove(key)),
-                value => drop(properties.insert(key, value)),
+                value => drop(properties.insert(key, stored(value)?)),
             }
         }
         Ok(())
@@ -435,4 +439,21 @@ impl Interpreter {
         }
         Ok(())
     }
+}
+
+/// The value, if a property may hold it.
+fn stored(value: V) -> Result<V, Stop> {
+    let holds = |v: &V| {
+        !matches!(
+            v,
+            V::Null | V::Map(_) | V::Node(_) | V::Rel(_) | V::Path(..)
+        )
+    };
+    let fits = match &value {
+        V::List(items) => items
+            .iter()
+            .all(|item| holds(item) && !matches!(item, V::List(_))),
+        other => holds(other),
+    };
+    fits.then_some(value).ok_or(Stop::Failed)
 }

@@ -20,6 +20,7 @@ Usage: cargo xtask fuzz [OPTIONS]
   --mutants        instead: rules of the planner without a side condition, each to be found by
                    --queries N (20000) statements
   --seed S         first seed (1); each graph has its own, counted up from it
+  --differences N  stop after so many (5)
   --threads N      threads (all cores)
   --features DIR   statements to damage (the openCypher kit in the shared folder)
 ";
@@ -75,6 +76,7 @@ fn fuzz(mut args: impl Iterator<Item = String>) -> Result<bool, String> {
             "--statements" => statements = number()?,
             "--crafted" => files = number()?,
             "--transactions" => begun = number()?,
+            "--differences" => job.differences_max = number()?.max(1) as usize,
             "--seed" => job.seed = number()?,
             "--threads" => job.threads = number()?.clamp(1, 1024) as usize,
             "--features" => features = value.into(),

@@ -42,10 +42,7 @@ pub fn mutants(job: &Job, statements: u64) -> Result<Vec<Verdict>, String> {
     let outcome = std::thread::scope(|scope| {
         let work = || -> Result<(), String> {
             while let Some((mutant, rule)) = Mutant::ALL.get(next.fetch_add(1, Ordering::Relaxed)) {
-                activate(Some(*mutant));
-                let verdict = hunt(job.seed, statements);
-                activate(None);
-                let (found, how) = verdict?;
+                let (found, how) = hunt(*mutant, job.seed, statements)?;
                 let mut all = verdicts.lock().map_err(|e| e.to_string())?;
                 all.push(Verdict {
                     rule: rule.name(),
@@ -70,14 +67,27 @@ pub fn mutants(job: &Job, statements: u64) -> Result<Vec<Verdict>, String> {
     Ok(verdicts)
 }
 
-/// Statements and seed of the first difference, and what it was.
-fn hunt(first: u64, statements: u64) -> Result<(Option<(u64, u64)>, String), String> {
+/// Statements and seed of the first difference that the mutant makes, and what it was.
+fn hunt(
+    mutant: Mutant,
+    first: u64,
+    statements: u64,
+) -> Result<(Option<(u64, u64)>, String), String> {
+    let how = (Grammar::Whole, Halt::Counted);
     let mut report = Report::default();
     let mut seed = first;
     while report.compared + report.too_large < statements {
-        graph(seed, &mut report, (Grammar::Whole, Halt::Counted))?;
-        if let Some(how) = report.differences.pop() {
-            return Ok((Some((report.compared + 1, seed)), how));
+        activate(Some(mutant));
+        let done = graph(seed, &mut report, how);
+        activate(None);
+        done?;
+        if let Some(found) = report.differences.pop() {
+            let mut without = Report::default();
+            graph(seed, &mut without, how)?;
+            // What differs without it, too, is a finding, but not of this one.
+            if without.differences.is_empty() {
+                return Ok((Some((report.compared + 1, seed)), found));
+            }
         }
         seed = seed.wrapping_add(1);
     }

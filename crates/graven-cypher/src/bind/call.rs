@@ -5,14 +5,15 @@
 //! never be of the right kind the statement is refused. An aggregate is allowed only in an item of a
 //! projection ([`Aggregating`]); its call is collected there and a variable stands in its place.
 
-use super::expression::{Typed, call};
+use super::comprehension::needs_graph;
+use super::expression::{Typed, call, unary};
 use super::projection::{Aggregating, contains_aggregate};
 use super::scope::Record;
 use super::{Binder, Result};
 use crate::ast::{self, ExprKind, Name};
 use crate::diagnostic::{Code, closest};
 use crate::functions::{self, Availability};
-use crate::plan::expression::{AggregateCall, AggregateFunction, Expr, Literal};
+use crate::plan::expression::{AggregateCall, AggregateFunction, Expr, Literal, UnaryOp};
 use crate::plan::{VarId, VarKind};
 use crate::types::{Type, TypeSet};
 
@@ -93,6 +94,8 @@ impl Binder<'_> {
             set: function.returns,
             element: function.element,
         };
+        let lazy = function.name == "coalesce" && args.iter().any(needs_graph);
+        let guards = self.guards.len();
         for (idx, arg) in args.iter().enumerate() {
             if let Some(form) = normal_form(function, idx, arg) {
                 bound.push(form);
@@ -119,8 +122,12 @@ impl Binder<'_> {
                     ty = arg_ty;
                 }
             }
+            if lazy {
+                self.guards.push(unary(UnaryOp::IsNull, expr.clone()));
+            }
             bound.push(expr);
         }
+        self.guards.truncate(guards);
         Ok((call(function.name, bound), ty))
     }
 

@@ -94,7 +94,7 @@ fn variable(name: &Name) -> Expr {
 }
 
 /// Whether a pattern or a subquery is somewhere in the expression.
-fn needs_graph(expr: &Expr) -> bool {
+pub(super) fn needs_graph(expr: &Expr) -> bool {
     let here = matches!(
         expr.kind,
         ExprKind::Pattern(_) | ExprKind::PatternComprehension { .. } | ExprKind::Subquery { .. }

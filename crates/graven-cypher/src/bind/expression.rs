@@ -7,7 +7,8 @@
 
 use std::sync::Arc;
 
-use super::{Binder, Result};
+use super::comprehension::needs_graph;
+use super::{Binder, Result, guard};
 use crate::ast::{self, ExprKind, MapItem, Name};
 use crate::diagnostic::{Code, closest};
 use crate::functions;
@@ -28,6 +29,20 @@ impl Binder<'_> {
         Ok(bound)
     }
 
+    /// The condition of a `WHERE`: its conjuncts are judged apart, in the order that the planner likes.
+    pub(super) fn condition(&mut self, expr: &ast::Expr) -> Result<Expr> {
+        let ExprKind::Binary {
+            op: BinaryOp::And,
+            left,
+            right,
+        } = &expr.kind
+        else {
+            return self.predicate(expr);
+        };
+        let (left, right) = (self.condition(left)?, self.condition(right)?);
+        Ok(binary(BinaryOp::And, left, right).standing_at(expr.span))
+    }
+
     fn truth(&mut self, expr: &ast::Expr) -> Result<Typed> {
         let boolean = Type::of(TypeSet::BOOLEAN);
         match &expr.kind {
@@ -40,9 +55,8 @@ impl Binder<'_> {
                 left,
                 right,
             } => {
-                let left = self.predicate(left)?;
-                let right = self.predicate(right)?;
-                Ok((binary(*op, left, right).standing_at(expr.span), boolean))
+                let bound = self.logical(*op, left, right)?;
+                Ok((bound.standing_at(expr.span), boolean))
             }
             ExprKind::Unary {
                 op: UnaryOp::Not,
@@ -508,9 +522,8 @@ impl Binder<'_> {
     fn binary(&mut self, op: BinaryOp, left: &ast::Expr, right: &ast::Expr) -> Result<Typed> {
         use BinaryOp::{Add, And, Divide, In, Modulo, Multiply, Or, Power, Subtract, Xor};
         if matches!(op, And | Or | Xor) {
-            let a = self.predicate(left)?;
-            let b = self.predicate(right)?;
-            return Ok((binary(op, a, b), Type::of(TypeSet::BOOLEAN)));
+            let bound = self.logical(op, left, right)?;
+            return Ok((bound, Type::of(TypeSet::BOOLEAN)));
         }
         let (a, left_ty) = self.expression(left)?;
         let (b, right_ty) = self.expression(right)?;
@@ -573,6 +586,15 @@ impl Binder<'_> {
         self.scope.find(&name.text).is_none().then_some(number)
     }
 
+    /// A value of which another one may come instead: beside null, which is of every type, nothing is known.
+    fn alternative(&mut self, expr: &ast::Expr) -> Result<Typed> {
+        let (bound, ty) = self.expression(expr)?;
+        Ok(match ty.set == TypeSet::NULL {
+            true => (bound, Type::ANY),
+            false => (bound, ty),
+        })
+    }
+
     fn case(
         &mut self,
         subject: Option<&ast::Expr>,
@@ -590,24 +612,40 @@ impl Binder<'_> {
         }
         let mut bound = Vec::with_capacity(branches.len());
         let mut ty: Option<Type> = None;
+        let values = branches.iter().map(|(_, then)| then).chain(otherwise);
+        let conditions = branches.iter().map(|(when, _)| when);
+        let lazy = values
+            .chain(conditions)
+            .any(needs_graph)
+            .then(|| once.clone());
+        let guards = self.guards.len();
         for (when, then) in branches {
             let outer = self.case_subjects.len();
             self.case_subjects.extend(subject.clone());
             let condition = self.predicate(when);
             self.case_subjects.truncate(outer);
             let condition = condition?;
-            let (then, then_ty) = self.expression(then)?;
+            if let Some(subject) = &lazy {
+                self.guards.push(guard::taken(&condition, subject.as_ref()));
+            }
+            let (then, then_ty) = self.alternative(then)?;
+            if let Some(subject) = &lazy {
+                self.guards.pop();
+                self.guards
+                    .push(guard::passed(&condition, subject.as_ref()));
+            }
             ty = Some(ty.map_or(then_ty, |ty| ty.or(then_ty)));
             bound.push((condition, then));
         }
         let otherwise = match otherwise {
             Some(expr) => {
-                let (expr, other_ty) = self.expression(expr)?;
+                let (expr, other_ty) = self.alternative(expr)?;
                 ty = ty.map(|ty| ty.or(other_ty));
                 Some(Box::new(expr))
             }
             None => None,
         };
+        self.guards.truncate(guards);
         let mut case = Expr::Case {
             branches: bound,
             otherwise,

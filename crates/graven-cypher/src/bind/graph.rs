@@ -99,6 +99,8 @@ pub(crate) enum Step {
     },
     Call {
         query: BoundQuery,
+        /// Columns that are copies of variables of the row.
+        copied: Vec<(VarId, Expr)>,
         imports: Vec<VarId>,
         transactions: Option<InTransactions>,
         /// A row for which it returns nothing is kept, with nulls.
@@ -312,6 +314,8 @@ pub(crate) struct Subquery {
     pub query: BoundQuery,
     /// Variables of the surrounding row it reads.
     pub imports: Vec<VarId>,
+    /// Where this is not true the value is not asked for, and the query does not run.
+    pub guard: Option<Expr>,
 }
 
 /// What a subquery's variable holds.

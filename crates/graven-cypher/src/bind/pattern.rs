@@ -560,7 +560,7 @@ impl Binder<'_> {
     ) -> Result<Vec<Expr>> {
         let mut conditions = self.property_conditions(pattern.properties.as_ref(), subject)?;
         if let Some(filter) = &pattern.filter {
-            conjuncts(self.predicate(filter)?, &mut conditions);
+            conjuncts(self.condition(filter)?, &mut conditions);
         }
         Ok(conditions)
     }

@@ -26,7 +26,7 @@ impl Binder<'_> {
         let filter = call
             .filter
             .as_ref()
-            .map(|f| self.predicate(f))
+            .map(|f| self.condition(f))
             .transpose()?;
         let columns = yields
             .iter()

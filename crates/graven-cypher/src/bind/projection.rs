@@ -184,7 +184,7 @@ impl Binder<'_> {
                 lost: before,
             };
         }
-        let filter = filter.map(|f| self.predicate(f)).transpose();
+        let filter = filter.map(|f| self.condition(f)).transpose();
         self.aggregating = Aggregating::Refused;
         let filter = filter?;
         self.scope.row = outputs.clone();

@@ -12,6 +12,7 @@ use super::{Binder, Result};
 use crate::ast::{self, ExprKind, SubqueryKind};
 use crate::diagnostic::Code;
 use crate::plan::expression::Expr;
+use crate::plan::variables::{conjunction, is_volatile};
 use crate::plan::{VarId, VarKind};
 use crate::token::Span;
 use crate::types::{Type, TypeSet};
@@ -117,7 +118,7 @@ impl Binder<'_> {
         &mut self,
         kind: SubqueryValue,
         query: BoundQuery,
-        imports: Vec<VarId>,
+        mut imports: Vec<VarId>,
     ) -> Result<VarId> {
         if let Some(local) = imports.iter().find(|var| self.scope.is_local(**var)) {
             let name = &self.variables[local.0 as usize].name;
@@ -128,27 +129,43 @@ impl Binder<'_> {
                 .error(self.clause_span, Code::FeatureNotAvailable, message)
                 .with_hint("UNWIND the list and use the subquery in a clause of its own"));
         }
-        if let Aggregating::Collected { keys, .. } = &self.aggregating {
-            let kept = |var: &VarId| {
+        let keys = match &self.aggregating {
+            Aggregating::Collected { keys, .. } => Some(keys),
+            _ => None,
+        };
+        let kept = |var: &VarId| {
+            keys.is_none_or(|keys| {
                 self.scope.is_constant(*var)
                     || keys
                         .iter()
                         .any(|(key, known, _)| is_variable(key) && known == var)
-            };
-            if let Some(lost) = imports.iter().find(|var| !kept(var)) {
-                let name = &self.variables[lost.0 as usize].name;
-                let message = format!(
-                    "a subquery beside an aggregate reads `{name}`, which is not a grouping key"
-                );
-                return Err(self
-                    .error(
-                        self.clause_span,
-                        Code::AmbiguousAggregationExpression,
-                        message,
-                    )
-                    .with_hint("compute the subquery in a WITH before"));
+            })
+        };
+        // A guard that cannot be judged where the subquery runs is none.
+        let judged = |guard: &&Expr| {
+            let mut reads = guard.variables().into_iter();
+            !is_volatile(guard) && reads.all(|var| kept(&var) && !self.scope.is_local(var))
+        };
+        let guards = self.guards.iter().filter(judged).cloned();
+        let guard = conjunction(guards.collect());
+        if let Some(lost) = imports.iter().find(|var| !kept(var)) {
+            let name = &self.variables[lost.0 as usize].name;
+            let message = format!(
+                "a subquery beside an aggregate reads `{name}`, which is not a grouping key"
+            );
+            let code = Code::AmbiguousAggregationExpression;
+            return Err(self
+                .error(self.clause_span, code, message)
+                .with_hint("compute the subquery in a WITH before"));
+        }
+        for read in guard.iter().flat_map(Expr::variables) {
+            imports.push(read);
+            if let Some(other) = self.subqueries.get(&read) {
+                imports.extend(&other.imports);
             }
         }
+        imports.sort_unstable();
+        imports.dedup();
         let var = self.new_variable("  subquery", VarKind::Value);
         self.uses.extend(imports.iter().copied());
         self.subqueries.insert(
@@ -157,6 +174,7 @@ impl Binder<'_> {
                 kind,
                 query,
                 imports,
+                guard,
             },
         );
         Ok(var)

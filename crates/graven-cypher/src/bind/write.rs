@@ -130,6 +130,8 @@ impl Binder<'_> {
                 }
             });
         }
+        // Subqueries that others wait for are computed beside them.
+        imports.retain(|var| !self.is_open_subquery(*var));
         imports.sort_unstable();
         imports.dedup();
         let at = items.first().map_or(self.clause_span, SetItem::place);
@@ -223,6 +225,7 @@ impl Binder<'_> {
                 all: true,
                 columns,
             },
+            copied: Vec::new(),
             imports,
             transactions: None,
             optional: false,

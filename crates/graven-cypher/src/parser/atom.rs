@@ -262,9 +262,10 @@ impl Parser<'_> {
                 | TokenKind::String
                 | TokenKind::Dollar
         );
-        self.is_word_at(1, "WHEN")
+        let is_subject = self.next > 0 && self.tokens.closing[self.next - 1] != 0;
+        self.is_word_at(1, "WHEN") && !is_subject
             || self.tokens.closing[self.next] != 0
-            || begins_operand && !self.follows_operand(1)
+            || begins_operand && !self.is_word_at(1, "END") && !self.follows_operand(1)
     }
 
     /// Whether the keyword here begins what follows an expression, and the expression is missing: `RETURN LIMIT 5`.

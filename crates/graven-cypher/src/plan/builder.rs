@@ -220,6 +220,7 @@ impl Builder<'_> {
             }
             Step::Call {
                 query,
+                copied,
                 imports,
                 transactions,
                 optional,
@@ -231,6 +232,13 @@ impl Builder<'_> {
                     Some(_) => 1.0,
                 };
                 let mut inner = self.for_rows(rows, |own| own.query(query, &imports));
+                if !copied.is_empty() {
+                    let rows = inner.rows();
+                    inner.push(rows, |input| Operator::Extend {
+                        input,
+                        items: copied,
+                    });
+                }
                 if columns.is_empty() {
                     // A subquery that returns nothing runs to its end and leaves the row as it is.
                     let ran = self.new_variable("  ran", VarKind::Value);

@@ -12,7 +12,8 @@
 //!
 //! # Invariants
 //! * CY-55 No relationship of one part must differ from one of the other.
-//! * CY-64 In an inner tree the second part does not depend on when it is found: nothing is written, and no condition is volatile.
+//! * CY-64 The second part does not depend on when it is found, which may be before the first one: nothing below writes, and in an inner
+//!   tree nothing is written at all, and no condition is volatile.
 
 use std::collections::BTreeSet;
 
@@ -53,7 +54,8 @@ impl Builder<'_> {
         let handed_in = if is_inner { self.handed_in } else { 1.0 };
         let mut conditions = pending.conditions.iter().flatten();
         let changes = self.writes || conditions.any(is_volatile);
-        if is_inner && changes && !mutant::active(Mutant::HashJoinVolatile) {
+        let depends_on_time = is_inner && changes || partial.root.writes();
+        if depends_on_time && !mutant::active(Mutant::HashJoinVolatile) {
             return None;
         }
         let mut before: BTreeSet<VarId> = partial.bound.clone();

@@ -3,11 +3,12 @@
 //! # How it works
 //! A condition that is an existence test alone becomes a semi-join. Any other use is computed before the
 //! expression: a count of at most one row, a count, or a collected list, joined to the row by `Apply`. Values
-//! are collected as one-element lists, since `collect` skips null and a comprehension must not.
+//! are collected as one-element lists, since `collect` skips null and a comprehension must not. A subquery of a branch that not every row
+//! takes begins with a filter by its guard, so that it does not run, nor fail, for the others.
 
 use std::collections::BTreeSet;
 
-use super::builder::{Builder, Partial, aggregate_call};
+use super::builder::{Builder, Partial, aggregate_call, node};
 use super::expression::{AggregateFunction, BinaryOp, Expr, Literal, UnaryOp};
 use super::{Operator, VarId, VarKind};
 use crate::bind::binary;
@@ -21,7 +22,11 @@ impl Builder<'_> {
         let mut needs = BTreeSet::new();
         for var in expr.variables() {
             match self.subqueries.get(&var) {
-                Some(subquery) => needs.extend(&subquery.imports),
+                Some(subquery) => {
+                    // What it imports of other subqueries comes from the same row.
+                    let imports = subquery.imports.iter();
+                    needs.extend(imports.filter(|var| !self.subqueries.contains_key(var)));
+                }
                 None => {
                     needs.insert(var);
                 }
@@ -54,7 +59,7 @@ impl Builder<'_> {
         let exists = self
             .subqueries
             .get(&var)
-            .is_some_and(|s| matches!(s.kind, SubqueryValue::Exists));
+            .is_some_and(|s| matches!(s.kind, SubqueryValue::Exists) && s.guard.is_none());
         if !exists {
             return false;
         }
@@ -96,9 +101,23 @@ impl Builder<'_> {
             kind,
             query,
             imports,
+            guard,
         } = subquery;
         self.attach_imports(partial, &imports);
         let mut inner = self.for_rows(partial.rows(), |own| own.query(query, &imports));
+        if let Some(predicate) = guard {
+            let row = match imports.is_empty() {
+                true => Operator::Unit,
+                false => Operator::Argument { vars: imports },
+            };
+            let input = Box::new(node(row, 1.0));
+            let asked = Box::new(node(Operator::Filter { input, predicate }, 1.0));
+            let rows = inner.rows();
+            inner.push(rows, |inner| Operator::Apply {
+                input: asked,
+                inner,
+            });
+        }
         let (call, result, value) = match kind {
             SubqueryValue::Count => (
                 aggregate_call(AggregateFunction::CountStar, None),

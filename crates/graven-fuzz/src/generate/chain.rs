@@ -6,7 +6,7 @@
 //! what the same clause writes stands only behind an order that decides everything.
 
 use super::{Generator, Kind, Variable, bare, new_node, projection, single};
-use crate::query::{Change, Clause, Expr, Item, Op, Path, Projection, Query};
+use crate::query::{Change, Clause, Expr, Item, Path, Projection, Query};
 use crate::value::V;
 
 /// Kinds that outlive the deletion of nodes and relationships.
@@ -102,16 +102,20 @@ impl Generator<'_> {
             let carried = follows.then(|| self.everything());
             let clause = self.any_clause(writing && !first);
             let reads = matches!(clause, Some(Clause::Match { .. } | Clause::Unwind(..)));
-            clauses.extend(self.pending.take());
             if reads || empty {
                 // Nothing is dropped: the clause may use everything that was there before it.
                 clauses.extend(carried.map(Clause::With));
             }
+            clauses.extend(self.pending.take());
             clauses.extend(clause);
-            if let Some(Clause::Delete { .. }) = clauses.last() {
-                let gone = self.scope.iter().filter(|v| !outlives(v));
+            if let Some(Clause::Delete { detach, .. }) = clauses.last() {
+                // Nodes are deleted with their relationships, which are deleted alone.
+                let stays = |v: &Variable| {
+                    outlives(v) || !detach && matches!(v.kind, Kind::Node | Kind::Nodes)
+                };
+                let gone = self.scope.iter().filter(|v| !stays(v));
                 self.reserved.extend(gone.map(|v| v.name.clone()));
-                self.scope.retain(outlives);
+                self.scope.retain(stays);
                 if self.random.chance(40) {
                     let count = projection::count_rows(self.name());
                     self.scope = vec![Variable {
@@ -166,7 +170,7 @@ impl Generator<'_> {
             7 => self.create(),
             8 => self.create_with(),
             9 => Clause::Change(self.changes()?),
-            10 | 16..=18 => self.computed()?,
+            10 | 16 | 17 => self.computed()?,
             11 if self.random.chance(50) => self.merge_with(),
             11 => self.merge(),
             12 => self.foreach(),
@@ -259,16 +263,30 @@ impl Generator<'_> {
         with.total = true;
         with.limit = self.random.chance(50).then(|| 1 + self.random.below(3));
         self.pending = Some(Clause::With(with));
-        let name = self.variable(of)?.name;
-        let (kind, key) = *self.random.pick(&[
+        let mut changes = Vec::new();
+        for _ in 0..=self.random.below(3) {
+            let name = self.variable(of)?.name;
+            let (kind, key) = self.stored();
+            let value = self.expression(kind, 3);
+            changes.push(Change::Compute(name, key, Box::new(value)));
+        }
+        Some(Clause::Change(changes))
+    }
+
+    /// A kind of value that is stored, and a key of that kind.
+    pub(super) fn stored(&mut self) -> (Kind, &'static str) {
+        *self.random.pick(&[
+            (Kind::Int, "a"),
             (Kind::Int, "a"),
             (Kind::Str, "s"),
             (Kind::Bool, "m"),
+            (Kind::Bool, "m"),
             (Kind::Ints, "l"),
-        ]);
-        let value = self.certain(kind, false);
-        let change = Change::Compute(name, key, Box::new(value));
-        Some(Clause::Change(vec![change]))
+            (Kind::Float, "f"),
+            (Kind::Date, "d"),
+            (Kind::Local, "w"),
+            (Kind::Span, "p"),
+        ])
     }
 
     /// One row in front of a clause, so that what it reads is certain; whether that can be.
@@ -285,7 +303,7 @@ impl Generator<'_> {
         true
     }
 
-    /// An integer of any form; without subqueries where the rows before it might matter.
+    /// An expression; without subqueries where the rows before it might matter.
     fn certain(&mut self, kind: Kind, one_row: bool) -> Expr {
         let plain = std::mem::replace(&mut self.plain, !one_row);
         let expr = self.expression(kind, 3);
@@ -296,9 +314,10 @@ impl Generator<'_> {
     /// A new node with a property that is computed.
     fn create_with(&mut self) -> Clause {
         let one_row = self.one_row();
-        let value = self.certain(Kind::Int, one_row);
+        let (kind, key) = self.stored();
+        let value = self.certain(kind, one_row);
         let mut node = new_node(self.random);
-        node.properties = vec![("a", value)];
+        node.properties = vec![(key, value)];
         node.var = Some(self.bind(Kind::Node, false));
         self.created = true;
         Clause::Create(vec![single(node)])
@@ -306,16 +325,77 @@ impl Generator<'_> {
 
     /// A node found or made by a property that is computed, and never null.
     fn merge_with(&mut self) -> Clause {
-        let value = self.certain(Kind::Int, false);
+        let (kind, key) = self.stored();
+        let value = self.certain(kind, false);
         let mut node = new_node(self.random);
-        let value = Expr::Call("coalesce", vec![value, Expr::Literal(V::Int(0))]);
-        node.properties = vec![("a", value)];
+        let sure = self.sure_of(key);
+        node.properties = vec![(key, Expr::Call("coalesce", vec![value, sure]))];
         node.var = Some(self.bind(Kind::Node, false));
         self.created = true;
         Clause::Merge {
             path: single(node),
             on_create: Vec::new(),
             on_match: Vec::new(),
+        }
+    }
+
+    /// One row, and an expression of any kind in a place where the order of more rows would matter.
+    pub(super) fn placed(&mut self) -> Query {
+        let mut first = bare(self.bind(Kind::Node, false));
+        let uid = self.random.between(0, 5);
+        first.properties = vec![("uid", Expr::Literal(V::Int(uid)))];
+        let (kind, key) = self.stored();
+        let value = self.expression(kind, 4);
+        let mut node = new_node(self.random);
+        let node_of = |node: &crate::query::NodePattern, properties| crate::query::NodePattern {
+            properties,
+            ..node.clone()
+        };
+        let place = match self.random.below(4) {
+            0 => Clause::Create(vec![single(node_of(&node, vec![(key, value)]))]),
+            1 => {
+                let of = self.scope[0].name.clone();
+                Clause::Change(vec![Change::Compute(of, key, Box::new(value))])
+            }
+            2 => {
+                let name = self.name();
+                let items = match kind == Kind::Ints {
+                    true => value,
+                    false => Expr::List(vec![value]),
+                };
+                let item = Expr::Var(name.clone());
+                let made = Clause::Create(vec![single(node_of(&node, vec![("m", item)]))]);
+                Clause::Foreach(name, items, vec![made])
+            }
+            _ => {
+                let value = self.certain(kind, false);
+                let sure = self.sure_of(key);
+                node.properties = vec![(key, Expr::Call("coalesce", vec![value, sure]))];
+                Clause::Merge {
+                    path: single(node),
+                    on_create: Vec::new(),
+                    on_match: Vec::new(),
+                }
+            }
+        };
+        let found = Clause::Match {
+            optional: false,
+            paths: vec![single(first)],
+            filter: None,
+        };
+        let last = Clause::Return(projection::count_rows(self.name()));
+        Query {
+            branches: vec![vec![found, place, last]],
+            all: true,
+        }
+    }
+
+    /// A literal as this property has them.
+    fn sure_of(&mut self, key: &'static str) -> Expr {
+        loop {
+            if let Some(value) = crate::graph::property(self.random, key) {
+                return Expr::Literal(value);
+            }
         }
     }
 
@@ -331,7 +411,11 @@ impl Generator<'_> {
     }
 
     fn deletion(&mut self) -> Option<Clause> {
-        let what = self.variable(|v| matches!(v.kind, Kind::Node | Kind::Rel))?;
+        let rel = self.variable(|v| v.kind == Kind::Rel);
+        let what = match rel.filter(|_| self.random.chance(60)) {
+            Some(rel) => rel,
+            None => self.variable(|v| matches!(v.kind, Kind::Node | Kind::Rel))?,
+        };
         Some(Clause::Delete {
             detach: what.kind == Kind::Node,
             vars: vec![what.name],
@@ -341,7 +425,15 @@ impl Generator<'_> {
     /// What is done with each item: created, merged, or a change of a node of the row.
     fn foreach(&mut self) -> Clause {
         let one_row = self.random.chance(50) && self.one_row();
-        let list = self.certain(Kind::Ints, one_row);
+        let plain = std::mem::replace(&mut self.plain, !one_row);
+        let (key, list) = match self.random.chance(60) {
+            true => ("a", self.expression(Kind::Ints, 3)),
+            false => {
+                let items = (0..=self.random.below(2)).map(|_| self.value_of_any_kind(3));
+                ("m", Expr::List(items.collect()))
+            }
+        };
+        self.plain = plain;
         let name = self.name();
         let item = Expr::Var(name.clone());
         let mut inner = Vec::new();
@@ -349,7 +441,7 @@ impl Generator<'_> {
         let merges = self.random.chance(40);
         for _ in 0..=self.random.below(2) {
             let mut node = new_node(self.random);
-            node.properties = vec![("a", item.clone())];
+            node.properties = vec![(key, item.clone())];
             let node_only = self.variable(|v| v.kind == Kind::Node);
             inner.push(match node_only {
                 Some(v) if !merges && self.random.chance(40) => {
@@ -358,11 +450,8 @@ impl Generator<'_> {
                 }
                 _ if merges => {
                     // A value that is never null, which MERGE would refuse.
-                    let key = Expr::Call("coalesce", vec![item.clone(), Expr::Literal(V::Int(0))]);
-                    node.properties = vec![(
-                        "a",
-                        Expr::Binary(Op::Plus, Box::new(key), Box::new(Expr::Literal(V::Int(0)))),
-                    )];
+                    let sure = Expr::Call("coalesce", vec![item.clone(), Expr::Literal(V::Int(0))]);
+                    node.properties = vec![(key, sure)];
                     Clause::Merge {
                         path: single(node),
                         on_create: Vec::new(),

@@ -185,7 +185,7 @@ impl Generator<'_> {
         let reuses = std::mem::replace(&mut self.reuses, false);
         let path = self.inner_path(true);
         let item = self.property_or("uid");
-        let filter = self.random.chance(40).then(|| boxed(self.condition(1)));
+        let filter = self.random.chance(50).then(|| boxed(self.condition(3)));
         self.scope.truncate(scope);
         self.nodes_left = left;
         self.reuses = reuses;
@@ -201,7 +201,7 @@ impl Generator<'_> {
         let left = std::mem::replace(&mut self.nodes_left, 2);
         let reuses = std::mem::replace(&mut self.reuses, false);
         let path = self.inner_path(true);
-        let filter = self.random.chance(50).then(|| boxed(self.condition(2)));
+        let filter = self.random.chance(50).then(|| boxed(self.condition(3)));
         self.scope.truncate(scope);
         self.reuses = reuses;
         self.nodes_left = left;
@@ -460,6 +460,7 @@ impl Generator<'_> {
                     nullable: true,
                 });
                 let filter = self.random.chance(60);
+                let depth = self.inner_depth(depth);
                 let filter = filter.then(|| boxed(self.expression(Kind::Bool, depth)));
                 let item = self.random.chance(60);
                 let item = item.then(|| boxed(self.expression(Kind::Int, depth)));
@@ -471,9 +472,43 @@ impl Generator<'_> {
         }
     }
 
+    /// How deep what is done with each item of a list goes: now and then deeper than the list.
+    fn inner_depth(&mut self, depth: usize) -> usize {
+        match self.random.chance(10) {
+            true => depth.max(3),
+            false => depth,
+        }
+    }
+
     /// A comparison without subqueries.
     pub(super) fn comparison(&mut self) -> Expr {
         self.truth(0)
+    }
+
+    /// A comparison of two values of one kind.
+    fn deep_comparison(&mut self, depth: usize) -> Expr {
+        let kinds = [Kind::Int, Kind::Ints, Kind::Str, Kind::Mixed, Kind::Map];
+        let kind = *self.random.pick(&kinds);
+        let ops = match kind {
+            Kind::Map => &[Op::Equal, Op::Different][..],
+            _ => &[Op::Equal, Op::Different, Op::Less, Op::GreaterOrEqual],
+        };
+        let op = *self.random.pick(ops);
+        binary(op, self.expression(kind, depth), self.expression(kind, 1))
+    }
+
+    /// A value that a property may hold, of a kind that nothing says.
+    pub(super) fn value_of_any_kind(&mut self, depth: usize) -> Expr {
+        let kinds = [
+            Kind::Bool,
+            Kind::Bool,
+            Kind::Int,
+            Kind::Str,
+            Kind::Mixed,
+            Kind::Date,
+        ];
+        let kind = *self.random.pick(&kinds);
+        self.expression(kind, depth)
     }
 
     fn truth(&mut self, depth: usize) -> Expr {
@@ -513,7 +548,8 @@ impl Generator<'_> {
                 ),
             };
         }
-        match self.random.below(18) {
+        match self.random.below(21) {
+            18..=20 => self.deep_comparison(depth),
             0..=2 => {
                 let op = *self.random.pick(&[Op::And, Op::Or, Op::Xor, Op::And]);
                 binary(
@@ -560,6 +596,7 @@ impl Generator<'_> {
                     kind: Kind::Int,
                     nullable: true,
                 });
+                let depth = self.inner_depth(depth);
                 let condition = self.expression(Kind::Bool, depth);
                 self.scope.pop();
                 Expr::Quantified(kind, var, boxed(list), boxed(condition))

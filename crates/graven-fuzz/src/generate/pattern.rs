@@ -197,7 +197,8 @@ impl Generator<'_> {
         }
         if self.random.chance(40) {
             let depth = 1 + self.random.below(3);
-            return vec![("a", self.expression(Kind::Int, depth))];
+            let (kind, key) = self.stored();
+            return vec![(key, self.expression(kind, depth))];
         }
         let key = *self.random.pick(&["a", "s", "m", "d"]);
         let value = property(self.random, key);

@@ -80,7 +80,7 @@ impl Generator<'_> {
         self.reserved.extend(before.iter().map(|v| v.name.clone()));
         self.order(&mut projection, &before, same);
         if !last && self.random.chance(35) {
-            projection.filter = Some(self.condition(2));
+            projection.filter = Some(self.condition(3));
         }
         self.reserved = reserved;
         projection
@@ -156,7 +156,19 @@ impl Generator<'_> {
         let name = self.name();
         let unique = self.random.chance(25);
         let make = |kind, of: Option<Expr>| Expr::Aggregate(kind, unique, of.map(Box::new));
-        let (expr, kind) = match self.random.below(10) {
+        let (expr, kind) = match self.random.below(13) {
+            10..=12 => {
+                let kinds = [Kind::Bool, Kind::Bool, Kind::Ints, Kind::Map, Kind::Mixed];
+                let kind = *self.random.pick(&kinds);
+                let of = self.expression(kind, 3);
+                match self.random.chance(70) {
+                    true => (make(Aggregate::Count, Some(of)), Kind::Int),
+                    false => {
+                        let list = make(Aggregate::Collect, Some(of));
+                        (Expr::Call("size", vec![list]), Kind::Int)
+                    }
+                }
+            }
             9 => {
                 let which = *self.random.pick(&[Aggregate::Min, Aggregate::Max]);
                 let kinds = [Kind::Date, Kind::Zoned, Kind::Span, Kind::Temporal];
@@ -242,10 +254,17 @@ impl Generator<'_> {
             projection.limit = Some(self.random.below(6));
             return;
         }
-        if self.random.chance(20) {
-            let kinds = [Kind::Int, Kind::Bool, Kind::Str, Kind::Mixed, Kind::Float];
+        if self.random.chance(40) {
+            let kinds = [
+                Kind::Int,
+                Kind::Bool,
+                Kind::Str,
+                Kind::Mixed,
+                Kind::Float,
+                Kind::Ints,
+            ];
             let kind = *self.random.pick(&kinds);
-            let by = self.expression(kind, 2);
+            let by = self.expression(kind, 3);
             projection.order.push((by, self.random.chance(50)));
             return;
         }

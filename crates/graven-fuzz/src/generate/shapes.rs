@@ -211,9 +211,12 @@ impl Generator<'_> {
     /// `OPTIONAL MATCH` that binds `o`, or makes it null.
     fn optional_anchor(&mut self) -> Clause {
         let rel = self.rel(None, Length::One, Direction::Out, true);
-        let start = NodePattern {
-            properties: vec![("uid", int(self.random.between(0, 3)))],
-            ..node("before", None)
+        let start = match self.random.chance(50) {
+            true => NodePattern {
+                properties: vec![("uid", int(self.random.between(0, 3)))],
+                ..node("before", None)
+            },
+            false => node("before", None),
         };
         Clause::Match {
             optional: true,
@@ -283,7 +286,17 @@ impl Generator<'_> {
         };
         let n = anchor.unwrap_or("n").to_owned();
         let n = n.as_str();
-        match self.random.below(20) {
+        let joins = self.large && self.random.chance(60);
+        match if joins { 20 } else { self.random.below(26) } {
+            20 => match self.random.below(4) {
+                0 => self.joined(start, n, anchor),
+                1 | 2 => self.known_ends(start, n),
+                _ => self.common_start(start, n),
+            },
+            21 | 22 => self.found_again(start, n),
+            23 => self.grouped(start, n),
+            24 => self.indexed(n, anchor),
+            25 => self.computed_label(anchor),
             0 | 1 => self.counted(start, n),
             2 | 3 => self.reached(start, n),
             4 => self.numbered(start, n),

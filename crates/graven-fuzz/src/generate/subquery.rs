@@ -79,8 +79,8 @@ impl Generator<'_> {
         let all = branches.len() == 1 || self.random.chance(50);
         let query = Query { branches, all };
         Clause::Call(Call {
-            optional: false,
-            import: Import::Listed,
+            optional,
+            import,
             given,
             query,
         })
@@ -171,7 +171,7 @@ impl Generator<'_> {
         };
         Clause::Call(Call {
             optional: false,
-            import: Import::Listed,
+            import,
             given,
             query,
         })

@@ -304,7 +304,8 @@ impl Interpreter {
                 Ok(V::List(rels.iter().map(|r| V::Rel(*r)).collect()))
             }
             // Ids tell nodes apart, and that is all they say.
-            ("id", [V::Node(at)]) => Ok(V::Int(*at as i64)),
+            ("id", [V::Node(at) | V::Rel(at)]) => Ok(V::Int(*at as i64)),
+            ("elementId", [V::Node(at) | V::Rel(at)]) => text(at.to_string()),
             ("labels", [V::Node(at)]) => {
                 let node = self.graph.nodes[*at].as_ref().ok_or(Stop::Senseless)?;
                 let labels = node.labels.iter().map(|l| V::Str((*l).to_owned()));

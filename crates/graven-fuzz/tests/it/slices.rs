@@ -2,13 +2,13 @@
 
 use std::time::Instant;
 
-use graven_fuzz::{Grammar, Job, noise, run, transactions};
+use graven_fuzz::{Grammar, Job, functions, noise, run, transactions};
 
 pub(crate) fn job(seed: u64) -> Job {
     Job {
         seed,
         threads: 2,
-        grammar: Grammar::Short,
+        grammar: Grammar::Whole,
         differences_max: 1,
     }
 }
@@ -19,10 +19,10 @@ pub(crate) fn took(what: &str, start: Instant) {
 }
 
 #[test]
-fn generated_queries_give_what_the_interpreter_says() {
-    const QUERIES: u64 = 3_000;
+fn generated_queries_give_what_the_interpreter_says_and_leave_nothing_out() {
+    const QUERIES: u64 = 24_000;
     let start = Instant::now();
-    let report = run(&job(1_000_000), QUERIES).expect("the machine works");
+    let mut report = run(&job(1), QUERIES).expect("the machine works");
     assert!(
         report.differences.is_empty(),
         "{}",
@@ -33,6 +33,22 @@ fn generated_queries_give_what_the_interpreter_says() {
     assert!(report.with_rows > report.compared / 4, "{report:?}");
     assert!(report.writing > report.compared / 20, "{report:?}");
     took("generated queries", start);
+    let start = Instant::now();
+    let calls = functions().expect("the machine works");
+    assert!(
+        calls.differences.is_empty(),
+        "{}",
+        calls.differences.join("\n")
+    );
+    took("function calls", start);
+    report.coverage.add(calls.coverage);
+    let holes = report.coverage.holes();
+    assert!(
+        holes.is_empty(),
+        "nothing did this; extend the generators, or say in coverage.rs why nothing can:\n{}\n{}",
+        holes.join("\n"),
+        report.coverage
+    );
 }
 
 #[test]

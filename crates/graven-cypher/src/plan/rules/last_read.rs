@@ -54,5 +54,9 @@ fn mark(node: &mut PlanNode, mut read: BTreeSet<VarId>) {
 
 fn add_reads(node: &PlanNode, read: &mut BTreeSet<VarId>) {
     read.extend(node.op.reads());
+    if let Operator::Argument { vars } = &node.op {
+        // What is handed in is in the rows around, though nothing may look at it in the end.
+        read.extend(vars);
+    }
     node.op.reads_inside(read);
 }

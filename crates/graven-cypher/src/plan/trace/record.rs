@@ -105,7 +105,17 @@ fn text(node: &PlanNode) -> String {
 }
 
 fn choices(node: &PlanNode, around: Around) {
-    let read = node.op.reads();
+    let mut read: BTreeSet<VarId> = node.op.reads().into_iter().collect();
+    match &node.op {
+        Operator::SemiApply { inner, .. } => inner.visit(&mut |below| {
+            if let Operator::Argument { vars } = &below.op {
+                read.extend(vars);
+            }
+        }),
+        // What it joins on is computed below it.
+        Operator::HashJoin { .. } => node.visit(&mut |below| read.extend(below.op.reads())),
+        _ => {}
+    }
     let chosen = match &node.op {
         Operator::NodeByIdSeek { .. } => Some(Rule::IdSeek),
         Operator::RelationshipByIdSeek { .. } => Some(Rule::RelationshipSeek),

@@ -115,7 +115,11 @@ impl Generator<'_> {
     pub(super) fn grouped(&mut self, start: NodePattern, n: &str) -> Vec<Clause> {
         let search = self.reaching(start);
         let key = *self.random.pick(&["uid", "a"]);
-        let mut items = vec![(of(n, key), "k"), (var("f"), "f")];
+        let first = match self.random.chance(50) {
+            true => of(n, key),
+            false => var(n),
+        };
+        let mut items = vec![(first, "k"), (var("f"), "f")];
         if self.random.chance(40) {
             items.push((of(n, "s"), "other"));
         }
@@ -163,7 +167,14 @@ impl Generator<'_> {
         let direction = self.any_direction();
         let one = self.rel(None, Length::One, direction, false);
         let direction = self.any_direction();
-        let two = self.rel(None, Length::One, direction, false);
+        let two = self.rel(None, Length::One, direction, true);
+        let start = match start.labels == Labels::Any && start.var.as_deref() == Some("n") {
+            true => NodePattern {
+                properties: vec![("a", int(self.random.between(-2, 5)))],
+                ..start
+            },
+            false => start,
+        };
         let steps = vec![(one, node("m", None)), (two, node("p", None))];
         let is = |name: &str| binary(Op::Equal, var("p"), var(name));
         let other = match self.random.chance(60) {

@@ -9,7 +9,7 @@ impl Generator<'_> {
         let from = match self.random.chance(60) {
             true => NodePattern {
                 properties: vec![("uid", int(self.random.between(0, 4)))],
-                ..node("x", None)
+                ..node("x", self.random.chance(60).then_some("B"))
             },
             false => node("x", Some(self.label())),
         };
@@ -148,12 +148,47 @@ impl Generator<'_> {
         clauses
     }
 
-    /// Nodes found again by their ids.
+    /// Nodes or relationships found again by their ids.
     pub(super) fn found_again(&mut self, start: NodePattern, n: &str) -> Vec<Clause> {
-        let id = |name: &str| Expr::Call("id", vec![var(name)]);
+        let function = *self.random.pick(&["id", "elementId"]);
+        let id = |name: &str| Expr::Call(function, vec![var(name)]);
+        let named = |name: &str, hop: (RelPattern, NodePattern)| {
+            let rel = RelPattern {
+                var: Some(name.to_owned()),
+                ..hop.0
+            };
+            (rel, hop.1)
+        };
+        if self.random.chance(50) {
+            let hop = named("r", self.hop(node("b", None)));
+            let (left, right) = (self.maybe_label(), self.maybe_label());
+            let again = named("again", self.hop(node("d", right)));
+            let found = |filter| {
+                let pattern = path(node("c", left), vec![again.clone()]);
+                matching(vec![pattern], Some(filter))
+            };
+            let first = matching(vec![path(start, vec![hop])], None);
+            let last = returning(vec![(of("c", "uid"), "w"), (of("again", "uid"), "c")]);
+            return match self.random.chance(50) {
+                true => vec![
+                    first,
+                    with(vec![(id("r"), "i")]),
+                    found(binary(Op::Equal, id("again"), var("i"))),
+                    last,
+                ],
+                false => vec![first, found(binary(Op::Equal, id("again"), id("r"))), last],
+            };
+        }
         let first = matching(vec![single(start)], None);
         let label = self.maybe_label();
         let again = |filter| matching(vec![single(node("again", label))], Some(filter));
+        if self.random.chance(30) {
+            return vec![
+                first,
+                again(binary(Op::Equal, id("again"), id(n))),
+                returning(vec![(of(n, "uid"), "b"), (of("again", "uid"), "c")]),
+            ];
+        }
         match self.random.chance(50) {
             true => vec![
                 first,
@@ -185,7 +220,19 @@ impl Generator<'_> {
                 ),
                 "l",
             )])),
-            _ => with(vec![(Expr::Literal(V::Str(label.to_owned())), "l")]),
+            Some(_) => {
+                let name = Expr::Literal(V::Str(label.to_owned()));
+                Clause::Call(Call {
+                    optional: true,
+                    import: Import::Listed,
+                    given: Vec::new(),
+                    query: Query {
+                        branches: vec![vec![returning(vec![(name, "l")])]],
+                        all: true,
+                    },
+                })
+            }
+            None => with(vec![(Expr::Literal(V::Str(label.to_owned())), "l")]),
         };
         let found = NodePattern {
             labels: Labels::Named("l".to_owned()),
@@ -249,6 +296,8 @@ impl Generator<'_> {
             ("A", "m"),
             ("C", "uid"),
             ("B", "a"),
+            ("B", "a"),
+            ("B", "a"),
             ("A", "d"),
             ("C", "l"),
             ("B", "t"),
@@ -276,8 +325,12 @@ impl Generator<'_> {
             _ => value,
         };
         let mut filter = binary(op, of(m, key), value);
-        if self.random.chance(50) {
-            let key = *self.random.pick(&["a", "f", "m", "s"]);
+        let composite = (label, key) == ("B", "a") && self.random.chance(60);
+        if composite || self.random.chance(50) {
+            let key = match composite {
+                true => "f",
+                false => *self.random.pick(&["a", "f", "m", "s"]),
+            };
             let more = match self.random.below(4) {
                 0 => Expr::IsNotNull(Box::new(of(m, key))),
                 1 => Expr::IsNull(Box::new(of(m, key))),
