@@ -194,8 +194,7 @@ fn fuzz(mut args: impl Iterator<Item = String>) -> Result<bool, String> {
 
 fn hunt(job: &Job, statements: u64) -> Result<bool, String> {
     let start = Instant::now();
-    let verdicts = mutants(job, statements)?;
-    for verdict in &verdicts {
+    let verdicts = mutants(job, statements, &|verdict| {
         let (rule, mutant) = (verdict.rule, &verdict.mutant);
         let line = verdict.how.lines().next().unwrap_or_default();
         let line: String = line.chars().take(80).collect();
@@ -207,7 +206,7 @@ fn hunt(job: &Job, statements: u64) -> Result<bool, String> {
             }
             None => println!("MISSED {rule:20} {mutant:32} {line}"),
         }
-    }
+    })?;
     println!(
         "{} mutants, {:.0} s",
         verdicts.len(),

@@ -26,11 +26,15 @@ pub struct Verdict {
     pub how: String,
 }
 
-/// Looks for every mutant with at most so many statements.
+/// Looks for every mutant with at most so many statements; `told` gets each verdict when it is there.
 ///
 /// # Errors
 /// The machine's, such as a full disk; or the build has no such faults.
-pub fn mutants(job: &Job, statements: u64) -> Result<Vec<Verdict>, String> {
+pub fn mutants(
+    job: &Job,
+    statements: u64,
+    told: &(dyn Fn(&Verdict) + Sync),
+) -> Result<Vec<Verdict>, String> {
     if !ARE_THERE {
         return Err("built without the feature `mutants`: run `cargo xtask fuzz`".to_owned());
     }
@@ -43,13 +47,15 @@ pub fn mutants(job: &Job, statements: u64) -> Result<Vec<Verdict>, String> {
         let work = || -> Result<(), String> {
             while let Some((mutant, rule)) = Mutant::ALL.get(next.fetch_add(1, Ordering::Relaxed)) {
                 let (found, how) = hunt(*mutant, job.seed, statements)?;
-                let mut all = verdicts.lock().map_err(|e| e.to_string())?;
-                all.push(Verdict {
+                let verdict = Verdict {
                     rule: rule.name(),
                     mutant: format!("{mutant:?}"),
                     found,
                     how,
-                });
+                };
+                told(&verdict);
+                let mut all = verdicts.lock().map_err(|e| e.to_string())?;
+                all.push(verdict);
             }
             Ok(())
         };

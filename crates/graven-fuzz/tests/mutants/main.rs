@@ -18,7 +18,7 @@ fn rules_without_a_side_condition_are_found() {
         grammar: Grammar::Whole,
         differences_max: 1,
     };
-    let verdicts = mutants(&job, STATEMENTS).expect("the machine works");
+    let verdicts = mutants(&job, STATEMENTS, &|_| {}).expect("the machine works");
     let missed = verdicts.iter().filter(|verdict| verdict.found.is_none());
     let missed: Vec<String> = missed
         .map(|v| format!("{} ({})", v.mutant, v.rule))
