@@ -194,7 +194,7 @@ fn fuzz(mut args: impl Iterator<Item = String>) -> Result<bool, String> {
 
 fn hunt(job: &Job, statements: u64) -> Result<bool, String> {
     let start = Instant::now();
-    let verdicts = mutants(job, statements, &|verdict| {
+    let verdicts = mutants(job, statements, &|_| true, &|verdict| {
         let (rule, mutant) = (verdict.rule, &verdict.mutant);
         let line = verdict.how.lines().next().unwrap_or_default();
         let line: String = line.chars().take(80).collect();

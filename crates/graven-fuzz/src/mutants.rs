@@ -26,13 +26,14 @@ pub struct Verdict {
     pub how: String,
 }
 
-/// Looks for every mutant with at most so many statements; `told` gets each verdict when it is there.
+/// Looks for every mutant whose name is `wanted`, with at most so many statements; `told` gets each verdict when it is there.
 ///
 /// # Errors
 /// The machine's, such as a full disk; or the build has no such faults.
 pub fn mutants(
     job: &Job,
     statements: u64,
+    wanted: &(dyn Fn(&str) -> bool + Sync),
     told: &(dyn Fn(&Verdict) + Sync),
 ) -> Result<Vec<Verdict>, String> {
     if !ARE_THERE {
@@ -46,10 +47,14 @@ pub fn mutants(
     let outcome = std::thread::scope(|scope| {
         let work = || -> Result<(), String> {
             while let Some((mutant, rule)) = Mutant::ALL.get(next.fetch_add(1, Ordering::Relaxed)) {
+                let name = format!("{mutant:?}");
+                if !wanted(&name) {
+                    continue;
+                }
                 let (found, how) = hunt(*mutant, job.seed, statements)?;
                 let verdict = Verdict {
                     rule: rule.name(),
-                    mutant: format!("{mutant:?}"),
+                    mutant: name,
                     found,
                     how,
                 };
