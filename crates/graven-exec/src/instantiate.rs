@@ -19,7 +19,6 @@ use crate::operators::argument::{Argument, ArgumentSlot};
 use crate::operators::build_path::BuildPath;
 use crate::operators::cartesian_product::CartesianProduct;
 use crate::operators::computed_label_scan::ComputedLabelScan;
-use crate::operators::copy_to::CopyTo;
 use crate::operators::create::Create;
 use crate::operators::creation::Creation;
 use crate::operators::delete::Delete;
@@ -32,7 +31,6 @@ use crate::operators::hash_join::{HashJoin, JoinColumns};
 use crate::operators::known_numbers::SharedNumbers;
 use crate::operators::limit::{Limit, Skip};
 use crate::operators::load_csv::{LoadCsv, Slots, Source};
-use crate::operators::load_from::{Condition, LoadFrom};
 use crate::operators::merge::{Merge, MergeParts};
 use crate::operators::parallel::Slot;
 use crate::operators::procedure::Procedure;
@@ -52,6 +50,7 @@ use graven_cypher::plan::{
     AggregateCall, Expr, Operator as P, Plan, PlanNode, Repeat as PlanRepeat, VarId,
 };
 
+mod files;
 mod graph;
 mod row_wise;
 mod sorting;
@@ -667,51 +666,8 @@ impl<'a> Instantiator<'a> {
                     LoadCsv::new(input, source, slots, self.rt)
                 })
             }
-            P::LoadFrom {
-                source,
-                yields,
-                bounds,
-                at,
-                ..
-            } => {
-                let conditions = bounds.iter().map(|bound| {
-                    Ok(Condition {
-                        column: bound.column.clone(),
-                        op: bound.op,
-                        value: self.compile(&layout, &bound.value)?,
-                    })
-                });
-                let conditions = conditions.collect::<Result<_>>()?;
-                let yields = yields.iter();
-                let yields = yields.map(|(name, var)| (name.clone(), layout.slot_or_add(*var)));
-                let yields = yields.collect();
-                Box::new(LoadFrom::new(
-                    input,
-                    (source.clone(), *at),
-                    yields,
-                    conditions,
-                    self.rt,
-                ))
-            }
-            P::CopyTo {
-                columns,
-                file,
-                options,
-                at,
-                ..
-            } => {
-                let columns = columns.iter();
-                let columns = columns.map(|(name, var)| Ok((name.clone(), slot(&layout, *var)?)));
-                let columns = columns.collect::<Result<_>>()?;
-                let options = crate::sources::options(options);
-                let options = options.map_err(|error| ExecError::from(error).at(*at))?;
-                Box::new(CopyTo::new(
-                    input,
-                    columns,
-                    (file.clone(), options, *at),
-                    self.rt,
-                ))
-            }
+            P::LoadFrom { .. } => self.load_from(op, input, &mut layout)?,
+            P::CopyTo { .. } => self.copy_to(op, input, &layout)?,
             P::Unwind {
                 list, var, last, ..
             } => {

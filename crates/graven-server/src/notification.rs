@@ -357,7 +357,7 @@ mod tests {
             ),
             notice("HintNotUsed", "not used"),
         ];
-        let text = "MATCH\n(ä:Nowher)";
+        let text = "MATCH\n(\u{e4}:Nowher)";
         let told = notifications(&notices, &Filter::default(), text);
         assert_eq!(told.len(), 3);
         assert_eq!(
