@@ -23,7 +23,7 @@ pub(crate) type Row = BTreeMap<String, V>;
 const ROWS_MAX: usize = 4000;
 
 /// Nor is looking at more nodes and relationships than this.
-const LOOKS_MAX: usize = 200_000;
+const LOOKS_MAX: usize = 2_000_000;
 
 /// Why there is no answer.
 #[derive(Clone, Copy, Debug, PartialEq)]
