@@ -200,9 +200,13 @@ impl Connection {
             Some(operators) => operators.execute(snapshot, values, context),
             None => execute(plan, snapshot, values, context),
         };
+        let acts = planned.acts();
         let mut running = Running::start(planned, snapshot, begun, counts, run)?;
         running.sits(seat);
         running.kept_in(keep);
+        if acts {
+            running.begin_now()?;
+        }
         Ok(running.into())
     }
 

@@ -27,6 +27,7 @@ use crate::access::Right;
 use crate::connection::Keep;
 use crate::error::{Error, Retry};
 use crate::params::Params;
+use crate::procedures;
 use crate::result::StatementKind;
 use crate::statements::place_of_thread;
 use crate::value::Value;
@@ -66,6 +67,8 @@ pub(crate) struct Does {
     call: bool,
     needs: (Right, bool),
     secret: bool,
+    /// It does something, though it changes nothing in the database.
+    acts: bool,
     /// It depends on files, which may be others the next time.
     on_files: bool,
 }
@@ -104,6 +107,12 @@ impl Planned {
         let does = Does {
             needs: (needs, own),
             secret,
+            acts: runs
+                && (writes_file
+                    || plan.root.any(&|op| match op {
+                        Operator::Procedure { name, .. } => procedures::acts(name),
+                        _ => false,
+                    })),
             on_files: writes_file || loads,
             kind,
             write: runs && kind != StatementKind::Reads,
@@ -148,6 +157,11 @@ impl Planned {
     /// What running it needs, and whether it concerns nobody but the user that runs it.
     pub(crate) fn needs(&self) -> (Right, bool) {
         self.does.needs
+    }
+
+    /// Whether it does something, whoever looks at its rows.
+    pub(crate) fn acts(&self) -> bool {
+        self.does.acts
     }
 
     /// Whether it is right for the next run, too: a plan of files is not, and a name may have come to exist of which a notice says

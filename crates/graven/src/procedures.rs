@@ -23,7 +23,7 @@ use graven_cypher::ProcedureView;
 use graven_exec::{ExecError, ProcedureResult, Procedures, Refused, Value};
 use graven_storage::catalog::NameList;
 
-use crate::access::Access;
+use crate::access::{Access, Right};
 use crate::bytes::parse_bytes;
 use crate::care::{backup as copy, backup_since};
 use crate::database::Inner;
@@ -52,6 +52,11 @@ pub(crate) fn view(name: &str, registry: &Registry) -> Option<ProcedureView> {
 /// All procedures of this build.
 fn all() -> impl Iterator<Item = &'static table::Procedure> {
     TABLE.iter().chain(compatible::TABLE)
+}
+
+/// Whether a procedure does something besides giving rows.
+pub(crate) fn acts(name: &str) -> bool {
+    find(name).is_some_and(|procedure| procedure.right == Right::Admin)
 }
 
 fn find(name: &str) -> Option<&'static table::Procedure> {

@@ -313,6 +313,15 @@ impl Running {
         rows
     }
 
+    /// Computes the first rows, and keeps them for who asks: for a statement that does something whether or not anybody looks at its
+    /// rows.
+    pub(crate) fn begin_now(&mut self) -> Result<(), Error> {
+        self.counts().scope.start_again();
+        let loaded = self.load();
+        self.counts().add();
+        loaded.map(|_| ())
+    }
+
     fn counts(&mut self) -> &mut Counts {
         self.counts.as_mut().expect("there until this is dropped")
     }

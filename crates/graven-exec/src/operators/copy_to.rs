@@ -36,6 +36,8 @@ pub(crate) struct CopyTo {
     at: Span,
     rows: RowBuffer,
     memory: Memory,
+    /// The file was written.
+    done: bool,
 }
 
 /// A file that is there only while it is written.
@@ -69,6 +71,7 @@ impl CopyTo {
             at,
             rows: RowBuffer::new(rt, "CopyTo", "write fewer rows to a file"),
             memory: Memory::new(&rt.budget, "CopyTo", "write fewer columns to a file"),
+            done: false,
         }
     }
 
@@ -150,7 +153,11 @@ impl CopyTo {
 
 impl Operator for CopyTo {
     fn next(&mut self, rt: &Runtime) -> Result<Option<Batch>> {
+        if self.done {
+            return Ok(None);
+        }
         let ran = self.run(rt).map_err(|error| error.at(self.at));
+        self.done = true;
         self.memory.clear();
         self.rows.clear();
         ran.map(|()| None)
@@ -160,6 +167,7 @@ impl Operator for CopyTo {
         self.input.rewind();
         self.rows.clear();
         self.memory.clear();
+        self.done = false;
     }
 
     fn spilled_bytes(&self) -> u64 {

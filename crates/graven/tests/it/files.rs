@@ -279,6 +279,19 @@ fn results_become_files() {
         "LOAD FROM '@/out.csv' (i INT64, t STRING, d DATE, l INT64[], e INT64) (HEADER = true) ";
     let read = place.rows(&format!("{read}{sums}"));
     assert_eq!(read, ok(&["5000|12502500|text 1|2037-09-09|12502500|2500"]));
+    // It is written although nobody asks for rows, of which there are none.
+    let text = format!(
+        "COPY (RETURN 1 AS x) TO '{}/now.csv'",
+        place.folder.path().display()
+    );
+    drop(
+        place
+            .connection()
+            .query(&text, &Params::new())
+            .expect("written"),
+    );
+    assert_eq!(place.rows("LOAD FROM '@/now.csv' RETURN x"), ok(&["1"]));
+    std::fs::remove_file(place.folder.path().join("now.csv")).expect("there");
     // A statement that fails leaves no file, and the one of before as it was.
     let failed = place.rows("COPY (UNWIND [1, 0] AS i RETURN 1 / i AS x) TO '@/out.csv'");
     assert!(failed.is_err());
