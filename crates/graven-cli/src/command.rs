@@ -10,6 +10,7 @@ pub(crate) mod doctor;
 pub(crate) mod generate;
 pub(crate) mod import;
 pub(crate) mod info;
+pub(crate) mod inspect;
 pub(crate) mod lab;
 pub(crate) mod query;
 pub(crate) mod salvage;

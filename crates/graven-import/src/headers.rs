@@ -39,6 +39,9 @@ pub(crate) fn plan(source: &TableSource) -> Result<Plan, ImportError> {
     };
     for argument in &source.nodes {
         builder.node_table(argument)?;
+        if !source.relationships.is_empty() {
+            builder.check_has_id()?;
+        }
     }
     for argument in &source.relationships {
         builder.relationship_table(argument)?;
@@ -108,6 +111,30 @@ impl Builder {
             columns,
         });
         Ok(())
+    }
+
+    /// Refuses the last node table if no relationship could name its nodes.
+    fn check_has_id(&self) -> Result<(), ImportError> {
+        let Some(NodeTable {
+            table, space: None, ..
+        }) = self.plan.nodes.last()
+        else {
+            return Ok(());
+        };
+        let is_id = |field: &&String| {
+            let name = field.split(':').next().unwrap_or_default();
+            name.eq_ignore_ascii_case("id") || name.to_ascii_lowercase().ends_with("_id")
+        };
+        let likely = table.header.iter().find(is_id).or(table.header.first());
+        let name = likely
+            .and_then(|field| field.split(':').next())
+            .unwrap_or("id");
+        Err(ImportError::Layout {
+            path: table.files[0].clone(),
+            reason: format!(
+                "its header has no :ID column, by which relationships name its nodes: write '{name}:ID' for the column that holds the ids"
+            ),
+        })
     }
 
     fn relationship_table(&mut self, argument: &TableArgument) -> Result<(), ImportError> {

@@ -1,6 +1,6 @@
 //! Goal: `graven import` and `graven generate`: what they say, and that a failure leaves nothing behind.
 
-use crate::program::{graven, network};
+use crate::program::{graven, graven_reading, network};
 
 #[test]
 fn tables_with_headers_become_a_database() {
@@ -79,4 +79,32 @@ fn the_generator_gives_the_same_bytes_again() {
         let second = std::fs::read(folder.path().join(name)).expect("made");
         assert!(first == second, "{name} differs");
     }
+}
+
+#[test]
+fn a_file_is_looked_at_and_copied_as_it_says() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("it's.csv");
+    std::fs::write(&path, "id;name\n1;Ada\n2;Bo\n").expect("written");
+    let path = path.display().to_string();
+    let said = graven(["inspect", &path]).ok().out;
+    for part in [
+        "CSV, delimiter ';', with a header",
+        "id    INTEGER",
+        "name  STRING",
+    ] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+    // The statement it names can be run as it is.
+    let copy = said.lines().last().expect("a statement");
+    assert!(copy.starts_with("COPY Label FROM '"), "{said}");
+    let db = folder.path().join("new.graven").display().to_string();
+    graven_reading(["shell", &db], &format!("{copy};\n")).ok();
+    let rows = graven(["query", &db, "MATCH (n:Label) RETURN n.id, n.name"])
+        .ok()
+        .out;
+    assert_eq!(rows, "n.id,n.name\n1,Ada\n2,Bo\n");
+    let missing = graven(["inspect", "none.parquet"]);
+    assert_eq!(missing.code, 1);
+    assert!(missing.err.contains("none.parquet"), "{}", missing.err);
 }

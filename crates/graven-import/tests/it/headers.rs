@@ -213,6 +213,11 @@ fn bad_rows_are_named() {
         ),
         ("", rels, vec!["nodes.csv", "empty", "header"]),
         (
+            "name|id|age:int\na|1|5\n",
+            rels,
+            vec!["nodes.csv", "no :ID column", "'id:ID'"],
+        ),
+        (
             "id:ID|d:date\n1|2010-02-30\n",
             rels,
             vec!["'d:date'", "2010-02-30", "no date"],

@@ -1,0 +1,88 @@
+//! `graven inspect`: what a file holds, and the statement that copies it into a database.
+
+use std::fs::File;
+use std::io::Write as _;
+
+use clap::Args;
+use graven_files::{Error, Format, Options, Source, describe, literal};
+
+use crate::failure::Failure;
+
+/// Show the columns of a file, their types, and the COPY statement to use.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  graven inspect people.csv
+  graven inspect trips.parquet
+
+CSV (also packed by gzip or zstd), Parquet, JSON, Arrow IPC and NumPy files. Of CSV and JSON the first
+records are looked at.")]
+pub(crate) struct Inspect {
+    /// The files, which have the same columns
+    #[arg(required = true)]
+    files: Vec<String>,
+    /// What they are, where their names do not say it: csv, parquet, json, arrow or npy
+    #[arg(long)]
+    format: Option<String>,
+}
+
+impl Inspect {
+    pub(crate) fn run(self) -> Result<(), Failure> {
+        let format = self.format.as_deref().map(|name| {
+            let unknown = || Failure::usage(format!("there is no format {name}"));
+            Format::parse(name).ok_or_else(unknown)
+        });
+        let options = Options {
+            format: format.transpose()?,
+            ..Options::default()
+        };
+        let open = |name: &str| {
+            File::open(name).map_err(|source| Error::Io {
+                file: name.to_owned(),
+                source,
+            })
+        };
+        let source = Source::Files(self.files.clone());
+        let found = describe(&source, &open, &options, None).map_err(Failure::failed)?;
+        let mut out = std::io::stdout().lock();
+        let name = found.format.map_or("", Format::name);
+        write!(out, "{}: {name}", self.files.join(", "))?;
+        let mut told = Vec::new();
+        if let Some((delimiter, header)) = found.dialect() {
+            let with = if header { "with" } else { "without" };
+            write!(out, ", delimiter {delimiter:?}, {with} a header")?;
+            let mut quoted = String::new();
+            literal::quoted(&mut quoted, &delimiter.to_string());
+            told.push(format!("HEADER = {header}, DELIM = {quoted}"));
+        }
+        if let Some(rows) = found.rows {
+            write!(out, ", {rows} rows")?;
+        }
+        writeln!(out)?;
+        let width = found
+            .columns
+            .iter()
+            .map(|column| column.name.chars().count());
+        let width = width.max().unwrap_or(0);
+        for column in &found.columns {
+            writeln!(out, "  {:width$}  {}", column.name, column.kind)?;
+        }
+        let names = self.files.iter().map(|name| {
+            let mut text = String::new();
+            literal::quoted(&mut text, name);
+            text
+        });
+        let names: Vec<String> = names.collect();
+        let names = match names.as_slice() {
+            [only] => only.clone(),
+            several => format!("[{}]", several.join(", ")),
+        };
+        if let Some(format) = options.format {
+            told.push(format!("FORMAT = '{}'", format.name()));
+        }
+        let told = match told.is_empty() {
+            true => String::new(),
+            false => format!(" ({})", told.join(", ")),
+        };
+        Ok(writeln!(out, "\nCOPY Label FROM {names}{told}")?)
+    }
+}
