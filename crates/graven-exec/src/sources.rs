@@ -259,7 +259,8 @@ pub(crate) fn value(datum: Datum) -> Value {
 }
 
 /// A value of the language for a file; none for nodes, relationships and paths.
-pub(crate) fn datum(value: &Value) -> Option<Datum> {
+#[must_use]
+pub fn datum(value: &Value) -> Option<Datum> {
     Some(match value {
         Value::List(items) => Datum::list(items.iter().map(datum).collect::<Option<_>>()?),
         Value::Map(map) => {

@@ -312,6 +312,7 @@ impl Connection {
         occasion: &Occasion<'_>,
     ) -> ExecContext {
         let procedures = || OnDatabase {
+            home: self.db.clone(),
             database: Arc::clone(inner),
             access: self.access.clone(),
         };

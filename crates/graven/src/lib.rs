@@ -38,6 +38,7 @@ mod config;
 mod connection;
 mod database;
 mod error;
+mod exchange;
 mod files;
 mod folded_duplicate;
 mod info;

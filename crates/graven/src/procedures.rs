@@ -26,8 +26,9 @@ use graven_storage::catalog::NameList;
 use crate::access::{Access, Right};
 use crate::bytes::parse_bytes;
 use crate::care::{backup as copy, backup_since};
-use crate::database::Inner;
+use crate::database::{Database, Inner};
 use crate::error::Error;
+use crate::exchange;
 use crate::materialise::{Materialiser, to_inner};
 use registered::Registry;
 
@@ -66,6 +67,8 @@ fn find(name: &str) -> Option<&'static table::Procedure> {
 /// Runs procedures on one database.
 pub(crate) struct OnDatabase {
     pub(crate) database: Arc<Inner>,
+    /// The handle on it through which the statement runs.
+    pub(crate) home: Database,
     /// What the statement that calls may do.
     pub(crate) access: Access,
 }
@@ -182,6 +185,57 @@ fn backup(caller: &OnDatabase, args: &[Value]) -> Result<Rows, ExecError> {
     };
     let (bytes, changed) = done.map_err(told)?;
     Ok(vec![vec![integer(bytes), integer(changed)]])
+}
+
+/// Writes the database to a folder: the files, and how many rows they have.
+fn export_database(caller: &OnDatabase, args: &[Value]) -> Result<Rows, ExecError> {
+    let (folder, format) = match args {
+        [Value::String(folder)] => (folder, None),
+        [Value::String(folder), Value::Map(options)] => {
+            let known = |name: &str| name.eq_ignore_ascii_case("FORMAT");
+            let unknown = options.entries().iter().find(|(name, _)| !known(name));
+            if let Some((name, _)) = unknown {
+                let message =
+                    format!("EXPORT DATABASE: there is no option {name}; there is FORMAT");
+                return Err(ExecError::Argument { message });
+            }
+            let format = options.entries().iter().find(|(name, _)| known(name));
+            (folder, format.map(|(_, value)| value.to_string()))
+        }
+        _ => return Err(no_folder("EXPORT DATABASE")),
+    };
+    let connection = caller.home.connect().with_access(caller.access.clone());
+    let written = exchange::export(&connection, folder, format.as_deref());
+    let written = written.map_err(|error| inside("EXPORT DATABASE", &error))?;
+    let rows = written
+        .iter()
+        .map(|(file, rows)| vec![Value::text(file), integer(*rows)]);
+    Ok(rows.collect())
+}
+
+/// Loads what was exported into a database without nodes: how many statements that took.
+fn import_database(caller: &OnDatabase, args: &[Value]) -> Result<Rows, ExecError> {
+    let [Value::String(folder), ..] = args else {
+        return Err(no_folder("IMPORT DATABASE"));
+    };
+    let connection = caller.home.connect().with_access(caller.access.clone());
+    let run = exchange::import(&connection, folder);
+    let run = run.map_err(|error| inside("IMPORT DATABASE", &error))?;
+    Ok(vec![vec![integer(run)]])
+}
+
+fn no_folder(what: &str) -> ExecError {
+    let message = format!("{what}: give the folder as text");
+    ExecError::Argument { message }
+}
+
+/// An error of a statement within another.
+fn inside(what: &str, error: &Error) -> ExecError {
+    let message = format!("{what}: {}", error.message());
+    match error.code() {
+        "Security.Forbidden" => ExecError::Forbidden { message },
+        _ => ExecError::Argument { message },
+    }
 }
 
 /// What a statement of the same user has left out last.

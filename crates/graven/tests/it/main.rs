@@ -8,6 +8,7 @@ mod database;
 mod dialect;
 mod errors;
 mod estimates;
+mod exchange;
 mod files;
 mod graph;
 mod in_transactions;

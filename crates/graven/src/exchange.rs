@@ -1,0 +1,364 @@
+//! A whole database as files, and back: `EXPORT DATABASE` and `IMPORT DATABASE`.
+//!
+//! # How it works
+//! An export is a folder of plain statements and the files they load: `schema.cypher` makes indexes and constraints, `copy.cypher` loads a file
+//! for each set of labels and one for each relationship type, with the kinds that bring every value back. Nodes carry a number and a label of
+//! their own while relationships are loaded, found by an index; both are taken away at the end. All of an export is read in one transaction.
+//!
+//! An import runs the statements of such a folder in a database without nodes. What is loaded is one transaction; where it fails, the indexes and
+//! constraints that were made stay, and nothing else.
+//!
+//! # Invariants
+//! * EI-1 What is exported and imported again is an equal graph: labels, types, ends, properties of all types. Ids are given anew.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use graven_exec::{FileAccess, sources};
+use graven_files::{Cells, Datum, Format, Options, Shape, Sink, literal};
+
+use crate::connection::Connection;
+use crate::error::Error;
+use crate::materialise::to_inner;
+use crate::params::Params;
+use crate::transaction::Transaction;
+use crate::value::Value;
+
+/// Stands between statements; the text of none has it.
+const BETWEEN: &str = ";\n";
+
+/// A file that was written: its name, and how many rows it has.
+pub(crate) type Written = (String, u64);
+
+fn wrong(message: impl Into<String>) -> Error {
+    Error::new("ArgumentError.InvalidSource", message)
+}
+
+fn failed(path: &Path, error: &std::io::Error) -> Error {
+    wrong(format!("{}: {error}", path.display()))
+}
+
+/// The folder of that name, where the connection may name it.
+fn place(connection: &Connection, name: &str) -> Result<PathBuf, Error> {
+    match &connection.access().files {
+        FileAccess::Any(from) => Ok(from.as_deref().unwrap_or(Path::new("")).join(name)),
+        FileAccess::Below(root) => {
+            let plain = Path::new(name).components().all(|part| {
+                matches!(
+                    part,
+                    std::path::Component::Normal(_) | std::path::Component::CurDir
+                )
+            });
+            let path = root.join(name);
+            let linked = fs::symlink_metadata(&path).is_ok_and(|found| found.is_symlink());
+            // One folder within the opened one: nothing to follow on the way.
+            match plain && Path::new(name).components().count() == 1 && !linked {
+                true => Ok(path),
+                false => Err(Error::new(
+                    "Security.Forbidden",
+                    format!(
+                        "{name} is no folder directly below the one that this server opens to clients (--files)"
+                    ),
+                )),
+            }
+        }
+        FileAccess::Closed => Err(Error::new(
+            "Security.Forbidden",
+            "files of the server are closed to clients; the server opens a folder to them with --files DIR",
+        )),
+    }
+}
+
+/// Names written into statements.
+fn quoted(name: &str) -> String {
+    let mut text = String::new();
+    literal::name(&mut text, name);
+    text
+}
+
+fn rows(transaction: &mut Transaction, text: &str) -> Result<Vec<Vec<Value>>, Error> {
+    let result = transaction.query(text, &Params::new())?;
+    result.map(|row| row.map(|row| row.into_values())).collect()
+}
+
+fn texts(value: &Value) -> Vec<String> {
+    match value {
+        Value::List(items) => items.iter().flat_map(texts).collect(),
+        Value::String(text) => vec![text.to_string()],
+        _ => Vec::new(),
+    }
+}
+
+/// What is being exported.
+struct Export<'a> {
+    transaction: Transaction,
+    folder: &'a Path,
+    format: Format,
+    /// Name of the property by which nodes are found, and label of all nodes meanwhile: names that the graph does not have.
+    key: String,
+    label: String,
+    written: Vec<Written>,
+}
+
+impl Export<'_> {
+    /// Writes the rows of a query to a file of that name; the source as `copy.cypher` has it.
+    fn file(&mut self, name: &str, query: &str) -> Result<String, Error> {
+        let ending = match self.format {
+            Format::Csv => "csv",
+            Format::Json => "json",
+            _ => "parquet",
+        };
+        let name = format!("{name}.{ending}");
+        let datum = |value: &Value| sources::datum(&to_inner(value)).unwrap_or(Datum::NULL);
+        // What the values of each column have in common is known when the last has been seen.
+        let result = self.transaction.query(query, &Params::new())?;
+        let columns: Vec<String> = result.columns().to_vec();
+        let mut shapes = vec![Shape::default(); columns.len()];
+        for row in result {
+            for (shape, value) in shapes.iter_mut().zip(row?.values()) {
+                shape.see(&datum(value));
+            }
+        }
+        let path = self.folder.join(&name);
+        let file = fs::File::create_new(&path).map_err(|error| failed(&path, &error))?;
+        let options = Options {
+            format: Some(self.format),
+            ..Options::default()
+        };
+        let given = columns
+            .iter()
+            .cloned()
+            .zip(shapes.iter().cloned())
+            .collect();
+        let told = |error: graven_files::Error| wrong(error.to_string());
+        let mut sink = Sink::create(&name, file, &options, given).map_err(told)?;
+        let mut result = self.transaction.query(query, &Params::new())?;
+        while let Some(batch) = result.next_rows()? {
+            let cells = (0..columns.len()).map(|column| {
+                let values = (0..batch.len()).map(|row| batch.value(row, column));
+                Cells::Data(
+                    values
+                        .map(|value| datum(&value.unwrap_or(Value::Null)))
+                        .collect(),
+                )
+            });
+            sink.write(&cells.collect::<Vec<_>>(), batch.len())
+                .map_err(told)?;
+        }
+        drop(result);
+        let count = sink.finish().map_err(told)?;
+        let mut source = String::from("LOAD FROM ");
+        literal::quoted(&mut source, &name);
+        let declared = columns.iter().zip(&shapes);
+        let declared = declared.map(|(name, shape)| format!("{} {}", quoted(name), shape.kind()));
+        source.push_str(&format!(" ({})", declared.collect::<Vec<_>>().join(", ")));
+        if self.format == Format::Csv {
+            source.push_str(" (HEADER = true, DELIM = ',')");
+        }
+        self.written.push((name, count));
+        Ok(source)
+    }
+
+    /// Keys of the properties of what a pattern finds.
+    fn keys(&mut self, pattern: &str) -> Result<Vec<String>, Error> {
+        let query = format!("{pattern} UNWIND keys(x) AS k RETURN DISTINCT k ORDER BY k");
+        Ok(rows(&mut self.transaction, &query)?
+            .iter()
+            .flatten()
+            .flat_map(texts)
+            .collect())
+    }
+
+    fn nodes(&mut self) -> Result<Vec<String>, Error> {
+        let sets = "MATCH (n) WITH labels(n) AS l UNWIND CASE size(l) WHEN 0 THEN [null] ELSE l END AS one \
+            WITH l, one ORDER BY one WITH l, collect(one) AS sorted RETURN DISTINCT sorted ORDER BY sorted";
+        let sets = rows(&mut self.transaction, sets)?;
+        let mut statements = Vec::new();
+        for (number, set) in sets.iter().enumerate() {
+            let labels: Vec<String> = set.iter().flat_map(texts).collect();
+            let names: String = labels
+                .iter()
+                .map(|label| format!(":{}", quoted(label)))
+                .collect();
+            let pattern = format!("MATCH (x{names}) WHERE size(labels(x)) = {}", labels.len());
+            let keys = self.keys(&pattern)?;
+            let columns = keys
+                .iter()
+                .map(|key| format!(", x.{0} AS {0}", quoted(key)));
+            let query = format!(
+                "{pattern} RETURN id(x) AS {}{}",
+                quoted(&self.key),
+                columns.collect::<String>()
+            );
+            let source = self.file(&format!("nodes-{number}"), &query)?;
+            let all = std::iter::once(&self.key).chain(&keys);
+            let entries = all.map(|key| format!("{0}: {0}", quoted(key)));
+            statements.push(format!(
+                "{source} CREATE ({names}:{} {{{}}})",
+                quoted(&self.label),
+                entries.collect::<Vec<_>>().join(", ")
+            ));
+        }
+        Ok(statements)
+    }
+
+    fn relationships(&mut self) -> Result<Vec<String>, Error> {
+        let types = "MATCH ()-[r]->() RETURN DISTINCT type(r) AS t ORDER BY t";
+        let types = rows(&mut self.transaction, types)?;
+        let (key, label) = (self.key.clone(), quoted(&self.label));
+        let (from, to) = (quoted(&format!("{key}_from")), quoted(&format!("{key}_to")));
+        let mut statements = Vec::new();
+        for (number, name) in types.iter().flatten().flat_map(texts).enumerate() {
+            let name = quoted(&name);
+            let pattern = format!("MATCH (a)-[x:{name}]->(b)");
+            let keys = self.keys(&pattern)?;
+            let columns = keys
+                .iter()
+                .map(|key| format!(", x.{0} AS {0}", quoted(key)));
+            let query = format!(
+                "{pattern} RETURN id(a) AS {from}, id(b) AS {to}{}",
+                columns.collect::<String>()
+            );
+            let source = self.file(&format!("relationships-{number}"), &query)?;
+            let entries = keys.iter().map(|key| format!("{0}: {0}", quoted(key)));
+            let properties = match keys.is_empty() {
+                true => String::new(),
+                false => format!(" {{{}}}", entries.collect::<Vec<_>>().join(", ")),
+            };
+            // The nodes are named so that no column is called the same.
+            let [a, b] = ["a", "b"].map(|end| quoted(&format!("{key}_{end}")));
+            let key = quoted(&key);
+            statements.push(format!(
+                "{source} MATCH ({a}:{label} {{{key}: {from}}}), ({b}:{label} {{{key}: {to}}}) CREATE ({a})-[:{name}{properties}]->({b})"
+            ));
+        }
+        Ok(statements)
+    }
+}
+
+/// Writes all of the database to a new folder.
+pub(crate) fn export(
+    connection: &Connection,
+    name: &str,
+    format: Option<&str>,
+) -> Result<Vec<Written>, Error> {
+    let format = match format.map_or(Some(Format::Parquet), Format::parse) {
+        Some(format @ (Format::Parquet | Format::Csv | Format::Json)) => format,
+        _ => return Err(wrong("a database is exported as PARQUET, CSV or JSON")),
+    };
+    let folder = place(connection, name)?;
+    fs::create_dir(&folder).map_err(|error| failed(&folder, &error))?;
+    let exported = export_to(connection, &folder, format);
+    if exported.is_err() {
+        // What cannot be removed is no export: its statements are written last.
+        let _ = fs::remove_dir_all(&folder);
+    }
+    exported
+}
+
+fn export_to(
+    connection: &Connection,
+    folder: &Path,
+    format: Format,
+) -> Result<Vec<Written>, Error> {
+    let mut transaction = connection.begin()?;
+    let names = "MATCH (x) UNWIND keys(x) + labels(x) AS k RETURN DISTINCT k \
+        UNION MATCH ()-[x]->() UNWIND keys(x) AS k RETURN DISTINCT k";
+    let taken: Vec<String> = rows(&mut transaction, names)?
+        .iter()
+        .flatten()
+        .flat_map(texts)
+        .collect();
+    let free = |wanted: &str| {
+        let mut name = wanted.to_owned();
+        while taken.iter().any(|known| known.starts_with(&name)) {
+            name.push('_');
+        }
+        name
+    };
+    let mut schema = Vec::new();
+    for of in [
+        "SHOW CONSTRAINTS YIELD createStatement RETURN createStatement",
+        "SHOW INDEXES YIELD createStatement, owningConstraint, type WHERE owningConstraint IS NULL AND type <> 'LOOKUP' RETURN createStatement",
+    ] {
+        schema.extend(rows(&mut transaction, of)?.iter().flatten().flat_map(texts));
+    }
+    let mut export = Export {
+        transaction,
+        folder,
+        format,
+        key: free("exported_id"),
+        label: free("Exported"),
+        written: Vec::new(),
+    };
+    let (key, label) = (quoted(&export.key), quoted(&export.label));
+    schema.push(format!(
+        "CREATE INDEX graven_exported FOR (n:{label}) ON (n.{key})"
+    ));
+    let mut copy = export.nodes()?;
+    copy.extend(export.relationships()?);
+    copy.push(format!("MATCH (n:{label}) REMOVE n:{label}, n.{key}"));
+    copy.push("DROP INDEX graven_exported".to_owned());
+    export.transaction.rollback();
+    for (name, statements) in [("schema.cypher", schema), ("copy.cypher", copy)] {
+        let path = folder.join(name);
+        let text = statements.join(BETWEEN) + BETWEEN;
+        let written = fs::write(&path, text).and_then(|()| fs::File::open(&path)?.sync_all());
+        written.map_err(|error| failed(&path, &error))?;
+    }
+    Ok(export.written)
+}
+
+/// Runs the statements of an exported folder; how many there were.
+pub(crate) fn import(connection: &Connection, name: &str) -> Result<u64, Error> {
+    let folder = place(connection, name)?;
+    let mut access = connection.access().clone();
+    access.files = match access.files {
+        FileAccess::Below(_) => FileAccess::Below(Arc::from(folder.as_path())),
+        _ => FileAccess::Any(Some(Arc::from(folder.as_path()))),
+    };
+    let connection = connection.clone().with_access(access);
+    let mut any = connection.query("MATCH (n) RETURN 1 LIMIT 1", &Params::new())?;
+    if any.next_row()?.is_some() {
+        return Err(wrong(
+            "IMPORT DATABASE wants a database without nodes: make a new one",
+        ));
+    }
+    drop(any);
+    let mut statements = Vec::new();
+    for name in ["schema.cypher", "copy.cypher"] {
+        let path = folder.join(name);
+        let text = fs::read_to_string(&path).map_err(|error| failed(&path, &error))?;
+        let parts = text
+            .split(BETWEEN)
+            .map(str::trim)
+            .filter(|part| !part.is_empty());
+        statements.extend(parts.map(str::to_owned));
+    }
+    let of_schema = |text: &str| {
+        let mut words = text.split_whitespace().map(str::to_ascii_uppercase);
+        let first = words.next();
+        let second = words.next().unwrap_or_default();
+        first.as_deref() == Some("DROP")
+            || first.as_deref() == Some("CREATE") && !second.starts_with('(')
+    };
+    let run = |text: &str| connection.query(text, &Params::new()).map(drop);
+    let loads = |text: &&String| !of_schema(text);
+    let (first, last) = {
+        let from = statements.iter().position(|text| !of_schema(text));
+        let to = statements.iter().rposition(|text| !of_schema(text));
+        (
+            from.unwrap_or(statements.len()),
+            to.map_or(statements.len(), |to| to + 1),
+        )
+    };
+    statements[..first].iter().try_for_each(|text| run(text))?;
+    let mut transaction = connection.begin()?;
+    for text in statements[first..last].iter().filter(loads) {
+        drop(transaction.query(text, &Params::new())?);
+    }
+    transaction.commit()?;
+    statements[last..].iter().try_for_each(|text| run(text))?;
+    Ok(statements.len() as u64)
+}
