@@ -20,6 +20,8 @@ const DATE_TIME_IN_ZONE_LOCAL: u8 = 0x66;
 const DURATION: u8 = 0x45;
 const POINT_2D: u8 = 0x58;
 const POINT_3D: u8 = 0x59;
+/// Numbers of one kind, from version 6 on; the language has lists for them.
+const VECTOR: u8 = 0x56;
 
 pub(crate) fn write(to: &mut Writer<'_>, value: &PropertyValue) {
     match value {
@@ -110,6 +112,26 @@ fn time_of_day(nanos: i64) -> Result<i64, Unreadable> {
     within
         .then_some(nanos)
         .ok_or_else(|| bad("a time of day lies within a day"))
+}
+
+/// The numbers of a vector: of the kind whose marker is given, one after the other, the most significant byte first.
+fn vector(kind: &[u8], bytes: &[u8]) -> Result<Value, Unreadable> {
+    fn all<const N: usize>(bytes: &[u8], number: fn([u8; N]) -> Value) -> Option<Vec<Value>> {
+        let (numbers, rest) = bytes.as_chunks::<N>();
+        let numbers = numbers.iter().copied().map(number);
+        rest.is_empty().then(|| numbers.collect())
+    }
+    let numbers = match kind {
+        [0xc8] => all(bytes, |it| i64::from(i8::from_be_bytes(it)).into()),
+        [0xc9] => all(bytes, |it| i64::from(i16::from_be_bytes(it)).into()),
+        [0xca] => all(bytes, |it| i64::from(i32::from_be_bytes(it)).into()),
+        [0xcb] => all(bytes, |it| i64::from_be_bytes(it).into()),
+        [0xc6] => all(bytes, |it| f64::from(f32::from_be_bytes(it)).into()),
+        [0xc1] => all(bytes, |it| f64::from_be_bytes(it).into()),
+        _ => None,
+    };
+    let what = "a vector has numbers of one kind, of 8 to 64 bits, and nothing besides";
+    numbers.map(Value::List).ok_or_else(|| bad(what))
 }
 
 /// The value of a structure.
@@ -204,6 +226,7 @@ pub(crate) fn read(signature: u8, fields: &[Value]) -> Result<Value, Unreadable>
                 z: Some(*z),
             })
         }
+        (VECTOR, [Value::Bytes(kind), Value::Bytes(bytes)]) => return vector(kind, bytes),
         _ => return Err(Unreadable::Structure(signature, fields.len())),
     };
     Ok(Value::Stored(Arc::new(value)))
@@ -216,6 +239,19 @@ mod tests {
     use super::*;
     use crate::Version;
     use crate::packstream::Reader;
+
+    #[test]
+    fn vectors_arrive_as_lists() {
+        let read = |kind: u8, bytes: &[u8]| {
+            let fields = [vec![kind], bytes.to_vec()].map(|it| Value::Bytes(it.into()));
+            super::read(VECTOR, &fields).ok()
+        };
+        assert_eq!(read(0xc9, &[0xff, 0xff, 0, 2]), Some(vec![-1, 2].into()));
+        assert_eq!(read(0xc6, &1.5f32.to_be_bytes()), Some(vec![1.5].into()));
+        assert_eq!(read(0xc8, &[]), Some(Value::List(Vec::new())));
+        assert_eq!(read(0xcb, &[0; 9]), None);
+        assert_eq!(read(0xc0, &[0]), None);
+    }
 
     #[test]
     fn values_come_back() {
