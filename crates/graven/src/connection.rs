@@ -258,7 +258,7 @@ impl Connection {
         let unrecorded = transaction.unrecorded_snapshot();
         let deadline = self.deadline();
         let planned = self.plan(inner, text, params, &unrecorded, deadline)?;
-        if planned.writes() || planned.runs_in_transactions() {
+        if planned.writes() || planned.runs_in_transactions() || planned.acts() {
             return self.run_in(inner, transaction, (text, params), seat);
         }
         self.check_access(inner, &planned)?;
@@ -268,6 +268,7 @@ impl Connection {
             seat,
             begun: Instant::now(),
             deadline,
+            frames: params.frames(),
         };
         let context = self.context(inner, &planned, Some(Arc::clone(transaction)), &occasion);
         let snapshot = transaction.snapshot();
