@@ -3,6 +3,9 @@
 //! # How it works
 //! The planner asks for the columns with the same function as the executor, so that both see the same source. Names may be patterns (`*`,
 //! `?`, `[abc]`), which are looked up within what the statement may name.
+//!
+//! # Invariants
+//! * FI-7 Files are opened through the policy of the connection only, when a statement is planned and when it runs.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
