@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use graven_io::{Access, File, FileLock, OpenOptions, Use};
+use graven_io::{Access, File, FileLock, OWNER_ONLY, OpenOptions, Use};
 use graven_pagecache::{Budget, PageCache, SpillFile};
 use graven_storage::{
     BackupReport, CheckpointOptions, CheckpointReport, Lost, SalvageReport, Store,
@@ -364,14 +364,17 @@ fn refuse_existing(path: &Path) -> Result<(), Error> {
 /// An empty file at `part`, for a copy of `source` that will be at `path`: open to no more users than `source` is.
 fn create(path: &Path, part: &Path, source: &Path) -> Result<Arc<dyn File>, Error> {
     refuse_existing(path)?;
-    let access = Access::of(source)?;
+    // Where the source is missing, the one that reads it says so.
+    let access = Access::of(source).ok();
     let options = OpenOptions {
         create: true,
-        create_mode: Some(access.create_mode()),
+        create_mode: Some(access.map_or(OWNER_ONLY, |access| access.create_mode())),
         ..OpenOptions::default()
     };
     let file = graven_io::open(part, &options)?;
-    access.give_to(part)?;
+    if let Some(access) = access {
+        access.give_to(part)?;
+    }
     // What an earlier attempt left.
     file.set_len(0)?;
     Ok(file)

@@ -60,7 +60,10 @@ fn the_second_handle_is_attached_and_sees_the_same_graph() {
         attached.names().expect("names"),
         owner.names().expect("names")
     );
-    let error = attached.info().expect_err("the owner's to tell");
+    let (here, there) = (attached.info().expect("told"), owner.info().expect("info"));
+    assert_eq!((here.nodes, here.labels), (there.nodes, there.labels));
+    assert_eq!(here.reading.queue, there.reading.queue);
+    let error = attached.reading().expect_err("the owner's to tell");
     assert_eq!(error.code(), "Database.Attached");
 }
 
