@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use crate::batch::Batch;
 use crate::column::Column;
-use crate::error::{ExecError, Result};
+use crate::error::Result;
 use crate::expression::{Compiled, Rows, bind_all, unbind_all};
 use crate::growth::Share;
 use crate::memory::Memory;
@@ -67,7 +67,7 @@ impl Portions {
                 false => compute(&batch),
             };
             match computed {
-                Err(ExecError::Memory { .. }) if some > 1 => some /= 2,
+                Err(error) if error.is_of_memory() && some > 1 => some /= 2,
                 Err(error) => return Err(error),
                 Ok((computed, bytes)) => {
                     self.row_bytes = bytes / some.max(1);

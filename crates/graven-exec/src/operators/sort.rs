@@ -437,20 +437,31 @@ impl Sort {
         let mut runs = Vec::new();
         // The first key of the worst of the best rows.
         let mut worst: Option<Value> = None;
+        // Parts of a batch whose keys have no room together.
+        let mut parts: Vec<Batch> = Vec::new();
         loop {
             if self.shared.is_some() {
                 worst = self.narrow(worst);
             }
-            let Some(batch) = (match limit {
-                0 => None,
-                _ => self.input.next(rt)?,
+            let Some(batch) = (match parts.pop() {
+                Some(part) => Some(part),
+                None if limit == 0 => None,
+                None => self.input.next(rt)?,
             }) else {
                 break;
             };
             rt.check_cancelled()?;
-            let batch = match &worst {
-                None => self.with_keys(&batch, None, rt)?,
-                Some(worst) => self.not_worse(&batch, worst, rt)?,
+            let keyed = match &worst {
+                None => self.with_keys(&batch, None, rt),
+                Some(worst) => self.not_worse(&batch, worst, rt),
+            };
+            let batch = match keyed {
+                Err(error) if error.is_of_memory() && batch.len() > 1 => {
+                    let (half, rows) = (batch.len() / 2, batch.len());
+                    parts.extend([batch.slice(half, rows), batch.slice(0, half)]);
+                    continue;
+                }
+                keyed => keyed?,
             };
             if batch.is_empty() {
                 continue;

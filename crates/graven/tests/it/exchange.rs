@@ -33,7 +33,7 @@ const VALUES: &[&str] = &[
     "point({longitude: 1, latitude: 2, height: 3})",
     "[]",
     "[1, 2]",
-    "['a', 'it''s']",
+    "['a', 'it\\'s']",
     "[date('2024-01-01')]",
     "[1.5, 2]",
 ];
