@@ -216,8 +216,9 @@ pub fn keywords() -> Result<Findings, String> {
             };
             for (position, form) in ANY_WORD.iter().chain(variables) {
                 let statement = form.replace("WORD", &word);
-                // `NOT + 1` denies a number, and `CASE WHEN` has no subject.
+                // `NOT + 1` denies a number, `CASE WHEN` has no subject, and `CASE END` ends at once.
                 let other = [
+                    ("END", "variable as the subject of CASE"),
                     ("NOT", "variable first in a sum"),
                     ("NOT", "variable in a branch of CASE"),
                     ("WHEN", "variable as the subject of CASE"),

@@ -171,7 +171,7 @@ impl Export<'_> {
     }
 
     fn nodes(&mut self) -> Result<Vec<String>, Error> {
-        let sets = "MATCH (n) WITH labels(n) AS l UNWIND CASE size(l) WHEN 0 THEN [null] ELSE l END AS one \
+        let sets = "MATCH (n) WITH DISTINCT labels(n) AS l UNWIND CASE size(l) WHEN 0 THEN [null] ELSE l END AS one \
             WITH l, one ORDER BY one WITH l, collect(one) AS sorted RETURN DISTINCT sorted ORDER BY sorted";
         let sets = rows(&mut self.transaction, sets)?;
         let mut statements = Vec::new();
