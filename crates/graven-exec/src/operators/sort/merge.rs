@@ -70,7 +70,8 @@ impl Merge {
         let each = spill.buffer_bytes() * 2 + CURSOR_BYTES.max(longest) * DECODED;
         let share = usize::try_from(rt.budget.limit() / SHARE).unwrap_or(usize::MAX);
         let fan_in = (share / each).clamp(2, FAN_IN_MAX);
-        memory.force(each * runs.len().min(fan_in));
+        // More than the share would leave the page cache no room to read the runs.
+        memory.force((each * runs.len().min(fan_in)).min(share));
         while runs.len() > fan_in {
             let mut longer = Vec::new();
             let mut left = runs.into_iter();
