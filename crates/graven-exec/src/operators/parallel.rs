@@ -19,6 +19,8 @@
 //!
 //! # Invariants
 //! * EX-32 Rows come out in the order of the ids that the scan would produce, or of the rows that are divided, whatever the number of threads.
+//! * EX-82 Each worker of a round takes at least one step: it makes a batch, ends its morsel or fails. A round whose time
+//!   is over before it begins gets on all the same.
 //! * EX-44 No more than [`round_bytes`] for each worker and round waits out of order; it is charged.
 //!
 //! # Concurrency
@@ -117,7 +119,7 @@ pub(crate) struct Worker {
 struct Quota {
     /// Bytes of rows made.
     bytes: usize,
-    /// No other morsel is begun, nor anything after this moment.
+    /// No other morsel is begun, nor a further batch made after this moment (EX-82).
     until: Option<Instant>,
 }
 
@@ -137,9 +139,6 @@ impl Worker {
         let mut made = Made::default();
         let mut held = 0;
         loop {
-            if quota.until.is_some_and(|until| Instant::now() >= until) {
-                return made;
-            }
             let morsel = match self.current {
                 Some(morsel) => morsel,
                 None => {
@@ -158,7 +157,8 @@ impl Worker {
                     let bytes = held_bytes(&batch);
                     held += bytes;
                     made.batches.push((morsel, batch, bytes));
-                    if held >= quota.bytes {
+                    let late = quota.until.is_some_and(|until| Instant::now() >= until);
+                    if held >= quota.bytes || late {
                         return made;
                     }
                 }

@@ -164,3 +164,30 @@ fn time_enough_is_no_error() {
         assert_eq!(counted, Some(Value::Integer(12)), "{timeout:?}");
     }
 }
+
+/// A round whose time is over when it begins makes a batch all the same (EX-82): one row, divided, whose rows fill
+/// many rounds, of which the later ones have no time.
+#[test]
+fn rounds_without_time_get_on() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut config: Config = small();
+    config.create = true;
+    config.memory = 1 << 20;
+    config.threads = 2;
+    config.tuning.divide_always = true;
+    config.tuning.alone = Duration::ZERO;
+    let db = Database::open(folder.path().join("rounds.graven"), config).expect("created");
+    let connection = db.connect().with_timeout(Some(Duration::from_secs(30)));
+    run(&connection, "CREATE (:Hub {i: 1})").expect("a node");
+    run(
+        &connection,
+        "MATCH (h:Hub) UNWIND range(1, 9000) AS i CREATE (h)-[:R]->(:Leaf {i: i})",
+    )
+    .expect("relationships");
+    let text = "MATCH (h:Hub) WITH DISTINCT h MATCH (h)-[:R]->(b) RETURN b.i, toString(b.i) AS t";
+    let plan = connection.query(&format!("EXPLAIN {text}"), &Params::new());
+    let plan = plan.expect("a plan").plan().expect("explained");
+    assert!(plan.contains("Exchange"), "{plan}");
+    let rows = connection.query(text, &Params::new()).expect("runs");
+    assert_eq!(rows.map(|row| row.expect("a row")).count(), 9000);
+}
