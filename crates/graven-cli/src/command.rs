@@ -7,6 +7,7 @@ pub(crate) mod check;
 pub(crate) mod checkpoint;
 pub(crate) mod demo;
 pub(crate) mod doctor;
+pub(crate) mod export;
 pub(crate) mod generate;
 pub(crate) mod import;
 pub(crate) mod info;

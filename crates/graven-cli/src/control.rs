@@ -3,7 +3,7 @@
 use graven::{Durability, Isolation, TransactionOptions};
 
 use crate::argument;
-use crate::statement;
+use graven_exchange::statement;
 
 /// One of them.
 #[derive(Clone, Debug, PartialEq)]

@@ -93,6 +93,15 @@ impl From<graven_import::ImportError> for Failure {
     }
 }
 
+impl From<graven_exchange::Error> for Failure {
+    fn from(error: graven_exchange::Error) -> Self {
+        match error {
+            graven_exchange::Error::Output(error) => Failure::from(error),
+            error => Failure::with_remedy(&error),
+        }
+    }
+}
+
 impl From<graven_lab::LabError> for Failure {
     fn from(error: graven_lab::LabError) -> Self {
         Failure::with_remedy(&error)

@@ -11,7 +11,6 @@ mod open;
 mod progress;
 mod session;
 mod shell;
-mod statement;
 
 use std::process::ExitCode;
 
@@ -38,6 +37,7 @@ enum Command {
     Salvage(command::salvage::Salvage),
     Upgrade(command::upgrade::Upgrade),
     Import(command::import::Import),
+    Export(command::export::Export),
     Inspect(command::inspect::Inspect),
     Generate(command::generate::Generate),
     Bench(command::bench::Bench),
@@ -74,6 +74,7 @@ fn main() -> ExitCode {
         Command::Salvage(command) => command.run(),
         Command::Upgrade(command) => command.run(),
         Command::Import(command) => command.run(),
+        Command::Export(command) => command.run(),
         Command::Inspect(command) => command.run(),
         Command::Generate(command) => command.run(),
         Command::Bench(command) => command.run(),

@@ -33,6 +33,7 @@ mod input;
 mod ldbc;
 mod options;
 mod order;
+mod outline;
 mod plan;
 mod prepare;
 mod progress;
@@ -52,6 +53,7 @@ pub mod generate;
 pub use error::{ImportError, RowError};
 pub use input::unpacked;
 pub use options::{CsvFormat, ImportOptions, ImportSource, NodeOrder, TableArgument, TableSource};
+pub use outline::{Outline, TableOutline, outline};
 pub use progress::{Progress, ProgressSink, Unit};
 pub use report::{ImportReport, NamedCount};
 

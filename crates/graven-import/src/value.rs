@@ -133,6 +133,30 @@ pub(crate) fn parse_i64(text: &[u8]) -> Option<i64> {
 }
 
 impl Kind {
+    /// What values of the column are, as headers name it.
+    pub(crate) fn name(&self) -> String {
+        let name = match self {
+            Kind::Boolean => "boolean",
+            Kind::Integer(8) => "byte",
+            Kind::Integer(16) => "short",
+            Kind::Integer(32) => "int",
+            Kind::Integer(_) => "long",
+            Kind::Float => "double",
+            Kind::Text => "string",
+            Kind::Character => "char",
+            Kind::EpochMillis => "long, milliseconds since 1970",
+            Kind::Date => "date",
+            Kind::LocalTime => "localtime",
+            Kind::Time => "time",
+            Kind::LocalDateTime => "localdatetime",
+            Kind::DateTime => "datetime",
+            Kind::Duration => "duration",
+            Kind::Point => "point",
+            Kind::Array(element, _) => return format!("{}[]", element.name()),
+        };
+        name.to_owned()
+    }
+
     /// Appends the value of `field` to `out`. An empty field is no value, except in a quoted text
     /// column, which the caller decides; here it never arrives empty.
     pub(crate) fn encode(&self, field: &[u8], out: &mut Vec<u8>) -> Result<(), String> {

@@ -1,9 +1,11 @@
 //! `graven import`: builds a new database from tables of text.
 
 use std::io::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use clap::Args;
+use graven::{Config, Database};
 use graven_import::{
     CsvFormat, ImportOptions, ImportReport, ImportSource, NamedCount, NodeOrder, TableArgument,
     TableSource,
@@ -18,6 +20,7 @@ use crate::progress::Phases;
 #[command(after_help = "Examples:
   graven import social.graven --ldbc ldbc-snb-sf10-knows
   graven import shop.graven --nodes Person=person.csv --relationships BOUGHT=bought.csv
+  graven import shop.graven --neo4j-export all.json
 
 Tables given with --nodes and --relationships carry a header in Neo4j's convention, for example
 `id:ID(Person)|name|age:int|:LABEL` and `:START_ID(Person)|:END_ID(Item)|since:date`. Files may be
@@ -28,6 +31,12 @@ pub(crate) struct Import {
     /// A folder in one of the layouts of the LDBC social network
     #[arg(long, value_name = "DIR", conflicts_with_all = ["nodes", "relationships"])]
     ldbc: Option<PathBuf>,
+    /// A folder of tables that `graven export --neo4j` wrote
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["ldbc", "nodes", "relationships"])]
+    neo4j: Option<PathBuf>,
+    /// A file that Neo4j's APOC exported: Cypher, JSON, CSV or GraphML; GraphML of other programs, too
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["ldbc", "neo4j", "nodes", "relationships"])]
+    neo4j_export: Option<PathBuf>,
     /// A node table: Label=FILE[,FILE...]; repeatable
     #[arg(long, value_name = "LABEL=FILE", num_args = 1..)]
     nodes: Vec<TableArgument>,
@@ -52,6 +61,9 @@ pub(crate) struct Import {
     /// Order of node ids: degree (hubs first, dense hot pages) or file
     #[arg(long, default_value = "degree")]
     order: NodeOrder,
+    /// Read the headers of the tables, print what they would become, and make nothing
+    #[arg(long, conflicts_with = "neo4j_export")]
+    dry_run: bool,
     /// Write rows that cannot be taken to FILE and go on
     #[arg(long, value_name = "FILE")]
     skip_bad_rows: Option<PathBuf>,
@@ -59,7 +71,13 @@ pub(crate) struct Import {
 
 impl Import {
     pub(crate) fn run(self) -> Result<(), Failure> {
+        if let Some(file) = &self.neo4j_export {
+            return self.load(file);
+        }
         let source = self.source()?;
+        if self.dry_run {
+            return outline(&source);
+        }
         let defaults = ImportOptions::default();
         let options = ImportOptions {
             memory: self
@@ -75,13 +93,53 @@ impl Import {
         self.print(&outcome?)
     }
 
+    /// Loads an export by statements; what a failed one has made is removed.
+    fn load(&self, file: &Path) -> Result<(), Failure> {
+        let started = Instant::now();
+        if self.db.exists() {
+            let there = format!("{} exists: an import makes a new file", self.db.display());
+            return Err(Failure::failed(there));
+        }
+        let mut config = Config::default();
+        config.create = true;
+        if let Some(memory) = self.memory {
+            config.memory = memory;
+        }
+        let db = Database::open(&self.db, config)?;
+        let made = graven_exchange::import_neo4j(&db.connect(), file);
+        let closed = db.close();
+        let Ok(made) = made else {
+            let removed = std::fs::remove_file(&self.db);
+            let mut log = self.db.clone().into_os_string();
+            log.push("-wal");
+            // The log is gone already where the database could be closed.
+            let _ = std::fs::remove_file(log);
+            removed?;
+            return Ok(made.map(drop)?);
+        };
+        closed?;
+        let mut out = std::io::stdout().lock();
+        Ok(writeln!(
+            out,
+            "{}: {} nodes, {} relationships in {:.1} s",
+            self.db.display(),
+            made.nodes,
+            made.relationships,
+            started.elapsed().as_secs_f64()
+        )?)
+    }
+
     fn source(&self) -> Result<ImportSource, Failure> {
         if let Some(folder) = &self.ldbc {
             return Ok(ImportSource::Ldbc(folder.clone()));
         }
+        if let Some(folder) = &self.neo4j {
+            return Ok(ImportSource::Tables(tables(folder)?));
+        }
         if self.nodes.is_empty() && self.relationships.is_empty() {
             return Err(Failure::usage(
-                "nothing to import: give --ldbc DIR, or --nodes LABEL=FILE and --relationships TYPE=FILE",
+                "nothing to import: give --ldbc DIR, --neo4j-export FILE, --neo4j DIR, or \
+                 --nodes LABEL=FILE and --relationships TYPE=FILE",
             ));
         }
         let quote = match self.quote.as_str() {
@@ -142,6 +200,53 @@ impl Import {
         }
         Ok(())
     }
+}
+
+/// Prints what an import would make.
+fn outline(source: &ImportSource) -> Result<(), Failure> {
+    let outline = graven_import::outline(source)?;
+    let mut out = std::io::stdout().lock();
+    for table in &outline.tables {
+        let files: Vec<String> = table
+            .files
+            .iter()
+            .map(|f| f.display().to_string())
+            .collect();
+        writeln!(out, "{}  from {}", table.pattern, files.join(", "))?;
+        let widths = table.columns.iter().map(|(name, _)| name.chars().count());
+        let width = widths.max().unwrap_or(0);
+        for (name, meaning) in &table.columns {
+            writeln!(out, "  {name:width$}  {meaning}")?;
+        }
+    }
+    for (label, key) in &outline.indexes {
+        writeln!(out, "index on (:{label} {{{key}}})")?;
+    }
+    for file in &outline.ignored {
+        writeln!(out, "left out: {}", file.display())?;
+    }
+    Ok(writeln!(out, "nothing was made (--dry-run)")?)
+}
+
+/// The tables that an export describes.
+fn tables(folder: &Path) -> Result<TableSource, Failure> {
+    let tables = graven_exchange::read_tables(folder)?;
+    let one = |files: Vec<PathBuf>| -> Vec<TableArgument> {
+        let table = |file| TableArgument {
+            names: Vec::new(),
+            files: vec![file],
+        };
+        files.into_iter().map(table).collect()
+    };
+    Ok(TableSource {
+        nodes: one(tables.nodes),
+        relationships: one(tables.relationships),
+        format: CsvFormat {
+            delimiter: Some(b','),
+            array_delimiter: Some(tables.array_delimiter),
+            ..CsvFormat::default()
+        },
+    })
 }
 
 fn counts(

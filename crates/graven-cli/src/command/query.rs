@@ -13,7 +13,7 @@ use crate::format::Format;
 use crate::interrupt::{self, Reaction};
 use crate::open::{Open, close};
 use crate::session::{Answer, Promised, Session};
-use crate::statement;
+use graven_exchange::statement;
 
 /// Run a statement.
 #[derive(Args, Debug)]

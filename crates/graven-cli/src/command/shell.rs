@@ -21,7 +21,7 @@ use crate::open::{Open, close};
 use crate::session::{Answer, Promised, Session as Statements};
 use crate::shell::command::{Command, HELP};
 use crate::shell::editor::{self, Editor, Input};
-use crate::statement;
+use graven_exchange::statement;
 
 /// Type statements, or pipe them in.
 #[derive(Args, Debug)]

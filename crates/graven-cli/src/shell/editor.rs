@@ -14,7 +14,7 @@ use rustyline::validate::{ValidationContext, ValidationResult, Validator};
 use rustyline::{Context, Editor as LineEditor, Helper, Highlighter, Hinter};
 
 use crate::failure::Failure;
-use crate::statement;
+use graven_exchange::statement;
 
 const PROMPT: &str = "graven> ";
 

@@ -2,6 +2,7 @@
 
 mod bench;
 mod care;
+mod export;
 mod import;
 mod lab;
 mod processes;

@@ -11,15 +11,15 @@ enum Inside {
 
 /// A text cut into statements.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Statements<'a> {
+pub struct Statements<'a> {
     /// Complete ones, without their semicolons and the space around them, blank ones left out.
-    pub(crate) complete: Vec<&'a str>,
+    pub complete: Vec<&'a str>,
     /// What follows the last semicolon.
-    pub(crate) rest: &'a str,
+    pub rest: &'a str,
 }
 
 /// Cuts the text.
-pub(crate) fn split(text: &str) -> Statements<'_> {
+pub fn split(text: &str) -> Statements<'_> {
     let mut complete = Vec::new();
     let mut start = 0;
     let mut inside = Inside::Code;
@@ -69,19 +69,19 @@ pub(crate) fn split(text: &str) -> Statements<'_> {
 }
 
 /// The line of `text` in which its part `statement` begins, from 1 on.
-pub(crate) fn line_of(text: &str, statement: &str) -> usize {
+pub fn line_of(text: &str, statement: &str) -> usize {
     let blank = statement.len() - statement.trim_start().len();
     let start = (statement.as_ptr() as usize + blank).saturating_sub(text.as_ptr() as usize);
     1 + text.bytes().take(start).filter(|b| *b == b'\n').count()
 }
 
 /// Whether there is nothing but space and comments.
-pub(crate) fn is_blank(text: &str) -> bool {
+pub fn is_blank(text: &str) -> bool {
     without_comments(text).is_empty()
 }
 
 /// What follows the space and the comments in front of a statement.
-pub(crate) fn without_comments(text: &str) -> &str {
+pub fn without_comments(text: &str) -> &str {
     let mut rest = text.trim_start();
     loop {
         if let Some(comment) = rest.strip_prefix("//") {

@@ -1,0 +1,314 @@
+//! Reads GraphML: that of Neo4j's APOC, of [`crate::export_graphml`], and of other programs.
+//!
+//! # How it works
+//! One pass over the file; a node or edge is handed on when it ends. Nodes without `labels` have no
+//! label, edges without `label` the type `RELATED`. Where a file has no `labels` at all it is another
+//! program's: its ids are data and become the property `id`, unless the node has one.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
+
+use graven::Value;
+use graven_files::Kind;
+use quick_xml::events::{BytesStart, Event};
+use quick_xml::{Reader, XmlVersion};
+
+use crate::element::{Element, labels};
+use crate::error::{Error, Result};
+use crate::text::read_plain;
+
+/// The type of relationships that name none.
+const UNNAMED: &str = "RELATED";
+
+/// A property, as the file declares it.
+struct Key {
+    name: String,
+    kind: Kind,
+}
+
+/// Counts the lines that have been read.
+struct Lines<R> {
+    inner: R,
+    lines: u64,
+}
+
+impl<R: Read> Read for Lines<R> {
+    fn read(&mut self, out: &mut [u8]) -> std::io::Result<usize> {
+        let count = self.inner.read(out)?;
+        self.lines += out[..count].iter().filter(|b| **b == b'\n').count() as u64;
+        Ok(count)
+    }
+}
+
+impl<R: BufRead> BufRead for Lines<R> {
+    fn fill_buf(&mut self) -> std::io::Result<&[u8]> {
+        self.inner.fill_buf()
+    }
+
+    fn consume(&mut self, count: usize) {
+        if let Ok(buffer) = self.inner.fill_buf() {
+            let read = &buffer[..count.min(buffer.len())];
+            self.lines += read.iter().filter(|b| **b == b'\n').count() as u64;
+        }
+        self.inner.consume(count);
+    }
+}
+
+/// What is being read.
+enum Open {
+    Node {
+        id: String,
+        labels: Option<String>,
+    },
+    Edge {
+        source: String,
+        target: String,
+        label: Option<String>,
+    },
+}
+
+/// Hands every node and edge to `each`, with the line on which it ends.
+pub(crate) fn read(path: &Path, each: &mut dyn FnMut(Element, u64) -> Result<()>) -> Result<()> {
+    let file = File::open(path).map_err(Error::io(path))?;
+    let lines = Lines {
+        inner: BufReader::new(file),
+        lines: 0,
+    };
+    let mut reader = Reader::from_reader(lines);
+    reader.config_mut().expand_empty_elements = true;
+    let mut document = Document {
+        path,
+        keys: HashMap::new(),
+        has_labels: false,
+        open: None,
+        data: None,
+        default: None,
+        properties: Vec::new(),
+    };
+    let mut buffer = Vec::new();
+    let (mut rooted, mut whole) = (false, false);
+    loop {
+        buffer.clear();
+        let event = reader.read_event_into(&mut buffer);
+        let line = reader.get_ref().lines + 1;
+        match event.map_err(|error| document.wrong(line, error.to_string()))? {
+            Event::Start(start) => {
+                if !rooted && start.local_name().as_ref() != "graphml" {
+                    return Err(document.wrong(line, "is no GraphML: no <graphml>".to_owned()));
+                }
+                rooted = true;
+                document.start(&start, line)?;
+            }
+            Event::Text(text) => document.text(&text.xml10_content()),
+            Event::CData(text) => document.text(&text.xml10_content()),
+            Event::GeneralRef(reference) => {
+                let resolved = reference.resolve_char_ref();
+                let resolved = resolved.map_err(|e| document.wrong(line, e.to_string()))?;
+                let resolved = resolved.or_else(|| predefined(&reference.xml10_content()));
+                let unknown = || document.wrong(line, "has an unknown entity".to_owned());
+                let c = resolved.ok_or_else(unknown)?;
+                document.text(c.encode_utf8(&mut [0; 4]));
+            }
+            Event::End(end) => {
+                whole |= end.local_name().as_ref() == "graphml";
+                if let Some(element) = document.end(end.local_name().as_ref(), line)? {
+                    each(element, line)?;
+                }
+            }
+            Event::Eof if whole => return Ok(()),
+            Event::Eof if rooted => {
+                let message = "ends before </graphml>: is the file whole?";
+                return Err(document.wrong(line, message.to_owned()));
+            }
+            Event::Eof => return Err(document.wrong(line, "is no GraphML: it is empty".to_owned())),
+            _ => {}
+        }
+    }
+}
+
+/// The entities that XML itself names.
+fn predefined(name: &str) -> Option<char> {
+    Some(match name {
+        "lt" => '<',
+        "gt" => '>',
+        "amp" => '&',
+        "quot" => '"',
+        "apos" => '\'',
+        _ => return None,
+    })
+}
+
+struct Document<'a> {
+    path: &'a Path,
+    keys: HashMap<String, Key>,
+    has_labels: bool,
+    open: Option<Open>,
+    /// Key of the `<data>` that is open, and its text so far.
+    data: Option<(String, String)>,
+    default: Option<String>,
+    properties: Vec<(String, Value)>,
+}
+
+impl Document<'_> {
+    fn wrong(&self, line: u64, message: String) -> Error {
+        Error::Input {
+            path: self.path.to_owned(),
+            line,
+            message,
+        }
+    }
+
+    fn attribute(&self, start: &BytesStart<'_>, name: &str, line: u64) -> Result<Option<String>> {
+        for attribute in start.attributes() {
+            let attribute = attribute.map_err(|error| self.wrong(line, error.to_string()))?;
+            if attribute.key.as_ref() == name {
+                let value = attribute.normalized_value(XmlVersion::Implicit1_0);
+                let value = value.map_err(|error| self.wrong(line, error.to_string()))?;
+                return Ok(Some(value.into_owned()));
+            }
+        }
+        Ok(None)
+    }
+
+    fn needed(&self, start: &BytesStart<'_>, name: &str, line: u64) -> Result<String> {
+        self.attribute(start, name, line)?.ok_or_else(|| {
+            let element = start.local_name();
+            self.wrong(line, format!("<{}> has no {name}", element.as_ref()))
+        })
+    }
+
+    fn start(&mut self, start: &BytesStart<'_>, line: u64) -> Result<()> {
+        match start.local_name().as_ref() {
+            "key" => {
+                let id = self.needed(start, "id", line)?;
+                let name = self.attribute(start, "attr.name", line)?;
+                let kind = self.kind_of(start, line)?;
+                let of = self.attribute(start, "for", line)?;
+                self.has_labels |=
+                    name.as_deref() == Some("labels") && of.as_deref() != Some("edge");
+                let name = name.unwrap_or_else(|| id.clone());
+                self.keys.insert(id, Key { name, kind });
+            }
+            "default" => self.default = Some(String::new()),
+            "node" => {
+                let labels = self.attribute(start, "labels", line)?;
+                self.has_labels |= labels.is_some();
+                self.open = Some(Open::Node {
+                    id: self.needed(start, "id", line)?,
+                    labels,
+                });
+            }
+            "edge" => {
+                self.open = Some(Open::Edge {
+                    source: self.needed(start, "source", line)?,
+                    target: self.needed(start, "target", line)?,
+                    label: self.attribute(start, "label", line)?,
+                });
+            }
+            "data" if self.open.is_some() => {
+                self.data = Some((self.needed(start, "key", line)?, String::new()));
+            }
+            "hyperedge" => {
+                let message = "has a <hyperedge>, which a property graph cannot hold";
+                return Err(self.wrong(line, message.to_owned()));
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn kind_of(&self, start: &BytesStart<'_>, line: u64) -> Result<Kind> {
+        if let Some(kind) = self.attribute(start, "graven.kind", line)? {
+            let unknown = || self.wrong(line, format!("has the unknown kind {kind}"));
+            return match kind.as_str() {
+                "LITERAL" => Ok(Kind::Literal),
+                kind => Kind::parse(kind).ok_or_else(unknown),
+            };
+        }
+        let plain = |name: &str| match name {
+            "boolean" => Kind::Boolean,
+            "int" | "long" | "integer" | "short" | "byte" => Kind::Integer,
+            "float" | "double" => Kind::Float,
+            _ => Kind::String,
+        };
+        if let Some(element) = self.attribute(start, "attr.list", line)? {
+            return Ok(Kind::List(Box::new(plain(&element))));
+        }
+        let named = self.attribute(start, "attr.type", line)?;
+        Ok(named.map_or(Kind::String, |name| plain(&name)))
+    }
+
+    fn text(&mut self, text: &str) {
+        if let Some((_, data)) = &mut self.data {
+            data.push_str(text);
+        }
+    }
+
+    fn end(&mut self, name: &str, line: u64) -> Result<Option<Element>> {
+        match name {
+            "default" => self.default = None,
+            "data" => {
+                if let Some((key, text)) = self.data.take() {
+                    self.property(&key, text, line)?;
+                }
+            }
+            "node" | "edge" => {
+                let properties = std::mem::take(&mut self.properties);
+                return Ok(self.open.take().map(|open| self.element(open, properties)));
+            }
+            _ => {}
+        }
+        Ok(None)
+    }
+
+    fn property(&mut self, key: &str, text: String, line: u64) -> Result<()> {
+        let plain = Key {
+            name: key.to_owned(),
+            kind: Kind::String,
+        };
+        let key = self.keys.get(key).unwrap_or(&plain);
+        match (&mut self.open, key.name.as_str()) {
+            (Some(Open::Node { labels, .. }), "labels") => {
+                labels.get_or_insert(text);
+            }
+            (Some(Open::Edge { label, .. }), "label") => {
+                label.get_or_insert(text);
+            }
+            _ => {
+                let value = read_plain(&key.kind, &text)
+                    .map_err(|why| self.wrong(line, format!("the property {} {why}", key.name)))?;
+                self.properties.push((key.name.clone(), value));
+            }
+        }
+        Ok(())
+    }
+
+    fn element(&self, open: Open, mut properties: Vec<(String, Value)>) -> Element {
+        match open {
+            Open::Node { id, labels: names } => {
+                if !self.has_labels && properties.iter().all(|(key, _)| key != "id") {
+                    properties.push(("id".to_owned(), Value::from(id.as_str())));
+                }
+                Element::Node {
+                    id,
+                    labels: names.as_deref().map(labels).unwrap_or_default(),
+                    properties,
+                }
+            }
+            Open::Edge {
+                source,
+                target,
+                label,
+            } => Element::Relationship {
+                start: source,
+                end: target,
+                name: label
+                    .filter(|l| !l.is_empty())
+                    .unwrap_or_else(|| UNNAMED.to_owned()),
+                properties,
+            },
+        }
+    }
+}

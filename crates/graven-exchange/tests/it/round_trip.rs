@@ -1,0 +1,82 @@
+//! Goal: what is exported and imported again is the same graph, in every form; what a form cannot
+//! hold is counted.
+
+use graven_exchange::{
+    Schema, export_cypher, export_graphml, export_tables, import_neo4j, read_tables,
+};
+
+use crate::graphs::{NOT_IN_TABLES, VALUES, contents, database, fill, run, schema};
+
+#[test]
+fn scripts_make_the_same_graph() {
+    for (form, ending) in [(Schema::With, "cypher"), (Schema::Without, "cql")] {
+        let (folder, db) = database();
+        let all: Vec<&str> = VALUES.iter().chain(NOT_IN_TABLES).copied().collect();
+        fill(&db.connect(), &all);
+        let mut script = Vec::new();
+        let exported = export_cypher(&db.connect(), &mut script, form).expect("exported");
+        assert_eq!(exported.nodes, all.len() as u64);
+        assert_eq!(exported.notes, Vec::<String>::new());
+        let path = folder.path().join(format!("all.{ending}"));
+        std::fs::write(&path, script).expect("written");
+        let (_other, back) = database();
+        let made = import_neo4j(&back.connect(), &path).expect("imported");
+        assert_eq!(
+            (made.nodes, made.relationships),
+            (exported.nodes, exported.relationships)
+        );
+        assert_eq!(contents(&back.connect()), contents(&db.connect()));
+        let same = schema(&back.connect()) == schema(&db.connect());
+        assert_eq!(same, form == Schema::With);
+    }
+}
+
+#[test]
+fn graphml_comes_back() {
+    let (folder, db) = database();
+    let all: Vec<&str> = VALUES.iter().chain(NOT_IN_TABLES).copied().collect();
+    fill(&db.connect(), &all);
+    let mut text = Vec::new();
+    let exported = export_graphml(&db.connect(), &mut text).expect("exported");
+    assert_eq!(exported.notes, Vec::<String>::new());
+    let path = folder.path().join("all.graphml");
+    std::fs::write(&path, text).expect("written");
+    let (_other, back) = database();
+    let made = import_neo4j(&back.connect(), &path).expect("imported");
+    assert_eq!(
+        (made.nodes, made.relationships),
+        (exported.nodes, exported.relationships)
+    );
+    assert_eq!(contents(&back.connect()), contents(&db.connect()));
+    assert_eq!(
+        run(&back.connect(), "SHOW CONSTRAINTS"),
+        Vec::<String>::new()
+    );
+}
+
+#[test]
+fn tables_say_what_they_leave_out() {
+    let (folder, db) = database();
+    fill(&db.connect(), VALUES);
+    run(
+        &db.connect(),
+        "MATCH (n {nr: 1000}) SET n.odd = [], n.none = ''",
+    );
+    let tables = folder.path().join("tables");
+    let exported = export_tables(&db.connect(), &tables).expect("exported");
+    assert_eq!(exported.nodes, VALUES.len() as u64);
+    let notes = exported.notes.join("\n");
+    assert!(
+        notes.contains("1 empty lists") && notes.contains("1 empty texts"),
+        "{notes}"
+    );
+    let read = read_tables(&tables).expect("read");
+    assert!(
+        read.nodes.len() > 6 && read.relationships.len() > 2,
+        "{read:?}"
+    );
+    // `;` and `|` stand in texts, but not in elements of lists.
+    assert_eq!(read.array_delimiter, b';');
+    let again = export_tables(&db.connect(), &tables).expect_err("the folder is there");
+    assert!(again.to_string().contains("tables"), "{again}");
+}
