@@ -177,6 +177,14 @@ pub enum Error {
         /// How large it may be.
         limit: u64,
     },
+    /// A list nests deeper than the format allows.
+    #[error(
+        "a list is nested more than {limit} levels deep, which no property can hold: flatten it"
+    )]
+    Nesting {
+        /// Levels that a property can hold.
+        limit: usize,
+    },
     /// A node id does not fit 32 bits where the caller asked for 32-bit ids.
     #[error("node ids of this store need more than 32 bits: decode lists as 64-bit ids")]
     Wide,

@@ -437,6 +437,9 @@ impl From<graven_storage::Error> for Error {
                 };
                 Error::new(code, error.to_string())
             }
+            Storage::Nesting { .. } => {
+                Error::new("TypeError.InvalidPropertyType", error.to_string())
+            }
             Storage::InvalidSchema { .. } => Error::new("Schema.Invalid", error.to_string()),
             Storage::ReadOnly { .. } => Error::new("Database.ReadOnly", error.to_string()),
             Storage::Locked { .. } => Error::with_retry(LOCKED, error.to_string(), Retry::MayHelp),

@@ -11,7 +11,7 @@ use super::segment::Cell;
 use crate::directory::SegmentEntry;
 use crate::sink::{PageOutput, PageStream};
 use crate::value::PropertyValue;
-use crate::value::encode::{MAX_DEPTH, depth_fits};
+use crate::value::encode::check_depth;
 use crate::writer::shared::{Shared, StoreBuild};
 use crate::{Error, Result};
 use graven_pagecache::PageKind;
@@ -69,14 +69,7 @@ impl ColumnWriter {
                 limit: self.id_limit,
             });
         }
-        if !depth_fits(value) {
-            let limit = MAX_DEPTH as u64;
-            return Err(Error::Limit {
-                what: "nesting of lists",
-                value: limit + 1,
-                limit,
-            });
-        }
+        check_depth(value)?;
         if !self.cutter.spans(id) {
             self.write_all()?;
         }

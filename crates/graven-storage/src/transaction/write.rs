@@ -9,6 +9,7 @@ use crate::ids::{Direction, KeyId, LabelId, NodeId, RelId, TypeId};
 use crate::labels::label_set;
 use crate::schema::SchemaEntity;
 use crate::value::PropertyValue;
+use crate::value::encode::check_depth;
 use crate::version::Schema;
 use crate::{Error, Result};
 use smallvec::SmallVec;
@@ -80,7 +81,7 @@ impl Transaction {
     /// Creates a node. Null properties are left out.
     ///
     /// # Errors
-    /// [`Error::Duplicate`]; [`Error::TransactionTooLarge`]; what reading gives.
+    /// [`Error::Duplicate`]; [`Error::Nesting`]; [`Error::TransactionTooLarge`]; what reading gives.
     pub fn create_node(&self, labels: &[LabelId], properties: Properties<'_>) -> Result<NodeId> {
         self.write(|state| {
             let labels = shared_set(labels);
@@ -95,6 +96,9 @@ impl Transaction {
         labels: &Arc<[LabelId]>,
         properties: Given<'_>,
     ) -> Result<NodeId> {
+        properties
+            .iter()
+            .try_for_each(|(_, value)| check_depth(value))?;
         let mut edits = Edits::default();
         let node = self.own.allocator().nodes(1);
         for index in of_label(schema, labels) {
@@ -144,6 +148,8 @@ impl Transaction {
                     .map(|at| self.create_one(state, &schema, &labels, row(&columns, at)));
                 return created.map(|node| Ok(node?.0)).collect();
             }
+            let mut values = columns.iter().flat_map(|(_, values)| values);
+            values.try_for_each(check_depth)?;
             let first = self.own.allocator().nodes(count as u64).0;
             let mut edits = Edits::default();
             for index in of_label(&schema, &labels) {
@@ -186,6 +192,9 @@ impl Transaction {
         self.write(|state| {
             let (start_labels, end_labels) = (self.labels(start)?, self.labels(end)?);
             let properties = effective(properties);
+            properties
+                .iter()
+                .try_for_each(|(_, value)| check_depth(value))?;
             let id = self.own.allocator().relationship();
             let mut edits = Edits::default();
             for index in &self.own.schema().indexes {
@@ -260,6 +269,7 @@ impl Transaction {
         concerns: impl Fn(SchemaEntity) -> bool,
     ) -> Result<()> {
         let (ColumnOf::Node(key) | ColumnOf::Relationship(_, key)) = of;
+        check_depth(value)?;
         if value.is_null() {
             let column = self.view.column(of);
             if !column.map_or(Ok(false), |column| column.has(id))? {

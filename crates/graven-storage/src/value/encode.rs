@@ -25,6 +25,7 @@
 
 use super::{DateTime, Duration, LocalDateTime, Point, PropertyValue, Time};
 use crate::bytes::{Decoded, Malformed, Reader, put_text, put_varint, unzigzag, zigzag};
+use crate::{Error, Result};
 use std::sync::Arc;
 
 /// Lists nest at most this deep in a stored value.
@@ -100,8 +101,12 @@ fn put_tagged(out: &mut Vec<u8>, tag: u8, number: u64) {
     put_varint(out, number);
 }
 
-/// Whether lists in `value` nest at most [`MAX_DEPTH`] deep.
-pub(crate) fn depth_fits(value: &PropertyValue) -> bool {
+/// Checks that lists in `value` nest at most [`MAX_DEPTH`] deep: what is deeper could not be read.
+///
+/// # Errors
+/// [`Error::Nesting`].
+#[inline]
+pub(crate) fn check_depth(value: &PropertyValue) -> Result<()> {
     fn fits(value: &PropertyValue, left: usize) -> bool {
         match value {
             PropertyValue::List(values) => {
@@ -110,7 +115,10 @@ pub(crate) fn depth_fits(value: &PropertyValue) -> bool {
             _ => true,
         }
     }
-    fits(value, MAX_DEPTH)
+    match fits(value, MAX_DEPTH) {
+        true => Ok(()),
+        false => Err(Error::Nesting { limit: MAX_DEPTH }),
+    }
 }
 
 /// Reads one tagged value.

@@ -239,3 +239,40 @@ fn a_deadline_is_kept_within_expressions_texts_and_deletions() {
     let count = value(&db.connect(), "MATCH (:Hub)-[r]->() RETURN count(r)");
     assert_eq!(count.expect("counted"), Value::Integer(60_000));
 }
+
+/// A list that nests deeper than the file holds is refused by every way that stores it; one that is
+/// as deep as allowed is there after a checkpoint and an opening.
+#[test]
+fn lists_nest_no_deeper_than_the_file_holds() {
+    let (_folder, path, db) = in_folder(16 * MIB);
+    let connection = db.connect();
+    let nested = |levels: usize| format!("{}1{}", "[".repeat(levels), "]".repeat(levels));
+    let (most, more) = (nested(64), nested(65));
+    value(&connection, "CREATE (:A)-[:R]->(:B)").expect("made");
+    let ways = [
+        "CREATE (:Deep {x: VALUE})",
+        "UNWIND range(1, 3) AS i CREATE (:Deep {x: VALUE})",
+        "MATCH (a:A) SET a.x = VALUE",
+        "MATCH (a:A) SET a += {x: VALUE}",
+        "MATCH (:A)-[r:R]->() SET r.x = VALUE",
+        "MATCH (a:A), (b:B) CREATE (a)-[:S {x: VALUE}]->(b)",
+        "MERGE (:Deep {x: VALUE})",
+    ];
+    for way in ways {
+        let error = value(&connection, &way.replace("VALUE", &more)).expect_err(way);
+        assert_eq!(
+            error.code(),
+            "TypeError.InvalidPropertyType",
+            "{way}: {error}"
+        );
+        value(&connection, &way.replace("VALUE", &most)).unwrap_or_else(|e| panic!("{way}: {e}"));
+    }
+    let text = "MATCH (n:Deep) RETURN count(n.x)";
+    let count = value(&connection, text).expect("counted");
+    drop(connection);
+    db.close().expect("closed");
+    let db = open(&path, 16 * MIB).expect("opens");
+    assert_eq!(value(&db.connect(), text).expect("counted"), count);
+    let report = db.check(&mut |_| {}).expect("checked");
+    assert!(report.problems.is_empty(), "{report:?}");
+}
