@@ -112,15 +112,23 @@ impl Stream {
     }
 }
 
+/// The counts as drivers read them; those of users are updates of the system.
 fn counters(summary: &Summary) -> Map {
+    let system = summary.counters.users_changed;
     let changed = summary.counters.changed();
-    let mut counters: Map = changed
-        .map(|(name, count)| {
-            let count = i64::try_from(count).unwrap_or(i64::MAX);
-            entry(&name.replace('_', "-"), count)
-        })
+    let graph = changed.filter(|(name, _)| *name != "users_changed");
+    let mut counters: Map = graph
+        .map(|(name, count)| entry(&name.replace('_', "-"), number(count)))
         .collect();
-    counters.extend([entry("contains-updates", true)]);
+    if !counters.is_empty() {
+        counters.extend([entry("contains-updates", true)]);
+    }
+    if system > 0 {
+        counters.extend([
+            entry("system-updates", number(system)),
+            entry("contains-system-updates", true),
+        ]);
+    }
     counters
 }
 

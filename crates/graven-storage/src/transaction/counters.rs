@@ -19,6 +19,8 @@ pub struct WriteCounters {
     pub indexes_removed: u64,
     pub constraints_added: u64,
     pub constraints_removed: u64,
+    /// Users created, changed or dropped.
+    pub users_changed: u64,
 }
 
 impl WriteCounters {
@@ -30,7 +32,7 @@ impl WriteCounters {
 
     /// The counts with their names: what was changed (in the plural), an underscore, how.
     #[must_use]
-    pub fn named(&self) -> [(&'static str, u64); 11] {
+    pub fn named(&self) -> [(&'static str, u64); 12] {
         [
             ("nodes_created", self.nodes_created),
             ("nodes_deleted", self.nodes_deleted),
@@ -43,6 +45,7 @@ impl WriteCounters {
             ("indexes_removed", self.indexes_removed),
             ("constraints_added", self.constraints_added),
             ("constraints_removed", self.constraints_removed),
+            ("users_changed", self.users_changed),
         ]
     }
 
@@ -52,7 +55,7 @@ impl WriteCounters {
     }
 
     /// The counts in the order of their names.
-    pub fn counts_mut(&mut self) -> [&mut u64; 11] {
+    pub fn counts_mut(&mut self) -> [&mut u64; 12] {
         [
             &mut self.nodes_created,
             &mut self.nodes_deleted,
@@ -65,6 +68,7 @@ impl WriteCounters {
             &mut self.indexes_removed,
             &mut self.constraints_added,
             &mut self.constraints_removed,
+            &mut self.users_changed,
         ]
     }
 }

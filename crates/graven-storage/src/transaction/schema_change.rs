@@ -334,6 +334,7 @@ impl Transaction {
             }
             self.own.set_schema(schema);
             state.schema_changed = true;
+            state.counters.users_changed += 1;
             Ok(())
         })
     }
@@ -351,6 +352,7 @@ impl Transaction {
             if found {
                 self.own.set_schema(schema);
                 state.schema_changed = true;
+                state.counters.users_changed += 1;
             }
             Ok(found)
         })

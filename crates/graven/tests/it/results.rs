@@ -169,3 +169,23 @@ fn explain_shows_the_plan_and_profile_what_it_did() {
             .is_none()
     );
 }
+
+#[test]
+fn changed_users_are_counted_apart() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut config = graven::Config::default();
+    config.create = true;
+    let db = graven::Database::open(folder.path().join("users.graven"), config).expect("opened");
+    let changed = |text: &str| {
+        let mut result = db.connect().query(text, &Params::new()).expect(text);
+        while result.next_row().expect(text).is_some() {}
+        result.summary().counters.changed().collect::<Vec<_>>()
+    };
+    let one = vec![("users_changed", 1)];
+    assert_eq!(changed("CREATE USER ada SET PASSWORD 'secret'"), one);
+    assert_eq!(changed("CREATE USER ada IF NOT EXISTS SET PASSWORD 'x'"), []);
+    assert_eq!(changed("ALTER USER ada SET STATUS SUSPENDED"), one);
+    assert_eq!(changed("GRANT ROLE writer TO ada"), one);
+    assert_eq!(changed("DROP USER ada"), one);
+    assert_eq!(changed("DROP USER ada IF EXISTS"), []);
+}
