@@ -3,6 +3,7 @@
 //! A rule gets the list of files and returns what it found, one line per finding, as `path:line: text`.
 //! The rules run as a test too, so `cargo test` alone catches what they catch.
 
+mod circles;
 mod invariants;
 mod layers;
 mod links;
@@ -61,6 +62,7 @@ fn check() -> Result<Vec<String>, String> {
     source::check(&files, &mut findings);
     links::check(&files, &mut findings);
     layers::check(&files, &mut findings)?;
+    circles::check(&files, &mut findings);
     registered::check(&files, &mut findings);
     invariants::check(&files, &mut findings);
     Ok(findings)

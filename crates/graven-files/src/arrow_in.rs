@@ -21,10 +21,10 @@ use graven_storage::PropertyValue;
 use graven_storage::value::{DateTime, Duration};
 use graven_temporal::Zone;
 
+use crate::column::Column;
 use crate::datum::{Cells, Datum};
 use crate::kind::Kind;
 use crate::literal::local_date_time;
-use crate::source::Column;
 
 const SECOND: i128 = 1_000_000_000;
 

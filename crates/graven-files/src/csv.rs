@@ -14,11 +14,11 @@ use std::io::{self, Read};
 use std::ops::Range;
 
 use crate::cast::{kind_of_text, of_text};
+use crate::column::Column;
 use crate::datum::Datum;
 use crate::error::{Error, Fault, Result};
 use crate::kind::Kind;
 use crate::options::Options;
-use crate::source::Column;
 
 /// Longest record, in bytes.
 const RECORD_MAX: usize = 16 << 20;

@@ -15,11 +15,11 @@ use graven_storage::PropertyValue;
 use serde_json::Value as Json;
 
 use crate::cast::cast;
+use crate::column::Column;
 use crate::datum::Datum;
 use crate::error::{Error, Fault, Result};
 use crate::kind::Kind;
 use crate::options::Options;
-use crate::source::Column;
 
 /// Longest object, in bytes.
 const OBJECT_MAX: usize = 64 << 20;

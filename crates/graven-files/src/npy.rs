@@ -5,10 +5,10 @@ use std::io::{BufReader, Read};
 
 use graven_storage::PropertyValue;
 
+use crate::column::Column;
 use crate::datum::{Cells, Datum};
 use crate::error::{Error, Result};
 use crate::kind::Kind;
-use crate::source::Column;
 
 /// Longest header.
 const HEADER_MAX: usize = 64 << 10;

@@ -12,6 +12,7 @@ use std::fs::File;
 
 use crate::bound::Bound;
 use crate::cast::cast;
+use crate::column::Column;
 use crate::csv;
 use crate::datum::{Cells, Datum};
 use crate::error::{Error, Fault, Result};
@@ -23,15 +24,6 @@ use crate::tables::{self, Frame, Tables};
 
 /// Faults that are kept.
 pub const FAULTS_MAX: usize = 1000;
-
-/// A column of a file.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Column {
-    /// Its name.
-    pub name: String,
-    /// What its values are.
-    pub kind: Kind,
-}
 
 /// Where rows come from.
 #[derive(Clone, Debug, PartialEq)]

@@ -21,10 +21,10 @@ use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchR
 
 use crate::arrow_in;
 use crate::bound::Bound;
+use crate::column::Column;
 use crate::datum::{Cells, Datum};
 use crate::error::{Error, Result};
 use crate::options::Format;
-use crate::source::Column;
 
 /// A stream of Arrow's batches that a program hands over, to be read once.
 #[derive(Clone)]

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 use graven_cypher::plan::trace::{Context, Fired, Rule};
 
-use crate::functions::{self, Argument};
+use crate::arguments::{Argument, impossible};
 use crate::query::{Aggregate, Clause, Expr, Query, Sub};
 use crate::walk::{self, Place, Visitor};
 
@@ -321,7 +321,7 @@ impl Coverage {
             Argument::ALL.map(|a| format!("{a:?}")).to_vec(),
             |row, column| {
                 let argument = Argument::ALL[column];
-                match functions::impossible(&names[row], argument) {
+                match impossible(&names[row], argument) {
                     Some(why) => Err(why),
                     None => count(self.calls.get(&(names[row].clone(), argument))),
                 }

@@ -1,12 +1,12 @@
 //! Small random graphs, kept as plain vectors.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use crate::random::Random;
 use crate::temporal::T;
 use crate::text;
-use crate::value::V;
+use crate::value::{Properties, V};
 
 pub(crate) const LABELS: &[&str] = &["A", "B", "C"];
 pub(crate) const TYPES: &[&str] = &["R", "S", "T"];
@@ -32,8 +32,6 @@ pub(crate) const INDEXES: &[&str] = &[
 /// Properties: integer, float, text, anything, list of integers, date, local and zoned date with time, duration, any temporal type; `uid` is on every node and relationship that was
 /// there from the beginning, and unique.
 pub(crate) const KEYS: &[&str] = &["a", "f", "s", "m", "l", "d", "w", "z", "p", "t"];
-
-pub(crate) type Properties = BTreeMap<&'static str, V>;
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Node {

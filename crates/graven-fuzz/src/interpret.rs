@@ -344,8 +344,8 @@ impl Interpreter {
         &mut self,
         pattern: &[(&'static str, crate::query::Expr)],
         row: &Row,
-    ) -> Result<crate::graph::Properties, Stop> {
-        let mut properties = crate::graph::Properties::new();
+    ) -> Result<crate::value::Properties, Stop> {
+        let mut properties = crate::value::Properties::new();
         for (key, expr) in pattern {
             match self.value(expr, row)? {
                 V::Null => {}

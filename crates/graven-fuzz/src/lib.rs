@@ -21,6 +21,8 @@
 //! # Costs
 //! A few hundred microseconds a query in a build without optimisation, most of it the library's.
 
+mod arguments;
+mod calendar;
 mod compare;
 mod coverage;
 mod crafted;

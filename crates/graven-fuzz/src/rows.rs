@@ -84,7 +84,7 @@ fn in_model(graph: &Graph, v: &V, bag: bool) -> String {
         V::Int(i) => i.to_string(),
         V::Float(f) => float(*f),
         V::Str(s) => format!("{s:?}"),
-        V::Date(days) => crate::value::iso(*days),
+        V::Date(days) => crate::calendar::iso(*days),
         V::Time(t) => t.text(),
         V::List(items) => list(items.iter().map(|v| in_model(graph, v, bag)).collect(), bag),
         V::Map(entries) => map(entries

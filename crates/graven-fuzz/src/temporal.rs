@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use crate::value::{add_months, civil, iso};
+use crate::calendar::{add_months, civil, iso};
 
 const SECOND: i64 = 1_000_000_000;
 const DAY: i64 = 86_400 * SECOND;

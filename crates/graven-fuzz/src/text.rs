@@ -2,13 +2,13 @@
 
 use std::fmt::Write as _;
 
-use crate::graph::Properties;
+use crate::calendar::iso;
 use crate::query::{
     Aggregate, Call, Change, Clause, Direction, Expr, Import, Labels, Length, NodePattern, Op,
     Part, Path, Projection, Quantifier, Query, RelPattern, Shape, Sub,
 };
 use crate::temporal::duration;
-use crate::value::{V, iso};
+use crate::value::{Properties, V};
 
 pub(crate) fn properties(properties: &Properties) -> String {
     let each = properties.iter().map(|(k, v)| format!("{k}: {}", value(v)));

@@ -130,3 +130,8 @@ pub(crate) fn shown(value: &[u8]) -> String {
     }
     out
 }
+
+/// The reason given for an id that no node has.
+pub(crate) fn unknown_id(space: &str) -> String {
+    format!("no node of '{space}' has this id: add the node or remove the row")
+}

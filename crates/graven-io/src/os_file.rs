@@ -17,7 +17,7 @@ use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::open::{OpenOptions, QueueChoice};
+use crate::options::{OpenOptions, QueueChoice};
 use crate::pread_pool::PreadPool;
 use crate::uring::{self, UringQueue};
 use crate::{AlignedBuffer, Error, File, IoMode, Operation, ReadQueue, Result, Unshared};

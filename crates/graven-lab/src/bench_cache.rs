@@ -25,6 +25,7 @@ mod hit_floor;
 pub(crate) mod huge_slab;
 mod miss;
 mod miss_floor;
+mod outcome;
 mod report;
 mod zipf;
 

@@ -14,7 +14,8 @@ use std::time::Instant;
 use graven::pagecache::PageKind;
 use graven::pagecache::record::{RecordedAccess, Recording, set_query};
 use graven::{Config, Database, Params};
-use graven_trace::graven::{Header, Writer};
+use graven_trace::Header;
+use graven_trace::graven::Writer;
 use graven_trace::{Access, FLAG_FAULTED, FileRow};
 use serde::Serialize;
 

@@ -8,7 +8,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use crate::log::Inner;
+use crate::inner::Inner;
 
 /// Loss bound of commits without durability.
 const OFF_DELAY: Duration = Duration::from_secs(1);

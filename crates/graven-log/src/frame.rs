@@ -20,15 +20,9 @@ use graven_io::AlignedBuffer;
 use twox_hash::XxHash3_64;
 
 use crate::Lsn;
-use crate::header::{u32_at, u64_at};
+use crate::layout::{FRAME_BYTES_MAX, FRAME_CONTENT_MAX, FRAME_HEADER_BYTES, u32_at, u64_at};
 use crate::mutant::{self, Mutant};
 
-/// Bytes in front of a frame's content.
-pub(crate) const FRAME_HEADER_BYTES: usize = 48;
-/// Bytes of the largest frame, header and padding included.
-pub(crate) const FRAME_BYTES_MAX: usize = 64 << 10;
-/// Bytes of the stream that fit the largest frame.
-pub(crate) const FRAME_CONTENT_MAX: usize = FRAME_BYTES_MAX - FRAME_HEADER_BYTES;
 /// Marks the first frame after an open in the word of the length.
 const FRESH: u32 = 1 << 31;
 const MAGIC: u32 = u32::from_le_bytes(*b"GFRM");

@@ -23,10 +23,9 @@ use std::path::Path;
 use graven_io::{AlignedBuffer, File};
 use twox_hash::XxHash3_64;
 
+use crate::layout::{FILE_HEADER_BYTES, REGION_BYTES_MIN, u32_at, u64_at};
 use crate::{Error, Lsn, Result};
 
-/// Bytes in front of the first region.
-pub(crate) const FILE_HEADER_BYTES: u64 = 4096;
 /// Bytes of either header that mean something.
 pub(crate) const HEADER_BYTES: usize = 96;
 const FILE_MAGIC: [u8; 8] = *b"GRAVLOG\n";
@@ -162,7 +161,7 @@ impl FileHeader {
         let sound = sector.is_power_of_two()
             && (512..=FILE_HEADER_BYTES).contains(&sector)
             && self.region_bytes.is_multiple_of(FILE_HEADER_BYTES)
-            && self.region_bytes >= crate::space::REGION_BYTES_MIN;
+            && self.region_bytes >= REGION_BYTES_MIN;
         if sound {
             return Ok(());
         }
@@ -225,16 +224,4 @@ fn seal(block: &mut [u8]) {
 
 fn sealed(block: &[u8]) -> bool {
     XxHash3_64::oneshot(&block[16..HEADER_BYTES]) == u64_at(block, 8)
-}
-
-pub(crate) fn u32_at(bytes: &[u8], at: usize) -> u32 {
-    let mut word = [0; 4];
-    word.copy_from_slice(&bytes[at..at + 4]);
-    u32::from_le_bytes(word)
-}
-
-pub(crate) fn u64_at(bytes: &[u8], at: usize) -> u64 {
-    let mut word = [0; 8];
-    word.copy_from_slice(&bytes[at..at + 8]);
-    u64::from_le_bytes(word)
 }

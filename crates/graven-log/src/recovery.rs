@@ -13,7 +13,8 @@ use std::sync::Arc;
 
 use graven_io::File;
 
-use crate::header::{FileHeader, u32_at, u64_at};
+use crate::header::FileHeader;
+use crate::layout::{u32_at, u64_at};
 use crate::record::{Kind, RECORD_BYTES_MAX, RECORD_HEADER_BYTES, Record};
 use crate::scan::{Ending, Layout, Tail, Walk, find_tail};
 use crate::{Error, Identity, Lsn, Result};

@@ -16,8 +16,9 @@ use std::sync::Arc;
 
 use graven_io::{AlignedBuffer, File};
 
-use crate::frame::{self, FRAME_BYTES_MAX};
-use crate::header::{FILE_HEADER_BYTES, FileHeader, RegionHeader};
+use crate::frame;
+use crate::header::{FileHeader, RegionHeader};
+use crate::layout::{FILE_HEADER_BYTES, FRAME_BYTES_MAX, FRAME_HEADER_BYTES};
 use crate::mutant::{self, Mutant};
 use crate::space::UsedRegion;
 use crate::{Error, Identity, Lsn, Result};
@@ -245,7 +246,7 @@ impl Walk {
 
     /// The content of the frame that [`Walk::next`] gave last.
     pub(crate) fn content(&mut self, frame: FrameAt) -> Result<&[u8]> {
-        let start = frame.offset + frame::FRAME_HEADER_BYTES as u64;
+        let start = frame.offset + FRAME_HEADER_BYTES as u64;
         let limit = start + frame.content_bytes as u64;
         self.window.at(start, frame.content_bytes, limit)
     }

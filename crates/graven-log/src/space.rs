@@ -12,11 +12,8 @@
 use std::collections::VecDeque;
 
 use crate::Lsn;
-use crate::frame::{FRAME_BYTES_MAX, FRAME_CONTENT_MAX, FRAME_HEADER_BYTES};
-use crate::header::FILE_HEADER_BYTES;
+use crate::layout::{FILE_HEADER_BYTES, FRAME_BYTES_MAX, FRAME_CONTENT_MAX, FRAME_HEADER_BYTES};
 
-/// Smallest region: a few of the largest frames.
-pub(crate) const REGION_BYTES_MIN: u64 = 4 * FRAME_BYTES_MAX as u64;
 /// Regions kept back for records that help to free others.
 const RESERVE_REGIONS: u64 = 1;
 
@@ -201,6 +198,7 @@ pub(crate) enum Reserve {
 mod tests {
     //! Goal: whatever `fits` promises, `place` keeps, for any sequence of frames.
     use super::*;
+    use crate::layout::REGION_BYTES_MIN;
     use proptest::prelude::*;
 
     proptest! {

@@ -3,7 +3,7 @@
 //! # How it works
 //! A hit is: directory, chunk, entry word (two loads that stay in the first-level cache and one that does not), one
 //! compare-and-swap if the usage count is below the policy's maximum or a pin is taken, one counter of the
-//! thread. Everything else is in `fault.rs` and beyond.
+//! thread. Everything else is in the parts of the cache, the folder `cache`.
 //!
 //! # Invariants
 //! * PC-20: nothing on the hit path takes a lock, makes a system call, reads a clock or writes memory that
@@ -12,27 +12,46 @@
 //! * US-8: the fields are dropped in this order: lanes (which wait for reads), core with its arena, tables.
 #![expect(unsafe_code, reason = "hits hand out frame memory")]
 
+pub(crate) mod batch;
+pub(crate) mod compact;
+pub(crate) mod core;
+pub(crate) mod evictor;
+pub(crate) mod exclusive;
+pub(crate) mod fault;
+pub(crate) mod frames;
+pub(crate) mod hits;
+pub(crate) mod lanes;
+pub(crate) mod pin;
+pub mod record;
+pub mod residents;
+pub(crate) mod resize;
+pub(crate) mod scan;
+pub mod shadow;
+pub(crate) mod wait;
+pub(crate) mod watch;
+pub(crate) mod write_back;
+
 use crate::arena::Arena;
 use crate::budget::Budget;
+use crate::cache::core::Core;
+use crate::cache::evictor::EvictorThread;
+use crate::cache::fault::Failure;
+use crate::cache::frames::{SlotFrames, Stamps};
+use crate::cache::hits::{Batch, HitMode, PUBLISHED_MAX, is_sample};
+use crate::cache::lanes::{LANES, Lane};
+use crate::cache::pin::PagePin;
+use crate::cache::write_back::WriteBack;
 use crate::config::{Config, Evictor, HugePages, MIN_BUDGET_BYTES, Reserve};
-use crate::core::Core;
 use crate::error::{Error, Result};
-use crate::evictor::EvictorThread;
-use crate::fault::Failure;
-use crate::frames::{SlotFrames, Stamps};
-use crate::hits::{Batch, HitMode, PUBLISHED_MAX, is_sample};
-use crate::lanes::{LANES, Lane};
 use crate::memory::Backing;
 use crate::page::{Damage, HEADER_BYTES};
 use crate::page_kind::PageKind;
 use crate::page_ref::{FileId, PageRef, SizeClass, UNIT_SHIFT};
-use crate::pin::PagePin;
 use crate::slots::{PageKey, Slots};
 use crate::stats::{Event, Registry};
 use crate::table::{FILES_MAX, Tables};
 use crate::view::View;
 use crate::word;
-use crate::write_back::WriteBack;
 use crossbeam_queue::ArrayQueue;
 use graven_io::File;
 use graven_policy::registry::{self, Boxing, Spec};
@@ -89,8 +108,8 @@ pub struct PageCache {
     ahead_refused: AtomicU32,
     published: ArrayQueue<Batch>,
     totals: Totals,
-    log: RwLock<Option<Arc<crate::record::Log>>>,
-    watching: RwLock<Option<Arc<crate::watch::Watch>>>,
+    log: RwLock<Option<Arc<crate::cache::record::Log>>>,
+    watching: RwLock<Option<Arc<crate::cache::watch::Watch>>>,
     dirty_bytes: AtomicU64,
     /// Threads that write dirty pages.
     writing: AtomicUsize,
@@ -146,8 +165,11 @@ impl PageCache {
             Backing::Small
         };
         // Room for one run of the largest class and for overdrafts beyond the limit.
-        let mut arena = Arena::new(arena_bytes + crate::resize::overdraft_bytes(bytes), backing)?;
-        arena.set_warm_max(crate::resize::warm_max(bytes));
+        let mut arena = Arena::new(
+            arena_bytes + crate::cache::resize::overdraft_bytes(bytes),
+            backing,
+        )?;
+        arena.set_warm_max(crate::cache::resize::warm_max(bytes));
         let is_synchronous = matches!(config.evictor, Evictor::Synchronous { .. });
         let capacity = match config.evictor {
             Evictor::Synchronous { frames, .. } => u64::from(frames),
@@ -163,7 +185,7 @@ impl PageCache {
             due: Vec::new(),
         };
         let mut bookkeeping = budget.empty_reservation("page cache bookkeeping");
-        bookkeeping.force_grow(crate::resize::fixed_bytes(arena_bytes));
+        bookkeeping.force_grow(crate::cache::resize::fixed_bytes(arena_bytes));
         let held = budget.empty_loan("page cache frames");
         let tables = Tables::new(
             budget.empty_reservation("page tables"),
@@ -449,12 +471,12 @@ impl PageCache {
     }
 
     /// The watch under way.
-    pub(crate) fn watching(&self) -> &RwLock<Option<Arc<crate::watch::Watch>>> {
+    pub(crate) fn watching(&self) -> &RwLock<Option<Arc<crate::cache::watch::Watch>>> {
         &self.watching
     }
 
     /// The recording under way.
-    pub(crate) fn log(&self) -> &RwLock<Option<Arc<crate::record::Log>>> {
+    pub(crate) fn log(&self) -> &RwLock<Option<Arc<crate::cache::record::Log>>> {
         &self.log
     }
 

@@ -19,9 +19,11 @@
 //! [`Scope`] counts what one thread does.
 //!
 //! Inside, by file: `word.rs` (state of a page in one atomic word), `table.rs` (from page to word), `arena.rs`
-//! (memory for frames of all sizes), `slots.rs` and `frames.rs` (frames as policies see them), `core.rs` (finding
-//! a frame), `compact.rs` (making room whole), `exclusive.rs`, `write_back.rs`, `temporary.rs` (changed pages), `fault.rs`, `lanes.rs`, `batch.rs` (reading), `wait.rs`,
-//! `hits.rs`, `record.rs`, `evictor.rs`, `resize.rs`. Design and invariants: `docs/internals/page-cache.md`.
+//! (memory for frames of all sizes), `slots.rs` (frames by number), `temporary.rs` (pages without a file), `cache.rs` (the cache and its
+//! hit paths). The parts of the cache are in the folder `cache`: `frames.rs` (frames as policies see them),
+//! `core.rs` (finding a frame), `compact.rs` (making room whole), `exclusive.rs`, `write_back.rs` (changed
+//! pages), `fault.rs`, `lanes.rs`, `batch.rs`, `scan.rs` (reading), `wait.rs`, `hits.rs`, `evictor.rs`,
+//! `resize.rs`, and the observers `record.rs`, `watch.rs`, `shadow.rs`, `residents.rs`. Design and invariants: `docs/internals/page-cache.md`.
 //!
 //! # Invariants
 //! Numbered PC-1 and so on, those that unsafe code relies on US-1 and so on, in the files that keep them.
@@ -55,52 +57,35 @@
 //! ```
 
 mod arena;
-mod batch;
 pub mod budget;
 mod cache;
-mod compact;
 mod config;
-mod core;
 mod error;
-mod evictor;
-mod exclusive;
-mod fault;
-mod frames;
-mod hits;
 pub mod huge_pages;
-mod lanes;
 mod memory;
 pub mod page;
 mod page_kind;
 mod page_ref;
-mod pin;
-pub mod record;
-pub mod residents;
-mod resize;
-mod scan;
-pub mod shadow;
 mod slots;
 pub mod stats;
 mod table;
 pub mod temporary;
 mod view;
-mod wait;
-mod watch;
 mod word;
-mod write_back;
 
 pub use budget::{Budget, BudgetError, Holder, Reclaim, Reservation};
 pub use cache::PageCache;
+pub use cache::exclusive::PageGuard;
+pub use cache::pin::PagePin;
+pub use cache::write_back::WriteBack;
+pub use cache::{record, residents, shadow};
 pub use config::{Config, DEFAULT_POLICY, Evictor, HugePages, MIN_BUDGET_BYTES, Reserve};
 pub use error::{Error, Result};
-pub use exclusive::PageGuard;
 pub use page::Damage;
 pub use page_kind::PageKind;
 pub use page_ref::{FileId, PageRef, SizeClass, UNIT_BYTES};
-pub use pin::PagePin;
 pub use stats::{CacheStats, KindStats, PerKind, Scope};
 pub use temporary::{
     PinnedTemporary, SpillFile, TemporaryPage, TemporaryPages, TemporaryPin, TemporaryWriter,
 };
 pub use view::View;
-pub use write_back::WriteBack;

@@ -31,11 +31,9 @@
 //! Yann Collet, XXH3 (xxHash 0.8 specification); implementation of the `twox-hash` crate.
 
 use crate::page_kind::PageKind;
+pub use crate::page_ref::HEADER_BYTES;
 use crate::page_ref::PageRef;
 use twox_hash::XxHash3_64;
-
-/// Bytes of the header; payloads start at this offset and are therefore 64-byte aligned.
-pub const HEADER_BYTES: usize = 64;
 
 const HEADER_VERSION: u8 = 1;
 const CHECKSUM: std::ops::Range<usize> = 0..8;

@@ -23,6 +23,9 @@ use std::cmp::Ordering;
 use std::fmt;
 use std::hash::{Hash, Hasher};
 
+/// Bytes of the header of a page; payloads start at this offset and are therefore 64-byte aligned.
+pub const HEADER_BYTES: usize = 64;
+
 /// Bytes of the smallest page and the unit of page offsets.
 pub const UNIT_BYTES: usize = 4096;
 /// Binary logarithm of [`UNIT_BYTES`].
@@ -76,7 +79,7 @@ impl SizeClass {
     /// The smallest class whose page holds `bytes` bytes behind its header; `None` above 4 MiB.
     #[must_use]
     pub const fn for_payload_bytes(bytes: usize) -> Option<SizeClass> {
-        match bytes.checked_add(crate::page::HEADER_BYTES) {
+        match bytes.checked_add(HEADER_BYTES) {
             Some(bytes) => SizeClass::for_page_bytes(bytes),
             None => None,
         }
@@ -103,7 +106,7 @@ impl SizeClass {
     /// Largest payload of a page of this class: bytes behind the header.
     #[must_use]
     pub const fn payload_bytes(self) -> usize {
-        self.bytes() - crate::page::HEADER_BYTES
+        self.bytes() - HEADER_BYTES
     }
 
     /// All classes, smallest first.

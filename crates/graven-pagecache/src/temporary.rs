@@ -26,14 +26,14 @@ mod lazy_file;
 mod space;
 
 use crate::budget::Reservation;
+use crate::cache::exclusive::Locked;
+use crate::cache::pin::PagePin;
+use crate::cache::write_back::WriteBack;
 use crate::cache::{FileState, PageCache};
 use crate::error::{Error, Result};
-use crate::exclusive::Locked;
 use crate::page::HEADER_BYTES;
 use crate::page_kind::PageKind;
 use crate::page_ref::{FileId, PageRef, SizeClass};
-use crate::pin::PagePin;
-use crate::write_back::WriteBack;
 use graven_io::File;
 use lazy_file::LazyFile;
 use parking_lot::Mutex;

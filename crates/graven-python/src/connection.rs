@@ -8,7 +8,7 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString, PyTuple};
 
-use crate::database::{Database, timeout};
+use crate::database::Database;
 use crate::error::{raised, usage};
 use crate::interrupt;
 use crate::parameter::{named_frames, params};
@@ -96,7 +96,7 @@ impl Connection {
         let options = options(isolation, durability, relaxed_ms)?;
         let mut connection = database.database.connect().with_options(options);
         if timeout.is_some() {
-            connection = connection.with_timeout(self::timeout(timeout)?);
+            connection = connection.with_timeout(crate::options::timeout(timeout)?);
         }
         Ok(Connection::new(connection))
     }

@@ -3,7 +3,7 @@
 use pyo3::prelude::*;
 use pyo3::types::IntoPyDict;
 
-use crate::value::Classes;
+use crate::classes::Classes;
 
 /// The exception that says the same.
 pub(crate) fn raised(py: Python<'_>, error: &graven::Error) -> PyErr {

@@ -18,10 +18,12 @@
 //! # Concurrency
 //! All classes may be shared by threads. A result belongs to one thread at a time: others wait.
 
+mod classes;
 mod connection;
 mod database;
 mod error;
 mod interrupt;
+mod options;
 mod parameter;
 mod result;
 mod temporal;

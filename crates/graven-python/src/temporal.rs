@@ -14,7 +14,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::IntoPyDict;
 
-use crate::value::Classes;
+use crate::classes::Classes;
 
 /// Days from the first of January of year 1, which is day 1 of Python, to that of 1970.
 const ORDINAL_1970: i64 = 719_163;

@@ -5,55 +5,10 @@ use std::sync::Arc;
 
 use graven::{Node, Relationship, Value};
 use pyo3::prelude::*;
-use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBytes, PyDict, PyList, PyString, PyTuple};
 
+use crate::classes::Classes;
 use crate::temporal;
-
-/// Classes of Python that values become, looked up once.
-pub(crate) struct Classes {
-    pub(crate) error: Py<PyAny>,
-    node: Py<PyAny>,
-    relationship: Py<PyAny>,
-    path: Py<PyAny>,
-    pub(crate) duration: Py<PyAny>,
-    pub(crate) point: Py<PyAny>,
-    pub(crate) temporal: Py<PyAny>,
-    pub(crate) date: Py<PyAny>,
-    pub(crate) time: Py<PyAny>,
-    pub(crate) datetime: Py<PyAny>,
-    pub(crate) timedelta: Py<PyAny>,
-    pub(crate) timezone: Py<PyAny>,
-    /// `zoneinfo.ZoneInfo`.
-    pub(crate) zone_info: Py<PyAny>,
-}
-
-impl Classes {
-    pub(crate) fn of(py: Python<'_>) -> PyResult<&Classes> {
-        static CLASSES: PyOnceLock<Classes> = PyOnceLock::new();
-        CLASSES.get_or_try_init(py, || {
-            let own = py.import("graven.values")?;
-            let times = py.import("datetime")?;
-            let get =
-                |module: &Bound<'_, PyModule>, name: &str| module.getattr(name).map(Bound::unbind);
-            Ok(Classes {
-                error: get(&own, "Error")?,
-                node: get(&own, "Node")?,
-                relationship: get(&own, "Relationship")?,
-                path: get(&own, "Path")?,
-                duration: get(&own, "Duration")?,
-                point: get(&own, "Point")?,
-                temporal: get(&own, "Temporal")?,
-                date: get(&times, "date")?,
-                time: get(&times, "time")?,
-                datetime: get(&times, "datetime")?,
-                timedelta: get(&times, "timedelta")?,
-                timezone: get(&times, "timezone")?,
-                zone_info: get(&py.import("zoneinfo")?, "ZoneInfo")?,
-            })
-        })
-    }
-}
 
 /// The object that a value becomes.
 pub(crate) fn object<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'py, PyAny>> {

@@ -27,6 +27,7 @@ use crate::message::is_reset;
 use crate::out::Out;
 use crate::service::Service;
 use crate::session::{Ends, Session};
+use crate::stage::Stage;
 use crate::transport::{self, Receiving};
 
 /// What one that waits takes besides its bytes, about.
@@ -43,16 +44,6 @@ const DROPPED_FOR: Duration = Duration::from_secs(5);
 
 /// Messages of at most so many bytes are not counted in the budget.
 const SMALL: usize = 64 << 10;
-
-/// How far a server has ended.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(crate) enum Stage {
-    Runs,
-    /// Nobody is listened to any more.
-    Deaf,
-    /// What is not taken at once is not sent any more.
-    Cut,
-}
 
 /// What the two sides of a connection know of each other.
 struct State {

@@ -4,9 +4,8 @@
 //! ISO/IEC 39075, clause 23 (GQLSTATUS); Neo4j 5.26: GQLSTATUS codes of errors.
 
 use crate::failure::Failure;
-use crate::message::Map;
+use crate::message::{Map, entry};
 use crate::notification::{position, record};
-use crate::session::entry;
 
 /// Status and description of an error that has none of its own.
 const OTHER: (&str, &str) = (

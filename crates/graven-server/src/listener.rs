@@ -14,10 +14,11 @@ use tokio::sync::watch;
 
 use crate::admission::{Admission, UNKNOWN_MAX};
 use crate::attempts::Attempts;
-use crate::connection::{self, Stage};
+use crate::connection;
 use crate::metrics::{self, Counters, Endpoint};
 use crate::options::Options;
 use crate::service::Service;
+use crate::stage::Stage;
 use crate::timeouts::Timeouts;
 use crate::tls;
 use crate::transport::Carriers;

@@ -17,6 +17,11 @@ const RESET: u8 = 0x0f;
 /// A map of options.
 pub(crate) type Map = BTreeMap<Arc<str>, Value>;
 
+/// An entry of a [`Map`].
+pub(crate) fn entry(name: &str, value: impl Into<Value>) -> (Arc<str>, Value) {
+    (name.into(), value.into())
+}
+
 /// A message of a client.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Request {

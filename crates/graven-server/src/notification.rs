@@ -12,8 +12,7 @@ use std::sync::Arc;
 use graven::{Notice, Value};
 
 use crate::Version;
-use crate::message::Map;
-use crate::session::entry;
+use crate::message::{Map, entry};
 
 /// A kind of notice.
 #[derive(Debug, PartialEq, Eq)]

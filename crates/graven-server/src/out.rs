@@ -19,7 +19,7 @@ use tokio::runtime::Handle;
 use tokio::sync::watch;
 use tokio::time::timeout;
 
-use crate::connection::Stage;
+use crate::stage::Stage;
 use crate::transport::Sending;
 
 /// Bytes that leave together.

@@ -2,14 +2,11 @@
 //!
 //! # How it works
 //! A [`Writer`] appends to a buffer; a [`Reader`] takes values off the front of one. What the library has no value for, dates and
-//! nodes, are structures: a signature and fields, made and read by [`crate::stored`] and [`crate::entity`].
+//! nodes, are structures: a signature and fields, made and read by [`crate::stored`] and `values`.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
+mod values;
 
-use graven::Value;
-
-use crate::{Version, entity, stored};
+use crate::Version;
 
 /// Lists, maps and structures within each other, at most.
 const DEPTH_MAX: usize = 100;
@@ -133,35 +130,6 @@ impl Writer<'_> {
         debug_assert!(fields < 16, "no structure has more");
         self.out.extend([0xb0 | fields, signature]);
     }
-
-    pub(crate) fn entries(&mut self, entries: &BTreeMap<Arc<str>, Value>) {
-        self.map(entries.len());
-        for (key, value) in entries {
-            self.text(key);
-            self.value(value);
-        }
-    }
-
-    pub(crate) fn value(&mut self, value: &Value) {
-        match value {
-            Value::Null => self.null(),
-            Value::Boolean(b) => self.boolean(*b),
-            Value::Integer(i) => self.integer(*i),
-            Value::Float(x) => self.float(*x),
-            Value::String(text) => self.text(text),
-            Value::Bytes(bytes) => self.bytes(bytes),
-            Value::List(items) => {
-                self.list(items.len());
-                items.iter().for_each(|item| self.value(item));
-            }
-            Value::Map(entries) => self.entries(entries),
-            Value::Node(node) => entity::node(self, node),
-            Value::Relationship(relationship) => entity::relationship(self, relationship),
-            Value::Path(path) => entity::path(self, path),
-            Value::Stored(value) => stored::write(self, value),
-            other => self.text(&other.to_string()),
-        }
-    }
 }
 
 /// Takes values off the front of a message.
@@ -218,79 +186,15 @@ impl<'a> Reader<'a> {
             _ => Err(Unreadable::Wanted("a message")),
         }
     }
-
-    pub(crate) fn value(&mut self) -> Result<Value, Unreadable> {
-        self.nested(0)
-    }
-
-    fn nested(&mut self, depth: usize) -> Result<Value, Unreadable> {
-        if depth > DEPTH_MAX {
-            return Err(Unreadable::Deep);
-        }
-        self.left = self.left.checked_sub(1).ok_or(Unreadable::Many)?;
-        Ok(match self.byte()? {
-            marker @ (0..=0x7f | 0xf0..=0xff) => Value::Integer(marker.cast_signed().into()),
-            0xc0 => Value::Null,
-            0xc1 => Value::Float(f64::from_be_bytes(self.array()?)),
-            0xc2 => Value::Boolean(false),
-            0xc3 => Value::Boolean(true),
-            0xc8 => Value::Integer(i8::from_be_bytes(self.array()?).into()),
-            0xc9 => Value::Integer(i16::from_be_bytes(self.array()?).into()),
-            0xca => Value::Integer(i32::from_be_bytes(self.array()?).into()),
-            0xcb => Value::Integer(i64::from_be_bytes(self.array()?)),
-            marker @ 0xcc..=0xce => {
-                let size = self.size(u32::from(marker - 0xcc))?;
-                Value::Bytes(Arc::from(self.take(size)?))
-            }
-            marker @ 0x80..=0x8f => Value::from(self.text(usize::from(marker & 15))?),
-            marker @ 0xd0..=0xd2 => {
-                let size = self.size(u32::from(marker - 0xd0))?;
-                Value::from(self.text(size)?)
-            }
-            marker @ 0x90..=0x9f => self.list(usize::from(marker & 15), depth)?,
-            marker @ 0xd4..=0xd6 => {
-                let len = self.size(u32::from(marker - 0xd4))?;
-                self.list(len, depth)?
-            }
-            marker @ 0xa0..=0xaf => self.map(usize::from(marker & 15), depth)?,
-            marker @ 0xd8..=0xda => {
-                let len = self.size(u32::from(marker - 0xd8))?;
-                self.map(len, depth)?
-            }
-            marker @ 0xb0..=0xbf => {
-                let signature = self.byte()?;
-                let fields = (0..marker & 15).map(|_| self.nested(depth + 1));
-                let fields = fields.collect::<Result<Vec<Value>, Unreadable>>()?;
-                stored::read(signature, &fields)?
-            }
-            marker => return Err(Unreadable::Marker(marker)),
-        })
-    }
-
-    fn list(&mut self, len: usize, depth: usize) -> Result<Value, Unreadable> {
-        // A value takes a byte at least: a length beyond that is found out before memory is taken for it (BO-1).
-        if len > self.rest.len() {
-            return Err(Unreadable::Ends);
-        }
-        let items = (0..len).map(|_| self.nested(depth + 1));
-        Ok(Value::List(items.collect::<Result<_, _>>()?))
-    }
-
-    fn map(&mut self, len: usize, depth: usize) -> Result<Value, Unreadable> {
-        let mut entries = BTreeMap::new();
-        for _ in 0..len {
-            let Value::String(key) = self.nested(depth + 1)? else {
-                return Err(Unreadable::Wanted("a text as the key of a map"));
-            };
-            entries.insert(key, self.nested(depth + 1)?);
-        }
-        Ok(Value::Map(entries))
-    }
 }
 
 #[cfg(test)]
 mod tests {
     //! Goal: values come back as they were; the sizes of markers are those of the specification; no bytes make the reader panic.
+
+    use std::sync::Arc;
+
+    use graven::Value;
 
     use super::*;
 

@@ -16,7 +16,7 @@ use graven::{Access, CancelHandle, Connection, Params, Role, Row, Transaction, V
 use crate::admission::Place;
 use crate::failure::{Failure, STOPPED};
 use crate::gql;
-use crate::message::{FAILURE, IGNORED, Map, RECORD, Request, SUCCESS, Wanted};
+use crate::message::{FAILURE, IGNORED, Map, RECORD, Request, SUCCESS, Wanted, entry};
 use crate::metrics;
 use crate::notification::Filter;
 use crate::packstream::Writer;
@@ -87,10 +87,6 @@ enum Answer {
     Success(Map),
     /// The connection is to be closed.
     Close,
-}
-
-pub(crate) fn entry(name: &str, value: impl Into<Value>) -> (Arc<str>, Value) {
-    (name.into(), value.into())
 }
 
 impl<W: Write> Session<W> {

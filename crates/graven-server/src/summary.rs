@@ -6,9 +6,8 @@ use std::time::Instant;
 use graven::{PlanStep, QueryResult, Row, StatementKind, Summary, Value};
 
 use crate::Version;
-use crate::message::Map;
+use crate::message::{Map, entry};
 use crate::notification::{self, Filter};
-use crate::session::entry;
 
 /// A statement with rows left.
 pub(crate) struct Stream {

@@ -25,6 +25,7 @@ mod id_sweep;
 mod list;
 mod merged;
 mod node_set;
+pub(crate) mod order;
 pub(crate) mod segment;
 mod set_changes;
 mod set_probe;
@@ -50,7 +51,7 @@ use std::sync::{Arc, OnceLock};
 
 pub use list::{IdCursor, List};
 pub use node_set::NodeSet;
-pub use sweep::Sweep;
+pub use order::Sweep;
 
 /// Most segments prefetched ahead at once.
 const WINDOW_MAX: u64 = 64;

@@ -18,8 +18,9 @@
 use crate::bytes::Malformed;
 use crate::check::Report;
 use crate::checkpoint::CheckpointOptions;
+use crate::data_file::Root;
 use crate::free_space::{Extent, FreeSpace};
-use crate::store::{Root, Store};
+use crate::store::Store;
 use crate::superblock::{self, LogPosition, Slot, Superblock};
 use crate::{Error, Result};
 use crate::{chain, sink};

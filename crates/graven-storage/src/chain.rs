@@ -17,9 +17,8 @@
 //! A part is bytes alone.
 
 use crate::bytes::{Decoded, Malformed, Reader};
-use crate::checkpoint::Output;
+use crate::page_output::{PageOutput, ReservedPages};
 use crate::pages::Pages;
-use crate::sink::PageOutput;
 use crate::{Error, Result};
 use graven_pagecache::{PageKind, PageRef, SizeClass};
 
@@ -69,7 +68,7 @@ pub(crate) fn write(
 }
 
 /// Room for a chain of up to `bytes` bytes whose content is known later: the head, then the parts.
-pub(crate) fn reserve(output: &Output, bytes: usize) -> Result<Vec<PageRef>> {
+pub(crate) fn reserve(output: &impl ReservedPages, bytes: usize) -> Result<Vec<PageRef>> {
     let parts = match HEAD_BYTES + bytes <= PART_BYTES {
         true => 0,
         false => bytes.div_ceil(PART_BYTES),
@@ -86,7 +85,7 @@ pub(crate) fn reserve(output: &Output, bytes: usize) -> Result<Vec<PageRef>> {
 
 /// Writes `bytes` to the pages that [`reserve`] gave; the head.
 pub(crate) fn write_to(
-    output: &Output,
+    output: &impl ReservedPages,
     pages: &[PageRef],
     kind: PageKind,
     bytes: &[u8],

@@ -16,10 +16,11 @@ mod extents;
 
 use crate::catalog::{StoreDescription, StoreKind};
 use crate::chain;
+use crate::data_file::Root;
 use crate::directory::SegmentEntry;
 use crate::free_space::{Extent, FreeSpace};
 use crate::ids::StoreId;
-use crate::store::{Root, Store};
+use crate::store::Store;
 use crate::superblock::Found;
 use crate::{Error, Result};
 use adjacency::Later;

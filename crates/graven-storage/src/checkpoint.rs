@@ -52,9 +52,9 @@ mod tests;
 
 use crate::catalog::{Catalog, StoreKind};
 use crate::chain::{self, Footprint};
+use crate::data_file::Root;
 use crate::directory::{Directory, DirectoryBuilder};
 use crate::ids::Direction;
-use crate::store::Root;
 use crate::superblock::{Found, LogPosition, Superblock};
 use crate::{Error, Result};
 use activity::Activity;

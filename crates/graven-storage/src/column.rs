@@ -18,7 +18,7 @@ mod tests;
 
 use crate::Result;
 use crate::chain;
-use crate::delta::layer::ColumnOf;
+use crate::delta::change::ColumnOf;
 use crate::delta::overlay::{ColumnOverlay, Top};
 use crate::pages::Pages;
 use crate::segment_map::{Located, SegmentMap};

@@ -7,10 +7,10 @@
 
 use crate::Result;
 use crate::catalog::StoreKind;
+use crate::data_file::Root;
 use crate::ids::{KeyId, LabelId, NodeId, StoreId, TypeId};
 use crate::schema::SchemaEntity;
 use crate::snapshot::Snapshot;
-use crate::store::Root;
 use graven_pagecache::{PageKind, PageRef, residents::Resident};
 use std::collections::{BTreeMap, HashMap};
 

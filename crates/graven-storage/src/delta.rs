@@ -11,19 +11,24 @@
 //! All but the base are a [`layer::Layer`] in memory, and below it, if there was much, layers that lie in temporary pages
 //! ([`lower`]). [`overlay`] holds what columns, lists and indexes need of the stack.
 
+pub(crate) mod about;
 pub(crate) mod batch;
+pub(crate) mod change;
 pub(crate) mod changed_lists;
 pub(crate) mod changed_nodes;
+pub(crate) mod committed;
 pub(crate) mod counts;
 pub(crate) mod encoded_values;
 pub(crate) mod entry_filter;
 pub(crate) mod frozen;
+pub(crate) mod frozen_layer;
 pub(crate) mod id_map;
 pub(crate) mod layer;
 pub(crate) mod lower;
 pub(crate) mod merge;
 pub(crate) mod overlay;
 pub(crate) mod redo;
+pub(crate) mod relationship_block;
 pub(crate) mod sealed_batch;
 pub(crate) mod sealed_map;
 pub(crate) mod small_map;

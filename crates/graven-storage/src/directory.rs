@@ -22,8 +22,8 @@ use crate::Result;
 use crate::bytes::{Decoded, Malformed, Reader};
 use crate::chain::Footprint;
 use crate::ids::StoreId;
+use crate::page_output::PageOutput;
 use crate::pages::Pages;
-use crate::sink::PageOutput;
 use graven_pagecache::{PageKind, PageRef, SizeClass};
 
 const KIND: PageKind = PageKind::SegmentDirectory;

@@ -5,7 +5,7 @@
 
 use crate::Result;
 use crate::catalog::StoreKind;
-use crate::delta::layer::{Change, ColumnOf};
+use crate::delta::change::{Change, ColumnOf};
 use crate::snapshot::Snapshot;
 
 impl Snapshot {

@@ -11,6 +11,7 @@ mod check;
 pub mod checkpoint;
 mod column;
 pub mod contents;
+mod data_file;
 mod delta;
 mod directory;
 mod error;
@@ -21,6 +22,8 @@ pub mod ids;
 mod index;
 mod info;
 mod labels;
+mod log_place;
+mod page_output;
 mod pages;
 mod recovery;
 mod salvage;
@@ -37,6 +40,7 @@ mod version;
 pub mod warm;
 mod writer;
 
+pub use crate::log_place::LogPlace;
 pub use adjacency::writer::AdjacencyWriter;
 pub use adjacency::{Adjacency, IdCursor, List, Neighbour, NodeSet, Sweep};
 pub use backup::BackupReport;
@@ -62,7 +66,7 @@ pub use schema::{
     ConstraintDescription, ConstraintKind, ConstraintSpec, IndexKind, IndexSpec, SchemaEntity,
 };
 pub use snapshot::Snapshot;
-pub use store::{LogPlace, Store};
+pub use store::Store;
 pub use transaction::Transaction;
 pub use transaction::counters::WriteCounters;
 pub use transaction::options::{Committed, Durability, Durable, Isolation, TransactionOptions};

@@ -27,7 +27,9 @@ mod replay;
 use self::replay::Replay;
 use crate::checkpoint::CheckpointOptions;
 use crate::delta::redo::NamesLogged;
-use crate::store::{LogPlace, Store};
+use crate::log_place::LogPlace;
+use crate::log_place::LogSetup;
+use crate::store::Store;
 use crate::superblock::{FORMAT, LogPosition, UNSEALED_FORMAT};
 use crate::transaction::options::Durable;
 use crate::transaction::spill::Sealing;
@@ -91,13 +93,6 @@ impl OpenOptions {
             threads: 1,
         }
     }
-}
-
-/// A log that is part of the store's state.
-#[derive(Debug)]
-pub(crate) struct LogSetup {
-    pub(crate) place: Box<dyn LogPlace>,
-    pub(crate) options: LogOptions,
 }
 
 fn failed(path: &std::path::Path, error: impl std::fmt::Display) -> Error {

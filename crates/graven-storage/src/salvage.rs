@@ -20,11 +20,12 @@ mod relationships;
 mod schema;
 mod survey;
 
+use crate::data_file::Root;
 use crate::ids::{KeyId, LabelId, NodeId, TypeId};
 use crate::pages::Pages;
 use crate::recovery::OpenOptions;
 use crate::snapshot::Snapshot;
-use crate::store::{Root, Store};
+use crate::store::Store;
 use crate::superblock;
 use crate::value::PropertyValue;
 use crate::writer::{StoreWriter, WriterOptions};

@@ -4,7 +4,7 @@
 //! Uniqueness and node-key constraints own a unique index of the same keys; node-key and existence constraints
 //! also demand the properties. Names are unique over indexes and constraints together.
 
-use crate::delta::layer::ColumnOf;
+use crate::delta::change::ColumnOf;
 use crate::ids::{KeyId, LabelId, TypeId};
 use std::sync::Arc;
 

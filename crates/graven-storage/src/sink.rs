@@ -20,6 +20,7 @@
 
 use crate::chain::{self, Footprint};
 use crate::free_space::{Extent, FreeSpace};
+use crate::page_output::PageOutput;
 use crate::superblock::{SECOND_UNIT, is_superblock_unit};
 use crate::{Error, Result};
 use graven_io::{AlignedBuffer, File};
@@ -39,12 +40,6 @@ const GAP_GROWTH: u64 = 2;
 const GAP_SHARE: u64 = 128;
 /// A gap has at least so many units: a page of 64 KiB.
 const GAP_UNITS_MIN: u64 = 16;
-
-/// Where new pages go: behind each other in bulk writing, into free space in a checkpoint.
-pub(crate) trait PageOutput {
-    /// Writes `payload` as a page of `kind` and tells where it went.
-    fn append(&self, kind: PageKind, payload: &[u8]) -> Result<PageRef>;
-}
 
 /// A file that is filled by streams.
 #[derive(Debug)]

@@ -11,7 +11,9 @@
 use crate::adjacency::Adjacency;
 use crate::catalog::{Catalog, IndexDescription, StoreKind};
 use crate::column::Column;
-use crate::delta::layer::{Change, ColumnOf, NodeChange};
+use crate::data_file::Root;
+use crate::delta::about::About;
+use crate::delta::change::{Change, ColumnOf, NodeChange};
 use crate::delta::lower::Net;
 use crate::delta::overlay::{
     AdjacencyOverlay, ColumnOverlay, IndexEntries, IndexOverlay, Stack, Top,
@@ -20,12 +22,10 @@ use crate::ids::{Direction, KeyId, LabelId, NodeId, RelId, TypeId};
 use crate::index::Index;
 use crate::labels::NodeRanges;
 use crate::schema::SchemaEntity;
-use crate::store::Root;
 use crate::store::allocator::{NameKind, NameLists};
 use crate::transaction::own::{Own, OwnSide};
 use crate::users::UserDescription;
 use crate::version::Version;
-use crate::version::touched::About;
 use crate::{Error, Result};
 use graven_pagecache::PageCache;
 use std::collections::BTreeSet;
@@ -191,7 +191,7 @@ impl Snapshot {
     #[must_use]
     pub fn has_changes(&self) -> bool {
         let version = &*self.version;
-        self.own.is_some() || version.recent.is_some() || !version.settled.is_folded()
+        self.own.is_some() || version.recent.is_some() || !version.settled.layers.is_folded()
     }
 
     /// Whether any node came, went or has other labels than in the file.
@@ -199,7 +199,7 @@ impl Snapshot {
     pub(crate) fn nodes_changed(&self) -> bool {
         let version = &*self.version;
         let newest = || version.recent.as_ref().is_some_and(|it| it.has_nodes());
-        self.own.is_some() || newest() || version.settled.has_nodes()
+        self.own.is_some() || newest() || version.settled.layers.has_nodes()
     }
 
     /// Calls `look` with the labels of `node`, `None` if there is no such node.
@@ -369,10 +369,10 @@ impl Snapshot {
     fn settled_adjacency(&self, of: (TypeId, Direction)) -> Adjacency {
         let settled = &self.version.settled;
         let base = settled.root.adjacency(of.0, of.1);
-        let Some(overlay) = AdjacencyOverlay::new(settled, of) else {
+        let Some(overlay) = AdjacencyOverlay::new(&settled.layers, of) else {
             return base;
         };
-        let layers = settled.newest_first();
+        let layers = settled.layers.newest_first();
         let more = layers
             .map(|layer| layer.counts().relationships_of(of.0))
             .sum();
@@ -417,7 +417,7 @@ impl Snapshot {
     /// A property with the settled changes only.
     fn settled_column(&self, of: ColumnOf) -> Option<Column> {
         let settled = &self.version.settled;
-        let make = |base| match ColumnOverlay::new(settled, of) {
+        let make = |base| match ColumnOverlay::new(&settled.layers, of) {
             None => base,
             Some(overlay) => Some(Column::with_overlay(base, overlay)),
         };
@@ -558,7 +558,7 @@ impl Snapshot {
             settled.root.pages.clone(),
             stored.unwrap_or(index).clone(),
             columns.collect(),
-            IndexOverlay::settled(settled, index.number),
+            IndexOverlay::settled(&settled.layers, index.number),
         )
     }
 
@@ -569,7 +569,7 @@ impl Snapshot {
 
     /// Entries of an index, which may be yet to be, that are changed: keys from `low` to `high` inclusive, cut.
     pub(crate) fn index_changes(&self, number: u32, low: &[u8], high: &[u8]) -> IndexEntries {
-        let settled = IndexOverlay::settled(&self.version.settled, number);
+        let settled = IndexOverlay::settled(&self.version.settled.layers, number);
         let overlay = IndexOverlay {
             settled: settled.as_deref().unwrap_or(&[]),
             top: &Top::of(self.stack(), About::Index(number)),

@@ -13,65 +13,38 @@
 pub(crate) mod allocator;
 pub(crate) mod maintenance;
 
-use crate::adjacency::Adjacency;
-use crate::catalog::{Catalog, ClientId, RelationshipPart, StoreKind};
-use crate::chain;
+use crate::catalog::ClientId;
 use crate::checkpoint::Checkpointer;
-use crate::column::Column;
+use crate::data_file::Root;
 use crate::delta::frozen::Frozen;
+use crate::delta::frozen_layer::FrozenLayer;
 use crate::delta::layer::Layer;
 use crate::delta::lower::Lower;
 use crate::delta::redo::NamesLogged;
-use crate::directory::{Directory, SegmentEntry};
-use crate::ids::{Direction, KeyId, NodeId, RelId, TypeId};
-use crate::labels::LabelRuns;
+use crate::log_place::LogSetup;
 use crate::pages::Pages;
-use crate::recovery::LogSetup;
-use crate::segment_map::SegmentMap;
 use crate::snapshot::Snapshot;
 use crate::superblock::{self, Found, LogPosition, Superblock};
 use crate::transaction::clients::Clients;
-use crate::transaction::commit::Commits;
+use crate::transaction::commits::Commits;
 use crate::transaction::conflicts::Conflicts;
 use crate::transaction::publish::Publisher;
-use crate::value::PropertyValue;
+use crate::version::Version;
 use crate::version::retired::Retired;
-use crate::version::{FrozenLayer, Version};
 use crate::{Error, Result};
 use allocator::Allocator;
-use foldhash::HashMap;
 use graven_io::File;
 use graven_log::{Log, LogStats};
-use graven_pagecache::{Budget, PageCache, PageKind, Reservation, SpillFile, TemporaryPages};
+use graven_pagecache::{Budget, PageCache, SpillFile, TemporaryPages};
 use maintenance::{CHANGES_SHARE, LOG_BYTES, Maintenance, WAIT_SHARE};
 use parking_lot::{Mutex, MutexGuard, RwLock};
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
-/// Bytes of memory charged per byte of the stored catalogue: names are kept twice, in lists and tables.
-const CATALOG_FACTOR: u64 = 4;
-
 /// What passes this part of the memory limit goes to temporary pages.
 const SEAL_SHARE: u64 = 8;
-
-/// Is told of damage that keeps some nodes' labels from being read; they are no nodes then.
-pub(crate) type OnDamage<'a> = dyn FnMut(crate::Error) -> Result<()> + 'a;
-
-/// What a checkpoint made: everything that snapshots of it share.
-#[derive(Debug)]
-pub(crate) struct Root {
-    pub(crate) pages: Arc<Pages>,
-    pub(crate) found: Found,
-    pub(crate) catalog: Catalog,
-    pub(crate) labels: LabelRuns,
-    pub(crate) directory: Directory,
-    adjacencies: Mutex<HashMap<(TypeId, Direction), Adjacency>>,
-    columns: Mutex<HashMap<StoreKind, Column>>,
-    _reservation: Reservation,
-}
 
 /// The changes from one checkpoint to the next.
 struct Generation {
@@ -80,27 +53,6 @@ struct Generation {
     frozen: Arc<FrozenLayer>,
     /// Names of the newest commits.
     clients: Arc<[ClientId]>,
-}
-
-/// Where the log of a store is, or how to make it when the first commit needs it.
-pub trait LogPlace: Send + Sync + std::fmt::Debug {
-    /// Where it is or will be.
-    fn path(&self) -> PathBuf;
-
-    /// The log's file, if it is there.
-    ///
-    /// # Errors
-    /// It cannot be opened.
-    fn existing(&self) -> Result<Option<Arc<dyn File>>>;
-
-    /// The file for a new log, durable in its folder; what is in it is looked at before it is overwritten.
-    ///
-    /// # Errors
-    /// It cannot be made.
-    fn create(&self) -> Result<Arc<dyn File>>;
-
-    /// Removes the file. One that stays does no harm: nothing needs it.
-    fn remove(&self);
 }
 
 /// An open database file.
@@ -244,7 +196,7 @@ impl Store {
         let _whole = self.chunked.write();
         let mut commits = self.commits();
         let before = commits.applied.clone();
-        if before.settled.frozen.is_some() {
+        if before.settled.layers.frozen.is_some() {
             // One checkpoint runs at a time, and what it froze is installed or thawed unless it panics.
             return Err(crate::Error::CheckpointsStopped {
                 path: self.file().path().to_path_buf(),
@@ -262,20 +214,20 @@ impl Store {
         let reservation = Arc::new(reservation);
         // Snapshots of its versions keep parts of it, for longer than the checkpoint takes.
         let _ = before.charged.set(reservation.clone());
-        let mut layer = before.settled.active.clone();
+        let mut layer = before.settled.layers.active.clone();
         if let Some(recent) = &before.recent {
             recent.put_on(&mut layer);
         }
         let frozen = Arc::new(FrozenLayer {
-            below: before.settled.below.clone(),
+            below: before.settled.layers.below.clone(),
             layer,
             _reservation: reservation,
         });
         self.replace(&mut commits, |version| {
             let settled = version.settled_mut();
-            settled.frozen = Some(frozen.clone());
-            settled.below = Arc::from([]);
-            settled.active = Layer::filtered(budget);
+            settled.layers.frozen = Some(frozen.clone());
+            settled.layers.below = Arc::from([]);
+            settled.layers.active = Layer::filtered(budget);
             version.recent = None;
             version.charged = Arc::default();
         });
@@ -293,7 +245,7 @@ impl Store {
         let root = Arc::new(root);
         let mut commits = self.commits();
         let old = Arc::downgrade(&commits.applied.settled.root);
-        let same = commits.applied.settled.frozen.as_ref();
+        let same = commits.applied.settled.layers.frozen.as_ref();
         assert!(
             same.is_some_and(|it| Arc::ptr_eq(it, &frozen.frozen)),
             "what was frozen is installed"
@@ -301,7 +253,7 @@ impl Store {
         self.replace(&mut commits, |version| {
             let settled = version.settled_mut();
             settled.root = root;
-            settled.frozen = None;
+            settled.layers.frozen = None;
         });
         old
     }
@@ -328,7 +280,7 @@ impl Store {
     pub(crate) fn thaw(&self, frozen: &FrozenLayer) {
         let mut commits = self.commits();
         let bytes = frozen.layer.bytes();
-        let alone = frozen.below.is_empty() && commits.applied.settled.below.is_empty();
+        let alone = frozen.below.is_empty() && commits.applied.settled.layers.below.is_empty();
         let mut held = self.budget().empty_reservation("committed changes");
         held.force_grow(bytes);
         if alone {
@@ -337,10 +289,10 @@ impl Store {
         self.replace(&mut commits, |version| {
             version.settle();
             let settled = version.settled_mut();
-            settled.frozen = None;
+            settled.layers.frozen = None;
             if alone {
-                let newer = std::mem::replace(&mut settled.active, frozen.layer.clone());
-                settled.active.merge(&newer);
+                let newer = std::mem::replace(&mut settled.layers.active, frozen.layer.clone());
+                settled.layers.active.merge(&newer);
                 return;
             }
             let lower = (!frozen.layer.is_empty()).then(|| {
@@ -350,7 +302,7 @@ impl Store {
                 })
             });
             let older = frozen.below.iter().cloned().chain(lower);
-            settled.below = older.chain(settled.below.iter().cloned()).collect();
+            settled.layers.below = older.chain(settled.layers.below.iter().cloned()).collect();
         });
     }
 
@@ -530,10 +482,10 @@ impl Store {
 
     /// Whether changes or log have grown enough for a checkpoint. `bytes` were committed just now.
     pub(crate) fn wants_checkpoint(&self, version: &Version, bytes: u64) -> bool {
-        if self.log().is_none() || version.settled.frozen.is_some() {
+        if self.log().is_none() || version.settled.layers.frozen.is_some() {
             return false;
         }
-        if !version.settled.below.is_empty() {
+        if !version.settled.layers.below.is_empty() {
             return true;
         }
         let changes = version.changed_bytes().max(bytes);
@@ -583,199 +535,5 @@ impl Store {
 impl Drop for Store {
     fn drop(&mut self) {
         self.maintenance.stop();
-    }
-}
-
-/// Says what damage to the catalogue means.
-fn catalogue_lost(error: crate::Error) -> crate::Error {
-    match error.is_damage() {
-        false => error,
-        true => crate::Error::CatalogueLost {
-            why: error.to_string(),
-        },
-    }
-}
-
-fn read_labels(
-    pages: &Pages,
-    directory: Directory,
-    catalog: &Catalog,
-    reservation: &mut Reservation,
-    mut damage: Option<&mut OnDamage<'_>>,
-) -> Result<LabelRuns> {
-    let mut labels = LabelRuns::default();
-    let Some(store) = catalog.store(StoreKind::NodeLabels) else {
-        return Ok(labels);
-    };
-    let mut charged = 0;
-    // The newest damaged segment: its nodes end where the next segment begins.
-    let mut broken: Option<(u64, crate::Error)> = None;
-    let scanned = directory.scan(pages, store.id, &mut |entry: SegmentEntry| {
-        if let Some((first, error)) = broken.take() {
-            labels.push_lost(first..entry.first, &error);
-        }
-        let read = pages.pin(entry.page, PageKind::NodeColumn).map(|pin| {
-            let mut segment = LabelRuns::default();
-            let decoded = segment.decode(&pin, catalog.label_sets.len());
-            decoded.and_then(|()| labels.append(segment))
-        });
-        let read = match read {
-            Err(error) => Err(error),
-            Ok(decoded) => pages.checked(entry.page, PageKind::NodeColumn, decoded),
-        };
-        match (read, &mut damage) {
-            (Ok(()), _) => {
-                let more = labels.memory_bytes().saturating_sub(charged);
-                charged += more;
-                Ok(reservation.grow(more)?)
-            }
-            (Err(error), _) if !error.is_damage() => Err(error),
-            (Err(error), Some(damage)) => damage(error),
-            (Err(error), None) => {
-                broken = Some((entry.first, error));
-                Ok(())
-            }
-        }
-    });
-    match (scanned, damage) {
-        (Ok(()), _) => {}
-        (Err(error), _) if !error.is_damage() => return Err(error),
-        (Err(error), Some(damage)) => damage(error)?,
-        // The directory ends here: so does all that is known of labels.
-        (Err(error), None) => {
-            let first = broken.as_ref().map_or(labels.end(), |(first, _)| *first);
-            broken = Some((first, error));
-        }
-    }
-    if let Some((first, error)) = broken {
-        labels.push_lost(first..catalog.next_node.max(first + 1), &error);
-    }
-    labels.finish();
-    reservation.shrink(charged.saturating_sub(labels.memory_bytes()));
-    Ok(labels)
-}
-
-impl Root {
-    /// Type, start and end of a relationship.
-    pub(crate) fn relationship(&self, id: RelId) -> Result<Option<(TypeId, NodeId, NodeId)>> {
-        if let Some(rel_type) = self.catalog.type_of(id) {
-            let ends = self.adjacency(rel_type, Direction::Out).endpoints(id)?;
-            return Ok(ends.map(|(start, end)| (rel_type, start, end)));
-        }
-        let part = |part| match self.column(StoreKind::Relationships(part)) {
-            None => Ok(None),
-            Some(column) => match column.get(id.0)? {
-                PropertyValue::Integer(value) => Ok(Some(value as u64)),
-                _ => Ok::<_, crate::Error>(None),
-            },
-        };
-        let (Some(rel_type), Some(start), Some(end)) = (
-            part(RelationshipPart::Type)?,
-            part(RelationshipPart::Start)?,
-            part(RelationshipPart::End)?,
-        ) else {
-            return Ok(None);
-        };
-        Ok(Some((TypeId(rel_type as u32), NodeId(start), NodeId(end))))
-    }
-
-    /// Reads what `found` points at; everything else when it is used.
-    /// Labels that cannot be read are remembered: asking for them is an error, nothing else.
-    pub(crate) fn open(pages: Arc<Pages>, found: Found) -> Result<Root> {
-        Root::open_despite(pages, found, None)
-    }
-
-    /// As [`Root::open`]; what cannot be read of the labels is told to `damage`, if given, and missing if that returns.
-    pub(crate) fn open_despite(
-        pages: Arc<Pages>,
-        found: Found,
-        damage: Option<&mut OnDamage<'_>>,
-    ) -> Result<Root> {
-        let mut reservation = pages.budget().reserve("catalogue", 0)?;
-        let head = found.superblock.catalogue;
-        let catalog = {
-            let bytes = chain::read(&pages, head, PageKind::Catalogue, |_| ());
-            let bytes = bytes.map_err(catalogue_lost)?;
-            reservation.grow(bytes.len() as u64 * CATALOG_FACTOR)?;
-            let format = Catalog::format(&bytes);
-            if let Some(found) = format.filter(|found| *found != Catalog::FORMAT) {
-                return Err(crate::Error::Format {
-                    path: pages.file().path().to_path_buf(),
-                    found,
-                    known: Catalog::FORMAT,
-                });
-            }
-            let decoded = pages.checked(head, PageKind::Catalogue, Catalog::decode(&bytes));
-            decoded.map_err(catalogue_lost)?
-        };
-        let directory = Directory::new(found.superblock.directory);
-        let labels = read_labels(&pages, directory, &catalog, &mut reservation, damage)?;
-        Ok(Root {
-            pages,
-            found,
-            catalog,
-            labels,
-            directory,
-            adjacencies: Mutex::default(),
-            columns: Mutex::default(),
-            _reservation: reservation,
-        })
-    }
-
-    fn map(&self, kind: StoreKind) -> Option<(SegmentMap, u64)> {
-        let store = self.catalog.store(kind)?;
-        Some((
-            SegmentMap::new(self.directory, store.id, store.segments),
-            store.entries,
-        ))
-    }
-
-    pub(crate) fn adjacency(&self, rel_type: TypeId, direction: Direction) -> Adjacency {
-        if let Some(known) = self.adjacencies.lock().get(&(rel_type, direction)) {
-            return known.clone();
-        }
-        let forward = match direction {
-            Direction::Out => None,
-            Direction::In => Some(self.adjacency(rel_type, Direction::Out)),
-        };
-        let (map, entries) = match self.map(StoreKind::Adjacency(rel_type, direction)) {
-            None => (None, 0),
-            Some((map, entries)) => (Some(map), entries),
-        };
-        let sizes = (self.catalog.next_node, entries);
-        let made = Adjacency::new(
-            self.pages.clone(),
-            (rel_type, direction),
-            map,
-            sizes,
-            forward,
-        );
-        self.adjacencies
-            .lock()
-            .entry((rel_type, direction))
-            .or_insert(made)
-            .clone()
-    }
-
-    /// The column of `kind`, which is a kind of column.
-    pub(crate) fn column(&self, kind: StoreKind) -> Option<Column> {
-        if let Some(known) = self.columns.lock().get(&kind) {
-            return Some(known.clone());
-        }
-        let page_kind = match kind {
-            StoreKind::NodeColumn(_) => PageKind::NodeColumn,
-            StoreKind::RelationshipColumn(..) | StoreKind::Relationships(_) => {
-                PageKind::RelationshipColumn
-            }
-            StoreKind::NodeLabels | StoreKind::Adjacency(..) | StoreKind::Index(_) => return None,
-        };
-        let (map, _) = self.map(kind)?;
-        let bytes = self.catalog.store(kind).map_or(0, |store| store.bytes);
-        let made = Column::new(self.pages.clone(), map, page_kind, bytes);
-        Some(self.columns.lock().entry(kind).or_insert(made).clone())
-    }
-
-    pub(crate) fn node_column(&self, key: KeyId) -> Option<Column> {
-        self.column(StoreKind::NodeColumn(key))
     }
 }

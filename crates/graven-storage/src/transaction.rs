@@ -17,6 +17,7 @@
 
 pub(crate) mod clients;
 pub(crate) mod commit;
+pub(crate) mod commits;
 pub(crate) mod conflicts;
 mod constraints;
 pub(crate) mod counters;

@@ -12,16 +12,14 @@
 //! # Concurrency
 //! Immutable.
 
-use crate::catalog::{Catalog, IndexDescription};
+use crate::catalog::Catalog;
+use crate::data_file::Root;
 use crate::delta::layer::Layer;
-use crate::delta::lower::{Lower, Net, View};
 use crate::delta::overlay::Stack;
 use crate::delta::redo::NamesLogged;
-use crate::schema::ConstraintDescription;
-use crate::store::Root;
 use crate::store::allocator::NameLists;
 use crate::transaction::own::Own;
-use crate::users::UserDescription;
+use crate::version::schema::Schema;
 use graven_pagecache::Reservation;
 use recent::Recent;
 use settled::Settled;
@@ -30,65 +28,10 @@ use views::Views;
 
 pub(crate) mod recent;
 pub(crate) mod retired;
+pub(crate) mod schema;
 pub(crate) mod settled;
 pub(crate) mod touched;
 pub(crate) mod views;
-
-/// Indexes and constraints without what the file says of them, and users.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Schema {
-    pub(crate) indexes: Vec<IndexDescription>,
-    pub(crate) constraints: Vec<ConstraintDescription>,
-    pub(crate) next_index: u32,
-    pub(crate) users: Vec<UserDescription>,
-}
-
-impl Schema {
-    pub(crate) fn of(catalog: &Catalog) -> Schema {
-        Schema {
-            indexes: catalog.indexes.clone(),
-            constraints: catalog.constraints.clone(),
-            next_index: catalog.next_index,
-            users: catalog.users.clone(),
-        }
-    }
-
-    /// Whether both have the same indexes, constraints and users, whatever the file says of the indexes.
-    fn is_as(&self, other: &Schema) -> bool {
-        let indexes = |schema: &Schema| -> Vec<(u32, Arc<str>)> {
-            let named = schema.indexes.iter();
-            named.map(|it| (it.number, it.name.clone())).collect()
-        };
-        self.next_index == other.next_index
-            && self.constraints == other.constraints
-            && self.users == other.users
-            && indexes(self) == indexes(other)
-    }
-}
-
-/// What a checkpoint folds into the file, with the memory it takes.
-#[derive(Debug)]
-pub(crate) struct FrozenLayer {
-    /// Layers below, oldest first.
-    pub(crate) below: Arc<[Arc<Lower>]>,
-    pub(crate) layer: Layer,
-    pub(crate) _reservation: Arc<Reservation>,
-}
-
-impl FrozenLayer {
-    /// All layers, newest first.
-    pub(crate) fn newest_first(&self) -> impl Iterator<Item = View<'_>> {
-        let below = self.below.iter().rev().map(|lower| lower.view());
-        std::iter::once(View::Memory(&self.layer)).chain(below)
-    }
-
-    /// All layers as one set of changes.
-    pub(crate) fn net(&self) -> Net<'_> {
-        let mut views: Vec<View<'_>> = self.newest_first().collect();
-        views.reverse();
-        Net { views }
-    }
-}
 
 /// See the file header.
 #[derive(Debug)]
@@ -166,7 +109,7 @@ impl Version {
         self.written_bytes += layer.bytes();
         if layer.bytes() >= recent::BYTES_MAX {
             self.settle();
-            self.settled_mut().active.merge(layer);
+            self.settled_mut().layers.active.merge(layer);
             return;
         }
         let recent = Arc::new(Recent::on(self.recent.as_ref(), layer));
@@ -180,14 +123,14 @@ impl Version {
     /// Puts the newest commits into the active layer.
     pub(crate) fn settle(&mut self) {
         if let Some(recent) = self.recent.take() {
-            recent.put_on(&mut self.settled_mut().active);
+            recent.put_on(&mut self.settled_mut().layers.active);
         }
     }
 
     /// Whether its root says all of it: no checkpoint would have anything to write.
     pub(crate) fn is_folded(&self) -> bool {
         let base = Version::of(self.settled.root.clone(), 0, 0);
-        self.settled.is_folded()
+        self.settled.layers.is_folded()
             && self.recent.is_none()
             && self.schema.is_as(&base.schema)
             && NamesLogged::of(&self.names) == NamesLogged::of(&base.names)
@@ -195,21 +138,21 @@ impl Version {
 
     /// Estimated bytes of what is not frozen.
     pub(crate) fn changed_bytes(&self) -> u64 {
-        self.settled.active.bytes() + self.recent.as_ref().map_or(0, |it| it.bytes())
+        self.settled.layers.active.bytes() + self.recent.as_ref().map_or(0, |it| it.bytes())
     }
 
     /// Estimated bytes of what is not frozen, with all layers below: those keep memory until a checkpoint has ended, and
     /// with too many of them there would be none left for it.
     pub(crate) fn waiting_bytes(&self) -> u64 {
         let settled = &self.settled;
-        let frozen = settled.frozen.iter().flat_map(|it| it.below.iter());
-        let below = settled.below.iter().chain(frozen);
+        let frozen = settled.layers.frozen.iter().flat_map(|it| it.below.iter());
+        let below = settled.layers.below.iter().chain(frozen);
         self.changed_bytes() + below.map(|lower| lower.memory_bytes()).sum::<u64>()
     }
 
     pub(crate) fn stack<'a>(&'a self, own: Option<&'a Arc<Own>>) -> Stack<'a> {
         Stack {
-            settled: &self.settled,
+            settled: &self.settled.layers,
             recent: self.recent.as_ref(),
             own,
         }

@@ -23,7 +23,7 @@ use graven_io::{
 use graven_pagecache::{PageKind, PageRef, UNIT_BYTES};
 use graven_storage::LogPlace;
 
-use crate::mutants::Sabotage;
+use crate::sabotage::Sabotage;
 
 /// Regions of logs in simulations: the smallest there are.
 pub const REGION_BYTES: u64 = 256 << 10;

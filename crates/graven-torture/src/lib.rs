@@ -19,6 +19,7 @@ pub mod model;
 pub mod mutants;
 #[cfg(feature = "process")]
 pub mod process;
+pub mod sabotage;
 pub mod simulate;
 mod workload;
 

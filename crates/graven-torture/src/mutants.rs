@@ -5,31 +5,7 @@
 //! `mutants` alone. Each runs the simulation until it is caught; one that is not means that the torture is blind
 //! there.
 
-/// A fault between database and disk.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Sabotage {
-    /// Syncs of the data file do nothing.
-    SkippedDataSync,
-    /// Syncs of the log do nothing.
-    SkippedLogSync,
-    /// Writing one superblock first wipes both.
-    SuperblocksAtOnce,
-    /// Headers of log regions are not written.
-    LostRegionHeader,
-    /// Syncs of backups do nothing.
-    SkippedBackupSync,
-}
-
-impl Sabotage {
-    /// All of them.
-    pub const ALL: [Sabotage; 5] = [
-        Sabotage::SkippedDataSync,
-        Sabotage::SkippedLogSync,
-        Sabotage::SuperblocksAtOnce,
-        Sabotage::LostRegionHeader,
-        Sabotage::SkippedBackupSync,
-    ];
-}
+use crate::sabotage::Sabotage;
 
 /// What became of a mutant.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -26,7 +26,7 @@ use crate::Failure;
 use crate::check::{self, Promise};
 use crate::disk::{Disk, Images, SURVIVALS};
 use crate::model::Graph;
-use crate::mutants::Sabotage;
+use crate::sabotage::Sabotage;
 use crate::workload::{History, Stop, Workload};
 use graven_random::SplitMix64;
 

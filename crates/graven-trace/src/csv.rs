@@ -5,11 +5,10 @@
 //! cells are not all numbers is a header; the column is then found by its name, and with or without a header by
 //! its number from 1. Lines that are empty or start with `#` are passed over. Numbers are decimal, or hexadecimal after `0x`.
 
-use std::io::{BufRead, BufReader};
 use std::path::Path;
 
+use crate::Trace;
 use crate::error::TraceError;
-use crate::{Format, Trace};
 
 /// Names of the column of page numbers, tried in this order when none is given.
 const USUAL_NAMES: [&str; 9] = [
@@ -61,25 +60,6 @@ pub fn stream(
         page(layout.page(line)?);
         Ok(())
     })
-}
-
-/// Tells by the first line whether a table is one of a known tracer.
-pub(crate) fn kind_of_table(path: &Path) -> Result<Format, TraceError> {
-    let mut kind = Format::Csv;
-    let mut first = String::new();
-    for line in BufReader::new(crate::open(path)?).lines().take(100) {
-        // What is wrong with the text is found by whoever reads all of it.
-        first = line.unwrap_or_default();
-        if !first.trim().is_empty() && !first.starts_with('#') {
-            break;
-        }
-    }
-    if crate::block::is_msr(&first) {
-        kind = Format::Msr;
-    } else if crate::rocksdb::is_row(&first) {
-        kind = Format::RocksDb;
-    }
-    Ok(kind)
 }
 
 /// Where the page number stands in a line.

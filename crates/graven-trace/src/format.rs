@@ -1,5 +1,6 @@
 //! Formats by name, and what a reader may be told.
 
+use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::str::FromStr;
 
@@ -86,7 +87,7 @@ impl Format {
         } else if ends(&[".msr.csv", ".msr"]) {
             Format::Msr
         } else if ends(&[".csv"]) {
-            crate::csv::kind_of_table(path)?
+            kind_of_table(path)?
         } else if ends(&[".tsv"]) {
             Format::Csv
         } else {
@@ -95,6 +96,25 @@ impl Format {
             return Err(TraceError::UnknownFormat { path: path.into() });
         })
     }
+}
+
+/// Tells by the first line whether a table is one of a known tracer.
+fn kind_of_table(path: &Path) -> Result<Format, TraceError> {
+    let mut kind = Format::Csv;
+    let mut first = String::new();
+    for line in BufReader::new(crate::open(path)?).lines().take(100) {
+        // What is wrong with the text is found by whoever reads all of it.
+        first = line.unwrap_or_default();
+        if !first.trim().is_empty() && !first.starts_with('#') {
+            break;
+        }
+    }
+    if crate::block::is_msr(&first) {
+        kind = Format::Msr;
+    } else if crate::rocksdb::is_row(&first) {
+        kind = Format::RocksDb;
+    }
+    Ok(kind)
 }
 
 impl FromStr for Format {

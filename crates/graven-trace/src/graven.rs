@@ -29,24 +29,12 @@ use std::io::{BufWriter, ErrorKind, Read, Write};
 use std::path::Path;
 
 use crate::error::TraceError;
+use crate::header::Header;
 use crate::{Access, FileRow};
 
 const MAGIC: &[u8; 8] = b"GRVTRACE";
 const VERSION: u32 = 1;
 const LEVEL: i32 = 3;
-
-/// What stands before the records.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Header {
-    /// Bytes of a page; 0 where pages have several sizes.
-    pub page_bytes: u32,
-    /// One page of so many is in the trace.
-    pub sampling: u32,
-    /// Names of page kinds.
-    pub kinds: Vec<String>,
-    /// The files that pages belong to.
-    pub files: Vec<FileRow>,
-}
 
 /// Hands over the accesses and returns the header.
 ///

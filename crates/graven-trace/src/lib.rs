@@ -25,6 +25,7 @@ pub mod dense;
 mod error;
 mod format;
 pub mod graven;
+mod header;
 mod one_pass;
 pub mod oracle_general;
 pub mod raw;
@@ -37,6 +38,7 @@ use std::path::Path;
 
 pub use error::TraceError;
 pub use format::{Format, ReadOptions};
+pub use header::Header;
 
 /// Bit of [`Trace::flags`]: the access was a pin for writing.
 pub const FLAG_WRITE: u8 = 1;

@@ -313,7 +313,7 @@ fn rocksdb_rows_are_read() {
 #[test]
 fn graven_records_come_back() {
     let folder = folder();
-    let header = graven::Header {
+    let header = crate::Header {
         page_bytes: 4096,
         sampling: 8,
         kinds: vec!["adjacency".into(), "column".into()],
@@ -379,7 +379,7 @@ fn graven_records_come_back() {
 #[test]
 fn text_traces_equal_binary_ones() {
     let folder = tempfile::tempdir().unwrap();
-    let header = graven::Header {
+    let header = crate::Header {
         page_bytes: 8192,
         sampling: 4,
         kinds: vec!["unknown".into(), "node columns".into()],

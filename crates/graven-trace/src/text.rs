@@ -12,7 +12,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use crate::error::TraceError;
-use crate::graven::Header;
+use crate::header::Header;
 use crate::{Access, FLAG_FAULTED, FLAG_PREFETCH, FLAG_SCAN, FLAG_WRITE, FileRow};
 
 /// What names of such files end in, before compression.

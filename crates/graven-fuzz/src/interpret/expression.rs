@@ -3,10 +3,11 @@
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
+use crate::calendar::{add_months, civil, iso};
 use crate::interpret::{Interpreter, Row, Stop};
 use crate::query::{Expr, Op, Part, Quantifier, Sub};
 use crate::temporal::T;
-use crate::value::{V, add_months, civil, compare, equal, iso};
+use crate::value::{V, compare, equal};
 
 impl Interpreter {
     pub(super) fn value(&mut self, expr: &Expr, row: &Row) -> Result<V, Stop> {

@@ -142,7 +142,7 @@ fn graph_of_parts(random: &mut Random) -> Graph {
         };
         let mut properties = [("uid", V::Int(uid as i64))].into_iter().collect();
         if let Some(value) = property(random, "a") {
-            crate::graph::Properties::insert(&mut properties, "a", value);
+            crate::value::Properties::insert(&mut properties, "a", value);
         }
         graph.nodes.push(Some(Node {
             labels: labels.into_iter().collect(),
@@ -154,7 +154,7 @@ fn graph_of_parts(random: &mut Random) -> Graph {
             kind,
             start: TRANSACTIONS,
             end: TRANSACTIONS + 1,
-            properties: crate::graph::Properties::new(),
+            properties: crate::value::Properties::new(),
         }));
     }
     graph.indexes = vec!["CREATE INDEX FOR (n:A) ON (n.uid)"];

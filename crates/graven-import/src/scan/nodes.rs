@@ -2,6 +2,7 @@
 
 use super::partitions::{Partitions, Place, TableList, Then};
 use super::{Fault, Refused, Scan};
+use crate::error::unknown_id;
 use crate::error::{ImportError, RowError, shown};
 use crate::ids::{Id, Ids};
 use crate::plan::{NodeColumn, NodeTable, ReferenceEnd};
@@ -225,11 +226,6 @@ impl Scan<'_, '_> {
         }
         Ok(())
     }
-}
-
-/// The reason given for an id that no node has.
-pub(super) fn unknown_id(space: &str) -> String {
-    format!("no node of '{space}' has this id: add the node or remove the row")
 }
 
 fn label_name(name: &[u8]) -> Result<String, String> {

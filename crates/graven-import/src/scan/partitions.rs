@@ -19,7 +19,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::Scan;
-use super::nodes::unknown_id;
+use crate::error::unknown_id;
 use crate::error::{ImportError, RowError, shown};
 use crate::ids::{Id, Ids};
 use crate::progress::Unit;

@@ -1,9 +1,9 @@
 //! Reads relationship tables and tables of list elements.
 
-use super::nodes::unknown_id;
 use super::partitions::{Place, TableList, Then};
 use super::{Fault, Refused, Scan};
 use crate::error::ImportError;
+use crate::error::unknown_id;
 use crate::ids::Id;
 use crate::plan::{ListTable, RelationshipColumn, RelationshipTable, RowDirection};
 use crate::rows::Rows;

@@ -15,16 +15,10 @@ use graven_pagecache::{FileId, PageCache, PageRef, SizeClass};
 
 use super::data::{KIND, content, page_ref};
 use super::miss_floor::Floor;
+use super::outcome::Outcome;
 use super::report::{CacheReport, MissSubject, Samples};
 use super::{CacheBench, CacheBenchError, clock};
 use graven_random::SplitMix64;
-
-/// Result of one measurement.
-pub(super) struct Outcome {
-    pub(super) pages: u64,
-    pub(super) seconds: f64,
-    pub(super) cpu_seconds: f64,
-}
 
 /// Measures pages of one class: floors, the cache with and without verification, several threads, and
 /// (smallest class only) every policy.

@@ -13,7 +13,7 @@ use io_uring::{IoUring, opcode, types};
 
 use super::clock;
 use super::huge_slab::HugeSlab;
-use super::miss::Outcome;
+use super::outcome::Outcome;
 use graven_random::SplitMix64;
 
 /// A loop over one file.

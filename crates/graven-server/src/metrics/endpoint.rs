@@ -31,8 +31,8 @@ use tokio::time::{sleep, timeout};
 
 use super::Answer;
 use crate::admission::{Admission, Place};
-use crate::connection::Stage;
 use crate::service::Service;
+use crate::stage::Stage;
 
 /// Longest head of a request, and most lines of it.
 const HEAD_BYTES: usize = 16 << 10;

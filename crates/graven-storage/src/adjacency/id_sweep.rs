@@ -9,9 +9,9 @@
 
 use super::list::{IdCursor, List};
 use super::segment::Segment;
-use super::sweep::Sweep;
 use super::{Adjacency, Reach};
 use crate::Result;
+use crate::adjacency::order::Sweep;
 use crate::ids::{Direction, NodeId};
 use graven_pagecache::PageRef;
 use std::ops::{ControlFlow, Range};

@@ -2,14 +2,25 @@
 
 use super::Reach;
 use super::decode;
-use super::merged::Merged;
 use super::segment::{Found, Part, RawList, Segment};
 use crate::bitpack::BLOCK;
 use crate::bytes::{Decoded, Malformed};
 use crate::ids::{Direction, NodeId, RelId};
 use crate::{Error, Result};
+use graven_pagecache::Reservation;
 use graven_pagecache::{PageKind, PageRef};
 use std::ops::{ControlFlow, Range};
+
+/// A whole list, decoded, with the changes in it.
+#[derive(Debug, Default)]
+pub(super) struct Merged {
+    pub(super) nodes: Vec<u64>,
+    /// As many as nodes in a forward list, none in a reverse one.
+    pub(super) relationships: Vec<RelId>,
+    pub(super) base_nodes: Vec<u64>,
+    pub(super) base_relationships: Vec<RelId>,
+    pub(super) charged: Option<Reservation>,
+}
 
 /// The neighbours of one node, ascending; parallel relationships repeat their neighbour.
 #[derive(Debug)]

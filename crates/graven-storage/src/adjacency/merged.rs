@@ -1,27 +1,16 @@
 //! Lists with changes on top of the file's: how a touched list is put together, and single lists of one node.
 
-use super::list::{Body, List};
+use super::list::{Body, List, Merged};
 use super::segment::Segment;
 use super::{Adjacency, Neighbour, Reach};
 use crate::Result;
-use crate::delta::layer::Change;
+use crate::delta::change::Change;
 use crate::delta::overlay::Changes;
-use crate::ids::{Direction, NodeId, RelId};
-use graven_pagecache::{PageKind, PageRef, Reservation, SizeClass};
+use crate::ids::{Direction, NodeId};
+use graven_pagecache::{PageKind, PageRef, SizeClass};
 
 /// Lists longer than this count against the memory limit while they are put together.
 const CHARGED_FROM: usize = 4096;
-
-/// A whole list, decoded, with the changes in it.
-#[derive(Debug, Default)]
-pub(super) struct Merged {
-    pub(super) nodes: Vec<u64>,
-    /// As many as nodes in a forward list, none in a reverse one.
-    pub(super) relationships: Vec<RelId>,
-    base_nodes: Vec<u64>,
-    base_relationships: Vec<RelId>,
-    charged: Option<Reservation>,
-}
 
 impl Merged {
     /// Becomes `base` with `changes`.

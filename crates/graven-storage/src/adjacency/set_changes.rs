@@ -6,8 +6,8 @@
 
 use super::Adjacency;
 use super::node_set::NodeSet;
-use super::sweep::Sweep;
 use crate::Result;
+use crate::adjacency::order::Sweep;
 use crate::delta::changed_lists::Cursor;
 use crate::delta::overlay::Edges;
 use crate::ids::NodeId;

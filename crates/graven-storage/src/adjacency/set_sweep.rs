@@ -21,7 +21,7 @@ use super::list::List;
 use super::node_set::NodeSet;
 use super::segment::{OnlyStop, Segment};
 use super::set_changes;
-use super::sweep::Sweep;
+use crate::adjacency::order::Sweep;
 use crate::bitpack::run::{Item, Source, Stop, decode_run};
 use crate::ids::NodeId;
 use crate::{Error, Result};

@@ -11,9 +11,10 @@
 //! beside the sweep that knows the next node whose list is changed.
 
 use super::list::List;
-use super::merged::Merged;
+use super::list::Merged;
 use super::segment::Segment;
 use super::{Adjacency, Reach};
+use crate::adjacency::order::Sweep;
 use crate::delta::changed_lists::Cursor;
 use crate::ids::NodeId;
 use crate::segment_map::{Located, SegmentMap};
@@ -25,15 +26,6 @@ const CHUNK_NODES: usize = 4096;
 
 /// Lists whose first bytes are loaded ahead of their visit.
 const TOUCH_AHEAD: usize = 4;
-
-/// Order in which a sweep gets and visits its nodes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Sweep {
-    /// Ascending ids.
-    Up,
-    /// Descending ids.
-    Down,
-}
 
 /// Nodes that are visited together, with the segments that hold their lists; `None`: no segment does.
 #[derive(Default)]

@@ -15,10 +15,10 @@ use crate::catalog::{StoreKind, TypeStatistics};
 use crate::directory::SegmentEntry;
 use crate::ids::{Direction, NodeId, RelId, TypeId};
 use crate::labels::LabelRuns;
-use crate::sink::{PageOutput, PageStream};
+use crate::page_output::PageOutput;
+use crate::sink::PageStream;
 use crate::writer::shared::{PatternCounts, Shared, StoreBuild};
 use crate::{Error, Result};
-use foldhash::HashMap;
 use graven_pagecache::{PageKind, PageRef};
 use std::sync::Arc;
 
@@ -352,6 +352,3 @@ impl DirectionWriter {
         self.write_segment()
     }
 }
-
-/// Counts of relationships by the label sets of their ends.
-pub(crate) type SetPairs = HashMap<(u32, u32), u64>;

@@ -8,7 +8,7 @@ use crate::directory::SegmentEntry;
 use crate::id_runs::{Run, Runs};
 use crate::ids::LabelId;
 use crate::labels::{LabelRuns, label_set};
-use crate::sink::PageOutput;
+use crate::page_output::PageOutput;
 use foldhash::HashMap;
 use graven_pagecache::PageKind;
 use std::iter::Peekable;

@@ -14,8 +14,8 @@ use crate::catalog::{StoreDescription, StoreKind};
 use crate::chain;
 use crate::column::segment::{Cell, encode};
 use crate::directory::SegmentEntry;
+use crate::page_output::PageOutput;
 use crate::pages::padded_payload;
-use crate::sink::PageOutput;
 use graven_pagecache::{PageKind, PageRef};
 
 /// The page kind of the segments of a store.

@@ -4,8 +4,8 @@ use super::changes::{
     AdjacencyChange, Changes, IndexChange, NodeChange, RelationshipChange, Stream,
 };
 use crate::catalog::Catalog;
+use crate::data_file::Root;
 use crate::ids::{Direction, KeyId, NodeId, TypeId};
-use crate::store::Root;
 use crate::superblock::LogPosition;
 use crate::value::PropertyValue;
 

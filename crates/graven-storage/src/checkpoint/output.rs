@@ -12,7 +12,7 @@
 //! * CK-1, see `space.rs`: the copy of the free space that is allocated from holds nothing that is reachable.
 
 use crate::free_space::{Extent, FreeSpace};
-use crate::sink::PageOutput;
+use crate::page_output::{PageOutput, ReservedPages};
 use crate::{Error, Result};
 use graven_io::{AlignedBuffer, File};
 use graven_pagecache::page::{self, HEADER_BYTES};
@@ -240,6 +240,16 @@ impl PageOutput for Front<'_> {
         };
         let page = kept.map_or_else(|| self.0.reserve(class), Ok)?;
         self.0.write(page, kind, payload)
+    }
+}
+
+impl ReservedPages for Output {
+    fn reserve(&self, class: SizeClass) -> Result<PageRef> {
+        Output::reserve(self, class)
+    }
+
+    fn write(&self, page: PageRef, kind: PageKind, payload: &[u8]) -> Result<PageRef> {
+        Output::write(self, page, kind, payload)
     }
 }
 

@@ -7,8 +7,8 @@
 use super::output::{Output, Pace};
 use super::space::Space;
 use crate::chain;
+use crate::data_file::Root;
 use crate::free_space::{Extent, FreeSpace};
-use crate::store::Root;
 use crate::superblock::{self, Found, LogPosition, Superblock};
 use crate::{Error, Result};
 use graven_pagecache::{PageKind, PageRef, UNIT_BYTES};

@@ -19,9 +19,9 @@
 //! `free space`; where there is no room for that it is charged all the same, for what is durable has to be known.
 
 use crate::Result;
+use crate::data_file::Root;
 use crate::free_space::{Extent, FreeSpace};
 use crate::pages::Pages;
-use crate::store::Root;
 use graven_log::mutant::{self, Mutant};
 use graven_pagecache::{PageRef, Reservation};
 use std::collections::BTreeMap;

@@ -5,9 +5,10 @@ mod model;
 
 use super::{CheckpointOptions, Checkpointer};
 use crate::catalog::{Catalog, IndexDescription};
+use crate::data_file::Root;
 use crate::ids::{KeyId, LabelId};
 use crate::schema::SchemaEntity;
-use crate::store::{Root, Store};
+use crate::store::Store;
 use crate::value::PropertyValue;
 use crate::{GraphBuilder, NodeId, Uniqueness};
 use graven_io::{Crash, Fault, FaultPlan, FaultyFile, File, MemoryFile, Survival};

@@ -8,7 +8,7 @@ use super::segment::{Cell, SPAN_MAX, encode, long_bytes};
 use crate::Result;
 use crate::catalog::value_statistics::Sketch;
 use crate::chain::{self, Footprint};
-use crate::sink::PageOutput;
+use crate::page_output::PageOutput;
 use crate::value::PropertyValue;
 use graven_pagecache::{PageKind, SizeClass};
 

@@ -9,7 +9,8 @@
 use super::cutter::{Cutter, make_cell};
 use super::segment::Cell;
 use crate::directory::SegmentEntry;
-use crate::sink::{PageOutput, PageStream};
+use crate::page_output::PageOutput;
+use crate::sink::PageStream;
 use crate::value::PropertyValue;
 use crate::value::encode::check_depth;
 use crate::writer::shared::{Shared, StoreBuild};

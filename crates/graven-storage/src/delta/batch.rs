@@ -13,106 +13,16 @@ use super::changed_nodes::{ChangedNodes, GrowingNodes};
 use super::counts::Counts;
 use super::encoded_values::{EncodedValues, SLOT_BYTES};
 use super::id_map::IdMap;
-use super::layer::{
-    Change, ColumnOf, EdgeMap, Layer, NODE_BYTES, NodeChange, RELATIONSHIP_BYTES,
-    RelationshipChange, VALUE_BYTES, ValueMap,
-};
+use super::layer::{EdgeMap, Layer, NODE_BYTES, RELATIONSHIP_BYTES, VALUE_BYTES, ValueMap};
+use super::relationship_block::Relationships;
 use super::unlisted::{Packing, Unlisted};
 use crate::bytes::Decoded;
+use crate::delta::change::{Change, ColumnOf, NodeChange, RelationshipChange};
 use crate::ids::{Direction, NodeId, RelId};
 use foldhash::HashMap;
 use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::sync::Arc;
-
-/// Relationships of a block.
-const BLOCK: usize = 4096;
-
-/// Relationships that came or went, by their ids.
-#[derive(Debug, Default)]
-pub(crate) struct Relationships {
-    blocks: Vec<Vec<(u64, RelationshipChange)>>,
-    len: usize,
-    /// An id came that is not behind the one before.
-    mixed: bool,
-    first: u64,
-    last: u64,
-    /// The bits of all ends.
-    nodes: u64,
-}
-
-impl Relationships {
-    pub(crate) fn len(&self) -> usize {
-        self.len
-    }
-
-    /// How entries of their lists are packed; `None` where there are none.
-    pub(super) fn packing(&self) -> Option<Packing> {
-        (self.len > 0).then(|| Packing::new(self.nodes, self.first, self.last))
-    }
-
-    #[inline]
-    fn push(&mut self, id: u64, it: RelationshipChange) {
-        if self.len == 0 {
-            (self.first, self.last) = (id, id);
-        } else {
-            self.mixed |= id <= self.last;
-            self.first = self.first.min(id);
-            self.last = self.last.max(id);
-        }
-        self.nodes |= it.start.0 | it.end.0;
-        self.len += 1;
-        if let Some(block) = self.blocks.last_mut().filter(|block| block.len() < BLOCK) {
-            block.push((id, it));
-        } else {
-            let mut block = Vec::with_capacity(BLOCK);
-            block.push((id, it));
-            self.blocks.push(block);
-        }
-    }
-
-    /// Bytes of memory, also while the lists are made.
-    fn bytes(&self) -> u64 {
-        let entries = self.blocks.len() * BLOCK * size_of::<(u64, RelationshipChange)>();
-        let lists = self.packing().map_or(0, |it| it.entries_bytes());
-        entries as u64 + self.len as u64 * lists
-    }
-
-    /// Puts the ids in order. Ids are never used again, so what came twice was added and goes now (TX-4).
-    fn settle(&mut self) {
-        if !std::mem::take(&mut self.mixed) {
-            return;
-        }
-        let mut all = Vec::with_capacity(self.len);
-        // Block by block, so that they are not there twice.
-        self.blocks.drain(..).for_each(|block| all.extend(block));
-        all.sort_by_key(|(id, _)| *id);
-        let mut kept = 0;
-        for at in 0..all.len() {
-            if kept > 0 && all[kept - 1].0 == all[at].0 {
-                kept -= 1;
-            } else {
-                all[kept] = all[at];
-                kept += 1;
-            }
-        }
-        all.truncate(kept);
-        self.len = kept;
-        self.blocks.push(all);
-    }
-
-    /// Calls `each` with all, ids ascending.
-    #[inline]
-    pub(crate) fn for_each(&self, each: impl FnMut(&(u64, RelationshipChange))) {
-        self.iter().for_each(each);
-    }
-
-    /// All, ids ascending.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &(u64, RelationshipChange)> {
-        assert!(!self.mixed, "settled before it is read");
-        self.blocks.iter().flatten()
-    }
-}
 
 /// See the file header.
 #[derive(Debug, Default)]
@@ -127,6 +37,12 @@ pub(crate) struct Batch {
 }
 
 impl Batch {
+    /// Bytes that the lists of its relationships take while they are made.
+    fn list_bytes(&self) -> u64 {
+        let each = Packing::of(&self.relationships).map_or(0, |it| it.entries_bytes());
+        self.relationships.len() as u64 * each
+    }
+
     /// Whether nothing was read.
     pub(crate) fn is_empty(&self) -> bool {
         self.nodes.is_empty() && self.columns.is_empty() && self.relationships.len() == 0
@@ -134,7 +50,7 @@ impl Batch {
 
     /// Estimated bytes of memory, also while the lists are made.
     pub(crate) fn bytes(&self) -> u64 {
-        self.nodes.bytes() + self.value_bytes + self.relationships.bytes()
+        self.nodes.bytes() + self.value_bytes + self.relationships.bytes() + self.list_bytes()
     }
 
     /// Behind the largest id of a node and of a relationship.

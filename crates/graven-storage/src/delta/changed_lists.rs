@@ -9,12 +9,13 @@
 //! # Costs
 //! A decoded block of 32 entries for each sealed map.
 
-use super::layer::{Change, EdgeKey};
 use super::lower::Part;
-use super::overlay::{Changes, Edges, list_of, put_over};
+use super::overlay::{Changes, Edges, put_over};
 use super::sealed_map::SealedRange;
 use crate::Result;
 use crate::adjacency::Sweep;
+use crate::delta::change::list_of;
+use crate::delta::change::{Change, EdgeKey};
 use crate::ids::NodeId;
 use std::ops::Bound;
 

@@ -7,9 +7,9 @@
 //! # Costs
 //! What [`IdRuns`] takes: 32 bytes a run, or a few bits a node.
 
-use super::layer::NodeChange;
 use super::merge::{Entries, Over};
 use crate::Result;
+use crate::delta::change::NodeChange;
 use crate::id_runs::{IdRuns, Run};
 use foldhash::HashMap;
 use graven_pagecache::Reservation;

@@ -19,8 +19,7 @@
 //! Ten bits an entity or key at least, as long as there are levels (4 KiB to 2 MiB), charged to the budget; of a hundred questions about what is not there two to six
 //! hear "maybe". A hash for each entry and each question.
 
-use super::layer::Layer;
-use crate::version::touched::{About, Asked};
+use crate::delta::about::Asked;
 use graven_pagecache::{Budget, Reservation};
 use parking_lot::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -75,12 +74,8 @@ impl EntryFilter {
         })
     }
 
-    /// Adds all that a layer has entries about.
-    pub(crate) fn add(&self, layer: &Layer) {
-        About::for_each(layer, |about| self.set(about.into()));
-    }
-
-    fn set(&self, asked: Asked) {
+    /// Adds that there are entries about this.
+    pub(super) fn add(&self, asked: Asked) {
         // Also where it says "maybe" for another reason: it will say so for ever.
         if self.may_have(asked) {
             return;
@@ -111,7 +106,9 @@ mod tests {
     //! Goal: what was added may be there (TX-24) at every length, and nearly nothing else.
 
     use super::*;
-    use crate::delta::layer::ColumnOf;
+    use crate::delta::about::About;
+    use crate::delta::change::ColumnOf;
+    use crate::delta::layer::Layer;
     use crate::ids::KeyId;
     use crate::value::PropertyValue;
     use graven_random::SplitMix64;
@@ -133,7 +130,7 @@ mod tests {
                     layer.put_value(of, id, PropertyValue::Integer(1));
                     added.push(id);
                 }
-                filter.add(&layer);
+                layer.add_to(&filter);
             }
             let known = |id: &u64| filter.may_have(About::Node(*id));
             assert!(added.iter().all(known), "at {entries}");

@@ -1,15 +1,15 @@
 //! A frozen generation as a checkpoint reads it.
 
-use super::layer::{Change, ColumnOf, NodeChange as InLayer};
 use super::lower::Net;
 use crate::catalog::Catalog;
 use crate::checkpoint::changes::{
     AdjacencyChange, Changes, EntryChange, IndexChange, NodeChange, RelationshipChange, Stream,
 };
+use crate::delta::change::{Change, ColumnOf, NodeChange as InLayer};
+use crate::delta::frozen_layer::FrozenLayer;
 use crate::ids::{Direction, KeyId, NodeId, RelId, TypeId};
 use crate::superblock::LogPosition;
 use crate::value::PropertyValue;
-use crate::version::FrozenLayer;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 

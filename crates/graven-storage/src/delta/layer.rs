@@ -22,61 +22,18 @@ use super::entry_filter::EntryFilter;
 use super::id_map::{CHUNK_BYTES, IdMap};
 use super::merge::Over;
 use super::small_map::SmallMap;
-use crate::ids::{Direction, KeyId, LabelId, NodeId, RelId, TypeId};
+use crate::delta::about::About;
+use crate::delta::about::Asked;
+use crate::delta::change::Change;
+use crate::delta::change::ColumnOf;
+use crate::delta::change::EdgeKey;
+use crate::delta::change::NodeChange;
+use crate::delta::change::RelationshipChange;
+use crate::ids::{Direction, LabelId, NodeId, RelId, TypeId};
 use crate::value::PropertyValue;
-use crate::version::touched::Asked;
 use graven_pagecache::Budget;
 use std::sync::Arc;
 
-/// Whether an entry of a list or of an index comes or goes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Change {
-    /// It is there from now on.
-    Added,
-    /// It is gone; it may never have been in the base.
-    Removed,
-}
-
-/// What happened to a node.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub(crate) enum NodeChange {
-    /// It is new, with these labels, ascending.
-    Created(Arc<[LabelId]>),
-    /// It has these labels now, ascending.
-    Labels(Arc<[LabelId]>),
-    /// It is gone; it may never have been in the base.
-    Deleted,
-}
-
-impl NodeChange {
-    /// The labels, `None` if the node is gone.
-    pub(crate) fn labels(&self) -> Option<&Arc<[LabelId]>> {
-        match self {
-            NodeChange::Created(labels) | NodeChange::Labels(labels) => Some(labels),
-            NodeChange::Deleted => None,
-        }
-    }
-}
-
-/// What happened to a relationship.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct RelationshipChange {
-    pub(crate) rel_type: TypeId,
-    pub(crate) start: NodeId,
-    pub(crate) end: NodeId,
-    /// Whether it is new or gone.
-    pub(crate) change: Change,
-}
-
-/// Which property of what.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub(crate) enum ColumnOf {
-    Node(KeyId),
-    Relationship(TypeId, KeyId),
-}
-
-/// Node, neighbour, relationship.
-pub(crate) type EdgeKey = (u64, u64, u64);
 /// Entries of one direction of one type.
 pub(crate) type EdgeMap = SmallMap<EdgeKey, Change>;
 /// Values by id, Null where one was removed.
@@ -136,6 +93,27 @@ fn put_into(values: &mut ValueMap, bytes: &mut u64, id: u64, value: PropertyValu
 }
 
 impl Layer {
+    /// Calls `visit` for all that it has entries about, for some of it more than once; not for whole stores.
+    pub(crate) fn for_each_entry(&self, mut visit: impl FnMut(About<'_>)) {
+        self.nodes.ids().for_each(|id| visit(About::Node(id)));
+        for (of, values) in self.columns.iter() {
+            values.ids().for_each(|id| visit(About::owner(*of, id)));
+        }
+        for (id, it) in self.relationships.iter() {
+            visit(About::Relationship(id));
+            visit(About::Node(it.start.0));
+            visit(About::Node(it.end.0));
+        }
+        for (index, entries) in self.indexes.iter() {
+            (entries.keys()).for_each(|(key, _)| visit(About::Key(*index, key)));
+        }
+    }
+
+    /// Adds to a filter all that it has entries about.
+    pub(super) fn add_to(&self, filter: &EntryFilter) {
+        self.for_each_entry(|about| filter.add(about.into()));
+    }
+
     /// An empty one that tells quickly what it has no entries about.
     pub(crate) fn filtered(budget: &Arc<Budget>) -> Layer {
         Layer {
@@ -147,7 +125,7 @@ impl Layer {
     /// The same with a filter.
     pub(crate) fn with_filter(mut self, budget: &Arc<Budget>) -> Layer {
         let filter = EntryFilter::new(budget);
-        filter.add(&self);
+        self.add_to(&filter);
         self.filter = Some(Arc::new(filter));
         self
     }
@@ -322,7 +300,7 @@ impl Layer {
     pub(crate) fn merge(&mut self, newer: &Layer) {
         let filter = self.filter.take();
         if let Some(filter) = &filter {
-            filter.add(newer);
+            newer.add_to(filter);
         }
         if self.is_empty() {
             self.clone_from(newer);

@@ -3,8 +3,9 @@
 //! # Costs
 //! A heap of one key a stream; a single stream is passed through.
 
-use super::layer::{Change, NodeChange};
 use crate::Result;
+use crate::delta::change::RelationshipChange;
+use crate::delta::change::{Change, NodeChange};
 use crate::value::PropertyValue;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -24,7 +25,7 @@ impl Over for Change {
     }
 }
 
-impl Over for super::layer::RelationshipChange {
+impl Over for RelationshipChange {
     fn over(newer: Self, older: &Self) -> Option<Self> {
         (newer.change == older.change).then_some(newer)
     }

@@ -10,18 +10,21 @@
 //! The lock of the own layer is held for single look-ups and for taking copies of maps (a few pointers), never
 //! while a page is pinned or a caller's code runs.
 
+use super::committed::CommittedLayers;
 use super::counts::Counts;
-use super::layer::{Change, ColumnOf, EdgeKey, Layer, ValueMap};
+use super::layer::{Layer, ValueMap};
 use super::lower::{ColumnPart, Net, Part, View};
 use super::sealed_map::Block;
 use crate::Result;
 use crate::catalog::IndexDescription;
+use crate::delta::about::{About, Asked};
+use crate::delta::change::IndexKey;
+use crate::delta::change::list_of;
+use crate::delta::change::{Change, ColumnOf, EdgeKey};
 use crate::ids::{Direction, RelId, TypeId};
 use crate::transaction::own::Own;
 use crate::value::PropertyValue;
 use crate::version::recent::Recent;
-use crate::version::settled::Settled;
-use crate::version::touched::{About, Asked};
 use std::collections::BTreeMap;
 use std::ops::{Bound, Range};
 use std::sync::Arc;
@@ -29,7 +32,7 @@ use std::sync::Arc;
 /// The committed layers and the own transaction of one reader.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Stack<'a> {
-    pub(crate) settled: &'a Settled,
+    pub(crate) settled: &'a CommittedLayers,
     pub(crate) recent: Option<&'a Arc<Recent>>,
     pub(crate) own: Option<&'a Arc<Own>>,
 }
@@ -140,14 +143,6 @@ impl<'a> Stack<'a> {
     }
 }
 
-impl Settled {
-    /// Maps of a store that have entries, newest first, if there are any.
-    fn maps<T>(&self, get: impl Fn(View<'_>) -> Option<T>) -> Option<Arc<[T]>> {
-        let maps: Vec<T> = self.newest_first().filter_map(get).collect();
-        (!maps.is_empty()).then(|| maps.into())
-    }
-}
-
 /// What one reader sees on top of the settled layers.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Top {
@@ -220,7 +215,7 @@ pub(crate) struct ColumnOverlay {
 
 impl ColumnOverlay {
     /// The settled changes, if there are any.
-    pub(crate) fn new(settled: &Settled, of: ColumnOf) -> Option<ColumnOverlay> {
+    pub(crate) fn new(settled: &CommittedLayers, of: ColumnOf) -> Option<ColumnOverlay> {
         let settled = settled.maps(|layer| layer.column(of));
         settled.is_some().then(|| ColumnOverlay {
             settled,
@@ -366,14 +361,12 @@ pub(crate) struct AdjacencyOverlay {
     of: (TypeId, Direction),
 }
 
-/// The first and the last key of the list of a node.
-pub(super) const fn list_of(node: u64) -> (EdgeKey, EdgeKey) {
-    ((node, 0, 0), (node, u64::MAX, u64::MAX))
-}
-
 impl AdjacencyOverlay {
     /// The settled changes, if there are any.
-    pub(crate) fn new(settled: &Settled, of: (TypeId, Direction)) -> Option<AdjacencyOverlay> {
+    pub(crate) fn new(
+        settled: &CommittedLayers,
+        of: (TypeId, Direction),
+    ) -> Option<AdjacencyOverlay> {
         let settled = settled.maps(|layer| layer.edges(of.0, of.1));
         settled.is_some().then(|| AdjacencyOverlay {
             settled,
@@ -531,7 +524,7 @@ pub(crate) struct IndexOverlay<'a> {
 
 impl IndexOverlay<'_> {
     /// The settled changes.
-    pub(crate) fn settled(settled: &Settled, number: u32) -> IndexParts {
+    pub(crate) fn settled(settled: &CommittedLayers, number: u32) -> IndexParts {
         settled.maps(|layer| layer.index(number))
     }
 
@@ -605,9 +598,6 @@ impl IndexOverlay<'_> {
 pub(crate) struct IndexEntries {
     newest_first: Vec<Part<IndexKey, Change>>,
 }
-
-/// Key and id.
-pub(crate) type IndexKey = (Arc<[u8]>, u64);
 
 impl IndexEntries {
     /// What is known of an entry.

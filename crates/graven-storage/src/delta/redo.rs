@@ -24,16 +24,17 @@
 //! | 4 relationships | count (4); each: varint difference to the id before, kind (1 byte: 0 deleted, 1 created), varint type, start, end |
 
 use super::batch::Batch;
-use super::layer::{Change, ColumnOf, Layer, NodeChange, RelationshipChange};
+use super::layer::Layer;
 use super::lower::Net;
 use crate::bytes::{Decoded, Malformed, Reader, put_text, put_varint};
 use crate::catalog::Catalog;
+use crate::delta::change::{Change, ColumnOf, NodeChange, RelationshipChange};
 use crate::ids::{KeyId, LabelId, NodeId, RelId, TypeId};
 use crate::store::allocator::{NameKind, NameLists};
 use crate::users;
 use crate::value::PropertyValue;
 use crate::value::encode::put_value;
-use crate::version::Schema;
+use crate::version::schema::Schema;
 use std::sync::Arc;
 
 const VERSION: u8 = 1;

@@ -7,12 +7,12 @@
 use super::batch::WholeBatch;
 use super::counts::Counts;
 use super::encoded_values::EncodedValues;
-use super::layer::ColumnOf;
 use super::lower::{Maps, Sealed};
 use super::sealed_map::SealedWriter;
 use super::unlisted::Unlisted;
 use super::work_sharing::share;
 use crate::Result;
+use crate::delta::change::ColumnOf;
 use crate::ids::Direction;
 use graven_pagecache::{Budget, TemporaryPages};
 use parking_lot::Mutex;

@@ -4,9 +4,9 @@
 //! A key is told as the difference to the key before it in its block; the first one of a block stands alone. Nothing
 //! here outlives the process, so there is no version.
 
-use super::layer::{Change, EdgeKey, RelationshipChange};
-use super::overlay::IndexKey;
 use crate::bytes::{Decoded, Malformed, Reader, put_varint};
+use crate::delta::change::IndexKey;
+use crate::delta::change::{Change, EdgeKey, RelationshipChange};
 use crate::ids::{NodeId, TypeId};
 use crate::value::PropertyValue;
 use crate::value::encode::{put_value, read_value};

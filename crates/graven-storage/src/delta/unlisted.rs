@@ -9,8 +9,8 @@
 //! An entry is packed into one integer: node, neighbour, relationship. That is 8 bytes, or 16 in large graphs, for each
 //! direction, and as many for the one that is being sorted. Sorting is a few passes over them, by the digits of the ends alone, for relationships come by their ids.
 
-use super::batch::Relationships;
-use super::layer::{Change, EdgeKey};
+use super::relationship_block::Relationships;
+use crate::delta::change::{Change, EdgeKey};
 use crate::ids::{Direction, TypeId};
 use std::collections::BTreeMap;
 
@@ -38,6 +38,12 @@ pub(super) struct Packing {
 }
 
 impl Packing {
+    /// How entries of the lists of these are packed; `None` where there are none.
+    pub(super) fn of(relationships: &Relationships) -> Option<Packing> {
+        let it = relationships;
+        (it.len > 0).then(|| Packing::new(it.nodes, it.first, it.last))
+    }
+
     /// For relationships with these ids; `nodes` has the bits of all ends.
     pub(super) fn new(nodes: u64, first: u64, last: u64) -> Packing {
         Packing {
@@ -199,7 +205,7 @@ pub(crate) struct Unlisted<'a> {
 impl<'a> Unlisted<'a> {
     /// `None` if there are no relationships.
     pub(crate) fn of(relationships: &'a Relationships) -> Option<Unlisted<'a>> {
-        let packing = relationships.packing()?;
+        let packing = Packing::of(&relationships)?;
         let (mut counts, mut run) = (BTreeMap::new(), (TypeId(0), 0));
         relationships.for_each(|(_, it)| {
             if it.rel_type != run.0 {
@@ -245,7 +251,7 @@ mod tests {
 
     use super::*;
     use crate::delta::batch::Batch;
-    use crate::delta::layer::RelationshipChange;
+    use crate::delta::change::RelationshipChange;
     use crate::ids::{NodeId, RelId};
     use graven_random::SplitMix64;
     use std::convert::Infallible;

@@ -7,8 +7,9 @@
 
 use super::{Index, bound_key, cut, keys_bytes};
 use crate::Result;
-use crate::delta::layer::Change;
-use crate::delta::overlay::{IndexEntries, IndexKey};
+use crate::delta::change::Change;
+use crate::delta::change::IndexKey;
+use crate::delta::overlay::IndexEntries;
 use crate::ids::NodeId;
 use crate::index::key::KEY_BYTES_MAX;
 use crate::index::page::IndexPage;

@@ -7,8 +7,9 @@
 use super::patterns::counts_of;
 use crate::bytes::Malformed;
 use crate::delta::batch::{Batch, WholeBatch};
+use crate::delta::change::Change;
 use crate::delta::encoded_values::EncodedValues;
-use crate::delta::layer::{Change, Layer};
+use crate::delta::layer::Layer;
 use crate::delta::lower::Lower;
 use crate::delta::redo;
 use crate::ids::{NodeId, RelId};
@@ -67,7 +68,7 @@ pub(super) fn apply(store: &Store, complete: Complete) -> Result<()> {
     ));
     let base = Snapshot::new(before.clone());
     let counts = counts_of(&whole, &base);
-    let active = &before.settled.active;
+    let active = &before.settled.layers.active;
     let bytes = active.bytes() + whole.layer_bytes();
     let relationships = active.relationships.len() + whole.relationships.len();
     match pages.as_ref().filter(|_| is_large(bytes, relationships)) {
@@ -95,9 +96,9 @@ pub(super) fn apply(store: &Store, complete: Complete) -> Result<()> {
     let mut version = before.copy();
     version.settle();
     let (mut below, mut active) = (
-        version.settled.below.clone(),
+        version.settled.layers.below.clone(),
         // Nobody reads before the end.
-        version.settled.active.clone().without_filter(),
+        version.settled.layers.active.clone().without_filter(),
     );
     drop(version);
     if let Some(pages) = pages.as_ref().filter(|_| !above.is_empty()) {
@@ -131,9 +132,9 @@ pub(super) fn apply(store: &Store, complete: Complete) -> Result<()> {
     store.replace(&mut commits, |version| {
         let schema = own.schema();
         let settled = version.settled_mut();
-        settled.below = below;
-        settled.active = active;
-        drop_lost_indexes(&mut settled.active, &schema);
+        settled.layers.below = below;
+        settled.layers.active = active;
+        drop_lost_indexes(&mut settled.layers.active, &schema);
         version.recent = None;
         version.schema = schema;
         version.timestamp += complete.commits;

@@ -3,12 +3,12 @@
 //! # Costs
 //! A look-up of the label set of each end of a relationship, a number; counts are kept by those numbers. New nodes are counted by runs.
 
+use crate::data_file::Root;
 use crate::delta::batch::WholeBatch;
+use crate::delta::change::{Change, NodeChange};
 use crate::delta::counts::Counts;
-use crate::delta::layer::{Change, NodeChange};
 use crate::ids::{LabelId, NodeId, TypeId};
 use crate::snapshot::Snapshot;
-use crate::store::Root;
 use foldhash::HashMap;
 use std::sync::Arc;
 

@@ -133,19 +133,21 @@ impl<'a> Replay<'a> {
             Err(failed(path, what))
         })?;
         let mut commits = store.commits();
-        let active = &commits.applied.settled.active;
+        let active = &commits.applied.settled.layers.active;
         let active = active.clone().with_filter(store.budget());
         store.replace(&mut commits, |version| {
-            version.settled_mut().active = active
+            version.settled_mut().layers.active = active
         });
         commits.logged = NamesLogged::of(&store.allocator().names());
         if store.read_only().is_some()
             && let Some(pages) = store.temporary_pages()
         {
             // No checkpoint ever merges them, and every reader would look into all. Where there is no room for that, they do.
-            let below = &commits.applied.settled.below;
+            let below = &commits.applied.settled.layers.below;
             if let Ok(below) = merged(store, &pages, store.sealing(), below) {
-                store.replace(&mut commits, |version| version.settled_mut().below = below);
+                store.replace(&mut commits, |version| {
+                    version.settled_mut().layers.below = below
+                });
             }
         }
         Ok(())
@@ -223,9 +225,13 @@ impl<'a> Replay<'a> {
             let limit = self.store.budget().limit() / CHANGES_SHARE;
             let commits = self.store.commits();
             let settled = &commits.applied.settled;
-            let below = settled.below.iter().map(|lower| lower.memory_bytes());
+            let below = settled
+                .layers
+                .below
+                .iter()
+                .map(|lower| lower.memory_bytes());
             self.crowded = below.sum::<u64>() > limit
-                || self.store.temporary_pages().is_none() && settled.active.bytes() > limit;
+                || self.store.temporary_pages().is_none() && settled.layers.active.bytes() > limit;
         }
         Ok(Ok(()))
     }

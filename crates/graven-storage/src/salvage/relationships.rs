@@ -9,7 +9,7 @@
 use super::{CHUNK, Salvage};
 use crate::Result;
 use crate::adjacency::Adjacency;
-use crate::delta::layer::{Change, EdgeKey};
+use crate::delta::change::{Change, EdgeKey};
 use crate::delta::merge::{Entries, merge};
 use crate::delta::sealed_map::{SealedMap, SealedWriter};
 use crate::ids::{Direction, KeyId, NodeId, TypeId};

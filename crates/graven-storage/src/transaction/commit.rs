@@ -17,8 +17,6 @@
 //! * TX-10: a commit that returned an error before its record was appended leaves nothing; one whose wait failed is
 //!   never visible to this process, and all later ones fail.
 
-use super::clients::Clients;
-use super::conflicts::Conflicts;
 use super::options::{Committed, Durability, Durable};
 use super::publish::{Numbered, Shown};
 use super::schema_change::drop_lost_indexes;
@@ -28,11 +26,11 @@ use crate::delta::lower::{Lower, Net, View};
 use crate::delta::redo::{self, Head, NamesLogged};
 use crate::store::Store;
 use crate::store::maintenance::IN_HASTE;
+use crate::transaction::commits::Commits;
 use crate::version::Version;
 use crate::{Error, Result};
 use graven_log::mutant::{self, Mutant};
 use graven_log::{Kind, Log, Lsn, RecordRef};
-use graven_pagecache::Reservation;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -42,17 +40,6 @@ const CHUNK_BYTES: usize = 256 << 10;
 const SMALL_BYTES: usize = 512;
 /// How often a commit makes room by a checkpoint before it fails for want of memory.
 const ATTEMPTS_MAX: u32 = 4;
-
-/// What commits change, one at a time.
-#[derive(Debug)]
-pub(crate) struct Commits {
-    pub(crate) applied: Arc<Version>,
-    pub(crate) conflicts: Conflicts,
-    pub(crate) logged: NamesLogged,
-    pub(crate) clients: Clients,
-    /// Memory of the active layer.
-    pub(crate) reservation: Reservation,
-}
 
 impl From<Durability> for graven_log::Durability {
     fn from(durability: Durability) -> Self {
@@ -107,15 +94,15 @@ impl Changes {
         commits.reservation.shrink(self.layer.bytes());
         let before_own = std::mem::replace(&mut commits.reservation, own);
         let settled = version.settled_mut();
-        let active = std::mem::replace(&mut settled.active, self.layer.clone());
+        let active = std::mem::replace(&mut settled.layers.active, self.layer.clone());
         let older = (!active.is_empty()).then(|| {
             Arc::new(Lower::Memory {
                 layer: active,
                 reservation: before_own,
             })
         });
-        let below = settled.below.iter().cloned().chain(older);
-        settled.below = below.chain(self.below.iter().cloned()).collect();
+        let below = settled.layers.below.iter().cloned().chain(older);
+        settled.layers.below = below.chain(self.below.iter().cloned()).collect();
     }
 }
 
@@ -360,7 +347,7 @@ impl Transaction {
             version.settle();
             version.schema = self.own.schema();
             let schema = version.schema.clone();
-            drop_lost_indexes(&mut version.settled_mut().active, &schema);
+            drop_lost_indexes(&mut version.settled_mut().layers.active, &schema);
         }
         version.timestamp = timestamp;
         version.lsn = lsn;

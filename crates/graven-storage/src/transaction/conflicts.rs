@@ -15,11 +15,12 @@
 //!   an exclusive one.
 
 use super::reads::Reads;
+use crate::delta::change::{Change, ColumnOf, NodeChange};
 use crate::delta::id_map::IdMap;
-use crate::delta::layer::{Change, ColumnOf, IndexMap, Layer, NodeChange};
+use crate::delta::layer::{IndexMap, Layer};
 use crate::delta::lower::View;
 use crate::ids::{Direction, LabelId, RelId, TypeId};
-use crate::version::Schema;
+use crate::version::schema::Schema;
 use crate::{Error, Result};
 use foldhash::HashMap;
 use std::collections::VecDeque;

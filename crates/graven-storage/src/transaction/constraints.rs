@@ -2,7 +2,8 @@
 
 use super::Transaction;
 use super::index_entries::holder_name;
-use crate::delta::layer::{Change, Layer};
+use crate::delta::change::Change;
+use crate::delta::layer::Layer;
 use crate::delta::lower::View;
 use crate::ids::{KeyId, NodeId, RelId};
 use crate::schema::{ConstraintDescription, ConstraintKind, SchemaEntity};

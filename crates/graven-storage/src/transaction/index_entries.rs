@@ -2,7 +2,8 @@
 
 use super::Transaction;
 use crate::catalog::IndexDescription;
-use crate::delta::layer::{Change, Layer};
+use crate::delta::change::Change;
+use crate::delta::layer::Layer;
 use crate::ids::KeyId;
 use crate::index::{cut, keys_bytes};
 use crate::schema::SchemaEntity;

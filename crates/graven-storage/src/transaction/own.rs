@@ -6,11 +6,12 @@
 use super::options::Isolation;
 use super::reads::Reads;
 use crate::catalog::Catalog;
-use crate::delta::layer::{ColumnOf, Layer};
+use crate::delta::change::ColumnOf;
+use crate::delta::layer::Layer;
 use crate::delta::lower::Lower;
 use crate::ids::{Direction, LabelId, TypeId};
 use crate::store::allocator::Allocator;
-use crate::version::Schema;
+use crate::version::schema::Schema;
 use parking_lot::{MappedRwLockReadGuard, Mutex, RwLock, RwLockReadGuard};
 use std::sync::{Arc, OnceLock};
 

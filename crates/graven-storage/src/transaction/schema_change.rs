@@ -9,7 +9,8 @@
 use super::index_entries::{duplicate, key_in};
 use super::{State, Transaction};
 use crate::catalog::IndexDescription;
-use crate::delta::layer::{Change, Layer};
+use crate::delta::change::Change;
+use crate::delta::layer::Layer;
 use crate::ids::Direction;
 use crate::index::cut;
 use crate::index::key::KEY_BYTES_MAX;
@@ -17,7 +18,7 @@ use crate::schema::{
     ConstraintDescription, ConstraintKind, ConstraintSpec, IndexKind, IndexSpec, SchemaEntity,
 };
 use crate::users::UserDescription;
-use crate::version::Schema;
+use crate::version::schema::Schema;
 use crate::{Error, Result, Snapshot};
 use std::ops::Bound;
 use std::sync::Arc;

@@ -233,7 +233,7 @@ mod tests {
             transaction.commit().unwrap();
         }
         let (data, log) = (copy(&data), copy(&log));
-        let layers = |store: &Store| store.commits().applied.settled.below.len();
+        let layers = |store: &Store| store.commits().applied.settled.layers.below.len();
         let recovered = open(&copy(&data), &copy(&log), LITTLE, false);
         assert!(layers(&recovered) > 1, "there is something to merge");
         let read = open(&data, &log, LITTLE, true);

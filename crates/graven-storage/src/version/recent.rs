@@ -19,9 +19,11 @@
 //! A commit: one allocation, and what [`Touched`] says. A look for an entry: a hash; where that was touched, a look at [`LISTED_MAX`]
 //! small maps. The first look at many: what merging at most [`LISTED_MAX`] small layers takes.
 
-use super::touched::{About, Asked, Touched};
+use super::touched::Touched;
 use crate::catalog::IndexDescription;
-use crate::delta::layer::{ColumnOf, Layer};
+use crate::delta::about::{About, Asked};
+use crate::delta::change::ColumnOf;
+use crate::delta::layer::Layer;
 use crate::value::PropertyValue;
 use std::ops::RangeInclusive;
 use std::sync::{Arc, OnceLock};
@@ -191,7 +193,7 @@ mod tests {
     //! Goal: the newest commits are what merging them one after the other gives, whoever looked at which state before.
 
     use super::*;
-    use crate::delta::layer::{Change, ColumnOf, NodeChange, RelationshipChange};
+    use crate::delta::change::{Change, ColumnOf, NodeChange, RelationshipChange};
     use crate::ids::{KeyId, LabelId, NodeId, RelId, TypeId};
     use crate::value::PropertyValue;
 

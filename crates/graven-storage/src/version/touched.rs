@@ -12,69 +12,14 @@
 //! 272 bytes, copied for every commit; a hash for every entry of a commit and for every question. Eight commits of three
 //! entities set about a hundred of its 2048 bits.
 
-use crate::delta::layer::{ColumnOf, Layer};
-use crate::ids::{Direction, TypeId};
-use foldhash::fast::FixedState;
-use std::hash::BuildHasher;
+use crate::delta::about::{About, Asked};
+use crate::delta::change::ColumnOf;
+use crate::delta::layer::Layer;
+use crate::ids::Direction;
 use std::ops::RangeInclusive;
 
 /// Words of bits.
 const WORDS: usize = 32;
-
-/// What a question is about.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(crate) enum About<'a> {
-    /// A node: that it is there, its labels, properties and lists.
-    Node(u64),
-    /// A relationship: its type, its ends, its properties.
-    Relationship(u64),
-    /// Anything of a property.
-    Column(ColumnOf),
-    /// Anything of a direction of a type.
-    Lists(TypeId, Direction),
-    /// Anything of an index.
-    Index(u32),
-    /// A key of an index, cut.
-    Key(u32, &'a [u8]),
-}
-
-impl About<'_> {
-    /// What the value of a property belongs to.
-    #[inline]
-    pub(crate) fn owner(of: ColumnOf, id: u64) -> About<'static> {
-        match of {
-            ColumnOf::Node(_) => About::Node(id),
-            ColumnOf::Relationship(..) => About::Relationship(id),
-        }
-    }
-
-    /// Calls `visit` for all that a layer has entries about, for some of it more than once; not for whole stores.
-    pub(crate) fn for_each(layer: &Layer, mut visit: impl FnMut(About<'_>)) {
-        layer.nodes.ids().for_each(|id| visit(About::Node(id)));
-        for (of, values) in layer.columns.iter() {
-            values.ids().for_each(|id| visit(About::owner(*of, id)));
-        }
-        for (id, it) in layer.relationships.iter() {
-            visit(About::Relationship(id));
-            visit(About::Node(it.start.0));
-            visit(About::Node(it.end.0));
-        }
-        for (index, entries) in layer.indexes.iter() {
-            (entries.keys()).for_each(|(key, _)| visit(About::Key(*index, key)));
-        }
-    }
-}
-
-/// What a question is about, hashed: so it can be asked of several filters.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Asked(pub(crate) u64);
-
-impl From<About<'_>> for Asked {
-    #[inline]
-    fn from(about: About<'_>) -> Asked {
-        Asked(FixedState::default().hash_one(about))
-    }
-}
 
 /// The word and the bit for what is asked.
 fn place(Asked(hash): Asked) -> (usize, u64) {
@@ -95,7 +40,7 @@ pub(crate) struct Touched {
 impl Touched {
     /// Adds all that a layer has entries about.
     pub(crate) fn add(&mut self, layer: &Layer) {
-        About::for_each(layer, |about| self.set(about));
+        layer.for_each_entry(|about| self.set(about));
         for (of, values) in layer.columns.iter() {
             self.set(About::Column(*of));
             for id in values.ids() {
@@ -144,7 +89,8 @@ mod tests {
     //! Goal: whatever a layer has entries about is touched (TX-21), and most of the rest is not.
 
     use super::*;
-    use crate::delta::layer::{Change, NodeChange, RelationshipChange};
+    use crate::delta::change::{Change, NodeChange, RelationshipChange};
+    use crate::ids::TypeId;
     use crate::ids::{KeyId, LabelId, NodeId, RelId};
     use crate::value::PropertyValue;
     use std::sync::Arc;

@@ -1,6 +1,5 @@
 //! What the writers of one bulk load share: the page sink and what has been finished.
 
-use crate::adjacency::writer::SetPairs;
 use crate::catalog::{
     Catalog, IndexDescription, RelationshipExtent, StoreKind, TypeStatistics, ValueStatistics,
 };
@@ -9,9 +8,13 @@ use crate::directory::SegmentEntry;
 use crate::free_space::FreeSpace;
 use crate::ids::{StoreId, TypeId};
 use crate::sink::{FrontPages, PageSink, PageStream};
+use foldhash::HashMap;
 use parking_lot::Mutex;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+
+/// Counts of relationships by the label sets of their ends.
+pub(crate) type SetPairs = HashMap<(u32, u32), u64>;
 
 /// A store while it is written.
 #[derive(Debug)]

@@ -13,7 +13,7 @@ use crate::Failure;
 use crate::check::{self, Promise};
 use crate::disk::{Disk, Images, SURVIVALS};
 use crate::model::{Graph, INDEXED};
-use crate::mutants::Sabotage;
+use crate::sabotage::Sabotage;
 use graven_random::SplitMix64;
 
 /// A small database with an index. With `tortured` it is made a second time with a crash in front of every operation.

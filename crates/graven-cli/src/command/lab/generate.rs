@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use clap::Args;
 use graven_import::{Progress, Unit};
 use graven_lab::workload::{self, Workload};
-use graven_trace::graven::{Header, Writer};
+use graven_trace::Header;
+use graven_trace::graven::Writer;
 use graven_trace::{FLAG_SCAN, raw};
 use serde::Serialize;
 

@@ -4,10 +4,10 @@ use crate::catalog::{Catalog, IndexDescription, StoreKind};
 use crate::checkpoint::changes::{
     AdjacencyChange, Changes, EntryChange, IndexChange, NodeChange, RelationshipChange, Stream,
 };
+use crate::data_file::Root;
 use crate::ids::{Direction, KeyId, LabelId, NodeId, RelId, TypeId};
 use crate::index::Index;
 use crate::index::key::{KEY_BYTES_MAX, key_bytes};
-use crate::store::Root;
 use crate::superblock::LogPosition;
 use crate::value::PropertyValue;
 use crate::{Neighbour, Sweep};

@@ -9,10 +9,10 @@
 //! * PC-29: an access of a scan changes neither usage bits nor stamps, and is handed over to no policy.
 
 use crate::cache::PageCache;
+use crate::cache::pin::PagePin;
 use crate::error::Result;
 use crate::page_kind::PageKind;
 use crate::page_ref::{FileId, PageRef};
-use crate::pin::PagePin;
 use crate::slots::PageKey;
 use crate::word;
 use graven_policy::Hint;

@@ -12,10 +12,12 @@
 use crate::page_ref::UNIT_BYTES;
 use crate::slots::{FLAG_AHEAD, FLAG_DIRTY, FLAG_DUE, FLAG_SPARED, Growing, Slots};
 use crate::word::{self, state};
-use crate::write_back::DUE_MAX;
 use graven_policy::{Claim, FrameIdx, Frames};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+
+/// Most pages that may be due.
+pub(crate) const DUE_MAX: usize = 64;
 
 /// Coarse times of last hits, by first unit of the frame.
 pub(crate) struct Stamps {

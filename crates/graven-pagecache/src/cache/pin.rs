@@ -11,9 +11,9 @@
 //!   bytes are immutable and may be borrowed.
 #![expect(unsafe_code, reason = "a pin lends frame memory")]
 
+use crate::cache::wait::PROGRESS;
 use crate::page::{HEADER_BYTES, LENGTH, PageHeader};
 use crate::page_ref::{SizeClass, UNIT_BYTES};
-use crate::wait::PROGRESS;
 use crate::word;
 use std::fmt;
 use std::ops::Deref;

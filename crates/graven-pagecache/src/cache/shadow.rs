@@ -13,9 +13,9 @@
 //! # Source
 //! C. Waldspurger, T. Saemundsson, I. Ahmad, N. Park, "Cache modeling and optimization using miniature simulations", ATC 2017.
 
+use crate::cache::watch::Noted;
 use crate::cache::{PageCache, build_spec};
 use crate::error::Result;
-use crate::watch::Noted;
 use graven_policy::{Admission, Claim, FrameIdx, Frames, Hint, HitKind, PageId, Policy};
 use std::cell::Cell;
 use std::collections::HashMap;

@@ -19,9 +19,9 @@
 //! five times as much with more threads than cores.
 
 use crate::cache::PageCache;
-use crate::core::{By, Core};
+use crate::cache::core::{By, Core};
+use crate::cache::watch::samples;
 use crate::slots::{FLAG_ORDERED, PageKey};
-use crate::watch::samples;
 use crate::word::usage_bits;
 use graven_policy::registry::{self, Protocol, Spec};
 use graven_policy::{Admission, FrameIdx, Hint, HitKind, PageId};

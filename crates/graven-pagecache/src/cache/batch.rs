@@ -14,13 +14,13 @@
 //! The lane is locked before the words are bound, so whoever finds one of the pages READING can wait for
 //! the submission by locking the lane.
 
+use crate::cache::core::{By, Core, Incoming};
+use crate::cache::lanes::LaneGuard;
+use crate::cache::pin::PagePin;
 use crate::cache::{FileState, PageCache};
-use crate::core::{By, Core, Incoming};
 use crate::error::{Error, Result};
-use crate::lanes::LaneGuard;
 use crate::page_kind::PageKind;
 use crate::page_ref::{FileId, PageRef};
-use crate::pin::PagePin;
 use crate::slots::{FLAG_AHEAD, PageKey};
 use crate::stats::Event;
 use crate::table::Entry;

@@ -16,19 +16,17 @@
 //! * PC-25: no write happens under a lock of the cache but the queue of threads that wait for frames.
 #![expect(unsafe_code, reason = "pages are written from frame memory")]
 
+use crate::cache::wait::PROGRESS;
 use crate::cache::{FileState, PageCache};
 use crate::error::{Error, Result};
 use crate::page::{self, PageHeader};
 use crate::page_ref::{FileId, PageRef, SizeClass};
 use crate::slots::{FLAG_DIRTY, FLAG_DUE, PageKey};
 use crate::stats::Event;
-use crate::wait::PROGRESS;
 use crate::word::{self, state};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-/// Most pages that may be due.
-pub(crate) const DUE_MAX: usize = 64;
 /// So many due pages are written in the background without waiting for a need.
 pub(crate) const DUE_BATCH: usize = 8;
 
@@ -138,7 +136,7 @@ impl PageCache {
     fn write_locked(
         &self,
         file: &Arc<FileState>,
-        locked: &crate::exclusive::Locked,
+        locked: &crate::cache::exclusive::Locked,
     ) -> Result<bool> {
         let page = locked.page;
         let entry = self.tables().entry(file.id, page.unit())?;

@@ -11,8 +11,8 @@
 //! Calling it is one load when it has been called already.
 
 use crate::cache::PageCache;
-use crate::core::{By, Core};
-use crate::write_back::DUE_BATCH;
+use crate::cache::core::{By, Core};
+use crate::cache::write_back::DUE_BATCH;
 use graven_policy::Admission;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};

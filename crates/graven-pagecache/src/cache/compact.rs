@@ -14,7 +14,7 @@
 #![expect(unsafe_code, reason = "moving a page copies frame memory")]
 
 use crate::cache::PageCache;
-use crate::core::{By, Core};
+use crate::cache::core::{By, Core};
 use crate::page_ref::SizeClass;
 use crate::slots::{FLAG_DIRTY, FLAG_ORDERED};
 use crate::word::{self, Place, state};

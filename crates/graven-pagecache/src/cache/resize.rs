@@ -13,15 +13,15 @@
 //!   whoever gives up a page compares the name of the page in the slot under it.
 
 use crate::budget::Reclaim;
+use crate::cache::core::{By, Core, Incoming};
+use crate::cache::wait::PROGRESS;
 use crate::cache::{PageCache, build_policy};
 use crate::config::MIN_BUDGET_BYTES;
-use crate::core::{By, Core, Incoming};
 use crate::error::{Error, Result};
 use crate::page_kind::PageKind;
 use crate::page_ref::{FileId, PageRef, SizeClass};
 use crate::slots::{FLAG_DIRTY, FLAG_ORDERED, PageKey};
 use crate::stats::CacheStats;
-use crate::wait::PROGRESS;
 use crate::word::{self, state};
 use graven_io::Wait;
 use graven_policy::{Admission, FrameIdx, Hint, PageId};

@@ -14,8 +14,8 @@
 //! A guard holds no lock of the cache. Whoever wants the page meanwhile waits for the word to change.
 #![expect(unsafe_code, reason = "a guard lends frame memory for writing")]
 
+use crate::cache::core::Incoming;
 use crate::cache::{FileState, PageCache};
-use crate::core::Incoming;
 use crate::error::{Error, Result};
 use crate::page::{self, HEADER_BYTES, LENGTH};
 use crate::page_kind::PageKind;

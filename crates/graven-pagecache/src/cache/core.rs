@@ -29,7 +29,7 @@
 use crate::arena::Arena;
 use crate::budget::Reservation;
 use crate::cache::PageCache;
-use crate::frames::SlotFrames;
+use crate::cache::frames::SlotFrames;
 use crate::page_kind::PageKind;
 use crate::page_ref::SizeClass;
 use crate::slots::{FLAG_AHEAD, FLAG_DIRTY, FLAG_ORDERED, PageKey, Slots};

@@ -16,17 +16,17 @@
 #![expect(unsafe_code, reason = "a fault reads into frame memory")]
 
 use crate::budget::Holder;
+use crate::cache::core::{By, Incoming};
+use crate::cache::pin::PagePin;
+use crate::cache::wait::PROGRESS;
 use crate::cache::{FileState, PageCache};
-use crate::core::{By, Incoming};
 use crate::error::{Error, Result};
 use crate::page::{self, Damage};
 use crate::page_kind::PageKind;
 use crate::page_ref::{PageRef, SizeClass};
-use crate::pin::PagePin;
 use crate::slots::{FLAG_AHEAD, NO_LANE, PageKey};
 use crate::stats::Event;
 use crate::table::Entry;
-use crate::wait::PROGRESS;
 use crate::word::{self, state};
 use graven_io::Wait;
 use graven_policy::{Admission, Hint, PageId};

@@ -1,0 +1,122 @@
+//! What `graven.Database` offers.
+
+use std::path::PathBuf;
+
+use graven::Config;
+use pyo3::prelude::*;
+
+use super::Database;
+use crate::connection::Connection;
+use crate::error::{raised, usage};
+use crate::options::bytes;
+
+#[pymethods]
+impl Database {
+    #[new]
+    #[pyo3(signature = (
+        database_path, buffer_pool_size=0, max_num_threads=0, *, memory=None, threads=None, policy=None, io=None,
+        read_only=false, create=true, timeout=None
+    ))]
+    #[expect(clippy::too_many_arguments, reason = "keywords of Python")]
+    fn new(
+        py: Python<'_>,
+        database_path: PathBuf,
+        buffer_pool_size: u64,
+        max_num_threads: usize,
+        memory: Option<&Bound<'_, PyAny>>,
+        threads: Option<usize>,
+        policy: Option<String>,
+        io: Option<&str>,
+        read_only: bool,
+        create: bool,
+        timeout: Option<f64>,
+    ) -> PyResult<Self> {
+        let name = database_path.as_os_str();
+        if name.is_empty() || name == ":memory:" {
+            let message = "a database is a file: name one (there are no databases in memory alone)";
+            return Err(usage(py, message));
+        }
+        let mut config = Config::default();
+        match memory {
+            Some(memory) => config.memory = bytes(memory)?,
+            None if buffer_pool_size > 0 => config.memory = buffer_pool_size,
+            None => {}
+        }
+        match threads {
+            Some(threads) => config.threads = threads.max(1),
+            None if max_num_threads > 0 => config.threads = max_num_threads,
+            None => {}
+        }
+        if let Some(policy) = policy {
+            config.policy = policy;
+        }
+        if let Some(io) = io {
+            config.io = io.parse().map_err(|error| raised(py, &error))?;
+        }
+        config.read_only = read_only;
+        config.create = create && !read_only;
+        config.timeout = crate::options::timeout(timeout)?;
+        let opened = py.detach(|| graven::Database::open(database_path, config));
+        match opened {
+            Ok(database) => Ok(Database { database }),
+            Err(error) => Err(raised(py, &error)),
+        }
+    }
+
+    fn connect(&self) -> Connection {
+        Connection::new(self.database.connect())
+    }
+
+    fn close(&self, py: Python<'_>) -> PyResult<()> {
+        self.away(py, graven::Database::close)
+    }
+
+    fn checkpoint(&self, py: Python<'_>) -> PyResult<bool> {
+        Ok(self.away(py, graven::Database::checkpoint)?.is_some())
+    }
+
+    #[pyo3(signature = (path, *, since=None))]
+    fn backup(&self, py: Python<'_>, path: PathBuf, since: Option<PathBuf>) -> PyResult<u64> {
+        self.away(py, |database| match since {
+            Some(since) => Ok(database.backup_since(path, since)?.0),
+            None => database.backup(path),
+        })
+    }
+
+    fn set_memory(&self, py: Python<'_>, size: &Bound<'_, PyAny>) -> PyResult<()> {
+        let bytes = bytes(size)?;
+        self.away(py, |database| database.set_memory(bytes))
+    }
+
+    fn set_policy(&self, py: Python<'_>, policy: &str) -> PyResult<()> {
+        self.away(py, |database| database.set_policy(policy))
+    }
+
+    #[getter]
+    fn memory(&self) -> u64 {
+        self.database.memory()
+    }
+
+    #[getter]
+    fn path(&self) -> PathBuf {
+        self.database.path().to_owned()
+    }
+
+    #[getter]
+    fn attached_to(&self) -> Option<u32> {
+        self.database.attached_to()
+    }
+
+    fn __enter__(slf: PyRef<'_, Self>) -> PyRef<'_, Self> {
+        slf
+    }
+
+    #[pyo3(signature = (*_error))]
+    fn __exit__(&self, py: Python<'_>, _error: &Bound<'_, pyo3::types::PyTuple>) -> PyResult<()> {
+        self.close(py)
+    }
+
+    fn __repr__(&self) -> String {
+        format!("graven.Database({:?})", self.database.path())
+    }
+}

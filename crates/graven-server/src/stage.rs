@@ -1,0 +1,11 @@
+//! How far a server has ended, as its connections see it.
+
+/// How far a server has ended.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) enum Stage {
+    Runs,
+    /// Nobody is listened to any more.
+    Deaf,
+    /// What is not taken at once is not sent any more.
+    Cut,
+}

@@ -1,0 +1,21 @@
+//! What commits change, one at a time.
+
+use std::sync::Arc;
+
+use graven_pagecache::Reservation;
+
+use super::clients::Clients;
+use super::conflicts::Conflicts;
+use crate::delta::redo::NamesLogged;
+use crate::version::Version;
+
+/// What commits change, one at a time.
+#[derive(Debug)]
+pub(crate) struct Commits {
+    pub(crate) applied: Arc<Version>,
+    pub(crate) conflicts: Conflicts,
+    pub(crate) logged: NamesLogged,
+    pub(crate) clients: Clients,
+    /// Memory of the active layer.
+    pub(crate) reservation: Reservation,
+}
