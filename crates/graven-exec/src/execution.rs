@@ -10,6 +10,7 @@ use graven_pagecache::{Budget, SpillFile};
 use graven_storage::{Snapshot, Transaction};
 
 use crate::batch::Batch;
+use crate::deadline::Deadline;
 use crate::error::{ExecError, Result};
 use crate::file_access::FileAccess;
 use crate::growth::Growth;
@@ -18,7 +19,7 @@ use crate::memory::Metered;
 use crate::operator::BoxedOperator;
 use crate::procedures::Procedures;
 use crate::profile::{ProfileCells, ProfileTree};
-use crate::runtime::{AtOnce, Deadline, Params, Runtime, Shared, threads_within};
+use crate::runtime::{AtOnce, Params, Runtime, Shared, threads_within};
 use crate::sources::Sources;
 use crate::tuning::Tuning;
 use crate::writing::{self, DeletedRelationships, Needs, Writer};

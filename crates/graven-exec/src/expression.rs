@@ -16,6 +16,7 @@
 //! # Invariants
 //! * EX-8 Evaluating an expression on a selection of `n` rows gives a column of `n` rows, in that order.
 
+mod binary;
 mod compile;
 mod evaluate;
 pub(crate) mod function;
@@ -24,6 +25,8 @@ mod lazy;
 mod list_scope;
 mod parameters;
 mod property;
+mod rows;
+mod signature;
 
 use std::sync::Arc;
 
@@ -32,10 +35,9 @@ use graven_cypher::plan::{BinaryOp, UnaryOp, expression::Quantifier};
 use graven_storage::{KeyId, LabelId, TypeId};
 
 pub(crate) use compile::Compiler;
-pub(crate) use evaluate::as_list;
 pub(crate) use functions::list::Range;
-pub(crate) use functions::spatial::system_name;
 pub(crate) use parameters::{bind_all, unbind_all};
+pub(crate) use rows::as_list;
 
 use crate::batch::Batch;
 use crate::column::Column;
@@ -87,7 +89,7 @@ pub(crate) enum Compiled {
         at: Span,
     },
     /// A function of the registry.
-    Call(&'static function::Function, Vec<Compiled>, Span),
+    Call(&'static signature::Function, Vec<Compiled>, Span),
     /// `CASE`
     Case {
         branches: Vec<(Compiled, Compiled)>,
@@ -188,7 +190,7 @@ impl<'a> Rows<'a> {
     /// Row numbers of the columns.
     fn numbers(&self) -> Vec<u32> {
         match self.selection {
-            None => (0..evaluate::row_number(self.len)).collect(),
+            None => (0..rows::row_number(self.len)).collect(),
             Some(selection) => selection.to_vec(),
         }
     }
@@ -267,7 +269,7 @@ impl Compiled {
         let all = rows.numbers();
         let (first, second) = all.split_at(all.len() / 2);
         let mut kept = self.true_rows(rows.part(first), rt)?;
-        let before = evaluate::row_number(first.len());
+        let before = rows::row_number(first.len());
         let more = self.true_rows(rows.part(second), rt)?;
         kept.extend(more.into_iter().map(|row| before + row));
         Ok(kept)

@@ -28,9 +28,9 @@ use graven_pagecache::{Budget, Reservation};
 use graven_storage::PropertyValue;
 
 use crate::column::Column;
+use crate::deadline::Deadline;
 use crate::error::{ExecError, Result};
 use crate::memory::fills_alone;
-use crate::runtime::Deadline;
 use crate::value::Value;
 
 /// Bytes that are not worth a reservation.

@@ -2,6 +2,7 @@
 
 pub mod batch;
 pub mod column;
+mod deadline;
 mod dense_columns;
 pub mod error;
 mod execution;
@@ -17,9 +18,11 @@ mod memory;
 mod operator;
 mod operators;
 mod pattern;
+mod probe;
 pub mod procedures;
 pub mod profile;
 mod reachability;
+mod reading_threads;
 mod relationship_runs;
 mod resting;
 mod runtime;
@@ -34,6 +37,7 @@ pub mod users;
 pub mod value;
 mod writing;
 
+pub use crate::deadline::Deadline;
 pub use batch::{BATCH_ROWS, Batch};
 pub use column::Column;
 pub use error::{ExecError, Result};
@@ -43,7 +47,7 @@ pub use in_transactions::{Batches, execute_in_transactions};
 pub use procedures::{NoProcedures, ProcedureResult, Procedures};
 pub use profile::{OperatorProfile, ProfileTree};
 pub use resting::Resting;
-pub use runtime::{Deadline, Params};
+pub use runtime::Params;
 pub use sources::{LeftOut, Sources};
 pub use tuning::{LevelDirection, ListAccess, Tuning};
 pub use value::{Map, Path, Value};

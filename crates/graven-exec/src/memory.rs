@@ -22,7 +22,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use graven_pagecache::{Budget, Reservation};
 
 use crate::error::{ExecError, Result};
-use crate::runtime::Runtime;
 
 /// Bytes by which a reservation grows.
 const STEP: u64 = 16 << 10;
@@ -79,11 +78,15 @@ pub(crate) fn fills_alone(bytes: u64, limit: u64) -> bool {
 }
 
 impl Memory {
-    /// As [`Memory::new`] for an operator that can spill.
-    pub(crate) fn of_spilling(rt: &Runtime, operator: &'static str, remedy: &'static str) -> Self {
-        let half = rt.budget.limit() / SPILL_SHARE;
-        let mut memory = Self::new(&rt.budget, operator, remedy);
-        memory.spills_at = rt.tuning.spill_at.unwrap_or(half);
+    /// As [`Memory::new`] for an operator that can spill, from so many bytes on if that is said.
+    pub(crate) fn of_spilling(
+        budget: &Arc<Budget>,
+        spill_at: Option<u64>,
+        operator: &'static str,
+        remedy: &'static str,
+    ) -> Self {
+        let mut memory = Self::new(budget, operator, remedy);
+        memory.spills_at = spill_at.unwrap_or(budget.limit() / SPILL_SHARE);
         memory
     }
 

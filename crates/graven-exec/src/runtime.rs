@@ -4,11 +4,12 @@
 //! All single look-ups of names, labels, properties and indexes go through here; traversals go to the adjacency
 //! itself (see [`crate::pattern`]).
 
+use crate::memory::Memory;
 use std::collections::BTreeMap;
 use std::ops::Bound;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Instant, SystemTime};
 
 use graven_cypher::plan::Inclusion;
 use graven_pagecache::stats::PerKind;
@@ -129,38 +130,6 @@ impl Shared {
     }
 }
 
-/// When a statement must have ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Deadline {
-    at: Instant,
-    timeout: Duration,
-}
-
-impl Deadline {
-    /// For a statement that begins now; none where the moment lies beyond what the clock can tell.
-    #[must_use]
-    pub fn after(timeout: Duration) -> Option<Self> {
-        let at = Instant::now().checked_add(timeout)?;
-        Some(Self { at, timeout })
-    }
-
-    /// Whether a statement with this deadline and this flag may go on.
-    ///
-    /// # Errors
-    /// [`ExecError::Cancelled`] if the flag is set; [`ExecError::TimedOut`] if its time is over.
-    pub fn check(deadline: Option<Self>, cancel: &AtomicBool) -> Result<()> {
-        if cancel.load(Ordering::Relaxed) {
-            return Err(ExecError::Cancelled);
-        }
-        match deadline {
-            Some(Self { at, timeout }) if Instant::now() >= at => {
-                Err(ExecError::TimedOut { timeout })
-            }
-            _ => Ok(()),
-        }
-    }
-}
-
 /// See the file header.
 pub(crate) struct Runtime {
     pub(crate) snapshot: Snapshot,
@@ -220,6 +189,11 @@ pub(crate) fn threads_within(limit: u64, threads: usize) -> usize {
 }
 
 impl Runtime {
+    /// Nothing held yet, for an operator that can spill.
+    pub(crate) fn spilling_memory(&self, operator: &'static str, remedy: &'static str) -> Memory {
+        Memory::of_spilling(&self.budget, self.tuning.spill_at, operator, remedy)
+    }
+
     /// What another thread of the same statement, which does not write, runs with.
     pub(crate) fn for_worker(&self) -> Self {
         debug_assert!(

@@ -66,7 +66,7 @@ impl From<Error> for ExecError {
 fn path(name: &str) -> Result<String, Error> {
     let of_url = name.strip_prefix("file://");
     match of_url.or_else(|| name.strip_prefix("file:")) {
-        Some(path) => Ok(crate::operators::load_csv::decoded(path)),
+        Some(path) => Ok(crate::sources::decoded(path)),
         None if name.contains("://") => Err(Error::Option(format!(
             "{name}: only local files can be read; fetch it first"
         ))),
@@ -273,6 +273,23 @@ pub fn datum(value: &Value) -> Option<Datum> {
         }
         other => Datum::Value(to_stored(other)?),
     })
+}
+
+/// The path of a URL, where `%20` stands for a blank.
+pub(crate) fn decoded(path: &str) -> String {
+    let mut bytes = Vec::with_capacity(path.len());
+    let mut rest = path.as_bytes();
+    while let [first, after @ ..] = rest {
+        let code = match (first, after) {
+            (b'%', [high, low, ..]) => std::str::from_utf8(&[*high, *low])
+                .ok()
+                .and_then(|digits| u8::from_str_radix(digits, 16).ok()),
+            _ => None,
+        };
+        bytes.push(code.unwrap_or(*first));
+        rest = if code.is_some() { &after[2..] } else { after };
+    }
+    String::from_utf8(bytes).unwrap_or_else(|_| path.to_owned())
 }
 
 #[cfg(test)]

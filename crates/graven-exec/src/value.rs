@@ -17,6 +17,7 @@
 
 pub mod arithmetic;
 pub mod convert;
+pub(crate) mod coordinate_system;
 pub mod equality;
 pub mod format;
 pub mod hash;

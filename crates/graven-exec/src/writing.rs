@@ -9,6 +9,7 @@
 //! * EX-20 Nothing is written but through [`Writer`], and what it is given was checked by [`storable`].
 //! * EX-21 After a deletion every read of an entity asks whether it is still there; before, none does.
 
+use graven_storage::Snapshot;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -20,7 +21,6 @@ use graven_storage::{KeyId, LabelId, NodeId, PropertyValue, RelId, Transaction, 
 
 use crate::error::{ExecError, Result};
 use crate::memory::Memory;
-use crate::runtime::Runtime;
 use crate::value::Value;
 use crate::value::convert::to_stored;
 
@@ -154,12 +154,12 @@ impl Writer {
     }
 
     /// The id of a relationship type met while running.
-    pub(crate) fn rel_type(&self, name: &Arc<str>, rt: &Runtime) -> Result<TypeId> {
+    pub(crate) fn rel_type(&self, name: &Arc<str>, snapshot: &Snapshot) -> Result<TypeId> {
         let mut late = self.late();
         if let Some(rel_type) = late.types.get(name) {
             return Ok(*rel_type);
         }
-        if self.needs.follows_any && rt.snapshot.rel_type(name).is_none() {
+        if self.needs.follows_any && snapshot.rel_type(name).is_none() {
             self.outrun.store(true, Ordering::Relaxed);
         }
         let rel_type = self.transaction.rel_type(name)?;
@@ -208,13 +208,18 @@ impl Writer {
     }
 
     /// Deletes a node; with `detach` its relationships too.
-    pub(crate) fn delete_node(&self, id: NodeId, detach: bool, rt: &Runtime) -> Result<()> {
+    pub(crate) fn delete_node(
+        &self,
+        id: NodeId,
+        detach: bool,
+        may_go_on: impl Fn() -> Result<()>,
+    ) -> Result<()> {
         self.any_deleted.store(true, Ordering::Relaxed);
         if detach {
-            let stop = || rt.check_cancelled().is_err();
+            let stop = || may_go_on().is_err();
             let deleted = self.transaction.detach_delete_node_until(id, &stop);
             if let Err(graven_storage::Error::Stopped) = deleted {
-                rt.check_cancelled()?;
+                may_go_on()?;
             }
             deleted?;
         } else {
@@ -224,11 +229,11 @@ impl Writer {
     }
 
     /// Deletes a relationship and remembers its type, which may still be asked for.
-    pub(crate) fn delete_relationship(&self, id: RelId, rt: &Runtime) -> Result<()> {
+    pub(crate) fn delete_relationship(&self, id: RelId, snapshot: &Snapshot) -> Result<()> {
         /// Bytes of one remembered relationship in its table.
         const ENTRY: usize = 64;
         if let Some(deleted) = &self.deleted
-            && let Ok((rel_type, start, end)) = rt.snapshot.relationship_endpoints(id)
+            && let Ok((rel_type, start, end)) = snapshot.relationship_endpoints(id)
         {
             let mut deleted = deleted.lock().unwrap_or_else(PoisonError::into_inner);
             deleted.1.charge(ENTRY)?;

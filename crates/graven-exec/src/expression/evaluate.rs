@@ -5,20 +5,25 @@
 //! combination goes through the scalar operations of [`crate::value`], row by row. Whether a property of nodes is a certain text is looked up where the
 //! store keeps it.
 
-use std::cmp::Ordering;
+use crate::expression::binary::Logic;
+use crate::expression::binary::binary;
+use crate::expression::binary::map2;
+use crate::expression::binary::unary;
+use crate::expression::rows::row_number;
+use crate::expression::rows::truth;
+use crate::expression::rows::values;
 use std::sync::Arc;
 
-use graven_cypher::plan::{BinaryOp, UnaryOp};
+use graven_cypher::plan::BinaryOp;
 use graven_cypher::types::TypeSet;
 
 use super::functions::list::COALESCE;
 use super::{Compiled, Rows, lazy, list_scope, property};
-use crate::column::{Column, NULL_ID};
-use crate::error::{ExecError, Result};
+use crate::column::Column;
+use crate::error::Result;
 use crate::growth::{self, Share};
 use crate::runtime::Runtime;
-use crate::value::order::{Comparison, compare};
-use crate::value::{Value, arithmetic, equality};
+use crate::value::{Value, equality};
 
 /// See [`Compiled::column`].
 pub(super) fn column(expr: &Compiled, rows: Rows<'_>, rt: &Runtime) -> Result<Arc<Column>> {
@@ -328,49 +333,8 @@ fn compared_property(condition: &Compiled) -> Option<&Compiled> {
     compares.then_some(property)
 }
 
-/// A row number as batches index them.
-pub(super) fn row_number(row: usize) -> u32 {
-    u32::try_from(row).expect("a batch has fewer than 2^32 rows")
-}
-
-/// The truth in a row; a list that came from a property or a parameter is true where it has elements.
-pub(super) fn truth(column: &Column, row: usize) -> Result<Option<bool>> {
-    if let Column::Booleans(truths) = column {
-        return Ok(Some(truths[row]));
-    }
-    match &*column.get(row) {
-        Value::Boolean(b) => Ok(Some(*b)),
-        Value::Null => Ok(None),
-        Value::List(items) => Ok(Some(!items.is_empty())),
-        other => Err(ExecError::Type {
-            message: format!("expected a Boolean, got {}: {other}", other.type_name()),
-        }),
-    }
-}
-
 fn all(exprs: &[Compiled], rows: Rows<'_>, rt: &Runtime) -> Result<Vec<Arc<Column>>> {
     exprs.iter().map(|e| column(e, rows, rt)).collect()
-}
-
-/// The column of these values, each charged as it comes: of what was charged on its way, its share stays.
-pub(super) fn values(
-    rt: &Runtime,
-    items: impl ExactSizeIterator<Item = Result<Value>>,
-) -> Result<Arc<Column>> {
-    let mut column = Vec::with_capacity(items.len());
-    let growth = &rt.growth;
-    let mut held = growth.held();
-    for item in items {
-        let value = item?;
-        growth.work(1)?;
-        let share = growth::bytes_of_new(&value) as u64;
-        if share > 0 || growth.held() != held {
-            held += share;
-            growth.keep(held)?;
-        }
-        column.push(value);
-    }
-    Ok(Arc::new(Column::from_values(column)))
 }
 
 /// Arguments of fewer bytes are not charged for in advance.
@@ -385,27 +349,6 @@ fn makes_values(name: &str) -> bool {
         let returns = table[at].returns;
         returns != TypeSet::ANY && returns.may_be(large)
     })
-}
-
-fn map2(
-    a: &Column,
-    b: &Column,
-    rt: &Runtime,
-    f: impl Fn(&Value, &Value) -> Result<Value>,
-) -> Result<Arc<Column>> {
-    let f = |x: &Value, y: &Value| {
-        rt.growth.work(growth::units(x) + growth::units(y))?;
-        f(x, y)
-    };
-    if let (Column::Constant(x, n), Column::Constant(y, _)) = (a, b) {
-        // Nothing is computed for no rows: a division by zero in a dead branch stays silent.
-        return Ok(Arc::new(if *n == 0 {
-            Column::Constant(Value::Null, 0)
-        } else {
-            Column::Constant(f(x, y)?, *n)
-        }));
-    }
-    values(rt, (0..a.len()).map(|row| f(&a.get(row), &b.get(row))))
 }
 
 fn slice(
@@ -428,212 +371,6 @@ fn slice(
             )
         }),
     )
-}
-
-fn unary(op: UnaryOp, operand: &Column, rt: &Runtime) -> Result<Arc<Column>> {
-    let n = operand.len();
-    Ok(match op {
-        UnaryOp::IsNull => Arc::new(Column::Booleans(
-            (0..n).map(|r| operand.is_null(r)).collect(),
-        )),
-        UnaryOp::IsNotNull => Arc::new(Column::Booleans(
-            (0..n).map(|r| !operand.is_null(r)).collect(),
-        )),
-        UnaryOp::Not => {
-            let truths = (0..n)
-                .map(|row| Ok(truth(operand, row)?.map(|b| !b)))
-                .collect::<Result<_>>()?;
-            Arc::new(Column::from_truths(truths))
-        }
-        UnaryOp::Minus => values(rt, (0..n).map(|row| arithmetic::negate(&operand.get(row))))?,
-        UnaryOp::Plus => values(
-            rt,
-            (0..n).map(|row| match operand.get(row) {
-                value if value.is_null() || arithmetic::as_float(&value).is_some() => {
-                    Ok(value.into_owned())
-                }
-                other => Err(ExecError::Type {
-                    message: format!("unary + needs a number, got {}", other.type_name()),
-                }),
-            }),
-        )?,
-    })
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Logic {
-    And,
-    Or,
-}
-
-/// `AND`, `OR`: an operand is computed only for rows that those before leave open.
-fn logical(
-    logic: Logic,
-    operands: &[&Compiled],
-    rows: Rows<'_>,
-    rt: &Runtime,
-) -> Result<Arc<Column>> {
-    let decided = Some(logic == Logic::Or);
-    let mut result = vec![Some(logic == Logic::And); rows.len()];
-    let mut open: Option<Vec<u32>> = None;
-    for operand in operands {
-        if open.as_ref().is_some_and(Vec::is_empty) {
-            break;
-        }
-        let selection = open.as_ref().map(|open| rows.compose(open));
-        let part = selection.as_ref().map_or(rows, |s| rows.select(s));
-        let truths = column(operand, part, rt)?;
-        let mut still = Vec::with_capacity(part.len());
-        for at in 0..part.len() {
-            let row = open.as_ref().map_or(row_number(at), |open| open[at]);
-            let so_far = &mut result[row as usize];
-            let truth = truth(&truths, at)?;
-            *so_far = match logic {
-                Logic::And => equality::and(*so_far, truth),
-                Logic::Or => equality::or(*so_far, truth),
-            };
-            if *so_far != decided {
-                still.push(row);
-            }
-        }
-        open = Some(still);
-    }
-    Ok(Arc::new(Column::from_truths(result)))
-}
-
-pub(super) fn binary(op: BinaryOp, a: &Column, b: &Column, rt: &Runtime) -> Result<Arc<Column>> {
-    let result = match op {
-        BinaryOp::In => tight_membership(a, b),
-        _ => tight_comparison(op, a, b),
-    };
-    if let Some(result) = result {
-        return Ok(Arc::new(result));
-    }
-    map2(a, b, rt, |x, y| scalar(op, x, y, rt))
-}
-
-/// Comparison of an integer or id column with another one or with a constant, as a plain loop.
-fn tight_comparison(op: BinaryOp, a: &Column, b: &Column) -> Option<Column> {
-    let truths = match (a, b) {
-        (Column::Integers(a), Column::Integers(b)) => {
-            compared(op, a.iter().copied().zip(b.iter().copied()))?
-        }
-        (Column::Integers(a), Column::Constant(Value::Integer(y), _)) => {
-            compared(op, a.iter().map(|x| (*x, *y)))?
-        }
-        (Column::Constant(Value::Integer(x), _), Column::Integers(b)) => {
-            compared(op, b.iter().map(|y| (*x, *y)))?
-        }
-        (Column::Nodes(a), Column::Nodes(b))
-        | (Column::Relationships(a), Column::Relationships(b))
-            if matches!(op, BinaryOp::Equal | BinaryOp::NotEqual)
-                && !a.contains(&NULL_ID)
-                && !b.contains(&NULL_ID) =>
-        {
-            compared(op, a.iter().copied().zip(b.iter().copied()))?
-        }
-        _ => return None,
-    };
-    Some(Column::Booleans(truths))
-}
-
-/// Fewer rows go through a list one by one.
-const ROWS_FROM: usize = 64;
-
-/// Whether ids or integers are in a constant list of the same, by search; where there are many, as the list is sorted for that.
-fn tight_membership(a: &Column, list: &Column) -> Option<Column> {
-    let Column::Constant(Value::List(items), _) = list else {
-        return None;
-    };
-    if a.len() < ROWS_FROM {
-        return None;
-    }
-    let items = items.iter();
-    let truths = match a {
-        Column::Nodes(ids) if !ids.contains(&NULL_ID) => {
-            let known = items.map(|item| match item {
-                Value::Node(id) => Some(id.0),
-                _ => None,
-            });
-            are_among(ids, known.collect::<Option<_>>()?)
-        }
-        Column::Integers(numbers) => {
-            let known = items.map(|item| match item {
-                Value::Integer(number) => Some(*number),
-                _ => None,
-            });
-            are_among(numbers, known.collect::<Option<_>>()?)
-        }
-        _ => return None,
-    };
-    Some(Column::Booleans(truths))
-}
-
-fn are_among<T: Ord>(values: &[T], mut known: Vec<T>) -> Vec<bool> {
-    known.sort_unstable();
-    let is_known = |value| known.binary_search(value).is_ok();
-    values.iter().map(is_known).collect()
-}
-
-/// The truths of a comparison, each operator a loop of its own; `None` if `op` is none.
-fn compared<T: Ord>(op: BinaryOp, pairs: impl Iterator<Item = (T, T)>) -> Option<Vec<bool>> {
-    Some(match op {
-        BinaryOp::Equal => pairs.map(|(x, y)| x == y).collect(),
-        BinaryOp::NotEqual => pairs.map(|(x, y)| x != y).collect(),
-        BinaryOp::Less => pairs.map(|(x, y)| x < y).collect(),
-        BinaryOp::LessOrEqual => pairs.map(|(x, y)| x <= y).collect(),
-        BinaryOp::Greater => pairs.map(|(x, y)| x > y).collect(),
-        BinaryOp::GreaterOrEqual => pairs.map(|(x, y)| x >= y).collect(),
-        _ => return None,
-    })
-}
-
-/// One binary operation on two values.
-fn scalar(op: BinaryOp, a: &Value, b: &Value, rt: &Runtime) -> Result<Value> {
-    Ok(match op {
-        BinaryOp::Equal => equality::equals(a, b).into(),
-        BinaryOp::NotEqual => equality::equals(a, b).map(|t| !t).into(),
-        BinaryOp::Less => ordered(a, b, Ordering::is_lt),
-        BinaryOp::LessOrEqual => ordered(a, b, Ordering::is_le),
-        BinaryOp::Greater => ordered(a, b, Ordering::is_gt),
-        BinaryOp::GreaterOrEqual => ordered(a, b, Ordering::is_ge),
-        BinaryOp::Add => arithmetic::add(a, b)?,
-        BinaryOp::Subtract => arithmetic::subtract(a, b)?,
-        BinaryOp::Multiply => arithmetic::multiply(a, b)?,
-        BinaryOp::Divide => arithmetic::divide(a, b)?,
-        BinaryOp::Modulo => arithmetic::modulo(a, b)?,
-        BinaryOp::Power => arithmetic::power(a, b)?,
-        BinaryOp::And => equality::and(operand_truth(a)?, operand_truth(b)?).into(),
-        BinaryOp::Or => equality::or(operand_truth(a)?, operand_truth(b)?).into(),
-        BinaryOp::Xor => equality::xor(operand_truth(a)?, operand_truth(b)?).into(),
-        BinaryOp::In => match as_list(b) {
-            None => Value::Null,
-            Some(items) => equality::contains(items, a).into(),
-        },
-        BinaryOp::StartsWith => text(a, b, |x, y| x.starts_with(y)),
-        BinaryOp::EndsWith => text(a, b, |x, y| x.ends_with(y)),
-        BinaryOp::Contains => text(a, b, |x, y| x.contains(y)),
-        BinaryOp::RegexMatch => super::functions::regular::matches(rt, a, b)?,
-    })
-}
-
-fn ordered(a: &Value, b: &Value, test: fn(Ordering) -> bool) -> Value {
-    match compare(a, b) {
-        Comparison::Ordered(ordering) => Value::Boolean(test(ordering)),
-        Comparison::Unordered => Value::Boolean(false),
-        Comparison::Unknown => Value::Null,
-    }
-}
-
-fn text(a: &Value, b: &Value, test: impl Fn(&str, &str) -> bool) -> Value {
-    match (a, b) {
-        (Value::String(x), Value::String(y)) => Value::Boolean(test(x, y)),
-        _ => Value::Null,
-    }
-}
-
-fn operand_truth(value: &Value) -> Result<Option<bool>> {
-    truth(&Column::Constant(value.clone(), 1), 0)
 }
 
 fn chain(
@@ -691,41 +428,37 @@ fn case(
     Ok(Arc::new(Column::from_values(result)))
 }
 
-/// The value as a list; null gives `None`. What is no list, as a property may be, is the only element of one.
-pub(crate) fn as_list(value: &Value) -> Option<&[Value]> {
-    match value {
-        Value::Null => None,
-        Value::List(items) => Some(items),
-        other => Some(std::slice::from_ref(other)),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Goal: a list is sorted for many rows only, and gives what each row gives by itself.
-    #[test]
-    fn few_rows_go_through_a_list_one_by_one() {
-        let items: Vec<Value> = (0..40).map(|n| Value::Integer(n * 37 % 101)).collect();
-        let list = Value::list(items.clone());
-        for rows in [0, 1, ROWS_FROM - 1, ROWS_FROM, 2 * ROWS_FROM] {
-            let wanted = 0..i64::try_from(rows).unwrap();
-            let constant = Column::Constant(list.clone(), rows);
-            let found = tight_membership(&Column::Integers(wanted.clone().collect()), &constant);
-            assert_eq!(found.is_some(), rows >= ROWS_FROM, "{rows} rows");
-            let Some(found) = found else { continue };
-            for (row, number) in wanted.enumerate() {
-                let among = items.contains(&Value::Integer(number));
-                assert_eq!(found.value(row), Value::Boolean(among), "{number}");
+/// `AND`, `OR`: an operand is computed only for rows that those before leave open.
+fn logical(
+    logic: Logic,
+    operands: &[&Compiled],
+    rows: Rows<'_>,
+    rt: &Runtime,
+) -> Result<Arc<Column>> {
+    let decided = Some(logic == Logic::Or);
+    let mut result = vec![Some(logic == Logic::And); rows.len()];
+    let mut open: Option<Vec<u32>> = None;
+    for operand in operands {
+        if open.as_ref().is_some_and(Vec::is_empty) {
+            break;
+        }
+        let selection = open.as_ref().map(|open| rows.compose(open));
+        let part = selection.as_ref().map_or(rows, |s| rows.select(s));
+        let truths = column(operand, part, rt)?;
+        let mut still = Vec::with_capacity(part.len());
+        for at in 0..part.len() {
+            let row = open.as_ref().map_or(row_number(at), |open| open[at]);
+            let so_far = &mut result[row as usize];
+            let truth = truth(&truths, at)?;
+            *so_far = match logic {
+                Logic::And => equality::and(*so_far, truth),
+                Logic::Or => equality::or(*so_far, truth),
+            };
+            if *so_far != decided {
+                still.push(row);
             }
         }
-        let mixed = Value::list(vec![Value::Integer(1), Value::Null]);
-        let mixed = Column::Constant(mixed, ROWS_FROM);
-        let numbers = Column::Integers(vec![7; ROWS_FROM]);
-        assert!(
-            tight_membership(&numbers, &mixed).is_none(),
-            "null is not known"
-        );
+        open = Some(still);
     }
+    Ok(Arc::new(Column::from_truths(result)))
 }

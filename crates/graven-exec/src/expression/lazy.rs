@@ -11,7 +11,8 @@ use std::sync::Arc;
 
 use graven_cypher::plan::BinaryOp;
 
-use super::evaluate::{Logic, binary, column, row_number, truth};
+use super::binary::{Logic, binary};
+use super::rows::{row_number, truth};
 use super::{Compiled, Rows};
 use crate::column::Column;
 use crate::error::Result;
@@ -23,7 +24,7 @@ pub(super) fn coalesce(args: &[Compiled], rows: Rows<'_>, rt: &Runtime) -> Resul
     let Some((first, others)) = args.split_first() else {
         return Ok(Arc::new(Column::Constant(Value::Null, rows.len())));
     };
-    let first = column(first, rows, rt)?;
+    let first = first.held_column(rows, rt)?;
     let is_open = |row: &u32| first.is_null(*row as usize);
     let mut open: Vec<u32> = (0..row_number(rows.len())).filter(is_open).collect();
     if open.is_empty() {
@@ -35,7 +36,7 @@ pub(super) fn coalesce(args: &[Compiled], rows: Rows<'_>, rt: &Runtime) -> Resul
             break;
         }
         let selection = rows.compose(&open);
-        let part = column(arg, rows.select(&selection), rt)?;
+        let part = arg.held_column(rows.select(&selection), rt)?;
         for (at, row) in open.iter().enumerate() {
             result[*row as usize] = part.value(at);
         }
@@ -87,7 +88,7 @@ pub(super) fn logical(
     let truths = each_row(rows, rt, |row| {
         let truths = operands
             .iter()
-            .map(|operand| truth(&*column(operand, row, rt)?, 0));
+            .map(|operand| truth(&*operand.held_column(row, rt)?, 0));
         decided(logic, truths)
     })?;
     Ok(Arc::new(Column::from_truths(truths)))
@@ -102,13 +103,13 @@ pub(super) fn chain(
 ) -> Result<Arc<Column>> {
     let truths = each_row(rows, rt, |row| {
         // An operand is computed once; none is left where that has failed, which has been said then.
-        let (mut left, failed) = match column(first, row, rt) {
+        let (mut left, failed) = match first.held_column(row, rt) {
             Ok(column) => (Some(column), None),
             Err(error) => (None, Some(Err(error))),
         };
         let steps = rest.iter().map(|(op, right)| {
             let before = left.take();
-            let right = left.insert(column(right, row, rt)?);
+            let right = left.insert(right.held_column(row, rt)?);
             match before {
                 Some(before) => truth(&*binary(*op, &before, right, rt)?, 0),
                 None => Ok(None),

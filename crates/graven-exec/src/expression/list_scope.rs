@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use graven_cypher::plan::expression::Quantifier;
 
-use super::evaluate::{as_list, row_number, truth};
+use super::rows::{as_list, row_number, truth};
 use super::{Compiled, ListScope, Rows, lazy};
 use crate::column::Column;
 use crate::error::{ExecError, Result};

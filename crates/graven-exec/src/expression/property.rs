@@ -10,7 +10,7 @@ use std::sync::Arc;
 use graven_storage::{KeyId, LabelId, NodeId, NodeRanges, PropertyValue, TypeId};
 use graven_temporal::component::{Component, component};
 
-use super::evaluate::{as_list, values};
+use super::rows::{as_list, values};
 use crate::column::{Column, NULL_ID};
 use crate::error::{ExecError, Result};
 use crate::growth::charge;

@@ -294,7 +294,7 @@ impl Aggregate {
             input,
             keys,
             calls,
-            memory: Memory::of_spilling(rt, "Aggregate", "group or collect fewer rows"),
+            memory: rt.spilling_memory("Aggregate", "group or collect fewer rows"),
             spill: Spill::new(rt, "Aggregate"),
             output: None,
             pending: Vec::new(),
@@ -315,7 +315,7 @@ impl Aggregate {
     pub(crate) fn distinct(input: BoxedOperator, slots: Vec<usize>, rt: &Runtime) -> Self {
         let keys = slots.into_iter().map(Compiled::Slot).collect();
         Self {
-            memory: Memory::of_spilling(rt, "Distinct", "return fewer distinct rows"),
+            memory: rt.spilling_memory("Distinct", "return fewer distinct rows"),
             spill: Spill::new(rt, "Distinct"),
             ..Self::new(input, keys, Vec::new(), rt)
         }

@@ -360,7 +360,7 @@ impl RelType {
         }
         let mut found = written_names(&names[0].get(row))?;
         match (found.pop(), found.is_empty()) {
-            (Some(name), true) => Ok((rt.writer()?.rel_type(&name, rt)?, name)),
+            (Some(name), true) => Ok((rt.writer()?.rel_type(&name, &rt.snapshot)?, name)),
             _ => Err(ExecError::Argument {
                 message: format!(
                     "a relationship has exactly one type, this is a list of {}",

@@ -37,15 +37,15 @@ impl Delete {
         let writer = rt.writer()?;
         match value {
             Value::Null => Ok(()),
-            Value::Node(id) => writer.delete_node(*id, self.detach, rt),
-            Value::Relationship(id) => writer.delete_relationship(*id, rt),
+            Value::Node(id) => writer.delete_node(*id, self.detach, || rt.check_cancelled()),
+            Value::Relationship(id) => writer.delete_relationship(*id, &rt.snapshot),
             Value::Path(path) => {
                 for id in &path.relationships {
-                    writer.delete_relationship(*id, rt)?;
+                    writer.delete_relationship(*id, &rt.snapshot)?;
                 }
-                path.nodes
-                    .iter()
-                    .try_for_each(|id| writer.delete_node(*id, self.detach, rt))
+                path.nodes.iter().try_for_each(|id| {
+                    writer.delete_node(*id, self.detach, || rt.check_cancelled())
+                })
             }
             other => Err(ExecError::Type {
                 message: format!(

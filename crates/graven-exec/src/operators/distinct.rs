@@ -56,7 +56,7 @@ impl Distinct {
             input,
             slots,
             table: KeyTable::default(),
-            memory: Memory::of_spilling(rt, "Distinct", "return fewer distinct rows"),
+            memory: rt.spilling_memory("Distinct", "return fewer distinct rows"),
             spill: Spill::new(rt, "Distinct"),
             overflow: None,
             pending: Vec::new(),

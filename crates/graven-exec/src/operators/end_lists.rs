@@ -16,8 +16,8 @@ use graven_storage::Direction as Stored;
 
 use join::{Join, Marks};
 
+use super::label_ranges::end_ranges;
 use super::lists::{Entries, Lists, ListsOfRows};
-use super::reachable_count::end_ranges;
 use super::reached_ends::{Joined, ReachedEnds, Sought};
 use super::whole_lists::Passing;
 use crate::batch::Batch;

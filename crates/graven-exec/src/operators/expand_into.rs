@@ -5,11 +5,12 @@
 //! it; the other node is found in the sorted list by binary search. Where relationship ids are wanted the
 //! forward lists are visited, which hold them; otherwise the side with fewer distinct nodes.
 
-use std::ops::ControlFlow;
+use crate::probe::Probe;
+use crate::probe::probe;
 use std::sync::Arc;
 
 use graven_pagecache::Budget;
-use graven_storage::{Direction, Sweep};
+use graven_storage::Direction;
 
 use super::expand::ExpandColumns;
 use super::fan_out::widen;
@@ -18,7 +19,7 @@ use crate::column::Column;
 use crate::error::Result;
 use crate::memory::Memory;
 use crate::operator::{BoxedOperator, Operator};
-use crate::pattern::{Part, Pattern, sweep};
+use crate::pattern::Pattern;
 use crate::runtime::Runtime;
 
 /// See the file header.
@@ -31,13 +32,6 @@ pub(crate) struct ExpandInto {
     /// Matches of the batch: row and relationship id (0 if nobody asks), by row; those before `next` are handed out.
     matches: Vec<(u32, u64)>,
     next: usize,
-}
-
-/// A row's two nodes as one part sees them.
-struct Probe {
-    key: u64,
-    sought: u64,
-    row: u32,
 }
 
 impl ExpandInto {
@@ -157,76 +151,6 @@ fn distinct(nodes: impl Iterator<Item = u64>) -> usize {
     nodes.sort_unstable();
     nodes.dedup();
     nodes.len()
-}
-
-/// The relationships of `pattern` from one node to another, in the order of its parts; none is left out but loops met twice.
-pub(crate) fn between(pattern: &Pattern, from: u64, to: u64) -> Result<Vec<u64>> {
-    let mut matches = Vec::new();
-    for part in pattern
-        .parts
-        .iter()
-        .filter(|part| !(part.skip_loops && from == to))
-    {
-        // Forward lists know their relationships.
-        let from_the_end = part.direction == Direction::In;
-        let (key, sought) = if from_the_end { (to, from) } else { (from, to) };
-        let probes = [Probe {
-            key,
-            sought,
-            row: 0,
-        }];
-        probe(part, from_the_end, &probes, true, &mut matches)?;
-    }
-    Ok(matches.into_iter().map(|(_, id)| id).collect())
-}
-
-/// Looks for each probe's sought node in the list of its key.
-fn probe(
-    part: &Part,
-    from_the_end: bool,
-    probes: &[Probe],
-    wants_ids: bool,
-    matches: &mut Vec<(u32, u64)>,
-) -> Result<()> {
-    let adjacency = if from_the_end {
-        &part.reversed
-    } else {
-        &part.adjacency
-    };
-    let mut keys: Vec<u64> = probes.iter().map(|p| p.key).collect();
-    keys.dedup();
-    let (narrow, mut scratch, mut wide) = (adjacency.ids_fit_u32(), Vec::new(), Vec::new());
-    let mut relationships = Vec::new();
-    let mut at = 0;
-    sweep(adjacency, &keys, Sweep::Up, |node, list| {
-        while probes[at].key < node.0 {
-            at += 1;
-        }
-        while at < probes.len() && probes[at].key == node.0 {
-            let Probe { sought, row, .. } = probes[at];
-            let (first, count) = if narrow {
-                equal_range(list.decode(&mut scratch)?, |id| u64::from(*id), sought)
-            } else {
-                equal_range(list.decode_wide(&mut wide)?, |id| *id, sought)
-            };
-            if wants_ids {
-                relationships.clear();
-                list.append_relationships(first..first + count, &mut relationships)?;
-                matches.extend(relationships.iter().map(|r| (row, r.0)));
-            } else {
-                matches.extend(std::iter::repeat_n((row, 0), count));
-            }
-            at += 1;
-        }
-        Ok(ControlFlow::Continue(()))
-    })
-}
-
-/// Position and number of entries equal to `sought` in a sorted list.
-fn equal_range<T>(list: &[T], id: impl Fn(&T) -> u64, sought: u64) -> (usize, usize) {
-    let first = list.partition_point(|x| id(x) < sought);
-    let count = list[first..].iter().take_while(|x| id(x) == sought).count();
-    (first, count)
 }
 
 impl Operator for ExpandInto {

@@ -184,7 +184,7 @@ impl HashJoin {
             input: FanOut::new(input),
             build,
             columns,
-            memory: Memory::of_spilling(rt, "HashJoin", remedy),
+            memory: rt.spilling_memory("HashJoin", remedy),
             spill: Spill::new(rt, "HashJoin"),
             table: None,
             grace: None,

@@ -24,7 +24,7 @@ use foldhash::{HashMap, HashMapExt as _};
 use graven_pagecache::Budget;
 
 use super::all_numbers::{All, AllNumbers};
-use super::pattern_count::memory;
+use super::counts::memory;
 use crate::memory::Memory;
 use crate::standby::Joint;
 

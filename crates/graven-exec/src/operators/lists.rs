@@ -17,7 +17,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 pub(super) use lay_out::lay_out;
-pub(super) use part_lists::PartLists;
+pub(super) use part_lists::{EndRanges, PartLists, is_wanted};
 
 use part_lists::{NOBODY, append_wanted, offset};
 
@@ -29,9 +29,6 @@ use crate::memory::Memory;
 use crate::pattern::Part;
 use crate::runtime::Runtime;
 use crate::tuning::ListAccess;
-
-/// Which ends are laid out: ascending disjoint id ranges; all without them.
-pub(super) type EndRanges<'a> = Option<&'a [(u64, u64)]>;
 
 /// What of each entry is laid out.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -370,18 +367,6 @@ pub(super) fn distinct_ids(ids: &[u64]) -> Vec<u64> {
         }
     }
     distinct
-}
-
-/// Whether a single entry is wanted.
-pub(super) fn is_wanted(ranges: EndRanges<'_>, node: u64) -> bool {
-    let Some(ranges) = ranges else {
-        return true;
-    };
-    if let [only] = ranges {
-        return (only.0..only.1).contains(&node);
-    }
-    let at = ranges.partition_point(|range| range.1 <= node);
-    at < ranges.len() && ranges[at].0 <= node
 }
 
 /// Judges the ascending entries of a list.

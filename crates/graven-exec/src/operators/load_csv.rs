@@ -8,6 +8,7 @@
 //! it a plain character, and the field may span lines. Quotes and backslashes within other fields are text. An empty field
 //! without quotes is null.
 
+use crate::sources::decoded;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use std::sync::Arc;
@@ -182,23 +183,6 @@ impl Place {
             _ => Self::Plain,
         }
     }
-}
-
-/// The path of a URL, where `%20` stands for a blank.
-pub(crate) fn decoded(path: &str) -> String {
-    let mut bytes = Vec::with_capacity(path.len());
-    let mut rest = path.as_bytes();
-    while let [first, after @ ..] = rest {
-        let code = match (first, after) {
-            (b'%', [high, low, ..]) => std::str::from_utf8(&[*high, *low])
-                .ok()
-                .and_then(|digits| u8::from_str_radix(digits, 16).ok()),
-            _ => None,
-        };
-        bytes.push(code.unwrap_or(*first));
-        rest = if code.is_some() { &after[2..] } else { after };
-    }
-    String::from_utf8(bytes).unwrap_or_else(|_| path.to_owned())
 }
 
 /// Records of one file.

@@ -10,6 +10,9 @@
 //! * EX-58 Morsels cover all nodes or rows once, in their order, however they are weighed.
 
 use std::ops::Range;
+use std::sync::Arc;
+use std::sync::Mutex;
+use std::sync::PoisonError;
 
 use graven_storage::Adjacency;
 
@@ -193,6 +196,20 @@ pub(super) fn cut_rows(batches: &[Batch], rows: usize, workers: usize, alone: bo
         }
     }
     morsels
+}
+
+/// The part of a scan that a worker is to run: node ids `from..to`.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct MorselSlot(Arc<Mutex<(u64, u64)>>);
+
+impl MorselSlot {
+    pub(super) fn get(&self) -> (u64, u64) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn set(&self, morsel: (u64, u64)) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = morsel;
+    }
 }
 
 #[cfg(test)]

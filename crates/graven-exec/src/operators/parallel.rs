@@ -29,9 +29,10 @@
 //! # Source
 //! Leis, Boncz, Kemper and Neumann, "Morsel-driven parallelism", 2014.
 
+use crate::operators::morsels::MorselSlot;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use graven_storage::Adjacency;
@@ -44,9 +45,9 @@ use crate::column::Column;
 use crate::error::{ExecError, Result};
 use crate::memory::Memory;
 use crate::operator::{BoxedOperator, Operator};
+use crate::reading_threads::counting_pages;
 use crate::runtime::Runtime;
 use crate::standby::beside;
-use crate::threads::counting_pages;
 use crate::value::Value;
 
 /// Rows that are divided at a time.
@@ -54,20 +55,6 @@ const DIVIDED_ROWS: usize = 4 * BATCH_ROWS;
 /// As long as more rows come, twice as many are taken each time, up to these, or to this part of the memory limit.
 const DIVIDED_MOST: usize = 64 * BATCH_ROWS;
 const DIVIDED_SHARE: u64 = 64;
-
-/// The part of a scan that a worker is to run: node ids `from..to`.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct MorselSlot(Arc<Mutex<(u64, u64)>>);
-
-impl MorselSlot {
-    pub(super) fn get(&self) -> (u64, u64) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn set(&self, morsel: (u64, u64)) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = morsel;
-    }
-}
 
 /// Where a worker's pipeline finds what it is to run.
 #[derive(Clone)]

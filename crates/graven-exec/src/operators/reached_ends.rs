@@ -14,10 +14,11 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::lists::{EndRanges, Entries, Lists, ListsOfRows, is_wanted};
+use super::lists::{Entries, Lists, ListsOfRows};
 use crate::column::Column;
 use crate::error::Result;
 use crate::memory::Memory;
+use crate::operators::lists::{EndRanges, is_wanted};
 use crate::pattern::Part;
 use crate::runtime::Runtime;
 

@@ -21,11 +21,12 @@ use std::ops::Range;
 
 use graven_cypher::plan::HangingPattern;
 
+use super::count_branch::Branch;
+use super::counts::{memory, overflow};
 use super::end_lists::EndLists;
 use super::expand::ChunkSize;
 use super::known_numbers::SharedNumbers;
 use super::lists::Entries;
-use super::pattern_count::{Branch, memory, overflow};
 use crate::batch::Batch;
 use crate::error::{ExecError, Result};
 use crate::memory::Memory;

@@ -11,11 +11,11 @@
 use graven_storage::{LabelId, NodeRanges};
 
 use super::fan_out::FanOut;
-use super::parallel::MorselSlot;
-use super::reachable_count::intersect;
+use super::label_ranges::intersect;
 use crate::batch::Batch;
 use crate::error::Result;
 use crate::operator::{BoxedOperator, Operator};
+use crate::operators::morsels::MorselSlot;
 use crate::runtime::Runtime;
 
 /// Ranges that are made at a time.

@@ -58,7 +58,7 @@ impl SelectPaths {
             input,
             selection,
             rows: None,
-            memory: Memory::of_spilling(rt, "SelectPaths", remedy),
+            memory: rt.spilling_memory("SelectPaths", remedy),
             spill: Spill::new(rt, "SelectPaths"),
             pending: Vec::new(),
         }

@@ -109,7 +109,7 @@ impl ShortestPaths {
             columns,
             bounds,
             wanted,
-            memory: Memory::of_spilling(rt, "ShortestPaths", "bound the pattern's length"),
+            memory: rt.spilling_memory("ShortestPaths", "bound the pattern's length"),
             spill: Spill::new(rt, "ShortestPaths"),
             current: None,
             kept: Kept::Nothing,

@@ -323,7 +323,7 @@ impl Sort {
             threshold: None,
             shared: None,
             exhaustive: false,
-            memory: Memory::of_spilling(rt, name, "add a LIMIT or sort fewer rows or columns"),
+            memory: rt.spilling_memory(name, "add a LIMIT or sort fewer rows or columns"),
             spill: Spill::new(rt, name),
             output: None,
             gathered: VecDeque::new(),

@@ -58,7 +58,7 @@ impl TrailExpand {
             pattern,
             columns,
             bounds,
-            memory: Memory::of_spilling(rt, "TrailExpand", "bound the pattern's length"),
+            memory: rt.spilling_memory("TrailExpand", "bound the pattern's length"),
             trail: None,
             remembered: HashMap::default(),
             remembered_entries: 0,

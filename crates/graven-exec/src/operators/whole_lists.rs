@@ -22,22 +22,27 @@
 //! # Source
 //! Karlin, Manasse, Rudolph and Sleator, "Competitive snoopy caching", 1988 (renting until the rent comes to the price).
 
+use super::list_cache::Key;
+use super::list_cache::WholeLists;
+use super::list_cache::{Conditional, State};
 use std::ops::{ControlFlow, Range};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use foldhash::{HashMap, HashMapExt as _};
+use foldhash::HashMapExt as _;
 use graven_cypher::plan::Expr;
-use graven_storage::{Adjacency, Direction, IdCursor, NodeId, NodeSet, Sweep, TypeId};
+use graven_storage::{Adjacency, Direction, IdCursor, NodeId, NodeSet, Sweep};
 
-use super::lists::{EndRanges, PartLists, is_wanted};
+use super::lists::PartLists;
 use crate::batch::BATCH_ROWS;
 use crate::error::{ExecError, Result};
 use crate::id_order::IdOrder;
 use crate::memory::Memory;
+use crate::operators::lists::{EndRanges, is_wanted};
 use crate::pattern::{Part, Pattern, sweep};
+use crate::reading_threads::on_reading_threads;
 use crate::runtime::Runtime;
 use crate::standby::{Joint, Tag};
-use crate::threads::{on_reading_threads, on_threads};
+use crate::threads::on_threads;
 use crate::tuning::ListAccess;
 
 /// Cost of visiting a list among others far from it, and among others near it, in entries decoded.
@@ -66,25 +71,6 @@ const PASSING_SHARE: u64 = 4;
 /// Relationships that are judged together, some batches.
 const JUDGED: usize = 16 * BATCH_ROWS;
 
-/// What is laid out: type, direction, whether loops are left out, ends.
-type Key = (TypeId, bool, bool, Option<Vec<(u64, u64)>>);
-
-/// See the file header.
-pub(crate) struct WholeLists {
-    known: Mutex<HashMap<Key, Arc<Joint<State>>>>,
-    /// Holds what is laid out; made by the first that needs it, so that it counts for the statement.
-    memory: Mutex<Option<Memory>>,
-    /// Lists with a condition.
-    conditional: Mutex<Vec<Conditional>>,
-}
-
-/// Incoming lists with a condition on relationships, and how far they have come.
-struct Conditional {
-    key: Key,
-    condition: Expr,
-    state: Arc<Joint<State>>,
-}
-
 /// Incoming lists without what a condition on relationships refuses.
 pub(super) struct Passing<'a> {
     pub(super) part: &'a Part,
@@ -93,26 +79,6 @@ pub(super) struct Passing<'a> {
     pub(super) pattern: &'a Pattern,
     /// By what it is told from others of the statement.
     pub(super) condition: &'a Expr,
-}
-
-/// How far an adjacency has come.
-enum State {
-    /// What its visits have cost, and whether its lists have one neighbour each as far as is known.
-    Visited {
-        cost: u64,
-        sole: bool,
-    },
-    /// It does not fit.
-    TooLarge,
-    There(Arc<PartLists>),
-}
-
-impl State {
-    /// Nobody visited it yet.
-    const NEW: Self = Self::Visited {
-        cost: 0,
-        sole: false,
-    };
 }
 
 /// Nodes whose lists were visited together.
@@ -144,14 +110,6 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl WholeLists {
     /// Nothing laid out yet.
-    pub(crate) fn new() -> Self {
-        Self {
-            known: Mutex::new(HashMap::new()),
-            memory: Mutex::new(None),
-            conditional: Mutex::default(),
-        }
-    }
-
     fn state(&self, part: &Part, ends: EndRanges<'_>) -> Arc<Joint<State>> {
         let key = key_of(part, ends);
         let mut known = locked(&self.known);

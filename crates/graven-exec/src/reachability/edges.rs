@@ -14,8 +14,8 @@ use super::node_order::Nodes;
 use super::turn;
 use crate::batch::Batch;
 use crate::error::{ExecError, Result};
-use crate::operators::expand_into::between;
 use crate::pattern::{Part, Pattern};
+use crate::probe::between;
 use crate::runtime::Runtime;
 
 /// Neighbours of one node, as its list gives them: ascending, parallel relationships repeated.

@@ -29,7 +29,7 @@ impl RowBuffer {
     /// An empty one for `operator`; `remedy` as in [`Memory::new`].
     pub(crate) fn new(rt: &Runtime, operator: &'static str, remedy: &'static str) -> Self {
         Self {
-            memory: Memory::of_spilling(rt, operator, remedy),
+            memory: rt.spilling_memory(operator, remedy),
             spill: Spill::new(rt, operator),
             batches: VecDeque::new(),
             bytes: 0,

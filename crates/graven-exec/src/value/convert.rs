@@ -136,20 +136,3 @@ pub(super) fn hash_stored<H: Hasher>(stored: &PropertyValue, state: &mut H) {
         _ => {}
     }
 }
-
-/// ISO text of temporal values, `point({...})` of points.
-pub(super) fn stored_text(stored: &PropertyValue) -> String {
-    if let Some(text) = graven_temporal::text::write(stored) {
-        return text;
-    }
-    match stored {
-        PropertyValue::Point(p) => {
-            let number = super::format::float_text;
-            let z = p.z.map_or(String::new(), |z| format!(", z: {}", number(z)));
-            let system = crate::expression::system_name(p.srid);
-            let (x, y) = (number(p.x), number(p.y));
-            format!("point({{x: {x}, y: {y}{z}, crs: '{system}'}})")
-        }
-        other => Value::from(other.clone()).to_string(),
-    }
-}

@@ -1,5 +1,6 @@
 //! Values as text: what `toString` and concatenation give, and a readable form for messages.
 
+use graven_storage::PropertyValue;
 use std::fmt::{self, Display, Formatter};
 
 use super::Value;
@@ -118,6 +119,23 @@ fn write_nested(value: &Value, f: &mut impl fmt::Write) -> fmt::Result {
             }
             f.write_str(">")
         }
-        Value::Stored(stored) => f.write_str(&super::convert::stored_text(stored)),
+        Value::Stored(stored) => f.write_str(&stored_text(stored)),
+    }
+}
+
+/// ISO text of temporal values, `point({...})` of points.
+pub(super) fn stored_text(stored: &PropertyValue) -> String {
+    if let Some(text) = graven_temporal::text::write(stored) {
+        return text;
+    }
+    match stored {
+        PropertyValue::Point(p) => {
+            let number = float_text;
+            let z = p.z.map_or(String::new(), |z| format!(", z: {}", number(z)));
+            let system = super::coordinate_system::system_name(p.srid);
+            let (x, y) = (number(p.x), number(p.y));
+            format!("point({{x: {x}, y: {y}{z}, crs: '{system}'}})")
+        }
+        other => Value::from(other.clone()).to_string(),
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::wrong;
 use crate::error::Result;
-use crate::expression::function::{Function, MANY};
+use crate::expression::signature::{Function, MANY};
 use crate::runtime::Runtime;
 use crate::value::Value;
 use crate::writing::computed_names;

@@ -2,7 +2,7 @@
 
 use super::wrong;
 use crate::error::{ExecError, Result};
-use crate::expression::function::{Function, MANY};
+use crate::expression::signature::{Function, MANY};
 use crate::growth::{charge, work};
 use crate::runtime::Runtime;
 use crate::value::{Value, arithmetic};

@@ -5,7 +5,7 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 
 use super::wrong;
 use crate::error::{ExecError, Result};
-use crate::expression::function::Function;
+use crate::expression::signature::Function;
 use crate::runtime::Runtime;
 use crate::value::Value;
 use crate::value::arithmetic::as_float;

@@ -4,6 +4,12 @@
 //! Distances on the globe: haversine formula on a sphere of 6,378,140 metres, as Neo4j computes them; with a height, the
 //! arc at the mean height and the difference of heights are the legs of a right triangle.
 
+use crate::value::coordinate_system::CARTESIAN;
+use crate::value::coordinate_system::CARTESIAN_3D;
+use crate::value::coordinate_system::SYSTEMS;
+use crate::value::coordinate_system::WGS_84;
+use crate::value::coordinate_system::WGS_84_3D;
+use crate::value::coordinate_system::system_name;
 use std::sync::Arc;
 
 use graven_storage::PropertyValue;
@@ -11,7 +17,7 @@ use graven_storage::value::Point;
 
 use super::wrong;
 use crate::error::{ExecError, Result};
-use crate::expression::function::Function;
+use crate::expression::signature::Function;
 use crate::runtime::Runtime;
 use crate::value::arithmetic::as_float;
 use crate::value::{Map, Value};
@@ -33,25 +39,6 @@ pub(in crate::expression) const FUNCTIONS: &[Function] = &[
         body: within_box,
     },
 ];
-
-const CARTESIAN: u32 = 7203;
-const CARTESIAN_3D: u32 = 9157;
-const WGS_84: u32 = 4326;
-const WGS_84_3D: u32 = 4979;
-const SYSTEMS: [(u32, &str); 4] = [
-    (CARTESIAN, "cartesian"),
-    (CARTESIAN_3D, "cartesian-3d"),
-    (WGS_84, "wgs-84"),
-    (WGS_84_3D, "wgs-84-3d"),
-];
-
-/// Name of a coordinate system.
-pub(crate) fn system_name(srid: u32) -> &'static str {
-    SYSTEMS
-        .iter()
-        .find(|(number, _)| *number == srid)
-        .map_or("unknown", |(_, name)| name)
-}
 
 fn is_globe(srid: u32) -> bool {
     matches!(srid, WGS_84 | WGS_84_3D)

@@ -14,7 +14,7 @@ use graven_temporal::{Clock, Field, Fields, Kind, Zone, make};
 
 use super::wrong;
 use crate::error::Result;
-use crate::expression::function::Function;
+use crate::expression::signature::Function;
 use crate::runtime::{Moment, Runtime};
 use crate::value::{Map, Value};
 

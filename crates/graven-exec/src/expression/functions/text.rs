@@ -2,7 +2,7 @@
 
 use super::wrong;
 use crate::error::{ExecError, Result};
-use crate::expression::function::Function;
+use crate::expression::signature::Function;
 use crate::growth::{Items, Text};
 use crate::runtime::Runtime;
 use crate::value::Value;

@@ -11,7 +11,7 @@ use graven_storage::PropertyValue;
 
 use super::wrong;
 use crate::error::{ExecError, Result};
-use crate::expression::function::Function;
+use crate::expression::signature::Function;
 use crate::runtime::Runtime;
 use crate::value::Value;
 

@@ -8,7 +8,8 @@ use std::ops::ControlFlow;
 
 use graven_storage::{Direction, IdCursor, NodeId, Sweep};
 
-use super::{EndRanges, Entries, Ids, PartLists, Wanted, charge, distinct_ids, is_wanted, offset};
+use super::part_lists::{EndRanges, is_wanted};
+use super::{Entries, Ids, PartLists, Wanted, charge, distinct_ids, offset};
 use crate::error::Result;
 use crate::memory::Memory;
 use crate::pattern::{Part, sweep};

@@ -9,7 +9,7 @@
 
 use std::ops::{Deref, Range};
 
-use super::{EndRanges, Wanted, is_wanted};
+use super::Wanted;
 use crate::error::Result;
 use crate::relationship_runs::RelationshipRuns;
 use crate::threads::on_threads;
@@ -337,4 +337,19 @@ pub(super) fn append_wanted<T: Copy + Into<u64>>(
 /// From 2^32 entries on, whose memory nobody was given (see [`super::charge`]).
 pub(super) fn offset(entries: usize) -> u32 {
     u32::try_from(entries).expect("EX-41: fewer than 2^32 entries are laid out at once")
+}
+
+/// Which ends are laid out: ascending disjoint id ranges; all without them.
+pub(in crate::operators) type EndRanges<'a> = Option<&'a [(u64, u64)]>;
+
+/// Whether a single entry is wanted.
+pub(in crate::operators) fn is_wanted(ranges: EndRanges<'_>, node: u64) -> bool {
+    let Some(ranges) = ranges else {
+        return true;
+    };
+    if let [only] = ranges {
+        return (only.0..only.1).contains(&node);
+    }
+    let at = ranges.partition_point(|range| range.1 <= node);
+    at < ranges.len() && ranges[at].0 <= node
 }

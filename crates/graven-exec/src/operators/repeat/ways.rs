@@ -135,7 +135,7 @@ impl Ways {
             written: Vec::new(),
             writer: None,
             bytes: 0,
-            memory: Memory::of_spilling(rt, "Repeat", remedy),
+            memory: rt.spilling_memory("Repeat", remedy),
             spill: Spill::new(rt, "Repeat"),
         }
     }

@@ -19,7 +19,6 @@
 use graven_cypher::plan::SortOrder;
 
 use super::KeyColumns;
-use super::ties::Numbered;
 use super::words::sort_words;
 use crate::batch::Batch;
 use crate::column::{Column, NULL_ID};
@@ -256,6 +255,9 @@ pub(super) struct Order {
     /// Forms of the keys that are not in the words, or not with all there is to them: of rows with equal bits they decide.
     pub(super) open: Vec<Form>,
 }
+
+/// Numbers of a key, with the words of their rows.
+pub(super) type Numbered = Vec<(u64, u64)>;
 
 /// How a word names a row: its batch, then its row within it.
 #[derive(Clone, Copy)]

@@ -9,6 +9,7 @@
 //! One look-up a row and open key, where comparing would take two for each comparison: rows that are tied lie far apart. A mebibyte
 //! a thread at most.
 
+use crate::operators::sort::normal_keys::Numbered;
 use graven_cypher::plan::SortOrder;
 
 use super::normal_keys::{Form, Places};
@@ -26,9 +27,6 @@ pub(super) struct Ties<'a> {
     /// What the numbers of the keys are made of, from the first one that is left open.
     open: &'a [Form],
 }
-
-/// Numbers of a key, with the words of their rows.
-pub(super) type Numbered = Vec<(u64, u64)>;
 
 impl<'a> Ties<'a> {
     /// Ties of rows of `batches`, of whose keys the last ones, of these forms, are open.
