@@ -8,6 +8,7 @@
 //! # Invariants
 //! * CY-22 A variable passed on by `WITH` keeps its id, under whatever name.
 
+pub(crate) mod aggregate;
 mod call;
 mod comprehension;
 mod expression;
@@ -15,6 +16,7 @@ pub(crate) mod graph;
 mod guard;
 mod labels;
 mod load;
+pub(crate) mod made;
 mod pattern;
 mod procedure;
 mod projection;
@@ -26,19 +28,20 @@ mod write;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+pub(crate) use crate::bind::made::{binary, call, unary};
 pub(crate) use call::known_function;
-pub(crate) use expression::{binary, call, unary};
 
 use self::graph::{Bound, BoundQuery, Branch, QueryGraph, Step, Subquery};
-use self::projection::Aggregating;
 use self::scope::{Entry, Scope};
 use crate::ParameterNames;
 use crate::ast::{self, Clause, ClauseKind, Imports, Name};
+use crate::bind::aggregate::Aggregating;
+use crate::diagnostic::Notice;
 use crate::diagnostic::{self, Code, Diagnostic, closest};
 use crate::plan::expression::Literal;
 use crate::plan::schema::SchemaName;
 use crate::plan::variables::conjuncts;
-use crate::plan::{Expr, InTransactions, Notice, PlanMode, VarId, VarKind, Variable};
+use crate::plan::{Expr, InTransactions, PlanMode, VarId, VarKind, Variable};
 use crate::schema_view::SchemaView;
 use crate::token::Span;
 use crate::types::{Type, TypeSet};
@@ -118,7 +121,7 @@ struct Binder<'a> {
     constant_only: Option<&'static str>,
     clause_span: Span,
     /// Subjects of the `CASE`s whose conditions are being bound, the innermost last.
-    case_subjects: Vec<expression::Typed>,
+    case_subjects: Vec<made::Typed>,
     /// Conditions under which the value that is being bound is asked for.
     guards: Vec<Expr>,
     /// `MATCH` clauses seen so far.

@@ -11,7 +11,6 @@ use std::sync::Arc;
 
 use unicode_width::UnicodeWidthChar as _;
 
-use crate::plan::Notice;
 use crate::token::Span;
 
 macro_rules! detail {
@@ -301,6 +300,17 @@ pub(crate) fn notice(text: &str, span: Span, code: &'static str, message: String
         message,
         position: Some(position(text, span.start)),
     }
+}
+
+/// Something worth telling about a valid statement.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Notice {
+    /// Stable code, for example `UnknownLabel`.
+    pub code: &'static str,
+    /// One sentence.
+    pub message: String,
+    /// Where, when it has a place in the text: 1-based line and column.
+    pub position: Option<(u32, u32)>,
 }
 
 #[cfg(test)]

@@ -14,6 +14,7 @@ pub mod functions;
 mod lexer;
 mod parser;
 pub mod plan;
+mod planner;
 pub mod schema_view;
 mod stop;
 pub mod token;
@@ -127,7 +128,7 @@ pub fn parse_and_plan(
     let statement = parser::parse(text)?;
     let bound = bind::bind(text, &statement, schema, params)?;
     stop::ask(text)?;
-    plan::plan(bound, schema)
+    planner::plan(bound, schema)
 }
 
 /// As [`parse_and_plan`]; `stop` is asked from time to time, and ends the work.

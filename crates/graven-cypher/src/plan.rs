@@ -12,7 +12,8 @@
 
 pub(crate) mod access;
 pub(crate) mod builder;
-mod depth;
+pub(crate) mod candidate;
+pub(crate) mod depth;
 mod describe;
 pub mod expression;
 pub(crate) mod facts;
@@ -29,7 +30,7 @@ pub mod schema;
 mod subqueries;
 pub mod trace;
 pub mod users;
-mod valid;
+pub(crate) mod valid;
 pub mod variables;
 pub mod walk;
 pub mod write;
@@ -38,18 +39,21 @@ mod writing;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use self::builder::Builder;
-use crate::bind::graph::Bound;
-use crate::cost::Cost;
-use crate::diagnostic::Diagnostic;
-use crate::schema_view::SchemaView;
 use crate::token::Span;
 
-pub use forecast::Forecast;
-
+pub use crate::diagnostic::Notice;
 pub use expression::{AggregateCall, AggregateFunction, BinaryOp, Expr, Literal, UnaryOp};
 pub use files::{ColumnBound, FileNames, LoadSource, OptionValue};
 pub use write::{CreateNode, CreateRelationship, Creation, RelType, SetItem, WrittenNames};
+
+/// What an operator is expected to cost.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Forecast {
+    /// Distinct pages touched.
+    pub pages: f64,
+    /// Bytes kept beyond a batch of rows, as long as the operator runs.
+    pub memory: f64,
+}
 
 /// A row variable: index into the plan's variable table, 0-based.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
@@ -108,17 +112,6 @@ pub enum PlanMode {
     Explain,
     /// Run it and report rows, time and pages per operator.
     Profile,
-}
-
-/// Something worth telling about a valid statement.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Notice {
-    /// Stable code, for example `UnknownLabel`.
-    pub code: &'static str,
-    /// One sentence.
-    pub message: String,
-    /// Where, when it has a place in the text: 1-based line and column.
-    pub position: Option<(u32, u32)>,
 }
 
 /// One operator with its estimate.
@@ -711,52 +704,4 @@ pub enum SortOrder {
     Ascending,
     /// Largest first; null first.
     Descending,
-}
-
-/// Plans a bound statement.
-///
-/// # Errors
-/// It has more steps than a plan may have.
-pub(crate) fn plan(bound: Bound, schema: &dyn SchemaView) -> Result<Plan, Diagnostic> {
-    let Bound {
-        mode,
-        query,
-        variables,
-        subqueries,
-        notices,
-        planned_for,
-        asked,
-    } = bound;
-    let columns: Vec<(Arc<str>, VarId)> = query.columns.clone();
-    let mut builder = Builder {
-        cost: Cost { schema },
-        variables,
-        subqueries,
-        asked,
-        notices,
-        labels: BTreeMap::new(),
-        handed_in: 1.0,
-        writes: query.writes(),
-    };
-    let mut root = builder.query(query, &[]);
-    if columns.is_empty() {
-        root.push(0.0, |input| Operator::EmptyResult { input });
-    }
-    let root = depth::checked(root.root)?;
-    let mut plan = Plan {
-        root,
-        variables: builder.variables,
-        columns,
-        mode,
-        notices: builder.notices,
-        planned_for,
-        forecasts: Vec::new(),
-    };
-    valid::built(&plan);
-    rules::apply(&mut plan, schema);
-    plan.root = depth::checked(plan.root)?;
-    if plan.mode != PlanMode::Execute {
-        plan.forecasts = forecast::forecast(&plan, schema);
-    }
-    Ok(plan)
 }

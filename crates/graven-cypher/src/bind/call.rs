@@ -5,12 +5,14 @@
 //! never be of the right kind the statement is refused. An aggregate is allowed only in an item of a
 //! projection ([`Aggregating`]); its call is collected there and a variable stands in its place.
 
+use super::aggregate::AGGREGATES;
 use super::comprehension::needs_graph;
-use super::expression::{Typed, call, unary};
-use super::projection::{Aggregating, contains_aggregate};
 use super::scope::Record;
 use super::{Binder, Result};
 use crate::ast::{self, ExprKind, Name};
+use crate::bind::aggregate::aggregate_function;
+use crate::bind::aggregate::{Aggregating, contains_aggregate};
+use crate::bind::made::{Typed, call, unary};
 use crate::diagnostic::{Code, closest};
 use crate::functions::{self, Availability};
 use crate::plan::expression::{AggregateCall, AggregateFunction, Expr, Literal, UnaryOp};
@@ -276,19 +278,6 @@ impl Binder<'_> {
     }
 }
 
-const AGGREGATES: &[(&str, AggregateFunction)] = &[
-    ("count", AggregateFunction::Count),
-    ("sum", AggregateFunction::Sum),
-    ("min", AggregateFunction::Min),
-    ("max", AggregateFunction::Max),
-    ("avg", AggregateFunction::Avg),
-    ("collect", AggregateFunction::Collect),
-    ("stDev", AggregateFunction::StDev),
-    ("stDevP", AggregateFunction::StDevP),
-    ("percentileCont", AggregateFunction::PercentileCont),
-    ("percentileDisc", AggregateFunction::PercentileDisc),
-];
-
 /// Functions of Neo4j 5 that are known by name only, and what to do instead.
 const NOT_AVAILABLE: &[(&str, &str)] = &[
     ("graph.byName", "a file holds one database"),
@@ -320,17 +309,6 @@ fn of_record(name: &str) -> Option<OfRecord> {
     }
     let is_file = name.eq_ignore_ascii_case("file");
     is_file.then_some((|record| record.file, TypeSet::STRING))
-}
-
-/// The aggregate of that name, if it is one.
-pub(super) fn aggregate_function(name: &str, star: bool) -> Option<AggregateFunction> {
-    if star {
-        return Some(AggregateFunction::CountStar);
-    }
-    AGGREGATES
-        .iter()
-        .find(|(known, _)| known.eq_ignore_ascii_case(name))
-        .map(|(_, function)| *function)
 }
 
 /// The name of a function or aggregate, as the reference writes it.

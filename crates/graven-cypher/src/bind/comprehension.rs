@@ -6,11 +6,11 @@
 //! `all(x IN list WHERE p)` as `all(x IN COLLECT { UNWIND list AS x RETURN p } WHERE x)`; a null list stays null. Lists
 //! with an aggregate in them are left as they are, because an aggregate belongs to the clause around.
 
-use super::projection::contains_aggregate;
 use crate::ast::{
     Clause, ClauseKind, Expr, ExprKind, Name, Projection, ProjectionItem, Query, SingleQuery,
     SubqueryKind,
 };
+use crate::bind::aggregate::contains_aggregate;
 use crate::plan::expression::UnaryOp;
 use crate::token::Span;
 

@@ -5,7 +5,10 @@
 //! [`Binder::expression`] returns the bound expression with its static type. Patterns are allowed only where
 //! a truth value is wanted ([`Binder::predicate`]).
 
-use std::sync::Arc;
+use crate::bind::made::Typed;
+use crate::bind::made::binary;
+use crate::bind::made::call;
+use crate::bind::made::unary;
 
 use super::comprehension::needs_graph;
 use super::{Binder, Result, guard};
@@ -17,9 +20,6 @@ use crate::plan::{VarId, VarKind};
 use crate::stop;
 use crate::token::Span;
 use crate::types::{Type, TypeSet};
-
-/// A bound expression and what it may hold.
-pub(crate) type Typed = (Expr, Type);
 
 impl Binder<'_> {
     /// A condition: patterns are allowed, and the value must be able to be a truth value.
@@ -668,34 +668,6 @@ fn is_at_hand(expr: &Expr) -> bool {
         Expr::Literal(_) | Expr::Parameter(..) | Expr::Variable(_) => true,
         Expr::Property { base, .. } => matches!(**base, Expr::Variable(_)),
         _ => false,
-    }
-}
-
-/// The bound call of a known function.
-pub(crate) fn call(name: &str, args: Vec<Expr>) -> Expr {
-    Expr::Call {
-        name: Arc::from(name),
-        args,
-        at: Span::default(),
-    }
-}
-
-/// The bound unary operation.
-pub(crate) fn unary(op: UnaryOp, operand: Expr) -> Expr {
-    Expr::Unary {
-        op,
-        operand: Box::new(operand),
-        at: Span::default(),
-    }
-}
-
-/// The bound binary operation.
-pub(crate) fn binary(op: BinaryOp, left: Expr, right: Expr) -> Expr {
-    Expr::Binary {
-        op,
-        left: Box::new(left),
-        right: Box::new(right),
-        at: Span::default(),
     }
 }
 

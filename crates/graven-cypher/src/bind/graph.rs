@@ -10,12 +10,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::scope::Record;
+use crate::diagnostic::Notice;
 use crate::plan::expression::{Quantifier, UnaryOp};
 use crate::plan::schema::SchemaCommand;
 use crate::plan::variables::substitute;
 use crate::plan::{
-    AggregateCall, ColumnBound, Creation, Direction, Expr, InTransactions, LoadSource, Notice,
-    OptionValue, PlanMode, SetItem, SortOrder, VarId, Variable,
+    AggregateCall, ColumnBound, Creation, Direction, Expr, InTransactions, LoadSource, OptionValue,
+    PlanMode, SetItem, SortOrder, VarId, Variable,
 };
 use crate::token::Span;
 

@@ -12,9 +12,9 @@
 //! A guard is judged once for each row and subquery below it.
 
 use super::comprehension::needs_graph;
-use super::expression::{binary, call, unary};
 use super::{Binder, Result};
 use crate::ast;
+use crate::bind::made::{binary, call, unary};
 use crate::plan::VarId;
 use crate::plan::expression::{BinaryOp, Expr, Literal, UnaryOp};
 

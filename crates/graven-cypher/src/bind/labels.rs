@@ -8,9 +8,9 @@
 
 use std::sync::Arc;
 
-use super::expression::{Typed, call, unary};
 use super::{Binder, Result};
 use crate::ast::{self, ExprKind, LabelExpr, Name, RelationshipPattern};
+use crate::bind::made::{Typed, call, unary};
 use crate::diagnostic::Code;
 use crate::functions;
 use crate::plan::RelType;

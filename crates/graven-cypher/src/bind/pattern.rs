@@ -7,13 +7,13 @@
 
 use std::sync::Arc;
 
-use super::expression::{binary, call};
 use super::graph::{AccessHint, Edge, QueryGraph, Step};
 use super::scope::Entry;
 use super::{Binder, Result};
 use crate::ast::{
     self, ExprKind, HintKind, LabelExpr, Name, NodePattern, PathPattern, RelationshipPattern,
 };
+use crate::bind::made::{binary, call};
 use crate::diagnostic::Code;
 use crate::functions;
 use crate::plan::expression::{BinaryOp, Expr, Literal, Quantifier};

@@ -7,50 +7,21 @@
 //! the new columns; after `DISTINCT` or aggregation only the columns, where an expression equal to an item
 //! means that column.
 
+use crate::bind::aggregate::Aggregating;
+use crate::bind::aggregate::contains_aggregate;
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use super::call::aggregate_function;
 use super::graph::{Aggregation, Projection};
 use super::scope::Entry;
 use super::{Binder, Result, kind_of};
 use crate::ast::{self, ExprKind};
+use crate::bind::aggregate::aggregate_function;
 use crate::diagnostic::{Code, Diagnostic};
-use crate::plan::expression::{AggregateCall, Expr, Literal};
+use crate::plan::expression::{Expr, Literal};
 use crate::plan::{SortOrder, VarId};
 use crate::token::Span;
 use crate::types::{Type, TypeSet};
-
-/// What aggregates and grouping mean for the expression that is being bound.
-pub(super) enum Aggregating {
-    /// Aggregates may not stand here.
-    Refused,
-    /// Inside an item with aggregates: calls are collected, other reads must be keys.
-    Collected {
-        calls: Vec<(VarId, AggregateCall)>,
-        keys: Vec<(ast::Expr, VarId, Type)>,
-    },
-    /// Sorting or filtering after `DISTINCT` or aggregation.
-    Sorting {
-        columns: Vec<(ast::Expr, VarId, Type)>,
-        aggregate: bool,
-        keys: Vec<ast::Expr>,
-        /// Names that were there before, and are not any more.
-        lost: Vec<Arc<str>>,
-    },
-}
-
-/// Whether an aggregate call stands in the expression, subqueries apart.
-pub(super) fn contains_aggregate(expr: &ast::Expr) -> bool {
-    if let ExprKind::Call { name, star, .. } = &expr.kind
-        && aggregate_function(&name.text, *star).is_some()
-    {
-        return true;
-    }
-    let mut found = false;
-    expr.children(&mut |child| found |= contains_aggregate(child));
-    found
-}
 
 /// Variable, or properties of one.
 fn is_simple(expr: &ast::Expr) -> bool {

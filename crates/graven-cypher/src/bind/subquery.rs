@@ -5,11 +5,11 @@
 //! bound. One that reads a variable of a comprehension around it is refused: it would have to run
 //! once per element.
 
-use super::expression::Typed;
 use super::graph::{BoundQuery, Branch, QueryGraph, Step, Subquery, SubqueryValue};
-use super::projection::Aggregating;
 use super::{Binder, Result};
 use crate::ast::{self, ExprKind, SubqueryKind};
+use crate::bind::aggregate::Aggregating;
+use crate::bind::made::Typed;
 use crate::diagnostic::Code;
 use crate::plan::expression::Expr;
 use crate::plan::variables::{conjunction, is_volatile};

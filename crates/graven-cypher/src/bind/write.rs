@@ -7,7 +7,6 @@
 
 use std::collections::BTreeSet;
 
-use super::expression::unary;
 use super::graph::{BoundQuery, Branch, Merge, QueryGraph, Step};
 use super::labels::Labels;
 use super::scope::Record;
@@ -16,6 +15,7 @@ use crate::ast::{
     self, Clause, ClauseKind, ExprKind, Name, NodePattern, PathPattern, RelationshipPattern,
     RemoveItem,
 };
+use crate::bind::made::unary;
 use crate::diagnostic::Code;
 use crate::plan::expression::{Expr, Literal, UnaryOp};
 use crate::plan::{

@@ -18,7 +18,7 @@ use super::variables::{also, is_volatile, substitute};
 use super::{Operator, PlanNode, VarId, VarKind, Variable};
 use crate::bind::graph::{BoundQuery, Branch, Projection, QueryGraph, Step, Subquery};
 use crate::cost::{Cost, MOST};
-use crate::plan::Notice;
+use crate::diagnostic::Notice;
 use crate::token::Span;
 
 /// Exponent of the number of rows that gives that of groups, where nothing is known of the keys.

@@ -21,7 +21,7 @@ pub(super) const OPERATORS_MAX: usize = 360;
 const LEVELS_OF_AN_OPERATOR: usize = 3;
 
 /// Hands the tree back if it is not too deep.
-pub(super) fn checked(root: PlanNode) -> Result<PlanNode, Diagnostic> {
+pub(crate) fn checked(root: PlanNode) -> Result<PlanNode, Diagnostic> {
     if depth(&root) <= OPERATORS_MAX {
         return Ok(root);
     }

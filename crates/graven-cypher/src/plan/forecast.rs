@@ -12,6 +12,7 @@
 //! # Source
 //! Cardenas, "Analysis and performance of inverted data base structures", 1975.
 
+use crate::plan::Forecast;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::cost::{Cost, Hop, MOST};
@@ -30,15 +31,6 @@ const ENTRY_BYTES: f64 = 32.0;
 const CHUNK_ENTRIES: f64 = 16384.0;
 /// Rows that a sort with a limit keeps at least.
 const TOP_ROWS: f64 = 256.0;
-
-/// What an operator is expected to cost.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Forecast {
-    /// Distinct pages touched.
-    pub pages: f64,
-    /// Bytes kept beyond a batch of rows, as long as the operator runs.
-    pub memory: f64,
-}
 
 /// The forecast of every operator, by its id (CY-2).
 pub(crate) fn forecast(plan: &Plan, schema: &dyn SchemaView) -> Vec<Forecast> {

@@ -8,11 +8,11 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::access::{Access, Candidate, Subject, comparison};
 use super::expression::{BinaryOp, Expr, UnaryOp};
 use super::mutant::{self, Mutant};
 use super::{Inclusion, IndexPart, VarId};
 use crate::cost::Cost;
+use crate::plan::candidate::{Access, Candidate, Subject, comparison};
 use crate::schema_view::LabelIndex;
 
 /// Share of the nodes within one bound, and of those with a beginning.

@@ -16,20 +16,58 @@
 //!   tree nothing is written at all, and no condition is volatile.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use super::VarId;
-use super::access::Access;
 use super::builder::{Builder, Partial};
 use super::expression::{BinaryOp, Expr};
 use super::mutant::{self, Mutant};
 use super::order::{OrderStep, Ordered};
-use super::patterns::{Pending, overlap};
 use super::variables::is_volatile;
 use crate::bind::graph::QueryGraph;
+use crate::plan::candidate::Access;
 
 /// Rows on both sides from which a hash table is worth more than trying all pairs.
 const ROWS_MIN: f64 = 2.0;
 const PAIRS_MIN: f64 = 1000.0;
+
+/// Conditions not applied yet, with the variables they wait for.
+pub(super) struct Pending {
+    pub(super) conditions: Vec<Option<Expr>>,
+    pub(super) needs: Vec<BTreeSet<VarId>>,
+}
+
+impl Pending {
+    /// Drops the equalities.
+    pub(super) fn forget_equalities(&mut self) {
+        for condition in &mut self.conditions {
+            let equals = |e: &Expr| {
+                matches!(
+                    e,
+                    Expr::Binary {
+                        op: BinaryOp::Equal,
+                        ..
+                    }
+                )
+            };
+            condition.take_if(|condition| equals(condition));
+        }
+    }
+
+    /// Drops the conditions that read nothing but `node`.
+    pub(super) fn forget_alone(&mut self, node: VarId) {
+        for (condition, needs) in self.conditions.iter_mut().zip(&self.needs) {
+            if needs.iter().eq([&node]) {
+                *condition = None;
+            }
+        }
+    }
+}
+
+/// Whether a relationship may be of both type sets.
+pub(super) fn overlap(a: &[Arc<str>], b: &[Arc<str>]) -> bool {
+    a.is_empty() || b.is_empty() || a.iter().any(|t| b.contains(t))
+}
 
 /// Where an order falls into two parts, and what must be equal.
 pub(super) struct Split {

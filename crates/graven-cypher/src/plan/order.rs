@@ -13,11 +13,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::access::{self, Candidate, LIST_LENGTH};
+use super::access::{self, LIST_LENGTH};
 use super::expression::{BinaryOp, Expr};
 use super::{Direction, VarId, VarKind, Variable};
 use crate::bind::graph::{Edge, QueryGraph};
 use crate::cost::{Cost, Hop, Owner};
+use crate::plan::candidate::Candidate;
 
 /// States kept per size, for patterns of up to 12 and [`SMALL`] parts, and larger ones.
 const BEAM: [usize; 3] = [64, 12, 2];

@@ -6,10 +6,11 @@
 //! single relationship alone go into the expansion itself. Relationships of one `MATCH` must differ: each
 //! expansion names the earlier ones whose types overlap with its own.
 
+use crate::plan::join::Pending;
+use crate::plan::join::overlap;
 use std::collections::BTreeSet;
-use std::sync::Arc;
 
-use super::access::{Access, Subject, comparison, list_length};
+use super::access::list_length;
 use super::builder::{Builder, Partial, node};
 use super::expression::{BinaryOp, Expr, Literal, UnaryOp};
 use super::join::Split;
@@ -20,40 +21,8 @@ use super::{Direction, Operator, RelPattern, VarExpandMode, VarId, VarKind};
 use crate::bind::graph::{Edge, QueryGraph};
 use crate::bind::{binary, call, unary};
 use crate::diagnostic;
+use crate::plan::candidate::{Access, Subject, comparison};
 use crate::token::Span;
-
-/// Conditions not applied yet, with the variables they wait for.
-pub(super) struct Pending {
-    pub(super) conditions: Vec<Option<Expr>>,
-    needs: Vec<BTreeSet<VarId>>,
-}
-
-impl Pending {
-    /// Drops the equalities.
-    fn forget_equalities(&mut self) {
-        for condition in &mut self.conditions {
-            let equals = |e: &Expr| {
-                matches!(
-                    e,
-                    Expr::Binary {
-                        op: BinaryOp::Equal,
-                        ..
-                    }
-                )
-            };
-            condition.take_if(|condition| equals(condition));
-        }
-    }
-
-    /// Drops the conditions that read nothing but `node`.
-    fn forget_alone(&mut self, node: VarId) {
-        for (condition, needs) in self.conditions.iter_mut().zip(&self.needs) {
-            if needs.iter().eq([&node]) {
-                *condition = None;
-            }
-        }
-    }
-}
 
 impl Builder<'_> {
     /// Puts the operators that find a pattern on top.
@@ -630,11 +599,6 @@ fn find(input: Box<super::PlanNode>, var: VarId, access: Access) -> Operator {
             any,
         },
     }
-}
-
-/// Whether a relationship may be of both type sets.
-pub(super) fn overlap(a: &[Arc<str>], b: &[Arc<str>]) -> bool {
-    a.is_empty() || b.is_empty() || a.iter().any(|t| b.contains(t))
 }
 
 /// Conditions on the list of a variable-length relationship that are conditions on each of them. `SHORTEST` and its kin select

@@ -5,7 +5,7 @@
 //! where the pattern is followed from its end. The executor repeats that plan and keeps what the groups want.
 
 use super::builder::{Builder, Partial, node};
-use super::patterns::overlap;
+use super::join::overlap;
 use super::{Operator, Repeat, VarId};
 use crate::bind::graph::{Edge, Repeated};
 

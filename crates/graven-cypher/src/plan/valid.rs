@@ -29,7 +29,7 @@ pub(super) fn watched(plan: &mut Plan, _rule: Rule, apply: impl FnOnce(&mut Plan
 }
 
 /// What the builder made.
-pub(super) fn built(plan: &Plan) {
+pub(crate) fn built(plan: &Plan) {
     #[cfg(any(debug_assertions, feature = "mutants"))]
     {
         assert_valid(plan, "the builder");

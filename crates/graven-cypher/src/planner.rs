@@ -1,0 +1,59 @@
+//! From a bound statement to its plan: the tree, its checks, the rules, the forecasts.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::bind::graph::Bound;
+use crate::cost::Cost;
+use crate::diagnostic::Diagnostic;
+use crate::plan::builder::Builder;
+use crate::plan::{self, Operator, Plan, PlanMode, VarId};
+use crate::schema_view::SchemaView;
+
+/// Plans a bound statement.
+///
+/// # Errors
+/// It has more steps than a plan may have.
+pub(crate) fn plan(bound: Bound, schema: &dyn SchemaView) -> Result<Plan, Diagnostic> {
+    let Bound {
+        mode,
+        query,
+        variables,
+        subqueries,
+        notices,
+        planned_for,
+        asked,
+    } = bound;
+    let columns: Vec<(Arc<str>, VarId)> = query.columns.clone();
+    let mut builder = Builder {
+        cost: Cost { schema },
+        variables,
+        subqueries,
+        asked,
+        notices,
+        labels: BTreeMap::new(),
+        handed_in: 1.0,
+        writes: query.writes(),
+    };
+    let mut root = builder.query(query, &[]);
+    if columns.is_empty() {
+        root.push(0.0, |input| Operator::EmptyResult { input });
+    }
+    let root = plan::depth::checked(root.root)?;
+    let mut plan = Plan {
+        root,
+        variables: builder.variables,
+        columns,
+        mode,
+        notices: builder.notices,
+        planned_for,
+        forecasts: Vec::new(),
+    };
+    plan::valid::built(&plan);
+    plan::rules::apply(&mut plan, schema);
+    plan.root = plan::depth::checked(plan.root)?;
+    if plan.mode != PlanMode::Execute {
+        plan.forecasts = plan::forecast::forecast(&plan, schema);
+    }
+    Ok(plan)
+}
