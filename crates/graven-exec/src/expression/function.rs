@@ -42,6 +42,7 @@ mod tests {
     use graven_cypher::functions::FUNCTIONS;
 
     use super::*;
+    use crate::expression::signature::MANY;
 
     /// The binder's table and this one agree: what the binder lets through is here, with the same arity.
     #[test]

@@ -28,7 +28,6 @@ use super::list_cache::{Conditional, State};
 use std::ops::{ControlFlow, Range};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use foldhash::HashMapExt as _;
 use graven_cypher::plan::Expr;
 use graven_storage::{Adjacency, Direction, IdCursor, NodeId, NodeSet, Sweep};
 
