@@ -18,6 +18,10 @@ pub(crate) fn lookup(name: &str) -> Option<&'static Function> {
 /// All functions.
 pub(crate) fn all() -> impl Iterator<Item = &'static Function> {
     [
+        functions::apoc::coll::FUNCTIONS,
+        functions::apoc::convert::FUNCTIONS,
+        functions::apoc::map::FUNCTIONS,
+        functions::apoc::text::FUNCTIONS,
         functions::graph::FUNCTIONS,
         functions::list::FUNCTIONS,
         functions::number::FUNCTIONS,

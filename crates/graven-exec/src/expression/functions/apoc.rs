@@ -1,0 +1,100 @@
+//! The functions of Neo4j's APOC library that tools and programs call most.
+//!
+//! # How it works
+//! A file for each namespace. Names, arguments and answers are those of APOC 5. Where APOC's order of a
+//! set is that of a Java hash table, the order here is that of first appearance.
+//!
+//! # Source
+//! Neo4j APOC Core 5, documentation of `apoc.coll`, `apoc.map`, `apoc.text`, `apoc.convert`.
+
+pub(in crate::expression) mod coll;
+pub(in crate::expression) mod convert;
+pub(in crate::expression) mod map;
+pub(in crate::expression) mod text;
+
+use std::collections::HashSet;
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+
+use super::wrong;
+use crate::error::Result;
+use crate::runtime::Runtime;
+use crate::value::equality::equivalent;
+use crate::value::{Map, Value};
+
+/// A value as an element of a set: equivalent values are one.
+struct Element<'a>(&'a Value);
+
+impl PartialEq for Element<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        equivalent(self.0, other.0)
+    }
+}
+
+impl Eq for Element<'_> {}
+
+impl Hash for Element<'_> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.0.hash(state);
+    }
+}
+
+type Set<'a> = HashSet<Element<'a>, foldhash::fast::FixedState>;
+
+fn set(items: &[Value]) -> Set<'_> {
+    items.iter().map(Element).collect()
+}
+
+/// The elements of a list; none of null.
+fn list<'a>(function: &str, value: &'a Value) -> Result<Option<&'a [Value]>> {
+    match value {
+        Value::Null => Ok(None),
+        Value::List(items) => Ok(Some(items)),
+        other => Err(wrong(function, "a List", other)),
+    }
+}
+
+/// The entries of a map; none of null.
+fn map<'a>(function: &str, value: &'a Value) -> Result<Option<&'a Map>> {
+    match value {
+        Value::Null => Ok(None),
+        Value::Map(map) => Ok(Some(map)),
+        other => Err(wrong(function, "a Map", other)),
+    }
+}
+
+/// A text; none of null.
+fn text<'a>(function: &str, value: &'a Value) -> Result<Option<&'a Arc<str>>> {
+    match value {
+        Value::Null => Ok(None),
+        Value::String(text) => Ok(Some(text)),
+        other => Err(wrong(function, "a String", other)),
+    }
+}
+
+/// An integer that counts or points.
+fn integer(function: &str, value: &Value) -> Result<i64> {
+    match value {
+        Value::Integer(i) => Ok(*i),
+        other => Err(wrong(function, "an Integer", other)),
+    }
+}
+
+/// The value of a property of a node, relationship or map; none where it is absent.
+fn property(rt: &Runtime, function: &str, item: &Value, name: &str) -> Result<Option<Value>> {
+    let properties = match item {
+        Value::Node(id) => rt.all_node_properties(id.0)?,
+        Value::Relationship(id) => rt.all_relationship_properties(id.0)?,
+        item => return Ok(map(function, item)?.and_then(|map| map.get(name)).cloned()),
+    };
+    let found = properties.into_iter().find(|(key, _)| **key == *name);
+    Ok(found.map(|(_, value)| value))
+}
+
+/// The text by which APOC makes a key of a value.
+fn key(value: &Value) -> Arc<str> {
+    match value {
+        Value::String(text) => Arc::clone(text),
+        other => Arc::from(other.to_string()),
+    }
+}

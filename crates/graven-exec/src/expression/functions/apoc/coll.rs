@@ -1,0 +1,419 @@
+//! `apoc.coll`: lists as sets, sequences and tables.
+
+use std::collections::HashMap;
+
+use super::{Element, Set, integer, list, property, set, wrong};
+use crate::error::{ExecError, Result};
+use crate::expression::signature::Function;
+use crate::growth::{Items, work};
+use crate::runtime::Runtime;
+use crate::value::Value;
+use crate::value::arithmetic::as_float;
+use crate::value::order::total_order;
+
+/// A function of lists.
+macro_rules! function {
+    ($name:literal, $arity:expr, $body:expr) => {
+        Function {
+            name: concat!("apoc.coll.", $name),
+            arity: $arity,
+            body: $body,
+        }
+    };
+}
+
+pub(in crate::expression) const FUNCTIONS: &[Function] = &[
+    function!("avg", (1, 1), |_, args| average("avg", &args[0])),
+    function!("contains", (2, 2), contains),
+    function!("containsall", (2, 2), contains_all),
+    function!("containsduplicates", (1, 1), |_, args| {
+        let items = list("apoc.coll.containsDuplicates", &args[0])?.unwrap_or_default();
+        Ok(Value::Boolean(set(items).len() < items.len()))
+    }),
+    function!("different", (1, 1), |_, args| {
+        let items = list("apoc.coll.different", &args[0])?;
+        Ok(items.map_or(Value::Null, |items| {
+            Value::Boolean(set(items).len() == items.len())
+        }))
+    }),
+    function!("disjunction", (2, 2), disjunction),
+    function!("dropduplicateneighbors", (1, 1), drop_duplicate_neighbours),
+    function!("duplicates", (1, 1), duplicates),
+    function!("fill", (2, 2), fill),
+    function!("flatten", (1, 2), flatten),
+    function!("frequencies", (1, 1), frequencies),
+    function!("frequenciesasmap", (1, 1), frequencies_as_map),
+    function!("indexof", (2, 2), index_of),
+    function!("insert", (3, 3), |_, args| insert(args, false)),
+    function!("insertall", (3, 3), |_, args| insert(args, true)),
+    function!("intersection", (2, 2), intersection),
+    function!("isequalcollection", (2, 2), is_equal_collection),
+    function!("max", (1, 1), |_, args| {
+        let items = list("apoc.coll.max", &args[0])?.unwrap_or_default();
+        Ok(items
+            .iter()
+            .max_by(|a, b| total_order(a, b))
+            .cloned()
+            .unwrap_or_default())
+    }),
+    function!("min", (1, 1), |_, args| {
+        let items = list("apoc.coll.min", &args[0])?.unwrap_or_default();
+        Ok(items
+            .iter()
+            .min_by(|a, b| total_order(a, b))
+            .cloned()
+            .unwrap_or_default())
+    }),
+    function!("occurrences", (2, 2), |_, args| {
+        let items = list("apoc.coll.occurrences", &args[0])?.unwrap_or_default();
+        let wanted = Element(&args[1]);
+        Ok(count(
+            items.iter().filter(|item| Element(item) == wanted).count(),
+        ))
+    }),
+    function!("pairs", (1, 1), |_, args| pairs(&args[0], true)),
+    function!("pairsmin", (1, 1), |_, args| pairs(&args[0], false)),
+    function!("remove", (2, 3), remove),
+    function!("set", (3, 3), replace),
+    function!("sort", (1, 1), |_, args| {
+        let items = list("apoc.coll.sort", &args[0])?.unwrap_or_default();
+        work(items.len())?;
+        let mut sorted = items.to_vec();
+        sorted.sort_by(total_order);
+        Ok(Value::list(sorted))
+    }),
+    function!("sortmaps", (2, 2), |rt, args| sort_by_property(
+        rt, "sortMaps", args
+    )),
+    function!("sortnodes", (2, 2), |rt, args| sort_by_property(
+        rt,
+        "sortNodes",
+        args
+    )),
+    function!("subtract", (2, 2), subtract),
+    function!("sum", (1, 1), |_, args| sum("sum", &args[0])),
+    function!("toset", (1, 1), |_, args| {
+        match list("apoc.coll.toSet", &args[0])? {
+            Some(items) => Ok(distinct(items.iter())),
+            None => Ok(Value::Null),
+        }
+    }),
+    function!("union", (2, 2), |_, args| union(args, true)),
+    function!("unionall", (2, 2), |_, args| union(args, false)),
+    function!("zip", (2, 2), zip),
+];
+
+fn count(n: usize) -> Value {
+    Value::Integer(i64::try_from(n).unwrap_or(i64::MAX))
+}
+
+/// Each value once, in the order of first appearance.
+fn distinct<'a>(items: impl Iterator<Item = &'a Value>) -> Value {
+    let mut seen = Set::default();
+    let items = items.filter(|item| seen.insert(Element(item)));
+    Value::list(items.cloned().collect())
+}
+
+fn floats(function: &str, items: &[Value]) -> Result<Vec<f64>> {
+    let number = |item: &Value| as_float(item).ok_or_else(|| wrong(function, "numbers", item));
+    items.iter().map(number).collect()
+}
+
+fn sum(function: &str, value: &Value) -> Result<Value> {
+    let items = list(function, value)?.unwrap_or_default();
+    match items {
+        [] => Ok(Value::Null),
+        items => Ok(Value::Float(floats(function, items)?.iter().sum())),
+    }
+}
+
+fn average(function: &str, value: &Value) -> Result<Value> {
+    let items = list(function, value)?.unwrap_or_default();
+    match items {
+        [] => Ok(Value::Null),
+        items => {
+            let sum: f64 = floats(function, items)?.iter().sum();
+            Ok(Value::Float(sum / items.len() as f64))
+        }
+    }
+}
+
+fn contains(_: &Runtime, args: &[Value]) -> Result<Value> {
+    let items = list("apoc.coll.contains", &args[0])?.unwrap_or_default();
+    let wanted = Element(&args[1]);
+    Ok(Value::Boolean(
+        items.iter().any(|item| Element(item) == wanted),
+    ))
+}
+
+fn contains_all(_: &Runtime, args: &[Value]) -> Result<Value> {
+    let items = list("apoc.coll.containsAll", &args[0])?.unwrap_or_default();
+    let Some(wanted) = list("apoc.coll.containsAll", &args[1])? else {
+        return Ok(Value::Boolean(false));
+    };
+    let known = set(items);
+    let all = wanted.iter().all(|item| known.contains(&Element(item)));
+    Ok(Value::Boolean(all && !items.is_empty()))
+}
+
+fn two<'a>(function: &str, args: &'a [Value]) -> Result<(&'a [Value], &'a [Value])> {
+    let first = list(function, &args[0])?.unwrap_or_default();
+    Ok((first, list(function, &args[1])?.unwrap_or_default()))
+}
+
+fn disjunction(_: &Runtime, args: &[Value]) -> Result<Value> {
+    let (first, second) = two("apoc.coll.disjunction", args)?;
+    let (in_first, in_second) = (set(first), set(second));
+    let only_first = first
+        .iter()
+        .filter(|item| !in_second.contains(&Element(item)));
+    let only_second = second
+        .iter()
+        .filter(|item| !in_first.contains(&Element(item)));
+    Ok(distinct(only_first.chain(only_second)))
+}
+
+fn intersection(_: &Runtime, args: &[Value]) -> Result<Value> {
+    let (first, second) = two("apoc.coll.intersection", args)?;
+    let known = set(second);
+    Ok(distinct(
+        first.iter().filter(|item| known.contains(&Element(item))),
+    ))
+}
+
+fn subtract(_: &Runtime, args: &[Value]) -> Result<Value> {
+    if args[0].is_null() {
+        return Ok(Value::Null);
+    }
+    let (first, second) = two("apoc.coll.subtract", args)?;
+    let known = set(second);
+    Ok(distinct(
+        first.iter().filter(|item| !known.contains(&Element(item))),
+    ))
+}
+
+fn union(args: &[Value], once: bool) -> Result<Value> {
+    if args[0].is_null() && args[1].is_null() {
+        return Ok(Value::Null);
+    }
+    let (first, second) = two("apoc.coll.union", args)?;
+    if once {
+        return Ok(distinct(first.iter().chain(second)));
+    }
+    let mut all = Items::with_room(first.len() + second.len())?;
+    for item in first.iter().chain(second) {
+        all.push(item.clone())?;
+    }
+    all.value()
+}
+
+fn is_equal_collection(_: &Runtime, args: &[Value]) -> Result<Value> {
+    let (first, second) = two("apoc.coll.isEqualCollection", args)?;
+    let (first, second) = (counted(first), counted(second));
+    Ok(Value::Boolean(first == second))
+}
+
+/// How often each value is there.
+fn counted(items: &[Value]) -> HashMap<Element<'_>, usize> {
+    let mut counts = HashMap::with_capacity(items.len());
+    for item in items {
+        *counts.entry(Element(item)).or_default() += 1;
+    }
+    counts
+}
+
+/// Each value once with how often it is there, in the order of first appearance.
+fn in_order(items: &[Value]) -> Vec<(&Value, usize)> {
+    let counts = counted(items);
+    let mut seen = Set::default();
+    let firsts = items.iter().filter(|item| seen.insert(Element(item)));
+    firsts.map(|item| (item, counts[&Element(item)])).collect()
+}
+
+fn frequencies(_: &Runtime, args: &[Value]) -> Result<Value> {
+    let Some(items) = list("apoc.coll.frequencies", &args[0])? else {
+        return Ok(Value::list(Vec::new()));
+    };
+    let mut rows = Items::default();
+    for (item, times) in in_order(items) {
+        let row = vec![
+            ("item".into(), item.clone()),
+            ("count".into(), count(times)),
+        ];
+        rows.push(Value::map(row))?;
+    }
+    rows.value()
+}
+
+fn frequencies_as_map(_: &Runtime, args: &[Value]) -> Result<Value> {
+    let items = list("apoc.coll.frequenciesAsMap", &args[0])?.unwrap_or_default();
+    let entries = in_order(items).into_iter();
+    let entries = entries.map(|(item, times)| (super::key(item), count(times)));
+    Ok(Value::map(entries.collect()))
+}
+
+fn duplicates(_: &Runtime, args: &[Value]) -> Result<Value> {
+    let items = list("apoc.coll.duplicates", &args[0])?.unwrap_or_default();
+    let several = in_order(items).into_iter().filter(|(_, times)| *times > 1);
+    Ok(Value::list(several.map(|(item, _)| item.clone()).collect()))
+}
+
+fn drop_duplicate_neighbours(_: &Runtime, args: &[Value]) -> Result<Value> {
+    let Some(items) = list("apoc.coll.dropDuplicateNeighbors", &args[0])? else {
+        return Ok(Value::Null);
+    };
+    let mut kept = items.to_vec();
+    kept.dedup_by(|a, b| Element(a) == Element(b));
+    Ok(Value::list(kept))
+}
+
+fn fill(_: &Runtime, args: &[Value]) -> Result<Value> {
+    let wanted = integer("apoc.coll.fill", &args[1])?;
+    let wanted = usize::try_from(wanted).map_err(|_| ExecError::Argument {
+        message: format!("apoc.coll.fill() needs a count of at least 0, got {wanted}"),
+    })?;
+    let mut items = Items::with_room(wanted)?;
+    for _ in 0..wanted {
+        items.push(args[0].clone())?;
+    }
+    items.value()
+}
+
+fn flatten(_: &Runtime, args: &[Value]) -> Result<Value> {
+    let Some(items) = list("apoc.coll.flatten", &args[0])? else {
+        return Ok(Value::Null);
+    };
+    let deep = matches!(args.get(1), Some(Value::Boolean(true)));
+    let mut flat = Items::default();
+    append_flat(&mut flat, items, deep, true)?;
+    flat.value()
+}
+
+fn append_flat(flat: &mut Items, items: &[Value], deep: bool, outer: bool) -> Result<()> {
+    for item in items {
+        match item {
+            Value::List(inner) if deep || outer => append_flat(flat, inner, deep, false)?,
+            item => flat.push(item.clone())?,
+        }
+    }
+    Ok(())
+}
+
+fn index_of(_: &Runtime, args: &[Value]) -> Result<Value> {
+    let items = list("apoc.coll.indexOf", &args[0])?.unwrap_or_default();
+    let wanted = Element(&args[1]);
+    let found = items.iter().position(|item| Element(item) == wanted);
+    Ok(found.map_or(Value::Integer(-1), count))
+}
+
+/// The position in a list that an argument names, up to `most`.
+fn position(function: &str, value: &Value, most: usize) -> Result<Option<usize>> {
+    let at = usize::try_from(integer(function, value)?).ok();
+    Ok(at.filter(|at| *at <= most))
+}
+
+fn insert(args: &[Value], all: bool) -> Result<Value> {
+    let Some(items) = list("apoc.coll.insert", &args[0])? else {
+        return Ok(Value::Null);
+    };
+    let Some(at) = position("apoc.coll.insert", &args[1], items.len())? else {
+        return Ok(args[0].clone());
+    };
+    let one = std::slice::from_ref(&args[2]);
+    let new = match (all, &args[2]) {
+        (true, Value::Null) => &[],
+        (true, value) => list("apoc.coll.insertAll", value)?.unwrap_or_default(),
+        (false, _) => one,
+    };
+    let mut result = Items::with_room(items.len() + new.len())?;
+    for item in items[..at].iter().chain(new).chain(&items[at..]) {
+        result.push(item.clone())?;
+    }
+    result.value()
+}
+
+fn replace(_: &Runtime, args: &[Value]) -> Result<Value> {
+    let Some(items) = list("apoc.coll.set", &args[0])? else {
+        return Ok(Value::Null);
+    };
+    let mut result = items.to_vec();
+    if let Some(at) = position("apoc.coll.set", &args[1], items.len())?
+        && let Some(item) = result.get_mut(at)
+    {
+        *item = args[2].clone();
+    }
+    Ok(Value::list(result))
+}
+
+fn remove(_: &Runtime, args: &[Value]) -> Result<Value> {
+    let Some(items) = list("apoc.coll.remove", &args[0])? else {
+        return Ok(Value::Null);
+    };
+    let length = args
+        .get(2)
+        .map_or(Ok(1), |value| integer("apoc.coll.remove", value))?;
+    let Some(at) = position("apoc.coll.remove", &args[1], items.len())? else {
+        return Ok(args[0].clone());
+    };
+    let length = usize::try_from(length).unwrap_or(0).min(items.len() - at);
+    let kept = items[..at].iter().chain(&items[at + length..]);
+    Ok(Value::list(kept.cloned().collect()))
+}
+
+fn pairs(value: &Value, last: bool) -> Result<Value> {
+    let Some(items) = list("apoc.coll.pairs", value)? else {
+        return Ok(Value::Null);
+    };
+    let mut rows = Items::default();
+    for (at, item) in items.iter().enumerate() {
+        match items.get(at + 1) {
+            Some(next) => rows.push(Value::list(vec![item.clone(), next.clone()]))?,
+            None if last => rows.push(Value::list(vec![item.clone(), Value::Null]))?,
+            None => {}
+        }
+    }
+    rows.value()
+}
+
+fn zip(_: &Runtime, args: &[Value]) -> Result<Value> {
+    if args.iter().any(Value::is_null) {
+        return Ok(Value::Null);
+    }
+    let (first, second) = two("apoc.coll.zip", args)?;
+    if second.is_empty() {
+        return Ok(Value::list(Vec::new()));
+    }
+    let mut rows = Items::default();
+    for (at, item) in first.iter().enumerate() {
+        let other = second.get(at).cloned().unwrap_or_default();
+        rows.push(Value::list(vec![item.clone(), other]))?;
+    }
+    rows.value()
+}
+
+/// Sorts maps or nodes by a property, the largest first; `^name` gives the smallest first.
+fn sort_by_property(rt: &Runtime, function: &str, args: &[Value]) -> Result<Value> {
+    let function = format!("apoc.coll.{function}");
+    let items = list(&function, &args[0])?.unwrap_or_default();
+    let Some(name) = super::text(&function, &args[1])? else {
+        return Ok(Value::list(items.to_vec()));
+    };
+    let (name, ascending) = match name.strip_prefix('^') {
+        Some(name) => (name, true),
+        None => (&**name, false),
+    };
+    work(items.len())?;
+    let mut keyed = Vec::with_capacity(items.len());
+    for item in items {
+        let key = property(rt, &function, item, name)?;
+
+        keyed.push((key.unwrap_or_default(), item));
+    }
+    match ascending {
+        true => keyed.sort_by(|(a, _), (b, _)| total_order(a, b)),
+        false => keyed.sort_by(|(a, _), (b, _)| total_order(b, a)),
+    }
+    Ok(Value::list(
+        keyed.into_iter().map(|(_, item)| item.clone()).collect(),
+    ))
+}

@@ -1,0 +1,374 @@
+//! `apoc.map`: maps made of lists and of other maps, and parts of them.
+
+use std::sync::Arc;
+
+use super::{Set, key, list, map, property, set, text, wrong};
+use crate::error::{ExecError, Result};
+use crate::expression::signature::Function;
+use crate::growth::{Items, charge, work};
+use crate::runtime::Runtime;
+use crate::value::{Map, Value};
+
+type Entries = Vec<(Arc<str>, Value)>;
+
+/// A function of maps.
+macro_rules! function {
+    ($name:literal, $arity:expr, $body:expr) => {
+        Function {
+            name: concat!("apoc.map.", $name),
+            arity: $arity,
+            body: $body,
+        }
+    };
+}
+
+pub(in crate::expression) const FUNCTIONS: &[Function] = &[
+    function!("clean", (3, 3), clean),
+    function!("flatten", (1, 2), flatten),
+    function!("fromlists", (2, 2), |_, args| {
+        made(pairs_of_lists("apoc.map.fromLists", &args[0], &args[1])?)
+    }),
+    function!("frompairs", (1, 1), |_, args| {
+        match list("apoc.map.fromPairs", &args[0])? {
+            Some(items) => made(pairs("apoc.map.fromPairs", items)?),
+            None => Ok(Value::Null),
+        }
+    }),
+    function!("fromvalues", (1, 1), |_, args| {
+        match list("apoc.map.fromValues", &args[0])? {
+            Some(items) => made(alternating(items)),
+            None => Ok(Value::Null),
+        }
+    }),
+    function!("get", (2, 4), get),
+    function!("groupby", (2, 2), |rt, args| group_by(rt, args, false)),
+    function!("groupbymulti", (2, 2), |rt, args| group_by(rt, args, true)),
+    function!("merge", (2, 2), |_, args| merged("apoc.map.merge", args)),
+    function!("mergelist", (1, 1), |_, args| {
+        match list("apoc.map.mergeList", &args[0])? {
+            Some(items) => merged("apoc.map.mergeList", items),
+            None => Ok(Value::Null),
+        }
+    }),
+    function!("mget", (2, 4), |_, args| several(
+        "apoc.map.mget",
+        args,
+        false
+    )),
+    function!("removekey", (2, 3), remove_keys),
+    function!("removekeys", (2, 3), remove_keys),
+    function!("setentry", (3, 3), set_key),
+    function!("setkey", (3, 3), set_key),
+    function!("setlists", (3, 3), |_, args| {
+        let new = pairs_of_lists("apoc.map.setLists", &args[1], &args[2])?;
+        with("apoc.map.setLists", &args[0], new)
+    }),
+    function!("setpairs", (2, 2), |_, args| {
+        let items = list("apoc.map.setPairs", &args[1])?.unwrap_or_default();
+        with(
+            "apoc.map.setPairs",
+            &args[0],
+            pairs("apoc.map.setPairs", items)?,
+        )
+    }),
+    function!("setvalues", (2, 2), |_, args| {
+        let items = list("apoc.map.setValues", &args[1])?.unwrap_or_default();
+        with("apoc.map.setValues", &args[0], alternating(items))
+    }),
+    function!("sortedproperties", (1, 2), sorted_properties),
+    function!("submap", (2, 4), |_, args| several(
+        "apoc.map.submap",
+        args,
+        true
+    )),
+    function!("values", (1, 3), values),
+];
+
+/// The map of entries that an argument made.
+fn made(entries: Entries) -> Result<Value> {
+    work(entries.len())?;
+    charge(entries.len().saturating_mul(size_of::<(Arc<str>, Value)>()))?;
+    Ok(Value::map(entries))
+}
+
+/// Entries of a map, cloned.
+fn entries(function: &str, value: &Value) -> Result<Entries> {
+    Ok(map(function, value)?.map_or(Vec::new(), |map| map.entries().to_vec()))
+}
+
+fn with(function: &str, value: &Value, new: Entries) -> Result<Value> {
+    let mut all = entries(function, value)?;
+    all.extend(new);
+    made(all)
+}
+
+/// Entries of a list of pairs; those without a key are left out.
+fn pairs(function: &str, items: &[Value]) -> Result<Entries> {
+    let mut entries = Vec::with_capacity(items.len());
+    for item in items {
+        match item {
+            Value::List(pair) => {
+                if let [name, value, ..] = &**pair
+                    && !name.is_null()
+                {
+                    entries.push((key(name), value.clone()));
+                }
+            }
+            Value::Null => {}
+            other => return Err(wrong(function, "a List of pairs", other)),
+        }
+    }
+    Ok(entries)
+}
+
+/// Entries of a list of keys and values in turn.
+fn alternating(items: &[Value]) -> Entries {
+    let pairs = items.chunks(2);
+    let named = pairs.filter(|pair| !pair[0].is_null());
+    named
+        .map(|pair| (key(&pair[0]), pair.get(1).cloned().unwrap_or_default()))
+        .collect()
+}
+
+fn pairs_of_lists(function: &str, keys: &Value, values: &Value) -> Result<Entries> {
+    let keys = list(function, keys)?.unwrap_or_default();
+    let values = list(function, values)?.unwrap_or_default();
+    if keys.len() != values.len() {
+        return Err(ExecError::Argument {
+            message: format!(
+                "{function}() needs as many values as keys, got {} keys and {} values",
+                keys.len(),
+                values.len()
+            ),
+        });
+    }
+    let both = keys.iter().zip(values).filter(|(name, _)| !name.is_null());
+    Ok(both
+        .map(|(name, value)| (key(name), value.clone()))
+        .collect())
+}
+
+fn merged(function: &str, maps: &[Value]) -> Result<Value> {
+    let mut all = Vec::new();
+    for one in maps {
+        all.extend(entries(function, one)?);
+    }
+    made(all)
+}
+
+fn set_key(_: &Runtime, args: &[Value]) -> Result<Value> {
+    let new = match &args[1] {
+        Value::Null => Vec::new(),
+        name => vec![(key(name), args[2].clone())],
+    };
+    with("apoc.map.setKey", &args[0], new)
+}
+
+fn clean(_: &Runtime, args: &[Value]) -> Result<Value> {
+    let keys = list("apoc.map.clean", &args[1])?.unwrap_or_default();
+    let values = list("apoc.map.clean", &args[2])?.unwrap_or_default();
+    let (keys, values): (Set<'_>, Set<'_>) = (set(keys), set(values));
+    let mut kept = entries("apoc.map.clean", &args[0])?;
+    kept.retain(|(name, value)| {
+        let name = Value::String(Arc::clone(name));
+        let text = Value::String(key(value));
+        let known = |set: &Set<'_>, value: &Value| set.contains(&super::Element(value));
+        !value.is_null() && !known(&keys, &name) && !known(&values, value) && !known(&values, &text)
+    });
+    made(kept)
+}
+
+fn flatten(_: &Runtime, args: &[Value]) -> Result<Value> {
+    let Some(of) = map("apoc.map.flatten", &args[0])? else {
+        return Ok(Value::Null);
+    };
+    let delimiter = match args.get(1) {
+        None | Some(Value::Null) => ".",
+        Some(Value::String(text)) => text,
+        Some(other) => return Err(wrong("apoc.map.flatten", "a String", other)),
+    };
+    let mut flat = Vec::new();
+    append_flat(&mut flat, of, "", delimiter)?;
+    made(flat)
+}
+
+fn append_flat(flat: &mut Entries, of: &Map, before: &str, delimiter: &str) -> Result<()> {
+    work(of.entries().len())?;
+    for (name, value) in of.entries() {
+        let name = format!("{before}{name}");
+        charge(name.len())?;
+        match value {
+            Value::Map(inner) => append_flat(flat, inner, &(name + delimiter), delimiter)?,
+            value => flat.push((name.into(), value.clone())),
+        }
+    }
+    Ok(())
+}
+
+/// Whether a missing key is an error: the last argument, true where it is not given.
+fn fails(args: &[Value]) -> bool {
+    !matches!(args.get(3), Some(Value::Boolean(false)))
+}
+
+fn missing(function: &str, name: &str) -> ExecError {
+    ExecError::Argument {
+        message: format!(
+            "{function}() finds no key {name} in the map: give a default, or false as the last \
+             argument"
+        ),
+    }
+}
+
+fn get(_: &Runtime, args: &[Value]) -> Result<Value> {
+    let function = "apoc.map.get";
+    let Some(name) = text(function, &args[1])? else {
+        return Ok(Value::Null);
+    };
+    let found = map(function, &args[0])?
+        .and_then(|map| map.get(name))
+        .cloned();
+    let given = args.get(2).filter(|default| !default.is_null()).cloned();
+    match found.or(given) {
+        Some(value) => Ok(value),
+        None if fails(args) => Err(missing(function, name)),
+        None => Ok(Value::Null),
+    }
+}
+
+/// The values of several keys, or the map of them.
+fn several(function: &str, args: &[Value], as_map: bool) -> Result<Value> {
+    let of = map(function, &args[0])?;
+    let keys = list(function, &args[1])?.unwrap_or_default();
+    let defaults = match args.get(2) {
+        Some(given) => list(function, given)?.unwrap_or_default(),
+        None => &[],
+    };
+    let (mut values, mut entries) = (Items::default(), Vec::new());
+    for (at, name) in keys.iter().enumerate() {
+        let name = key(name);
+        let found = of.and_then(|map| map.get(&name)).cloned();
+        let default = defaults.get(at).filter(|d| !d.is_null()).cloned();
+        let value = match found.or(default) {
+            Some(value) => value,
+            None if fails(args) => return Err(missing(function, &name)),
+            None => Value::Null,
+        };
+        match as_map {
+            true => entries.push((name, value)),
+            false => values.push(value)?,
+        }
+    }
+    match as_map {
+        true => made(entries),
+        false => values.value(),
+    }
+}
+
+fn values(_: &Runtime, args: &[Value]) -> Result<Value> {
+    let function = "apoc.map.values";
+    let Some(of) = map(function, &args[0])? else {
+        return Ok(Value::list(Vec::new()));
+    };
+    let keys = match args.get(1) {
+        Some(keys) => list(function, keys)?,
+        None => None,
+    };
+    let add_nulls = matches!(args.get(2), Some(Value::Boolean(true)));
+    let mut values = Items::default();
+    match keys {
+        None => of
+            .entries()
+            .iter()
+            .try_for_each(|(_, value)| values.push(value.clone()))?,
+        Some(keys) => {
+            for name in keys {
+                match of.get(&key(name)) {
+                    Some(value) => values.push(value.clone())?,
+                    None if add_nulls => values.push(Value::Null)?,
+                    None => {}
+                }
+            }
+        }
+    }
+    values.value()
+}
+
+fn remove_keys(_: &Runtime, args: &[Value]) -> Result<Value> {
+    let function = "apoc.map.removeKeys";
+    let Some(of) = map(function, &args[0])? else {
+        return Ok(Value::Null);
+    };
+    let one = std::slice::from_ref(&args[1]);
+    let keys = match &args[1] {
+        Value::List(keys) => keys,
+        _ => one,
+    };
+    let deep = match args.get(2) {
+        Some(Value::Map(config)) => matches!(config.get("recursive"), Some(Value::Boolean(true))),
+        _ => false,
+    };
+    without(of, &set(keys), deep)
+}
+
+fn without(of: &Map, keys: &Set<'_>, deep: bool) -> Result<Value> {
+    let mut kept = Vec::with_capacity(of.entries().len());
+    for (name, value) in of.entries() {
+        let text = Value::String(Arc::clone(name));
+        if keys.contains(&super::Element(&text)) {
+            continue;
+        }
+        match value {
+            Value::Map(inner) if deep => match without(inner, keys, deep)? {
+                Value::Map(inner) if inner.entries().is_empty() => {}
+                inner => kept.push((Arc::clone(name), inner)),
+            },
+            value => kept.push((Arc::clone(name), value.clone())),
+        }
+    }
+    made(kept)
+}
+
+/// A map from the value of a key to the maps, nodes or relationships that have it.
+fn group_by(rt: &Runtime, args: &[Value], all: bool) -> Result<Value> {
+    let function = "apoc.map.groupBy";
+    let items = list(function, &args[0])?.unwrap_or_default();
+    let Some(name) = text(function, &args[1])? else {
+        return made(Vec::new());
+    };
+    let mut groups: Vec<(Arc<str>, Vec<Value>)> = Vec::new();
+    let mut known = std::collections::HashMap::new();
+    for item in items {
+        let value = property(rt, function, item, name)?;
+        let Some(value) = value.filter(|value| !value.is_null()) else {
+            continue;
+        };
+        let value = key(&value);
+        let group = *known.entry(Arc::clone(&value)).or_insert_with(|| {
+            groups.push((value, Vec::new()));
+            groups.len() - 1
+        });
+        charge(size_of::<Value>())?;
+        groups[group].1.push(item.clone());
+    }
+    let entries = groups.into_iter().map(|(value, mut items)| match all {
+        true => (value, Value::list(items)),
+        false => (value, items.pop().unwrap_or_default()),
+    });
+    made(entries.collect())
+}
+
+fn sorted_properties(_: &Runtime, args: &[Value]) -> Result<Value> {
+    let Some(of) = map("apoc.map.sortedProperties", &args[0])? else {
+        return Ok(Value::Null);
+    };
+    let ignore_case = !matches!(args.get(1), Some(Value::Boolean(false)));
+    let mut sorted = of.entries().to_vec();
+    if ignore_case {
+        sorted.sort_by_cached_key(|(name, _)| name.to_lowercase());
+    }
+    let mut rows = Items::default();
+    for (name, value) in sorted {
+        rows.push(Value::list(vec![Value::String(name), value]))?;
+    }
+    rows.value()
+}

@@ -1,0 +1,422 @@
+//! `apoc.text`: letters and cases, distances, padding and encodings.
+
+use std::collections::HashMap;
+
+use unicode_normalization::UnicodeNormalization;
+
+use super::{integer, list, text, wrong};
+use crate::error::{ExecError, Result};
+use crate::expression::signature::Function;
+use crate::growth::{Text, charge, work};
+use crate::runtime::Runtime;
+use crate::value::Value;
+
+/// A function of texts.
+macro_rules! function {
+    ($name:literal, $arity:expr, $body:expr) => {
+        Function {
+            name: concat!("apoc.text.", $name),
+            arity: $arity,
+            body: $body,
+        }
+    };
+}
+
+/// A function from text to text that passes null on.
+macro_rules! of_text {
+    ($name:literal, $f:expr) => {
+        function!($name, (1, 1), |_, args| {
+            match text(concat!("apoc.text.", $name), &args[0])? {
+                Some(text) => Ok(Value::text(&$f(text))),
+                None => Ok(Value::Null),
+            }
+        })
+    };
+}
+
+pub(in crate::expression) const FUNCTIONS: &[Function] = &[
+    of_text!("camelcase", |text: &str| joined(
+        text,
+        "",
+        false,
+        capitalized
+    )),
+    of_text!("capitalize", capitalized),
+    of_text!("capitalizeall", |text: &str| each_word(text, capitalized)),
+    function!("charat", (2, 2), char_at),
+    of_text!("clean", cleaned),
+    function!("code", (1, 1), code),
+    function!("comparecleaned", (2, 2), |_, args| {
+        let [a, b] = both("apoc.text.compareCleaned", args)?;
+        let (Some(a), Some(b)) = (a, b) else {
+            return Ok(Value::Null);
+        };
+        Ok(Value::Boolean(cleaned(a) == cleaned(b)))
+    }),
+    of_text!("decapitalize", decapitalized),
+    of_text!("decapitalizeall", |text: &str| each_word(
+        text,
+        decapitalized
+    )),
+    function!("distance", (2, 2), |_, args| distance(args)),
+    function!("hammingdistance", (2, 2), hamming),
+    function!("indexof", (2, 4), index_of),
+    function!("join", (2, 2), join),
+    function!("levenshteindistance", (2, 2), |_, args| distance(args)),
+    function!("levenshteinsimilarity", (2, 2), similarity),
+    function!("lpad", (2, 3), |_, args| padded(
+        "apoc.text.lpad",
+        args,
+        true
+    )),
+    function!("repeat", (2, 2), repeat),
+    function!("rpad", (2, 3), |_, args| padded(
+        "apoc.text.rpad",
+        args,
+        false
+    )),
+    function!("slug", (1, 2), slug),
+    of_text!("snakecase", |text: &str| words(text)
+        .join("-")
+        .to_lowercase()),
+    function!("sorensendicesimilarity", (2, 3), sorensen_dice),
+    of_text!("swapcase", swapped),
+    of_text!("touppercase", |text: &str| words(text)
+        .join("_")
+        .to_uppercase()),
+    of_text!("uppercamelcase", |text: &str| {
+        joined(text, "", true, capitalized)
+    }),
+    function!("urldecode", (1, 1), url_decode),
+    of_text!("urlencode", url_encoded),
+];
+
+fn both<'a>(function: &str, args: &'a [Value]) -> Result<[Option<&'a str>; 2]> {
+    let [a, b] = [&args[0], &args[1]].map(|value| text(function, value));
+    Ok([a?.map(|text| &**text), b?.map(|text| &**text)])
+}
+
+fn changed(word: &str, change: impl Fn(char) -> String) -> String {
+    let mut chars = word.chars();
+    let first = chars.next().map_or(String::new(), change);
+    first + chars.as_str()
+}
+
+fn capitalized(word: &str) -> String {
+    changed(word, |c| c.to_uppercase().collect())
+}
+
+fn decapitalized(word: &str) -> String {
+    changed(word, |c| c.to_lowercase().collect())
+}
+
+fn each_word(text: &str, change: fn(&str) -> String) -> String {
+    let words = text.split(' ').map(change);
+    words.collect::<Vec<_>>().join(" ")
+}
+
+/// Words of a text: cut where no letter or digit stands, and before a capital after a small letter.
+fn words(text: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let mut before = None::<char>;
+    for c in text.chars() {
+        let cut = c.is_uppercase() && before.is_some_and(char::is_lowercase);
+        if !c.is_alphanumeric() || cut {
+            words.push(String::new());
+        }
+        if c.is_alphanumeric() {
+            words.last_mut().expect("one at least").push(c);
+        }
+        before = Some(c);
+    }
+    words.retain(|word| !word.is_empty());
+    words
+}
+
+/// The words without what was between them, each changed but perhaps the first.
+fn joined(text: &str, between: &str, first: bool, change: fn(&str) -> String) -> String {
+    let words = words(text);
+    let words = words.iter().enumerate().map(|(at, word)| {
+        let word = word.to_lowercase();
+        if at > 0 || first { change(&word) } else { word }
+    });
+    words.collect::<Vec<_>>().join(between)
+}
+
+fn swapped(text: &str) -> String {
+    let swap = |c: char| -> String {
+        match c.is_uppercase() {
+            true => c.to_lowercase().collect(),
+            false => c.to_uppercase().collect(),
+        }
+    };
+    text.chars().map(swap).collect()
+}
+
+/// Small letters and digits alone, without accents.
+fn cleaned(text: &str) -> String {
+    let text = text.nfd().filter(|c| c.is_alphanumeric());
+    text.collect::<String>().to_lowercase()
+}
+
+fn char_at(_: &Runtime, args: &[Value]) -> Result<Value> {
+    let (Some(text), false) = (text("apoc.text.charAt", &args[0])?, args[1].is_null()) else {
+        return Ok(Value::Null);
+    };
+    let at = usize::try_from(integer("apoc.text.charAt", &args[1])?).ok();
+    let found = at.and_then(|at| text.chars().nth(at));
+    Ok(found.map_or(Value::Null, |c| Value::Integer(i64::from(u32::from(c)))))
+}
+
+fn code(_: &Runtime, args: &[Value]) -> Result<Value> {
+    if args[0].is_null() {
+        return Ok(Value::Null);
+    }
+    let number = integer("apoc.text.code", &args[0])?;
+    let c = u32::try_from(number).ok().and_then(char::from_u32);
+    Ok(c.map_or(Value::Null, |c| Value::text(c.encode_utf8(&mut [0; 4]))))
+}
+
+fn join(_: &Runtime, args: &[Value]) -> Result<Value> {
+    let (Some(items), Some(between)) = (
+        list("apoc.text.join", &args[0])?,
+        text("apoc.text.join", &args[1])?,
+    ) else {
+        return Ok(Value::Null);
+    };
+    let mut out = Text::default();
+    for (at, item) in items.iter().enumerate() {
+        if at > 0 {
+            out.push(between)?;
+        }
+        match item {
+            Value::String(text) => out.push(text)?,
+            Value::Null => out.push("null")?,
+            other => return Err(wrong("apoc.text.join", "a List of Strings", other)),
+        }
+    }
+    out.value()
+}
+
+/// Characters that two texts may have together where every pair of them is compared.
+const PAIRS_MAX: usize = 1 << 28;
+
+/// How many characters have to be added, removed or replaced.
+fn levenshtein(a: &str, b: &str) -> Result<usize> {
+    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
+    if a.len().saturating_mul(b.len()) > PAIRS_MAX {
+        return Err(ExecError::Argument {
+            message: format!(
+                "texts of {} and {} characters are too long to be compared character by character",
+                a.len(),
+                b.len()
+            ),
+        });
+    }
+    charge((a.len() + 2 * b.len()).saturating_mul(8))?;
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.iter().enumerate() {
+        work(b.len())?;
+        let mut corner = row[0];
+        row[0] = i + 1;
+        for (j, y) in b.iter().enumerate() {
+            let replaced = corner + usize::from(x != y);
+            corner = row[j + 1];
+            row[j + 1] = replaced.min(row[j] + 1).min(corner + 1);
+        }
+    }
+    Ok(row[b.len()])
+}
+
+fn distance(args: &[Value]) -> Result<Value> {
+    let [Some(a), Some(b)] = both("apoc.text.distance", args)? else {
+        return Ok(Value::Null);
+    };
+    let distance = levenshtein(a, b)?;
+    Ok(Value::Integer(i64::try_from(distance).unwrap_or(i64::MAX)))
+}
+
+fn similarity(_: &Runtime, args: &[Value]) -> Result<Value> {
+    let [Some(a), Some(b)] = both("apoc.text.levenshteinSimilarity", args)? else {
+        return Ok(Value::Null);
+    };
+    let longest = a.chars().count().max(b.chars().count());
+    if longest == 0 {
+        return Ok(Value::Float(1.0));
+    }
+    Ok(Value::Float(
+        1.0 - levenshtein(a, b)? as f64 / longest as f64,
+    ))
+}
+
+fn hamming(_: &Runtime, args: &[Value]) -> Result<Value> {
+    let [Some(a), Some(b)] = both("apoc.text.hammingDistance", args)? else {
+        return Ok(Value::Null);
+    };
+    if a.chars().count() != b.chars().count() {
+        return Err(ExecError::Argument {
+            message: "apoc.text.hammingDistance() needs texts of one length".to_owned(),
+        });
+    }
+    let differ = a.chars().zip(b.chars()).filter(|(x, y)| x != y).count();
+    Ok(Value::Integer(i64::try_from(differ).unwrap_or(i64::MAX)))
+}
+
+/// Twice the pairs of neighbouring letters that both have, as a share of all pairs.
+fn sorensen_dice(_: &Runtime, args: &[Value]) -> Result<Value> {
+    let [Some(a), Some(b)] = both("apoc.text.sorensenDiceSimilarity", args)? else {
+        return Ok(Value::Null);
+    };
+    let pairs = |text: &str| {
+        let mut pairs = Vec::new();
+        for word in text.to_lowercase().split_whitespace() {
+            let chars: Vec<char> = word.chars().collect();
+            pairs.extend(chars.windows(2).map(|pair| (pair[0], pair[1])));
+        }
+        pairs
+    };
+    charge((a.len() + b.len()).saturating_mul(16))?;
+    let (a, b) = (pairs(a), pairs(b));
+    work(a.len() + b.len())?;
+    let all = a.len() + b.len();
+    if all == 0 {
+        return Ok(Value::Float(0.0));
+    }
+    let mut known: HashMap<(char, char), usize> = HashMap::new();
+    a.into_iter()
+        .for_each(|pair| *known.entry(pair).or_default() += 1);
+    let mut shared = 0_usize;
+    for pair in b {
+        if let Some(left) = known.get_mut(&pair).filter(|left| **left > 0) {
+            *left -= 1;
+            shared += 1;
+        }
+    }
+    Ok(Value::Float(2.0 * shared as f64 / all as f64))
+}
+
+fn index_of(_: &Runtime, args: &[Value]) -> Result<Value> {
+    let [Some(of), Some(wanted)] = both("apoc.text.indexOf", args)? else {
+        return Ok(Value::Null);
+    };
+    let bound = |at: usize, default: i64| {
+        args.get(at)
+            .map_or(Ok(default), |value| integer("apoc.text.indexOf", value))
+    };
+    let (from, to) = (bound(2, 0)?.max(0), bound(3, -1)?);
+    let to = if to < 0 { i64::MAX } else { to };
+    let length = to.saturating_sub(from);
+    let start = of.chars().skip(usize::try_from(from).unwrap_or(usize::MAX));
+    let part: String = start.take(usize::try_from(length).unwrap_or(0)).collect();
+    Ok(Value::Integer(part.find(wanted).map_or(-1, |at| {
+        let before = part[..at].chars().count();
+        i64::try_from(before)
+            .unwrap_or(i64::MAX)
+            .saturating_add(from)
+    })))
+}
+
+/// How often a text is to be repeated, or how long to be made.
+fn size(function: &str, value: &Value) -> Result<usize> {
+    let given = integer(function, value)?;
+    usize::try_from(given).map_err(|_| ExecError::Argument {
+        message: format!("{function}() needs a length of at least 0, got {given}"),
+    })
+}
+
+fn padded(function: &str, args: &[Value], left: bool) -> Result<Value> {
+    let (Some(of), false) = (text(function, &args[0])?, args[1].is_null()) else {
+        return Ok(Value::Null);
+    };
+    let with = match args.get(2) {
+        Some(given) => text(function, given)?.map_or(" ", |text| text),
+        None => " ",
+    };
+    let missing = size(function, &args[1])?.saturating_sub(of.chars().count());
+    let missing = if with.is_empty() { 0 } else { missing };
+    let mut padding = Text::default();
+    let mut letters = with.chars().cycle();
+    for _ in 0..missing {
+        let c = letters.next().expect("the padding is not empty");
+        padding.push(c.encode_utf8(&mut [0; 4]))?;
+    }
+    let Value::String(padding) = padding.value()? else {
+        return Ok(Value::Null);
+    };
+    let mut out = Text::default();
+    for part in if left { [&padding, of] } else { [of, &padding] } {
+        out.push(part)?;
+    }
+    out.value()
+}
+
+fn repeat(_: &Runtime, args: &[Value]) -> Result<Value> {
+    let (Some(of), false) = (text("apoc.text.repeat", &args[0])?, args[1].is_null()) else {
+        return Ok(Value::Null);
+    };
+    let mut out = Text::default();
+    for _ in 0..size("apoc.text.repeat", &args[1])? {
+        out.push(of)?;
+        if of.is_empty() {
+            break;
+        }
+    }
+    out.value()
+}
+
+fn slug(_: &Runtime, args: &[Value]) -> Result<Value> {
+    let Some(of) = text("apoc.text.slug", &args[0])? else {
+        return Ok(Value::Null);
+    };
+    let between = match args.get(1) {
+        Some(given) => text("apoc.text.slug", given)?.map_or("-", |text| text),
+        None => "-",
+    };
+    let words = of.split(|c: char| !c.is_alphanumeric());
+    let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
+    Ok(Value::text(&words.join(between)))
+}
+
+/// The text as a form of a page sends it.
+fn url_encoded(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'*' => {
+                out.push(char::from(byte));
+            }
+            b' ' => out.push('+'),
+            byte => out.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    out
+}
+
+fn url_decode(_: &Runtime, args: &[Value]) -> Result<Value> {
+    let Some(of) = text("apoc.text.urldecode", &args[0])? else {
+        return Ok(Value::Null);
+    };
+    let wrong = || ExecError::Argument {
+        message: format!("apoc.text.urldecode() cannot decode {of}: write %41 or a plain text"),
+    };
+    let mut out = Vec::with_capacity(of.len());
+    let mut bytes = of.bytes();
+    while let Some(byte) = bytes.next() {
+        out.push(match byte {
+            b'+' => b' ',
+            b'%' => {
+                let digits = [bytes.next(), bytes.next()];
+                let [Some(high), Some(low)] = digits else {
+                    return Err(wrong());
+                };
+                let digits = [high, low];
+                let digits = std::str::from_utf8(&digits).map_err(|_| wrong())?;
+                u8::from_str_radix(digits, 16).map_err(|_| wrong())?
+            }
+            byte => byte,
+        });
+    }
+    String::from_utf8(out)
+        .map(|text| Value::text(&text))
+        .map_err(|_| wrong())
+}
