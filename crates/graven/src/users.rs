@@ -5,7 +5,6 @@
 //! of it: connections of a pool log in without paying for Argon2 again, and another password in the database is another
 //! question. Both hashes are compared in a time that does not depend on where they differ.
 
-
 use crate::database::Database;
 use crate::error::Error;
 use crate::params::Params;
