@@ -5,6 +5,7 @@ pub(crate) mod bench;
 pub(crate) mod cache;
 pub(crate) mod check;
 pub(crate) mod checkpoint;
+mod copying;
 pub(crate) mod demo;
 pub(crate) mod doctor;
 pub(crate) mod export;

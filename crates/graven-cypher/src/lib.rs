@@ -2,7 +2,7 @@
 //!
 //! # How it works
 //! `lexer` -> `parser` (recursive descent, builds the `ast`) -> `bind` (names, kinds, aggregation rules;
-//! produces a query graph per `MATCH`) -> `plan` (start points, order of patterns by cost, operators) ->
+//! produces a query graph per `MATCH`) -> `planner` (start points, order of patterns by cost, operators) ->
 //! `plan::rules` (one rewrite per file) -> [`Plan`].
 
 mod ast;

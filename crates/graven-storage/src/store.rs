@@ -1,7 +1,7 @@
 //! An open database file.
 //!
 //! # How it works
-//! Opening reads the superblocks, the catalogue and the label runs ([`Root`]); everything else is read through the page
+//! Opening reads the superblocks, the catalogue and the label runs (`data_file.rs`); everything else is read through the page
 //! cache when it is used. On top of the root are the changes since the checkpoint that wrote it, in memory: a
 //! [`Version`] is both together. Commits make new versions (`transaction/commit.rs`), checkpoints freeze the
 //! changes, write a new root, and install it; opening reads the log into the first version (`recovery.rs`).

@@ -5,6 +5,7 @@
 //! lists are shared by `Arc`. The bytes of a single value are written by [`encode`], for mixed columns
 //! and list elements.
 
+pub(crate) mod depth;
 pub mod encode;
 
 use std::sync::Arc;

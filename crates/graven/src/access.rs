@@ -10,13 +10,13 @@
 //! # Invariants
 //! * AC-1 Who attaches from another process, or through a server, gets at most the access that was asked for and granted there.
 
+use graven_storage::Store;
 use std::path::Path;
 use std::sync::Arc;
 
 use graven_exec::FileAccess;
 use graven_storage::{Role, UserDescription};
 
-use crate::database::Inner;
 use crate::error::Error;
 
 /// What a statement or a procedure needs.
@@ -136,18 +136,18 @@ impl Access {
     }
 
     /// Whether its role is that of an admin now.
-    pub(crate) fn is_admin(&self, inner: &Inner) -> bool {
+    pub(crate) fn is_admin(&self, store: &Store) -> bool {
         let listed = || {
-            self.listed_user(inner)
+            self.listed_user(store)
                 .is_some_and(|user| user.role == Role::Admin)
         };
         self.role == Role::Admin && (!self.listed || listed())
     }
 
     /// The user of the database, as it is now.
-    pub(crate) fn listed_user(&self, inner: &Inner) -> Option<UserDescription> {
+    pub(crate) fn listed_user(&self, store: &Store) -> Option<UserDescription> {
         let name = self.user.as_deref()?;
-        let snapshot = inner.store.snapshot();
+        let snapshot = store.snapshot();
         let mut users = snapshot.users().iter();
         users.find(|user| &*user.name == name).cloned()
     }

@@ -32,12 +32,14 @@ mod owner;
 mod patience;
 mod result;
 mod summary;
+mod terms;
 mod wire;
 
 #[cfg(test)]
 mod tests;
 
-use std::hash::{BuildHasher, Hasher, RandomState};
+use crate::attach::terms::Terms;
+use crate::random::random_bytes;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -51,30 +53,14 @@ pub(crate) use patience::Patience;
 pub(crate) use result::AttachedResult;
 
 use crate::connection::Connection;
-use crate::database::{Database, Place};
+use crate::database::Database;
 use crate::error::{Error, Retry};
+use crate::instance::Place;
 use crate::params::Params;
-use crate::transaction::Commit;
+use crate::summary::Commit;
 
 /// How long another process may need to begin taking over, where this one cannot.
 const OTHERS_WAIT: Duration = Duration::from_secs(1);
-
-/// Bytes that nobody else has; the standard library's hash keys are random.
-fn random_bytes<const N: usize>() -> [u8; N] {
-    let mut bytes = [0; N];
-    for (place, chunk) in bytes.chunks_mut(8).enumerate() {
-        let mut hasher = RandomState::new().build_hasher();
-        hasher.write_u32(std::process::id());
-        hasher.write_usize(place);
-        chunk.copy_from_slice(&hasher.finish().to_le_bytes()[..chunk.len()]);
-    }
-    bytes
-}
-
-/// A name that nobody else uses.
-pub(crate) fn random_name() -> String {
-    format!("{:016x}", u64::from_le_bytes(random_bytes()))
-}
 
 /// What relative names of files in this process's statements count from, wherever they run.
 fn working_folder() -> Arc<Path> {
@@ -83,6 +69,14 @@ fn working_folder() -> Arc<Path> {
     let folder =
         known.unwrap_or_else(|_| PathBuf::from(format!("/proc/{}/cwd", std::process::id())));
     folder.into()
+}
+
+fn terms(connection: &Connection) -> Terms {
+    Terms {
+        cancelling: connection.cancelling(),
+        access: connection.access().clone(),
+        timeout: connection.timeout(),
+    }
 }
 
 /// Runs a statement in the owner, whoever that is by the time it is done.
@@ -94,7 +88,7 @@ pub(crate) fn query(
 ) -> Result<crate::QueryResult, Error> {
     let commit = random_bytes();
     let options = connection.options().client_id(commit);
-    let lost = match AttachedResult::start(&attached, &options, text, params, connection) {
+    let lost = match AttachedResult::start(&attached, &options, text, params, &terms(connection)) {
         Ok(result) => return Ok(result.into()),
         Err(Failure::Answer(error)) => return Err(error),
         Err(Failure::Lost(Lost { asked: true, .. })) => attached,
@@ -175,7 +169,7 @@ impl AttachedTransaction {
         let options = options.clone().client_id(commit);
         loop {
             let begun = attached
-                .session(Patience::of_statement(&connection))
+                .session(terms(&connection).patience())
                 .and_then(|mut session| {
                     session.begin(options.clone())?;
                     Ok(session)
@@ -209,10 +203,10 @@ impl AttachedTransaction {
         let Some(mut session) = self.session.take() else {
             return Err(owner_lost());
         };
-        session.wait(Patience::of_statement(&self.connection));
+        let terms = terms(&self.connection);
+        session.wait(terms.patience());
         let options = TransactionOptions::default();
-        let connection = &self.connection;
-        let done = AttachedResult::on(&self.attached, session, &options, text, params, connection)
+        let done = AttachedResult::on(&self.attached, session, &options, text, params, &terms)
             .and_then(AttachedResult::fetch_all);
         match done {
             Ok((result, session)) => {
@@ -267,10 +261,4 @@ fn owner_lost() -> Error {
         "the process that ran this transaction has ended, and the transaction with it: begin again",
         Retry::MayHelp,
     )
-}
-
-/// Lets a cancel handle reach the statement of a session.
-pub(crate) fn cancel_there(attached: &Attached, handle: (u64, u64)) {
-    // A session that has ended has nothing to cancel.
-    let _ = attached.cancel(handle);
 }

@@ -13,13 +13,14 @@ use graven_pagecache::Scope;
 use graven_storage::{Snapshot, Transaction, WriteCounters};
 
 use crate::connection::{Connection, Occasion, Run};
-use crate::database::Inner;
 use crate::error::Error;
+use crate::instance::Inner;
 use crate::params::Params;
 use crate::plan_cache::Planned;
 use crate::result::Running;
 use crate::statements::Seat;
-use crate::transaction::{Commit, Pauses};
+use crate::summary::Commit;
+use crate::transaction::Pauses;
 
 /// Makes the transactions of one statement and adds up what they did.
 struct OwnTransactions<'a> {

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use graven_io::Local;
 
-use crate::attach::{self, Attached};
+use crate::attach::Attached;
 
 /// Cancels the statements of one connection, from any thread.
 #[derive(Clone, Debug, Default)]
@@ -29,7 +29,7 @@ impl CancelHandle {
         }
         for (attached, session) in self.0.there().iter() {
             if let Some(attached) = attached.upgrade() {
-                attach::cancel_there(&attached, *session);
+                cancel_there(&attached, *session);
             }
         }
     }
@@ -97,4 +97,11 @@ impl Drop for Registration {
             there.swap_remove(at);
         }
     }
+}
+
+/// Lets a cancel handle reach the statement of a session.
+/// Ends a statement in the owner.
+pub(crate) fn cancel_there(attached: &Attached, handle: (u64, u64)) {
+    // A session that has ended has nothing to cancel.
+    let _ = attached.cancel(handle);
 }

@@ -10,10 +10,11 @@ use graven_storage::{
 };
 
 use crate::config::Config;
-use crate::database::{Database, Place};
+use crate::database::Database;
 use crate::error::{Error, LOCKED, NOT_FOUND, Retry};
 use crate::files::{LogBeside, beside, in_use, is_same, resolved};
 use crate::folded_duplicate::folded;
+use crate::instance::Place;
 use crate::params::Params;
 use crate::value::Value;
 

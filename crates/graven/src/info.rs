@@ -4,7 +4,7 @@ use graven_storage::Direction;
 use graven_storage::catalog::StoreKind;
 
 use crate::config::IoMode;
-use crate::database::Inner;
+use crate::instance::Inner;
 
 /// A database described.
 #[derive(Clone, Debug)]

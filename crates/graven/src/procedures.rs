@@ -26,9 +26,10 @@ use graven_storage::catalog::NameList;
 use crate::access::{Access, Right};
 use crate::bytes::parse_bytes;
 use crate::care::{backup as copy, backup_since};
-use crate::database::{Database, Inner};
+use crate::database::Database;
 use crate::error::Error;
 use crate::exchange;
+use crate::instance::Inner;
 use crate::materialise::{Materialiser, to_inner};
 use registered::Registry;
 
@@ -84,7 +85,7 @@ impl Procedures for OnDatabase {
         };
         let what = format!("the procedure {name}");
         if !self.access.is_unbounded() {
-            let user = || self.access.listed_user(&self.database);
+            let user = || self.access.listed_user(&self.database.store);
             let checked = self.access.check(user, (procedure.right, false), &what);
             checked.map_err(|error| ExecError::Forbidden {
                 message: error.message().to_owned(),

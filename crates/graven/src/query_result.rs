@@ -5,8 +5,10 @@ use graven_io::Local;
 use crate::attach::AttachedResult;
 use crate::error::Error;
 use crate::plan_steps::PlanStep;
-use crate::result::{Row, Running, Summary};
+use crate::result::Running;
+use crate::row::Row;
 use crate::rows::Rows;
+use crate::summary::Summary;
 
 /// Rows of a statement. Owns its view of the data, keeps no page between batches; dropping it ends the
 /// statement.

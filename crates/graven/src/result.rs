@@ -1,24 +1,31 @@
 //! A statement that runs in this process: rows one after another, then what it cost.
 
+use crate::kept::Counts;
+use crate::kept::Kept;
+use crate::row::Row;
+use crate::summary::Notice;
+use crate::summary::StatementKind;
+use crate::summary::Summary;
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
 use graven_cypher::Plan;
 use graven_cypher::plan::PlanMode;
 use graven_exec::{Batch, ExecError, Execution, ProfileTree, Resting};
-use graven_pagecache::{Budget, BudgetError, PerKind, Reservation, Scope};
+use graven_pagecache::{Budget, BudgetError, PerKind, Reservation};
 use graven_storage::{Snapshot, Transaction, WriteCounters};
 
-use crate::connection::Keep;
 use crate::error::Error;
+use crate::kept::Keep;
 use crate::materialise::Materialiser;
 use crate::plan_cache::Planned;
 use crate::plan_steps::{PlanStep, steps};
 use crate::plan_text;
 use crate::rows::Rows;
 use crate::statements::Seat;
-use crate::transaction::{Commit, Within};
+use crate::summary::Commit;
 use crate::value::Value;
+use crate::within::Within;
 
 /// Rows of a statement run here. Owns its view of the data, keeps no page between batches; dropping it ends the
 /// statement.
@@ -58,123 +65,6 @@ pub(crate) struct Running {
 
 /// Bytes of values that are handed out at once where they must be read for that.
 const ROWS_BYTES: usize = 1 << 20;
-
-/// What happened to pages, and what counts it while the statement is at work.
-#[derive(Debug)]
-pub(crate) struct Counts {
-    pages: PerKind,
-    scope: Scope,
-}
-
-impl Counts {
-    /// Nothing yet.
-    fn start() -> Box<Self> {
-        Box::new(Counts {
-            pages: PerKind::default(),
-            scope: Scope::start(),
-        })
-    }
-
-    /// Starts anew.
-    fn restart(&mut self) {
-        self.pages = PerKind::default();
-        self.scope.start_again();
-    }
-
-    /// Adds what happened since the scope was started.
-    fn add(&mut self) {
-        self.scope.add_to(&mut self.pages);
-    }
-}
-
-/// What is kept of a run for the next one.
-#[derive(Debug)]
-pub(crate) struct Kept {
-    pub(crate) operators: Resting,
-    pub(crate) counts: Box<Counts>,
-}
-
-/// One row.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Row {
-    columns: Arc<[String]>,
-    values: Vec<Value>,
-}
-
-impl Row {
-    pub(crate) fn new(columns: Arc<[String]>, values: Vec<Value>) -> Self {
-        Row { columns, values }
-    }
-
-    /// The value of a column by its 0-based place.
-    #[must_use]
-    pub fn get(&self, column: usize) -> Option<&Value> {
-        self.values.get(column)
-    }
-
-    /// The value of a column by its heading.
-    #[must_use]
-    pub fn get_by_name(&self, column: &str) -> Option<&Value> {
-        let place = self.columns.iter().position(|name| name == column)?;
-        self.values.get(place)
-    }
-
-    /// All values in the order of the columns.
-    #[must_use]
-    pub fn values(&self) -> &[Value] {
-        &self.values
-    }
-
-    /// All values, taken out.
-    #[must_use]
-    pub fn into_values(self) -> Vec<Value> {
-        self.values
-    }
-}
-
-/// What is known of a statement besides its rows; complete when the rows are at their end.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct Summary {
-    /// Rows given so far.
-    pub rows: u64,
-    /// Time from the start to the last row, that of the reader included.
-    pub elapsed: Duration,
-    /// What is worth knowing of the statement.
-    pub notices: Vec<Notice>,
-    /// What happened to pages of each kind on behalf of this statement.
-    pub pages: PerKind,
-    /// What the statement changed.
-    pub counters: WriteCounters,
-    /// Its commit, where it had a transaction of its own and wrote.
-    pub commit: Option<Commit>,
-    /// What it is there for, whatever it has come to.
-    pub kind: StatementKind,
-}
-
-/// What a statement is there for. Of an attached process it is known when all rows are read.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-#[non_exhaustive]
-pub enum StatementKind {
-    /// It reads.
-    #[default]
-    Reads,
-    /// It changes nodes and relationships.
-    Writes,
-    /// It changes indexes or constraints.
-    ChangesSchema,
-}
-
-/// Something worth telling about a valid statement.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Notice {
-    /// Stable code, for example `UnknownLabel`.
-    pub code: String,
-    /// One sentence.
-    pub message: String,
-    /// 1-based line and column, where it has a place in the text.
-    pub position: Option<(u32, u32)>,
-}
 
 impl Running {
     pub(crate) fn start(

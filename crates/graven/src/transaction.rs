@@ -10,9 +10,11 @@
 //! * TX-40 A statement that fails fails its transaction: nothing of it can be committed any more.
 //! * TX-41 A statement is repeated only if no row of it was handed out and nothing of it was committed.
 
+use crate::summary::Commit;
+use crate::within::Ends;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use graven_io::Local;
@@ -21,12 +23,12 @@ use graven_storage::{TransactionOptions, WriteCounters};
 use crate::access::Access;
 use crate::attach::AttachedTransaction;
 use crate::connection::Connection;
-use crate::database::{Inner, Place};
 use crate::error::Error;
+use crate::instance::{Inner, Place};
 use crate::params::Params;
 use crate::query_result::QueryResult;
 use crate::result::Running;
-use crate::statements::{Seat, Sitting};
+use crate::statements::Seat;
 
 /// How often a conflict is answered by running a statement again.
 const ATTEMPTS_MAX: u32 = 100;
@@ -39,34 +41,6 @@ const MERGES_MAX: u32 = 5;
 
 /// Pause before the second attempt, at most.
 const PAUSE_FIRST: Duration = Duration::from_micros(500);
-
-/// What a commit did.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-#[non_exhaustive]
-pub struct Commit {
-    /// Its place in the order of commits.
-    pub timestamp: u64,
-    /// Bytes it put into the log.
-    pub log_bytes: u64,
-    /// Time spent waiting for the device.
-    pub waited: Duration,
-    /// Commits that shared the wait, this one included; 0 if it waited for none.
-    pub group: u32,
-    /// How long a checkpoint worked beside it, from the first look at conflicts to the acknowledgement.
-    pub checkpoint: Duration,
-}
-
-impl From<graven_storage::Committed> for Commit {
-    fn from(committed: graven_storage::Committed) -> Self {
-        Commit {
-            timestamp: committed.timestamp,
-            log_bytes: committed.log_bytes,
-            waited: committed.waited,
-            group: committed.group,
-            checkpoint: committed.checkpoint,
-        }
-    }
-}
 
 /// A transaction: statements that see each other's changes and become visible to others together, or not at all.
 /// Dropping it rolls it back.
@@ -94,58 +68,6 @@ impl From<graven_storage::Committed> for Commit {
 pub struct Transaction {
     work: Local<Work>,
     fate: Ends,
-}
-
-/// What becomes of a transaction, as its statements with rows left see it.
-#[derive(Debug, Default)]
-pub(crate) struct Fate {
-    failed: AtomicBool,
-    ended: AtomicBool,
-}
-
-/// Says on drop that the transaction has ended.
-#[derive(Debug, Default)]
-struct Ends(Arc<Fate>);
-
-impl Drop for Ends {
-    fn drop(&mut self) {
-        self.0.ended.store(true, Ordering::SeqCst);
-    }
-}
-
-/// What a statement with rows left knows of its transaction.
-#[derive(Debug)]
-pub(crate) struct Within {
-    fate: Arc<Fate>,
-    sitting: Option<Sitting>,
-}
-
-impl Within {
-    pub(crate) fn new(sitting: Sitting, fate: &Arc<Fate>) -> Self {
-        Within {
-            fate: Arc::clone(fate),
-            sitting: Some(sitting),
-        }
-    }
-
-    /// Refuses to go on where the transaction has ended.
-    pub(crate) fn check(&self) -> Result<(), Error> {
-        match self.fate.ended.load(Ordering::SeqCst) {
-            true => Err(Error::new(
-                "Transaction.Ended",
-                "the transaction ended before all rows of this statement were read",
-            )),
-            false => Ok(()),
-        }
-    }
-
-    /// The statement has no more rows; if it failed, its transaction has (TX-40).
-    pub(crate) fn ended(&mut self, well: bool) {
-        self.sitting = None;
-        if !well {
-            self.fate.failed.store(true, Ordering::SeqCst);
-        }
-    }
 }
 
 /// Where a transaction is at work.

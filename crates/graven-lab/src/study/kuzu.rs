@@ -155,31 +155,28 @@ pub(super) fn report(study: &Study, tell: Tell<'_>) -> Result<Page, LabError> {
     if !grown.is_empty() {
         page.push("memory", memory_section(&grown));
         let end = |at: usize, value: fn(&Ran) -> f64| grown[at].ran.last().map_or(0.0, value);
+        let spans = |start: [f64; 2], value: fn(&Ran) -> f64| {
+            format!(
+                "pools {:.0} to {:.0} MiB, size classes {:.0} to {:.0} MiB (model)",
+                start[0],
+                end(0, value),
+                start[1],
+                end(1, value)
+            )
+        };
         page.exhibit(
             "memory",
             "figure 6",
             "virtual memory after each query",
             "about twice as much with size classes",
-            format!(
-                "pools {:.0} to {:.0} MiB, size classes {:.0} to {:.0} MiB (model)",
-                grown[0].start.0,
-                end(0, |one| one.virtual_mib),
-                grown[1].start.0,
-                end(1, |one| one.virtual_mib)
-            ),
+            spans([grown[0].start.0, grown[1].start.0], |one| one.virtual_mib),
         );
         page.exhibit(
             "memory",
             "figure 7",
             "physical memory after each query, 1 GB",
             "1 GB throughout; about 550 MB at the end with size classes",
-            format!(
-                "pools {:.0} to {:.0} MiB, size classes {:.0} to {:.0} MiB (model)",
-                grown[0].start.1,
-                end(0, |one| one.physical_mib),
-                grown[1].start.1,
-                end(1, |one| one.physical_mib)
-            ),
+            spans([grown[0].start.1, grown[1].start.1], |one| one.physical_mib),
         );
     }
     let mut ways = Vec::new();

@@ -20,9 +20,12 @@ mod pressure;
 mod resident;
 mod verdicts;
 
+use graven::IoMode;
+use graven_pagecache::Reserve;
+
 use super::{Page, Study, Tell, layout};
 use crate::error::LabError;
-use crate::replay::Stage;
+use crate::replay::{EvictorChoice, Setting, Stage};
 
 pub(super) const PARTS: [&str; 10] = [
     "threads",
@@ -50,6 +53,28 @@ const POLICIES: [&str; 6] = [
     "lru:protocol=combining",
     "graven",
 ];
+
+/// A replay of so many accesses after the warm-up, as all exhibits run it.
+fn setting(
+    policy: String,
+    cache_pages: u64,
+    threads: usize,
+    io: IoMode,
+    accesses: usize,
+) -> Setting {
+    Setting {
+        policy,
+        cache_pages,
+        threads,
+        io: io.into(),
+        evictor: EvictorChoice::Background,
+        reserve: Reserve::default(),
+        warm_up: WARM_UP as f64 / (WARM_UP + accesses) as f64,
+        time: None,
+        verify: true,
+        seed: 1,
+    }
+}
 
 pub(super) fn page(study: &Study, tell: Tell<'_>) -> Result<Page, LabError> {
     tell("reading the recorded pins")?;

@@ -12,7 +12,7 @@ use crate::directory::SegmentEntry;
 use crate::page_output::PageOutput;
 use crate::sink::PageStream;
 use crate::value::PropertyValue;
-use crate::value::encode::check_depth;
+use crate::value::depth::check_depth;
 use crate::writer::shared::{Shared, StoreBuild};
 use crate::{Error, Result};
 use graven_pagecache::PageKind;

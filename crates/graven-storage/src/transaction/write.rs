@@ -9,7 +9,7 @@ use crate::ids::{Direction, KeyId, LabelId, NodeId, RelId, TypeId};
 use crate::labels::label_set;
 use crate::schema::SchemaEntity;
 use crate::value::PropertyValue;
-use crate::value::encode::check_depth;
+use crate::value::depth::check_depth;
 use crate::version::schema::Schema;
 use crate::{Error, Result};
 use smallvec::SmallVec;

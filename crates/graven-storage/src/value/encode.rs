@@ -25,7 +25,6 @@
 
 use super::{DateTime, Duration, LocalDateTime, Point, PropertyValue, Time};
 use crate::bytes::{Decoded, Malformed, Reader, put_text, put_varint, unzigzag, zigzag};
-use crate::{Error, Result};
 use std::sync::Arc;
 
 /// Lists nest at most this deep in a stored value.
@@ -99,26 +98,6 @@ pub(crate) fn put_value(out: &mut Vec<u8>, value: &PropertyValue) {
 fn put_tagged(out: &mut Vec<u8>, tag: u8, number: u64) {
     out.push(tag);
     put_varint(out, number);
-}
-
-/// Checks that lists in `value` nest at most [`MAX_DEPTH`] deep: what is deeper could not be read.
-///
-/// # Errors
-/// [`Error::Nesting`].
-#[inline]
-pub(crate) fn check_depth(value: &PropertyValue) -> Result<()> {
-    fn fits(value: &PropertyValue, left: usize) -> bool {
-        match value {
-            PropertyValue::List(values) => {
-                left > 0 && values.iter().all(|value| fits(value, left - 1))
-            }
-            _ => true,
-        }
-    }
-    match fits(value, MAX_DEPTH) {
-        true => Ok(()),
-        false => Err(Error::Nesting { limit: MAX_DEPTH }),
-    }
 }
 
 /// Reads one tagged value.

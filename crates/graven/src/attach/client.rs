@@ -20,10 +20,10 @@ use super::message::{Broken, CommitId, PROTOCOL, Reply, Request};
 use super::patience::{ANSWER_WAIT, Patience, Patient, look_up};
 use super::summary::Ended;
 use crate::access::Access;
-use crate::database::Names;
 use crate::error::{Error, LOCKED, Retry};
+use crate::names::Names;
 use crate::params::Params;
-use crate::transaction::Commit;
+use crate::summary::Commit;
 use crate::value::Value;
 
 /// Sessions kept for the next statement.

@@ -20,10 +20,10 @@ use super::summary::{
 };
 use super::wire::{Decoded, Malformed, Reader, Writer};
 use crate::access::Access;
-use crate::database::Names;
 use crate::error::Error;
+use crate::names::Names;
 use crate::params::Params;
-use crate::transaction::Commit;
+use crate::summary::Commit;
 use crate::value::Value;
 
 /// Both ends speak the same number or do not speak.

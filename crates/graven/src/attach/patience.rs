@@ -15,7 +15,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use crate::connection::Connection;
 use crate::error::{Error, Retry};
 
 /// How often a waiting thread looks up.
@@ -43,13 +42,11 @@ impl Patience {
         }
     }
 
-    /// For a statement that begins now; what was cancelled before is over.
-    pub(super) fn of_statement(connection: &Connection) -> Self {
-        connection.cancelling().reset();
-        let time = connection.timeout();
+    /// For a statement that begins now, that this flag cancels.
+    pub(super) fn of_statement(cancel: Arc<AtomicBool>, time: Option<Duration>) -> Self {
         let time = time.map(|time| time.saturating_add(ANSWER_WAIT));
         Patience {
-            cancel: Some(connection.cancelling().flag()),
+            cancel: Some(cancel),
             ..Patience::of(time)
         }
     }

@@ -8,14 +8,14 @@ use graven_pagecache::PerKind;
 use graven_storage::{Durable, TransactionOptions, WriteCounters};
 
 use super::client::{Attached, Failure, Head, Lost, Part, Session};
-use super::patience::Patience;
 use super::summary::Ended;
+use super::terms::Terms;
 use crate::cancel::Registration;
-use crate::connection::Connection;
 use crate::error::{Error, Retry};
 use crate::params::Params;
-use crate::result::{Notice, Row, StatementKind, Summary};
+use crate::row::Row;
 use crate::rows::Rows;
+use crate::summary::{Notice, StatementKind, Summary};
 use crate::value::Value;
 
 /// Rows on their way from the owner.
@@ -41,10 +41,10 @@ impl AttachedResult {
         options: &TransactionOptions,
         text: &str,
         params: &Params,
-        connection: &Connection,
+        terms: &Terms,
     ) -> Result<Self, Failure> {
-        let session = attached.session(Patience::of_statement(connection))?;
-        let mut result = Self::on(attached, session, options, text, params, connection)?;
+        let session = attached.session(terms.patience())?;
+        let mut result = Self::on(attached, session, options, text, params, terms)?;
         while result.rows.is_empty() && result.is_open() {
             result.advance()?;
         }
@@ -62,13 +62,14 @@ impl AttachedResult {
         options: &TransactionOptions,
         text: &str,
         params: &Params,
-        connection: &Connection,
+        terms: &Terms,
     ) -> Result<Self, Failure> {
-        let registration = Registration::new(connection.cancelling(), attached, session.handle());
-        let mut access = connection.access().clone();
+        let registration =
+            Registration::new(Arc::clone(&terms.cancelling), attached, session.handle());
+        let mut access = terms.access.clone();
         access.count_from(super::working_folder());
         let options = options.clone();
-        let head = session.run(options, connection.timeout(), access, text, params)?;
+        let head = session.run(options, terms.timeout, access, text, params)?;
         let mut result = AttachedResult {
             text: Arc::from(text),
             columns: head.columns.clone().into(),
@@ -215,7 +216,7 @@ impl Drop for AttachedResult {
     fn drop(&mut self) {
         // A result that was not read to its end: the statement is stopped, and the session with it.
         if let (Some((attached, session)), None) = (&self.source, &self.ended) {
-            super::cancel_there(attached, session.handle());
+            crate::cancel::cancel_there(attached, session.handle());
         }
     }
 }

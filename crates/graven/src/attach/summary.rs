@@ -16,8 +16,8 @@ use graven_storage::Role;
 use super::wire::{Decoded, Malformed, Reader, Writer};
 use crate::access::Access;
 use crate::error::{Error, Sent};
-use crate::result::{Notice, StatementKind, Summary};
-use crate::transaction::Commit;
+use crate::summary::Commit;
+use crate::summary::{Notice, StatementKind, Summary};
 
 /// The end of a statement.
 #[derive(Debug)]

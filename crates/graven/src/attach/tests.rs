@@ -12,7 +12,7 @@ use graven_storage::Durable;
 
 use super::message::{Reply, Request};
 use super::{Listener, Patience, committed, random_bytes};
-use crate::database::Place;
+use crate::instance::Place;
 use crate::{Config, Database, Params, TransactionOptions};
 
 /// A new database opened twice: the second one is attached to the first.
@@ -113,7 +113,7 @@ fn silent_owner(next: impl FnOnce(&Path) -> Option<Database> + Send + 'static) -
                         .insert(begun)
                         .query("CREATE (:N)", &Params::new());
                     created.expect("created");
-                    Reply::Done(crate::transaction::Commit::default())
+                    Reply::Done(crate::summary::Commit::default())
                 }
                 Request::Commit => {
                     let commits = transaction.take().expect("begun").commit();

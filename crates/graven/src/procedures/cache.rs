@@ -6,7 +6,7 @@ use graven_exec::Value;
 use graven_pagecache::shadow::POLICIES;
 
 use super::{Rows, integer};
-use crate::database::Inner;
+use crate::instance::Inner;
 
 /// Resident pages by kind, label, type and property.
 pub(super) fn contents(db: &Arc<Inner>, _: &[Value]) -> Result<Rows, String> {

@@ -7,8 +7,8 @@ use graven_exec::Value;
 
 use super::{Rows, integer};
 use crate::check;
-use crate::database::Inner;
 use crate::info;
+use crate::instance::Inner;
 
 /// One row for each store that was read, and one for each problem.
 #[expect(clippy::unnecessary_wraps, reason = "the signature of every procedure")]

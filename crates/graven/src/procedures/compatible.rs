@@ -11,7 +11,7 @@ use graven_exec::Value;
 
 use super::table::{Body, Field, Procedure};
 use crate::access::Right;
-use crate::database::Inner;
+use crate::instance::Inner;
 
 type Rows = Result<Vec<Vec<Value>>, String>;
 

@@ -12,7 +12,8 @@ use std::sync::Arc;
 use graven_exec::Value;
 use graven_storage::{Catalog, LabelId, SchemaEntity, Snapshot, TypeId};
 
-use crate::database::{Database, Inner};
+use crate::database::Database;
+use crate::instance::Inner;
 use crate::params::Params;
 
 type Rows = Result<Vec<Vec<Value>>, String>;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use graven_exec::Value;
 
 use super::{Rows, integer};
-use crate::database::Inner;
+use crate::instance::Inner;
 
 #[expect(clippy::unnecessary_wraps, reason = "the signature of every procedure")]
 pub(super) fn stats(db: &Arc<Inner>, _: &[Value]) -> Result<Rows, String> {

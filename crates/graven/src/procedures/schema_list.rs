@@ -7,7 +7,7 @@ use graven_storage::{
     Catalog, ConstraintDescription, ConstraintKind, IndexDescription, KeyId, SchemaEntity,
 };
 
-use crate::database::Inner;
+use crate::instance::Inner;
 
 type Rows = Result<Vec<Vec<Value>>, String>;
 

@@ -10,7 +10,7 @@ use graven_storage::PropertyValue;
 use graven_storage::value::{DateTime, Duration};
 
 use super::{OnDatabase, described};
-use crate::database::Inner;
+use crate::instance::Inner;
 use crate::statements::Occupant;
 
 type Rows = Result<Vec<Vec<Value>>, String>;
@@ -56,7 +56,7 @@ fn moment(time: SystemTime) -> Value {
 /// Whether the caller may see and end what this one runs: its own, or anybody's if it is an admin.
 fn concerns(caller: &OnDatabase, occupant: &Occupant) -> bool {
     let access = &caller.access;
-    access.is_admin(&caller.database) || access.user.is_some() && access.user == occupant.user
+    access.is_admin(&caller.database.store) || access.user.is_some() && access.user == occupant.user
 }
 
 pub(super) fn transactions(

@@ -9,7 +9,7 @@ use super::{
     OnDatabase, Rows, cache, care, contents, list, log, names, schema_list, show, user, warm,
 };
 use crate::access::Right;
-use crate::database::Inner;
+use crate::instance::Inner;
 
 /// A name with its kind.
 pub(super) type Field = (&'static str, TypeSet);

@@ -6,7 +6,7 @@ use graven_exec::{ExecError, Value};
 use graven_storage::{Role, UserDescription};
 
 use super::{OnDatabase, Rows};
-use crate::database::Inner;
+use crate::instance::Inner;
 
 fn row(name: Value, role: Role, known: Option<&UserDescription>) -> Vec<Value> {
     let flag = |is_set: fn(&UserDescription) -> bool| {
@@ -35,7 +35,7 @@ pub(super) fn current(caller: &OnDatabase, _: &[Value]) -> Result<Rows, ExecErro
     let access = &caller.access;
     let listed = access
         .listed
-        .then(|| access.listed_user(&caller.database))
+        .then(|| access.listed_user(&caller.database.store))
         .flatten();
     let role = listed.as_ref().map_or(access.role, |user| user.role);
     let name = access

@@ -1,12 +1,11 @@
 //! LRU by the number of hits that a thread hands over at once (BP-Wrapper): what a batch saves, and what it costs in hits.
 
 use graven::IoMode;
-use graven_pagecache::Reserve;
 
-use super::{SIZES, WARM_UP};
+use super::{SIZES, WARM_UP, setting};
 use crate::error::LabError;
 use crate::figure::{Axis, Figure, Panel, Series, Shape};
-use crate::replay::{EvictorChoice, Replayed, Setting, Stage};
+use crate::replay::{Replayed, Stage};
 use crate::study::{Section, Study, Table, Tell};
 
 const BATCHES: [u32; 5] = [1, 4, 16, 32, 64];
@@ -28,17 +27,14 @@ pub(super) fn replays(
     let mut settings = Vec::new();
     for protocol in PROTOCOLS {
         for batch in BATCHES {
-            settings.extend(THREADS.map(|threads| Setting {
-                policy: policy(protocol, batch),
-                cache_pages: SIZES[1],
-                threads,
-                io: IoMode::Buffered.into(),
-                evictor: EvictorChoice::Background,
-                reserve: Reserve::default(),
-                warm_up: WARM_UP as f64 / (WARM_UP + accesses) as f64,
-                time: None,
-                verify: true,
-                seed: 1,
+            settings.extend(THREADS.map(|threads| {
+                setting(
+                    policy(protocol, batch),
+                    SIZES[1],
+                    threads,
+                    IoMode::Buffered,
+                    accesses,
+                )
             }));
         }
     }

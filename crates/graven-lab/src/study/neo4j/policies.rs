@@ -3,7 +3,7 @@
 use graven::IoMode;
 use graven_pagecache::Reserve;
 
-use super::{SIZES, TRACE, WARM_UP};
+use super::{SIZES, TRACE, WARM_UP, setting};
 use crate::error::LabError;
 use crate::figure::{Axis, Figure, Panel, Series, Shape};
 use crate::replay::{EvictorChoice, Replayed, Setting, Stage};
@@ -136,17 +136,14 @@ pub(super) fn replays(
     let part = stage.first(WARM_UP + accesses);
     let mut settings = Vec::new();
     for policy in crate::live_policies() {
-        settings.extend(threads.iter().map(|&threads| Setting {
-            policy: policy.clone(),
-            cache_pages: SIZES[1],
-            threads,
-            io: IoMode::Buffered.into(),
-            evictor: EvictorChoice::Background,
-            reserve: Reserve::default(),
-            warm_up: WARM_UP as f64 / (WARM_UP + accesses) as f64,
-            time: None,
-            verify: true,
-            seed: 1,
+        settings.extend(threads.iter().map(|&threads| {
+            setting(
+                policy.clone(),
+                SIZES[1],
+                threads,
+                IoMode::Buffered,
+                accesses,
+            )
         }));
     }
     study.replay(&part, &settings, "every policy", tell)

@@ -1,11 +1,10 @@
 //! The study's pressure: Neo4j's own pins on the live cache with 16 and 32 MB, by policy, threads and I/O mode.
 
 use graven::IoMode;
-use graven_pagecache::Reserve;
 
-use super::{POLICIES, SIZES, WARM_UP};
+use super::{POLICIES, SIZES, WARM_UP, setting};
 use crate::error::LabError;
-use crate::replay::{self, EvictorChoice, Replayed, Setting, Stage};
+use crate::replay::{self, Replayed, Stage};
 use crate::study::{Section, Study, Table, Tell, find};
 
 /// Hit ratios of Neo4j's page cache itself on the recorded pins, one thread: trace, pages, ratio.
@@ -37,17 +36,8 @@ pub(super) fn replays(
         let mut settings = Vec::new();
         for cache_pages in SIZES {
             for policy in POLICIES {
-                settings.extend(threads.iter().map(|&threads| Setting {
-                    policy: policy.to_owned(),
-                    cache_pages,
-                    threads,
-                    io: io.into(),
-                    evictor: EvictorChoice::Background,
-                    reserve: Reserve::default(),
-                    warm_up: WARM_UP as f64 / (WARM_UP + accesses) as f64,
-                    time: None,
-                    verify: true,
-                    seed: 1,
+                settings.extend(threads.iter().map(|&threads| {
+                    setting(policy.to_owned(), cache_pages, threads, io, accesses)
                 }));
             }
         }

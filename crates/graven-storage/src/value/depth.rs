@@ -1,0 +1,25 @@
+//! Lists that nest too deep for the file are refused before they are written.
+
+use super::PropertyValue;
+use super::encode::MAX_DEPTH;
+use crate::{Error, Result};
+
+/// Checks that lists in `value` nest at most [`MAX_DEPTH`] deep: what is deeper could not be read.
+///
+/// # Errors
+/// [`Error::Nesting`].
+#[inline]
+pub(crate) fn check_depth(value: &PropertyValue) -> Result<()> {
+    fn fits(value: &PropertyValue, left: usize) -> bool {
+        match value {
+            PropertyValue::List(values) => {
+                left > 0 && values.iter().all(|value| fits(value, left - 1))
+            }
+            _ => true,
+        }
+    }
+    match fits(value, MAX_DEPTH) {
+        true => Ok(()),
+        false => Err(Error::Nesting { limit: MAX_DEPTH }),
+    }
+}

@@ -1,0 +1,364 @@
+//! Statements of a connection: from the text to the operators that run.
+
+use super::{Connection, Occasion, Prepared, Run};
+use crate::attach;
+use crate::error::Error;
+use crate::instance::{Inner, Place};
+use crate::kept::Keep;
+use crate::kept::Kept;
+use crate::params::Params;
+use crate::plan_cache::{self, Planned, texts_of};
+use crate::procedures::OnDatabase;
+use crate::query_result::QueryResult;
+use crate::result::Running;
+use crate::schema::{Asked, Schema};
+use crate::statements::Seat;
+use crate::within::{Fate, Within};
+use graven_cypher::{ParameterNames, parse_and_plan, parse_and_plan_until};
+use graven_exec::{Deadline, ExecContext, Procedures, Resting, Sources, execute};
+use graven_storage::Snapshot;
+use std::rc::Rc;
+use std::sync::{Arc, PoisonError};
+use std::time::Instant;
+
+impl Connection {
+    /// Starts a statement. Rows of one that reads come as they are asked for; dropping the result ends it. One that
+    /// writes runs in a transaction of its own: when this returns it is committed and durable.
+    ///
+    /// # Errors
+    /// `SyntaxError.*` and other errors of the text with their place; errors of the first step of running it.
+    ///
+    /// # Examples
+    /// ```no_run
+    /// # let db = graven::Database::open("social.graven", graven::Config::default())?;
+    /// use graven::Params;
+    /// let connection = db.connect();
+    /// for row in connection.query("UNWIND [1, 2] AS x RETURN x", &Params::new())? {
+    ///     println!("{:?}", row?.get_by_name("x"));
+    /// }
+    /// # Ok::<(), graven::Error>(())
+    /// ```
+    pub fn query(&self, text: &str, params: &Params) -> Result<QueryResult, Error> {
+        let inner = match self.db.place()? {
+            Place::Here(inner) => inner,
+            Place::There(_) if !params.frames().is_empty() => {
+                return Err(Error::new(
+                    "ArgumentError.InvalidSource",
+                    "another process owns the database, and a frame cannot go there: write it to a file, and load that",
+                ));
+            }
+            Place::There(attached) => return attach::query(self, attached, text, params),
+        };
+        self.cancel.reset();
+        let deadline = self.deadline();
+        let snapshot = inner.store.snapshot();
+        let planned = self.plan(&inner, text, params, &snapshot, deadline)?;
+        self.start(&inner, planned, params, snapshot, (None, deadline))
+    }
+
+    /// Starts a planned statement, with its operators if they are kept there; one that writes runs to its end.
+    pub(super) fn start(
+        &self,
+        inner: &Arc<Inner>,
+        planned: Planned,
+        params: &Params,
+        snapshot: Snapshot,
+        (keep, deadline): (Option<&Arc<Keep>>, Option<Deadline>),
+    ) -> Result<QueryResult, Error> {
+        self.check_access(inner, &planned)?;
+        let text = Arc::clone(&planned.text);
+        let writes = planned.writes() && !planned.runs_in_transactions();
+        let keep = Arc::clone(keep.unwrap_or_else(|| planned.keep()));
+        let kept = (keep.lock().unwrap_or_else(PoisonError::into_inner)).take();
+        let mut again = writes.then(|| planned.take_operators()).flatten();
+        let fits = |kept: &Kept| (kept.operators).fits(&planned.plan, &snapshot, &inner.budget);
+        let (operators, counts) = match kept.filter(fits) {
+            Some(Kept { operators, counts }) => (Some(operators), Some(counts)),
+            None => (None, None),
+        };
+        let memory = operators.as_ref().or(again.as_ref());
+        let memory = memory.and_then(Resting::meter);
+        let memory = memory.map(Arc::clone).unwrap_or_default();
+        let flag = self.cancel.flag();
+        let seat = inner
+            .statements
+            .enter(Some(text), self.access.user.clone(), flag, memory);
+        if planned.runs_in_transactions() {
+            drop(snapshot);
+            return Ok(self.in_transactions(inner, planned, params, seat)?.into());
+        }
+        let begun = seat.begun();
+        // All attempts together have the time of one statement.
+        let occasion = Occasion {
+            seat: &seat,
+            begun,
+            deadline,
+            frames: params.frames(),
+        };
+        if planned.writes() {
+            let run = Run::new(params);
+            let done = self.autocommit(inner, planned.merges(), |transaction| {
+                let with = (&occasion, again.take());
+                let (ran, rests) = self.run(inner, &planned, transaction, &run, with)?;
+                again = rests;
+                Ok(ran)
+            });
+            // Not before: what they hold counts for this statement as long as it runs.
+            if let Some(operators) = again {
+                planned.leave_operators(operators);
+            }
+            return Ok(done?.into());
+        }
+        let values = Run::new(params).values;
+        let mut context = self.context(inner, &planned, None, &occasion);
+        context.only_reads = true;
+        let run = |plan, snapshot| match operators {
+            Some(operators) => operators.execute(snapshot, values, context),
+            None => execute(plan, snapshot, values, context),
+        };
+        let acts = planned.acts();
+        let mut running = Running::start(planned, snapshot, begun, counts, run)?;
+        running.sits(seat);
+        running.kept_in(keep);
+        if acts {
+            running.begin_now()?;
+        }
+        Ok(running.into())
+    }
+
+    /// Runs a statement to its end in a transaction.
+    pub(crate) fn run_in(
+        &self,
+        inner: &Arc<Inner>,
+        transaction: &Arc<graven_storage::Transaction>,
+        (text, params): (&str, &Params),
+        seat: &Seat,
+    ) -> Result<QueryResult, Error> {
+        self.cancel.reset();
+        let deadline = self.deadline();
+        // Which plan is taken changes no answer.
+        let unrecorded = transaction.unrecorded_snapshot();
+        let planned = self.plan(inner, text, params, &unrecorded, deadline)?;
+        self.check_access(inner, &planned)?;
+        if planned.runs_in_transactions() {
+            return Err(Error::new(
+                "Transaction.ImplicitOnly",
+                "a statement with CALL { ... } IN TRANSACTIONS makes transactions of its own: run it outside of a transaction",
+            ));
+        }
+        seat.runs(Some(Arc::clone(&planned.text)))?;
+        let run = Run::new(params);
+        let occasion = Occasion {
+            seat,
+            begun: Instant::now(),
+            deadline,
+            frames: params.frames(),
+        };
+        let ran = self.run(inner, &planned, transaction, &run, (&occasion, None));
+        let idle = seat.runs(None);
+        // What counts the memory of these operators is the transaction's.
+        let (running, _) = ran?;
+        idle?;
+        Ok(running.into())
+    }
+
+    /// Starts a statement in a transaction: the rows of one that reads come as they are asked for, one that writes runs to its end.
+    pub(crate) fn stream_in(
+        &self,
+        inner: &Arc<Inner>,
+        transaction: &Arc<graven_storage::Transaction>,
+        (text, params): (&str, &Params),
+        (seat, fate): (&Seat, &Arc<Fate>),
+    ) -> Result<QueryResult, Error> {
+        self.cancel.reset();
+        let unrecorded = transaction.unrecorded_snapshot();
+        let deadline = self.deadline();
+        let planned = self.plan(inner, text, params, &unrecorded, deadline)?;
+        if planned.writes() || planned.runs_in_transactions() || planned.acts() {
+            return self.run_in(inner, transaction, (text, params), seat);
+        }
+        self.check_access(inner, &planned)?;
+        let sitting = seat.sits(Arc::clone(&planned.text))?;
+        let values = Run::new(params).values;
+        let occasion = Occasion {
+            seat,
+            begun: Instant::now(),
+            deadline,
+            frames: params.frames(),
+        };
+        let context = self.context(inner, &planned, Some(Arc::clone(transaction)), &occasion);
+        let snapshot = transaction.snapshot();
+        let begun = occasion.begun;
+        let mut running = Running::start(planned, snapshot, begun, None, |plan, snapshot| {
+            execute(plan, snapshot, values, context)
+        })?;
+        running.is_within(Within::new(sitting, fate));
+        Ok(running.into())
+    }
+
+    /// Runs a statement to its end, with the operators of an earlier run if they are given and fit. Those that the next run can have come with
+    /// the result.
+    pub(super) fn run(
+        &self,
+        inner: &Arc<Inner>,
+        planned: &Planned,
+        transaction: &Arc<graven_storage::Transaction>,
+        run: &Run,
+        (occasion, again): (&Occasion<'_>, Option<Resting>),
+    ) -> Result<(Running, Option<Resting>), Error> {
+        let context = self.context(inner, planned, Some(Arc::clone(transaction)), occasion);
+        let snapshot = transaction.snapshot();
+        let again = again.filter(|it| it.fits(&planned.plan, &snapshot, &inner.budget));
+        let before = transaction.counters();
+        let begun = occasion.begun;
+        let result = Running::start(planned.clone(), snapshot, begun, None, |plan, snapshot| {
+            let values = Arc::clone(&run.values);
+            match again {
+                Some(operators) => operators.execute(snapshot, values, context),
+                None => execute(plan, snapshot, values, context),
+            }
+        })?;
+        result.complete(&inner.budget, &before, transaction)
+    }
+
+    pub(crate) fn context(
+        &self,
+        inner: &Arc<Inner>,
+        planned: &Planned,
+        transaction: Option<Arc<graven_storage::Transaction>>,
+        occasion: &Occasion<'_>,
+    ) -> ExecContext {
+        let procedures = || OnDatabase {
+            home: self.db.clone(),
+            database: Arc::clone(inner),
+            access: self.access.clone(),
+        };
+        ExecContext {
+            budget: Arc::clone(&inner.budget),
+            spill: Some(Arc::clone(&inner.spill)),
+            cancel: self.cancel.flag(),
+            deadline: occasion.deadline,
+            procedures: (planned.calls()).then(|| Arc::new(procedures()) as Arc<dyn Procedures>),
+            files: self.access.files.clone(),
+            sources: Arc::new(Sources {
+                frames: Arc::clone(occasion.frames),
+                left_out: Arc::clone(&inner.left_out),
+            }),
+            user: self.access.user.clone(),
+            store_uuid: inner.store.uuid(),
+            begun: occasion.begun,
+            transaction_began: self.began,
+            only_reads: false,
+            transaction,
+            meter: Some(occasion.seat.meter()),
+            tuning: inner.tuning,
+        }
+    }
+
+    /// Whether the statement would change something. Of a statement that another process runs it is not asked: it runs to its end there.
+    ///
+    /// # Errors
+    /// Those of the text, with their place.
+    pub fn would_write(&self, text: &str, params: &Params) -> Result<bool, Error> {
+        self.cancel.reset();
+        match self.db.place()? {
+            Place::Here(_) => self.writes(text, params),
+            Place::There(_) => Ok(false),
+        }
+    }
+
+    /// Whether the statement would write.
+    pub(crate) fn writes(&self, text: &str, params: &Params) -> Result<bool, Error> {
+        let inner = self.db.inner()?;
+        let snapshot = inner.store.snapshot();
+        let planned = self.plan(inner, text, params, &snapshot, self.deadline())?;
+        Ok(planned.writes())
+    }
+
+    /// Refuses a statement that may not be run.
+    pub(super) fn check_access(&self, inner: &Inner, planned: &Planned) -> Result<(), Error> {
+        let needs = planned.needs();
+        if self.access.is_unbounded() {
+            return Ok(());
+        }
+        let user = || self.access.listed_user(&inner.store);
+        self.access.check(user, needs, &"the statement")
+    }
+
+    /// Checks and plans a statement whose parameters come later.
+    ///
+    /// # Errors
+    /// `SyntaxError.*` and other errors of the text, with their place.
+    ///
+    /// # Examples
+    /// ```no_run
+    /// # let db = graven::Database::open("social.graven", graven::Config::default())?;
+    /// use graven::Params;
+    /// let friends = db.connect().prepare("MATCH (:Person {id: $id})-[:KNOWS]-(f) RETURN count(f)")?;
+    /// for id in [933, 1129] {
+    ///     println!("{:?}", friends.query(&Params::new().with("id", id))?.next_row()?);
+    /// }
+    /// # Ok::<(), graven::Error>(())
+    /// ```
+    pub fn prepare(&self, text: &str) -> Result<Prepared, Error> {
+        match self.db.place()? {
+            Place::Here(inner) => {
+                let snapshot = inner.store.snapshot();
+                let asked = Asked::default();
+                let params = Params::new();
+                let files = (&self.access.files, params.frames());
+                let schema = Schema(&snapshot, &inner.registered, &inner.tuning, &asked, files);
+                parse_and_plan(text, &schema, &ParameterNames::Any)?;
+            }
+            Place::There(attached) => self.db.ask(attached, |attached| attached.check(text))?,
+        }
+        Ok(Prepared::new(Arc::from(text), self.clone()))
+    }
+
+    pub(super) fn plan(
+        &self,
+        inner: &Inner,
+        text: &str,
+        params: &Params,
+        snapshot: &Snapshot,
+        deadline: Option<Deadline>,
+    ) -> Result<Planned, Error> {
+        let nodes = snapshot.node_count();
+        let plans = &inner.plans;
+        if let Some(known) = plans.get(text, params, snapshot, nodes) {
+            return Ok(known);
+        }
+        let names = || params.iter().map(|(name, _)| name.to_owned());
+        let texts = params.iter().map(|(_, value)| texts_of(value));
+        let frames = params.frames().keys().map(|name| (name.to_string(), None));
+        let known = ParameterNames::Known(names().zip(texts).chain(frames).collect());
+        let asked = Asked::default();
+        let files = (&self.access.files, params.frames());
+        let schema = Schema(snapshot, &inner.registered, &inner.tuning, &asked, files);
+        let memory = match plan_cache::reserved(text, &inner.budget) {
+            Ok(memory) => memory,
+            Err(_) => {
+                plans.clear();
+                plan_cache::reserved(text, &inner.budget)?
+            }
+        };
+        let flag = self.cancel.flag();
+        let ended = move || Deadline::check(deadline, &flag);
+        let to_stop = ended.clone();
+        let stop = Rc::new(move || to_stop().is_err());
+        let plan = parse_and_plan_until(text, &schema, &known, stop);
+        // A text that was given up is no wrong one.
+        ended()?;
+        let planned = Planned::new(text, plan?, asked.counted(nodes), memory);
+        // A notice may be out of date by the next time: an unknown label may have come to exist.
+        if planned.is_kept() {
+            plans.put(
+                names().collect(),
+                nodes,
+                planned.clone(),
+                inner.budget.limit(),
+            );
+        }
+        Ok(planned)
+    }
+}
