@@ -32,7 +32,8 @@ Usage: cargo xtask COMMAND
                --coverage the tables of what was exercised; with --mutants whether it finds rules of
                the planner that lack a side condition
   memory       generated statements with large values at 1, 16 and 64 MiB: none takes more than the budget and
-               40 MiB, or ends its process (--statements N --seed S --program FILE; one seed a day)
+               40 MiB, or ends its process (--statements N --seed S --program FILE --process N --light;
+               one seed a day; `test` runs the light ones)
   three-hop    the long matrix: every expected three-hop answer at every cache size,
                thread count, policy and I/O mode (--quick for a slice, --out FILE, --program FILE)
   tck          the openCypher scenarios: passed and failed per feature

@@ -4,7 +4,7 @@ use std::env;
 use std::process::{Command, Stdio};
 
 use crate::run::{cargo, run};
-use crate::tidy;
+use crate::{memory, tidy};
 
 /// What property tests draw from, and the seed unless the environment names one: the same commit gives the same verdict
 /// on every machine. `PROPTEST_RNG_SEED=random cargo xtask test` draws anew.
@@ -32,7 +32,8 @@ pub(crate) fn all() -> Result<(), String> {
     if env::var_os(SEED.0).is_none() {
         tests.env(SEED.0, SEED.1);
     }
-    run(&mut tests)
+    run(&mut tests)?;
+    memory::light()
 }
 
 /// Installs a toolchain component where a toolchain manager is there to do it.

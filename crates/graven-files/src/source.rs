@@ -24,6 +24,10 @@ use crate::tables::{self, Frame, Tables};
 
 /// Faults that are kept.
 pub const FAULTS_MAX: usize = 1000;
+/// Columns that a source may have.
+pub(crate) const COLUMNS_MAX: usize = 10_000;
+/// What to do about more.
+pub(crate) const AS_LIST: &str = "LOAD CSV gives a record as one list";
 
 /// Where rows come from.
 #[derive(Clone, Debug, PartialEq)]
@@ -117,6 +121,15 @@ pub fn describe(
             }
         }
     };
+    if found.len() > COLUMNS_MAX {
+        return Err(Error::File {
+            file: name.clone(),
+            why: format!(
+                "has {} columns, at most {COLUMNS_MAX} are read; {AS_LIST}",
+                found.len()
+            ),
+        });
+    }
     let mut seen = std::collections::HashSet::new();
     if let Some(twice) = found.iter().find(|column| !seen.insert(&column.name)) {
         return Err(Error::File {
@@ -296,7 +309,9 @@ impl Reader {
                             &self.description.names,
                         )?)
                     }
-                    Some(Format::Json) => Current::Json(json::Objects::open(name, file)?),
+                    Some(Format::Json) => {
+                        Current::Json(json::Objects::open(name, file, &self.options)?)
+                    }
                     Some(Format::Npy) => {
                         let opened = npy::Rows::open(name, file)?;
                         let (columns, _) = opened.describe();

@@ -17,11 +17,11 @@ use graven_exec::FileAccess;
 use graven_storage::{Role, UserDescription};
 
 use crate::database::Inner;
-use crate::error::Error;
+use crate::error::{Error, READ_MODE};
 
-/// What a statement or a procedure needs.
+/// What a statement or a procedure needs. A session with access mode `READ` runs what needs [`Right::Read`] alone.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(crate) enum Right {
+pub enum Right {
     /// It changes nothing.
     Read,
     /// It changes data or schema.
@@ -163,7 +163,7 @@ impl Access {
             let message = format!(
                 "{what} changes something, and its session or transaction was opened for reading only"
             );
-            return Err(Error::new("Security.ReadMode", message));
+            return Err(Error::new(READ_MODE, message));
         }
         let mut role = self.role;
         if self.listed {

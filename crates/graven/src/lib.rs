@@ -61,7 +61,7 @@ mod users;
 mod value;
 mod warm;
 
-pub use access::Access;
+pub use access::{Access, Right};
 pub use bytes::{format_bytes, parse_bytes};
 pub use cancel::CancelHandle;
 pub use check::CheckReport;

@@ -28,6 +28,7 @@ use crate::connection::Keep;
 use crate::error::{Error, Retry};
 use crate::params::Params;
 use crate::procedures;
+use crate::procedures::registered::Registry;
 use crate::result::StatementKind;
 use crate::statements::place_of_thread;
 use crate::value::Value;
@@ -79,6 +80,7 @@ impl Planned {
         plan: Plan,
         counted: Counted,
         memory: Option<Reservation>,
+        registry: &Registry,
     ) -> Self {
         let columns = plan.columns.iter().map(|(name, _)| name.to_string());
         let runs = plan.mode != PlanMode::Explain;
@@ -110,7 +112,7 @@ impl Planned {
             acts: runs
                 && (writes_file
                     || plan.root.any(&|op| match op {
-                        Operator::Procedure { name, .. } => procedures::acts(name),
+                        Operator::Procedure { name, .. } => procedures::acts(name, registry),
                         _ => false,
                     })),
             on_files: writes_file || loads,

@@ -532,7 +532,7 @@ pub(super) const TABLE: &[Procedure] = &[
         optional: 0,
         right: Right::Read,
         columns: &[("name", TypeSet::STRING), ("signature", TypeSet::STRING)],
-        run: Body::OfDatabase(|_, _| Ok(list())),
+        run: Body::OfDatabase(list),
     },
     Procedure {
         name: "graven.show.constraints",
