@@ -4,13 +4,13 @@ use std::env;
 use std::process::{Command, Stdio};
 
 use crate::run::{cargo, run};
-use crate::{memory, tidy};
+use crate::tidy;
 
 /// What property tests draw from, and the seed unless the environment names one: the same commit gives the same verdict
 /// on every machine. `PROPTEST_RNG_SEED=random cargo xtask test` draws anew.
 const SEED: (&str, &str) = ("PROPTEST_RNG_SEED", "20011");
 
-/// Formatting, tidy rules, lints, tests (documentation examples included), statements with large values.
+/// Formatting, tidy rules, lints, tests (documentation examples included).
 ///
 /// # Errors
 /// The first step that fails, by its command line.
@@ -32,8 +32,7 @@ pub(crate) fn all() -> Result<(), String> {
     if env::var_os(SEED.0).is_none() {
         tests.env(SEED.0, SEED.1);
     }
-    run(&mut tests)?;
-    memory::light()
+    run(&mut tests)
 }
 
 /// Installs a toolchain component where a toolchain manager is there to do it.

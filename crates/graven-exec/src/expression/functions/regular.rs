@@ -132,7 +132,7 @@ impl Input for Watched<'_> {
         Input::prev_codepoint_ix(self.text, i)
     }
 
-    fn make_match<'t>(&'t self, _: usize, _: usize) {}
+    fn make_match(&self, _: usize, _: usize) {}
 
     fn advance_position(&self, i: usize) -> usize {
         Input::advance_position(self.text, i)
