@@ -110,12 +110,8 @@ fn text_bytes(value: &Value) -> usize {
     match value {
         Value::String(text) => text.len(),
         Value::List(items) => items.iter().map(text_bytes).sum(),
-        Value::Map(entries) => entries.iter().map(|(_, item)| text_bytes(item)).sum(),
-        Value::Node(node) => node
-            .properties
-            .iter()
-            .map(|(_, item)| text_bytes(item))
-            .sum(),
+        Value::Map(entries) => entries.values().map(text_bytes).sum(),
+        Value::Node(node) => node.properties.values().map(text_bytes).sum(),
         _ => 16,
     }
 }
