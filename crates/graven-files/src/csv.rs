@@ -14,12 +14,11 @@ use std::io::{self, Read};
 use std::ops::Range;
 
 use crate::cast::{kind_of_text, of_text};
-use crate::column::Column;
+use crate::column::{AS_LIST, COLUMNS_MAX, Column};
 use crate::datum::Datum;
 use crate::error::{Error, Fault, Result};
 use crate::kind::Kind;
 use crate::options::Options;
-use crate::source::{AS_LIST, COLUMNS_MAX};
 
 /// Bytes looked at to find out delimiter and types.
 const SAMPLE_BYTES: usize = 4 << 20;

@@ -15,12 +15,11 @@ use graven_storage::PropertyValue;
 use serde_json::Value as Json;
 
 use crate::cast::cast;
-use crate::column::Column;
+use crate::column::{COLUMNS_MAX, Column};
 use crate::datum::Datum;
 use crate::error::{Error, Fault, Result};
 use crate::kind::Kind;
 use crate::options::Options;
-use crate::source::COLUMNS_MAX;
 
 /// An object with its keys in the order they are written.
 struct Pairs(Vec<(String, Json)>);

@@ -12,7 +12,7 @@ use std::fs::File;
 
 use crate::bound::Bound;
 use crate::cast::cast;
-use crate::column::Column;
+use crate::column::{AS_LIST, COLUMNS_MAX, Column};
 use crate::csv;
 use crate::datum::{Cells, Datum};
 use crate::error::{Error, Fault, Result};
@@ -24,10 +24,6 @@ use crate::tables::{self, Frame, Tables};
 
 /// Faults that are kept.
 pub const FAULTS_MAX: usize = 1000;
-/// Columns that a source may have.
-pub(crate) const COLUMNS_MAX: usize = 10_000;
-/// What to do about more.
-pub(crate) const AS_LIST: &str = "LOAD CSV gives a record as one list";
 
 /// Where rows come from.
 #[derive(Clone, Debug, PartialEq)]

@@ -183,7 +183,10 @@ fn changed_users_are_counted_apart() {
     };
     let one = vec![("users_changed", 1)];
     assert_eq!(changed("CREATE USER ada SET PASSWORD 'secret'"), one);
-    assert_eq!(changed("CREATE USER ada IF NOT EXISTS SET PASSWORD 'x'"), []);
+    assert_eq!(
+        changed("CREATE USER ada IF NOT EXISTS SET PASSWORD 'x'"),
+        []
+    );
     assert_eq!(changed("ALTER USER ada SET STATUS SUSPENDED"), one);
     assert_eq!(changed("GRANT ROLE writer TO ada"), one);
     assert_eq!(changed("DROP USER ada"), one);
