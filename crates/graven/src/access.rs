@@ -18,36 +18,7 @@ use graven_storage::{Role, UserDescription};
 
 use crate::database::Inner;
 use crate::error::{Error, READ_MODE};
-
-/// What a statement or a procedure needs. A session with access mode `READ` runs what needs [`Right::Read`] alone.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Right {
-    /// It changes nothing.
-    Read,
-    /// It changes data or schema.
-    Write,
-    /// It changes users or settings, names files, or concerns statements of others.
-    Admin,
-}
-
-impl Right {
-    /// As `SHOW PROCEDURES` says it.
-    pub(crate) fn mode(self) -> &'static str {
-        match self {
-            Right::Read => "READ",
-            Right::Write => "WRITE",
-            Right::Admin => "DBMS",
-        }
-    }
-
-    fn role(self) -> Role {
-        match self {
-            Right::Read => Role::Reader,
-            Right::Write => Role::Writer,
-            Right::Admin => Role::Admin,
-        }
-    }
-}
+use crate::right::Right;
 
 /// What the statements of a connection may do.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -12,7 +12,6 @@ use graven_pagecache::{Budget, PageCache, SpillFile};
 use graven_storage::catalog::NameList;
 use graven_storage::{Store, StoreWriter, WriterOptions};
 
-use crate::access::Right;
 use crate::attach::{self, Attached, Failure, Listener, Owner, Patience};
 use crate::check::{self, CheckReport};
 use crate::config::{Config, IoMode};
@@ -22,6 +21,7 @@ use crate::files::{self, DataFile, LogBeside, beside};
 use crate::info::{self, Info, Reading};
 use crate::plan_cache::PlanCache;
 use crate::procedures::registered::Registry;
+use crate::right::Right;
 use crate::statements::Statements;
 use crate::users::Known;
 use crate::value::Value;

@@ -23,13 +23,13 @@ use graven_exec::Resting;
 use graven_pagecache::{Budget, Reservation};
 use graven_storage::Snapshot;
 
-use crate::access::Right;
 use crate::connection::Keep;
 use crate::error::{Error, Retry};
 use crate::params::Params;
 use crate::procedures;
 use crate::procedures::registered::Registry;
 use crate::result::StatementKind;
+use crate::right::Right;
 use crate::statements::place_of_thread;
 use crate::value::Value;
 

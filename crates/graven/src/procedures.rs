@@ -23,13 +23,14 @@ use graven_cypher::{ProcedureView, TypeSet};
 use graven_exec::{ExecError, ProcedureResult, Procedures, Refused, Value};
 use graven_storage::catalog::NameList;
 
-use crate::access::{Access, Right};
+use crate::access::Access;
 use crate::bytes::parse_bytes;
 use crate::care::{backup as copy, backup_since};
 use crate::database::{Database, Inner};
 use crate::error::{Error, READ_MODE};
 use crate::exchange;
 use crate::materialise::{Materialiser, to_inner};
+use crate::right::Right;
 use registered::Registry;
 
 use table::{Body, Field, TABLE};

@@ -5,8 +5,8 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use graven_cypher::{ProcedureView, TypeSet};
 
-use crate::access::Right;
 use crate::error::Error;
+use crate::right::Right;
 use crate::value::Value;
 
 type Body = dyn Fn(&[Value]) -> Result<Vec<Vec<Value>>, String> + Send + Sync;

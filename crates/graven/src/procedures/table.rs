@@ -8,8 +8,8 @@ use graven_exec::{ExecError, Value};
 use super::{
     OnDatabase, Rows, cache, care, contents, list, log, names, schema_list, show, user, warm,
 };
-use crate::access::Right;
 use crate::database::Inner;
+use crate::right::Right;
 
 /// A name with its kind.
 pub(super) type Field = (&'static str, TypeSet);
