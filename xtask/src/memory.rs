@@ -4,10 +4,15 @@
 //! Generated statements ([`generate`]) run in `graven shell`, some in one process after the other, under a limit of address space.
 //! Each gives rows or an error; the process must live to the last of them. The kernel says at its end how much memory was resident at
 //! most. Where a process took too much or died, its statements run again, each prefix ending one statement later, until the
-//! one is found. Afterwards the database opens with the same memory, and `graven check` finds it sound.
+//! one is found. Afterwards the database opens with the same memory, and `graven check` finds it sound. Each process has a seed of its
+//! own, made of the seed and its number, so that `--process N` runs one of them again.
+//!
+//! # Concurrency
+//! Two processes run at a time, each in a folder of its own.
 //!
 //! # Costs
-//! [`STATEMENTS`] of them, unless told otherwise, take 10 to 16 minutes on two cores; a statement ends after [`TIMEOUT`].
+//! 2,000 statements take 8 to 12 minutes on two cores, each of them at most [`Weight::timeout`]. With `--light` (shorter data, less time for each) they take 2 to 4 minutes, also with the
+//! program that the tests have built (`--program target/debug/graven`).
 
 mod generate;
 
@@ -15,6 +20,8 @@ use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use crate::graphs::{released_program, target};
@@ -23,17 +30,17 @@ use generate::Generator;
 /// Memory of the process beside its budget, in KiB.
 const BASE_KIB: u64 = 40 << 10;
 
+/// What more of its code is resident in a program with debug assertions, in KiB.
+const DEBUG_KIB: u64 = 8 << 10;
+
 /// Address space of a process, in KiB: an allocation beyond it fails, which ends a process that does not ask first.
 const SPACE_KIB: u64 = 3 << 20;
 
 /// Budgets in MiB, one after the other.
 const BUDGETS: [u64; 3] = [1, 16, 64];
 
-/// Statements in one process.
-const TOGETHER: usize = 20;
-
-/// How long a statement may run.
-const TIMEOUT: &str = "2s";
+/// Processes at a time.
+const THREADS: usize = 2;
 
 /// Statements of one run.
 const STATEMENTS: usize = 2000;
@@ -42,6 +49,31 @@ struct Options {
     statements: usize,
     seed: u64,
     program: Option<PathBuf>,
+    light: bool,
+    process: Option<usize>,
+}
+
+/// How much is asked of a process.
+struct Weight {
+    /// Statements in it.
+    together: usize,
+    /// How long one of them may run.
+    timeout: &'static str,
+}
+
+impl Options {
+    fn weight(&self) -> Weight {
+        match self.light {
+            true => Weight {
+                together: 40,
+                timeout: "300ms",
+            },
+            false => Weight {
+                together: 20,
+                timeout: "2s",
+            },
+        }
+    }
 }
 
 /// Days since 1970: one seed a day.
@@ -55,17 +87,27 @@ fn options(args: &[String]) -> Result<Options, String> {
         statements: STATEMENTS,
         seed: today(),
         program: None,
+        light: false,
+        process: None,
     };
-    for option in args.chunks(2) {
-        let [name, value] = option else {
-            return Err(format!("{} needs a value", option[0]));
-        };
+    let mut args = args.iter();
+    while let Some(name) = args.next() {
+        if name == "--light" {
+            options.light = true;
+            continue;
+        }
+        let value = args.next().ok_or(format!("{name} needs a value"))?;
         let number = || value.parse::<u64>().map_err(|e| format!("{value}: {e}"));
+        let count = || number().map(|n| usize::try_from(n).unwrap_or(usize::MAX));
         match name.as_str() {
-            "--statements" => options.statements = usize::try_from(number()?).unwrap_or(usize::MAX),
+            "--statements" => options.statements = count()?,
             "--seed" => options.seed = number()?,
             "--program" => options.program = Some(PathBuf::from(value)),
-            _ => return Err("the options are --statements N, --seed S, --program FILE".to_owned()),
+            "--process" => options.process = Some(count()?),
+            _ => {
+                let known = "--statements N, --seed S, --program FILE, --process N, --light";
+                return Err(format!("the options are {known}"));
+            }
         }
     }
     Ok(options)
@@ -81,64 +123,121 @@ struct Ended {
     fine: bool,
 }
 
+/// What came of all processes.
+#[derive(Default)]
+struct Outcome {
+    peaks: [u64; BUDGETS.len()],
+    refused: usize,
+    processes: usize,
+    failures: Vec<String>,
+}
+
 /// Runs generated statements.
 ///
 /// # Errors
 /// A wrong option; a process that took too much memory or died, with the statement that made it; a database that does not open.
 pub(crate) fn memory(args: &[String]) -> Result<(), String> {
     let options = options(args)?;
-    let program = options.program.map_or_else(released_program, Ok)?;
+    let program = match &options.program {
+        Some(program) => fs::canonicalize(program)
+            .map_err(|e| format!("{}: {e}; build it first", program.display()))?,
+        None => released_program()?,
+    };
     let folder = target().join("memory");
     let _ = fs::remove_dir_all(&folder);
-    fs::create_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
-    files(&folder)?;
+    let places = (0..THREADS).map(|thread| folder.join(thread.to_string()));
+    let places: Vec<PathBuf> = places.collect();
+    for place in &places {
+        fs::create_dir_all(place).map_err(|e| format!("{}: {e}", place.display()))?;
+        files(place)?;
+    }
     println!("seed {}, {} statements", options.seed, options.statements);
     let begun = Instant::now();
-    let mut generator = Generator::new(options.seed);
-    let (mut done, mut refused, mut failures) = (0, 0, Vec::new());
-    let mut peaks = [0; BUDGETS.len()];
-    for (number, at) in (0..BUDGETS.len()).cycle().enumerate() {
-        if done >= options.statements {
-            break;
+    let processes = options.statements.div_ceil(options.weight().together);
+    let numbers = match options.process {
+        Some(number) => number..number + 1,
+        None => 0..processes,
+    };
+    let next = AtomicUsize::new(numbers.start);
+    let outcome = Mutex::new(Outcome::default());
+    let work = |place: &Path| -> Result<(), String> {
+        loop {
+            let number = next.fetch_add(1, Ordering::Relaxed);
+            if number >= numbers.end {
+                return Ok(());
+            }
+            process(number, &options, (&program, place), &outcome)?;
         }
-        let budget = BUDGETS[at];
-        let some = TOGETHER.min(options.statements - done);
-        let statements: Vec<String> = (0..some).map(|_| generator.statement()).collect();
-        let place = Place {
-            program: &program,
-            folder: &folder,
-            budget,
-        };
-        let db = folder.join(format!("{number}.graven"));
-        let ended = place.run(&db, &statements)?;
-        peaks[at] = peaks[at].max(ended.peak_kib);
-        refused += ended.refused;
-        if !ended.fine {
-            failures.push(place.culprit(number, &statements, &ended)?);
-        } else if let Err(why) = place.reopens(&db) {
-            failures.push(format!("{budget} MiB, process {number}: {why}"));
-        }
-        if failures.is_empty() {
-            remove(&db);
-        }
-        done += some;
-    }
-    for (budget, peak) in BUDGETS.iter().zip(peaks) {
+    };
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = places
+            .iter()
+            .map(|place| scope.spawn(|| work(place)))
+            .collect();
+        let ended = threads
+            .into_iter()
+            .map(|thread| thread.join().unwrap_or(Err("it panicked".to_owned())));
+        ended.collect::<Result<Vec<()>, String>>()
+    })?;
+    let outcome = outcome.into_inner().unwrap_or_else(PoisonError::into_inner);
+    for (budget, peak) in BUDGETS.iter().zip(outcome.peaks) {
         println!("{budget:3} MiB: peak {} MiB", peak / 1024);
     }
     println!(
-        "{done} statements, {refused} refused, {} s",
+        "{} statements in {} processes, {} refused, {} s",
+        outcome.processes * options.weight().together,
+        outcome.processes,
+        outcome.refused,
         begun.elapsed().as_secs()
     );
-    match failures.is_empty() {
+    match outcome.failures.is_empty() {
         true => Ok(()),
         false => Err(format!(
             "{} processes failed with seed {}:\n{}",
-            failures.len(),
+            outcome.failures.len(),
             options.seed,
-            failures.join("\n")
+            outcome.failures.join("\n")
         )),
     }
+}
+
+/// Runs the statements of one process.
+fn process(
+    number: usize,
+    options: &Options,
+    (program, folder): (&Path, &Path),
+    outcome: &Mutex<Outcome>,
+) -> Result<(), String> {
+    let at = number % BUDGETS.len();
+    let (budget, weight) = (BUDGETS[at], options.weight());
+    let of_process = (number as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let mut generator = Generator::new(options.seed ^ of_process, options.light);
+    let statements = (0..weight.together).map(|_| generator.statement());
+    let statements: Vec<String> = statements.collect();
+    let place = Place {
+        program,
+        folder,
+        budget,
+        timeout: weight.timeout,
+    };
+    let db = folder.join(format!("{number}.graven"));
+    let ended = place.run(&db, &statements)?;
+    let failure = match ended.fine {
+        false => Some(place.culprit(number, &statements, &ended)?),
+        true => place
+            .reopens(&db)
+            .err()
+            .map(|why| format!("{budget} MiB, process {number}: {why}")),
+    };
+    if failure.is_none() {
+        remove(&db);
+    }
+    let mut outcome = outcome.lock().unwrap_or_else(PoisonError::into_inner);
+    outcome.peaks[at] = outcome.peaks[at].max(ended.peak_kib);
+    outcome.refused += ended.refused;
+    outcome.processes += 1;
+    outcome.failures.extend(failure);
+    Ok(())
 }
 
 fn remove(db: &Path) {
@@ -153,9 +252,19 @@ struct Place<'a> {
     program: &'a Path,
     folder: &'a Path,
     budget: u64,
+    timeout: &'a str,
 }
 
 impl Place<'_> {
+    /// What a process may take.
+    fn allowed_kib(&self) -> u64 {
+        let debug = self
+            .program
+            .parent()
+            .is_some_and(|folder| folder.ends_with("debug"));
+        (self.budget << 10) + BASE_KIB + if debug { DEBUG_KIB } else { 0 }
+    }
+
     /// The program under a limit of address space.
     fn limited(&self, command: &str, db: &Path) -> Command {
         let mut limited = Command::new("sh");
@@ -176,7 +285,7 @@ impl Place<'_> {
         let errors = self.folder.join("errors.txt");
         let mut command = self.limited("shell", db);
         command
-            .args(["--timeout", TIMEOUT])
+            .args(["--timeout", self.timeout])
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
             .stderr(fs::File::create(&errors).map_err(named)?);
@@ -193,7 +302,7 @@ impl Place<'_> {
         let told = String::from_utf8_lossy(&told);
         let ended = told.contains("no_such_variable_at_the_end");
         let panicked = told.contains("panicked");
-        let fits = peak_kib <= (self.budget << 10) + BASE_KIB;
+        let fits = peak_kib <= self.allowed_kib();
         Ok(Ended {
             peak_kib,
             answered: statements.len(),
@@ -244,7 +353,7 @@ impl Place<'_> {
             if exit != 0 {
                 return Err(format!("`{command}` afterwards: {exit}, {told}"));
             }
-            if peak_kib > (self.budget << 10) + BASE_KIB {
+            if peak_kib > self.allowed_kib() {
                 return Err(format!("`{command}` afterwards: {} MiB", peak_kib / 1024));
             }
         }
@@ -266,11 +375,18 @@ fn files(folder: &Path) -> Result<(), String> {
         (0..8192).try_for_each(|_| packed.write_all(piece("0").as_bytes()))?;
         packed.finish().map(drop)
     };
+    let keys = || -> std::io::Result<()> {
+        let mut file = std::io::BufWriter::new(fs::File::create(folder.join("keys.json"))?);
+        file.write_all(b"{\"first\": 0")?;
+        (0..100_000).try_for_each(|key| write!(file, ", \"k{key}\": {key}"))?;
+        file.write_all(b"}\n")
+    };
     put("long.csv", "", "abcdefgh", 256)
         .and_then(|()| put("fields.csv", "", "1,", 32))
         .and_then(|()| put("records.csv", "", "alpha,2,3\n", 30))
         .and_then(|()| put("open.csv", "a,\"", "text\n", 320))
         .and_then(|()| packed())
+        .and_then(|()| keys())
         .map_err(|e| format!("{}: {e}", folder.display()))
 }
 

@@ -10,7 +10,7 @@ use crate::tidy;
 /// on every machine. `PROPTEST_RNG_SEED=random cargo xtask test` draws anew.
 const SEED: (&str, &str) = ("PROPTEST_RNG_SEED", "20011");
 
-/// Formatting, tidy rules, lints, tests (documentation examples included), statements with large values.
+/// Formatting, tidy rules, lints, tests (documentation examples included).
 ///
 /// # Errors
 /// The first step that fails, by its command line.

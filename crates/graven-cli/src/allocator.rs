@@ -3,8 +3,9 @@
 //! # How it works
 //! Statements one after the other take arrays of some hundred kilobytes and free them at their end. By itself the allocator of glibc
 //! gives such memory back to the system each time, and the next statement pays for it page by page: a fifth of the time of a
-//! search over two steps. Here it keeps up to 8 MiB at the end of each thread's heap, and only larger arrays
-//! come from the system and go back there alone. Both limits are fixed, where glibc would raise its own up to 64 MiB.
+//! search over two steps. Here it keeps up to 4 MiB ([`KEPT`]) at the end of each thread's heap. Pieces of 1 MiB ([`ALONE`]) and more, as large
+//! texts are, come from the system and go back there alone: in a heap each of them leaves a hole that the next, a little
+//! larger, does not fit. Both limits are fixed, where glibc would raise its own up to 64 MiB.
 //!
 //! Each thread has a heap of its own, but small pieces that it frees wait for it whatever heap they are of, as those of rows that another thread
 //! made. A vector that begins in such a piece grows in the other thread's heap, under its lock, and stays there: two threads of a
@@ -12,13 +13,17 @@
 //! or in the heap of the thread that lets it grow.
 //!
 //! # Costs
-//! Up to 8 MiB a thread that counts for nobody; part of what a process may take beside the memory limit.
+//! Up to 4 MiB a thread that counts for nobody; part of what a process may take beside the memory limit.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 
 /// Bytes kept.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
-const KEPT: libc::c_int = 8 << 20;
+const KEPT: libc::c_int = 4 << 20;
+
+/// Bytes from which on a piece is in no heap.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+const ALONE: libc::c_int = 1 << 20;
 
 /// Bytes up to which pieces wait for the thread that frees them.
 const SMALL: usize = 1032;
@@ -67,6 +72,6 @@ pub(crate) fn keep_freed_memory() {
     // SAFETY: `mallopt` sets numbers of the allocator; no other thread allocates yet. Where it refuses, all stays as it was.
     unsafe {
         libc::mallopt(libc::M_TRIM_THRESHOLD, KEPT);
-        libc::mallopt(libc::M_MMAP_THRESHOLD, KEPT);
+        libc::mallopt(libc::M_MMAP_THRESHOLD, ALONE);
     }
 }

@@ -43,10 +43,14 @@ use crate::plan::schema::SchemaName;
 use crate::plan::variables::conjuncts;
 use crate::plan::{Expr, InTransactions, PlanMode, VarId, VarKind, Variable};
 use crate::schema_view::SchemaView;
+use crate::stop;
 use crate::token::Span;
 use crate::types::{Type, TypeSet};
 
 pub(crate) type Result<T> = std::result::Result<T, Diagnostic>;
+
+/// Notices after which a statement hears of no more unknown names. Each of these is compared with all names of the schema.
+const NOTICES_MAX: usize = 100;
 
 /// Result columns: heading and variable.
 type Columns = Vec<(Arc<str>, VarId)>;
@@ -580,7 +584,10 @@ impl Binder<'_> {
     }
 
     fn notice_unknown(&mut self, name: &Name, code: &'static str, what: &str) {
-        if self.written.contains(&name.text) {
+        if self.notices.len() >= NOTICES_MAX
+            || self.written.contains(&name.text)
+            || stop::ask(self.text).is_err()
+        {
             return;
         }
         let names = self.names.get_or_insert_with(|| self.schema.names());

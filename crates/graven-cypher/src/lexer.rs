@@ -10,6 +10,7 @@ use std::sync::Arc;
 use logos::Logos;
 
 use crate::diagnostic::{Code, Diagnostic};
+use crate::stop;
 use crate::token::{Span, Token, TokenKind};
 
 /// Longest statement accepted.
@@ -38,6 +39,7 @@ pub(crate) fn tokenize(text: &str) -> Result<Tokens, Diagnostic> {
     let mut list = Vec::with_capacity(text.len() / 4 + 1);
     let mut lexer = TokenKind::lexer(text);
     while let Some(result) = lexer.next() {
+        stop::tick(text)?;
         let range = lexer.span();
         let span = Span::new(range.start as u32, range.end as u32);
         match result {

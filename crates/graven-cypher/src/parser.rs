@@ -28,6 +28,7 @@ use std::sync::Arc;
 use crate::ast::{Name, Statement};
 use crate::diagnostic::{Code, Diagnostic, closest};
 use crate::lexer::{self, Tokens};
+use crate::stop;
 use crate::token::{Span, Token, TokenKind};
 
 /// Deepest nesting of brackets, subqueries and the like.
@@ -210,6 +211,7 @@ impl Parser<'_> {
 
     /// A name: a word or something in backticks.
     fn name(&mut self, what: &str) -> Result<Name> {
+        stop::tick(self.text)?;
         let token = self.token();
         let text: Arc<str> = match token.kind {
             TokenKind::Word => token.span.slice(self.text).into(),

@@ -50,7 +50,7 @@ pub(crate) fn plan(bound: Bound, schema: &dyn SchemaView) -> Result<Plan, Diagno
         forecasts: Vec::new(),
     };
     plan::valid::built(&plan);
-    plan::rules::apply(&mut plan, schema);
+    plan::rules::apply(&mut plan, schema)?;
     plan.root = plan::depth::checked(plan.root)?;
     if plan.mode != PlanMode::Execute {
         plan.forecasts = plan::forecast::forecast(&plan, schema);

@@ -1,9 +1,9 @@
 //! Ending the work on a text from outside: whoever plans a statement says when it is not wanted any more.
 //!
 //! # How it works
-//! [`parse_and_plan_until`](crate::parse_and_plan_until) leaves its question with the thread. Parser and binder count the expressions
-//! that they come by ([`tick`]), and ask from time to time; so a text of any length ends soon. What the planner does beyond
-//! them takes linear time.
+//! [`parse_and_plan_until`](crate::parse_and_plan_until) leaves its question with the thread. The lexer counts tokens, parser and binder
+//! the names and expressions that they come by ([`tick`]), and they ask from time to time; the planner asks before each of its
+//! rules. So a text of any length ends soon.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -11,7 +11,7 @@ use std::rc::Rc;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::token::Span;
 
-/// Expressions between two questions.
+/// Tokens, names and expressions between two questions.
 const EVERY: u32 = 512;
 
 /// Whether the work is to stop.
@@ -37,7 +37,7 @@ impl Drop for Asking {
     }
 }
 
-/// Counts an expression.
+/// Counts a token, a name or an expression.
 ///
 /// # Errors
 /// The work is not wanted any more.

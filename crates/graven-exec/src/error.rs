@@ -131,6 +131,12 @@ pub enum ExecError {
         /// What, and who may.
         message: String,
     },
+    /// A session or transaction that only reads was to change something.
+    #[error("{message}")]
+    ReadMode {
+        /// What would have changed.
+        message: String,
+    },
     /// A procedure failed.
     #[error("{name}: {message}")]
     Procedure {
@@ -171,6 +177,7 @@ impl ExecError {
             | Self::UnknownProcedure { .. }
             | Self::Procedure { .. }
             | Self::Forbidden { .. }
+            | Self::ReadMode { .. }
                 if !place.is_empty() =>
             {
                 Self::At {
@@ -223,6 +230,7 @@ impl ExecError {
             Self::Arithmetic { .. } => "ArithmeticError",
             Self::MissingParameter { .. } => "ParameterMissing",
             Self::Forbidden { .. } => "Forbidden",
+            Self::ReadMode { .. } => "ReadMode",
             Self::Memory { .. } => "OutOfMemory",
             Self::Spill { .. } => "SpillFailed",
             Self::Cancelled => "Cancelled",

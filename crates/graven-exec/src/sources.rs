@@ -120,7 +120,11 @@ pub fn options(given: &[(Arc<str>, OptionValue)]) -> Result<Options, Error> {
     Ok(options)
 }
 
-/// Looks at a source.
+/// A record may take this share of the memory limit: it is held as bytes, as fields, and as values.
+const SHARE_OF_RECORD: u64 = 8;
+const RECORD_BYTES_MIN: usize = 256 << 10;
+
+/// Looks at a source, with so much memory as the limit.
 ///
 /// # Errors
 /// It cannot be read, or is not what the statement says.
@@ -128,8 +132,11 @@ pub fn describe(
     source: &LoadSource,
     files: &FileAccess,
     frames: &BTreeMap<Arc<str>, Frame>,
+    memory: u64,
 ) -> Result<Described, Error> {
-    let options = options(&source.options)?;
+    let mut options = options(&source.options)?;
+    let record = usize::try_from(memory / SHARE_OF_RECORD).unwrap_or(usize::MAX);
+    options.record_bytes = record.clamp(RECORD_BYTES_MIN, options.record_bytes);
     let declared = source.columns.as_ref().map(|columns| {
         let column = |(name, kind): &(Arc<str>, Arc<str>)| {
             let kind = Kind::parse(kind).ok_or_else(|| {

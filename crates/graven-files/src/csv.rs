@@ -7,21 +7,19 @@
 //! A field is null where it is empty and has no quotes.
 //!
 //! # Invariants
-//! * FI-2 A record longer than [`RECORD_MAX`] is an error: memory stays bounded, whatever the file.
+//! * FI-2 A record longer than [`Options::record_bytes`], or of more than [`COLUMNS_MAX`] fields, is an error: memory stays bounded, whatever the file.
 
 use std::fs::File;
 use std::io::{self, Read};
 use std::ops::Range;
 
 use crate::cast::{kind_of_text, of_text};
-use crate::column::Column;
+use crate::column::{AS_LIST, COLUMNS_MAX, Column};
 use crate::datum::Datum;
 use crate::error::{Error, Fault, Result};
 use crate::kind::Kind;
 use crate::options::Options;
 
-/// Longest record, in bytes.
-const RECORD_MAX: usize = 16 << 20;
 /// Bytes looked at to find out delimiter and types.
 const SAMPLE_BYTES: usize = 4 << 20;
 /// Bytes read at a time.
@@ -38,6 +36,8 @@ pub(crate) struct Dialect {
     pub(crate) header: bool,
     pub(crate) skip: u64,
     pub(crate) nulls: Vec<String>,
+    /// Longest record.
+    pub(crate) record_bytes: usize,
 }
 
 impl Dialect {
@@ -50,6 +50,7 @@ impl Dialect {
             header: options.header.unwrap_or(false),
             skip: options.skip,
             nulls: options.nulls.clone(),
+            record_bytes: options.record_bytes,
         }
     }
 }
@@ -145,10 +146,12 @@ impl Records {
     }
 
     fn fill(&mut self) -> Result<bool> {
-        if self.block.len() - self.at > RECORD_MAX {
-            return Err(self
-                .fault("the record is too long: is a quote missing?")
-                .into());
+        let longest = self.dialect.record_bytes;
+        if self.block.len() - self.at > longest {
+            let why = format!(
+                "the record is longer than {longest} bytes: is a quote missing? A higher memory limit takes longer ones"
+            );
+            return Err(self.fault(&why).into());
         }
         self.more().map_err(|source| Error::Io {
             file: self.name.clone(),
@@ -284,6 +287,11 @@ impl Records {
                 self.line += lines - 1;
                 return Err(self.fault("text stands behind a closing quote").into());
             }
+            if fields.len() == COLUMNS_MAX {
+                self.fields = fields;
+                let why = format!("the record has more than {COLUMNS_MAX} fields; {AS_LIST}");
+                return Err(self.fault(&why).into());
+            }
             let place = start..stop.min(behind);
             fields.push(Field {
                 place,
@@ -355,15 +363,16 @@ pub(crate) fn sniff(
     let mut records = Records::open(name, open()?, dialect.clone())?;
     let mut rows: Vec<Vec<Option<String>>> = Vec::new();
     let mut bytes = 0;
-    while rows.len() < options.sample && bytes < SAMPLE_BYTES && records.next()? {
+    let sample_bytes = SAMPLE_BYTES.min(options.record_bytes);
+    while rows.len() < options.sample && bytes < sample_bytes && records.next()? {
         let row = (0..records.fields.len()).map(|field| {
             let text = records.text(field).unwrap_or_default();
             text.map(|text| text.into_owned())
         });
         rows.push(row.collect());
-        bytes += rows
-            .last()
-            .map_or(0, |r| r.iter().flatten().map(String::len).sum());
+        bytes += rows.last().map_or(0, |row| {
+            size_of_val(&**row) + row.iter().flatten().map(String::len).sum::<usize>()
+        });
     }
     dialect.header = match (options.header, rows.first()) {
         (Some(header), _) => header,

@@ -5,7 +5,7 @@
 //! memory. Columns are the keys of the first objects, in the order they come.
 //!
 //! # Invariants
-//! * FI-3 An object longer than [`OBJECT_MAX`] is an error, and so is a key that the columns lack: nothing is left out silently.
+//! * FI-3 An object longer than four times [`Options::record_bytes`] is an error, and so is a key that the columns lack: nothing is left out silently.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
@@ -15,14 +15,11 @@ use graven_storage::PropertyValue;
 use serde_json::Value as Json;
 
 use crate::cast::cast;
-use crate::column::Column;
+use crate::column::{COLUMNS_MAX, Column};
 use crate::datum::Datum;
 use crate::error::{Error, Fault, Result};
 use crate::kind::Kind;
 use crate::options::Options;
-
-/// Longest object, in bytes.
-const OBJECT_MAX: usize = 64 << 20;
 
 /// An object with its keys in the order they are written.
 struct Pairs(Vec<(String, Json)>);
@@ -57,13 +54,15 @@ pub(crate) struct Objects {
     name: String,
     input: BufReader<Box<dyn Read + Send>>,
     text: Vec<u8>,
+    /// Longest object, in bytes.
+    longest: usize,
     line: u64,
     row: u64,
     first: u64,
 }
 
 impl Objects {
-    pub(crate) fn open(name: &str, file: File) -> Result<Self> {
+    pub(crate) fn open(name: &str, file: File, options: &Options) -> Result<Self> {
         let input = graven_import::unpacked(file).map_err(|source| Error::Io {
             file: name.to_owned(),
             source,
@@ -72,6 +71,7 @@ impl Objects {
             name: name.to_owned(),
             input: BufReader::with_capacity(128 << 10, input),
             text: Vec::new(),
+            longest: options.record_bytes.saturating_mul(4),
             line: 1,
             row: 0,
             first: 1,
@@ -150,10 +150,12 @@ impl Objects {
                 self.text.extend_from_slice(&block[from.unwrap_or(0)..]);
             }
             self.input.consume(whole);
-            if self.text.len() > OBJECT_MAX {
-                return Err(self
-                    .fault(None, None, "the object is too long: is a quote missing?")
-                    .into());
+            if self.text.len() > self.longest {
+                let why = format!(
+                    "the object is longer than {} bytes: is a quote missing? A higher memory limit takes longer ones",
+                    self.longest
+                );
+                return Err(self.fault(None, None, why).into());
             }
         }
         if self.text.is_empty() {
@@ -161,6 +163,10 @@ impl Objects {
         }
         self.row += 1;
         match serde_json::from_slice(&self.text) {
+            Ok(Pairs(object)) if object.len() > COLUMNS_MAX => {
+                let why = format!("the object has more than {COLUMNS_MAX} keys");
+                Err(self.fault(None, None, why).into())
+            }
             Ok(Pairs(object)) => Ok(Some(object)),
             Err(error) => Err(self
                 .fault(None, None, format!("is no JSON: {error}"))
@@ -237,7 +243,7 @@ fn datum(json: &Json) -> Result<Datum, String> {
 
 /// The columns that the first objects show.
 pub(crate) fn sniff(name: &str, file: File, options: &Options) -> Result<Vec<Column>> {
-    let mut objects = Objects::open(name, file)?;
+    let mut objects = Objects::open(name, file, options)?;
     let mut columns: Vec<Column> = Vec::new();
     let mut rows = 0;
     while rows < options.sample {
@@ -257,6 +263,10 @@ pub(crate) fn sniff(name: &str, file: File, options: &Options) -> Result<Vec<Col
                     kind,
                 }),
             }
+        }
+        // The caller says that they are too many.
+        if columns.len() > COLUMNS_MAX {
+            break;
         }
     }
     for column in &mut columns {

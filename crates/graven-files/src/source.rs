@@ -12,7 +12,7 @@ use std::fs::File;
 
 use crate::bound::Bound;
 use crate::cast::cast;
-use crate::column::Column;
+use crate::column::{AS_LIST, COLUMNS_MAX, Column};
 use crate::csv;
 use crate::datum::{Cells, Datum};
 use crate::error::{Error, Fault, Result};
@@ -117,6 +117,15 @@ pub fn describe(
             }
         }
     };
+    if found.len() > COLUMNS_MAX {
+        return Err(Error::File {
+            file: name.clone(),
+            why: format!(
+                "has {} columns, at most {COLUMNS_MAX} are read; {AS_LIST}",
+                found.len()
+            ),
+        });
+    }
     let mut seen = std::collections::HashSet::new();
     if let Some(twice) = found.iter().find(|column| !seen.insert(&column.name)) {
         return Err(Error::File {
@@ -296,7 +305,9 @@ impl Reader {
                             &self.description.names,
                         )?)
                     }
-                    Some(Format::Json) => Current::Json(json::Objects::open(name, file)?),
+                    Some(Format::Json) => {
+                        Current::Json(json::Objects::open(name, file, &self.options)?)
+                    }
                     Some(Format::Npy) => {
                         let opened = npy::Rows::open(name, file)?;
                         let (columns, _) = opened.describe();

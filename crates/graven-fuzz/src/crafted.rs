@@ -16,11 +16,12 @@
 //! 2. Every page that is reached has a valid checksum, and every reference the seal of its page.
 //!
 //! # Concurrency
-//! Panics are counted by a hook, for those of the library's own threads reach no caller. A thread watches: a case that takes longer than
-//! [`PATIENCE`] ends the process, by its seed.
+//! Panics are counted by a hook, for those of the library's own threads reach no caller. It hears the thread that plays the cases and
+//! the threads that the library names as its own; all others go to the hook that was there. A thread watches: a case that takes
+//! longer than [`PATIENCE`] ends the process, by its seed.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::panic::AssertUnwindSafe;
+use std::panic::{AssertUnwindSafe, PanicHookInfo};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -415,6 +416,8 @@ fn play(path: &Path) -> (bool, bool) {
     (true, sound)
 }
 
+type PanicHook = dyn Fn(&PanicHookInfo<'_>) + Send + Sync;
+
 /// The case at hand, and since when.
 type AtHand = Mutex<Option<(u64, Instant)>>;
 
@@ -430,10 +433,18 @@ pub fn crafted(count: u64, seed: u64) -> Result<Crafted, String> {
     watch(&at_hand);
     let panics = Arc::new(Mutex::new(Vec::new()));
     let case = Arc::new(AtomicU64::new(seed));
-    let before = std::panic::take_hook();
+    let before: Arc<PanicHook> = Arc::from(std::panic::take_hook());
     std::panic::set_hook({
         let (panics, case) = (Arc::clone(&panics), Arc::clone(&case));
+        let (before, player) = (Arc::clone(&before), std::thread::current().id());
         Box::new(move |info| {
+            let thread = std::thread::current();
+            let of_library = thread
+                .name()
+                .is_some_and(|name| name.starts_with("graven-"));
+            if thread.id() != player && !of_library {
+                return before(info);
+            }
             let mut panics = panics.lock().unwrap_or_else(PoisonError::into_inner);
             panics.push(format!("case {}: {info}", case.load(Ordering::Relaxed)));
         })
@@ -460,7 +471,7 @@ pub fn crafted(count: u64, seed: u64) -> Result<Crafted, String> {
         report.opened += u64::from(opened);
         report.sound += u64::from(sound);
     }
-    std::panic::set_hook(before);
+    std::panic::set_hook(Box::new(move |info| before(info)));
     outcome?;
     report.panics = std::mem::take(&mut *panics.lock().unwrap_or_else(PoisonError::into_inner));
     Ok(report)

@@ -356,6 +356,19 @@ pub enum Error {
         /// Where the log should be.
         log: PathBuf,
     },
+    /// Where the log is to be made, there is something else.
+    #[error(
+        "{}: there is the log of another database, or another file, where the log of {} is to be; nothing was written. Where a \
+         process has that database open, because this data file was moved or another one put in its place: close this one and \
+         open it by the name that it has now. Where none has: move {} away, beside its data file if there is one, and try again",
+        log.display(), path.display(), log.display()
+    )]
+    LogOccupied {
+        /// The data file.
+        path: PathBuf,
+        /// Where its log is to be.
+        log: PathBuf,
+    },
     /// The log beside the file is damaged or belongs elsewhere.
     #[error("{}: {what}", path.display())]
     Log {

@@ -292,10 +292,10 @@ impl Store {
                 return Ok(());
             }
         }
-        Err(failed(
-            file.path(),
-            "another file or the log of another database is where the log of this one is to be; move it away",
-        ))
+        Err(Error::LogOccupied {
+            path: self.file().path().to_owned(),
+            log: file.path().to_owned(),
+        })
     }
 
     /// Makes everything durable. What was committed is folded into the data file, and the log removed, if that takes no longer than

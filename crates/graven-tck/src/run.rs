@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use graven::{Config, Connection, Database, Error, IoMode, Params, Value};
+use graven::{Config, Connection, Database, Error, IoMode, Params, Right, Value};
 
 use crate::effects::State;
 use crate::feature::{Ordered, Phase, Scenario, Step, Table};
@@ -292,7 +292,7 @@ fn register(db: &Database, signature: &str, table: &Table) -> Result<(), String>
             .filter(|row| row.iter().zip(given).all(|(a, b)| is_same(a, b)));
         Ok(matching.map(|row| row[arguments..].to_vec()).collect())
     };
-    db.register_procedure(signature, body)
+    db.register_procedure(signature, Right::Read, body)
         .map_err(|e| format!("procedure {signature}: {e}"))
 }
 

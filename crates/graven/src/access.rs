@@ -17,37 +17,8 @@ use std::sync::Arc;
 use graven_exec::FileAccess;
 use graven_storage::{Role, UserDescription};
 
-use crate::error::Error;
-
-/// What a statement or a procedure needs.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(crate) enum Right {
-    /// It changes nothing.
-    Read,
-    /// It changes data or schema.
-    Write,
-    /// It changes users or settings, names files, or concerns statements of others.
-    Admin,
-}
-
-impl Right {
-    /// As `SHOW PROCEDURES` says it.
-    pub(crate) fn mode(self) -> &'static str {
-        match self {
-            Right::Read => "READ",
-            Right::Write => "WRITE",
-            Right::Admin => "DBMS",
-        }
-    }
-
-    fn role(self) -> Role {
-        match self {
-            Right::Read => Role::Reader,
-            Right::Write => Role::Writer,
-            Right::Admin => Role::Admin,
-        }
-    }
-}
+use crate::error::{Error, READ_MODE};
+use crate::right::Right;
 
 /// What the statements of a connection may do.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -163,7 +134,7 @@ impl Access {
             let message = format!(
                 "{what} changes something, and its session or transaction was opened for reading only"
             );
-            return Err(Error::new("Security.ReadMode", message));
+            return Err(Error::new(READ_MODE, message));
         }
         let mut role = self.role;
         if self.listed {

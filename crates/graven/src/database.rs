@@ -5,6 +5,7 @@ mod serving;
 use crate::instance::Inner;
 use crate::instance::Place;
 use crate::names::Names;
+use crate::right::Right;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -275,7 +276,8 @@ impl Database {
 
     /// Adds a procedure of the program, for `CALL` in statements of this database handle and its clones. The
     /// signature is `name(argument :: TYPE, ...) :: (column :: TYPE, ...)`; the body gives rows with a value per
-    /// column. A procedure of the same name that was added before is replaced.
+    /// column. A call needs the right: [`Right::Read`] where the body changes nothing, [`Right::Admin`] where it
+    /// reaches files or settings. `SHOW PROCEDURES` shows it. A procedure of the same name that was added before is replaced.
     ///
     /// # Errors
     /// `Config.Invalid` for a signature that cannot be read.
@@ -283,8 +285,8 @@ impl Database {
     /// # Examples
     /// ```no_run
     /// # let db = graven::Database::open("social.graven", graven::Config::default())?;
-    /// use graven::Value;
-    /// db.register_procedure("my.twice(n :: INTEGER) :: (twice :: INTEGER)", |args| {
+    /// use graven::{Right, Value};
+    /// db.register_procedure("my.twice(n :: INTEGER) :: (twice :: INTEGER)", Right::Read, |args| {
     ///     let n = args[0].as_integer().ok_or("n is null")?;
     ///     Ok(vec![vec![Value::from(2 * n)]])
     /// })?;
@@ -293,9 +295,11 @@ impl Database {
     pub fn register_procedure(
         &self,
         signature: &str,
+        right: Right,
         body: impl Fn(&[Value]) -> Result<Vec<Vec<Value>>, String> + Send + Sync + 'static,
     ) -> Result<(), Error> {
-        self.inner()?.registered.add(signature, Arc::new(body))
+        let registered = &self.inner()?.registered;
+        registered.add(signature, right, Arc::new(body))
     }
 
     /// The file.

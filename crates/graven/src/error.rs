@@ -37,6 +37,9 @@ struct Inner {
 /// The code of errors that a new attempt may not meet again.
 const CONFLICT: &str = "Transaction.Conflict";
 
+/// The code where a session or transaction that only reads was to change something.
+pub(crate) const READ_MODE: &str = "Security.ReadMode";
+
 /// The code where another process has the database.
 pub(crate) const LOCKED: &str = "Database.InUse";
 /// Code of an error about a file that is not there.
@@ -444,6 +447,7 @@ impl From<graven_storage::Error> for Error {
             Storage::ReadOnly { .. } => Error::new("Database.ReadOnly", error.to_string()),
             Storage::Locked { .. } => Error::with_retry(LOCKED, error.to_string(), Retry::MayHelp),
             Storage::LogMissing { .. } => Error::new("Database.LogMissing", error.to_string()),
+            Storage::LogOccupied { .. } => Error::new("Database.LogOccupied", error.to_string()),
             Storage::Log { .. } | Storage::LabelsLost { .. } | Storage::CatalogueLost { .. } => {
                 damaged(&error)
             }
@@ -509,6 +513,7 @@ impl From<ExecError> for Error {
             Exec::UnknownProcedure { .. } => "ProcedureError.ProcedureNotFound",
             Exec::Procedure { .. } => "ProcedureError.ProcedureFailed",
             Exec::Forbidden { .. } => "Security.Forbidden",
+            Exec::ReadMode { .. } => READ_MODE,
             _ => "Internal.Execution",
         };
         Error::new(code, error.to_string())

@@ -4,7 +4,7 @@
 //! Labels and properties are read through the statement's snapshot when a row leaves the library. A node that
 //! occurs several times in one batch is read once and shared. Between batches nothing is kept, so memory does
 //! not grow with the result: nodes and relationships of large values are not kept for other rows, and the lists and maps of a row
-//! are charged until the next row.
+//! are charged until the next row: a list that the executor has once may be a thousand here.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -39,6 +39,8 @@ pub(crate) struct Materialiser {
     deleted: Option<DeletedRelationships>,
     /// What the values of the row are charged.
     memory: Option<Reservation>,
+    /// Bytes of lists and maps of the row that are still to be charged.
+    uncharged: usize,
     /// Bytes of the values of nodes and relationships that are kept.
     kept: usize,
 }
@@ -46,8 +48,14 @@ pub(crate) struct Materialiser {
 /// Bytes of values that nodes and relationships may have which are kept for other rows of the batch.
 const KEPT_MAX: usize = 1 << 20;
 
-/// Lists and maps of fewer entries are not charged.
-const MANY: usize = 512;
+/// Bytes of lists and maps that are charged together.
+const TOGETHER: usize = 64 << 10;
+
+/// About what the tree of a map takes for an entry: its nodes are half full.
+const ENTRY_BYTES: usize = 2 * size_of::<(Arc<str>, Value)>();
+
+/// What the tree of a map takes at least: a node of eleven entries.
+const TREE_BYTES: usize = 12 * size_of::<(Arc<str>, Value)>();
 
 impl Materialiser {
     pub(crate) fn new(snapshot: Snapshot) -> Self {
@@ -57,6 +65,7 @@ impl Materialiser {
             relationships: HashMap::new(),
             deleted: None,
             memory: None,
+            uncharged: 0,
             kept: 0,
         }
     }
@@ -68,17 +77,23 @@ impl Materialiser {
 
     /// The values of the last row belong to the caller from now on.
     pub(crate) fn next_row(&mut self) {
+        self.uncharged = 0;
         if let Some(memory) = &mut self.memory {
             memory.shrink(memory.bytes());
         }
     }
 
-    /// Charges for a list or map of so many entries.
-    fn charge(&mut self, entries: usize, bytes: usize) -> Result<(), Error> {
-        match &mut self.memory {
-            Some(memory) if entries >= MANY => Ok(memory.grow((entries * bytes) as u64)?),
-            _ => Ok(()),
+    /// Charges for a list or map of so many bytes, before it is made.
+    fn charge(&mut self, bytes: usize) -> Result<(), Error> {
+        let Some(memory) = &mut self.memory else {
+            return Ok(());
+        };
+        self.uncharged = self.uncharged.saturating_add(bytes);
+        if self.uncharged >= TOGETHER {
+            memory.grow(self.uncharged as u64)?;
+            self.uncharged = 0;
         }
+        Ok(())
     }
 
     /// Makes room for so many bytes of values among what is kept.
@@ -131,12 +146,12 @@ impl Materialiser {
             Inner::String(s) => Value::String(s),
             Inner::Bytes(b) => Value::Bytes(b),
             Inner::List(items) => {
-                self.charge(items.len(), size_of::<Value>())?;
+                self.charge(16 + size_of_val(&*items).max(items.len() * size_of::<Value>()))?;
                 let items = items.iter().map(|item| self.value(item.clone()));
                 Value::List(items.collect::<Result<_, _>>()?)
             }
             Inner::Map(map) => {
-                self.charge(map.entries().len(), 2 * size_of::<(Arc<str>, Value)>())?;
+                self.charge(TREE_BYTES.max(map.entries().len() * ENTRY_BYTES))?;
                 let entries = map.entries().iter();
                 let entries = entries.map(|(k, v)| Ok((Arc::clone(k), self.value(v.clone())?)));
                 Value::Map(entries.collect::<Result<_, Error>>()?)

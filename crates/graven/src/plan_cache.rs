@@ -23,10 +23,10 @@ use graven_exec::Resting;
 use graven_pagecache::{Budget, Reservation};
 use graven_storage::Snapshot;
 
-use crate::access::Right;
 use crate::error::{Error, Retry};
 use crate::kept::Keep;
 use crate::params::Params;
+use crate::right::Right;
 use crate::statements::place_of_thread;
 use crate::summary::StatementKind;
 use crate::value::Value;

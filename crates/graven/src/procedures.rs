@@ -19,18 +19,19 @@ mod warm;
 use std::path::Path;
 use std::sync::{Arc, PoisonError};
 
-use graven_cypher::ProcedureView;
+use graven_cypher::{ProcedureView, TypeSet};
 use graven_exec::{ExecError, ProcedureResult, Procedures, Refused, Value};
 use graven_storage::catalog::NameList;
 
-use crate::access::{Access, Right};
+use crate::access::Access;
 use crate::bytes::parse_bytes;
 use crate::care::{backup as copy, backup_since};
 use crate::database::Database;
-use crate::error::Error;
+use crate::error::{Error, READ_MODE};
 use crate::exchange;
 use crate::instance::Inner;
 use crate::materialise::{Materialiser, to_inner};
+use crate::right::Right;
 use registered::Registry;
 
 use table::{Body, Field, TABLE};
@@ -57,8 +58,11 @@ fn all() -> impl Iterator<Item = &'static table::Procedure> {
 }
 
 /// Whether a procedure does something besides giving rows.
-pub(crate) fn acts(name: &str) -> bool {
-    find(name).is_some_and(|procedure| procedure.right == Right::Admin)
+pub(crate) fn acts(name: &str, registry: &Registry) -> bool {
+    match find(name) {
+        Some(procedure) => procedure.right == Right::Admin,
+        None => (registry.find(name)).is_some_and(|procedure| procedure.right > Right::Read),
+    }
 }
 
 fn find(name: &str) -> Option<&'static table::Procedure> {
@@ -77,20 +81,13 @@ pub(crate) struct OnDatabase {
 impl Procedures for OnDatabase {
     fn call(&self, name: &str, args: &[Value]) -> Result<ProcedureResult, ExecError> {
         let Some(procedure) = find(name) else {
-            return call_registered(&self.database, name, args);
+            return self.call_registered(name, args);
         };
         let failed = |message| ExecError::Procedure {
             name: name.to_owned(),
             message,
         };
-        let what = format!("the procedure {name}");
-        if !self.access.is_unbounded() {
-            let user = || self.access.listed_user(&self.database.store);
-            let checked = self.access.check(user, (procedure.right, false), &what);
-            checked.map_err(|error| ExecError::Forbidden {
-                message: error.message().to_owned(),
-            })?;
-        }
+        self.check(procedure.right, name)?;
         let rows = match procedure.run {
             Body::OfDatabase(run) => run(&self.database, args).map_err(failed)?,
             Body::OfCaller(run) => run(self, args)?,
@@ -104,35 +101,56 @@ impl Procedures for OnDatabase {
     }
 }
 
-/// Runs a procedure that the program added.
-fn call_registered(db: &Inner, name: &str, args: &[Value]) -> Result<ProcedureResult, ExecError> {
-    let unknown = || ExecError::UnknownProcedure {
-        name: name.to_owned(),
-    };
-    let failed = |message| ExecError::Procedure {
-        name: name.to_owned(),
-        message,
-    };
-    let found = db.registered.find(name).ok_or_else(unknown)?;
-    let mut outside = Materialiser::new(db.store.snapshot());
-    let args: Result<Vec<_>, _> = args.iter().map(|v| outside.value(v.clone())).collect();
-    let args = args.map_err(|e| failed(e.to_string()))?;
-    let rows = (found.body)(&args).map_err(failed)?;
-    let width = found.view.columns.len();
-    if let Some(row) = rows.iter().find(|row| row.len() != width) {
-        return Err(failed(format!(
-            "gave a row of {} values, not {width}",
-            row.len()
-        )));
+impl OnDatabase {
+    /// Whether the statement may call a procedure that needs this right.
+    fn check(&self, right: Right, name: &str) -> Result<(), ExecError> {
+        if self.access.is_unbounded() {
+            return Ok(());
+        }
+        let user = || self.access.listed_user(&self.database.store);
+        let what = format!("the procedure {name}");
+        let checked = self.access.check(user, (right, false), &what);
+        checked.map_err(|error| {
+            let message = error.message().to_owned();
+            match error.code() {
+                READ_MODE => ExecError::ReadMode { message },
+                _ => ExecError::Forbidden { message },
+            }
+        })
     }
-    let columns = found.view.columns.iter();
-    Ok(ProcedureResult {
-        columns: columns.map(|(name, _)| Arc::from(name.as_str())).collect(),
-        rows: rows
-            .iter()
-            .map(|row| row.iter().map(to_inner).collect())
-            .collect(),
-    })
+
+    /// Runs a procedure that the program added.
+    fn call_registered(&self, name: &str, args: &[Value]) -> Result<ProcedureResult, ExecError> {
+        let db = &*self.database;
+        let unknown = || ExecError::UnknownProcedure {
+            name: name.to_owned(),
+        };
+        let failed = |message| ExecError::Procedure {
+            name: name.to_owned(),
+            message,
+        };
+        let found = db.registered.find(name).ok_or_else(unknown)?;
+        self.check(found.right, name)?;
+        let mut outside = Materialiser::new(db.store.snapshot());
+        let args: Result<Vec<_>, _> = args.iter().map(|v| outside.value(v.clone())).collect();
+        let args = args.map_err(|e| failed(e.to_string()))?;
+        let rows = (found.body)(&args).map_err(failed)?;
+        let width = found.view.columns.len();
+        if let Some(row) = rows.iter().find(|row| row.len() != width) {
+            return Err(failed(format!(
+                "gave a row of {} values, not {width}",
+                row.len()
+            )));
+        }
+        let columns = found.view.columns.iter();
+        Ok(ProcedureResult {
+            columns: columns.map(|(name, _)| Arc::from(name.as_str())).collect(),
+            rows: rows
+                .iter()
+                .map(|row| row.iter().map(to_inner).collect())
+                .collect(),
+        })
+    }
 }
 
 fn resize(db: &Arc<Inner>, args: &[Value]) -> Result<Rows, String> {
@@ -297,31 +315,53 @@ fn names(list: NameList<'_>) -> Vec<Vec<Value>> {
         .collect()
 }
 
-/// Every procedure of this table, with its signature.
-fn described() -> impl Iterator<Item = (&'static table::Procedure, String)> {
-    let fields = |list: &[Field]| {
-        list.iter()
-            .map(|(name, kind)| format!("{name} :: {kind}"))
-            .collect::<Vec<_>>()
-            .join(", ")
-    };
-    let signature = move |p: &table::Procedure| {
-        format!(
-            "{}({}) :: ({})",
-            p.name,
-            fields(p.arguments),
-            fields(p.columns)
-        )
-    };
-    let mut all: Vec<_> = all().map(|p| (p, signature(p))).collect();
-    all.sort_by_key(|(procedure, _)| procedure.name);
-    all.into_iter()
+/// A procedure as lists show it.
+struct Described {
+    name: String,
+    about: &'static str,
+    right: Right,
+    signature: String,
 }
 
-fn list() -> Vec<Vec<Value>> {
-    described()
-        .map(|(procedure, signature)| vec![Value::text(procedure.name), Value::text(&signature)])
-        .collect()
+/// Every procedure, those of the program included, by name.
+fn described(registry: &Registry) -> Vec<Described> {
+    fn fields<'a>(list: impl Iterator<Item = (&'a str, TypeSet)>) -> String {
+        let fields = list.map(|(name, kind)| format!("{name} :: {kind}"));
+        fields.collect::<Vec<_>>().join(", ")
+    }
+    let known = |list: &'static [Field]| fields(list.iter().copied());
+    let added = |list: &[(String, TypeSet)]| fields(list.iter().map(|(n, kind)| (&**n, *kind)));
+    let own = all().map(|p| Described {
+        name: p.name.to_owned(),
+        about: p.about,
+        right: p.right,
+        signature: format!(
+            "{}({}) :: ({})",
+            p.name,
+            known(p.arguments),
+            known(p.columns)
+        ),
+    });
+    let of_program = registry.all().into_iter().map(|(name, it)| Described {
+        about: "added by the program",
+        right: it.right,
+        signature: format!(
+            "{name}({}) :: ({})",
+            added(&it.view.arguments),
+            added(&it.view.columns)
+        ),
+        name,
+    });
+    let mut all: Vec<_> = own.chain(of_program).collect();
+    all.sort_by(|a, b| a.name.cmp(&b.name));
+    all
+}
+
+#[expect(clippy::unnecessary_wraps, reason = "the signature of every procedure")]
+fn list(db: &Arc<Inner>, _: &[Value]) -> Result<Rows, String> {
+    let rows = described(&db.registered).into_iter();
+    let rows = rows.map(|it| vec![Value::text(&it.name), Value::text(&it.signature)]);
+    Ok(rows.collect())
 }
 
 fn integer(value: u64) -> Value {

@@ -43,8 +43,8 @@ pub(crate) struct Schema<'a>(
     pub(crate) OfFiles<'a>,
 );
 
-/// The files that the statement may name, and its frames.
-type OfFiles<'a> = (&'a FileAccess, &'a Arc<BTreeMap<Arc<str>, Frame>>);
+/// The files that the statement may name, its frames, and the memory limit.
+type OfFiles<'a> = (&'a FileAccess, &'a Arc<BTreeMap<Arc<str>, Frame>>, u64);
 
 /// Labels and types whose counts the planner has asked for.
 #[derive(Default)]
@@ -107,11 +107,12 @@ impl Schema<'_> {
 
 impl SchemaView for Schema<'_> {
     fn source(&self, source: &LoadSource) -> Result<SourceView, SourceFault> {
-        let (files, frames) = self.4;
-        let described = sources::describe(source, files, frames).map_err(|error| match error {
-            graven_files::Error::Forbidden { .. } => SourceFault::Forbidden(error.to_string()),
-            other => SourceFault::Wrong(other.to_string()),
-        })?;
+        let (files, frames, memory) = self.4;
+        let described =
+            sources::describe(source, files, frames, memory).map_err(|error| match error {
+                graven_files::Error::Forbidden { .. } => SourceFault::Forbidden(error.to_string()),
+                other => SourceFault::Wrong(other.to_string()),
+            })?;
         let columns = described.description.columns.iter();
         let column = |column: &graven_files::Column| {
             let set = sources::type_set(&column.kind);

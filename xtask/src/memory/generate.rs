@@ -1,35 +1,45 @@
 //! Statements whose values, rows or names take much memory, drawn from a grammar.
 //!
 //! # How it works
-//! A statement is a frame (a row, many rows, wide rows, a write, a file) around expressions. Texts begin at some characters and
-//! double; every function and operator that makes texts, lists and maps is applied to them. The same seed gives the
-//! same statements.
+//! A statement is a frame (a row, many rows, wide rows, a subquery, a write, a parameter, a file in or out) around expressions. Texts begin at
+//! some characters and double; every function and operator that makes texts, lists and maps is applied to them. The same seed gives
+//! the same statements. Light ones have the same frames and shorter data, so that they end soon.
 
 use std::fmt::Write as _;
 
 use graven_random::SplitMix64;
 
-/// Files that `LOAD CSV` reads: one record of many bytes, many fields, many records, a quote that is never closed, zeros packed.
-pub(super) const FILES: &[&str] = &[
+/// Files that statements read: one record of many bytes, many fields, many records, a quote that is never closed, zeros packed, and an object of
+/// many keys.
+const FILES: &[&str] = &[
     "long.csv",
     "fields.csv",
     "records.csv",
     "open.csv",
     "bomb.csv.zst",
+    "keys.json",
 ];
+
+/// Endings of files that statements write.
+const KINDS: &[&str] = &["csv", "json", "parquet", "arrow"];
 
 /// Draws statements.
 pub(super) struct Generator {
     random: SplitMix64,
+    light: bool,
+    /// Files that were written.
+    files: u32,
     /// Variables in sight that hold texts and numbers.
     texts: Vec<&'static str>,
     numbers: Vec<&'static str>,
 }
 
 impl Generator {
-    pub(super) fn new(seed: u64) -> Self {
+    pub(super) fn new(seed: u64, light: bool) -> Self {
         Self {
             random: SplitMix64::new(seed),
+            light,
+            files: 0,
             texts: Vec::new(),
             numbers: Vec::new(),
         }
@@ -37,6 +47,16 @@ impl Generator {
 
     fn pick<T: Copy>(&mut self, from: &[T]) -> T {
         from[self.random.place(from.len())]
+    }
+
+    /// One of these, which ascend; of the first half only, where statements are to be light.
+    fn size<T: Copy>(&mut self, from: &[T]) -> T {
+        let some = if self.light {
+            from.len().div_ceil(2)
+        } else {
+            from.len()
+        };
+        self.pick(&from[..some])
     }
 
     fn between(&mut self, from: u64, to: u64) -> u64 {
@@ -47,7 +67,7 @@ impl Generator {
     pub(super) fn statement(&mut self) -> String {
         self.texts.clear();
         self.numbers.clear();
-        match self.random.below(14) {
+        match self.random.below(18) {
             0..=3 => self.one_row(),
             4..=6 => self.many_rows(),
             7 => self.wide_rows(),
@@ -55,6 +75,10 @@ impl Generator {
             9 | 10 => self.write(),
             11 => self.names(),
             12 => self.file(),
+            13 => self.source(),
+            14 => self.copy(),
+            15 => self.parameter(),
+            16 => self.subquery(),
             _ => self.read(),
         }
     }
@@ -78,7 +102,7 @@ impl Generator {
     }
 
     fn many_rows(&mut self) -> String {
-        let (text, rows) = (self.seed_text(), self.pick(&[10, 300, 3_000, 100_000]));
+        let (text, rows) = (self.seed_text(), self.size(&[10, 300, 3_000, 100_000]));
         self.texts = vec!["s"];
         self.numbers = vec!["x"];
         let (value, key) = (self.any(2), self.text(1));
@@ -100,7 +124,7 @@ impl Generator {
     }
 
     fn wide_rows(&mut self) -> String {
-        let (columns, rows) = (self.between(100, 1200), self.pick(&[100, 3_000, 30_000]));
+        let (columns, rows) = (self.between(100, 1200), self.size(&[100, 3_000, 30_000]));
         self.numbers = vec!["x"];
         let mut list = String::new();
         for column in 0..columns {
@@ -121,7 +145,7 @@ impl Generator {
 
     /// A statement whose text is long.
     fn long_text(&mut self) -> String {
-        let parts = self.pick(&[1_000, 5_000, 20_000]);
+        let parts = self.size(&[1_000, 5_000, 20_000, 50_000]);
         let joined = |part: &dyn Fn(u64) -> String, by: &str| {
             let parts: Vec<String> = (0..parts).map(part).collect();
             parts.join(by)
@@ -148,8 +172,8 @@ impl Generator {
         let text = self.seed_text();
         self.texts = vec!["s"];
         self.numbers = vec!["x"];
-        let (value, rows) = (self.text(1), self.pick(&[1, 20, 2_000]));
-        match self.random.below(5) {
+        let (value, rows) = (self.text(1), self.size(&[1, 20, 200, 2_000]));
+        match self.random.below(9) {
             0 | 1 => format!(
                 "WITH {text} AS s UNWIND range(1, {rows}) AS x CREATE (:N {{s: {value}, x: x}})"
             ),
@@ -159,15 +183,32 @@ impl Generator {
             3 => format!(
                 "WITH {text} AS s UNWIND range(1, {rows}) AS x MERGE (n:M {{s: {value}}}) SET n += {{l: split(left(s, 99), 'a')}}"
             ),
-            _ => format!(
+            4 => format!(
                 "UNWIND range(1, {rows}) AS x CREATE (:A {{x: x}})-[:R {{t: 'r' + x}}]->(:B) RETURN count(*)"
             ),
+            5 => format!(
+                "WITH {text} AS s FOREACH (x IN range(1, {rows}) | CREATE (:N {{s: {value}, x: x}}))"
+            ),
+            6 => format!(
+                "WITH {text} AS s UNWIND range(1, {rows}) AS x CALL (s, x) {{ CREATE (:N {{s: {value}, x: x}}) }} IN TRANSACTIONS OF 7 ROWS"
+            ),
+            7 => "MATCH (n:N) DETACH DELETE n".to_owned(),
+            _ => self
+                .pick(&[
+                    "CREATE INDEX n_s IF NOT EXISTS FOR (n:N) ON (n.s)",
+                    "CREATE INDEX n_x IF NOT EXISTS FOR (n:N) ON (n.x)",
+                    "DROP INDEX n_s IF EXISTS",
+                ])
+                .to_owned(),
         }
     }
 
     /// Many labels, types and keys.
     fn names(&mut self) -> String {
-        let (count, first) = (self.pick(&[50, 500, 4_000]), self.random.below(1_000_000));
+        let (count, first) = (
+            self.size(&[50, 500, 4_000, 200_000]),
+            self.random.below(1_000_000),
+        );
         match self.random.below(3) {
             0 => format!(
                 "UNWIND range({first}, {}) AS x CREATE (:$('L' + x))",
@@ -198,11 +239,98 @@ impl Generator {
         format!("LOAD CSV {headers}FROM 'file:{file}' AS r RETURN {end}")
     }
 
+    /// A file whose columns are variables.
+    fn source(&mut self) -> String {
+        let of_kind = format!("out0.{}", self.pick(KINDS));
+        let file = match self.random.once_in(2) {
+            true => of_kind,
+            false => self.pick(FILES).to_owned(),
+        };
+        let end = match self.random.below(4) {
+            0 => "RETURN count(*)",
+            1 => "RETURN *",
+            2 => "WITH * RETURN size(collect(1))",
+            _ => "RETURN DISTINCT *",
+        };
+        match self.random.below(4) {
+            0 => format!("COPY Copied FROM '{file}'"),
+            1 => format!("COPY Copied FROM '{file}' IN TRANSACTIONS OF 100 ROWS"),
+            _ => format!("LOAD FROM '{file}' {end}"),
+        }
+    }
+
+    /// A result that becomes a file.
+    fn copy(&mut self) -> String {
+        let (text, rows) = (self.seed_text(), self.size(&[1, 20, 300, 100_000]));
+        self.texts = vec!["s"];
+        self.numbers = vec!["x"];
+        let value = match self.random.below(3) {
+            0 => self.list(1),
+            _ => self.text(1),
+        };
+        let kind = self.pick(KINDS);
+        let file = format!("out{}.{kind}", self.files);
+        self.files = (self.files + 1) % 3;
+        format!(
+            "COPY (WITH {text} AS s UNWIND range(1, {rows}) AS x RETURN x, {value} AS v) TO '{file}'"
+        )
+    }
+
+    /// Parameters of some hundred kilobytes.
+    fn parameter(&mut self) -> String {
+        let count = self.size(&[10, 1_000, 5_000, 20_000]);
+        let items: Vec<String> = match self.random.below(3) {
+            0 => (0..count).map(|n| n.to_string()).collect(),
+            1 => (0..count).map(|n| format!("'text {n}'")).collect(),
+            _ => (0..count)
+                .map(|n| format!("{{a: {n}, b: ['b']}}"))
+                .collect(),
+        };
+        let end = match self.random.below(6) {
+            0 => "RETURN size($p + $p + $p)",
+            1 => "UNWIND $p AS a UNWIND $p AS b RETURN count(*)",
+            2 => "UNWIND $p AS a WITH a ORDER BY a RETURN count(*)",
+            3 => "RETURN [x IN range(1, 1000) | $p]",
+            4 => "RETURN reduce(l = [], x IN range(1, 50) | l + $p)",
+            _ => "UNWIND $p AS a CREATE (:P {a: toString(a)})",
+        };
+        format!(":param p [{}]\n{end}", items.join(","))
+    }
+
+    fn subquery(&mut self) -> String {
+        let (text, rows) = (self.seed_text(), self.size(&[3, 30, 1_000, 20_000]));
+        self.texts = vec!["s"];
+        self.numbers = vec!["x"];
+        let value = self.any(2);
+        let begin = format!("WITH {text} AS s UNWIND range(1, {rows}) AS x");
+        match self.random.below(6) {
+            0 => format!("{begin} CALL (s, x) {{ RETURN {value} AS v }} RETURN count(v)"),
+            1 => format!(
+                "{begin} WITH s, x WHERE EXISTS {{ WITH {value} AS v WHERE v IS NULL RETURN v }} RETURN count(*)"
+            ),
+            2 => format!(
+                "{begin} RETURN {value} AS v UNION WITH {text} AS s UNWIND range(1, 9) AS x RETURN {value} AS v"
+            ),
+            3 => format!(
+                "{begin} OPTIONAL MATCH (n:N {{s: s}}) RETURN x, {value} AS v, n ORDER BY x DESC LIMIT 9"
+            ),
+            4 => format!(
+                "{begin} RETURN sum(size(COLLECT {{ UNWIND range(1, 20) AS y RETURN {value} }}))"
+            ),
+            _ => format!(
+                "{begin} RETURN x % 3 AS g, collect(DISTINCT {value}) AS vs, percentileDisc(x, 0.5) AS p"
+            ),
+        }
+    }
+
     fn read(&mut self) -> String {
         self.texts = vec!["n.s"];
         self.numbers = vec!["n.x"];
         let value = self.any(2);
-        let end = match self.random.below(6) {
+        let end = match self.random.below(9) {
+            6 => "WITH n.s AS s, n.x AS x ORDER BY s DESC RETURN count(x)".to_owned(),
+            7 => "WITH n.s AS s, collect(n.x) AS xs ORDER BY size(xs) RETURN count(s)".to_owned(),
+            8 => "MATCH (m:N {s: n.s}) RETURN count(*)".to_owned(),
             0 => format!("RETURN count({value})"),
             1 => "RETURN size(collect(n.s))".to_owned(),
             2 => "RETURN n ORDER BY n.s LIMIT 2".to_owned(),
@@ -216,7 +344,10 @@ impl Generator {
     /// A text of up to 32 MiB.
     fn seed_text(&mut self) -> String {
         let start = self.pick(&["'a'", "'ab'", "'a,'", "'x y'", "'\u{e4}\u{20ac}'", "'1.5'"]);
-        let doublings = self.pick(&[3, 8, 12, 15, 17, 19, 20, 21, 23]);
+        let doublings = match self.light {
+            true => self.pick(&[3, 8, 12, 15, 17, 18, 19, 20]),
+            false => self.pick(&[3, 8, 12, 15, 17, 19, 20, 21, 23]),
+        };
         format!("reduce(t = {start}, i IN range(1, {doublings}) | t + t)")
     }
 
@@ -263,7 +394,7 @@ impl Generator {
 
     fn list(&mut self, depth: u32) -> String {
         if depth == 0 {
-            let to = self.pick(&[10, 1_000, 50_000, 500_000, 3_000_000]);
+            let to = self.size(&[10, 1_000, 50_000, 500_000, 3_000_000]);
             return format!("range(1, {to})");
         }
         let inner = self.any(depth - 1);

@@ -2,7 +2,7 @@
 //!
 //! # How it works
 //! Null is an empty field, text stands as it is, nodes, lists and maps are JSON text. A text that is empty is
-//! written as `""`, so that it can be told from null.
+//! written as `""`, so that it can be told from null. Fields are written as they are made ([`Quoting`]): none is a second time in memory.
 
 use std::io::{self, Write};
 
@@ -43,9 +43,9 @@ impl RowWriter for Lines {
             | Value::Node(_)
             | Value::Relationship(_)
             | Value::Path(_) => {
-                let mut text = Vec::new();
-                json::value(&mut text, value)?;
-                field(out, &String::from_utf8_lossy(&text))
+                let mut quoting = Quoting::new(out);
+                json::value(&mut quoting, value)?;
+                quoting.end()
             }
             other => field(out, &other.to_string()),
         })
@@ -71,11 +71,72 @@ fn line<T>(
 }
 
 fn field(out: &mut dyn Write, text: &str) -> io::Result<()> {
-    let plain = !text.is_empty() && !text.contains(['"', ',', '\n', '\r']);
-    if plain {
-        return out.write_all(text.as_bytes());
+    if text.is_empty() {
+        return out.write_all(b"\"\"");
     }
-    write!(out, "\"{}\"", text.replace('"', "\"\""))
+    let mut quoting = Quoting::new(out);
+    quoting.write_all(text.as_bytes())?;
+    quoting.end()
+}
+
+/// Longest beginning of a field that is held back.
+const HELD_BYTES: usize = 4 << 10;
+
+/// Passes a field on in quotes, as it comes; one that is short and needs none goes without them.
+struct Quoting<'a> {
+    out: &'a mut dyn Write,
+    held: Vec<u8>,
+    quotes: bool,
+}
+
+impl<'a> Quoting<'a> {
+    fn new(out: &'a mut dyn Write) -> Self {
+        Quoting {
+            out,
+            held: Vec::new(),
+            quotes: false,
+        }
+    }
+
+    /// Passes on what needs quotes, each quote twice.
+    fn pass(&mut self, bytes: &[u8]) -> io::Result<()> {
+        for part in bytes.split_inclusive(|byte| *byte == b'"') {
+            self.out.write_all(part)?;
+            if part.last() == Some(&b'"') {
+                self.out.write_all(b"\"")?;
+            }
+        }
+        Ok(())
+    }
+
+    fn end(self) -> io::Result<()> {
+        match self.quotes {
+            true => self.out.write_all(b"\""),
+            false => self.out.write_all(&self.held),
+        }
+    }
+}
+
+impl Write for Quoting<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if !self.quotes {
+            let special = |byte: &u8| matches!(byte, b'"' | b',' | b'\n' | b'\r');
+            if self.held.len() + bytes.len() <= HELD_BYTES && !bytes.iter().any(special) {
+                self.held.extend_from_slice(bytes);
+                return Ok(bytes.len());
+            }
+            self.quotes = true;
+            self.out.write_all(b"\"")?;
+            let held = std::mem::take(&mut self.held);
+            self.pass(&held)?;
+        }
+        self.pass(bytes)?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 #[cfg(test)]
@@ -90,6 +151,7 @@ mod tests {
             [Value::from("x\"y"), Value::Null],
             [Value::from(""), Value::from(vec![1, 2])],
             [Value::Float(1.0), Value::from("two\nlines")],
+            [Value::from("plain"), Value::from(vec![7])],
         ];
         for row in &rows {
             lines.row(&mut out, row).expect("memory");
@@ -97,7 +159,7 @@ mod tests {
         lines.finish(&mut out).expect("memory");
         assert_eq!(
             String::from_utf8(out).expect("UTF-8"),
-            "a,\"b,c\"\n\"x\"\"y\",\n\"\",\"[1, 2]\"\n1.0,\"two\nlines\"\n"
+            "a,\"b,c\"\n\"x\"\"y\",\n\"\",\"[1, 2]\"\n1.0,\"two\nlines\"\nplain,[7]\n"
         );
     }
 }

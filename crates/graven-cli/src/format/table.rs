@@ -1,7 +1,7 @@
 //! Results as a table for people.
 //!
 //! # How it works
-//! Column widths need rows to measure, so rows are held back up to [`HELD_ROWS`]; then they are printed and
+//! Column widths need rows to measure, so rows are held back up to [`HELD_ROWS`] or [`HELD_BYTES`]; then they are printed and
 //! later rows follow under the same heading, with these widths or wider ones. Memory stays bounded, and the first
 //! screen of a long result does not wait for its last row.
 
@@ -16,11 +16,14 @@ use super::RowWriter;
 
 /// Rows that decide the column widths.
 const HELD_ROWS: usize = 1000;
+/// Bytes of text in them, about.
+const HELD_BYTES: usize = 1 << 20;
 
 /// Writes a table.
 pub(crate) struct Table {
     columns: Vec<String>,
     held: Vec<Vec<Value>>,
+    held_bytes: usize,
     widths: Option<Vec<u16>>,
     bottom: String,
     rows: u64,
@@ -31,6 +34,7 @@ impl Table {
         Table {
             columns: columns.to_vec(),
             held: Vec::new(),
+            held_bytes: 0,
             widths: None,
             bottom: String::new(),
             rows: 0,
@@ -47,6 +51,7 @@ impl Table {
         if self.widths.is_none() {
             grid.set_header(self.columns.iter().map(|c| printable(c)));
         }
+        self.held_bytes = 0;
         for row in self.held.drain(..) {
             grid.add_row(row.iter().map(cell));
         }
@@ -78,7 +83,8 @@ impl RowWriter for Table {
     fn row(&mut self, out: &mut dyn Write, values: &[Value]) -> io::Result<()> {
         self.held.push(values.to_vec());
         self.rows += 1;
-        if self.held.len() >= HELD_ROWS {
+        self.held_bytes += values.iter().map(text_bytes).sum::<usize>();
+        if self.held.len() >= HELD_ROWS || self.held_bytes >= HELD_BYTES {
             self.print_held(out)?;
         }
         Ok(())
@@ -96,6 +102,17 @@ impl RowWriter for Table {
             1 => writeln!(out, "1 row"),
             n => writeln!(out, "{n} rows"),
         }
+    }
+}
+
+/// About how long a value is as text.
+fn text_bytes(value: &Value) -> usize {
+    match value {
+        Value::String(text) => text.len(),
+        Value::List(items) => items.iter().map(text_bytes).sum(),
+        Value::Map(entries) => entries.values().map(text_bytes).sum(),
+        Value::Node(node) => node.properties.values().map(text_bytes).sum(),
+        _ => 16,
     }
 }
 

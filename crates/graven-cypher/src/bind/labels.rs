@@ -16,6 +16,7 @@ use crate::functions;
 use crate::plan::RelType;
 use crate::plan::expression::{BinaryOp, Expr, UnaryOp};
 use crate::plan::variables::joined;
+use crate::stop;
 use crate::token::Span;
 use crate::types::{Type, TypeSet};
 
@@ -61,6 +62,7 @@ impl Binder<'_> {
 
     /// A label expression as a condition on `base`.
     pub(super) fn label_condition(&mut self, base: &Expr, labels: &LabelExpr) -> Result<Expr> {
+        stop::tick(self.text)?;
         let several = |binder: &mut Self, op: BinaryOp, items: &[LabelExpr]| -> Result<Expr> {
             let conditions = items.iter().map(|item| binder.label_condition(base, item));
             let all = joined(op, conditions.collect::<Result<_>>()?);

@@ -74,7 +74,12 @@ impl LoadFrom {
             source,
             options,
             description,
-        } = sources::describe(&self.source, &rt.files, &rt.sources.frames)?;
+        } = sources::describe(
+            &self.source,
+            &rt.files,
+            &rt.sources.frames,
+            rt.budget.limit(),
+        )?;
         let bounds = self.conditions.iter().zip(&self.limits);
         let bounds = bounds.filter_map(|(condition, limit)| {
             Some(Bound {

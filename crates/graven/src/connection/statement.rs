@@ -306,7 +306,7 @@ impl Connection {
                 let snapshot = inner.store.snapshot();
                 let asked = Asked::default();
                 let params = Params::new();
-                let files = (&self.access.files, params.frames());
+                let files = (&self.access.files, params.frames(), inner.budget.limit());
                 let schema = Schema(&snapshot, &inner.registered, &inner.tuning, &asked, files);
                 parse_and_plan(text, &schema, &ParameterNames::Any)?;
             }
@@ -333,7 +333,7 @@ impl Connection {
         let frames = params.frames().keys().map(|name| (name.to_string(), None));
         let known = ParameterNames::Known(names().zip(texts).chain(frames).collect());
         let asked = Asked::default();
-        let files = (&self.access.files, params.frames());
+        let files = (&self.access.files, params.frames(), inner.budget.limit());
         let schema = Schema(snapshot, &inner.registered, &inner.tuning, &asked, files);
         let memory = match plan_cache::reserved(text, &inner.budget) {
             Ok(memory) => memory,
@@ -349,7 +349,8 @@ impl Connection {
         let plan = parse_and_plan_until(text, &schema, &known, stop);
         // A text that was given up is no wrong one.
         ended()?;
-        let planned = Planned::new(text, plan?, asked.counted(nodes), memory);
+        let counted = asked.counted(nodes);
+        let planned = Planned::new(text, plan?, counted, memory, &inner.registered);
         // A notice may be out of date by the next time: an unknown label may have come to exist.
         if planned.is_kept() {
             plans.put(

@@ -1,7 +1,8 @@
 //! What a plan does, found once when it is made.
 
-use crate::access::Right;
 use crate::procedures;
+use crate::procedures::registered::Registry;
+use crate::right::Right;
 use crate::summary::StatementKind;
 use graven_cypher::Plan;
 use graven_cypher::plan::schema::SchemaCommand;
@@ -17,6 +18,7 @@ impl Planned {
         plan: Plan,
         counted: Counted,
         memory: Option<Reservation>,
+        registry: &Registry,
     ) -> Self {
         let columns = plan.columns.iter().map(|(name, _)| name.to_string());
         let runs = plan.mode != PlanMode::Explain;
@@ -48,7 +50,7 @@ impl Planned {
             acts: runs
                 && (writes_file
                     || plan.root.any(&|op| match op {
-                        Operator::Procedure { name, .. } => procedures::acts(name),
+                        Operator::Procedure { name, .. } => procedures::acts(name, registry),
                         _ => false,
                     })),
             on_files: writes_file || loads,

@@ -10,8 +10,8 @@ use graven_cypher::TypeSet;
 use graven_exec::Value;
 
 use super::table::{Body, Field, Procedure};
-use crate::access::Right;
 use crate::instance::Inner;
+use crate::right::Right;
 
 type Rows = Result<Vec<Vec<Value>>, String>;
 

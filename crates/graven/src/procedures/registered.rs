@@ -1,4 +1,4 @@
-//! Procedures that the program adds to a database: a signature as text and a function.
+//! Procedures that the program adds to a database: a signature as text, the right that a call needs, and a function.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -6,6 +6,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use graven_cypher::{ProcedureView, TypeSet};
 
 use crate::error::Error;
+use crate::right::Right;
 use crate::value::Value;
 
 type Body = dyn Fn(&[Value]) -> Result<Vec<Vec<Value>>, String> + Send + Sync;
@@ -14,6 +15,8 @@ type Body = dyn Fn(&[Value]) -> Result<Vec<Vec<Value>>, String> + Send + Sync;
 #[derive(Clone)]
 pub(crate) struct Registered {
     pub(crate) view: ProcedureView,
+    /// What a call needs.
+    pub(crate) right: Right,
     pub(crate) body: Arc<Body>,
 }
 
@@ -27,7 +30,14 @@ impl Registry {
         table.get(name).cloned()
     }
 
-    pub(crate) fn add(&self, signature: &str, body: Arc<Body>) -> Result<(), Error> {
+    /// All of them, in the order of their names.
+    pub(crate) fn all(&self) -> Vec<(String, Registered)> {
+        let table = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let all = table.iter();
+        all.map(|(name, it)| (name.clone(), it.clone())).collect()
+    }
+
+    pub(crate) fn add(&self, signature: &str, right: Right, body: Arc<Body>) -> Result<(), Error> {
         let (name, view) = parse(signature).ok_or_else(|| {
             let form = "name(argument :: TYPE, ...) :: (column :: TYPE, ...)";
             Error::config(format!(
@@ -35,7 +45,7 @@ impl Registry {
             ))
         })?;
         let mut table = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        table.insert(name, Registered { view, body });
+        table.insert(name, Registered { view, right, body });
         Ok(())
     }
 }

@@ -120,16 +120,16 @@ pub(super) fn terminate(caller: &OnDatabase, args: &[Value]) -> Result<Vec<Vec<V
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "the signature of every procedure")]
-pub(super) fn procedures(_: &Arc<Inner>, _: &[Value]) -> Rows {
-    let rows = described().map(|(procedure, signature)| {
+pub(super) fn procedures(db: &Arc<Inner>, _: &[Value]) -> Rows {
+    let rows = described(&db.registered).into_iter().map(|procedure| {
         let text = |text: &str| Value::text(text);
         let on_system = Value::Boolean(false);
         vec![
-            text(procedure.name),
+            text(&procedure.name),
             text(procedure.about),
             text(procedure.right.mode()),
             on_system,
-            text(&signature),
+            text(&procedure.signature),
         ]
     });
     Ok(rows.collect())

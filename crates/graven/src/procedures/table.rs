@@ -8,8 +8,8 @@ use graven_exec::{ExecError, Value};
 use super::{
     OnDatabase, Rows, cache, care, contents, list, log, names, schema_list, show, user, warm,
 };
-use crate::access::Right;
 use crate::instance::Inner;
+use crate::right::Right;
 
 /// A name with its kind.
 pub(super) type Field = (&'static str, TypeSet);
@@ -532,7 +532,7 @@ pub(super) const TABLE: &[Procedure] = &[
         optional: 0,
         right: Right::Read,
         columns: &[("name", TypeSet::STRING), ("signature", TypeSet::STRING)],
-        run: Body::OfDatabase(|_, _| Ok(list())),
+        run: Body::OfDatabase(list),
     },
     Procedure {
         name: "graven.show.constraints",

@@ -210,6 +210,12 @@ fn names_that_would_not_open_again_are_refused() {
     assert_eq!(count.expect("counted"), Value::Integer(made));
 }
 
+/// 60,000 times a text, with its number in the place of `{}`.
+fn many(text: &str, between: &str) -> String {
+    let texts = (0..60_000).map(|n| text.replace("{}", &n.to_string()));
+    texts.collect::<Vec<_>>().join(between)
+}
+
 #[test]
 fn a_deadline_is_kept_within_expressions_texts_and_deletions() {
     let (_folder, _, db) = in_folder(256 * MIB);
@@ -229,6 +235,20 @@ fn a_deadline_is_kept_within_expressions_texts_and_deletions() {
             ors.join(" OR ")
         ),
         "MATCH (h:Hub) DETACH DELETE h".to_owned(),
+        // One match each: the engine goes back, looks ahead and looks behind through the whole text at every character.
+        with_text(17) + "RETURN s =~ '(?:a(?!.*x))*b'",
+        with_text(17) + "RETURN s =~ '(?:(?>a*)|a)*b'",
+        with_text(14) + "RETURN s =~ '(?:a(?<=a+))*b'",
+        with_text(15) + "RETURN s =~ '(a*)*\\\\1b'",
+        // Names, columns and conditions of a text.
+        format!("MATCH (n:{}) RETURN count(*)", many("L{}", "|")),
+        format!("MATCH (n)-[:{}]->() RETURN count(*)", many("T{}", "|")),
+        format!("MATCH (n:Hub) RETURN {}", many("n.k{}", ", ")),
+        format!(
+            "MATCH (n:Hub) WITH {} RETURN count(c3)",
+            many("n.x + {} AS c{}", ", ")
+        ),
+        format!("MATCH (n:Hub) SET {}", many("n.k{} = {}", ", ")),
     ];
     let hurried = connection.with_timeout(Some(Duration::from_millis(15)));
     for text in &slow {
@@ -275,4 +295,69 @@ fn lists_nest_no_deeper_than_the_file_holds() {
     assert_eq!(value(&db.connect(), text).expect("counted"), count);
     let report = db.check(&mut |_| {}).expect("checked");
     assert!(report.problems.is_empty(), "{report:?}");
+}
+
+/// Every unknown name of a statement is compared with all names there are: of many, the first are told.
+#[test]
+fn many_unknown_names_are_told_in_part() {
+    let (_folder, _, db) = in_folder(256 * MIB);
+    let text = format!("MATCH (n:{}) RETURN count(*) AS c", many("L{}", "|"));
+    let connection = db.connect();
+    let mut result = connection.query(&text, &Params::new()).expect("runs");
+    let row = result.next().expect("one").expect("a row");
+    assert_eq!(row.into_values(), [Value::Integer(0)]);
+    let told = result.summary().notices.len();
+    assert!((1..=100).contains(&told), "{told} notices");
+}
+
+/// Goal: a sort of texts that are almost as large as the memory ends, with its rows or an error: runs that are merged leave the cache room
+/// to read them.
+#[test]
+fn sorts_of_texts_as_large_as_the_memory_end() {
+    let (_folder, path, db) = in_folder(256 * MIB);
+    let made = with_text(20) + "UNWIND range(1, 24) AS x CREATE (:N {s: s + x, x: x})";
+    value(&db.connect(), &made).expect("made");
+    db.close().expect("closed");
+    for memory in [4, 16] {
+        let db = open(&path, memory * MIB).expect("opens");
+        let text = "MATCH (n:N) WITH n.s AS s, n.x AS x ORDER BY s DESC RETURN count(x)";
+        match value(&db.connect(), text) {
+            Ok(count) => assert_eq!(count, Value::Integer(24), "{memory} MiB"),
+            Err(error) => assert_eq!(error.code(), "Memory.Limit", "{memory} MiB: {error}"),
+        }
+    }
+}
+
+/// A source has columns that a plan can name: a record of a million fields is an error at once, and a long one says what the limit is.
+#[test]
+fn sources_of_too_many_columns_are_refused() {
+    let (folder, _, db) = in_folder(4 * MIB);
+    let connection = db.connect();
+    let load = |name: &str, content: &str| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, content).expect("written");
+        let text = format!("LOAD FROM '{}' RETURN count(*)", path.display());
+        value(&connection, &text)
+            .expect_err(name)
+            .message()
+            .to_owned()
+    };
+    let fields = "1,".repeat(1 << 20);
+    let object = (0..20_000)
+        .map(|n| format!("\"k{n}\":1"))
+        .collect::<Vec<_>>();
+    let object = format!("{{{}}}", object.join(","));
+    for (name, content, wanted) in [
+        ("fields.csv", fields.as_str(), "10000"),
+        ("keys.json", object.as_str(), "10000 keys"),
+        ("long.csv", &"abcdefgh".repeat(1 << 18), "memory limit"),
+        (
+            "open.csv",
+            &format!("a,\"{}", "text\n".repeat(1 << 18)),
+            "memory limit",
+        ),
+    ] {
+        let error = load(name, content);
+        assert!(error.contains(wanted), "{name}: {error}");
+    }
 }

@@ -146,3 +146,33 @@ fn a_log_that_stays_is_read_again() {
     assert!(!folder.path().join("killed-wal").exists());
     assert_eq!(seen(&path, |_| ()).expect("both").len(), 2);
 }
+
+/// A data file that is moved while it is open finds the log of another one at its old name: it says what happened, and neither loses anything.
+#[test]
+fn where_another_log_lies_none_is_made() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (name, moved) = (folder.path().join("name"), folder.path().join("moved"));
+    let first = open(&name, |config| config.create = true).expect("made");
+    std::fs::rename(&name, &moved).expect("moved");
+    let second = open(&name, |config| config.create = true).expect("made");
+    run(&second, "CREATE (:A {x: 2})").expect("committed");
+    let refused = run(&first, "CREATE (:A {x: 1})").expect_err("the log of another");
+    assert_eq!(refused.code(), "Database.LogOccupied", "{refused}");
+    for word in [
+        "name-wal",
+        "by the name that it has now",
+        "nothing was written",
+    ] {
+        assert!(refused.message().contains(word), "{word}: {refused}");
+    }
+    run(&second, "CREATE (:A {x: 3})").expect("nothing happened to it");
+    drop((first, second));
+    let found = seen(&name, |_| ()).expect("whole");
+    assert_eq!(found, [number(2), number(3)]);
+    assert_eq!(seen(&moved, |_| ()).expect("whole"), []);
+    // Not a log at all.
+    std::fs::write(folder.path().join("moved-wal"), "a note").expect("written");
+    let db = open(&moved, |_| ()).expect("opens");
+    let refused = run(&db, "CREATE (:A {x: 1})").expect_err("a note");
+    assert_eq!(refused.code(), "Database.LogOccupied", "{refused}");
+}

@@ -1,6 +1,9 @@
 //! Goal: procedures read and change the settings of the database they are called on.
 
-use graven::{Params, Value};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use graven::{Access, Config, Database, Params, Right, Role, Value};
 
 use crate::graph::social;
 
@@ -343,4 +346,58 @@ fn what_if_predicts_after_it_was_asked_once() {
         social.rows("CALL graven.cache.endWhatIf()")[0].get_by_name("watched"),
         Some(&Value::Boolean(false))
     );
+}
+
+/// Goal: a procedure of the program is run for those alone who have the right that it was added with.
+#[test]
+fn procedures_of_the_program_carry_a_right() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut config = Config::default();
+    config.create = true;
+    let db = Database::open(folder.path().join("p.graven"), config).expect("made");
+    let calls = Arc::new(AtomicUsize::new(0));
+    let rights = [
+        (Right::Read, "READ"),
+        (Right::Write, "WRITE"),
+        (Right::Admin, "DBMS"),
+    ];
+    for (right, mode) in rights {
+        let (calls, signature) = (Arc::clone(&calls), format!("my.{mode}() :: (n :: INTEGER)"));
+        let body = move |_: &[Value]| {
+            calls.fetch_add(1, Ordering::Relaxed);
+            Ok(vec![vec![Value::Integer(7)]])
+        };
+        db.register_procedure(&signature, right, body)
+            .expect("added");
+    }
+    let run = |access: Access, text: &str| {
+        let connection = db.connect().with_access(access);
+        let ran = connection.query(text, &Params::new());
+        let rows = ran.and_then(|rows| rows.collect::<Result<Vec<_>, _>>());
+        rows.map(|rows| rows.len()).map_err(|e| e.code().to_owned())
+    };
+    for (needs, (_, mode)) in rights.iter().enumerate() {
+        let shown = format!(
+            "SHOW PROCEDURES YIELD name, mode WHERE name = 'my.{mode}' AND mode = '{mode}'"
+        );
+        assert_eq!(run(Access::default(), &shown), Ok(1), "{shown}");
+        for (has, role) in [Role::Reader, Role::Writer, Role::Admin]
+            .into_iter()
+            .enumerate()
+        {
+            for reads_only in [false, true] {
+                let access = Access::without_files(role).reading_only(reads_only);
+                let before = calls.load(Ordering::Relaxed);
+                let ran = run(access, &format!("CALL my.{mode}()"));
+                let wanted = match (reads_only && needs > 0, needs <= has) {
+                    (true, _) => Err("Security.ReadMode".to_owned()),
+                    (false, true) => Ok(1),
+                    (false, false) => Err("Security.Forbidden".to_owned()),
+                };
+                assert_eq!(ran, wanted, "{mode} by {role}, {reads_only}");
+                let did = calls.load(Ordering::Relaxed) - before;
+                assert_eq!(did == 1, wanted.is_ok(), "{mode} by {role}, {reads_only}");
+            }
+        }
+    }
 }

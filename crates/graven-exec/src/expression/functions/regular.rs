@@ -2,8 +2,9 @@
 //!
 //! # How it works
 //! [`java`] rewrites the pattern for the engine. Patterns without look-around, back-references and atomic groups are matched by
-//! automata, in time linear in the text; others by backtracking, of which each match may do [`STEPS_MAX`] steps. Whether the
-//! statement is cancelled is looked at before each match. The patterns used last are kept compiled, for each thread.
+//! automata, in time linear in the text; others by backtracking, of which each match may do [`STEPS_MAX`] steps. A step may look through
+//! the whole text. The engine reads the text through [`Watched`], which counts work for each look and ends a match whose statement
+//! is cancelled or has no time left. The patterns used last are kept compiled, for each thread.
 //!
 //! # Costs
 //! A compiled pattern takes up to some megabytes ([`PATTERN_BYTES_MAX`]), which the engine refuses to go beyond. What
@@ -13,11 +14,13 @@ mod java;
 mod properties;
 
 use std::cell::RefCell;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 
-use fancy_regex::{Regex, RegexBuilder};
+use fancy_regex::{Input, Regex, RegexBuilder};
 
 use crate::error::{ExecError, Result};
+use crate::growth::Growth;
 use crate::runtime::Runtime;
 use crate::value::Value;
 
@@ -30,6 +33,8 @@ const KEPT: usize = 8;
 /// Bytes that backtracking keeps for a byte of text, and at most.
 const BYTES_FOR_BYTE: usize = 32;
 const STACK_BYTES_MAX: usize = 32 << 20;
+/// Bytes of text that make a unit of work.
+const BYTES_FOR_UNIT: usize = 64;
 
 /// A compiled pattern.
 struct Compiled {
@@ -63,8 +68,75 @@ pub(in crate::expression) fn matches(rt: &Runtime, text: &Value, pattern: &Value
             }
         };
         kept[..=at].rotate_right(1);
-        kept[0].matches(rt, text).map(Value::Boolean)
+        let found = kept[0].matches(rt, text);
+        if found.is_err() {
+            kept.remove(0);
+        }
+        found.map(Value::Boolean)
     })
+}
+
+/// A text whose readers do work for the statement.
+struct Watched<'a> {
+    text: &'a str,
+    growth: &'a Growth,
+    /// Of one look at the text, which may go through all of it.
+    units: usize,
+}
+
+impl<'a> Watched<'a> {
+    fn new(text: &'a str, growth: &'a Growth) -> Self {
+        let units = 1 + text.len() / BYTES_FOR_UNIT;
+        Self {
+            text,
+            growth,
+            units,
+        }
+    }
+
+    /// Counts a look. The engine has no way to end a match: an error unwinds its frames, and [`Compiled::matches`] catches it.
+    fn look(&self) {
+        if cfg!(panic = "unwind")
+            && let Err(error) = self.growth.work(self.units)
+        {
+            resume_unwind(Box::new(error));
+        }
+    }
+}
+
+impl Input for Watched<'_> {
+    type Match<'t>
+        = ()
+    where
+        Self: 't;
+
+    fn len(&self) -> usize {
+        self.text.len()
+    }
+
+    fn as_bytes(&self) -> &[u8] {
+        self.look();
+        self.text.as_bytes()
+    }
+
+    fn is_char_boundary(&self, ix: usize) -> bool {
+        self.text.is_char_boundary(ix)
+    }
+
+    fn is_ascii(&self) -> bool {
+        self.text.is_ascii()
+    }
+
+    fn prev_codepoint_ix(&self, i: usize) -> usize {
+        self.look();
+        Input::prev_codepoint_ix(self.text, i)
+    }
+
+    fn make_match(&self, _: usize, _: usize) {}
+
+    fn advance_position(&self, i: usize) -> usize {
+        Input::advance_position(self.text, i)
+    }
 }
 
 fn compile(pattern: &Arc<str>) -> Result<Compiled> {
@@ -98,8 +170,17 @@ impl Compiled {
                     .min(STACK_BYTES_MAX),
             )?;
         }
-        let found = self.regex.is_match(text);
+        let watched = Watched::new(text, &rt.growth);
+        // Nothing of the engine is used again after an error: the caller drops the pattern.
+        let found = catch_unwind(AssertUnwindSafe(|| self.regex.is_match(&watched)));
         rt.growth.keep(held)?;
+        let found = match found {
+            Ok(found) => found,
+            Err(payload) => match payload.downcast::<ExecError>() {
+                Ok(ended) => return Err(*ended),
+                Err(panic) => resume_unwind(panic),
+            },
+        };
         found.map_err(|error| ExecError::Argument {
             message: format!(
                 "matching the regular expression `{}` was given up: {error}; write a pattern with less choice",
