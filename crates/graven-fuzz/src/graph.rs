@@ -179,10 +179,22 @@ impl Graph {
         }
         graph.indexes = INDEXES
             .iter()
-            .filter(|_| random.chance(30))
+            .filter(|_| random.chance(40))
             .copied()
             .collect();
         graph
+    }
+
+    /// Labels and the properties that an index holds for them.
+    pub(crate) fn indexed(&self) -> Vec<(&'static str, Vec<&'static str>)> {
+        let of = |statement: &&'static str| {
+            let (_, rest) = statement.split_once("(n:")?;
+            let label = LABELS.iter().find(|label| rest.starts_with(**label))?;
+            let mut words = rest.split(|c: char| !c.is_alphanumeric() && c != '.');
+            let keys = words.by_ref().filter_map(|word| word.strip_prefix("n."));
+            Some((*label, keys.collect()))
+        };
+        self.indexes.iter().filter_map(of).collect()
     }
 
     pub(crate) fn node_places(&self) -> impl Iterator<Item = usize> {
