@@ -170,10 +170,15 @@ impl Graph {
         let nodes = graph.nodes.len();
         let rels = random.below(2 * nodes + 1);
         for uid in 0..rels {
+            let start = random.below(nodes);
+            let end = match random.chance(12) {
+                true => start,
+                false => random.below(nodes),
+            };
             graph.rels.push(Some(Rel {
                 kind: random.pick::<&str>(TYPES),
-                start: random.below(nodes),
-                end: random.below(nodes),
+                start,
+                end,
                 properties: properties(random, 100 + uid),
             }));
         }

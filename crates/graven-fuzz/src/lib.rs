@@ -57,7 +57,7 @@ pub use functions::{Calls, run as functions};
 pub use keywords::keywords;
 pub use mutants::{Hunt, Verdict};
 pub use noise::{NoiseReport, noise};
-pub use seeds::{Grammar, Job};
+pub use seeds::Job;
 pub use transactions::{Tally, transactions};
 
 use compare::Pair;
@@ -100,7 +100,7 @@ pub fn run(job: &Job, queries: u64, hunt: Option<&Hunt>) -> Result<Report, Strin
     let reports = each(job, graphs, |seed, report: &mut Report| {
         let before = report.differences.len();
         seams::start();
-        let done = of_graph(seed, report, (job.grammar, hunt));
+        let done = of_graph(seed, report, hunt);
         report.coverage.rules(seams::take());
         done?;
         Ok(report.differences.len() - before)
@@ -118,11 +118,7 @@ pub fn run(job: &Job, queries: u64, hunt: Option<&Hunt>) -> Result<Report, Strin
 }
 
 /// All queries of one graph, until one differs.
-fn of_graph(
-    seed: u64,
-    report: &mut Report,
-    (grammar, hunt): (Grammar, Option<&Hunt>),
-) -> Result<(), String> {
+fn of_graph(seed: u64, report: &mut Report, hunt: Option<&Hunt>) -> Result<(), String> {
     let mut random = Random::new(seed.wrapping_mul(0xA076_1D64_78BD_642F));
     let graph = graph::Graph::random(&mut random);
     let setting = Setting::random(&mut random);
@@ -134,13 +130,8 @@ fn of_graph(
             return Ok(());
         }
         let writing = random.chance(20);
-        let query = match grammar {
-            Grammar::Short => generate::short(&mut random, writing, pair.graph()),
-            Grammar::Whole => {
-                let turn = seed.wrapping_mul(PER_GRAPH).wrapping_add(number);
-                generate::query(&mut random, writing, pair.graph(), turn)
-            }
-        };
+        let turn = seed.wrapping_mul(PER_GRAPH).wrapping_add(number);
+        let query = generate::query(&mut random, writing, pair.graph(), turn);
         let before = pair.graph().clone();
         // One of three is written in other words.
         let words = random.next();

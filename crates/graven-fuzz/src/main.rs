@@ -6,8 +6,7 @@ use std::time::Instant;
 use std::path::Path;
 
 use graven_fuzz::{
-    Grammar, Hunt, Job, PER_GRAPH, crafted, damage, examples, functions, keywords, noise, run,
-    transactions,
+    Hunt, Job, PER_GRAPH, crafted, damage, examples, functions, keywords, noise, run, transactions,
 };
 
 const HELP: &str = "\
@@ -41,7 +40,6 @@ fn fuzz(mut args: impl Iterator<Item = String>) -> Result<bool, String> {
     let mut job = Job {
         seed: 1,
         threads: std::thread::available_parallelism().map_or(1, usize::from),
-        grammar: Grammar::Whole,
         differences_max: 5,
     };
     let (mut queries, mut statements, mut begun) = (100_000, 200_000, 50_000);
@@ -217,7 +215,7 @@ fn hunt(job: &Job, statements: u64) -> Result<bool, String> {
             Some((seed, number)) => println!(
                 "found  {rule:22} {mutant:32} seed {seed}, statement {number}, {tried} tried: {line}"
             ),
-            None => println!("MISSED {rule:22} {mutant:32} {tried} tried"),
+            None => println!("MISSED {rule:22} {mutant:32} {tried} tried: {line}"),
         }
     }
     let found = verdicts.iter().filter(|v| v.found.is_some()).count();

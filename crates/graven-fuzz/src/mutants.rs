@@ -38,7 +38,7 @@ pub struct Verdict {
     pub found: Option<(u64, u64)>,
     /// Statements that had another plan with it.
     pub tried: u64,
-    /// How it was found.
+    /// How it was found, with the statement; or the last statement that did not find it.
     pub how: String,
 }
 
@@ -116,7 +116,12 @@ impl Hunt {
             if other == plain {
                 continue;
             }
-            self.with(|verdicts| verdicts[at].tried += 1);
+            self.with(|verdicts| {
+                verdicts[at].tried += 1;
+                if verdicts[at].found.is_none() {
+                    verdicts[at].how.clone_from(&statement);
+                }
+            });
             let Some(how) = difference(case, Some(mutant))? else {
                 continue;
             };

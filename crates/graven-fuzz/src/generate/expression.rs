@@ -63,7 +63,7 @@ impl Generator<'_> {
     /// The condition of a `WHERE`, where patterns may stand too.
     pub(super) fn condition(&mut self, depth: usize) -> Expr {
         let node = self.scope.iter().any(|v| v.kind == Kind::Node);
-        if !node || !self.random.chance(15) {
+        if !node || self.plain || !self.random.chance(15) {
             return self.expression(Kind::Bool, depth);
         }
         match self.random.below(4) {

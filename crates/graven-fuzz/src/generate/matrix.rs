@@ -163,8 +163,8 @@ impl Generator<'_> {
             paths: vec![single(first)],
             filter: None,
         };
-        // MERGE takes no subqueries; comprehensions of patterns are drawn by chance.
-        self.plain = place == Place::MergeProperty && kind != "pattern comprehension";
+        // MERGE takes no subqueries.
+        self.plain = place == Place::MergeProperty;
         let drawn = self.of_kind(kind);
         self.plain = false;
         let branches = match drawn {

@@ -18,10 +18,10 @@ use crate::query::{
 use crate::value::V;
 
 /// Bodies and surroundings that there are, the bodies from which on they write, and the one that needs certain rows.
-pub(super) const BODIES: usize = 42;
+pub(super) const BODIES: usize = 44;
 pub(super) const SURROUNDINGS: usize = 9;
-const WRITING: usize = 38;
-const ACCUMULATING: usize = 41;
+const WRITING: usize = 40;
+const ACCUMULATING: usize = 43;
 
 pub(super) fn var(name: &str) -> Expr {
     Expr::Var(name.to_owned())
@@ -327,6 +327,7 @@ impl Generator<'_> {
             35 => self.found_again(start, n),
             36 => self.triangle(start, n),
             37 => self.neighbours(start, n),
+            38 | 39 => self.triangle(start, n),
             ACCUMULATING => self.accumulated(),
             WRITING.. => self.changed(start, n),
             0 | 1 => self.counted(start, n),

@@ -7,6 +7,8 @@ impl Generator<'_> {
     /// A tree of clauses on the first node, of which only the number counts.
     pub(super) fn counted(&mut self, start: NodePattern, n: &str) -> Vec<Clause> {
         let mut names = vec![n.to_owned()];
+        // Those that an optional part binds.
+        let mut perhaps = Vec::new();
         let mut clauses = vec![matching(vec![single(start)], None)];
         for number in 0..2 + self.random.below(2) {
             let name = format!("t{number}");
@@ -24,8 +26,12 @@ impl Generator<'_> {
                 binary(Op::Different, var(&name), other)
             });
             names.push(name);
+            let optional = self.random.chance(45);
+            if optional {
+                perhaps.extend(names.last().cloned());
+            }
             clauses.push(Clause::Match {
-                optional: self.random.chance(45),
+                optional,
                 paths: vec![path(bare(from), steps)],
                 filter,
             });
@@ -33,7 +39,11 @@ impl Generator<'_> {
         clauses.push(match self.random.below(6) {
             0 => returning(vec![(of(n, "a"), "k"), (counted_rows(), "c")]),
             1 | 5 => {
-                let one = self.random.pick(&names).clone();
+                let of = match perhaps.is_empty() || self.random.chance(30) {
+                    true => &names,
+                    false => &perhaps,
+                };
+                let one = self.random.pick(of).clone();
                 returning(vec![(count(false, &one), "c")])
             }
             2 => returning(vec![(of(n, "uid"), "k"), (counted_rows(), "c")]),

@@ -308,7 +308,10 @@ impl Generator<'_> {
 
     /// A circle, with conditions on its nodes.
     pub(super) fn triangle(&mut self, start: NodePattern, n: &str) -> Vec<Clause> {
-        let labels = [self.maybe_label(), self.maybe_label()];
+        let labels = match self.random.chance(50) {
+            true => [None, None],
+            false => [self.maybe_label(), self.maybe_label()],
+        };
         let mut steps = vec![
             self.hop(node("b", labels[0])),
             self.hop(node("c", labels[1])),
@@ -318,6 +321,13 @@ impl Generator<'_> {
         }
         if self.random.chance(40) {
             steps[1].0.var = Some("named".to_owned());
+        } else if self.random.chance(50) {
+            // The first and the last may be the same one, that between them may not.
+            let types: Vec<&'static str> = TYPES.to_vec();
+            let at = self.random.below(types.len());
+            for (number, (rel, _)) in steps.iter_mut().enumerate() {
+                rel.types = vec![types[(at + number % 2) % types.len()]];
+            }
         }
         let filter = match self.random.below(4) {
             0 => Some(binary(Op::Different, var("c"), var(n))),
@@ -420,7 +430,13 @@ impl Generator<'_> {
             1..=3 => {
                 use crate::query::Quantifier::{All, None};
                 let rels = Expr::Call("relationships", vec![var("p")]);
-                let holds = binary(Op::Greater, of("each", "a"), int(1));
+                let holds = match self.random.chance(70) {
+                    true => {
+                        let rest = binary(Op::Modulo, of("each", "uid"), int(2));
+                        binary(Op::Equal, rest, int(0))
+                    }
+                    false => binary(Op::Greater, of("each", "a"), int(1)),
+                };
                 Some(Expr::Quantified(
                     *self.random.pick(&[All, None]),
                     "each".to_owned(),
