@@ -67,6 +67,10 @@ pub trait SchemaView {
     fn divides_always(&self) -> bool {
         false
     }
+    /// Whether joins and rewrites that pay for many rows are made for few, too: for tests.
+    fn joins_always(&self) -> bool {
+        false
+    }
     /// The columns of files or of a frame that a statement reads.
     ///
     /// # Errors

@@ -66,7 +66,7 @@ pub(crate) struct Bounds {
 impl Bounds {
     /// Whether breadth-first search answers these bounds.
     pub(crate) fn by_search(self) -> bool {
-        self.proven && self.min <= 1
+        self.proven
     }
 
     fn allows(self, length: u32) -> bool {

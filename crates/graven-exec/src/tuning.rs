@@ -58,6 +58,8 @@ pub struct Tuning {
     pub threads: usize,
     /// Plans are for several wherever they can be, not only where that is worth it.
     pub divide_always: bool,
+    /// Joins and rewrites that pay for many rows are made for few, too.
+    pub join_always: bool,
     /// Fewest nodes that a thread scans at a time.
     pub morsel_nodes: u64,
     /// One thread works on rows that might be divided for so long before others help: some times what waking them and making their operators takes.
@@ -83,6 +85,7 @@ impl Default for Tuning {
             reached_longer: 4,
             threads: 1,
             divide_always: false,
+            join_always: false,
             morsel_nodes: 4,
             alone: Duration::from_micros(200),
             rest: Duration::from_micros(1500),

@@ -7,6 +7,7 @@ use crate::interpret::{Interpreter, Stop};
 use crate::library::{Library, Setting};
 use crate::query::Query;
 use crate::rows;
+use crate::seams;
 use crate::spelling::spelled;
 
 /// What came of a comparison.
@@ -23,6 +24,8 @@ pub(crate) enum Verdict {
 pub(crate) struct Pair {
     model: Interpreter,
     library: Library,
+    /// Faults that the plan of the last query asked for.
+    faults: Vec<usize>,
 }
 
 impl Pair {
@@ -31,7 +34,18 @@ impl Pair {
         Ok(Pair {
             model: Interpreter::new(graph),
             library,
+            faults: Vec::new(),
         })
+    }
+
+    /// Faults that the plan of the last query asked for, by their places.
+    pub(crate) fn faults(&self) -> Vec<usize> {
+        self.faults.clone()
+    }
+
+    /// What the library says to a statement.
+    pub(crate) fn asked(&self, statement: &str) -> Result<Vec<Vec<graven::Value>>, String> {
+        self.library.ask(statement)
     }
 
     pub(crate) fn graph(&self) -> &Graph {
@@ -54,7 +68,10 @@ impl Pair {
         }
         let statement = spelled(query, spelling);
         let ask = || std::panic::catch_unwind(AssertUnwindSafe(|| self.library.ask(&statement)));
-        let Ok(got) = ask() else {
+        let _ = seams::asked();
+        let got = ask();
+        self.faults = seams::asked();
+        let Ok(got) = got else {
             return Ok(Verdict::Different("the library panicked".to_owned()));
         };
         if let (Ok(expected), Ok(_), false) = (&expected, &got, query.writes()) {

@@ -17,7 +17,7 @@ use crate::walk::{self, Place, Visitor};
 
 /// A clause, or the `UNION` between two parts, as one that others follow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Step {
+pub(crate) enum Step {
     Match,
     OptionalMatch,
     Unwind,
@@ -54,7 +54,15 @@ const STEPS: [Step; 15] = [
 ];
 
 impl Step {
-    fn of(clause: &Clause) -> Step {
+    /// Every step and every other one that can follow it.
+    pub(crate) fn pairs() -> Vec<(Step, Step)> {
+        let all = STEPS
+            .iter()
+            .flat_map(|a| STEPS.iter().map(move |b| (*a, *b)));
+        all.filter(|(a, b)| a.impossible(*b).is_none()).collect()
+    }
+
+    pub(crate) fn of(clause: &Clause) -> Step {
         use crate::query::Change::{RemoveLabel, RemoveProperty};
         match clause {
             Clause::Match { optional, .. } if *optional => Step::OptionalMatch,
@@ -175,42 +183,42 @@ impl Visitor for Coverage {
     }
 }
 
-/// Kinds of expression, and whether they are subqueries.
-const KINDS: [(&str, bool); 31] = [
-    ("literal", false),
-    ("variable", false),
-    ("property", false),
-    ("AND OR XOR", false),
-    ("comparison", false),
-    ("arithmetic", false),
-    ("IN", false),
-    ("text comparison", false),
-    ("NOT", false),
-    ("IS NULL", false),
-    ("label", false),
-    ("function", false),
-    ("coalesce", false),
-    ("list", false),
-    ("index", false),
-    ("slice", false),
-    ("list comprehension", false),
-    ("all any none single", false),
-    ("reduce", false),
-    ("CASE", false),
-    ("temporal arithmetic", false),
-    ("hidden type", false),
-    ("not computed", false),
-    ("map", false),
-    ("map projection", false),
-    ("pattern comprehension", true),
-    ("EXISTS", true),
-    ("COUNT", true),
-    ("COLLECT", true),
-    ("pattern", true),
-    ("aggregate", false),
+/// Kinds of expression.
+pub(crate) const KINDS: [&str; 31] = [
+    "literal",
+    "variable",
+    "property",
+    "AND OR XOR",
+    "comparison",
+    "arithmetic",
+    "IN",
+    "text comparison",
+    "NOT",
+    "IS NULL",
+    "label",
+    "function",
+    "coalesce",
+    "list",
+    "index",
+    "slice",
+    "list comprehension",
+    "all any none single",
+    "reduce",
+    "CASE",
+    "temporal arithmetic",
+    "hidden type",
+    "not computed",
+    "map",
+    "map projection",
+    "pattern comprehension",
+    "EXISTS",
+    "COUNT",
+    "COLLECT",
+    "pattern",
+    "aggregate",
 ];
 
-fn kind(expr: &Expr) -> &'static str {
+pub(crate) fn kind(expr: &Expr) -> &'static str {
     use crate::query::Op;
     match expr {
         Expr::Literal(_) => "literal",
@@ -257,13 +265,13 @@ fn kind(expr: &Expr) -> &'static str {
 }
 
 /// Why a kind of expression cannot stand in a place, if it cannot.
-fn misplaced(kind: (&str, bool), place: Place) -> Option<&'static str> {
-    match (kind.0, place) {
+pub(crate) fn misplaced(kind: &str, place: Place) -> Option<&'static str> {
+    match (kind, place) {
         ("aggregate", Place::WithItem | Place::ReturnItem) => None,
         ("aggregate", _) => Some("aggregates stand in projections"),
-        ("pattern", Place::MatchWhere | Place::WithWhere | Place::SubqueryWhere) => None,
-        ("pattern", _) => Some("a pattern is a condition"),
-        (_, Place::MergeProperty) if kind.1 => Some("subqueries do not stand in MERGE"),
+        ("EXISTS" | "COUNT" | "COLLECT" | "pattern", Place::MergeProperty) => {
+            Some("MERGE takes no subquery but a pattern comprehension")
+        }
         _ => None,
     }
 }
@@ -295,11 +303,11 @@ impl Coverage {
         );
         let places = table::Table::new(
             "expression, and where it stood",
-            KINDS.map(|(name, _)| name.to_owned()).to_vec(),
+            KINDS.map(str::to_owned).to_vec(),
             Place::ALL.map(|p| format!("{p:?}")).to_vec(),
             |row, column| match misplaced(KINDS[row], Place::ALL[column]) {
                 Some(why) => Err(why),
-                None => count(self.places.get(&(KINDS[row].0, Place::ALL[column]))),
+                None => count(self.places.get(&(KINDS[row], Place::ALL[column]))),
             },
         );
         let rules = table::Table::new(

@@ -8,8 +8,10 @@
 mod chain;
 mod disguise;
 mod expression;
+mod matrix;
 mod pattern;
 mod projection;
+mod scopes;
 mod shapes;
 mod subquery;
 pub(crate) mod touching;
@@ -84,6 +86,8 @@ pub(crate) struct Generator<'a> {
     fresh: bool,
     /// The graph has nodes enough for plans that pay with many rows.
     large: bool,
+    /// Labels and the properties that an index of the graph holds for them.
+    indexes: Vec<(&'static str, Vec<&'static str>)>,
     /// A clause that goes before the one that was made.
     pending: Option<Clause>,
 }
@@ -91,10 +95,16 @@ pub(crate) struct Generator<'a> {
 /// From so many nodes on joins pay.
 const LARGE: usize = 24;
 
-/// A statement of any kind for this graph.
-pub(crate) fn query(random: &mut Random, writing: bool, graph: &Graph) -> Query {
+/// One statement of so many fills a cell of a table, each its turn.
+const IN_TURN: u64 = 4;
+
+/// A statement of any kind for this graph, the one of this `number`.
+pub(crate) fn query(random: &mut Random, writing: bool, graph: &Graph, number: u64) -> Query {
     let mut generator = Generator::new(random, graph);
     generator.disguises = generator.random.chance(30);
+    if number.is_multiple_of(IN_TURN) {
+        return generator.in_turn(number / IN_TURN);
+    }
     let shapes = if generator.large { 14 } else { 6 };
     match generator.random.below(20) {
         number if number < shapes => generator.shape(),
@@ -125,6 +135,7 @@ impl<'a> Generator<'a> {
             plain: false,
             fresh: false,
             large: graph.node_places().count() >= LARGE,
+            indexes: graph.indexed(),
             pending: None,
         }
     }

@@ -168,19 +168,36 @@ impl Graph {
         let nodes = graph.nodes.len();
         let rels = random.below(2 * nodes + 1);
         for uid in 0..rels {
+            let start = random.below(nodes);
+            let end = match random.chance(12) {
+                true => start,
+                false => random.below(nodes),
+            };
             graph.rels.push(Some(Rel {
                 kind: random.pick::<&str>(TYPES),
-                start: random.below(nodes),
-                end: random.below(nodes),
+                start,
+                end,
                 properties: properties(random, 100 + uid),
             }));
         }
         graph.indexes = INDEXES
             .iter()
-            .filter(|_| random.chance(30))
+            .filter(|_| random.chance(40))
             .copied()
             .collect();
         graph
+    }
+
+    /// Labels and the properties that an index holds for them.
+    pub(crate) fn indexed(&self) -> Vec<(&'static str, Vec<&'static str>)> {
+        let of = |statement: &&'static str| {
+            let (_, rest) = statement.split_once("(n:")?;
+            let label = LABELS.iter().find(|label| rest.starts_with(**label))?;
+            let mut words = rest.split(|c: char| !c.is_alphanumeric() && c != '.');
+            let keys = words.by_ref().filter_map(|word| word.strip_prefix("n."));
+            Some((*label, keys.collect()))
+        };
+        self.indexes.iter().filter_map(of).collect()
     }
 
     pub(crate) fn node_places(&self) -> impl Iterator<Item = usize> {

@@ -57,9 +57,9 @@ pub use examples::examples;
 pub use findings::Findings;
 pub use functions::{Calls, run as functions};
 pub use keywords::keywords;
-pub use mutants::{Verdict, mutants};
+pub use mutants::{Hunt, Verdict};
 pub use noise::{NoiseReport, noise};
-pub use seeds::{Grammar, Job};
+pub use seeds::Job;
 pub use transactions::{Tally, transactions};
 
 use compare::Pair;
@@ -68,7 +68,7 @@ use random::Random;
 use seeds::each;
 
 /// Queries that one graph serves.
-const PER_GRAPH: u64 = 40;
+pub const PER_GRAPH: u64 = 40;
 
 /// A graph that has grown larger is given up.
 const NODES_MAX: usize = 60;
@@ -90,15 +90,21 @@ pub struct Report {
     pub differences: Vec<String>,
 }
 
-/// Compares as many queries as asked for.
+/// A statement: the seed of its graph, and its number there.
+type Place = (u64, u64);
+
+/// Compares as many queries as asked for; `hunt` tries them with the faults of the planner, too.
 ///
 /// # Errors
 /// The machine's, such as a full disk; differences are in the report.
-pub fn run(job: &Job, queries: u64) -> Result<Report, String> {
+pub fn run(job: &Job, queries: u64, hunt: Option<&Hunt>) -> Result<Report, String> {
     let graphs = queries.div_ceil(PER_GRAPH);
     let reports = each(job, graphs, |seed, report: &mut Report| {
         let before = report.differences.len();
-        graph(seed, report, (job.grammar, Halt::Shrunk))?;
+        seams::start();
+        let done = of_graph(seed, report, hunt);
+        report.coverage.rules(seams::take());
+        done?;
         Ok(report.differences.len() - before)
     })?;
     let mut all = Report::default();
@@ -113,24 +119,8 @@ pub fn run(job: &Job, queries: u64) -> Result<Report, String> {
     Ok(all)
 }
 
-/// What is done with a difference.
-#[derive(Clone, Copy, PartialEq)]
-enum Halt {
-    /// It is made smaller and told.
-    Shrunk,
-    /// It is enough that it is there.
-    Counted,
-}
-
 /// All queries of one graph, until one differs.
-fn graph(seed: u64, report: &mut Report, how: (Grammar, Halt)) -> Result<(), String> {
-    seams::start();
-    let done = queries(seed, report, how);
-    report.coverage.rules(seams::take());
-    done
-}
-
-fn queries(seed: u64, report: &mut Report, (grammar, halt): (Grammar, Halt)) -> Result<(), String> {
+fn of_graph(seed: u64, report: &mut Report, hunt: Option<&Hunt>) -> Result<(), String> {
     let mut random = Random::new(seed.wrapping_mul(0xA076_1D64_78BD_642F));
     let graph = graph::Graph::random(&mut random);
     let setting = Setting::random(&mut random);
@@ -142,10 +132,8 @@ fn queries(seed: u64, report: &mut Report, (grammar, halt): (Grammar, Halt)) -> 
             return Ok(());
         }
         let writing = random.chance(20);
-        let query = match grammar {
-            Grammar::Short => generate::short(&mut random, writing, pair.graph()),
-            Grammar::Whole => generate::query(&mut random, writing, pair.graph()),
-        };
+        let turn = seed.wrapping_mul(PER_GRAPH).wrapping_add(number);
+        let query = generate::query(&mut random, writing, pair.graph(), turn);
         let before = pair.graph().clone();
         // One of three is written in other words.
         let words = random.next();
@@ -156,12 +144,19 @@ fn queries(seed: u64, report: &mut Report, (grammar, halt): (Grammar, Halt)) -> 
                 report.coverage.query(&query);
                 report.writing += u64::from(query.writes());
                 report.with_rows += u64::from(rows > 0);
+                if let Some(hunt) = hunt {
+                    let case = mutants::Case {
+                        place: (seed, number),
+                        graph: &before,
+                        setting,
+                        query: &query,
+                        spelling,
+                        asked: pair.faults(),
+                    };
+                    hunt.with_faults(&case, &pair)?;
+                }
             }
             compare::Verdict::Skipped => report.too_large += 1,
-            compare::Verdict::Different(how) if halt == Halt::Counted => {
-                report.differences.push(how);
-                return Ok(());
-            }
             compare::Verdict::Different(_) => {
                 let small = shrink::shrink(before, setting, query, spelling)?;
                 let difference = format!("seed {seed}, query {number}{setting}\n{small}");

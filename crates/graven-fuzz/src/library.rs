@@ -20,6 +20,8 @@ pub(crate) struct Setting {
     pub(crate) spilling: bool,
     /// Operators hand out one row at a time.
     pub(crate) row_by_row: bool,
+    /// Plans are made as for many rows.
+    pub(crate) joining: bool,
 }
 
 impl Setting {
@@ -30,6 +32,7 @@ impl Setting {
             divided: false,
             spilling: false,
             row_by_row: false,
+            joining: false,
         }
     }
 
@@ -39,6 +42,7 @@ impl Setting {
             divided: random.chance(40),
             spilling: random.chance(30),
             row_by_row: random.chance(40),
+            joining: random.chance(40),
         }
     }
 }
@@ -50,6 +54,7 @@ impl std::fmt::Display for Setting {
             (self.divided, ", on two threads"),
             (self.spilling, ", spilling"),
             (self.row_by_row, ", row by row"),
+            (self.joining, ", planned as for many rows"),
         ];
         words
             .iter()
@@ -148,6 +153,7 @@ fn open(folder: &TempDir, setting: Setting) -> Result<Connection, String> {
         config.tuning.morsel_nodes = 1;
         config.tuning.alone = Duration::ZERO;
     }
+    config.tuning.join_always = setting.joining;
     if setting.row_by_row {
         config.tuning.batch_rows = 1;
     }

@@ -6,7 +6,7 @@ use std::time::Instant;
 use std::path::Path;
 
 use graven_fuzz::{
-    Grammar, Job, crafted, damage, examples, functions, keywords, mutants, noise, run, transactions,
+    Hunt, Job, PER_GRAPH, crafted, damage, examples, functions, keywords, noise, run, transactions,
 };
 
 const HELP: &str = "\
@@ -17,7 +17,7 @@ Usage: cargo xtask fuzz [OPTIONS]
   --statements N   damaged statements for the parser and the binder (200000)
   --crafted N      files with valid checksums and crafted content (100000)
   --coverage       print what the queries exercised; a cell at zero is a failure
-  --mutants        instead: rules of the planner without a side condition, each to be found by
+  --mutants        instead: rules of the planner without a side condition, all to be found by
                    --queries N (20000) statements
   --seed S         first seed (1); each graph has its own, counted up from it
   --differences N  stop after so many (5)
@@ -40,7 +40,6 @@ fn fuzz(mut args: impl Iterator<Item = String>) -> Result<bool, String> {
     let mut job = Job {
         seed: 1,
         threads: std::thread::available_parallelism().map_or(1, usize::from),
-        grammar: Grammar::Whole,
         differences_max: 5,
     };
     let (mut queries, mut statements, mut begun) = (100_000, 200_000, 50_000);
@@ -88,7 +87,7 @@ fn fuzz(mut args: impl Iterator<Item = String>) -> Result<bool, String> {
     }
     let seed = job.seed;
     let start = Instant::now();
-    let mut report = run(&job, queries)?;
+    let mut report = run(&job, queries, None)?;
     for difference in &report.differences {
         println!("DIFFERENT {difference}\n");
     }
@@ -192,25 +191,38 @@ fn fuzz(mut args: impl Iterator<Item = String>) -> Result<bool, String> {
         && panics)
 }
 
+/// Looks for all mutants, by some statements after the others until all are found.
 fn hunt(job: &Job, statements: u64) -> Result<bool, String> {
+    const AT_A_TIME: u64 = 2_000;
     let start = Instant::now();
-    let verdicts = mutants(job, statements, &|_| true, &|verdict| {
-        let (rule, mutant) = (verdict.rule, &verdict.mutant);
-        let line = verdict.how.lines().next().unwrap_or_default();
-        let line: String = line.chars().take(80).collect();
-        match verdict.found {
-            Some((statements, seed)) => {
-                println!(
-                    "found  {rule:20} {mutant:32} after {statements:6} statements, seed {seed}: {line}"
-                );
-            }
-            None => println!("MISSED {rule:20} {mutant:32} {line}"),
+    let hunt = Hunt::new()?;
+    let mut done = 0;
+    let mut job = job.clone();
+    while done < statements && !hunt.is_over() {
+        let report = run(&job, AT_A_TIME, Some(&hunt))?;
+        for difference in &report.differences {
+            println!("DIFFERENT {difference}\n");
         }
-    })?;
+        job.seed += AT_A_TIME / PER_GRAPH;
+        done += AT_A_TIME;
+    }
+    let verdicts = hunt.verdicts();
+    for verdict in &verdicts {
+        let (rule, mutant, tried) = (verdict.rule, &verdict.mutant, verdict.tried);
+        let line = verdict.how.lines().last().unwrap_or_default();
+        let line: String = line.chars().take(160).collect();
+        match verdict.found {
+            Some((seed, number)) => println!(
+                "found  {rule:22} {mutant:32} seed {seed}, statement {number}, {tried} tried: {line}"
+            ),
+            None => println!("MISSED {rule:22} {mutant:32} {tried} tried: {line}"),
+        }
+    }
+    let found = verdicts.iter().filter(|v| v.found.is_some()).count();
     println!(
-        "{} mutants, {:.0} s",
+        "{found} of {} mutants found by {done} statements, {:.0} s",
         verdicts.len(),
         start.elapsed().as_secs_f64()
     );
-    Ok(verdicts.iter().all(|verdict| verdict.found.is_some()))
+    Ok(found == verdicts.len())
 }

@@ -1,17 +1,31 @@
 //! Whether the comparison finds rules of the planner that lack a side condition.
 //!
 //! # How it works
-//! The faults are those of [`graven_cypher::plan::mutant`], one at a time. Each is on for all plans of a thread, which asks
-//! one graph after the other until an answer differs, the plan is not executable, or the statements are used up.
-//! A mutant that stays unfound means that the comparison is blind for that side condition.
+//! The faults are those of [`graven_cypher::plan::mutant`]. A statement that both sides answered alike is tried again with each fault that
+//! its plan asked for and that is not found yet: if the plan becomes another one, the statement is run with the fault on
+//! a database of its own. The fault is found where the answers differ, or the plan is not executable.
+//! One that stays unfound means that the comparison is blind for that side condition.
+//!
+//! # Costs
+//! A plan for each fault that is asked for, and a database for each other plan, until the fault is found.
 
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::panic::AssertUnwindSafe;
+use std::sync::{Mutex, Once, PoisonError};
 
 use graven_cypher::plan::mutant::Mutant;
 
-use crate::seams::{ARE_THERE, activate};
-use crate::{Grammar, Halt, Job, Report, graph};
+use crate::Place;
+use crate::compare::{self, Pair};
+use crate::graph::Graph;
+use crate::library::Setting;
+use crate::query::Query;
+use crate::seams::{ARE_THERE, activate, plans};
+use crate::spelling::spelled;
+
+thread_local! {
+    /// Panics of this thread are expected, and told otherwise.
+    static QUIET: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
+}
 
 /// What became of a mutant.
 #[derive(Clone, Debug)]
@@ -20,87 +34,154 @@ pub struct Verdict {
     pub rule: &'static str,
     /// What it lacks.
     pub mutant: String,
-    /// Statements until it was found, and the seed of the graph; none where it was not.
+    /// The seed of the graph and the number of the statement; none where it was not found.
     pub found: Option<(u64, u64)>,
-    /// How it was found, or how many statements did not find it.
+    /// Statements that had another plan with it.
+    pub tried: u64,
+    /// How it was found, with the statement; or the last statement that did not find it.
     pub how: String,
 }
 
-/// Looks for every mutant whose name is `wanted`, with at most so many statements; `told` gets each verdict when it is there.
-///
-/// # Errors
-/// The machine's, such as a full disk; or the build has no such faults.
-pub fn mutants(
-    job: &Job,
-    statements: u64,
-    wanted: &(dyn Fn(&str) -> bool + Sync),
-    told: &(dyn Fn(&Verdict) + Sync),
-) -> Result<Vec<Verdict>, String> {
-    if !ARE_THERE {
-        return Err("built without the feature `mutants`: run `cargo xtask fuzz`".to_owned());
-    }
-    // Assertions fail as they should; what they say is in the verdicts.
-    let hook = std::panic::take_hook();
-    std::panic::set_hook(Box::new(|_| {}));
-    let next = AtomicUsize::new(0);
-    let verdicts = Mutex::new(Vec::new());
-    let outcome = std::thread::scope(|scope| {
-        let work = || -> Result<(), String> {
-            while let Some((mutant, rule)) = Mutant::ALL.get(next.fetch_add(1, Ordering::Relaxed)) {
-                let name = format!("{mutant:?}");
-                if !wanted(&name) {
-                    continue;
-                }
-                let (found, how) = hunt(*mutant, job.seed, statements)?;
-                let verdict = Verdict {
-                    rule: rule.name(),
-                    mutant: name,
-                    found,
-                    how,
-                };
-                told(&verdict);
-                let mut all = verdicts.lock().map_err(|e| e.to_string())?;
-                all.push(verdict);
-            }
-            Ok(())
-        };
-        let threads: Vec<_> = (0..job.threads.max(1)).map(|_| scope.spawn(work)).collect();
-        let joined = threads.into_iter().map(|t| {
-            let done = t.join();
-            done.map_err(|_| "the hunt itself panicked".to_owned())?
-        });
-        joined.collect::<Result<Vec<()>, String>>()
-    });
-    std::panic::set_hook(hook);
-    outcome?;
-    let mut verdicts = verdicts.into_inner().map_err(|e| e.to_string())?;
-    verdicts.sort_by(|a, b| (a.rule, &a.mutant).cmp(&(b.rule, &b.mutant)));
-    Ok(verdicts)
+/// Looks for all mutants at once.
+#[derive(Debug)]
+pub struct Hunt {
+    verdicts: Mutex<Vec<Verdict>>,
 }
 
-/// Statements and seed of the first difference that the mutant makes, and what it was.
-fn hunt(
-    mutant: Mutant,
-    first: u64,
-    statements: u64,
-) -> Result<(Option<(u64, u64)>, String), String> {
-    let how = (Grammar::Whole, Halt::Counted);
-    let mut report = Report::default();
-    let mut seed = first;
-    while report.compared + report.too_large < statements {
-        activate(Some(mutant));
-        let done = graph(seed, &mut report, how);
-        activate(None);
-        done?;
-        if let Some(found) = report.differences.pop() {
-            let mut without = Report::default();
-            graph(seed, &mut without, how)?;
-            // What differs without it, too, is a finding, but not of this one.
-            if without.differences.is_empty() {
-                return Ok((Some((report.compared + 1, seed)), found));
-            }
+/// A statement that both sides answer alike.
+pub(crate) struct Case<'a> {
+    pub(crate) place: Place,
+    /// The graph that it was asked of.
+    pub(crate) graph: &'a Graph,
+    pub(crate) setting: Setting,
+    pub(crate) query: &'a Query,
+    pub(crate) spelling: u64,
+    /// Faults that its plan asked for.
+    pub(crate) asked: Vec<usize>,
+}
+
+impl Hunt {
+    /// A hunt that has found nothing yet.
+    ///
+    /// # Errors
+    /// The build has no such faults.
+    pub fn new() -> Result<Hunt, String> {
+        if !ARE_THERE {
+            return Err("built without the feature `mutants`: run `cargo xtask fuzz`".to_owned());
         }
-        seed = seed.wrapping_add(1);
+        let verdicts = Mutant::ALL.map(|(mutant, rule)| Verdict {
+            rule: rule.name(),
+            mutant: format!("{mutant:?}"),
+            found: None,
+            tried: 0,
+            how: String::new(),
+        });
+        Ok(Hunt {
+            verdicts: Mutex::new(verdicts.to_vec()),
+        })
     }
-    Ok((None, format!("not found by {} statements", report.compared)))
+
+    /// What became of all of them so far.
+    #[must_use]
+    pub fn verdicts(&self) -> Vec<Verdict> {
+        self.with(|verdicts| verdicts.to_vec())
+    }
+
+    /// Whether all are found.
+    #[must_use]
+    pub fn is_over(&self) -> bool {
+        self.with(|verdicts| verdicts.iter().all(|verdict| verdict.found.is_some()))
+    }
+
+    fn with<T>(&self, look: impl FnOnce(&mut Vec<Verdict>) -> T) -> T {
+        look(&mut self.verdicts.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Tries the statement with the faults that its plan asked for and that are not found yet.
+    pub(crate) fn with_faults(&self, case: &Case<'_>, pair: &Pair) -> Result<(), String> {
+        let open = self.with(|verdicts| {
+            let asked = case.asked.iter().copied();
+            let open = asked.filter(|at| verdicts[*at].found.is_none());
+            open.collect::<Vec<usize>>()
+        });
+        if open.is_empty() {
+            return Ok(());
+        }
+        quietly();
+        let statement = spelled(case.query, case.spelling);
+        let plain = plan(pair, "as it is", &statement, None);
+        for at in open {
+            let mutant = Mutant::ALL[at].0;
+            let other = plan(pair, &format!("{mutant:?}"), &statement, Some(mutant));
+            if other == plain {
+                continue;
+            }
+            self.with(|verdicts| {
+                verdicts[at].tried += 1;
+                if verdicts[at].found.is_none() {
+                    verdicts[at].how.clone_from(&statement);
+                }
+            });
+            let Some(how) = difference(case, Some(mutant))? else {
+                continue;
+            };
+            // What differs without it, too, is a finding, but not of this one.
+            if difference(case, None)?.is_some() {
+                continue;
+            }
+            self.with(|verdicts| {
+                let verdict = &mut verdicts[at];
+                if verdict.found.is_none_or(|found| found > case.place) {
+                    verdict.found = Some(case.place);
+                    verdict.how = format!("{how}\n{statement}");
+                }
+            });
+        }
+        Ok(())
+    }
+}
+
+/// The plan in words; none where planning fails an assertion.
+fn plan(pair: &Pair, label: &str, statement: &str, mutant: Option<Mutant>) -> Option<String> {
+    // Plans are kept by their texts, and know the places of their words in them.
+    let text = format!("EXPLAIN /* {label:40} */ {statement}");
+    let _ = plans();
+    let asked = with(mutant, || pair.asked(&text));
+    asked.is_some().then(plans)
+}
+
+/// How the answers differ with the fault, on a database of its own.
+fn difference(case: &Case<'_>, mutant: Option<Mutant>) -> Result<Option<String>, String> {
+    let mut pair = Pair::new(case.graph.clone(), case.setting)?;
+    let compared = with(mutant, || pair.compare(case.query, case.spelling));
+    match compared {
+        None => Ok(Some("the library panicked".to_owned())),
+        Some(verdict) => Ok(match verdict? {
+            compare::Verdict::Different(how) => Some(how),
+            _ => None,
+        }),
+    }
+}
+
+/// Does something with the fault switched on; none where that panics.
+fn with<T>(mutant: Option<Mutant>, work: impl FnOnce() -> T) -> Option<T> {
+    activate(mutant);
+    QUIET.set(mutant.is_some());
+    let done = std::panic::catch_unwind(AssertUnwindSafe(work));
+    QUIET.set(false);
+    activate(None);
+    done.ok()
+}
+
+/// Keeps the messages of threads silent that try a fault: assertions fail as they should.
+fn quietly() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let before = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |panic| {
+            if !QUIET.get() {
+                before(panic);
+            }
+        }));
+    });
 }

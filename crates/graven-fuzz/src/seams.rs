@@ -6,8 +6,8 @@
 
 #[cfg(any(debug_assertions, feature = "mutants"))]
 mod there {
-    pub(crate) use graven_cypher::plan::mutant::activate;
-    pub(crate) use graven_cypher::plan::trace::{start, take};
+    pub(crate) use graven_cypher::plan::mutant::{activate, asked};
+    pub(crate) use graven_cypher::plan::trace::{plans, start, take};
 
     pub(crate) const ARE_THERE: bool = true;
 }
@@ -21,6 +21,14 @@ mod there {
 
     pub(crate) fn activate(_: Option<Mutant>) {}
 
+    pub(crate) fn asked() -> Vec<usize> {
+        Vec::new()
+    }
+
+    pub(crate) fn plans() -> String {
+        String::new()
+    }
+
     pub(crate) fn start() {}
 
     pub(crate) fn take() -> Fired {
@@ -28,4 +36,4 @@ mod there {
     }
 }
 
-pub(crate) use there::{ARE_THERE, activate, start, take};
+pub(crate) use there::{ARE_THERE, activate, asked, plans, start, take};

@@ -2,15 +2,6 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Which statements are generated.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Grammar {
-    /// Reading clauses, then writing ones.
-    Short,
-    /// These, any clause behind any other, and the forms that rules of the planner look for.
-    Whole,
-}
-
 /// Which seeds, and by how many.
 #[derive(Clone, Debug)]
 pub struct Job {
@@ -18,8 +9,6 @@ pub struct Job {
     pub seed: u64,
     /// Threads, each with databases of its own.
     pub threads: usize,
-    /// What queries are like; transactions are of short statements always.
-    pub grammar: Grammar,
     /// Stop after this many differences.
     pub differences_max: usize,
 }

@@ -61,6 +61,11 @@ pub(crate) fn query(query: &mut Query, v: &mut dyn Visitor) {
     }
 }
 
+/// An expression that stands in this place, and all in it.
+pub(crate) fn expression(e: &mut Expr, place: Place, v: &mut dyn Visitor) {
+    expr(e, place, v);
+}
+
 fn list(clauses: &mut Vec<Clause>, v: &mut dyn Visitor) {
     for part in clauses.iter_mut() {
         clause(part, v);

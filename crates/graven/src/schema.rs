@@ -294,6 +294,10 @@ impl SchemaView for Schema<'_> {
         self.2.divide_always
     }
 
+    fn joins_always(&self) -> bool {
+        self.2.join_always
+    }
+
     fn procedure(&self, name: &str) -> Option<ProcedureView> {
         procedures::view(name, self.1)
     }

@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::expression::{BinaryOp, Expr, Literal};
+use super::mutant::{self, Mutant};
 use super::{Inclusion, VarId};
 use crate::bind::graph::AccessHint;
 use crate::cost::Cost;
@@ -100,7 +101,10 @@ pub(crate) fn candidates(
             continue;
         };
         match subject {
-            Subject::Id(form) if matches!(op, BinaryOp::Equal | BinaryOp::In) => {
+            Subject::Id(form)
+                if matches!(op, BinaryOp::Equal | BinaryOp::In)
+                    || mutant::active(Mutant::IdSeekAnyComparison) =>
+            {
                 let any = op == BinaryOp::In;
                 let rows = if any { list_length(&value) } else { 1.0 };
                 found.push(Candidate {
@@ -153,13 +157,19 @@ fn by_computed_label(
         },
         _ => None,
     })?;
-    let equal: Vec<_> = conditions
-        .iter()
-        .filter_map(|condition| match comparison(condition, node, bound)? {
-            (Subject::Key(key), BinaryOp::Equal, value) => Some((key, value)),
-            _ => None,
-        })
-        .collect();
+    let mut compared = Vec::new();
+    let mut equal = Vec::new();
+    for (idx, condition) in conditions.iter().enumerate() {
+        if let Some((Subject::Key(key), BinaryOp::Equal, value)) =
+            comparison(condition, node, bound)
+        {
+            compared.push(idx);
+            equal.push((key, value));
+        }
+    }
+    if !mutant::active(Mutant::ComputedLabelsCover) {
+        compared.clear();
+    }
     let share = if equal.is_empty() {
         SHARE
     } else {
@@ -168,7 +178,7 @@ fn by_computed_label(
     Some(Candidate {
         access: Access::Computed { names, equal },
         rows: cost.nodes(None) * share,
-        covers: Vec::new(),
+        covers: compared,
     })
 }
 
@@ -195,7 +205,8 @@ fn merge_ranges(cost: &Cost<'_>, found: &mut Vec<Candidate>) {
             else {
                 continue;
             };
-            if label == label2 && key == key2 {
+            let same_key = key == key2 || mutant::active(Mutant::IndexRangeAnyKey);
+            if label == label2 && same_key {
                 let access = Access::Range {
                     label: label.clone(),
                     key: key.clone(),

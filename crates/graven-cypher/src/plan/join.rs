@@ -88,7 +88,8 @@ impl Builder<'_> {
         pending: &Pending,
         way: &[Ordered],
     ) -> Option<Split> {
-        let is_inner = !partial.bound.is_empty() && self.handed_in > 1.0;
+        let always = self.cost.schema.joins_always();
+        let is_inner = !partial.bound.is_empty() && (self.handed_in > 1.0 || always);
         let handed_in = if is_inner { self.handed_in } else { 1.0 };
         let mut conditions = pending.conditions.iter().flatten();
         let changes = self.writes || conditions.any(is_volatile);
@@ -107,7 +108,7 @@ impl Builder<'_> {
                 &way[at].step,
                 OrderStep::Find { by, .. } if matches!(by.access, Access::All | Access::Label(_))
             );
-            if !begins_anew || rows * handed_in < ROWS_MIN {
+            if !begins_anew || rows * handed_in < ROWS_MIN && !always {
                 continue;
             }
             let after: BTreeSet<VarId> = way[at..]
@@ -116,7 +117,7 @@ impl Builder<'_> {
                 .collect();
             // What conditions leave already contains the equality to be joined on: pairs are tried before it.
             let second_rows = way[at..].iter().map(|step| step.rows).fold(0.0, f64::max) / rows;
-            if rows * handed_in * second_rows < PAIRS_MIN {
+            if rows * handed_in * second_rows < PAIRS_MIN && !always {
                 continue;
             }
             let alone = way[at..]

@@ -2,8 +2,14 @@
 //!
 //! # How it works
 //! [`activate`] switches one on for the plans that this thread makes from then on. Plans that a database keeps are not made
-//! anew, so each mutant wants a database of its own. A build without debug assertions and without the feature `mutants`
-//! has none, and its code is as if they were not there.
+//! anew, so each mutant wants a database of its own. The rules ask for a mutant where its side condition decides; [`asked`]
+//! says for which ones they did, so that a statement is tried with these alone.
+//!
+//! Three side conditions have no mutant, because no answer can tell. `common_ends` writes an estimate, which the executor checks for
+//! each row. That `end_conditions` stays away from writes (CY-47) is caution: a barrier lies wherever a write meets what moves. A
+//! condition that is a subquery alone has a guard only inside of another subquery, which that guard keeps from running.
+//! A build without debug assertions and without
+//! the feature `mutants` has none, and its code is as if they were not there.
 
 use super::trace::Rule;
 
@@ -36,8 +42,8 @@ pub enum Mutant {
     EagerIgnoresWrites,
     /// Every variable counts as unique.
     EagerAllUnique,
-    /// CY-47: conditions move in statements that write, too.
-    EndConditionsInWrites,
+    /// A relationship that must differ from others becomes a condition on an end.
+    EndConditionsJoinShared,
     /// Conditions on the row move into expansions whose relationships are looked at one by one.
     EndConditionsOnNamed,
     /// CY-62: one side of an `OR` is enough.
@@ -50,8 +56,6 @@ pub enum Mutant {
     PatternCountNullable,
     /// CY-66: an optional part is taken out below what hangs on its variables.
     PatternCountAcrossOptional,
-    /// Ends that differ from row to row count as common.
-    CommonEndsOfAny,
     /// Nodes without the property get lost.
     IndexOrderWithoutNulls,
     /// CY-63: equal rows need not follow each other.
@@ -70,13 +74,21 @@ pub enum Mutant {
     IndexScanMissingKeys,
     /// A seek takes away conditions that its index does not ensure.
     SeekCoversOthers,
+    /// Bounds of two properties are one range.
+    IndexRangeAnyKey,
+    /// Labels that are computed ensure the values that stand beside them.
+    ComputedLabelsCover,
+    /// Any comparison with an id finds the node of that id.
+    IdSeekAnyComparison,
+    /// Any comparison with an id finds the relationship of that id.
+    RelationshipSeekAnyComparison,
     /// `SHORTEST` selects after the conditions behind it.
     ConditionsBeforeShortest,
 }
 
 impl Mutant {
     /// All of them, with the rule that each belongs to.
-    pub const ALL: [(Mutant, Rule); 31] = [
+    pub const ALL: [(Mutant, Rule); 34] = [
         (Mutant::TopNWithoutSkip, Rule::TopN),
         (Mutant::UnusedInside, Rule::Unused),
         (Mutant::DistinctEndsAnyPattern, Rule::DistinctEnds),
@@ -90,14 +102,13 @@ impl Mutant {
         (Mutant::EagerIgnoresReads, Rule::Eager),
         (Mutant::EagerIgnoresWrites, Rule::Eager),
         (Mutant::EagerAllUnique, Rule::Eager),
-        (Mutant::EndConditionsInWrites, Rule::EndConditions),
+        (Mutant::EndConditionsJoinShared, Rule::EndConditions),
         (Mutant::EndConditionsOnNamed, Rule::EndConditions),
         (Mutant::FarNodesHalfAnOr, Rule::FarNodes),
         (Mutant::PatternCountSharedRelationships, Rule::PatternCount),
         (Mutant::PatternCountLosesRow, Rule::PatternCount),
         (Mutant::PatternCountNullable, Rule::PatternCount),
         (Mutant::PatternCountAcrossOptional, Rule::PatternCount),
-        (Mutant::CommonEndsOfAny, Rule::CommonEnds),
         (Mutant::IndexOrderWithoutNulls, Rule::IndexOrder),
         (Mutant::DistinctRunsAnywhere, Rule::DistinctRuns),
         (Mutant::LastReadAlways, Rule::LastRead),
@@ -107,6 +118,13 @@ impl Mutant {
         (Mutant::HashJoinUnjudged, Rule::HashJoin),
         (Mutant::IndexScanMissingKeys, Rule::IndexScan),
         (Mutant::SeekCoversOthers, Rule::IndexSeek),
+        (Mutant::IndexRangeAnyKey, Rule::IndexRange),
+        (Mutant::ComputedLabelsCover, Rule::ComputedLabels),
+        (Mutant::IdSeekAnyComparison, Rule::IdSeek),
+        (
+            Mutant::RelationshipSeekAnyComparison,
+            Rule::RelationshipSeek,
+        ),
         (
             Mutant::ConditionsBeforeShortest,
             Rule::RelationshipConditions,
@@ -121,6 +139,8 @@ mod switch {
 
     thread_local! {
         static ACTIVE: Cell<Option<Mutant>> = const { Cell::new(None) };
+        /// A bit for each mutant that was asked for.
+        static ASKED: Cell<u64> = const { Cell::new(0) };
     }
 
     /// Switches a fault on for the plans of this thread, or all off.
@@ -128,8 +148,19 @@ mod switch {
         ACTIVE.set(mutant);
     }
 
+    /// The faults that this thread's plans asked for since the last call, as places in [`Mutant::ALL`].
+    #[must_use]
+    pub fn asked() -> Vec<usize> {
+        let bits = ASKED.replace(0);
+        let places = 0..Mutant::ALL.len();
+        places
+            .filter(|at| bits & 1 << (Mutant::ALL[*at].0 as u64) != 0)
+            .collect()
+    }
+
     /// Whether this one is switched on.
     pub(crate) fn active(mutant: Mutant) -> bool {
+        ASKED.set(ASKED.get() | 1 << (mutant as u64));
         ACTIVE.get() == Some(mutant)
     }
 }
@@ -144,6 +175,6 @@ mod switch {
     }
 }
 
-#[cfg(any(debug_assertions, feature = "mutants"))]
-pub use switch::activate;
 pub(crate) use switch::active;
+#[cfg(any(debug_assertions, feature = "mutants"))]
+pub use switch::{activate, asked};

@@ -434,7 +434,10 @@ impl Builder<'_> {
         let mut waiting = waiting.filter_map(|(idx, condition)| Some((idx, condition.as_ref()?)));
         let found = waiting.find_map(|(idx, condition)| {
             match comparison(condition, edge.rel, &partial.bound)? {
-                (Subject::Id(form), op @ (BinaryOp::Equal | BinaryOp::In), value) => {
+                (Subject::Id(form), op, value)
+                    if matches!(op, BinaryOp::Equal | BinaryOp::In)
+                        || mutant::active(Mutant::RelationshipSeekAnyComparison) =>
+                {
                     Some((idx, form, op == BinaryOp::In, value))
                 }
                 _ => None,

@@ -15,9 +15,9 @@ mod record;
 use std::collections::BTreeMap;
 
 #[cfg(any(debug_assertions, feature = "mutants"))]
-pub(crate) use record::{chosen, is_on, rewritten};
+pub(crate) use record::{chosen, is_on, planned, rewritten};
 #[cfg(any(debug_assertions, feature = "mutants"))]
-pub use record::{start, take};
+pub use record::{plans, start, take};
 
 /// A rule of the planner; the rewrites first, in the order in which they are first applied.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]

@@ -50,6 +50,8 @@ pub(super) fn numbered(plan: &Plan) {
             next += 1;
         });
     }
+    #[cfg(any(debug_assertions, feature = "mutants"))]
+    super::trace::planned(plan);
 }
 
 #[cfg(any(debug_assertions, feature = "mutants"))]

@@ -376,7 +376,7 @@ impl Instantiator<'_> {
                 let bounds = Bounds {
                     min: *min,
                     max: *max,
-                    proven: *min <= 1,
+                    proven: true,
                 };
                 let from = slot(&layout, *from)?;
                 let count = layout.slot_or_add(*count);

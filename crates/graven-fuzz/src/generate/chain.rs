@@ -18,7 +18,7 @@ fn outlives(v: &Variable) -> bool {
 }
 
 /// Whether a part that gives no rows may end with it.
-fn ends(clause: &Clause) -> bool {
+pub(super) fn ends(clause: &Clause) -> bool {
     match clause {
         Clause::Call(call) => call.query.last().is_none(),
         other => writes(other),
@@ -109,13 +109,7 @@ impl Generator<'_> {
             clauses.extend(self.pending.take());
             clauses.extend(clause);
             if let Some(Clause::Delete { detach, .. }) = clauses.last() {
-                // Nodes are deleted with their relationships, which are deleted alone.
-                let stays = |v: &Variable| {
-                    outlives(v) || !detach && matches!(v.kind, Kind::Node | Kind::Nodes)
-                };
-                let gone = self.scope.iter().filter(|v| !stays(v));
-                self.reserved.extend(gone.map(|v| v.name.clone()));
-                self.scope.retain(stays);
+                self.deleted(*detach);
                 if self.random.chance(40) {
                     let count = projection::count_rows(self.name());
                     self.scope = vec![Variable {
@@ -142,8 +136,17 @@ impl Generator<'_> {
         clauses
     }
 
+    /// What may have been deleted is out of scope: nodes are deleted with their relationships, which are deleted alone.
+    pub(super) fn deleted(&mut self, detach: bool) {
+        let stays =
+            |v: &Variable| outlives(v) || !detach && matches!(v.kind, Kind::Node | Kind::Nodes);
+        let gone = self.scope.iter().filter(|v| !stays(v));
+        self.reserved.extend(gone.map(|v| v.name.clone()));
+        self.scope.retain(stays);
+    }
+
     /// What a statement ends with: a count of its rows often, which planners count in other ways.
-    fn last_columns(&mut self) -> Projection {
+    pub(super) fn last_columns(&mut self) -> Projection {
         if self.random.chance(25) {
             let mut count = projection::count_rows(self.name());
             if self.random.chance(40)
@@ -184,7 +187,7 @@ impl Generator<'_> {
     }
 
     /// A `MATCH` that hangs on what is there, more often than not on what may be null.
-    fn matching_on(&mut self, optional: bool) -> Clause {
+    pub(super) fn matching_on(&mut self, optional: bool) -> Clause {
         let mut clause = self.matching(true);
         let anchor = self.before.iter().filter(|v| v.kind == Kind::Node);
         let anchor = anchor.max_by_key(|v| v.nullable).map(|v| v.name.clone());
@@ -216,7 +219,7 @@ impl Generator<'_> {
     }
 
     /// All variables as they are.
-    fn everything(&mut self) -> Projection {
+    pub(super) fn everything(&mut self) -> Projection {
         let mut seen: Vec<String> = Vec::new();
         let mut items = Vec::new();
         for v in &self.scope {
@@ -391,7 +394,7 @@ impl Generator<'_> {
     }
 
     /// A literal as this property has them.
-    fn sure_of(&mut self, key: &'static str) -> Expr {
+    pub(super) fn sure_of(&mut self, key: &'static str) -> Expr {
         loop {
             if let Some(value) = crate::graph::property(self.random, key) {
                 return Expr::Literal(value);
@@ -399,7 +402,7 @@ impl Generator<'_> {
         }
     }
 
-    fn removals(&mut self) -> Option<Vec<Change>> {
+    pub(super) fn removals(&mut self) -> Option<Vec<Change>> {
         let v = self.variable(|v| matches!(v.kind, Kind::Node | Kind::Rel))?;
         let key = *self.random.pick(crate::graph::KEYS);
         let mut changes = vec![Change::RemoveProperty(v.name.clone(), key)];
@@ -410,7 +413,7 @@ impl Generator<'_> {
         Some(changes)
     }
 
-    fn deletion(&mut self) -> Option<Clause> {
+    pub(super) fn deletion(&mut self) -> Option<Clause> {
         let rel = self.variable(|v| v.kind == Kind::Rel);
         let what = match rel.filter(|_| self.random.chance(60)) {
             Some(rel) => rel,
@@ -423,7 +426,7 @@ impl Generator<'_> {
     }
 
     /// What is done with each item: created, merged, or a change of a node of the row.
-    fn foreach(&mut self) -> Clause {
+    pub(super) fn foreach(&mut self) -> Clause {
         let one_row = self.random.chance(50) && self.one_row();
         let plain = std::mem::replace(&mut self.plain, !one_row);
         let (key, list) = match self.random.chance(60) {

@@ -14,7 +14,7 @@ fn binary(op: Op, a: Expr, b: Expr) -> Expr {
 }
 
 /// The path without `{low,high}`, which only `MATCH` knows.
-fn unquantified(mut path: Path) -> Path {
+pub(super) fn unquantified(mut path: Path) -> Path {
     for (rel, _) in &mut path.steps {
         if let Length::Braces(low, high) = rel.length {
             rel.length = Length::Star(low, high);
@@ -63,15 +63,28 @@ impl Generator<'_> {
     /// The condition of a `WHERE`, where patterns may stand too.
     pub(super) fn condition(&mut self, depth: usize) -> Expr {
         let node = self.scope.iter().any(|v| v.kind == Kind::Node);
-        if !node || !self.random.chance(15) {
+        if !node || self.plain || !self.random.chance(15) {
             return self.expression(Kind::Bool, depth);
         }
-        let pattern = Expr::Pattern(boxed(unquantified(self.inner_path(false))));
         match self.random.below(4) {
+            0 => Expr::Pattern(boxed(unquantified(self.inner_path(false)))),
+            _ => self.pattern_value(),
+        }
+    }
+
+    /// A pattern as an operand: so it is a value wherever one may stand.
+    pub(super) fn pattern_value(&mut self) -> Expr {
+        let pattern = Expr::Pattern(boxed(unquantified(self.inner_path(false))));
+        match self.random.below(5) {
             0 => Expr::Not(boxed(pattern)),
-            1 => binary(Op::Or, self.expression(Kind::Bool, depth), pattern),
-            2 => binary(Op::And, pattern, self.expression(Kind::Bool, depth)),
-            _ => pattern,
+            1 => binary(Op::Or, self.expression(Kind::Bool, 1), pattern),
+            2 => binary(Op::And, pattern, self.expression(Kind::Bool, 1)),
+            3 => binary(Op::Xor, pattern, self.expression(Kind::Bool, 1)),
+            _ => {
+                let values = [0, 1].map(|_| boxed(self.expression(Kind::Bool, 1)));
+                let [then, other] = values;
+                Expr::Case(boxed(pattern), then, other)
+            }
         }
     }
 
@@ -180,6 +193,12 @@ impl Generator<'_> {
         if let Some(v) = self.variable(|v| matches!(v.kind, Kind::Bag | Kind::Rels | Kind::Nodes)) {
             return Expr::Call("size", vec![Expr::Var(v.name)]);
         }
+        let collects = self.random.chance(50);
+        Expr::Call("size", vec![self.list_of_pattern(collects)])
+    }
+
+    /// What is found by a pattern, as a list in no order.
+    pub(super) fn list_of_pattern(&mut self, collects: bool) -> Expr {
         let scope = self.scope.len();
         let left = std::mem::replace(&mut self.nodes_left, 2);
         let reuses = std::mem::replace(&mut self.reuses, false);
@@ -189,11 +208,10 @@ impl Generator<'_> {
         self.scope.truncate(scope);
         self.nodes_left = left;
         self.reuses = reuses;
-        let list = match self.random.chance(50) {
+        match collects {
             true => Expr::CollectOf(vec![path], filter, boxed(item)),
             false => Expr::PatternComprehension(boxed(unquantified(path)), filter, boxed(item)),
-        };
-        Expr::Call("size", vec![list])
+        }
     }
 
     fn subquery(&mut self, exists: bool) -> Expr {
@@ -548,8 +566,10 @@ impl Generator<'_> {
                 ),
             };
         }
-        match self.random.below(21) {
+        match self.random.below(22) {
             18..=20 => self.deep_comparison(depth),
+            21 if self.plain || self.scope.iter().all(|v| v.kind != Kind::Node) => self.truth(0),
+            21 => self.pattern_value(),
             0..=2 => {
                 let op = *self.random.pick(&[Op::And, Op::Or, Op::Xor, Op::And]);
                 binary(

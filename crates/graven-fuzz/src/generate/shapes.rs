@@ -7,6 +7,7 @@
 
 mod counts;
 mod finds;
+mod writes;
 
 use super::{Generator, bare, projection, single};
 use crate::graph::{LABELS, TYPES, property};
@@ -16,19 +17,25 @@ use crate::query::{
 };
 use crate::value::V;
 
-fn var(name: &str) -> Expr {
+/// Bodies and surroundings that there are, the bodies from which on they write, and the one that needs certain rows.
+pub(super) const BODIES: usize = 44;
+pub(super) const SURROUNDINGS: usize = 9;
+const WRITING: usize = 40;
+const ACCUMULATING: usize = 43;
+
+pub(super) fn var(name: &str) -> Expr {
     Expr::Var(name.to_owned())
 }
 
-fn of(name: &str, key: &'static str) -> Expr {
+pub(super) fn of(name: &str, key: &'static str) -> Expr {
     Expr::Property(Box::new(var(name)), key)
 }
 
-fn int(value: i64) -> Expr {
+pub(super) fn int(value: i64) -> Expr {
     Expr::Literal(V::Int(value))
 }
 
-fn binary(op: Op, a: Expr, b: Expr) -> Expr {
+pub(super) fn binary(op: Op, a: Expr, b: Expr) -> Expr {
     Expr::Binary(op, Box::new(a), Box::new(b))
 }
 
@@ -36,7 +43,7 @@ fn count(unique: bool, of: &str) -> Expr {
     Expr::Aggregate(Aggregate::Count, unique, Some(Box::new(var(of))))
 }
 
-fn columns(items: Vec<(Expr, &str)>) -> Projection {
+pub(super) fn columns(items: Vec<(Expr, &str)>) -> Projection {
     let items = items.into_iter().map(|(expr, name)| Item {
         expr,
         name: name.to_owned(),
@@ -48,7 +55,7 @@ fn columns(items: Vec<(Expr, &str)>) -> Projection {
     }
 }
 
-fn matching(paths: Vec<Path>, filter: Option<Expr>) -> Clause {
+pub(super) fn matching(paths: Vec<Path>, filter: Option<Expr>) -> Clause {
     Clause::Match {
         optional: false,
         paths,
@@ -56,22 +63,22 @@ fn matching(paths: Vec<Path>, filter: Option<Expr>) -> Clause {
     }
 }
 
-fn with(items: Vec<(Expr, &str)>) -> Clause {
+pub(super) fn with(items: Vec<(Expr, &str)>) -> Clause {
     Clause::With(columns(items))
 }
 
-fn returning(items: Vec<(Expr, &str)>) -> Clause {
+pub(super) fn returning(items: Vec<(Expr, &str)>) -> Clause {
     Clause::Return(columns(items))
 }
 
-fn node(name: &str, label: Option<&'static str>) -> NodePattern {
+pub(super) fn node(name: &str, label: Option<&'static str>) -> NodePattern {
     NodePattern {
         labels: label.map_or(Labels::Any, |l| Labels::All(vec![l])),
         ..bare(name.to_owned())
     }
 }
 
-fn path(start: NodePattern, steps: Vec<(RelPattern, NodePattern)>) -> Path {
+pub(super) fn path(start: NodePattern, steps: Vec<(RelPattern, NodePattern)>) -> Path {
     Path {
         steps,
         ..single(start)
@@ -80,15 +87,28 @@ fn path(start: NodePattern, steps: Vec<(RelPattern, NodePattern)>) -> Path {
 
 impl Generator<'_> {
     pub(super) fn shape(&mut self) -> Query {
+        let surrounding = self.random.below(SURROUNDINGS);
+        let joins = self.large && self.random.chance(60);
+        let body = if joins { 20 } else { self.random.below(BODIES) };
+        self.shape_of(surrounding, body)
+    }
+
+    /// The body of this number in the surroundings of this one.
+    pub(super) fn shape_of(&mut self, surrounding: usize, body: usize) -> Query {
+        // What writes stands alone, or below what may be null.
+        let surrounding = match body {
+            ACCUMULATING => 0,
+            WRITING.. if surrounding != 5 => 0,
+            _ => surrounding,
+        };
         let branches = |clauses| Query {
             branches: vec![clauses],
             all: true,
         };
-        let surrounding = self.random.below(9);
         let anchor = matches!(surrounding, 1..=4).then_some("o");
         // What a write makes has no `uid`.
         self.created |= surrounding == 6;
-        let mut body = self.body(anchor);
+        let mut body = self.body(body, anchor);
         let any = || matching(vec![single(node("o", None))], None);
         let label = self.label();
         match surrounding {
@@ -277,7 +297,7 @@ impl Generator<'_> {
     }
 
     /// Clauses that end with `RETURN` of names which nothing outside has.
-    fn body(&mut self, anchor: Option<&str>) -> Vec<Clause> {
+    fn body(&mut self, number: usize, anchor: Option<&str>) -> Vec<Clause> {
         let label = self.maybe_label();
         // The first node: that of the outer row, or any of a label.
         let start = match anchor {
@@ -286,8 +306,7 @@ impl Generator<'_> {
         };
         let n = anchor.unwrap_or("n").to_owned();
         let n = n.as_str();
-        let joins = self.large && self.random.chance(60);
-        match if joins { 20 } else { self.random.below(26) } {
+        match number {
             20 => match self.random.below(4) {
                 0 => self.joined(start, n, anchor),
                 1 | 2 => self.known_ends(start, n),
@@ -297,6 +316,20 @@ impl Generator<'_> {
             23 => self.grouped(start, n),
             24 => self.indexed(n, anchor),
             25 => self.computed_label(anchor),
+            26 => self.guarded(start, n),
+            27 => self.numbered(start, n),
+            28 => self.in_order(n, anchor),
+            29 | 30 => self.known_ends(start, n),
+            31 => self.selected(start),
+            32 => self.joined(start, n, anchor),
+            33 => self.grouped(start, n),
+            34 => self.indexed(n, anchor),
+            35 => self.found_again(start, n),
+            36 => self.triangle(start, n),
+            37 => self.neighbours(start, n),
+            38 | 39 => self.triangle(start, n),
+            ACCUMULATING => self.accumulated(),
+            WRITING.. => self.changed(start, n),
             0 | 1 => self.counted(start, n),
             2 | 3 => self.reached(start, n),
             4 => self.numbered(start, n),

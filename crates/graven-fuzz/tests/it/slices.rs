@@ -2,13 +2,12 @@
 
 use std::time::Instant;
 
-use graven_fuzz::{Grammar, Job, functions, noise, run, transactions};
+use graven_fuzz::{Hunt, Job, functions, noise, run, transactions};
 
 pub(crate) fn job(seed: u64) -> Job {
     Job {
         seed,
         threads: 2,
-        grammar: Grammar::Whole,
         differences_max: 1,
     }
 }
@@ -19,12 +18,11 @@ pub(crate) fn took(what: &str, start: Instant) {
 }
 
 #[test]
-fn generated_queries_give_what_the_interpreter_says_and_leave_little_out() {
-    const QUERIES: u64 = 6_000;
-    // Cells that so few statements may leave at zero; `cargo xtask fuzz --coverage` allows none.
-    const HOLES_MAX: usize = 48;
+fn generated_queries_give_what_the_interpreter_says_leave_nothing_out_and_find_every_mutant() {
+    const QUERIES: u64 = 30_000;
     let start = Instant::now();
-    let mut report = run(&job(1), QUERIES).expect("the machine works");
+    let hunt = Hunt::new().expect("a build with debug assertions");
+    let mut report = run(&job(1), QUERIES, Some(&hunt)).expect("the machine works");
     assert!(
         report.differences.is_empty(),
         "{}",
@@ -46,10 +44,20 @@ fn generated_queries_give_what_the_interpreter_says_and_leave_little_out() {
     report.coverage.add(calls.coverage);
     let holes = report.coverage.holes();
     assert!(
-        holes.len() <= HOLES_MAX,
+        holes.is_empty(),
         "too little was done; extend the generators, or say in coverage.rs why nothing can do this:\n{}\n{}",
         holes.join("\n"),
         report.coverage
+    );
+    let verdicts = hunt.verdicts();
+    let missed = verdicts.iter().filter(|verdict| verdict.found.is_none());
+    let missed: Vec<String> = missed
+        .map(|v| format!("{} of {}, in {} plans", v.mutant, v.rule, v.tried))
+        .collect();
+    assert!(
+        missed.is_empty(),
+        "rules of the planner lack a side condition, and no answer told:\n{}",
+        missed.join("\n")
     );
 }
 

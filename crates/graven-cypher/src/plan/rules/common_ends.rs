@@ -11,7 +11,6 @@
 use std::collections::BTreeSet;
 
 use crate::plan::facts::Facts;
-use crate::plan::mutant::{self, Mutant};
 use crate::plan::{Operator, Plan, VarExpandMode};
 use crate::schema_view::SchemaView;
 
@@ -42,7 +41,7 @@ pub(crate) fn apply(plan: &mut Plan, schema: &dyn SchemaView) {
             reason = "a small number"
         )]
         let rows = input.estimated_rows.clamp(1.0, ROWS_MAX).ceil() as u32;
-        let from_is_common = common.contains(from) || mutant::active(Mutant::CommonEndsOfAny);
+        let from_is_common = common.contains(from);
         wanted.sharing = match (from_is_common, common.contains(to)) {
             (true, false) => [rows.max(2), 1],
             (false, true) => [1, rows.max(2)],

@@ -22,7 +22,7 @@ use crate::plan::{
 };
 
 pub(crate) fn apply(plan: &mut Plan) {
-    if plan.writes() && !mutant::active(Mutant::EndConditionsInWrites) {
+    if plan.writes() {
         return;
     }
     let variables = &plan.variables;
@@ -173,7 +173,8 @@ fn join(
     pattern: &RelPattern,
     kind: JoinKind,
 ) -> Option<EndJoin> {
-    if !is_plain(pattern) || from == to {
+    let is_shared = !is_plain(pattern) && !mutant::active(Mutant::EndConditionsJoinShared);
+    if is_shared || from == to {
         return None;
     }
     let mut pattern = pattern.clone();

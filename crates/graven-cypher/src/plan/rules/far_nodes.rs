@@ -46,14 +46,16 @@ fn narrow(node: &mut PlanNode, variables: &[Variable], schema: &dyn SchemaView) 
         return;
     };
     let known = known_nodes(predicate, *to, variables);
-    let Some(entries) = mean_entries(pattern, schema).filter(|_| !known.is_empty()) else {
+    let always = schema.joins_always() && !pattern.types.is_empty();
+    let entries = mean_entries(pattern, schema).or(always.then_some(0.0));
+    let Some(entries) = entries.filter(|_| !known.is_empty()) else {
         return;
     };
     let Some((below, ends, rows)) = expansion_to(input, *from) else {
         return;
     };
     #[expect(clippy::cast_precision_loss, reason = "a handful")]
-    let pays = rows >= entries * known.len() as f64;
+    let pays = rows >= entries * known.len() as f64 || always;
     if !pays || !known.iter().all(|var| is_bound(below, *var)) {
         return;
     }

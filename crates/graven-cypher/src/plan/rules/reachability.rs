@@ -109,9 +109,9 @@ fn visit(node: &mut PlanNode, above: Duplicates, read: &BTreeSet<VarId>) {
 
 fn ignores_duplicates(call: &AggregateCall) -> bool {
     call.distinct
-        || mutant::active(Mutant::ReachabilityDuplicates)
         || matches!(
             call.function,
             AggregateFunction::Min | AggregateFunction::Max
         )
+        || mutant::active(Mutant::ReachabilityDuplicates)
 }

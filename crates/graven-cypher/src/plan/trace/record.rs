@@ -8,6 +8,7 @@ use crate::plan::{Operator, Plan, PlanNode, VarId};
 
 thread_local! {
     static FIRED: RefCell<Option<Fired>> = const { RefCell::new(None) };
+    static PLANS: RefCell<String> = const { RefCell::new(String::new()) };
 }
 
 /// Begins to record the plans of this thread; what was recorded before is forgotten.
@@ -19,6 +20,19 @@ pub fn start() {
 #[must_use]
 pub fn take() -> Fired {
     FIRED.with_borrow_mut(Option::take).unwrap_or_default()
+}
+
+/// The operators of the plans that this thread made while it recorded, in words, since the last call.
+#[must_use]
+pub fn plans() -> String {
+    PLANS.with_borrow_mut(std::mem::take)
+}
+
+/// Records what a plan has become.
+pub(crate) fn planned(plan: &Plan) {
+    if is_on() {
+        PLANS.with_borrow_mut(|plans| plans.push_str(&text(&plan.root)));
+    }
 }
 
 /// Whether this thread records.

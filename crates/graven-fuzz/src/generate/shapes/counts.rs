@@ -7,6 +7,8 @@ impl Generator<'_> {
     /// A tree of clauses on the first node, of which only the number counts.
     pub(super) fn counted(&mut self, start: NodePattern, n: &str) -> Vec<Clause> {
         let mut names = vec![n.to_owned()];
+        // Those that an optional part binds.
+        let mut perhaps = Vec::new();
         let mut clauses = vec![matching(vec![single(start)], None)];
         for number in 0..2 + self.random.below(2) {
             let name = format!("t{number}");
@@ -24,16 +26,24 @@ impl Generator<'_> {
                 binary(Op::Different, var(&name), other)
             });
             names.push(name);
+            let optional = self.random.chance(45);
+            if optional {
+                perhaps.extend(names.last().cloned());
+            }
             clauses.push(Clause::Match {
-                optional: self.random.chance(45),
+                optional,
                 paths: vec![path(bare(from), steps)],
                 filter,
             });
         }
-        clauses.push(match self.random.below(5) {
+        clauses.push(match self.random.below(6) {
             0 => returning(vec![(of(n, "a"), "k"), (counted_rows(), "c")]),
-            1 => {
-                let one = self.random.pick(&names).clone();
+            1 | 5 => {
+                let of = match perhaps.is_empty() || self.random.chance(30) {
+                    true => &names,
+                    false => &perhaps,
+                };
+                let one = self.random.pick(of).clone();
                 returning(vec![(count(false, &one), "c")])
             }
             2 => returning(vec![(of(n, "uid"), "k"), (counted_rows(), "c")]),
@@ -93,20 +103,32 @@ impl Generator<'_> {
         ]
     }
 
-    /// A number of rows that duplicates decide.
-    pub(super) fn numbered(&mut self, start: NodePattern, _: &str) -> Vec<Clause> {
+    /// Rows of which duplicates decide how many, or which, are left.
+    pub(super) fn numbered(&mut self, start: NodePattern, n: &str) -> Vec<Clause> {
         let search = self.reaching(start);
-        let mut one = columns(vec![(int(1), "one")]);
-        match self.random.chance(50) {
-            true => one.skip = Some(1 + self.random.below(4)),
-            false => one.limit = Some(self.random.below(4)),
+        let value = match self.random.below(4) {
+            0 => int(1),
+            1 => of(n, "uid"),
+            _ => of("f", "uid"),
+        };
+        let mut one = columns(vec![(value, "one")]);
+        one.order = vec![(var("one"), self.random.chance(50))];
+        one.total = true;
+        if self.random.chance(50) {
+            one.skip = Some(1 + self.random.below(3));
         }
-        let last = match one.skip {
-            Some(_) => Clause::Return(Projection {
+        if one.skip.is_none() || self.random.chance(50) {
+            one.limit = Some(1 + self.random.below(4));
+        }
+        let largest = Expr::Aggregate(Aggregate::Max, false, Some(Box::new(var("one"))));
+        let last = match self.random.below(4) {
+            0 => returning(vec![(counted_rows(), "c")]),
+            1 => returning(vec![(count(true, "one"), "c")]),
+            2 => returning(vec![(largest, "c")]),
+            _ => Clause::Return(Projection {
                 distinct: true,
                 ..columns(vec![(var("one"), "c")])
             }),
-            None => returning(vec![(counted_rows(), "c")]),
         };
         vec![search, Clause::With(one), last]
     }
@@ -120,8 +142,11 @@ impl Generator<'_> {
             false => var(n),
         };
         let mut items = vec![(first, "k"), (var("f"), "f")];
-        if self.random.chance(40) {
-            items.push((of(n, "s"), "other"));
+        let keyed = self.random.chance(60);
+        match self.random.below(4) {
+            0 => items.push((of(n, "s"), "other")),
+            1 => items.push((of(n, "uid"), "other")),
+            _ => {}
         }
         let distinct = Projection {
             distinct: true,
@@ -134,7 +159,34 @@ impl Generator<'_> {
         vec![
             search,
             Clause::With(distinct),
-            returning(vec![(var("k"), "l"), (counted, "c")]),
+            match keyed {
+                true => returning(vec![(var("k"), "l"), (counted, "c")]),
+                false => returning(vec![(counted, "c")]),
+            },
+        ]
+    }
+
+    /// Neighbours of nodes that are there once each, as often as they are found or once.
+    pub(super) fn neighbours(&mut self, start: NodePattern, n: &str) -> Vec<Clause> {
+        let direction = *self.random.pick(&[Direction::Out, Direction::In]);
+        let rel = self.rel(None, Length::One, direction, true);
+        let label = self.maybe_label();
+        let once = Projection {
+            distinct: true,
+            ..columns(vec![(var(n), "d")])
+        };
+        let pairs = columns(vec![(var("d"), "u"), (var("f"), "c")]);
+        vec![
+            matching(vec![single(start)], None),
+            Clause::With(once),
+            matching(
+                vec![path(node("d", None), vec![(rel, node("f", label))])],
+                None,
+            ),
+            Clause::Return(Projection {
+                distinct: self.random.chance(85),
+                ..pairs
+            }),
         ]
     }
 
@@ -165,9 +217,14 @@ impl Generator<'_> {
         let ends = [self.random.between(0, 3), self.random.between(0, 3)];
         let first = matching(vec![known("x", ends[0]), known("y", ends[1])], None);
         let direction = self.any_direction();
-        let one = self.rel(None, Length::One, direction, false);
+        let mut one = self.rel(None, Length::One, direction, true);
         let direction = self.any_direction();
         let two = self.rel(None, Length::One, direction, true);
+        if one.types == two.types && self.random.chance(70) {
+            // They differ anyway.
+            let others = TYPES.iter().filter(|t| !two.types.contains(*t));
+            one.types = others.copied().collect();
+        }
         let start = match start.labels == Labels::Any && start.var.as_deref() == Some("n") {
             true => NodePattern {
                 properties: vec![("a", int(self.random.between(-2, 5)))],
@@ -177,9 +234,10 @@ impl Generator<'_> {
         };
         let steps = vec![(one, node("m", None)), (two, node("p", None))];
         let is = |name: &str| binary(Op::Equal, var("p"), var(name));
-        let other = match self.random.chance(60) {
+        let other = match self.random.chance(40) {
             true => is("y"),
-            false => binary(Op::Equal, of("p", "a"), int(1)),
+            false if self.random.chance(50) => Expr::HasLabel(Box::new(var("p")), self.label()),
+            false => binary(Op::Greater, of("p", "a"), int(0)),
         };
         let op = if self.random.chance(80) {
             Op::Or

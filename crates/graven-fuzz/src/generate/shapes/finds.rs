@@ -39,21 +39,64 @@ impl Generator<'_> {
         ]
     }
 
+    /// A label and a property, more often than not of an index that there is.
+    fn indexed_key(&mut self) -> (&'static str, &'static str) {
+        let keys = [
+            ("A", "a"),
+            ("B", "s"),
+            ("A", "m"),
+            ("C", "uid"),
+            ("B", "a"),
+            ("A", "d"),
+            ("C", "l"),
+            ("B", "t"),
+        ];
+        let known: Vec<_> = self.indexes.iter().map(|(l, k)| (*l, k[0])).collect();
+        match !known.is_empty() && self.random.chance(75) {
+            true => *self.random.pick(&known),
+            false => *self.random.pick(&keys),
+        }
+    }
+
+    /// Bounds of two properties of one label, each of which an index may hold.
+    fn two_bounds(&mut self, m: &str) -> (&'static str, Expr) {
+        let of_two = |(at, (label, keys)): (usize, &(&'static str, Vec<&'static str>))| {
+            let others = self.indexes[at + 1..].iter();
+            let other = others.filter(|(l, k)| l == label && k[0] != keys[0]);
+            let pairs = other.map(|(_, other)| (*label, keys[0], other[0]));
+            pairs.collect::<Vec<_>>()
+        };
+        let known: Vec<_> = self.indexes.iter().enumerate().flat_map(of_two).collect();
+        let (label, first, second) = match known.is_empty() {
+            true => ("A", "a", "m"),
+            false => *self.random.pick(&known),
+        };
+        let (first, second) = match self.random.chance(50) {
+            true => (first, second),
+            false => (second, first),
+        };
+        let [low, high] = [first, second]
+            .map(|key| Expr::Literal(property(self.random, key).unwrap_or(V::Int(1))));
+        let bounds = binary(
+            Op::And,
+            binary(Op::GreaterOrEqual, of(m, first), low),
+            binary(Op::Less, of(m, second), high),
+        );
+        (label, bounds)
+    }
+
     /// Rows in the order of a property that an index may hold.
     pub(super) fn in_order(&mut self, n: &str, anchor: Option<&str>) -> Vec<Clause> {
-        let (label, key) =
-            *self
-                .random
-                .pick(&[("A", "a"), ("B", "s"), ("A", "m"), ("C", "uid"), ("A", "d")]);
+        let (label, key) = self.indexed_key();
         let m = if anchor.is_some() { "m" } else { n };
         let found = matching(vec![single(node(m, Some(label)))], None);
-        let last = match self.random.below(4) {
+        let last = match self.random.below(5) {
             0 => {
                 let which = *self.random.pick(&[Aggregate::Min, Aggregate::Max]);
                 let of = Some(Box::new(of(m, key)));
                 returning(vec![(Expr::Aggregate(which, false, of), "c")])
             }
-            1 => {
+            1 | 2 => {
                 let mut all = columns(vec![(of(m, key), "c")]);
                 all.order = vec![(of(m, key), self.random.chance(50))];
                 all.limit = self.random.chance(70).then(|| self.random.below(5));
@@ -127,6 +170,11 @@ impl Generator<'_> {
         }
         let mut filter = binary(Op::Equal, of(n, left), of("j", right));
         if self.random.chance(20) {
+            // Two keys at once, one of which may be null.
+            let pair = |name: &str, key| Expr::List(vec![of(name, key), of(name, "s")]);
+            filter = binary(Op::Equal, pair(n, left), pair("j", right));
+        }
+        if self.random.chance(20) {
             filter = binary(
                 Op::And,
                 filter,
@@ -152,6 +200,10 @@ impl Generator<'_> {
     pub(super) fn found_again(&mut self, start: NodePattern, n: &str) -> Vec<Clause> {
         let function = *self.random.pick(&["id", "elementId"]);
         let id = |name: &str| Expr::Call(function, vec![var(name)]);
+        let is = match self.random.chance(65) {
+            true => Op::Equal,
+            false => Op::Different,
+        };
         let named = |name: &str, hop: (RelPattern, NodePattern)| {
             let rel = RelPattern {
                 var: Some(name.to_owned()),
@@ -173,10 +225,10 @@ impl Generator<'_> {
                 true => vec![
                     first,
                     with(vec![(id("r"), "i")]),
-                    found(binary(Op::Equal, id("again"), var("i"))),
+                    found(binary(is, id("again"), var("i"))),
                     last,
                 ],
-                false => vec![first, found(binary(Op::Equal, id("again"), id("r"))), last],
+                false => vec![first, found(binary(is, id("again"), id("r"))), last],
             };
         }
         let first = matching(vec![single(start)], None);
@@ -185,7 +237,7 @@ impl Generator<'_> {
         if self.random.chance(30) {
             return vec![
                 first,
-                again(binary(Op::Equal, id("again"), id(n))),
+                again(binary(is, id("again"), id(n))),
                 returning(vec![(of(n, "uid"), "b"), (of("again", "uid"), "c")]),
             ];
         }
@@ -193,7 +245,7 @@ impl Generator<'_> {
             true => vec![
                 first,
                 with(vec![(id(n), "i"), (of(n, "uid"), "u")]),
-                again(binary(Op::Equal, id("again"), var("i"))),
+                again(binary(is, id("again"), var("i"))),
                 returning(vec![(var("u"), "b"), (of("again", "uid"), "c")]),
             ],
             false => {
@@ -234,10 +286,15 @@ impl Generator<'_> {
             }
             None => with(vec![(Expr::Literal(V::Str(label.to_owned())), "l")]),
         };
-        let found = NodePattern {
+        let mut found = NodePattern {
             labels: Labels::Named("l".to_owned()),
             ..node("d", None)
         };
+        if self.random.chance(50) {
+            let (_, key) = self.indexed_key();
+            let value = property(self.random, key).unwrap_or(V::Int(1));
+            found.properties = vec![(key, Expr::Literal(value))];
+        }
         let mut steps = Vec::new();
         if self.random.chance(30) {
             steps.push(self.hop(node("h", None)));
@@ -251,7 +308,10 @@ impl Generator<'_> {
 
     /// A circle, with conditions on its nodes.
     pub(super) fn triangle(&mut self, start: NodePattern, n: &str) -> Vec<Clause> {
-        let labels = [self.maybe_label(), self.maybe_label()];
+        let labels = match self.random.chance(50) {
+            true => [None, None],
+            false => [self.maybe_label(), self.maybe_label()],
+        };
         let mut steps = vec![
             self.hop(node("b", labels[0])),
             self.hop(node("c", labels[1])),
@@ -261,6 +321,13 @@ impl Generator<'_> {
         }
         if self.random.chance(40) {
             steps[1].0.var = Some("named".to_owned());
+        } else if self.random.chance(50) {
+            // The first and the last may be the same one, that between them may not.
+            let types: Vec<&'static str> = TYPES.to_vec();
+            let at = self.random.below(types.len());
+            for (number, (rel, _)) in steps.iter_mut().enumerate() {
+                rel.types = vec![types[(at + number % 2) % types.len()]];
+            }
         }
         let filter = match self.random.below(4) {
             0 => Some(binary(Op::Different, var("c"), var(n))),
@@ -290,19 +357,18 @@ impl Generator<'_> {
     /// Nodes by values that an index may hold.
     pub(super) fn indexed(&mut self, n: &str, anchor: Option<&str>) -> Vec<Clause> {
         let m = if anchor.is_some() { "m" } else { n };
-        let keys = [
-            ("A", "a"),
-            ("B", "s"),
-            ("A", "m"),
-            ("C", "uid"),
-            ("B", "a"),
-            ("B", "a"),
-            ("B", "a"),
-            ("A", "d"),
-            ("C", "l"),
-            ("B", "t"),
-        ];
-        let (label, key) = *self.random.pick(&keys);
+        if self.random.chance(40) {
+            let (label, bounds) = self.two_bounds(m);
+            let found = single(node(m, Some(label)));
+            return vec![
+                matching(vec![found], Some(bounds)),
+                returning(vec![(of(m, "uid"), "c")]),
+            ];
+        }
+        let (label, key) = match self.random.chance(40) {
+            true => ("B", "a"),
+            false => self.indexed_key(),
+        };
         let literal = Expr::Literal(property(self.random, key).unwrap_or(V::Null));
         let value = match (anchor, self.random.chance(50)) {
             (Some(name), true) => of(name, key),
@@ -310,7 +376,7 @@ impl Generator<'_> {
         };
         let ops = [Op::Equal, Op::Equal, Op::Less, Op::GreaterOrEqual, Op::In];
         let op = match key {
-            "s" if self.random.chance(50) => {
+            "s" if self.random.chance(70) => {
                 *self
                     .random
                     .pick(&[Op::StartsWith, Op::EndsWith, Op::Contains])
@@ -325,7 +391,7 @@ impl Generator<'_> {
             _ => value,
         };
         let mut filter = binary(op, of(m, key), value);
-        let composite = (label, key) == ("B", "a") && self.random.chance(60);
+        let composite = (label, key) == ("B", "a") && self.random.chance(80);
         if composite || self.random.chance(50) {
             let key = match composite {
                 true => "f",
@@ -359,14 +425,20 @@ impl Generator<'_> {
             ..path(start, vec![(rel, node("w", label))])
         };
         let size = Expr::Call("length", vec![var("p")]);
-        let filter = match self.random.below(3) {
+        let filter = match self.random.below(5) {
             0 => Some(binary(Op::Greater, size.clone(), int(1))),
-            1 => {
+            1..=3 => {
+                use crate::query::Quantifier::{All, None};
                 let rels = Expr::Call("relationships", vec![var("p")]);
-                let holds = binary(Op::Greater, of("each", "a"), int(0));
-                let all = crate::query::Quantifier::All;
+                let holds = match self.random.chance(70) {
+                    true => {
+                        let rest = binary(Op::Modulo, of("each", "uid"), int(2));
+                        binary(Op::Equal, rest, int(0))
+                    }
+                    false => binary(Op::Greater, of("each", "a"), int(1)),
+                };
                 Some(Expr::Quantified(
-                    all,
+                    *self.random.pick(&[All, None]),
                     "each".to_owned(),
                     Box::new(rels),
                     Box::new(holds),
@@ -395,6 +467,34 @@ impl Generator<'_> {
         ]);
         let by = vec![of(n, "uid"), of("r", "uid"), of("b", "uid")];
         vec![found, Clause::Return(self.cut(items, by))]
+    }
+
+    /// A subquery that fails, or takes long, where another condition does not hold.
+    pub(super) fn guarded(&mut self, start: NodePattern, n: &str) -> Vec<Clause> {
+        let hop = self.hop(node("x", None));
+        let key = *self.random.pick(&["a", "uid"]);
+        let fails = binary(Op::Divide, int(6), of(n, key));
+        let inner = path(bare(n.to_owned()), vec![hop]);
+        let inner = Expr::Exists(
+            vec![inner],
+            Some(Box::new(binary(Op::Equal, fails, int(1)))),
+        );
+        let guard = match self.random.chance(50) {
+            true => binary(Op::Different, of(n, key), int(0)),
+            false => binary(Op::Greater, of(n, key), int(self.random.between(0, 3))),
+        };
+        let inner = match self.random.chance(40) {
+            true => Expr::Not(Box::new(inner)),
+            false => inner,
+        };
+        let filter = match self.random.below(3) {
+            0 => binary(Op::Or, Expr::Not(Box::new(guard)), inner),
+            _ => binary(Op::And, guard, inner),
+        };
+        vec![
+            matching(vec![single(start)], Some(filter)),
+            returning(vec![(of(n, "uid"), "c")]),
+        ]
     }
 
     /// Conditions on relationships and ends.

@@ -1,0 +1,102 @@
+//! Bodies in which rows could meet what is done for other rows.
+
+use super::super::Generator;
+use super::*;
+
+impl Generator<'_> {
+    /// Two nodes a row, each in several rows: one is read, one changed, one changed again, one read behind that. All
+    /// rows write the same, so their order decides nothing.
+    pub(super) fn changed(&mut self, start: NodePattern, n: &str) -> Vec<Clause> {
+        let direction = self.any_direction();
+        let rel = self.rel(None, Length::One, direction, false);
+        let label = self.maybe_label();
+        let end = node("b", label);
+        let mut clauses = vec![matching(vec![path(start, vec![(rel, end)])], None)];
+        let key = *self.random.pick(&["a", "s", "m", "f"]);
+        let label = self.label();
+        let by_label = self.random.chance(30);
+        let read = |name: &str| match by_label {
+            true => Expr::HasLabel(Box::new(var(name)), label),
+            false => of(name, key),
+        };
+        let either = |g: &mut Self| if g.random.chance(50) { n } else { "b" }.to_owned();
+        let before = self.random.chance(60);
+        if before {
+            let old = read(&either(self));
+            clauses.push(with(vec![(var(n), n), (var("b"), "b"), (old, "old")]));
+        }
+        let mut gone = false;
+        for number in 0..=usize::from(self.random.chance(60)) {
+            let name = either(self);
+            if number == 1 && !before && self.random.chance(30) {
+                clauses.push(Clause::Delete {
+                    detach: true,
+                    vars: vec![name],
+                });
+                gone = true;
+                continue;
+            }
+            let value = property(self.random, key);
+            clauses.push(Clause::Change(vec![match (by_label, value) {
+                (true, Some(_)) => Change::Label(name, label),
+                (true, None) => Change::RemoveLabel(name, label),
+                (false, Some(value)) => Change::Set(name, key, value),
+                (false, None) => Change::RemoveProperty(name, key),
+            }]));
+        }
+        let mut last = vec![(counted_rows(), "c")];
+        if before {
+            last.push((var("old"), "old"));
+        }
+        let now = read(&either(self));
+        if !gone && self.random.chance(50) {
+            last.push((now, "now"));
+        }
+        clauses.push(returning(last));
+        clauses
+    }
+
+    /// A subquery that finds what its runs for the rows before have made.
+    pub(super) fn accumulated(&mut self) -> Vec<Clause> {
+        if self.created {
+            // The order of the rows would not be certain.
+            return self.changed(node("n", None), "n");
+        }
+        let label = self.label();
+        let key = *self.random.pick(&["a", "s", "f"]);
+        let mut first = columns(vec![(var("o"), "o")]);
+        first.order = vec![(of("o", "uid"), self.random.chance(50))];
+        first.total = true;
+        let found = Clause::Match {
+            optional: self.random.chance(50),
+            paths: vec![single(node("m", Some(label)))],
+            filter: Some(binary(Op::Equal, of("m", key), of("o", key))),
+        };
+        let made = NodePattern {
+            var: None,
+            properties: vec![(key, of("o", key))],
+            ..node("", Some(label))
+        };
+        let inner = vec![
+            found,
+            with(vec![(count(false, "m"), "c")]),
+            Clause::Create(vec![single(made)]),
+            returning(vec![(var("c"), "c")]),
+        ];
+        let call = Clause::Call(Call {
+            optional: false,
+            import: Import::Listed,
+            given: vec!["o".to_owned()],
+            query: Query {
+                branches: vec![inner],
+                all: true,
+            },
+        });
+        vec![
+            matching(vec![single(node("o", None))], None),
+            Clause::With(first),
+            call,
+            returning(vec![(of("o", "uid"), "u"), (var("c"), "c")]),
+        ]
+    }
+}
