@@ -542,7 +542,8 @@ impl Store {
             || version.lsn.saturating_sub(from) > LOG_BYTES
     }
 
-    /// Shows `version` from now on; the one before, with which goes what it alone knew: for nobody to wait for.
+    /// Makes `version` visible. Returns the version before it, which frees what it alone knew: the
+    /// caller drops it where no commit waits.
     pub(crate) fn set_visible(&self, version: Arc<Version>) -> Arc<Version> {
         std::mem::replace(&mut *self.visible.write(), version)
     }
