@@ -17,7 +17,7 @@ use crate::space::{REGION_BYTES_MIN, Reserve, Space};
 use crate::stats::{Counters, LogStats};
 use crate::{Error, Identity, Kind, Lsn, RECORD_BYTES_MAX, RecordRef, Result};
 
-/// Syncs that take less are not worth waiting for company: the system wakes nobody more exactly than that.
+/// Shorter syncs do not wait for a group: the system does not wake a thread more exactly than that.
 const WORTH_WAITING: Duration = Duration::from_micros(100);
 /// It waits no longer than this, however slow syncs are: one that hung once says nothing of the next.
 const PATIENCE_MAX: Duration = Duration::from_millis(20);
@@ -80,7 +80,7 @@ pub struct Waited {
     pub waited: Duration,
     /// Commits served by the sync that this one waited for; 0 if it waited for none.
     pub group: u32,
-    /// Bytes written to the file meanwhile, by whomever.
+    /// Bytes that any thread wrote to the file while this one waited.
     pub bytes: u64,
 }
 
@@ -394,7 +394,7 @@ pub(crate) struct Inner {
     short_identity: u64,
     options: LogOptions,
     buffer: Mutex<Buffer>,
-    /// Somebody has tried to add regions.
+    /// A thread has tried to add regions.
     grown: Condvar,
     writer: Mutex<Writer>,
     group: Group,
@@ -480,7 +480,7 @@ impl Inner {
             let (again, outcome) = self.grow(buffer, count);
             buffer = again;
             if let Err(error) = outcome {
-                // Somebody may have cut the log meanwhile.
+                // Another thread may have cut the log by now.
                 if buffer.space.fits(wanted, reserve) {
                     continue;
                 }
@@ -501,7 +501,7 @@ impl Inner {
         self.failure(error.to_string().into())
     }
 
-    /// Adds a region if the log runs low and nobody else is doing it.
+    /// Adds a region if the log runs low and no other thread adds one.
     pub(crate) fn grow_if_low(&self) {
         let buffer = self.lock_buffer();
         if buffer.growing || buffer.closed || !buffer.space.running_low() {
@@ -534,7 +534,7 @@ impl Inner {
             .as_ref()
             .is_err_and(graven_io::Error::is_storage_full)
         {
-            // Half a region is of no use; that it cannot be given back hurts nobody.
+            // Half a region is of no use. If it cannot be given back, that costs only disk space.
             let _ = self.file.set_len(from);
         }
         std::mem::forget(unwinding);
