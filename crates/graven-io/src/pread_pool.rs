@@ -188,8 +188,9 @@ fn read(shared: &Shared, request: &ReadRequest) -> Completion {
     let (mut rest, mut done) = (*request, 0);
     loop {
         let parts = rest.parts();
-        // SAFETY: the parts are laid out as `iovec`s and their memory is valid and nobody else's until the
-        // completion is reaped (contract of `submit`), which is after this function returns.
+        // SAFETY: the parts are laid out as `iovec`s. Their memory is valid and no other code uses
+        // it until the completion is reaped (contract of `submit`), which is after this function
+        // returns.
         let code = unsafe {
             libc::preadv(
                 shared.file.as_raw_fd(),
