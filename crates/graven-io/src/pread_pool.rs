@@ -155,7 +155,7 @@ impl Drop for PreadPool {
         drop(lists);
         self.shared.work.notify_all();
         for thread in self.threads.drain(..) {
-            // A thread only reads; should it have panicked, it no longer writes to anyone's memory.
+            // A thread only reads; if it panicked, it no longer writes to any caller's memory.
             let _ = thread.join();
         }
     }

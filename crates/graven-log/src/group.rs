@@ -11,9 +11,9 @@
 //!
 //! Clients served by one sync commit again just after the next sync has begun and would always miss
 //! it. So where syncs are slow, the syncer first waits for half a sync at most ([`Group::gather`]).
-//! It waits for as many commits as waited when the last sync ended. What they append in that time
-//! is left to it to write: one write for all. Where they do not come it waits ever more rarely, and
-//! for a lone client never.
+//! It waits for as many commits as waited when the last sync ended. What clients append in that
+//! time is left to it to write: one write for all. Where commits do not come it waits ever more
+//! rarely, and for a lone client never.
 //!
 //! A thread that ends a role wakes the threads it has served. It also wakes at most one thread for
 //! each role that is free and wanted ([`dispatch`]), and no others. The thread that is to sync next

@@ -19,7 +19,8 @@ use crate::{Error, Identity, Kind, Lsn, RECORD_BYTES_MAX, RecordRef, Result};
 
 /// Shorter syncs do not wait for a group: the system does not wake a thread more exactly than that.
 const WORTH_WAITING: Duration = Duration::from_micros(100);
-/// It waits no longer than this, however slow syncs are: one that hung once says nothing of the next.
+/// The syncer waits no longer than this, however slow syncs are: one that hung once says nothing of
+/// the next.
 const PATIENCE_MAX: Duration = Duration::from_millis(20);
 /// Bytes written at once where a region is filled with zeros.
 const ZEROS_BYTES: usize = 256 << 10;

@@ -187,7 +187,8 @@ impl Snapshot {
             .saturating_add_signed(changed)
     }
 
-    /// Whether it sees changes that are not in the data file's stores, whose counts in the catalogue then are not its own.
+    /// Whether it sees changes that are not in the data file's stores. If so, the counts in the
+    /// catalogue are not its own.
     #[must_use]
     pub fn has_changes(&self) -> bool {
         let version = &*self.version;

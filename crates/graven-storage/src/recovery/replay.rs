@@ -33,7 +33,8 @@ use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread;
 
 /// Commits are put together until their changes take this many bytes, or this part of the memory
-/// that is not kept. No reader uses that memory yet, and fewer and larger layers are merged less.
+/// that nothing else holds. No reader uses that memory yet, and fewer and larger layers are merged
+/// less.
 const BATCH_BYTES_MAX: u64 = 64 << 20;
 const BATCH_SHARE: u64 = 4;
 /// A batch may take this much, whatever is left.

@@ -383,7 +383,8 @@ impl Transaction {
         // No commit then waits for a thread that got no processor.
         let ready = store.log().is_none() || self.options.durability == Durability::Off;
         store.publisher().push(version.clone(), ready);
-        // The version before may have been the last to hold much: it is freed when no lock is held.
+        // The version before may have been the last to hold much: it is freed after the commit lock
+        // is released, so that no other commit waits for that.
         drop(commits);
         drop(before);
         Ok((version, log_bytes))

@@ -2,14 +2,14 @@
 //!
 //! # How it works
 //! Putting the few entries of a commit on top of a layer copies the paths to their leaves in a
-//! dozen maps. No reader may ever look at just this state. So a version only lists the layers of
-//! its newest commits. It shares the list of those before with the version that it was made from.
-//! After [`LISTED_MAX`] commits, or [`BYTES_MAX`], all go into the active layer one after the
-//! other, which then copies its paths once.
+//! dozen maps. Often no reader looks at the state that this gives. So a version only lists the
+//! layers of its newest commits. It shares the list of those before with the version that it was
+//! made from. After [`LISTED_MAX`] commits, or [`BYTES_MAX`], all go into the active layer one
+//! after the other, which then copies its paths once.
 //!
 //! A reader that looks for a single entry asks first whether the newest commits say anything about
-//! it ([`Touched`]), which they seldom do. Then it asks one after the other. A reader of many
-//! entries first makes one layer of them, which later versions go on from.
+//! it ([`Touched`]), which they seldom do. Then it asks one commit after the other. A reader of
+//! many entries first makes one layer of the commits, which later versions go on from.
 //!
 //! # Invariants
 //! * TX-22: the list, one commit after the other, says what the one layer says.

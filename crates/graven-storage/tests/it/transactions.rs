@@ -433,7 +433,8 @@ proptest! {
                     store.checkpoint(CheckpointOptions::default()).unwrap();
                     running[*slot] = Some(it);
                 }
-                // The store's own one may be at its superblock just then, whose failure ends all checkpoints (CK-5).
+                // The store's own one may write its superblock just then. If that fails, there are
+                // no more checkpoints (CK-5).
                 Step::FailingCheckpoint if own_checkpoints => running[*slot] = Some(it),
                 Step::FailingCheckpoint => {
                     disk.set_plan(FaultPlan { write_error: 1.0, ..FaultPlan::default() });
