@@ -1,10 +1,11 @@
-//! Who may read and write a file that is made beside another.
+//! Which users may read and write a file that is made next to another.
 //!
 //! # How it works
-//! A log, a backup or what was salvaged holds what its data file holds, so no user may read it who may not read the
-//! data file. Such a file is made with the data file's permission bits ([`OpenOptions::create_mode`](crate::OpenOptions)),
-//! not with those that the process's mask leaves, and then gets its group, and its owner where the process may give
-//! files away. Where the group stays another, its members get what all others have.
+//! A log, a backup or a salvaged copy holds what its data file holds. So no user may read it that
+//! may not read the data file. Such a file is made with the data file's permission bits
+//! ([`OpenOptions::create_mode`](crate::OpenOptions)), not with those that the process's mask
+//! leaves. It then gets the data file's group, and its owner where the process may give files away.
+//! Where the group stays another, its members get what all others have.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
@@ -48,8 +49,8 @@ impl Access {
         self.mode & READ_AND_WRITE | OWNER_ONLY
     }
 
-    /// Gives the file at `path` this access, so that no user can read it who cannot read this one. Where another user
-    /// owns it, it stays as it is.
+    /// Gives the file at `path` this access, so that no user can read it that cannot read this one.
+    /// Where another user owns it, it stays as it is.
     ///
     /// # Errors
     /// The file is gone, or its file system refuses.

@@ -312,7 +312,7 @@ fn queue_waits_when_dropped(file: &dyn File) -> Result<()> {
             .collect();
         submit(&mut *queue, &requests)?;
         drop(queue);
-        // From here on nobody else may write to the buffer.
+        // From here on only this thread may write to the buffer.
         buf.fill(round);
         thread::yield_now();
         assert!(

@@ -1,8 +1,11 @@
-//! Who may use a file: a lock of the kernel that goes with the process, however that ends.
+//! Which processes may use a file: a lock of the kernel that ends with its process, however that
+//! ends.
 //!
 //! # How it works
-//! An advisory lock on the open file (`flock`), held by a descriptor of its own. It needs no permission to write and
-//! leaves nothing behind. A process made by `fork` does not get the descriptor (IO-7): the lock ends with the process that took it. Who holds it is looked up in `/proc/locks`, where there is such a thing.
+//! An advisory lock on the open file (`flock`), held by a descriptor of its own. It needs no
+//! permission to write and leaves nothing in the file system. A process made by `fork` does not get
+//! the descriptor (IO-7): the lock ends with the process that took it. [`FileLock::holders`] looks
+//! the holders up in `/proc/locks`, where that exists.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -13,9 +16,9 @@ use crate::{Error, Operation, Result, Unshared};
 /// How a file is to be used.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Use {
-    /// Beside others that share it.
+    /// Together with other holders that share it.
     Shared,
-    /// By nobody else.
+    /// By one holder alone.
     Alone,
 }
 
@@ -26,7 +29,7 @@ pub struct FileLock {
 }
 
 impl FileLock {
-    /// Locks the file at `path`; `None` if somebody else's use rules that out.
+    /// Locks the file at `path`; `None` if another holder's use rules that out.
     ///
     /// # Errors
     /// The file cannot be opened for reading, or its file system has no locks.

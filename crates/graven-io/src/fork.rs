@@ -1,13 +1,18 @@
 //! Processes made by `fork`: what was opened before it belongs to the process that opened it.
 //!
 //! # How it works
-//! A process made by `fork` without `exec` has the memory and the descriptors of the one it was made from, but only one of its threads. Handlers that the C
-//! library calls around each `fork` (`pthread_atfork`, registered with the first use of this module) see to two things in the child. They
-//! count: a [`Home`] that was noted before is elsewhere from then on, which costs a load and a comparison to find out. And they put a pipe that
-//! nobody writes to in the place of every descriptor that is [`Unshared`]: neither can the child reach these files and sockets any more, by
-//! whatever way, nor does it keep them alive. A lock of the kind `flock` belongs to the open file, which both processes would share: so
-//! it ends with the process that took it, and so do conversations through sockets, which otherwise would look alive as long as the child.
-//! A number is never free while an object of old may still name it, so that nobody closes another's file by mistake.
+//! A process made by `fork` without `exec` has the memory and the descriptors of its parent, but
+//! only one of its threads. Handlers that the C library calls around each `fork` (`pthread_atfork`,
+//! registered with the first use of this module) do two things in the child.
+//!
+//! They count: a [`Home`] that was noted before is elsewhere from then on, which costs a load and a
+//! comparison to find out. And they put a pipe without a writer in the place of every descriptor
+//! that is [`Unshared`]. So the child cannot reach these files and sockets any more, in any way,
+//! nor does it keep them alive. A lock of the kind `flock` belongs to the open file, which both
+//! processes would share. So it ends with the process that took it. The same holds for connections
+//! through sockets, which otherwise would look alive as long as the child. A descriptor's number is
+//! never free while an old object may still name it, so that no object closes another's file by
+//! mistake.
 //!
 //! # Invariants
 //! * IO-7 A child made by `fork` holds no descriptor that is [`Unshared`] in its parent, except a socket that `accept` or `connect` gave
@@ -15,8 +20,9 @@
 //! * IO-8 A [`Local`] is dropped by the process that made it or by none.
 //!
 //! # Concurrency
-//! The list of descriptors is locked while one is opened or closed, and by the handlers across a `fork`, so that the child finds it whole. In the child they
-//! allocate nothing and wait for nobody. Whoever makes processes past the C library (the system call `clone`) gets no handlers; `vfork` and
+//! The list of descriptors is locked while one is opened or closed. The handlers lock it across a
+//! `fork`, so that the child finds it whole. In the child the handlers allocate nothing and wait
+//! for no thread. The system call `clone`, made past the C library, runs no handlers. `vfork` and
 //! `posix_spawn`, after which nothing but `exec` is done, need none.
 //!
 //! # Source
@@ -103,7 +109,7 @@ fn cut_off(list: &[RawFd]) {
     }
     if made {
         for end in pipe {
-            // SAFETY: made above, and known to nobody else.
+            // SAFETY: made above, and no other code knows it.
             unsafe { libc::close(end) };
         }
     }
@@ -218,7 +224,8 @@ impl<T: fmt::Debug> fmt::Debug for Local<T> {
 pub struct Unshared<F: AsRawFd>(ManuallyDrop<F>);
 
 impl<F: AsRawFd> Unshared<F> {
-    /// One that is opened by `open`, which must not wait for long: nobody can fork meanwhile.
+    /// One that is opened by `open`, which must not wait for long: no thread can fork while it
+    /// runs.
     ///
     /// # Errors
     /// Those of `open`.

@@ -39,8 +39,9 @@ impl ImmediateQueue {
         let token = request.token;
         let mut done = 0;
         for part in request.parts() {
-            // SAFETY: valid for writes and nobody else's until the completion is reaped (contract of
-            // `submit`); the slice ends before this function does. Frames are mapped memory, so initialised.
+            // SAFETY: valid for writes, and no other code uses it until the completion is reaped
+            // (contract of `submit`); the slice ends before this function does. Frames are mapped
+            // memory, so initialised.
             let buf = unsafe { std::slice::from_raw_parts_mut(part.start, part.bytes) };
             match self.file.read_at(buf, request.offset + done as u64) {
                 Ok(got) => {

@@ -155,7 +155,7 @@ impl Drop for PreadPool {
         drop(lists);
         self.shared.work.notify_all();
         for thread in self.threads.drain(..) {
-            // A thread only reads; should it have panicked, it no longer writes to anyone's memory.
+            // A thread only reads; if it panicked, it no longer writes to any caller's memory.
             let _ = thread.join();
         }
     }
@@ -188,8 +188,9 @@ fn read(shared: &Shared, request: &ReadRequest) -> Completion {
     let (mut rest, mut done) = (*request, 0);
     loop {
         let parts = rest.parts();
-        // SAFETY: the parts are laid out as `iovec`s and their memory is valid and nobody else's until the
-        // completion is reaped (contract of `submit`), which is after this function returns.
+        // SAFETY: the parts are laid out as `iovec`s. Their memory is valid and no other code uses
+        // it until the completion is reaped (contract of `submit`), which is after this function
+        // returns.
         let code = unsafe {
             libc::preadv(
                 shared.file.as_raw_fd(),

@@ -1,10 +1,10 @@
 //! Asynchronous reads of one file into memory that the caller owns.
 //!
 //! # Concurrency
-//! A queue is `Send` and driven by one thread at a time, so it is usually kept behind a mutex. Nothing
-//! in it belongs to the thread that submitted: whoever holds the mutex may reap. `submit` never waits for
-//! a read; reads beyond the depth wait in the queue and go out as others complete, which happens inside
-//! `submit` and `reap` of any thread.
+//! A queue is `Send` and driven by one thread at a time, so it is usually kept in a mutex. Nothing
+//! in it belongs to the thread that submitted: any thread that holds the mutex may reap. `submit`
+//! never waits for a read. Reads beyond the depth wait in the queue and go out as others complete,
+//! which happens inside `submit` and `reap` of any thread.
 
 use std::io;
 use std::path::Path;
@@ -27,8 +27,8 @@ pub struct ReadPart {
     pub bytes: usize,
 }
 
-// SAFETY: a part is an address and a length; who may touch the memory behind it, and when, is the
-// contract of `ReadQueue::submit`, which does not depend on the thread.
+// SAFETY: a part is an address and a length. Which code may touch the memory there, and when, is
+// the contract of `ReadQueue::submit`, which does not depend on the thread.
 unsafe impl Send for ReadPart {}
 
 /// One contiguous range of the file, read into one or several destinations.
@@ -189,8 +189,8 @@ pub trait ReadQueue: Send {
     /// handing them to the kernel, come as completions or from [`ReadQueue::reap`].
     ///
     /// # Safety
-    /// Every destination is valid for writes, and nobody else writes it or relies on its content, until
-    /// its completion is reaped or the queue has been dropped.
+    /// Until its completion is reaped or the queue has been dropped, every destination is valid for
+    /// writes. Until then no other code writes it or relies on its content.
     unsafe fn submit(&mut self, reads: &[ReadRequest]) -> Result<()>;
 
     /// Appends ended reads to `done`.

@@ -25,7 +25,7 @@ pub(crate) struct Buffer {
     pub(crate) space: Space,
     /// End of the stream.
     pub(crate) end: Lsn,
-    /// Somebody adds regions to the file.
+    /// A thread adds regions to the file.
     pub(crate) growing: bool,
     pub(crate) closed: bool,
     sector_bytes: usize,

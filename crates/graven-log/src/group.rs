@@ -1,25 +1,30 @@
-//! Group commit: who writes, who syncs, who waits.
+//! Group commit: which thread writes, which syncs, which wait.
 //!
 //! # How it works
-//! There are two roles, and each has at most one thread at a time: the writer writes all that was appended so far, by
-//! whomever; the syncer makes durable what is written. A thread that needs the stream durable takes the role that
-//! brings it further if nobody has it, and sleeps otherwise. A lone client writes, then syncs. With several, the next group is
-//! written while the one before is synced, and the next sync begins when the last one ends, for all that is written
-//! by then. So the size of a group follows the load by itself, without any delay that somebody chose.
+//! There are two roles, and each has at most one thread at a time. The writer writes all that
+//! threads have appended so far; the syncer makes durable what is written. A thread that needs the
+//! stream durable takes the role that brings it further if the role is free, and sleeps otherwise.
 //!
-//! Those whom a sync has served are back with their next commits a moment after the next one has begun, and would always wait for a whole
-//! sync more. So where syncs are slow, the syncer first waits for as many as waited when the last sync ended ([`Group::gather`]), for
-//! half a sync at most. What they append meanwhile is left to it to write: one write for all. Where they do not come it waits ever more rarely,
-//! and for a lone client never.
+//! A lone client writes, then syncs. With several, the next group is written while the one before
+//! is synced. The next sync begins when the last one ends, for all that is written by then. So the
+//! size of a group follows the load by itself, without a configured delay.
 //!
-//! Who ends a role wakes those it has served, and at most one thread for each role that is free and wanted
-//! ([`dispatch`]); nobody else is woken. The one who is to sync next is woken first.
+//! Clients served by one sync commit again just after the next sync has begun and would always miss
+//! it. So where syncs are slow, the syncer first waits for half a sync at most ([`Group::gather`]).
+//! It waits for as many commits as waited when the last sync ended. What clients append in that
+//! time is left to it to write: one write for all. Where commits do not come it waits ever more
+//! rarely, and for a lone client never.
+//!
+//! A thread that ends a role wakes the threads it has served. It also wakes at most one thread for
+//! each role that is free and wanted ([`dispatch`]), and no others. The thread that is to sync next
+//! is woken first.
 //!
 //! # Invariants
 //! * LG-2: `durable` is only set to a value of `written` read before a sync that succeeded.
 //! * LG-3: once `failed` is set it stays, and no role is given out any more.
-//! * LG-7: a thread that unwinds out of its role fails the log: nobody waits for it.
-//! * LG-8: where a role is free and a sleeping thread needs it, a thread that needs it is on its way, or the syncer, who gathers.
+//! * LG-7: a thread that unwinds out of its role fails the log: no thread waits for it.
+//! * LG-8: where a role is free and a sleeping thread needs it, a runnable thread will take the
+//!   role: one that needs it too, or the syncer that waits for its group.
 //!
 //! # Concurrency
 //! One mutex, never held during a write or sync, nor while threads are woken. At most one writer and one syncer at any
@@ -123,13 +128,13 @@ struct State {
 }
 
 impl State {
-    /// Commits that the next sync will serve, one of them that of the syncer, who is not among the waiters.
+    /// Commits that the next sync will serve, among them that of the syncer, which is not a waiter.
     fn gathered(&self) -> usize {
         let durable = |waiter: &&Waiter| waiter.wanted == Wanted::Durable;
         1 + self.waiters.iter().filter(durable).count()
     }
 
-    /// Whether the syncer, who gathers, will write what such a commit has appended.
+    /// Whether the syncer, which waits for its group, will write what such a commit has appended.
     fn is_left_to_syncer(&self, wanted: Wanted) -> bool {
         wanted == Wanted::Durable && self.gathering.is_some()
     }
@@ -234,7 +239,8 @@ impl Group {
         self.hand_on(state, 0);
     }
 
-    /// Calls whom the state lets go on, and wakes them; how many commits are served, the `own` of the caller among them.
+    /// Calls the threads that the state lets go on, and wakes them. Returns how many commits are
+    /// served, the `own` of the caller among them.
     fn hand_on(&self, mut state: MutexGuard<'_, State>, own: u32) -> u32 {
         let mut called = Called::new();
         let served = dispatch(&mut state, own, &mut called);
@@ -251,8 +257,8 @@ impl Group {
         outcome
     }
 
-    /// Waits until everything below `lsn` is durable, doing the work if nobody does; how many commits the sync
-    /// served (0: it was durable already).
+    /// Waits until everything below `lsn` is durable, doing the work if no other thread does.
+    /// Returns how many commits the sync served (0: it was durable already).
     pub(crate) fn wait_durable(&self, device: &impl Device, lsn: Lsn) -> Result<u32, Arc<str>> {
         self.wait(device, lsn, Wanted::Durable)
     }
@@ -313,8 +319,9 @@ impl Group {
         call
     }
 
-    /// What the syncer does first: where clients come again and again, waits for those that the last sync has served, so that not
-    /// half of them are always late for the sync that begins. What they have appended it writes itself.
+    /// The first step of the syncer: where clients come again and again, it waits for those that
+    /// the last sync has served. Otherwise half of them would always be late for the sync that
+    /// begins. It writes what they have appended itself.
     fn gather(&self, device: &impl Device) {
         let mut state = self.lock();
         let before = state.gathered();
@@ -349,8 +356,8 @@ impl Group {
         }
     }
 
-    /// What the syncer does, who was given the role before: makes durable what was written. How many commits that served, the
-    /// caller's among them.
+    /// The work of the syncer, called with the role taken: makes durable what was written. Returns
+    /// how many commits that served, the caller's among them.
     fn sync(&self, device: &impl Device) -> Result<u32, Arc<str>> {
         self.gather(device);
         let mut state = self.lock();
@@ -375,8 +382,8 @@ impl Group {
         Ok(served)
     }
 
-    /// Writes what was appended; nobody else may be writing. With `then_sync` the role of the syncer is taken
-    /// afterwards if it is free; whether it was.
+    /// Writes what was appended; no other thread may be writing. With `then_sync` the role of the
+    /// syncer is taken afterwards if it is free; returns whether it was.
     fn write(
         &self,
         device: &impl Device,
@@ -404,7 +411,8 @@ impl Group {
         syncs
     }
 
-    /// Writes a frame that tells the durable LSN, unless somebody writes just now (then that frame tells it).
+    /// Writes a frame that tells the durable LSN, unless a thread writes just now (then that frame
+    /// tells it).
     pub(crate) fn state_durable(&self, device: &impl Device) {
         let state = self.lock();
         if !state.writing && state.failed.is_none() {

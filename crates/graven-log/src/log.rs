@@ -40,7 +40,7 @@ pub struct Waited {
     pub waited: Duration,
     /// Commits served by the sync that this one waited for; 0 if it waited for none.
     pub group: u32,
-    /// Bytes written to the file meanwhile, by whomever.
+    /// Bytes that any thread wrote to the file while this one waited.
     pub bytes: u64,
 }
 

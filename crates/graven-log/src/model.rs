@@ -42,7 +42,7 @@ struct Disk {
     failing: Option<u64>,
     broken: bool,
     served: u32,
-    /// Whoever syncs waits for company.
+    /// The syncer waits for its group.
     patient: bool,
     /// Calls at this moment, to see that roles are exclusive.
     writing: bool,
@@ -138,13 +138,13 @@ fn run(failing: Option<u64>, patient: bool) {
     assert_eq!(group.failed().is_some(), disk.broken);
     if !disk.broken {
         assert!((1..=6).contains(&disk.syncs));
-        // Fewer where somebody's sync had covered a commit before it asked.
+        // Fewer where another thread's sync had covered a commit before it asked.
         assert!(disk.served <= 6, "no commit is served twice");
     }
 }
 
 #[test]
-fn nobody_is_told_too_early() {
+fn no_commit_is_acknowledged_too_early() {
     for patient in [false, true] {
         shuttle::check_random(move || run(None, patient), 3000);
         shuttle::check_pct(move || run(None, patient), 1500, 3);

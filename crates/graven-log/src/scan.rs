@@ -353,7 +353,7 @@ pub(crate) fn find_tail(
     let durable_at_least = clean_end.unwrap_or(from).max(from);
     let mut walk = Walk::from(Arc::clone(layout), Arc::clone(file), from);
     while walk.next(from)?.is_some() {}
-    // Who closed it cleanly left nothing behind.
+    // A clean close leaves no frames beyond the end.
     let behind = walk.look_behind(clean_end != Some(walk.end))?;
     let corrupt = |reason: String| Error::Corrupt {
         path: PathBuf::from(file.path()),

@@ -1,10 +1,11 @@
 //! One byte budget for everything that stays in memory: frames, tables, policies and operators.
 //!
 //! # How it works
-//! A [`Budget`] is a limit and a sum. Whoever keeps memory holds a [`Reservation`] under a tag; growing it
-//! fails when the sum would pass the limit. Before it fails, the budget asks its *reclaimers* (page caches)
-//! to give memory back, so free-standing memory goes to frames until somebody needs it for something else.
-//! [`Budget::holders`] says who holds how much, for errors and reports; [`Budget::firm`] how much nobody can be asked for.
+//! A [`Budget`] is a limit and a sum. A user of memory holds a [`Reservation`] under a tag; growing
+//! it fails when the sum would pass the limit. Before it fails, the budget asks its *reclaimers*
+//! (page caches) to give memory back. So free memory goes to frames until another user needs it.
+//! [`Budget::holders`] lists how much each tag holds, for errors and reports. [`Budget::firm`]
+//! counts the bytes that no reclaimer can give back.
 //!
 //! # Invariants
 //! * PC-4: the sum of all reservations equals the sum the budget keeps; dropping a reservation returns it all.
@@ -24,7 +25,7 @@ use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 
-/// Gives memory back when somebody else needs it.
+/// Gives memory back when another user of the budget needs it.
 pub trait Reclaim: Send + Sync {
     /// Tries to give back at least `bytes` bytes of the budget; returns how many it gave.
     fn reclaim(&self, bytes: u64) -> u64;
@@ -63,7 +64,7 @@ pub struct Holder {
     Holders(holders)
 )]
 pub struct BudgetError {
-    /// Who asked.
+    /// The tag of the reservation that was to grow.
     pub tag: &'static str,
     /// Bytes asked for.
     pub wanted: u64,
@@ -71,7 +72,7 @@ pub struct BudgetError {
     pub used: u64,
     /// The limit in bytes.
     pub limit: u64,
-    /// Who holds the memory, largest first.
+    /// What holds the memory, largest first.
     pub holders: Vec<Holder>,
 }
 
@@ -132,7 +133,7 @@ impl Budget {
         self.peak.load(Ordering::Relaxed)
     }
 
-    /// Bytes that may still be reserved without taking anything from anybody.
+    /// Bytes that may still be reserved without asking a reclaimer.
     #[must_use]
     pub fn available(&self) -> u64 {
         self.limit().saturating_sub(self.used())
@@ -141,7 +142,7 @@ impl Budget {
     /// Reserves `bytes` bytes under `tag`, asking page caches to shrink if need be.
     ///
     /// # Errors
-    /// [`BudgetError`] with everybody who holds memory when that does not help.
+    /// [`BudgetError`] with every holder of memory when that does not help.
     pub fn reserve(
         self: &Arc<Self>,
         tag: &'static str,
@@ -169,7 +170,7 @@ impl Budget {
         loan
     }
 
-    /// Who holds how much, largest first, those that hold nothing left out.
+    /// The bytes that each tag holds, largest first, without the tags that hold nothing.
     #[must_use]
     pub fn holders(&self) -> Vec<Holder> {
         let mut holders: Vec<Holder> = self
@@ -186,7 +187,7 @@ impl Budget {
         holders
     }
 
-    /// Registers somebody who can give memory back; forgotten when dropped.
+    /// Registers a reclaimer, which can give memory back; forgotten when dropped.
     pub fn add_reclaimer(&self, reclaimer: Weak<dyn Reclaim>) {
         let mut reclaimers = self.reclaimers.write();
         reclaimers.retain(|known| known.strong_count() > 0);
@@ -303,7 +304,7 @@ impl Reservation {
         })
     }
 
-    /// Holds `bytes` more if that fits without taking from anybody.
+    /// Holds `bytes` more if that fits without asking a reclaimer.
     #[must_use]
     pub fn try_grow(&mut self, bytes: u64) -> bool {
         if !self.budget.try_add(bytes) {
@@ -407,7 +408,7 @@ mod tests {
         assert_eq!(budget.peak(), 900);
     }
 
-    /// Goal: memory that a reclaimer can give is given before anybody is refused.
+    /// Goal: the budget asks reclaimers for memory before it refuses a reservation.
     #[test]
     fn reclaimers_are_asked_first() {
         struct Cache(Mutex<Reservation>);

@@ -440,7 +440,7 @@ impl PageCache {
         HitMode(self.hit_mode.load(Ordering::Relaxed))
     }
 
-    /// Hits do as `mode` says from now on; who records or watches goes on.
+    /// Hits do as `mode` says from now on; a recording or a watch goes on.
     pub(crate) fn set_hit_mode(&self, mode: HitMode) {
         self.change_hit_mode(|before| mode.with_observers_of(before));
     }
@@ -734,7 +734,7 @@ impl Drop for PageCache {
             // Pins lend bytes of the arena and give themselves back in the tables: leave both in place.
             return;
         }
-        // SAFETY: neither is used after this; nobody holds pins, files or the cache.
+        // SAFETY: neither is used after this; no pin, file or cache is left that could use them.
         unsafe {
             ManuallyDrop::drop(&mut self.core);
             ManuallyDrop::drop(&mut self.tables);

@@ -71,7 +71,7 @@ pub enum Error {
         pinned_bytes: u64,
         /// The limit of the budget.
         limit: u64,
-        /// Who holds the memory: pinned bytes by page kind, then reservations by tag.
+        /// What holds the memory: pinned bytes by page kind, then reservations by tag.
         holders: Vec<Holder>,
     },
     /// The budget is exhausted by others than frames.
@@ -99,7 +99,7 @@ pub enum Error {
         to: u64,
         /// Bytes that could not be given back.
         used: u64,
-        /// Who holds them.
+        /// What holds them.
         holders: Vec<Holder>,
     },
     /// Memory could not be mapped.
@@ -194,7 +194,7 @@ impl Error {
         )
     }
 
-    /// Whether trying again later may succeed without anybody changing anything.
+    /// Whether a later retry may succeed without an intervention.
     #[must_use]
     pub fn is_retryable(&self) -> bool {
         matches!(

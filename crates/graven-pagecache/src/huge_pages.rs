@@ -1,9 +1,10 @@
 //! Huge pages for large arrays that are visited at random.
 //!
 //! # How it works
-//! Nearly every visit of an array of many megabytes misses the processor's table of pages of 4 KiB, and the system hands such an array out
-//! page by page as it is first written. Of the room of a large array whole huge pages are asked for, 2 MiB each; where the system has none,
-//! or gives them to nobody, it stays as it was.
+//! Nearly every visit of an array of many megabytes misses the processor's table of pages of 4 KiB.
+//! The system hands such an array out page by page as it is first written. [`prefer`] asks for
+//! whole huge pages, of 2 MiB each, for the room of a large array. Where the system has or grants
+//! none, the array stays as it was.
 //!
 //! # Costs
 //! A call of the system for an array of 8 MiB or more; up to a huge page more of memory than what is written.

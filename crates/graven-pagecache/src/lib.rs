@@ -13,10 +13,10 @@
 //! Pages of files added by [`PageCache::add_writable_file`] may be changed under [`PageCache::pin_exclusive`]; they
 //! are written when they are evicted or flushed. [`SpillFile`] gives pages that no file needs to know.
 //!
-//! Frames, page tables and bookkeeping count against a [`Budget`], as may everything else a program keeps:
-//! whoever reserves from a full budget gets memory that the cache gives up. [`PageCache::resize`] and
-//! [`PageCache::set_policy`] work while other threads read. [`PageCache::stats`] counts by [`PageKind`],
-//! [`Scope`] counts what one thread does.
+//! Frames, page tables and bookkeeping count against a [`Budget`], as may everything else a program
+//! keeps: a reservation from a full budget gets memory that the cache gives up.
+//! [`PageCache::resize`] and [`PageCache::set_policy`] work while other threads read.
+//! [`PageCache::stats`] counts by [`PageKind`], [`Scope`] counts what one thread does.
 //!
 //! Inside, by file: `word.rs` (state of a page in one atomic word), `table.rs` (from page to word), `arena.rs`
 //! (memory for frames of all sizes), `slots.rs` (frames by number), `temporary.rs` (pages without a file), `cache.rs` (the cache and its

@@ -75,7 +75,8 @@ impl Region {
         }
         let base = start.addr().next_multiple_of(HUGE_BYTES);
         let (front, back) = (base - start.addr(), start.addr() + padded - (base + bytes));
-        // SAFETY: both ranges are parts of the mapping made above that nobody knows of.
+        // SAFETY: both ranges are parts of the mapping made above, and no other code has their
+        // addresses.
         unsafe {
             if front > 0 {
                 libc::munmap(start, front);
@@ -103,7 +104,7 @@ impl Region {
         self.mapped
     }
 
-    /// Has the kernel back a range that nobody has touched yet with huge pages where possible.
+    /// Has the kernel back a range that no thread has touched yet with huge pages where possible.
     pub(crate) fn back_by_huge_pages(&self, offset: usize, bytes: usize) {
         assert!(
             offset + bytes <= self.mapped,
@@ -132,7 +133,8 @@ impl Region {
 
     /// Gives the memory of a range back to the system; the range reads as zero afterwards.
     ///
-    /// The range must be a multiple of the kernel's page size and nobody may rely on its content.
+    /// The range must be a multiple of the kernel's page size, and no thread may rely on its
+    /// content.
     pub(crate) fn discard(&self, offset: usize, bytes: usize) {
         assert!(
             offset + bytes <= self.mapped,
@@ -162,8 +164,8 @@ impl Region {
 
 impl Drop for Region {
     fn drop(&mut self) {
-        // SAFETY: the mapping is ours; whoever holds pointers into it has dropped them (the cache leaks its
-        // regions when pins outlive it).
+        // SAFETY: the mapping is ours; no pointer into it is left (the cache leaks its regions when
+        // pins outlive it).
         unsafe { libc::munmap(self.base.cast(), self.mapped) };
     }
 }

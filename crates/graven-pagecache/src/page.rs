@@ -84,7 +84,7 @@ pub enum Damage {
         /// What the page's checksum amounts to.
         found: u32,
     },
-    /// The page is of another kind than whoever points at it believes.
+    /// The page is of another kind than the reader expects.
     #[error("page kind is {} ({found}), expected {expected}", PageKind::from_u8(*found).map_or("unknown", PageKind::name))]
     Kind {
         /// What the reader expects.

@@ -1,9 +1,9 @@
 //! Names of pages: size class, page reference, file number.
 //!
 //! # How it works
-//! A page lives at an offset of a file that is a multiple of 4 KiB and is `4 KiB << class` long. Whoever
-//! points at a page knows both, so a [`PageRef`] carries both in 64 bits: class in the top four, then the *seal*,
-//! then the offset in units of 4 KiB.
+//! A page lives at an offset of a file that is a multiple of 4 KiB and is `4 KiB << class` long. A
+//! reference to a page needs both, so a [`PageRef`] carries both in 64 bits: class in the top four,
+//! then the *seal*, then the offset in units of 4 KiB.
 //!
 //! The seal is what the reference knows of the page's content: 20 bits of its checksum, given by
 //! [`seal`](crate::page::seal), never 0. The first read of a page compares them (PC-31), so a reference from before or

@@ -6,7 +6,7 @@
 //! Both are arrays of chunks that double in size, so they grow without moving.
 //!
 //! # Concurrency
-//! Written under the core lock or by the owner of the page's entry word; read by anybody.
+//! Written under the core lock or by the owner of the page's entry word; any thread may read it.
 //!
 //! # Costs
 //! 32 bytes a slot, 4 bytes a unit of the arena (0.1 %).
@@ -53,7 +53,7 @@ const NO_PAGE: u64 = u64::MAX;
 /// Lane of a page that a thread reads by itself.
 pub(crate) const NO_LANE: u16 = u16::MAX;
 
-/// The page was read ahead and nobody used it yet.
+/// The page was read ahead and no thread has used it yet.
 pub(crate) const FLAG_AHEAD: u8 = 1;
 /// A victim search has passed over the unused page once.
 pub(crate) const FLAG_SPARED: u8 = 2;

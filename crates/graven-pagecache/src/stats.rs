@@ -6,8 +6,9 @@
 //! so it costs nothing in between.
 //!
 //! # Concurrency
-//! A block is written by its thread alone and read by anybody; sums are exact once the writers are quiet. A
-//! thread that ends leaves its block behind; the next report folds it into the cache's retired sum.
+//! A block is written by its thread alone and read by any thread; sums are exact once the writers
+//! are quiet. A thread that ends leaves its block; the next report folds it into the cache's
+//! retired sum.
 //!
 //! # Costs
 //! One thread-local look-up, one load, one store a hit; no clock. About 700 bytes a thread and cache.
@@ -67,7 +68,7 @@ impl KindStats {
         }
     }
 
-    /// Evictions by anybody.
+    /// Evictions by the background evictor and by faults.
     #[must_use]
     pub fn evictions(&self) -> u64 {
         self.evictions_background + self.evictions_cooperative
@@ -285,7 +286,7 @@ thread_local! {
 
 /// The counters of one thread.
 struct Blocks {
-    /// Number of the thread, given to no other one; 0 before somebody asks.
+    /// Number of the thread, given to no other one; 0 until it is first needed.
     thread: u64,
     blocks: Vec<Arc<Counters>>,
     /// Changes and sums of caches that are gone: scopes that began before must not see less than then.

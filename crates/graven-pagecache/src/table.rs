@@ -144,7 +144,8 @@ impl Tables {
         self.charged.lock().bytes()
     }
 
-    /// The word of `unit`: the hit path. Where the file has no chunk it is a zero, which nobody may write.
+    /// The word of `unit`: the hit path. Where the file has no chunk it is a zero that no thread
+    /// may write.
     #[inline(always)]
     pub(crate) fn lookup(&self, file: u16, unit: u64) -> &AtomicU64 {
         if unit >= NEAR_UNITS {
@@ -305,8 +306,9 @@ impl Tables {
         }
     }
 
-    /// The word of `entry` became zero; returns the piece if it may be empty now and nobody was told so since
-    /// the last [`Tables::give_back`]: while memory is ample, pieces become empty again and again.
+    /// The word of `entry` became zero. Returns the piece if it may be empty now and this was not
+    /// returned since the last [`Tables::give_back`]: while memory is ample, pieces become empty
+    /// again and again.
     pub(crate) fn leave(&self, entry: Entry) -> Option<Piece> {
         let piece = entry.piece_state();
         let mut before = piece.load(Ordering::Relaxed);
@@ -367,7 +369,7 @@ impl Tables {
 impl Drop for Tables {
     fn drop(&mut self) {
         for chunk in self.all.get_mut().drain(..) {
-            // SAFETY: made by `Box::into_raw`; nobody can look anything up any more.
+            // SAFETY: made by `Box::into_raw`; no thread can look anything up any more.
             drop(unsafe { Box::from_raw(chunk) });
         }
     }
@@ -454,7 +456,8 @@ mod tests {
         assert_eq!(tables.all.lock().len(), chunks, "both were there");
     }
 
-    /// Goal: a piece that becomes empty many times is named once until somebody tried to give it back.
+    /// Goal: a piece that becomes empty many times is named once until [`Tables::give_back`] is
+    /// called.
     #[test]
     fn an_empty_piece_is_named_once() {
         let budget = Budget::new(1 << 20);

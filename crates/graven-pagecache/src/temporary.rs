@@ -7,16 +7,18 @@
 //! in time it never touches the disk. The file is made by the first write and unlinked at once, so that nothing
 //! is left behind whatever ends the process; it is cut when the last page is freed.
 //!
-//! A write that fails (a full disk, mostly) is remembered for the owner of the page: its next call returns the
-//! error. The pages of others and the database go on. What cannot be written stays in memory: whoever then finds no room
-//! there is told of the full disk, which is why.
+//! A write that fails (a full disk, mostly) is remembered for the owner of the page: its next call
+//! returns the error. The pages of other owners and the database go on. A page that cannot be
+//! written stays in memory. An owner that then finds no memory gets the error of the full disk,
+//! which is the cause.
 //!
 //! # Invariants
 //! * PC-26: the space of a page is handed out again only after the page has left the cache.
-//! * PC-27: a failed write reaches the owner of the page and nobody else.
+//! * PC-27: a failed write reaches the owner of the page and no other owner.
 //!
 //! # On disk
-//! Sealed pages of kind `temporary`, a page of class c at any multiple of 4 KiB. Nobody reads the file but this process.
+//! Sealed pages of kind `temporary`, a page of class c at any multiple of 4 KiB. No process but
+//! this one reads the file.
 //!
 //! # Source
 //! Laurens Kuiper and others, "Robust External Hash Aggregation in the Solid State Age", ICDE 2024 (one buffer
@@ -49,7 +51,8 @@ use std::sync::{Arc, Weak};
 const OWNER_BYTES: u64 = 40;
 /// It is charged in steps.
 const CHARGE_BYTES: u64 = 4096;
-/// So little of the limit is charged beyond it too: who writes out what does not fit holds it until that is done.
+/// A charge may pass the limit while it is at most this share of it: an operator that writes rows
+/// out holds it until that is done.
 const BEYOND_SHARE: u64 = 16;
 
 /// How the spill file is opened, at the first write.
@@ -129,7 +132,7 @@ impl SpillFile {
         SpillFile::new(cache, path, limit, Box::new(open))
     }
 
-    /// Somebody who will keep temporary pages.
+    /// An owner of temporary pages, such as an operator.
     #[must_use]
     pub fn owner(&self) -> TemporaryPages {
         TemporaryPages {
@@ -352,13 +355,13 @@ impl Inner {
         let mut space = self.space.lock();
         space.give(page);
         if space.used_bytes() == 0 {
-            // Disk space goes back; nobody can allocate meanwhile, and a failure costs only space.
+            // Disk space goes back. The lock keeps allocations out, and a failure costs only space.
             let _ = self.file.cut();
         }
     }
 }
 
-/// A temporary page being filled: nobody else sees it. Derefs to the room behind the header.
+/// A temporary page being filled: no other thread sees it. Derefs to the room after the header.
 pub struct TemporaryWriter {
     pages: TemporaryPages,
     locked: Option<Locked>,

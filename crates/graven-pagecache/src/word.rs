@@ -1,4 +1,4 @@
-//! The entry word: where a page is and who may do what with it, in one atomic word.
+//! The entry word: where a page is and what threads may do with it, in one atomic word.
 //!
 //! # How it works
 //! Every 4 KiB unit of a file has one word in the page table; a page uses the word of its first unit.
@@ -121,7 +121,7 @@ pub(crate) mod state {
     pub(crate) const RESIDENT: u64 = 1;
     /// In its frame with as many pins as fit.
     pub(crate) const PINNED_MAX: u64 = 249;
-    /// Read but not verified; nobody has used it yet.
+    /// Read but not verified; no thread has used it yet.
     pub(crate) const ARRIVED: u64 = 250;
     /// Being read into its frame.
     pub(crate) const READING: u64 = 251;
@@ -229,7 +229,7 @@ pub(crate) fn pins_of(word: u64) -> u64 {
     }
 }
 
-/// Whether nobody could be reading, writing or pinning the page.
+/// Whether no thread can be reading, writing or pinning the page.
 pub(crate) fn is_claimable(word: u64) -> bool {
     matches!(state_of(word), state::RESIDENT | state::ARRIVED)
 }
@@ -304,7 +304,7 @@ pub(crate) fn set_usage<W: Word>(word: &W, place: Place, usage: u8) {
     }
 }
 
-/// Makes the caller the one who brings the page in; `false` if somebody was earlier.
+/// Makes the caller the thread that brings the page in; `false` if another thread was earlier.
 pub(crate) fn reserve<W: Word>(word: &W, version: u32) -> bool {
     debug_assert!(version != 0, "PC-10");
     let new = state::RESERVED << STATE_SHIFT | u64::from(version) << VERSION_SHIFT;
@@ -316,7 +316,7 @@ pub(crate) fn reserve<W: Word>(word: &W, version: u32) -> bool {
 pub(crate) fn start_read<W: Word>(word: &W, place: Place) {
     let before = word.load(Ordering::Relaxed);
     debug_assert_eq!(state_of(before), state::RESERVED, "PC-8");
-    // Nobody else changes a reserved word: it names no frame.
+    // No other thread changes a reserved word: it names no frame.
     word.store(
         with_state(before, state::READING) | place.bits(),
         Ordering::Release,

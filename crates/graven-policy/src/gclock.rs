@@ -96,7 +96,7 @@ impl GClock {
         }
     }
 
-    /// Says that somebody stores counts up to `highest` (history policies).
+    /// Says that a history policy stores counts up to `highest`.
     pub(crate) fn with_highest(mut self, highest: u8) -> Self {
         self.highest = self.highest.max(highest);
         self

@@ -1,8 +1,9 @@
 //! Ghosts: ids of pages that left, in queues, with an index.
 //!
 //! # How it works
-//! A slab of nodes on doubly linked rings (as in [`crate::lists`], sentinels first) and a [`PageIndex`] over
-//! all queues together; a page is in at most one queue. Who adds decides what to drop: [`Ghost::trim`].
+//! A slab of nodes on doubly linked rings (as in [`crate::lists`], sentinels first) and a
+//! [`PageIndex`] over all queues together; a page is in at most one queue. The caller that adds
+//! decides what to drop: [`Ghost::trim`].
 //!
 //! # Invariants
 //! * GH-1 the index finds exactly the nodes that are on a queue.

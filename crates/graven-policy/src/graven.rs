@@ -11,27 +11,31 @@
 //!     \----came back soon, worth it----------/  \--otherwise, and waited long enough--> ghost
 //! ```
 //!
-//! *Who leaves.* The arm turns until it stands at main's candidate, an unused page of which no earlier use is remembered
-//! (or not worth it). The waiting ring's candidate is its oldest page. Both have an age; the waiting one leaves when it is
-//! older than *patience* times main's. With patience 1 the two rings together are one clock; near 0 everything but a few
-//! newcomers belongs to main, as loops and scans want it. So no ring has a size, and a main ring full of pages of
-//! yesterday gives them up by itself, since nobody's age grows as theirs.
+//! *The victim.* The arm turns until it stands at main's candidate, an unused page of which no
+//! earlier use is remembered (or not worth it). The waiting ring's candidate is its oldest page.
+//! Both have an age; the waiting one leaves when it is older than *patience* times main's. With
+//! patience 1 the two rings together are one clock; near 0 everything but a few newcomers belongs
+//! to main, as loops and scans want it. So no ring has a size. A main ring full of pages of
+//! yesterday gives them up by itself, since no other page's age grows as theirs.
 //!
 //! *Patience* moves by what a few more frames would have gained. A page that faults as one of the last few (3 % of the
 //! frames) to have left a ring would have been a hit had that ring been so much longer: left the waiting ring, patience
 //! grows; left main, it shrinks, in both cases by as much as the recent returns of both kinds speak one language. Besides
 //! it shrinks a little with every page that leaves the waiting ring unused.
 //!
-//! *Who is worth it.* The main ring is for pages that will be used within a turn of its arm. How likely that is, is learnt
-//! for each kind of page (see `graven/prospects.rs`) and compared with how likely main's candidates, which would leave
-//! instead, come back within a turn. It decides whether a use while waiting leads to main (not where two uses in a row
-//! are all that a page ever sees), whether the arm keeps an unused page for its earlier uses (not where the popular pages
-//! change), and, where the kind does twice as well as the candidates, whether a page that returns goes to main at once.
+//! *Pages worth it.* The main ring is for pages that will be used within a turn of its arm. How
+//! likely that is, is learnt for each kind of page (see `graven/prospects.rs`). It is compared with
+//! how likely main's candidates, which would leave instead, come back within a turn. This decides
+//! three things. First, whether a use while waiting leads to main (not where two uses in a row are
+//! all that a page ever sees). Second, whether the arm keeps an unused page for its earlier uses
+//! (not where the popular pages change). Third, where the kind does twice as well as the
+//! candidates, whether a page that returns goes to main at once.
 //!
-//! *Who returns to main at once, besides.* The time since a ghost's own is the distance between its uses. If that is below
-//! a share of the age of main's candidate (the test of LIRS, without its stack), it would have outlived that candidate,
-//! and enters main. The share is learnt too: it grows with each returned page that is used before the arm meets it and
-//! shrinks with each that is not, so about half of them are. Any other page waits again.
+//! *Other pages that return to main at once.* The time since a ghost's own is the distance between
+//! its uses. If that is below a share of the age of main's candidate, the page enters main: it
+//! would have outlived that candidate (the test of LIRS, without its stack). The share is learnt
+//! too: it grows with each returned page that is used before the arm meets it, and shrinks with
+//! each that is not. So about half of them are. Any other page waits again.
 //!
 //! *How much a use is worth.* While patience is near 0, the use of a page is no news about its next: one hit in the
 //! short waiting ring does not lead to main, and main remembers up to 7 uses. Otherwise one may, and 3 are remembered.
@@ -45,9 +49,10 @@
 //! kinds, a replay of `arc-OLTP` in 5 % of its pages takes a quarter more instructions than without.
 //!
 //! # Source
-//! Our own; after S. Jiang, X. Zhang, LIRS, SIGMETRICS 2002 (the test); J. Yang et al., S3-FIFO, SOSP 2023
-//! (the waiting ring); N. Megiddo, D. Modha, ARC, FAST 2003 (a balance that moves by ghosts); A. Jain, C. Lin, Hawkeye,
-//! ISCA 2016 (learning by class who will be used in time, also from pages that were not kept).
+//! Our own; after S. Jiang, X. Zhang, LIRS, SIGMETRICS 2002 (the test); J. Yang et al., S3-FIFO,
+//! SOSP 2023 (the waiting ring); N. Megiddo, D. Modha, ARC, FAST 2003 (a balance that moves by
+//! ghosts); A. Jain, C. Lin, Hawkeye, ISCA 2016 (learning by class which pages will be used in
+//! time, also from pages that were not kept).
 
 mod ghosts;
 mod prospects;

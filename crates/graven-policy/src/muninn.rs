@@ -17,7 +17,7 @@ use crate::gclock::{Arm, GClock};
 use crate::neo4j::neo4j;
 use crate::{Admission, FrameIdx, Frames, Hint, HitKind, PageId, Policy};
 
-/// Who evicts.
+/// Which thread evicts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Mode {
     /// The background arm, a whole reserve at once.
@@ -61,7 +61,7 @@ impl<F: Frames + ?Sized> Policy<F> for Muninn {
 
     #[inline]
     fn on_load(&mut self, frames: &F, frame: FrameIdx, page: PageId, hint: Hint, _: Admission) {
-        // A scan pins like anybody else here; only what was read ahead starts uncounted.
+        // A scan pins like any other access here; only what was read ahead starts uncounted.
         let hint = if hint == Hint::Prefetch {
             hint
         } else {

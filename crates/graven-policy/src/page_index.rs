@@ -1,4 +1,4 @@
-//! Index from page ids to node numbers of somebody else's array.
+//! Index from page ids to node numbers of an array that the caller owns.
 //!
 //! # How it works
 //! Open addressing with linear probing over 4-byte node numbers; the page of a node is asked from the owner

@@ -32,7 +32,7 @@ pub enum Protocol {
     Sharded,
     /// A ring per thread, handed over under a tried lock.
     Batched,
-    /// A ring per thread, published for whoever holds the lock.
+    /// A ring per thread, published for the next thread that gets the lock.
     Combining,
     /// A share of the hits is batched, the rest is dropped.
     Sampled,
@@ -86,7 +86,7 @@ pub struct Entry {
     pub hit: &'static str,
     /// What it keeps for a frame, and for a ghost.
     pub state: &'static str,
-    /// Who published it, and when.
+    /// Authors and year of its paper, or the product that has it.
     pub paper: &'static str,
 }
 

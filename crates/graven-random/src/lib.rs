@@ -8,9 +8,10 @@
 //! None from the published generator; golden hit counts and generated networks depend on that.
 //!
 //! # Source
-//! G. Steele, D. Lea, C. Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014, figure 16 (with the mixing
-//! constants of its 64-bit variant 13). D. Lemire, "Fast random integer generation in an interval", TOMACS 2019 (numbers
-//! below a limit, without his rejection of the last bias).
+//! G. Steele, D. Lea, C. Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014,
+//! figure 16 (with the mixing constants of its 64-bit variant 13). D. Lemire, "Fast random integer
+//! generation in an interval", TOMACS 2019 (numbers below a limit, without the paper's rejection of
+//! the last bias).
 
 /// A stream of random numbers.
 #[derive(Clone, Debug)]

@@ -85,7 +85,7 @@ fn operations(transaction: &Transaction, what: &str, from: u64, to: u64) -> Outc
                         of(&|number| PropertyValue::string(&format!("name {}", number % 977))),
                     ),
                     (born, of(&|number| integer(number % 36_525))),
-                    (text, of(&|_| PropertyValue::string("what somebody wrote"))),
+                    (text, of(&|_| PropertyValue::string("what a person wrote"))),
                 ];
                 let count = (numbers.end - numbers.start) as usize;
                 transaction.create_nodes(&[person], count, columns)?;

@@ -9,8 +9,9 @@
 //!
 //! # Invariants
 //! * ST-BP-1 A block of `count` values of width `w` occupies `packed_len(count, w)` bytes.
-//! * ST-BP-2 Decoding reads only inside the slice it is given: near its end the block is copied into a
-//!   padded buffer first. Sums wrap; whoever decodes checks the range of what comes out.
+//! * ST-BP-2 Decoding reads only inside the slice it is given: near its end the block is copied
+//!   into a padded buffer first. Sums wrap; the decoder's caller checks the range of what comes
+//!   out.
 //!
 //! # Costs
 //! About 15 instructions for eight values with AVX2. `cargo run --release --example sweep` measures whole questions.

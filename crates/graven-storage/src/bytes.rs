@@ -135,7 +135,8 @@ impl<'a> Reader<'a> {
         )))
     }
 
-    /// A length that must fit what is left, so that nobody allocates by a damaged number.
+    /// A length that must fit what is left, so that a damaged number makes no caller allocate too
+    /// much.
     pub(crate) fn length(&mut self) -> Decoded<usize> {
         let length = self.varint()?;
         match usize::try_from(length) {

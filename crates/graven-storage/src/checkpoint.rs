@@ -6,7 +6,7 @@
 //!   -> catalogue -> segment directory -> free space                             whole
 //!   -> the new root is read                                                     what is left cannot lack memory
 //!   -> sync -> the older superblock -> sync                                     now it is durable
-//!   -> new root for snapshots -> release what nobody reaches -> cut the file
+//!   -> new root for snapshots -> release what no root reaches -> cut the file
 //! ```
 //! Readers keep their root; writers go on in the next generation of changes. Nothing that a valid superblock or a living
 //! snapshot reaches is written to, so a crash at any moment leaves the state before or after.
@@ -18,9 +18,10 @@
 //! # Invariants
 //! * CK-1, CK-2: `space.rs`. CK-3: `lists.rs`.
 //! * CK-4: a superblock is written after everything it reaches is durable, over the older one of the two.
-//! * CK-5: when a sync or the write of a superblock fails, nobody knows what is durable: there are no more checkpoints
-//!   until the file is opened again, and the log is not cut. A failed write of a page only ends its checkpoint,
-//!   as does all that lacks memory: what may, comes before the sync.
+//! * CK-5: when a sync or the write of a superblock fails, it is unknown what is durable. Then
+//!   there are no more checkpoints until the file is opened again, and the log is not cut. A failed
+//!   write of a page only ends its checkpoint, as does any lack of memory: all steps that may lack
+//!   it come before the sync.
 //!
 //! # Concurrency
 //! One checkpoint at a time, under a mutex; readers and writers never wait for it.
@@ -158,13 +159,13 @@ impl Checkpointer {
         self.running.lock()
     }
 
-    /// Somebody waits for a checkpoint from now on.
+    /// Registers a thread that waits for a checkpoint from now on.
     pub(crate) fn hurry(&self) -> Hurry<'_> {
         self.waiting.fetch_add(1, Ordering::Relaxed);
         Hurry(&self.waiting)
     }
 
-    /// Whether somebody waits.
+    /// Whether a thread waits.
     #[cfg(test)]
     pub(crate) fn is_awaited(&self) -> bool {
         self.waiting.load(Ordering::Relaxed) > 0
@@ -204,7 +205,8 @@ impl Checkpointer {
         published.fold(root, changes, u64::MAX, self.pace(options))
     }
 
-    /// The old root of the checkpoint just made, in use while it upgrades. Releases what nobody reaches.
+    /// The old root of the checkpoint just made, in use while it upgrades. Releases what no root
+    /// reaches.
     pub(crate) fn installed(&self, old: (u64, Weak<Root>), root: &Root) -> Result<()> {
         let mut state = self.state.lock();
         let published = Published::load(&mut state, &self.found, root)?;
@@ -212,7 +214,7 @@ impl Checkpointer {
         published.release(root)
     }
 
-    /// Frees what nobody reaches any more.
+    /// Frees what no root reaches any more.
     pub(crate) fn release(&self, root: &Root) -> Result<()> {
         let mut state = self.state.lock();
         Published::load(&mut state, &self.found, root)?.release(root)

@@ -34,7 +34,7 @@ pub struct Residency {
     pub resident_pages: u64,
     /// Their bytes.
     pub resident_bytes: u64,
-    /// Those of them that somebody has pinned,
+    /// Those of them that a thread has pinned,
     pub pinned_pages: u64,
     /// those that wait to be written,
     pub dirty_pages: u64,

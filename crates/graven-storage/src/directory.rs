@@ -278,7 +278,7 @@ impl Directory {
         only: Option<u32>,
     ) -> Result<()> {
         visit_page(page);
-        // Who wants all stores looks once: a scan.
+        // A walk over all stores visits each page once: a scan.
         let pin = match only {
             Some(_) => pages.pin(page, KIND)?,
             None => pages.pin_scanned(page, KIND)?,

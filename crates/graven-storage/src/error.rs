@@ -218,7 +218,7 @@ pub enum Error {
         keys: String,
         /// Their values.
         values: Vec<PropertyValue>,
-        /// Who has it: a node or relationship with its id.
+        /// The node or relationship that has them, with its id.
         holder: String,
     },
     /// An existence or node-key constraint misses a property.
@@ -230,7 +230,7 @@ pub enum Error {
         entity: String,
         /// The property.
         key: String,
-        /// Who lacks it: a node or relationship with its id.
+        /// The node or relationship that lacks it, with its id.
         holder: String,
     },
     /// A deleted node still has relationships.
@@ -332,10 +332,10 @@ pub enum Error {
     Locked {
         /// The file.
         path: PathBuf,
-        /// Who, as far as known.
+        /// The process that has it open, as far as known.
         owner: String,
     },
-    /// An earlier checkpoint failed so that nobody knows what of it is durable.
+    /// An earlier checkpoint failed so that it is unknown what of it is durable.
     #[error("{}: no more checkpoints until the file is opened again, one failed: {why}", path.display())]
     CheckpointsStopped {
         /// The file.

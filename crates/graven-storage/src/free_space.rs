@@ -1,4 +1,4 @@
-//! Which units of the file nobody uses: extents, allocation, coalescing.
+//! The free units of the file: extents, allocation, coalescing.
 //!
 //! # How it works
 //! Free extents are kept sorted by position, neighbours merged, and listed by the power of two that fits them.

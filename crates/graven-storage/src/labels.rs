@@ -6,8 +6,9 @@
 //! runs are segments of the label store.
 //!
 //! # Invariants
-//! * ST-8: runs ascend and do not overlap; an id outside all runs is no node, unless it lies where a page could not be
-//!   read: then nobody is told that there is no such node, but that its labels are lost.
+//! * ST-8: runs ascend and do not overlap; an id outside all runs is no node, unless it lies where
+//!   a page could not be read. Then the error says that its labels are lost, not that there is no
+//!   such node.
 //!
 //! # On disk
 //! Page of kind node column; payload: first id (8), number of runs (4), zero (4), then per run varint gap to the

@@ -74,7 +74,7 @@ impl Pages {
         self.cache.is_resident(self.id, page)
     }
 
-    /// Drops a page that was freed from the cache; `false` while somebody has it pinned.
+    /// Drops a page that was freed from the cache; `false` while a thread has it pinned.
     pub(crate) fn drop_page(&self, page: PageRef) -> Result<bool> {
         match self.cache.drop_page(self.id, page) {
             Ok(()) => Ok(true),

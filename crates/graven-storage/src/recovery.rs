@@ -58,8 +58,8 @@ pub struct OpenOptions {
     pub read_only: Option<String>,
     /// How a new log is made and an old one driven.
     pub log_options: LogOptions,
-    /// Whether a thread makes a checkpoint when changes or log have grown; without it only who asks makes one, and a
-    /// commit that finds no room.
+    /// Whether a thread makes a checkpoint when changes or log have grown. Without it only an
+    /// explicit request makes one, and a commit that finds no room.
     pub own_checkpoints: bool,
     /// Where transactions go that are larger than memory; without it they fail.
     pub spill: Option<Arc<SpillFile>>,
@@ -239,7 +239,7 @@ impl Store {
             ..setup.options
         };
         let log = Log::create(file, identity, options).map_err(|error| {
-            // A part of a log helps nobody, least of all where the disk is full.
+            // A part of a log is of no use, least of all where the disk is full.
             setup.place.remove();
             match error.is_storage_full() {
                 true => no_room(&error),
@@ -255,7 +255,8 @@ impl Store {
         })?;
         self.log_marked.store(true, Ordering::Release);
         commits.logged = NamesLogged::of(&commits.applied.names);
-        // Still under the lock: whoever waits for it must find this log, not make another over it.
+        // Still under the lock: a commit that waits for it must find this log, not make another
+        // over it.
         Ok(Some(self.log.get_or_init(|| log)))
     }
 
@@ -273,7 +274,8 @@ impl Store {
         Ok(())
     }
 
-    /// Makes sure that what is in a file where the log is to be made, from `position` on, is not needed by anybody.
+    /// Makes sure that no database needs the content of a file in which the log is to be made, from
+    /// `position` on.
     fn check_unused(&self, file: &Arc<dyn File>, position: Lsn) -> Result<()> {
         let mut head = [0; 64];
         let got = file.read_at(&mut head, 0)?;

@@ -1,14 +1,16 @@
 //! Copying all that can be read of a damaged database to a new file, and a list of what is lost.
 //!
 //! # How it works
-//! The newest superblock whose catalogue, segment directory and labels can be read gives the state, for the older one reaches
-//! what it always did. If there is none it is the newest with a catalogue; labels that cannot be read leave their nodes
-//! out. Without a catalogue pages do not say whose they are: nothing is copied, and what is left is told (`survey.rs`).
-//! Then everything is read through the usual readers, in the order that bulk writing needs: nodes get new ids without
-//! holes, relationships new ids in forward order. What a page loses is noted with its error, which names the page, and
-//! with how many ids it concerns. A forward list that is lost is put together again from the reverse lists of the
-//! other ends, without its properties. Indexes and constraints are made again on the copy, by transactions, which verify
-//! them.
+//! The newest superblock whose catalogue, segment directory and labels can be read gives the state:
+//! the older one reaches what it always did. If there is none it is the newest with a catalogue;
+//! nodes whose labels cannot be read are left out. Without a catalogue it is unknown which store a
+//! page belongs to: nothing is copied, and the error says what is left (`survey.rs`).
+//!
+//! Then everything is read through the usual readers, in the order that bulk writing needs: nodes
+//! get new ids without holes, relationships new ids in forward order. What a page loses is noted
+//! with its error, which names the page, and with how many ids it concerns. A forward list that is
+//! lost is put together again from the reverse lists of the other ends, without its properties.
+//! Indexes and constraints are made again on the copy, by transactions, which verify them.
 //!
 //! A log is read up to what is damaged in it: a state that the database once had.
 //!
@@ -138,8 +140,8 @@ impl Store {
             path: file.path().to_path_buf(),
             store: "catalogue".to_owned(),
             what: format!(
-                "neither superblock leads to one that can be read ({}); {}; without a catalogue nothing says whose they \
-                 are, so `graven salvage` can copy nothing: restore a backup",
+                "neither superblock leads to one that can be read ({}); {}; without a catalogue the store of a page is \
+                 unknown, so `graven salvage` can copy nothing: restore a backup",
                 why.join("; "),
                 survey::intact_pages(&*file)?,
             ),

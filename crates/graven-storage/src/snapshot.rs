@@ -110,7 +110,7 @@ impl Snapshot {
         }
     }
 
-    /// All relationship types, for who reads relationships of any.
+    /// All relationship types, for a statement that reads relationships of any type.
     pub fn any_type(&self) -> impl Iterator<Item = TypeId> + use<> {
         let count = u32::try_from(self.catalog().types().len()).unwrap_or(u32::MAX);
         if let Some(own) = self.own() {
@@ -187,7 +187,8 @@ impl Snapshot {
             .saturating_add_signed(changed)
     }
 
-    /// Whether it sees changes that are not in the data file's stores, whose counts in the catalogue then are not its own.
+    /// Whether it sees changes that are not in the data file's stores. If so, the counts in the
+    /// catalogue are not its own.
     #[must_use]
     pub fn has_changes(&self) -> bool {
         let version = &*self.version;
@@ -324,8 +325,9 @@ impl Snapshot {
         self.ranges(|_| true)
     }
 
-    /// As [`Snapshot::all_nodes`] for who meets nodes only as ends of the relationships that it reads, none of which comes or goes while its ends do
-    /// not: a serialisable transaction has not read all nodes by that.
+    /// As [`Snapshot::all_nodes`], for a reader that meets nodes only as ends of relationships that
+    /// it reads. Such an end exists as long as its relationship does. So a serialisable transaction
+    /// does not record a read of all nodes.
     ///
     /// # Errors
     /// [`Error::LabelsLost`] if some of them are not known.
@@ -440,7 +442,7 @@ impl Snapshot {
     /// What pinning gives; [`Error::Damaged`].
     pub fn node_keys(&self, node: NodeId) -> Result<Vec<KeyId>> {
         if let Some(own) = self.own() {
-            // Where nobody has a property no column is asked.
+            // Where no node has a property, no column is asked, so the read is recorded here.
             own.read_node(node.0);
         }
         let keys = self.keys_of(|of| match of {

@@ -381,8 +381,9 @@ impl Store {
         self.log.get()
     }
 
-    /// Whether one of the newest 4,096 commits with a name has this one: what a client asks whose owner died before it
-    /// answered. The names outlive log and process: a checkpoint writes them into the catalogue.
+    /// Whether one of the newest 4,096 commits with a name has this one. A client asks this after
+    /// its owner died before it answered. The names outlive log and process: a checkpoint writes
+    /// them into the catalogue.
     #[must_use]
     pub fn has_committed(&self, client_id: &[u8; 16]) -> bool {
         self.commits().clients.contain(client_id)
@@ -494,7 +495,8 @@ impl Store {
             || version.lsn.saturating_sub(from) > LOG_BYTES
     }
 
-    /// Shows `version` from now on; the one before, with which goes what it alone knew: for nobody to wait for.
+    /// Makes `version` visible. Returns the version before it. Dropping that frees what it alone
+    /// knew: the caller does so where no commit waits.
     pub(crate) fn set_visible(&self, version: Arc<Version>) -> Arc<Version> {
         std::mem::replace(&mut *self.visible.write(), version)
     }

@@ -6,8 +6,8 @@
 //!
 //! A superblock that is intact but asks for a format or an incompatible feature that this build does not know refuses
 //! the file, whatever the other one says: a newer build wrote it last, and the other one is only what it left behind.
-//! A file of format 0 is laid out in the same way, but its references carry no seals; it is only read, by who makes a copy of it in
-//! this format.
+//! A file of format 0 is laid out in the same way, but its references carry no seals. It is read
+//! only to make a copy of it in this format.
 //!
 //! The features are those of what bulk writing and checkpoints may have written: incompatible feature 1, columns with plain texts.
 //!

@@ -6,7 +6,8 @@
 //! ([`commit`]) validates, logs, and puts the layer on top of the newest committed one. Rolling back drops it.
 //!
 //! # Invariants
-//! * TX-8: until its commit nobody else sees anything of a transaction; afterwards all later snapshots see all of it.
+//! * TX-8: until its commit no other reader sees anything of a transaction; afterwards all later
+//!   snapshots see all of it.
 //!
 //! # Concurrency
 //! Writes take the transaction's state lock for their duration, readers never do.

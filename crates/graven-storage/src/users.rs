@@ -1,8 +1,9 @@
 //! Users of a server: names, roles and hashes of passwords, kept with indexes and constraints.
 //!
 //! # How it works
-//! The list is part of the schema: a transaction changes it, the log holds it whole, the catalogue keeps it, and with it backups
-//! and checkpoints. The store compares no passwords and asks nobody for a right; it keeps what it is given.
+//! The list is part of the schema: a transaction changes it, the log holds it whole, and the
+//! catalogue keeps it, and with it backups and checkpoints. The store compares no passwords and
+//! checks no rights; it keeps what it is given.
 //!
 //! # On disk
 //! Behind everything else of the catalogue, and of the schema in the log, only where there are users: the version (varint, 1), count;

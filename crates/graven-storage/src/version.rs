@@ -1,9 +1,9 @@
 //! One state of the graph that was or will be visible: base, committed layers, schema, names.
 //!
 //! # How it works
-//! A commit makes a new version from the newest one: maps of its layer are copied (a few pointers) and changed. Snapshots
-//! share versions; one that nobody holds any more goes with all that only it knew. The catalogue of a version is
-//! put together when it is first asked for.
+//! A commit makes a new version from the newest one: maps of its layer are copied (a few pointers)
+//! and changed. Snapshots share versions; a version that no snapshot holds any more goes with all
+//! that only it knew. The catalogue of a version is put together when it is first asked for.
 //!
 //! A change of a map copies the path to a leaf, and a commit of a few entries changes a dozen maps. So commits are first
 //! listed ([`recent`]), and go into the large layer some at a time ([`Version::apply`]): then neighbouring entries share their
@@ -98,7 +98,8 @@ impl Version {
         }
     }
 
-    /// What is below the newest commits, to be changed: no other version has it then, and nobody has looked at it.
+    /// What is below the newest commits, to be changed: no other version has it then, and no reader
+    /// has looked at it.
     pub(crate) fn settled_mut(&mut self) -> &mut Settled {
         self.settled = Arc::new(self.settled.copy());
         Arc::get_mut(&mut self.settled).expect("it was made just now")

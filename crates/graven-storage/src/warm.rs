@@ -13,7 +13,8 @@
 //! * WS-2 stores that a file does not have are passed over.
 //!
 //! # Concurrency
-//! Loading works on a snapshot. After each batch it lets statements go first whose faults were counted meanwhile.
+//! Loading works on a snapshot. It pauses after a batch in which statements had faults of their
+//! own.
 //!
 //! # Costs
 //! 24 bytes a segment of the stores in the set while it is made or loaded; one sequential pass over the file's part.

@@ -367,7 +367,7 @@ impl File for SimulatedFile {
         }
         self.before(site, offset, buf);
         if site == "superblock" && self.sabotaged(Sabotage::SuperblocksAtOnce) {
-            // Both copies overwritten by one write that nobody waited for in between.
+            // Both copies are overwritten at once, without a sync between them.
             for at in SUPERBLOCK_OFFSETS {
                 self.file.write_all_at(&vec![0; buf.len()], at)?;
             }

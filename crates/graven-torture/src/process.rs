@@ -63,7 +63,7 @@ pub struct ProcessReport {
     pub kills: u64,
     /// Commits acknowledged, all of them found.
     pub acknowledged: u64,
-    /// Commits found that nobody had been told about: the ones in flight.
+    /// Commits found that were not acknowledged: the ones in flight.
     pub unacknowledged: u64,
     /// Processes killed that made checkpoints beside the writers.
     pub checkpoint_kills: u64,

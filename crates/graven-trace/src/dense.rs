@@ -26,7 +26,7 @@ pub fn map(pages: &[u64]) -> Dense {
     }
 }
 
-/// A slot nobody uses: its low half, all ones, is no number.
+/// A free slot: its low half, all ones, is no number.
 const EMPTY: u64 = u64::MAX;
 
 /// Numbers pages as they come.

@@ -54,7 +54,7 @@ pub const FLAG_PREFETCH: u8 = 8;
 pub struct Access {
     /// The page, an opaque number.
     pub page: u64,
-    /// The query it was for; 0 where nobody says.
+    /// The query it was for; 0 where it is unknown.
     pub query: u32,
     /// The thread that asked.
     pub thread: u16,
@@ -84,7 +84,7 @@ pub struct Trace {
 /// What some formats tell about an access beside page and flags.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Detail {
-    /// The query it was for; 0 where nobody says.
+    /// The query it was for; 0 where it is unknown.
     pub query: u32,
     /// The thread that asked.
     pub thread: u16,

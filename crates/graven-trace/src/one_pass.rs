@@ -44,8 +44,9 @@ unsafe impl WriteBuf for Numbers {
     }
 }
 
-/// The little-endian numbers in a file compressed with zstd; `None` where it cannot be read in one pass: it is damaged, not
-/// whole, or larger than memory. Whoever reads it piece by piece finds out which.
+/// The little-endian numbers in a file compressed with zstd; `None` where it cannot be read in one
+/// pass: it is damaged, not whole, or larger than memory. A reader that reads it piece by piece
+/// finds out which.
 pub(crate) fn numbers(path: &Path) -> Option<Vec<u64>> {
     let packed = std::fs::read(path).ok()?;
     let most = Decompressor::upper_bound(&packed)?.div_ceil(NUMBER);

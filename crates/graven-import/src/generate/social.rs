@@ -1,9 +1,9 @@
-//! A social network with the published shape of LDBC SNB: persons and who knows whom.
+//! A social network with the published shape of LDBC SNB: persons and their friendships.
 //!
 //! # How it works
-//! `degrees` says how many friends each person is meant to have, `persons` who they are, `friends`
-//! who knows whom; this file writes the tables. The layout is that of LDBC's Interactive data with
-//! persons and friendships only, so `graven import --ldbc` reads it.
+//! `degrees` says how many friends each person is meant to have, `persons` makes the persons,
+//! `friends` the friendships; this file writes the tables. The layout is that of LDBC's Interactive
+//! data with persons and friendships only, so `graven import --ldbc` reads it.
 //!
 //! # Invariants
 //! - GE-1 The same scale and seed give the same bytes on every machine: own random numbers, no hash

@@ -197,7 +197,8 @@ impl File for Panics {
     }
 }
 
-/// LG-7: whoever waits for a thread that panicked in its role gets an error, and the log can still be dropped.
+/// LG-7: a thread that waits for one that panicked in its role gets an error, and the log can still
+/// be dropped.
 #[test]
 fn a_panic_at_the_device_fails_the_log() {
     for in_sync in [true, false] {
@@ -238,7 +239,7 @@ fn a_panic_at_the_device_fails_the_log() {
 
 /// A thread that panics while it adds a region leaves that to the others.
 #[test]
-fn a_panic_while_the_log_grows_keeps_nobody_waiting() {
+fn a_panic_while_the_log_grows_keeps_no_thread_waiting() {
     let file = Panics::new();
     let log = create(file.clone());
     let mut number = 0;

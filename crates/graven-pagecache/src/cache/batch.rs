@@ -1,18 +1,18 @@
 //! Batches: many misses submitted before the first is awaited.
 //!
 //! # How it works
-//! [`PageCache::prefetch`] reserves the words of absent pages, binds them to frames under one lock of the core
-//! and hands all reads to one lane. It never waits for a frame: where none is to be had it stops. Pages read
-//! ahead and not used yet may fill a quarter of the budget; a victim search spares each of them once, and those
-//! that nobody came for are counted as ordinary pages after a while.
-//! [`PageCache::fix_many`] keeps such a window in front of the page it pins.
+//! [`PageCache::prefetch`] reserves the words of absent pages, binds them to frames under one lock
+//! of the core and hands all reads to one lane. It never waits for a frame: where none is free it
+//! stops. Pages read ahead and not used yet may fill a quarter of the budget. A victim search
+//! spares each of them once; after repeated refusals, the pages that no thread has used count as
+//! ordinary pages. [`PageCache::fix_many`] keeps such a window in front of the page it pins.
 //!
 //! # Invariants
 //! * PC-19: bytes read ahead and not used yet never pass a quarter of the budget.
 //!
 //! # Concurrency
-//! The lane is locked before the words are bound, so whoever finds one of the pages READING can wait for
-//! the submission by locking the lane.
+//! The lane is locked before the words are bound. So a thread that finds one of the pages READING
+//! can wait for the submission by locking the lane.
 
 use crate::cache::core::{By, Core, Incoming};
 use crate::cache::lanes::LaneGuard;
@@ -128,7 +128,8 @@ impl PageCache {
                 if wanted.len() == BATCH_PAGES_MAX || file.check_range(*page).is_err() {
                     break;
                 }
-                // Without memory for the table, whoever pins the page gets the error; words reserved so far go on.
+                // Without memory for the table, the thread that pins the page gets the error; words
+                // reserved so far go on.
                 let Ok(entry) = self.tables().entry(id.0, page.unit()) else {
                     break;
                 };
@@ -191,11 +192,11 @@ impl PageCache {
             let submitted = self.submit(&mut lane, &slots);
             drop(lane);
             if submitted.is_err() {
-                // Whoever pins one of the pages reads it alone and sees what is wrong.
+                // The thread that pins one of the pages reads it alone and gets the error.
                 slots.iter().for_each(|slot| self.fail_read(*slot, None));
             }
         }
-        // Those who parked while the words were reserved can drive the lane now.
+        // Threads that parked while the words were reserved can drive the lane now.
         wanted[..placed]
             .iter()
             .for_each(|wanted| self.wake_waiters(wanted.entry));

@@ -143,7 +143,7 @@ impl PageCache {
         emptied == units
     }
 
-    /// Moves the page in `slot` to another frame, or evicts it; its block is then in nobody's hands.
+    /// Moves the page in `slot` to another frame, or evicts it; its block then belongs to no page.
     fn vacate(&self, core: &mut Core, slot: u32) -> bool {
         let bound = core.frames.slots.get(slot);
         let Some(entry) = bound.entry() else {
@@ -176,8 +176,8 @@ impl PageCache {
         }
         let to = Place::new(from.class(), unit);
         let bytes = crate::UNIT_BYTES << from.class();
-        // SAFETY: US-4: the word is EXCLUSIVE, so this thread owns the old frame's bytes; the new block was
-        // taken from the arena and belongs to nobody else; both lie in the region.
+        // SAFETY: US-4: the word is EXCLUSIVE, so this thread owns the old frame's bytes; the new
+        // block was taken from the arena and no page has it; both lie in the region.
         unsafe {
             std::ptr::copy_nonoverlapping(
                 self.frame_start(from.frame()),

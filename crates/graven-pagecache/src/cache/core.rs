@@ -78,7 +78,7 @@ pub(crate) struct Core {
     left_alone: u32,
 }
 
-/// Who evicts, for the counters.
+/// The thread that evicts, for the counters: the background evictor or a fault.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum By {
     Background,

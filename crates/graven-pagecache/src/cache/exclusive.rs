@@ -1,17 +1,18 @@
 //! Exclusive guards: the right to change a page's bytes, and new pages that no file knows yet.
 //!
 //! # How it works
-//! A page is locked when nobody pins it: its word goes from RESIDENT to EXCLUSIVE, optimistic readers under way
-//! start again. A guard that lets go after a change leaves the page *dirty*: a flag in its slot, raised before the
-//! word is unlocked, so whoever sees the unlocked word sees the flag. A new page gets a frame like a fault,
-//! without the read.
+//! A page is locked when no thread pins it: its word goes from RESIDENT to EXCLUSIVE, and
+//! optimistic readers under way start again. A guard that lets go after a change leaves the page
+//! *dirty*: it raises a flag in the page's slot before it unlocks the word. So a thread that sees
+//! the unlocked word sees the flag. A new page gets a frame like a fault, without the read.
 //!
 //! # Invariants
 //! * PC-23: a dirty page leaves its frame only when it has been written or its owner gave it up.
 //! * US-9: while a guard exists its word is EXCLUSIVE, and the frame's bytes belong to the guard alone.
 //!
 //! # Concurrency
-//! A guard holds no lock of the cache. Whoever wants the page meanwhile waits for the word to change.
+//! A guard holds no lock of the cache. Another thread that needs the page waits for the word to
+//! change.
 #![expect(unsafe_code, reason = "a guard lends frame memory for writing")]
 
 use crate::cache::core::Incoming;
@@ -36,7 +37,7 @@ pub(crate) struct Locked {
     pub(crate) page: PageRef,
 }
 
-// SAFETY: US-9: the bytes belong to whoever holds this value, on whichever thread.
+// SAFETY: US-9: the bytes belong to the holder of this value, on any thread.
 unsafe impl Send for Locked {}
 // SAFETY: as above; shared access only reads.
 unsafe impl Sync for Locked {}
@@ -176,7 +177,7 @@ impl PageCache {
         })
     }
 
-    /// Locks a resident page once nobody pins it; `None` if it left memory.
+    /// Locks a resident page once no thread pins it; `None` if it left memory.
     pub(crate) fn lock_page(&self, file: &FileState, page: PageRef) -> Result<Option<Locked>> {
         let entry = self.tables().entry(file.id, page.unit())?;
         let started = Instant::now();
@@ -315,9 +316,9 @@ mod tests {
         guard.set_length(100);
     }
 
-    /// Goal: whoever gives a page up by what its word said before the core lock was taken does not take the dirty
-    /// page that got the frame meanwhile: the steps of `discard_page` and `drop_page` with an eviction and a new page
-    /// between them.
+    /// Goal: a thread gives a page up by a word that it read before it took the core lock. A dirty
+    /// page that got the frame after that read stays. Method: the steps of `discard_page` and
+    /// `drop_page` with an eviction and a new page between them.
     #[test]
     fn giving_a_page_up_spares_the_next_page_of_its_frame() {
         let mut config = Config::new(Budget::new(1 << 20));

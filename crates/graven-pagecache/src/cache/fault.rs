@@ -7,8 +7,9 @@
 //! * RESIDENT with as many pins as fit: wait for one to be given back, no longer than for a frame;
 //! * READING in a lane: drive the lane; READING by a thread, RESERVED, EXCLUSIVE, CLAIMED: wait for a change.
 //!
-//! A read that fails or a page that is damaged leaves the word zero, the frame free and the error in a short
-//! list, where those who waited for this very attempt find it (they know its version).
+//! A read that fails or a page that is damaged leaves the word zero, the frame free and the error
+//! in a short list. The threads that waited for this very attempt find it there: they know its
+//! version.
 //!
 //! # Invariants
 //! * PC-18: every path out of a fault publishes or clears the word it reserved.
@@ -34,7 +35,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-/// Failures remembered for those who waited.
+/// Failures remembered for the threads that waited.
 const FAILURES: usize = 64;
 
 /// Why an attempt to bring a page in failed.
@@ -163,7 +164,7 @@ impl PageCache {
         ))
     }
 
-    /// Waits for somebody else's work on a page, driving its lane if it has one.
+    /// Waits for another thread's work on a page, driving its lane if it has one.
     pub(crate) fn await_change(
         &self,
         file: &FileState,
@@ -190,7 +191,7 @@ impl PageCache {
         Ok(())
     }
 
-    /// Brings an absent page in; `None` if somebody else was earlier.
+    /// Brings an absent page in; `None` if another thread was earlier.
     fn fault(
         &self,
         file: &FileState,
@@ -267,7 +268,7 @@ impl PageCache {
             .expect("PC-15: an owned word names a frame");
         let start = self.frame_start(place.frame());
         if self.verifies() {
-            // SAFETY: US-7: the word is owned by this thread, so nobody writes the frame.
+            // SAFETY: US-7: the word is owned by this thread, so no other thread writes the frame.
             let bytes = unsafe { std::slice::from_raw_parts(start, page.len_bytes()) };
             if let Err(damage) = page::verify(bytes, page, Some(kind)) {
                 let error = file.damaged(page, kind, damage);
@@ -342,7 +343,7 @@ impl PageCache {
                 break;
             }
         }
-        // Those who wait are served in order.
+        // Waiting threads are served in order.
         let turn = self.shortage().lock();
         let starving = PROGRESS.starve();
         let start = Instant::now();
@@ -400,7 +401,7 @@ impl PageCache {
         }
     }
 
-    /// Who holds memory: pinned bytes by page kind, then reservations.
+    /// What holds memory: pinned bytes by page kind, then reservations.
     pub(crate) fn holders(&self) -> Vec<Holder> {
         let pinned = self.pinned().per_kind;
         let pins = pinned.into_iter().map(|(kind, bytes)| Holder {

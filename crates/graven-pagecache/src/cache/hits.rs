@@ -6,10 +6,11 @@
 //! says of most hits that they need nothing at all. The others:
 //! * *stamp*: one store of the coarse epoch, if it differs;
 //! * *locked*: the policy is told under the core lock, every time;
-//! * *batched*: a ring of 64 hits per thread; from 32 (or `batch=N`) on the lock is tried at every eighth hit, at 64 the
-//!   ring is dropped;
-//! * *combining*: as batched, but a full ring is published for whoever gets the lock next;
-//! * *sampled*: one hit of 32 is batched, eight at a time; the others cost an addition and a comparison.
+//! * *batched*: a ring of 64 hits per thread; from 32 (or `batch=N`) on the lock is tried at every
+//!   eighth hit, at 64 the ring is dropped;
+//! * *combining*: as batched, but a full ring is published for the next thread that gets the lock;
+//! * *sampled*: one hit of 32 is batched, eight at a time; the others cost an addition and a
+//!   comparison.
 //!
 //! A hit handed over late names its page; the policy hears of it only if the frame still holds that page.
 //!
@@ -33,7 +34,7 @@ const RING: usize = 64;
 const STRETCH: usize = 8;
 /// One hit in 2^5 is a sample.
 const SAMPLE_SHIFT: u32 = 5;
-/// Batches waiting for whoever gets the lock.
+/// Published batches that wait for the next thread that gets the lock.
 pub(crate) const PUBLISHED_MAX: usize = 32;
 
 /// What a hit must do, as one number: the largest usage count where entry words have it, the rest in the low byte.
@@ -45,9 +46,10 @@ const LOCKED: u64 = 2;
 const BATCHED: u64 = 3;
 const COMBINING: u64 = 4;
 const SAMPLED: u64 = 5;
-/// Bit beside those: somebody records (`record.rs`).
+/// Bit above the protocols: the cache is recorded (`record.rs`).
 const RECORDED: u64 = 0x80;
-/// Bit beside those: somebody watches (`watch.rs`), pages of a sample whose shift stands in the bits behind.
+/// Bit above the protocols: the cache is watched (`watch.rs`); the bits from `SHIFT_AT` on hold the
+/// sample's shift.
 const WATCHED: u64 = 0x40;
 const SHIFT_AT: u32 = 8;
 const SHIFT_MASK: u64 = 0xff << SHIFT_AT;
@@ -126,7 +128,7 @@ impl HitMode {
         HitMode(self.0 | other.0 & (RECORDED | WATCHED | SHIFT_MASK))
     }
 
-    /// Whether somebody watches and the page is in the sample.
+    /// Whether the cache is watched and the page is in the sample.
     #[inline(always)]
     pub(crate) fn watches(self, page: PageKey) -> bool {
         self.0 & WATCHED != 0 && samples(page, ((self.0 & SHIFT_MASK) >> SHIFT_AT) as u32)
@@ -140,7 +142,7 @@ impl HitMode {
         }
     }
 
-    /// Whether somebody records.
+    /// Whether the cache is recorded.
     pub(crate) fn is_recorded(self) -> bool {
         self.0 & RECORDED != 0
     }

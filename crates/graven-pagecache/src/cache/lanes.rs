@@ -1,16 +1,19 @@
 //! Lanes: the read queues of a file, which any thread may drive.
 //!
 //! # How it works
-//! A file has a few lanes, each a [`graven_io::ReadQueue`] behind a mutex. A batch of misses locks a lane that
-//! nobody is using, binds its pages to frames, and hands all reads over in one call, neighbouring pages in
-//! one read. A gap no longer than the page behind it is read too, into memory that nobody looks at: devices are
-//! limited by reads a second long before they are by bytes. The slot of a page names its lane. Whoever needs a page that is being read locks that lane and
-//! reaps: nobody depends on the thread that submitted ever coming back.
+//! A file has eight lanes, each a [`graven_io::ReadQueue`] in a mutex. A batch of misses locks a
+//! free lane and binds its pages to frames. It hands all reads over in one call, neighbouring pages
+//! in one read. A gap no longer than the page after it is read too, into memory that no thread
+//! reads: devices are limited by reads a second long before they are by bytes.
+//!
+//! The slot of a page names its lane. A thread that needs a page that is being read locks that lane
+//! and reaps. So no thread depends on the return of the thread that submitted the read.
 //!
 //! # Invariants
 //! * PC-17: a page is READING with a lane only while an operation of that lane names its slot, or while the
 //!   lane's mutex is held by the thread that will submit or complete it.
-//! * US-5: the frame of a READING page belongs to its read; nobody else writes it and nobody reads it.
+//! * US-5: the frame of a READING page belongs to its read; no thread reads it, nothing else writes
+//!   it.
 //!
 //! # Concurrency
 //! Lane before core. Completions are delivered under the lane's lock; failures are settled after it.
@@ -82,7 +85,7 @@ impl Lane {
 }
 
 impl FileState {
-    /// A lane nobody uses, or the caller's own one when all are in use.
+    /// A lane that no thread uses, or the caller's own one when all are in use.
     pub(crate) fn lock_lane(&self) -> Result<LaneGuard<'_>> {
         let own = thread_number() % LANES;
         let free = (0..LANES)
@@ -234,7 +237,7 @@ impl PageCache {
         let lane = &file.lanes[usize::from(index)];
         let mut failed = Vec::new();
         let mut guard = match wait {
-            // Whoever has the lane delivers.
+            // The thread that has the lane delivers.
             Wait::None => match lane.state.try_lock() {
                 Some(guard) => guard,
                 None => return Ok(0),

@@ -1,10 +1,11 @@
 //! Recording: which pages are asked for, in order, while a cache is in use.
 //!
 //! # How it works
-//! One bit of the word that every hit reads anyway (`hits.rs`) says whether somebody records, so a cache that is not
-//! recorded pays nothing. A recorded hit goes through the slow half of the hit path into a list of its thread, which
-//! is appended to the common log every 64 accesses; faults and pages read ahead are recorded where they are counted. With
-//! a sample of one page in `n`, the page's hash decides before anything else is done.
+//! One bit of the word that every hit reads anyway (`hits.rs`) says whether the cache is recorded.
+//! So a cache that is not recorded pays nothing. A recorded hit goes through the slow half of the
+//! hit path into a list of its thread. The list is appended to the common log every 64 accesses.
+//! Faults and pages read ahead are recorded where they are counted. With a sample of one page in
+//! `n`, the page's hash decides before anything else is done.
 //!
 //! # Concurrency
 //! Accesses of a thread are in order; those of different threads interleave in stretches of 64.
@@ -153,7 +154,7 @@ impl Log {
 }
 
 impl PageCache {
-    /// Records an access if somebody wants it; `kind` is asked only then.
+    /// Records an access if the cache is recorded and samples the page; only then `kind` is called.
     pub(crate) fn record(
         &self,
         page: PageKey,

@@ -16,11 +16,11 @@ pub struct Resident {
     pub page: PageRef,
     /// What it holds.
     pub kind: PageKind,
-    /// Somebody has it pinned.
+    /// A thread has it pinned.
     pub pinned: bool,
     /// The file does not hold yet what the page holds.
     pub dirty: bool,
-    /// It was read ahead and nobody used it yet.
+    /// It was read ahead and no thread has used it yet.
     pub ahead: bool,
 }
 

@@ -9,8 +9,9 @@
 //! # Invariants
 //! * PC-21: a failed resize leaves the limit as it was.
 //! * PC-22: the cache never gives up its last frames to operators: an eighth of the limit, at least 512 KiB, stays.
-//! * PC-28: what a word said before the core lock was taken is a hint: frames change hands under that lock alone, so
-//!   whoever gives up a page compares the name of the page in the slot under it.
+//! * PC-28: what a word said before the core lock was taken is a hint: frames change hands under
+//!   that lock alone. So a thread that gives up a page compares, under the lock, the name of the
+//!   page in the slot.
 
 use crate::budget::Reclaim;
 use crate::cache::core::{By, Core, Incoming};
@@ -212,7 +213,8 @@ impl PageCache {
         self.core().lock().policy.forget(PageId(page.0));
     }
 
-    /// Forgets `file` and drops its pages, dirty ones too ([`PageCache::flush`] comes first). Nobody may use `id` while or after this is called.
+    /// Forgets `file` and drops its pages, dirty ones too ([`PageCache::flush`] comes first). No
+    /// thread may use `id` during or after this call.
     ///
     /// # Errors
     /// [`Error::InUse`] while a page of it is pinned; [`Error::UnknownFile`].
@@ -246,8 +248,9 @@ impl PageCache {
         Ok(())
     }
 
-    /// Removes `page`, dirty or not, if it still lies in the frame that `seen`, its word a moment ago, names and nobody
-    /// uses it; whether it did. That frame may hold another page by now, which stays (PC-28).
+    /// Removes `page`, dirty or not, if it still lies in the frame that `seen`, its word a moment
+    /// ago, names, and no thread uses it. Returns whether it did. That frame may hold another page
+    /// by now, which stays (PC-28).
     pub(crate) fn remove_named(&self, page: PageKey, seen: u64) -> bool {
         let mut core = self.core().lock();
         let slot = core.slots().of_frame(word::place_of(seen).frame());
@@ -257,7 +260,7 @@ impl PageCache {
         })
     }
 
-    /// Removes the page in `slot` if nobody uses it.
+    /// Removes the page in `slot` if no thread uses it.
     pub(crate) fn remove_unused(&self, core: &mut Core, slot: u32, dirty: Dirty) -> bool {
         let bound = core.slots().get(slot);
         let (Some(entry), place) = (bound.entry(), bound.place()) else {
@@ -302,7 +305,8 @@ impl PageCache {
         }
     }
 
-    /// Recounts every structure; for tests and `graven check`. Exact only while nobody else uses the cache.
+    /// Recounts every structure; for tests and `graven check`. Exact only while no other thread
+    /// uses the cache.
     ///
     /// # Errors
     /// A sentence naming the broken invariant.

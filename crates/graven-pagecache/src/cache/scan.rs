@@ -102,7 +102,8 @@ mod tests {
             let kept = left(policy, true);
             assert!(kept >= hot - hot / 4, "{policy} keeps {kept} of {hot}");
         }
-        // Neo4j's clock forgets, with every turn, what nobody uses meanwhile; a marked scan turns it no faster.
+        // Neo4j's clock forgets, with every turn, what no thread uses in that turn; a marked scan
+        // turns it no faster.
         for policy in ["gclock:scan=0", "neo4j", "graven"] {
             assert!(left(policy, true) >= left(policy, false), "{policy}");
         }

@@ -1,14 +1,16 @@
-//! Shadow caches: how a cache of another size, or under another policy, would have done on the accesses of a watched one.
+//! Shadow caches: how a cache of another size, or under another policy, would have done on the
+//! accesses of a watched one.
 //!
 //! # How it works
-//! The accesses of the sample (`watch.rs`) are played, when somebody asks, on miniatures: caches without bytes, with the room that
-//! the full-sized one would have for pages, divided by the sampling rate. The policy's code is the engine's. The older half of the
-//! accesses fills a miniature, the newer half is counted. What the sample lacks or has in excess of its share of all accesses is
-//! counted as hits, because it is the few hottest pages that make the difference.
+//! [`PageCache::what_if`] replays the accesses of the sample (`watch.rs`) on miniatures: caches
+//! without bytes, with the room that the full-sized one would have for pages, divided by the
+//! sampling rate. The policy's code is the engine's. The older half of the accesses fills a
+//! miniature, the newer half is counted. What the sample lacks or has in excess of its share of all
+//! accesses is counted as hits: the few hottest pages make the difference.
 //!
-//! The stated error is that of the sample at 95 %: pages are drawn, so the variance of the faults is the sum of the squares of the
-//! faults of each page drawn; to it comes what one standard deviation of the number of pages drawn does to the size of the cache,
-//! by the slope of the curve.
+//! The stated error is that of the sample at 95 %. Pages are drawn, so the variance of the faults
+//! is the sum of the squares of the faults of each page drawn. Added to it is the effect of one
+//! standard deviation of the number of pages drawn on the cache's size, by the slope of the curve.
 //!
 //! # Source
 //! C. Waldspurger, T. Saemundsson, I. Ahmad, N. Park, "Cache modeling and optimization using miniature simulations", ATC 2017.
@@ -63,8 +65,8 @@ pub struct WhatIf {
 }
 
 impl PageCache {
-    /// How other sizes and policies would have done on the accesses since [`PageCache::watch`] was called, as far as they are kept;
-    /// none if nobody watches.
+    /// How other sizes and policies would have done on the accesses since [`PageCache::watch`] was
+    /// called, as far as they are kept; none if the cache is not watched.
     ///
     /// # Errors
     /// [`crate::Error::Policy`] for a name in `policies` that no cache can run.

@@ -1,10 +1,11 @@
-//! Waiting: for a page that somebody else brings in, and for a frame when all are in use.
+//! Waiting: for a page that another thread brings in, and for a frame when all are in use.
 //!
 //! # How it works
-//! A thread that needs a page somebody else owns spins a little, then parks at the address of its entry word;
-//! whoever changes the word wakes all who parked there. A thread that finds no frame is *starving*: it takes
-//! its turn in a fair queue, so that frames go to those who waited longest, drives reads under way, and sleeps
-//! until something that may free a frame happens anywhere: a last unpin, an arrival, a failure.
+//! A thread that needs a page of another thread spins 40 times and yields 4 times, then parks at
+//! the address of its entry word. The thread that changes the word wakes all threads parked there.
+//! A thread that finds no frame is *starving*. It takes its turn in a fair queue, so that frames go
+//! to the threads that waited longest, and drives reads under way. It sleeps until an event that
+//! may free a frame: a last unpin, an arrival, a failure.
 //!
 //! # Concurrency
 //! Both sides use sequentially consistent accesses: the sleeper makes itself known and then looks at the words
@@ -24,7 +25,7 @@ use std::time::{Duration, Instant};
 /// Looks at a word this often before yielding, and yields this often before parking.
 const SPINS: u32 = 40;
 const YIELDS: u32 = 4;
-/// Longest sleep between two looks: reservations that shrink elsewhere wake nobody.
+/// Longest sleep between two looks: reservations that shrink elsewhere wake no thread.
 const NAP: Duration = Duration::from_millis(50);
 
 /// Tells starving threads that a frame may have become available.
@@ -116,7 +117,7 @@ impl PageCache {
         self.parked().fetch_sub(1, Ordering::SeqCst);
     }
 
-    /// Wakes those who wait for the word of `entry`, and starving threads.
+    /// Wakes the threads that wait for the word of `entry`, and starving threads.
     pub(crate) fn wake_waiters(&self, entry: Entry) {
         if self.parked().load(Ordering::SeqCst) > 0 {
             // SAFETY: the closure inside `unpark_all` is none of ours; the key is as in `wait_for_change`.

@@ -149,14 +149,15 @@ impl PageCache {
         Ok(true)
     }
 
-    /// Ends it and forgets what was noted; `false` if nobody watched.
+    /// Ends it and forgets what was noted; `false` if the cache was not watched.
     pub fn unwatch(&self) -> bool {
         let watch = self.watching().write().take();
         self.set_watched(None);
         watch.is_some()
     }
 
-    /// The window so far, the accesses that the cache counted until now, and the sample's shift; none if nobody watches.
+    /// The window so far, the accesses that the cache counted until now, and the sample's shift;
+    /// none if the cache is not watched.
     pub(crate) fn window(&self) -> Option<(Window, u64, u32)> {
         let watch = self.watching().read().clone()?;
         let window = watch.window.lock().clone();
@@ -199,7 +200,7 @@ impl Watch {
     fn turn(&self, total: u64) {
         let mut window = self.window.lock();
         if window.newer.len() + STRETCH <= self.room {
-            // Somebody was faster.
+            // Another thread was faster.
             return;
         }
         let Window {

@@ -1,4 +1,4 @@
-//! Writing back: dirty pages go to their file before their frames go to somebody else.
+//! Writing back: dirty pages go to their file before their frames go to other pages.
 //!
 //! # How it works
 //! A victim search that comes upon a dirty page passes it over like a pinned one and puts it on a list of pages
@@ -115,7 +115,7 @@ impl PageCache {
         any
     }
 
-    /// Writes a page unless somebody uses or has removed it.
+    /// Writes a page unless a thread uses it or has removed it.
     fn write_if_idle(&self, key: PageKey, page: PageRef) -> Result<bool> {
         let file = self.file(FileId(key.file()))?;
         if !file.owner().is_some_and(|owner| owner.wants(page)) {

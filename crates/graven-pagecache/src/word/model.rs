@@ -64,7 +64,7 @@ impl Model {
         Arc::new(model)
     }
 
-    /// A fault of `page` into `frame`; `false` if somebody else has begun one.
+    /// A fault of `page` into `frame`; `false` if another thread has begun one.
     fn bring_in(&self, page: usize, frame: usize, version: u32) -> bool {
         let word = &self.words[page];
         if !reserve(word, version) {
@@ -74,7 +74,7 @@ impl Model {
         self.frames[frame].store(page as u64, Ordering::Relaxed);
         arrive(word);
         let seen = word.load(Ordering::Acquire);
-        // Once it has arrived, anybody may verify or evict it.
+        // Once it has arrived, any thread may verify or evict it.
         if state_of(seen) == state::ARRIVED && begin_verify(word, seen) {
             publish(word, 0);
         }
@@ -206,7 +206,8 @@ fn one_fault_wins() {
         };
         let mine = u32::from(model.bring_in(1, 1, 2));
         let theirs = other.join().unwrap();
-        // One of them may come late and find the page absent only if it was evicted, which nobody does here.
+        // One of them may come late and find the page absent only if it was evicted, and no thread
+        // evicts here.
         assert_eq!(mine + theirs, 1);
         model.check();
     });

@@ -177,7 +177,8 @@ fn wrong_references_are_errors() {
     assert_eq!(cache.prefetch(id, &[beyond], KIND), 0);
 }
 
-/// Goal: a file can be removed when nobody uses it, and another takes its place with other pages.
+/// Goal: a file can be removed when no thread uses it, and another takes its place with other
+/// pages.
 #[test]
 fn files_come_and_go() {
     let cache = cache_with(2 << 20, |_| ());

@@ -1,4 +1,5 @@
-//! Memory: the budget holds, whatever the file's size; resizing gives memory back or says who keeps it.
+//! Memory: the budget holds, whatever the file's size; resizing gives memory back or names the
+//! holders.
 
 use crate::support::{KIND, cache_over, cache_with, check, file_of, mixed_file, settle_and_check};
 use graven_io::{File, IoMode, OpenOptions, ReadQueue, open};
@@ -60,8 +61,9 @@ fn peak_resident_bytes() -> u64 {
 /// Set in the process that [`a_process_stays_small`] starts.
 const ALONE: &str = "GRAVEN_TEST_ALONE";
 
-/// Goal: a process that reads a sparse file of 64 GiB uniformly through 16 MiB never has more than 40 MiB above that
-/// resident. Method: this very test in a process of its own, whose peak nobody else adds to.
+/// Goal: a process that reads a sparse file of 64 GiB uniformly through 16 MiB never has more than
+/// 40 MiB above that resident. Method: this very test in a process of its own, so that no other
+/// test adds to its peak.
 #[test]
 fn a_process_stays_small() {
     const LIMIT: u64 = 16 << 20;

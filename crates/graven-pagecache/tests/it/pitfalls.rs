@@ -86,7 +86,7 @@ fn every_waiter_gets_the_error() {
     settle_and_check(&cache);
 }
 
-/// Pitfall: every thread evicts for everybody's need, a false out-of-memory.
+/// Pitfall: every thread evicts for the need of all threads, a false out-of-memory.
 /// Goal: more threads than frames, each needing one frame at a time, all succeed.
 #[test]
 fn no_false_out_of_memory() {

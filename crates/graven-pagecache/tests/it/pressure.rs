@@ -127,7 +127,7 @@ fn everything_at_once() {
 
 /// Goal: threads that pin all frames and want one more each get it from the overdraft; the memory is paid back.
 #[test]
-fn a_last_frame_for_everybody() {
+fn a_last_frame_for_every_thread() {
     let (file, pages) = file_of(SizeClass::KIB_64, 64);
     let cache = cache_with(1 << 20, |config| {
         config.frame_wait = Duration::from_millis(50)

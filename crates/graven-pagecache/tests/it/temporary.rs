@@ -104,7 +104,7 @@ fn short_lived_pages_stay_off_the_disk() {
 fn the_file_has_no_name() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("graph.graven-tmp");
-    std::fs::write(&path, b"left by somebody").unwrap();
+    std::fs::write(&path, b"left by another process").unwrap();
     let cache = cache_with(1 << 20, |_| ());
     let spill = SpillFile::at(&cache, &path, NO_LIMIT).unwrap();
     let pages = spill.owner();
@@ -174,8 +174,8 @@ fn a_full_disk_reaches_the_owner_alone() {
     settle_and_check(&cache);
 }
 
-/// Goal: whoever finds no memory because what another owner could not write lies there is told of the full disk, until
-/// there is room again.
+/// Goal: memory is full because another owner's page could not be written and stays there. An owner
+/// that then finds no memory gets the error of the full disk, until there is room again.
 #[test]
 fn memory_that_lacks_for_a_full_disk_is_a_full_disk() {
     let cache = cache_with(1 << 20, |config| {

@@ -146,7 +146,7 @@ impl Rings {
         self.nodes[Self::at(frame)].set_time(time);
     }
 
-    /// The kind whose prospects the page is a trial of.
+    /// The kind that the page is a trial of.
     #[inline]
     pub(super) fn kind(&self, frame: FrameIdx) -> Kind {
         self.nodes[Self::at(frame)].kind()

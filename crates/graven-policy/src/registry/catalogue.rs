@@ -125,7 +125,7 @@ pub(super) const POLICIES: &[Entry] = &[
         ARM,
     ], told("count to `count`", "8 bytes", "Neo4j 5.26")),
     entry("muninn", "as Neo4j's page cache, with its reserve of free frames", &[
-        parameter("mode", "batch", "batch|coop", "who evicts: background arm, or every fault"),
+        parameter("mode", "batch", "batch|coop", "what evicts: background arm, or every fault"),
     ], told("count to 4", "8 bytes", "Neo4j 5.26")),
     entry("graven", "a newcomer not used while it waited, if it is older than a learnt share (the patience) of the age of the main \
         clock's next unused page; else that page; a page returning sooner than a learnt share of that age enters main at once; \

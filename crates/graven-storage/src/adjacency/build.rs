@@ -1,8 +1,9 @@
 //! One adjacency segment while it is filled, and the head of a long list.
 //!
 //! # How it works
-//! Encoded lists are gathered with their nodes; [`SegmentBuilder::payload`] puts the tables in front of them. Bulk
-//! writing and checkpoints use the same builder, so a segment looks the same whoever wrote it.
+//! Encoded lists are gathered with their nodes; [`SegmentBuilder::payload`] puts the tables in
+//! front of them. Bulk writing and checkpoints use the same builder, so both write the same
+//! segments.
 
 use super::decode::encoded_bytes;
 use super::encode::EncodedBlocks;

@@ -53,7 +53,8 @@ impl Published {
                 root.pages.checked(head, PageKind::FreeSpace, decoded)
             });
             let (free, later) = match read {
-                // Nobody knows what is free, so nothing is: the file grows, and nothing in use is written over.
+                // It is unknown what is free, so nothing is: the file grows, and nothing in use is
+                // written over.
                 Err(error) if error.is_damage() => (FreeSpace::new(block.file_units), Vec::new()),
                 read => read?,
             };
@@ -273,7 +274,7 @@ impl Published {
         self.found.lock().clone()
     }
 
-    /// Frees what nobody reaches and cuts off what no superblock needs of the file's end.
+    /// Frees what no root reaches and cuts off what no superblock needs of the file's end.
     pub(super) fn release(&mut self, root: &Root) -> Result<()> {
         let durable = self.superblock().checkpoint;
         self.space.release(durable, &root.pages)?;

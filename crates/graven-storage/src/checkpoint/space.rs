@@ -30,9 +30,9 @@ use std::sync::Weak;
 /// What one checkpoint no longer needed of what another had written.
 #[derive(Debug)]
 struct Batch {
-    /// Who wrote it; 0 for all of which every older root that lives may know.
+    /// The checkpoint that wrote it; 0 for all of which every older root that lives may know.
     born: u64,
-    /// Who freed it.
+    /// The checkpoint that freed it.
     checkpoint: u64,
     /// Pages that may be in the page cache.
     pages: Vec<PageRef>,
@@ -70,7 +70,7 @@ struct Written {
 pub(crate) struct Space {
     /// Free for the next checkpoint.
     free: FreeSpace,
-    /// Ascending by who freed them.
+    /// Ascending by the checkpoint that freed them.
     batches: Vec<Batch>,
     /// Ascending by checkpoint: those that are younger than some root that lives.
     written: Vec<Written>,
@@ -229,7 +229,7 @@ impl Space {
         living.map(|(number, _)| *number).collect()
     }
 
-    /// Frees the batches that nobody reaches now that `durable` is the newest durable checkpoint.
+    /// Frees the batches that no root reaches now that `durable` is the newest durable checkpoint.
     pub(crate) fn release(&mut self, durable: u64, pages: &Pages) -> Result<()> {
         self.roots.retain(|(_, root)| root.strong_count() > 0);
         let roots = self.living_roots();

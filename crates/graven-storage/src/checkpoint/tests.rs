@@ -569,7 +569,7 @@ fn an_old_root_holds_one_state() {
         // The old one, the durable one, the one that is written.
         let units = bench.units();
         assert!(units * 10 <= content * 33, "{units} units of {content}");
-        // Nor does what is remembered of who wrote them grow.
+        // Nor does the record of which checkpoint wrote which page grow.
         let remembered = bench.checkpointer.remembered(&bench.root);
         assert!((1..=2 * content).contains(&remembered), "{remembered}");
         let holders = bench.root.pages.budget().holders();

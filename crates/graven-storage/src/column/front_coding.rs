@@ -101,8 +101,9 @@ pub(crate) fn read(area: &[u8], count: usize, index: usize) -> Decoded<Text<'sta
     Ok(Text::Here(Cow::Owned(text)))
 }
 
-/// Hands to `found` those of the strings `which` of the run of `count` in `area` that are `wanted`, in their order, without putting any together; for
-/// a string in a chain, which nobody has looked at, its head.
+/// Calls `found` for each string of `which` that equals `wanted`, in order, without putting any
+/// together. `area` has a run of `count` strings. For a string in a chain of overflow pages, which
+/// is not read here, `found` gets the head page.
 pub(crate) fn find(
     area: &[u8],
     count: usize,

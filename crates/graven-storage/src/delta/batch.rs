@@ -1,10 +1,12 @@
 //! What recovery has read and not applied yet: many commits, which become one layer.
 //!
 //! # How it works
-//! Nobody can see the states between commits that are read together. So a batch only lists what they say: nodes in runs of the same change
-//! ([`super::changed_nodes`]), values as the bytes of the log ([`super::encoded_values`]), relationships in blocks. Ids mostly ascend; a list with
-//! one that came late is put in order when the batch is complete ([`WholeBatch`]). Then it becomes a layer in memory, or is written to temporary pages as it
-//! is ([`super::sealed_batch`]). Lists of neighbours are made only now ([`super::unlisted`]).
+//! No reader can see the states between commits that are read together. So a batch only lists what
+//! they say: nodes in runs of the same change ([`super::changed_nodes`]), values as the bytes of
+//! the log ([`super::encoded_values`]), relationships in blocks. Ids mostly ascend; a list with an
+//! id that came late is put in order when the batch is complete ([`WholeBatch`]). Then it becomes a
+//! layer in memory, or is written to temporary pages as it is ([`super::sealed_batch`]). Lists of
+//! neighbours are made only now ([`super::unlisted`]).
 //!
 //! # Invariants
 //! * TX-19: a batch becomes the layer that its commits would have made one after the other.

@@ -67,7 +67,8 @@ pub(crate) struct Layer {
     pub(crate) indexes: SmallMap<u32, IndexMap>,
     pub(crate) counts: Counts,
     pub(super) bytes: u64,
-    /// What it has entries about, if somebody keeps that; what is not put on top as a whole goes into layers without.
+    /// What it has entries about, if a filter is kept. A layer that gets single changes, not whole
+    /// layers, has none.
     pub(super) filter: Option<Arc<EntryFilter>>,
 }
 
@@ -130,13 +131,13 @@ impl Layer {
         self
     }
 
-    /// The same without its filter, for who puts much on top that nobody reads yet.
+    /// The same without its filter, for a caller that puts much on top before any reader comes.
     pub(crate) fn without_filter(mut self) -> Layer {
         self.filter = None;
         self
     }
 
-    /// What it has entries about, if somebody keeps that.
+    /// What it has entries about, if a filter is kept.
     #[inline]
     pub(crate) fn filter(&self) -> Option<&Arc<EntryFilter>> {
         self.filter.as_ref()

@@ -37,7 +37,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::{Bound, Range};
 use std::sync::Arc;
 
-/// A layer that nobody writes to any more.
+/// A layer that no transaction or commit writes to any more.
 #[derive(Debug)]
 pub(crate) enum Lower {
     Memory {
@@ -53,8 +53,8 @@ pub(crate) struct Sealed {
     nodes: Arc<ChangedNodes>,
     columns: BTreeMap<ColumnOf, Arc<SealedMap<u64, crate::PropertyValue>>>,
     relationships: Arc<SealedMap<u64, RelationshipChange>>,
-    /// The block of `relationships` that was looked into last: those of one list were mostly created in a row. Who finds
-    /// somebody else looking goes without.
+    /// The block of `relationships` that was read last: the relationships of one list were mostly
+    /// created in a row. A thread that finds the mutex taken goes without.
     last: Mutex<Option<Block<u64, RelationshipChange>>>,
     adjacency: BTreeMap<(TypeId, Direction), Arc<SealedMap<EdgeKey, Change>>>,
     indexes: BTreeMap<u32, Arc<SealedMap<IndexKey, Change>>>,
@@ -67,7 +67,7 @@ pub(crate) struct Sealed {
 /// One store of a layer.
 #[derive(Debug)]
 pub(crate) enum Part<K: Ord, V> {
-    /// With what its layer has entries about, if somebody keeps that.
+    /// With what its layer has entries about, if a filter is kept.
     Memory(SmallMap<K, V>, Option<Arc<EntryFilter>>),
     Sealed(Arc<SealedMap<K, V>>),
 }

@@ -13,8 +13,8 @@
 //! Immutable. A page is pinned for one block at a time and no longer.
 //!
 //! # On disk
-//! Temporary pages, read by nobody but this process. Payload: blocks (count of entries (1), entries of key and value),
-//! offset of every block (4 each), number of blocks (4).
+//! Temporary pages, which only this process reads. Payload: blocks (count of entries (1), entries
+//! of key and value), offset of every block (4 each), number of blocks (4).
 
 use super::stored::Stored;
 use crate::bytes::{Decoded, Malformed, Reader};

@@ -2,7 +2,7 @@
 //!
 //! # How it works
 //! Every thread takes the next part until there is none; the calling thread is one of them, so that one thread starts none.
-//! After an error nobody takes another part.
+//! After an error no thread takes another part.
 //!
 //! # Concurrency
 //! Threads end before the call does.

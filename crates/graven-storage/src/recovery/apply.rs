@@ -97,7 +97,7 @@ pub(super) fn apply(store: &Store, complete: Complete) -> Result<()> {
     version.settle();
     let (mut below, mut active) = (
         version.settled.layers.below.clone(),
-        // Nobody reads before the end.
+        // No reader reads it before the end.
         version.settled.layers.active.clone().without_filter(),
     );
     drop(version);

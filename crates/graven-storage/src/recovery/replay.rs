@@ -32,13 +32,14 @@ use std::path::Path;
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread;
 
-/// Commits are put together until their changes take this many bytes, or this part of the memory that nobody keeps: nobody else uses it
-/// yet, and fewer and larger layers are merged less.
+/// Commits are put together until their changes take this many bytes, or this part of the memory
+/// that nothing else holds. No reader uses that memory yet, and fewer and larger layers are merged
+/// less.
 const BATCH_BYTES_MAX: u64 = 64 << 20;
 const BATCH_SHARE: u64 = 4;
 /// A batch may take this much, whatever is left.
 const BATCH_BYTES_MIN: u64 = 256 << 10;
-/// What batches are charged as, and what page caches give back when somebody needs it.
+/// What batches are charged as, and what page caches give back on request.
 const RECOVERED: &str = "recovered changes";
 const FRAMES: &str = "page cache frames";
 /// Memory of a batch is charged in steps of this many bytes.
@@ -124,7 +125,7 @@ impl<'a> Replay<'a> {
                 applied.and(read)
             })
         };
-        // The store is not opened then: nobody sees what was left half done.
+        // The store is not opened then: no reader sees what was left half done.
         catch_unwind(AssertUnwindSafe(both)).unwrap_or_else(|panic| {
             let what = panicked(&*panic);
             let what = format!(
@@ -257,8 +258,9 @@ impl<'a> Replay<'a> {
         }
     }
 
-    /// Folds what was recovered into the file. Not while chunks are open: the log would be cut between them and their
-    /// commit (TX-13). Nor after the last record: whoever opens the store does not wait for that.
+    /// Folds what was recovered into the file. Not while chunks are open: the log would be cut
+    /// between them and their commit (TX-13). Nor after the last record: opening the store does not
+    /// wait for that.
     fn make_room(&mut self) -> Result<()> {
         let store = self.store;
         if self.open.is_empty() && store.read_only().is_none() {

@@ -1,4 +1,5 @@
-//! Users, indexes and constraints of the original, made again on the copy as anybody would: what they demand is verified there.
+//! Users, indexes and constraints of the original, made again on the copy by ordinary transactions:
+//! what they demand is verified there.
 
 use super::{Lost, SalvageReport};
 use crate::checkpoint::CheckpointOptions;

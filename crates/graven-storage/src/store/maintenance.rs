@@ -1,17 +1,19 @@
 //! Checkpoints by themselves: when changes in memory or the log have grown.
 //!
 //! # How it works
-//! Commits look at both and ask, so does opening; a thread, begun by the first that asks, runs the checkpoint. After a
-//! failure it tries again by itself, later each time. Closing waits for a checkpoint that was asked for: otherwise every
-//! opening would read the same long log again.
+//! Commits look at both and ask for a checkpoint, so does opening. The first request starts a
+//! thread that runs checkpoints. After a failure it tries again by itself, later each time. Closing
+//! waits for a checkpoint that was asked for: otherwise every opening would read the same long log
+//! again.
 //!
-//! Commits that are ahead of the checkpoint wait for it ([`Maintenance::wait_for_room`]): changes that are not being folded take
-//! at most a quarter of the memory limit. A checkpoint makes no pauses while somebody waits. A commit that finds no room in the
-//! budget for other reasons runs a checkpoint of its own.
+//! Commits that are ahead of the checkpoint wait for it ([`Maintenance::wait_for_room`]): changes
+//! that are not being folded take at most a quarter of the memory limit. A checkpoint makes no
+//! pauses while a commit waits. A commit that finds no room in the budget for other reasons runs a
+//! checkpoint of its own.
 //!
 //! # Concurrency
-//! The thread holds the store only while a checkpoint runs, so that it never keeps it open. If a checkpoint panics it
-//! ends, which is a failure that stays: nobody waits for it.
+//! The thread holds the store only while a checkpoint runs, so that it never keeps it open. If a
+//! checkpoint panics the thread ends. That is a failure that stays: no commit waits for it.
 
 use super::Store;
 use crate::checkpoint::CheckpointOptions;
@@ -22,9 +24,10 @@ use std::time::Duration;
 
 /// Changes in memory may take this part of the memory limit before they are folded into the file.
 pub(crate) const CHANGES_SHARE: u64 = 8;
-/// Beside those that are being folded, changes may take this part before commits wait for the checkpoint.
+/// Apart from those that are being folded, changes may take this part before commits wait for the
+/// checkpoint.
 pub(crate) const WAIT_SHARE: u64 = 4;
-/// Who waits for a checkpoint looks at least this often.
+/// A commit that waits for a checkpoint looks at least this often.
 const PROGRESS_POLL: Duration = Duration::from_millis(20);
 /// The log may hold this many bytes of commits that are not in the file.
 pub(crate) const LOG_BYTES: u64 = 64 << 20;
@@ -106,7 +109,7 @@ impl Maintenance {
         let _hurry = store.checkpointer().hurry();
         loop {
             self.ask(store);
-            let nobody = self.thread().is_none();
+            let has_no_thread = self.thread().is_none();
             let state = self.shared.state();
             if store.has_room(bytes) {
                 return Ok(());
@@ -121,15 +124,16 @@ impl Maintenance {
                 }
                 return Ok(());
             }
-            if nobody || state.stop || state.failure.is_some() {
+            if has_no_thread || state.stop || state.failure.is_some() {
                 return Ok(());
             }
-            // Whoever is woken looks again, in time or late.
+            // A thread that is woken, in time or late, looks again.
             drop(self.shared.progress.wait_timeout(state, PROGRESS_POLL));
         }
     }
 
-    /// Somebody else's checkpoint came out: what failed before is no reason to wait longer before the next.
+    /// Another checkpoint succeeded: the earlier failure is no reason to wait longer before the
+    /// next.
     fn recovered(&self) {
         let mut state = self.shared.state();
         state.lacked_memory = false;
@@ -306,7 +310,7 @@ mod tests {
 
     /// Goal: where a checkpoint panics, commits go on until there is no memory left and then say why.
     #[test]
-    fn nobody_waits_for_a_checkpoint_that_panicked() {
+    fn no_commit_waits_for_a_checkpoint_that_panicked() {
         let panics = Arc::new(AtomicBool::new(false));
         let store = open(MemoryFile::new("data"), |data| {
             Arc::new(Panicking(data, panics.clone()))

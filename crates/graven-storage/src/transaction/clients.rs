@@ -1,4 +1,5 @@
-//! The names that clients gave to the newest commits, so that one whose owner died can ask what became of its own.
+//! The names that clients gave to the newest commits: a client whose owner died can ask what became
+//! of its own.
 //!
 //! # How it works
 //! The newest [`NAMES_MAX`], in the order of the commits; a checkpoint writes them into the catalogue, opening takes them

@@ -11,8 +11,9 @@
 //! snapshots get. They differ by the commits that wait for the device.
 //!
 //! # Invariants
-//! * TX-9: versions become visible in the order of their timestamps, each only when its commit may be
-//!   acknowledged: nobody reads what a power cut could take back, except what was committed with less than full durability.
+//! * TX-9: versions become visible in the order of their timestamps, each only when its commit may
+//!   be acknowledged. So no reader reads what a power cut could take back, except what was
+//!   committed with less than full durability.
 //! * TX-13: a checkpoint's position in the log never lies between the records of one transaction.
 //! * TX-10: a commit that returned an error before its record was appended leaves nothing; one whose wait failed is
 //!   never visible to this process, and all later ones fail.
@@ -365,10 +366,12 @@ impl Transaction {
         );
         commits.clients.add(self.options.client_id);
         commits.applied = version.clone();
-        // What is acknowledged at once need not come back to say so; nobody then waits for a thread that got no processor.
+        // A commit that is acknowledged at once is pushed as ready, so any thread may publish it.
+        // No commit then waits for a thread that got no processor.
         let ready = store.log().is_none() || self.options.durability == Durability::Off;
         store.publisher().push(version.clone(), ready);
-        // The version before may have been the last to hold much: nobody waits for that either.
+        // The version before may have been the last to hold much: it is freed after the commit lock
+        // is released, so that no other commit waits for that.
         drop(commits);
         drop(before);
         Ok((version, log_bytes))

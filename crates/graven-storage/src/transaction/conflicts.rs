@@ -1,12 +1,14 @@
 //! What the newest commits changed, so that a commit can tell whether it may follow them.
 //!
 //! # How it works
-//! Every commit leaves *claims* with its timestamp: on nodes (written, deleted, connected), relationships, keys of unique
-//! indexes, and what serialisable readers ask for (lists, label scans, index keys). A transaction conflicts
-//! with claims younger than its start. Claims that no running transaction can be older than are forgotten.
-//! A commit with more than [`CLAIMS_MAX`] changes leaves a single claim on everything instead. What a commit created
-//! nobody who began before can have written to, only looked for in vain: its ids are kept as runs, for serialisable
-//! readers.
+//! Every commit leaves *claims* with its timestamp: on nodes (written, deleted, connected),
+//! relationships, keys of unique indexes, and what serialisable readers ask for (lists, label
+//! scans, index keys). A transaction conflicts with claims younger than its start. Claims that no
+//! running transaction can be older than are forgotten. A commit with more than [`CLAIMS_MAX`]
+//! changes leaves a single claim on everything instead.
+//!
+//! A transaction that began before a commit cannot have written to what that commit created, only
+//! looked for it in vain. So the ids of what it created are kept as runs, for serialisable readers.
 //!
 //! # Invariants
 //! * TX-6: a transaction that commits saw the newest state of everything it wrote; a serialisable one, of
@@ -410,7 +412,7 @@ impl Conflicts {
         }
     }
 
-    /// Forgets what commits up to `horizon` changed: nobody began before.
+    /// Forgets what commits up to `horizon` changed: no running transaction began before it.
     pub(crate) fn forget(&mut self, horizon: u64) {
         while let Some(oldest) = self.created.front()
             && (oldest.timestamp <= horizon || self.created.len() > 4 * CLAIMS_MAX)

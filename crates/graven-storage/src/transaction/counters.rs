@@ -1,4 +1,5 @@
-//! What a transaction has changed, counted: one list of the counts and their names for all who add, send or show them.
+//! What a transaction has changed, counted: one list of the counts and their names for all code
+//! that adds, sends or shows them.
 
 use std::ops::{AddAssign, Sub};
 

@@ -78,7 +78,7 @@ impl Own {
         change(&mut self.shared.layers.write().layer)
     }
 
-    /// Has these layers from now on; only whoever writes may say so.
+    /// Has these layers from now on; only the thread that writes may call it.
     pub(crate) fn set_layers(&self, below: Arc<[Arc<Lower>]>, layer: Layer) {
         *self.shared.layers.write() = Layers { below, layer };
     }

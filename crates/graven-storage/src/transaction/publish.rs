@@ -159,7 +159,7 @@ impl<V: Numbered> Publisher<V> {
         }
     }
 
-    /// Shows what may be shown; what nobody needs any more is put into `gone`.
+    /// Shows what may be shown; versions that the store needs no more are put into `gone`.
     fn publish_ready(&self, queue: &mut Queue<V>, store: &impl Shown<V>, gone: &mut Vec<V>) {
         let durable = store.durable();
         let mut newest = None;
@@ -177,7 +177,7 @@ impl<V: Numbered> Publisher<V> {
         }
     }
 
-    /// Lets those who wait look whether the log has failed.
+    /// Lets waiting commits look whether the log has failed.
     pub(crate) fn wake(&self) {
         drop(self.lock());
         self.published.notify_all();

@@ -1,9 +1,11 @@
 //! What a serialisable transaction has read, for validation at its commit.
 //!
 //! # How it works
-//! Sets of nodes, relationships, lists, label scans and ranges of index keys. A set that grows beyond [`LIMIT`] entries
-//! is widened to the whole store: nothing is ever dropped. Who reads relationships of any type reads the lists of the types that there are, and that there
-//! are no others: a relationship of one of those, wherever it is made, is a change of what was read.
+//! Sets of nodes, relationships, lists, label scans and ranges of index keys. A set that grows
+//! beyond [`LIMIT`] entries is widened to the whole store: nothing is ever dropped. A statement
+//! that reads relationships of any type reads the lists of all types that there are. It also reads
+//! that there is no other type. A relationship of a new type, wherever it is made, is a change of
+//! what was read.
 
 use crate::ids::{Direction, LabelId, TypeId};
 use std::collections::{BTreeSet, HashSet};

@@ -85,7 +85,7 @@ pub(crate) fn for_each_key(
     })
 }
 
-/// Somebody else with the same whole key, among the entries of a new index.
+/// Another node or relationship with the same whole key, among the entries of a new index.
 fn holder(view: &Snapshot, index: &IndexDescription, key: &[u8]) -> Result<Option<u64>> {
     let short: Arc<[u8]> = cut(key).into();
     let entries = view.index_changes(index.number, &short, &short);

@@ -7,7 +7,8 @@
 //! only when their frames are wanted, freed with the transaction, gone with the process.
 //!
 //! # Concurrency
-//! Under the transaction's state lock, so that nobody writes meanwhile; readers see the stack before or after.
+//! Under the transaction's state lock, so that no other thread writes; readers see the stack before
+//! or after.
 
 use super::{CHARGE_BYTES, LIMIT_SHARE, State, Transaction};
 use crate::delta::layer::Layer;

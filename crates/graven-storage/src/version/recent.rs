@@ -1,13 +1,15 @@
 //! The newest commits of a version, as a list that readers seldom have to look at.
 //!
 //! # How it works
-//! To put the few entries of a commit on top of a layer copies the paths to their leaves in a dozen maps, and nobody may ever look
-//! at just this state. So a version only lists the layers of its newest commits, and shares the list of those before with the
-//! version that it was made from. After [`LISTED_MAX`] commits, or [`BYTES_MAX`], all go into the active layer one after the other,
-//! which then copies its paths once.
+//! Putting the few entries of a commit on top of a layer copies the paths to their leaves in a
+//! dozen maps. Often no reader looks at the state that this gives. So a version only lists the
+//! layers of its newest commits. It shares the list of those before with the version that it was
+//! made from. After [`LISTED_MAX`] commits, or [`BYTES_MAX`], all go into the active layer one
+//! after the other, which then copies its paths once.
 //!
-//! Who looks for a single entry asks first whether the newest commits say anything about it ([`Touched`]), which they seldom do, and then
-//! one after the other. Who reads many at once first makes one layer of them, which later versions go on from.
+//! A reader that looks for a single entry asks first whether the newest commits say anything about
+//! it ([`Touched`]), which they seldom do. Then it asks one commit after the other. A reader of
+//! many entries first makes one layer of the commits, which later versions go on from.
 //!
 //! # Invariants
 //! * TX-22: the list, one commit after the other, says what the one layer says.
@@ -190,7 +192,8 @@ impl Recent {
 
 #[cfg(test)]
 mod tests {
-    //! Goal: the newest commits are what merging them one after the other gives, whoever looked at which state before.
+    //! Goal: the newest commits are what merging them one after the other gives, whichever states
+    //! readers looked at before.
 
     use super::*;
     use crate::delta::change::{Change, ColumnOf, NodeChange, RelationshipChange};
@@ -251,7 +254,7 @@ mod tests {
 
     #[test]
     fn listed_commits_are_merged_commits() {
-        // Each bit says whether somebody looks at all of it after that commit.
+        // Each bit says whether a reader looks at all of it after that commit.
         for looks in 0..1u32 << 7 {
             let (mut recent, mut plain) = (None, Layer::default());
             for number in 0u64..7 {

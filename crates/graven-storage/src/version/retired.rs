@@ -1,10 +1,11 @@
 //! Versions that are not the newest any more, kept until no reader has them.
 //!
 //! # How it works
-//! What only a version knew is freed with it: paths of maps that later commits copied. A reader that is the last to hold it
-//! would free hundreds of pieces that the threads of commits allocated, under the locks of their heaps, which they need just
-//! then. So a version that readers still hold when it is replaced is kept here, and the next commits drop those that nobody
-//! else has.
+//! What only a version knew is freed with it: paths of maps that later commits copied. The last
+//! reader of a version would free hundreds of pieces that the threads of commits allocated. It
+//! would do so under the locks of their heaps, which these threads need just then. So a version
+//! that readers still hold when it is replaced is kept here. The next commits drop those that no
+//! reader has any more.
 //!
 //! # Invariants
 //! * TX-23: only versions above the newest root and with little of their own are kept, so neither pages nor memory wait for the next
@@ -30,7 +31,8 @@ const OWN_BYTES_MAX: u64 = 64 << 10;
 pub(crate) struct Retired(Mutex<Vec<Arc<Version>>>);
 
 impl Retired {
-    /// Keeps those of `gone` that readers have, and drops what nobody has any more. `newest` gives the newest version.
+    /// Keeps those of `gone` that readers have, and drops those that no reader has any more.
+    /// `newest` gives the newest version.
     pub(crate) fn keep(&self, gone: Vec<Arc<Version>>, newest: impl FnOnce() -> Arc<Version>) {
         let is_held = |version: &Arc<Version>| Arc::strong_count(version) > 1;
         let (held, mut free): (Vec<_>, Vec<_>) = gone.into_iter().partition(is_held);

@@ -1,9 +1,11 @@
 //! What a few commits have entries about: a filter that says "no" for nearly everything else.
 //!
 //! # How it works
-//! One bit for each store, each node or relationship, and each key of an index, by a hash (a Bloom filter with one function), and the range of ids whose values
-//! changed, for who asks about a range. A reader that hears "no" need not look at the commits at all: their maps were made by
-//! another thread a moment ago, and every look at one of them waits for that processor's cache.
+//! One bit for each store, each node or relationship, and each key of an index, by a hash (a Bloom
+//! filter with one function). For questions about a range, it also has the range of ids whose
+//! values changed. A reader that hears "no" need not look at the commits at all: their maps were
+//! made by another thread a moment ago, and every look at one of them waits for that processor's
+//! cache.
 //!
 //! # Invariants
 //! * TX-21: "no" is always right.

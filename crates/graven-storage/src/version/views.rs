@@ -62,7 +62,8 @@ impl<T: Clone> Cells<T> {
 pub(crate) struct Labels(Cells<NodeRanges>);
 
 impl Labels {
-    /// Where the nodes of the label with this number of `count` lie, as `find` says if nobody has kept that.
+    /// Where the nodes of the label with this number of `count` lie, as `find` says if it is not
+    /// kept yet.
     pub(crate) fn get<E>(
         &self,
         at: usize,
@@ -77,7 +78,7 @@ impl Labels {
         if ranges.memory_bytes() <= RANGES_BYTES_MAX
             && let Some(cell) = cell
         {
-            // Somebody else may have been faster.
+            // Another thread may have been faster.
             let _ = cell.set(ranges.clone());
         }
         Ok(ranges)

@@ -108,7 +108,7 @@ fn no_dirty_write() {
     }
 }
 
-/// G1a, G1b: aborted and intermediate versions are read by nobody.
+/// G1a, G1b: no transaction reads aborted or intermediate versions.
 #[test]
 fn no_aborted_or_intermediate_read() {
     for level in LEVELS {

@@ -158,7 +158,7 @@ fn a_backup_can_be_brought_up_to_date() {
             20_000 + (round as u64 + 1) * 30
         );
         drop(restored);
-        // From the state of the round before, changed by somebody else meanwhile.
+        // From the state of the round before, changed since by another store.
         let strayed = MemoryFile::with_bytes("strayed.graven", &before);
         let other = Store::open(Arc::new(strayed.clone()), cache()).unwrap();
         write(&other, 99, 10);

@@ -1,5 +1,5 @@
-//! Goal: look-ups of a key give what has the value now, after thousands of commits that nobody read between, with many entities
-//! under each of a few keys.
+//! Goal: look-ups of a key find the entities that have the value now. Before them come thousands of
+//! commits without a read between them, with many entities under each of a few keys.
 //! Method: random small commits; sometimes every key is asked for, in a transaction with changes of its own and outside.
 
 use crate::transactions::{empty, open};
@@ -33,7 +33,7 @@ fn check(model: &Model, snapshot: &Snapshot, when: &str) {
     }
     for (id, value) in model {
         let expected = value.map_or(PropertyValue::Null, |it| PropertyValue::Integer(it as i64));
-        let column = column.as_ref().expect("somebody has one");
+        let column = column.as_ref().expect("a node has one");
         assert_eq!(column.get(*id).expect("read"), expected, "{id} {when}");
         assert!(snapshot.has_label(NodeId(*id), LabelId(0)).expect("read"));
     }

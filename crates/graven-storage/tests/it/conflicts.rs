@@ -1,4 +1,4 @@
-//! Goal: who runs a transaction again that met a conflict finds what it met.
+//! Goal: a transaction that met a conflict and is run again finds the commit that it met.
 
 use crate::transactions::{base, open};
 use graven_io::{FaultPlan, FaultyFile, MemoryFile};

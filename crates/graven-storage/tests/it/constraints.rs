@@ -65,7 +65,8 @@ fn constraints_hold_at_once_and_between_transactions() {
     assert!(store.snapshot().catalog().constraints().is_empty());
 }
 
-/// A change behind the end of a cut key leaves the index's entries as they are, and is found all the same, whoever looks.
+/// A change after the end of a cut key leaves the index's entries as they are. Every reader finds
+/// it all the same.
 #[test]
 fn long_keys_that_differ_at_their_end_are_told_apart() {
     let (store, label, key) = people();

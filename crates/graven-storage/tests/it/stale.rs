@@ -19,7 +19,7 @@ use graven_storage::{
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Cases where nobody asks for more.
+/// Cases by default.
 const CASES: u64 = 600;
 /// Cases of one history.
 const CASES_OF_ONE: u64 = 200;

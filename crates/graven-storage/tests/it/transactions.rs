@@ -433,7 +433,8 @@ proptest! {
                     store.checkpoint(CheckpointOptions::default()).unwrap();
                     running[*slot] = Some(it);
                 }
-                // The store's own one may be at its superblock just then, whose failure ends all checkpoints (CK-5).
+                // The store's own one may write its superblock just then. If that fails, there are
+                // no more checkpoints (CK-5).
                 Step::FailingCheckpoint if own_checkpoints => running[*slot] = Some(it),
                 Step::FailingCheckpoint => {
                     disk.set_plan(FaultPlan { write_error: 1.0, ..FaultPlan::default() });
@@ -712,8 +713,8 @@ fn nodes_of_labels_in_turn_take_little_memory() {
     assert!(report.problems.is_empty(), "{:?}", report.problems);
 }
 
-/// Goal: a large commit is in the data file after the next clean close, whoever closes: the process that made it, or the
-/// one that recovered it. Nobody reads its log again and again.
+/// Goal: a large commit is in the data file after the next clean close, whether the process that
+/// closes made it or recovered it. No later opening reads its log again.
 #[test]
 fn a_large_commit_is_folded_in_at_the_latest_by_a_close() {
     for crashed in [false, true] {

@@ -16,7 +16,7 @@ use std::sync::mpsc::channel;
 use std::thread;
 use std::time::Duration;
 
-/// Long enough for any opening, short enough for whoever waits for one that never ends.
+/// Longer than any opening takes; ends the wait for one that never ends.
 const PATIENCE: Duration = Duration::from_secs(120);
 const COMMITS: u64 = 30;
 /// Several batches.
@@ -140,7 +140,7 @@ fn a_panic_while_the_log_is_read_ends_the_opening() {
                 assert!(text.contains("a read that panics"), "{text}");
                 errors += 1;
             }
-            // Before its records are read nobody waits.
+            // A panic before the records are read passes to the caller: no thread waits then.
             None => {}
         }
     }

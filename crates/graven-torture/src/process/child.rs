@@ -129,7 +129,7 @@ fn tell(line: impl Display) -> Result<(), Failure> {
     told.map_err(failed)
 }
 
-/// Makes one checkpoint after the other. Whoever owns the file can.
+/// Makes one checkpoint after the other. Any process that owns the file can.
 fn checkpoint(database: &Database) -> Result<(), Failure> {
     loop {
         match database.checkpoint() {

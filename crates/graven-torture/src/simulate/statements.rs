@@ -30,7 +30,7 @@ pub(super) fn spill(disk: &Disk, store: &Arc<Store>, injected: Injected) -> Resu
     match kept {
         Ok(wrong) if wrong > 0 => Err(format!("{wrong} spilled pages came back changed")),
         Ok(_) if injected == Injected::FullSpill => {
-            Err("the spill file is full and nobody noticed".to_owned())
+            Err("the spill file is full and no call failed".to_owned())
         }
         Err(error) if injected != Injected::FullSpill => Err(format!("spilling fails: {error}")),
         _ => Ok(()),

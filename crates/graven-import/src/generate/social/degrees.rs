@@ -3,8 +3,8 @@
 //! # How it works
 //! The distribution is that of Facebook in 2011 in a table of quantiles, as multiples of the mean;
 //! the mean grows with the number of persons. Each person gets one of `n` equally spaced quantiles
-//! by lot, so the distribution is met exactly and only its assignment is random. About one in twenty
-//! has no friend: the persons who joined too late to have made one.
+//! by lot, so the distribution is met exactly and only its assignment is random. About one in
+//! twenty has no friend: the persons that joined too late to have made one.
 //!
 //! # Source
 //! Johan Ugander, Brian Karrer, Lars Backstrom, Cameron Marlow: The Anatomy of the Facebook Social

@@ -1,12 +1,12 @@
-//! Who knows whom: friends are found among persons who are close in place, in interest, or by chance.
+//! Friendships: friends are found among persons that are close in place, in interest, or by chance.
 //!
 //! # How it works
 //! Three rounds. Each sorts the persons by one dimension and lets every person, in that order, meet
-//! those after it: the one at distance `d` becomes a friend with probability
-//! `max(NEAR^d, FAR)`, as long as both have room. A person has room until it has the round's share
-//! of the friends it is meant to have (45 %, then 90 %, then all). Neighbours in the order share
-//! most of whom they meet, which makes triangles. Persons without room are passed over in constant
-//! time (a forest of pointers to the next one with room).
+//! those after it. The one at distance `d` becomes a friend with probability `max(NEAR^d, FAR)`, as
+//! long as both have room. A person has room until it has the round's share of the friends it is
+//! meant to have (45 %, then 90 %, then all). Neighbours in the order meet mostly the same persons,
+//! which makes triangles. Persons without room are passed over in constant time (a forest of
+//! pointers to the next one with room).
 //!
 //! # Costs
 //! About `1 / FAR` meetings per friendship; 8 bytes a friendship and 12 a person.

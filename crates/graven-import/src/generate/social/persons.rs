@@ -1,4 +1,4 @@
-//! Who the persons are: place, studies, interest, name and dates.
+//! The persons: place, studies, interest, name and dates.
 //!
 //! Names, places and topics are our own short lists; what matters for the graph is only that
 //! persons of one city, university or interest are found together.
@@ -86,7 +86,7 @@ fn person(serial: u64, start: i64, since_start: i64, random: &mut SplitMix64) ->
         _ => 1 + city * UNIVERSITIES_PER_CITY + random.below(UNIVERSITIES_PER_CITY),
     };
     let born = days_from_civil(1980, 1, 1) + random.below(3_653) as i64;
-    // A few topics are everybody's; half of the choices are coloured by the country.
+    // A few topics are common to all countries; half of the choices are coloured by the country.
     let common = random
         .below(TOPICS)
         .min(random.below(TOPICS))
