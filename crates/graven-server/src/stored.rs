@@ -90,7 +90,7 @@ fn bad(what: &str) -> Unreadable {
 
 /// Seconds, and nanoseconds below 10^9.
 fn moment(seconds: i64, nanos: i64) -> Result<(i64, u32), Unreadable> {
-    let message = "a moment has nanoseconds from 0 to 999,999,999";
+    let message = "nanoseconds must be in 0..=999999999";
     let nanos = u32::try_from(nanos)
         .ok()
         .filter(|nanos| *nanos < 1_000_000_000);
