@@ -9,7 +9,8 @@
 //! while their lists are read.
 //!
 //! # Invariants
-//! * EX-59 What goes wrong for a node that nobody may ask for is no error: numbers are found as they are asked for then.
+//! * EX-59 An error at a node that may never be asked for is no error: numbers are then found as
+//!   they are asked for.
 //!
 //! # Concurrency
 //! One thread finds them with the help of others; those that want the same help as well ([`crate::standby::Joint`]).
@@ -254,7 +255,7 @@ impl Branch {
         };
         let first = first & !63;
         let mut parts = self.pattern.parts.iter();
-        // Whoever asks for few nodes far from each other gets them list by list.
+        // The numbers of few nodes far from each other are found list by list.
         if self.branches.is_empty()
             || (last - first) / SPARSE > nodes.len() as u64
             || !parts.all(|part| part.adjacency.ids_fit_u32())
