@@ -370,7 +370,8 @@ impl Reader {
     fn rows(&mut self, rows: usize, bytes: usize) -> Result<Option<Chunk>> {
         /// Rows after which their bytes are counted.
         const COUNTED: usize = 64;
-        /// Rows with errors after which who waits for rows may look around.
+        /// Rows with errors after which a caller that waits for rows gets a chunk, to check whether
+        /// it should stop.
         const TRIED: usize = 10_000;
         let mut into: Vec<Vec<Datum>> = vec![Vec::new(); self.wanted.len()];
         let (mut len, mut held, mut ended, mut tried) = (0, 0, false, 0);
