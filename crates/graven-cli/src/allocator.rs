@@ -12,7 +12,8 @@
 //! or in the heap of the thread that lets it grow.
 //!
 //! # Costs
-//! Up to 8 MiB a thread that counts for nobody; part of what a process may take beside the memory limit.
+//! Up to 8 MiB a thread that is counted in no budget; part of what a process may take in addition
+//! to the memory limit.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 
