@@ -96,19 +96,19 @@ pub(crate) struct Inner {
     pub(crate) passwords: Known,
     /// How statements are run.
     pub(crate) tuning: Tuning,
-    /// Where others connect, until somebody serves them.
+    /// Where other processes connect, until it is served.
     listener: Mutex<Option<Listener>>,
     /// Where the cache's content is kept from one opening to the next.
     keeper: Option<Keeper>,
     closed: AtomicBool,
-    /// Given back when the database was closed and nobody uses it any more.
+    /// Given back when the database was closed and nothing uses it any more.
     lock: Mutex<Option<FileLock>>,
 }
 
 impl Drop for Inner {
     fn drop(&mut self) {
         self.keep_warm();
-        // What was acknowledged is in the log; there is nobody to tell.
+        // What was acknowledged is in the log; a drop cannot report an error.
         let _ = self.store.close();
     }
 }
@@ -154,7 +154,7 @@ impl Database {
         Ok(database)
     }
 
-    /// A handle that serves nobody else, for a database that this process owns.
+    /// A handle that serves no other process, for a database that this process owns.
     pub(crate) fn here(inner: Arc<Inner>) -> Self {
         let database = Database {
             shared: Arc::new(Local::new(Shared {
@@ -184,7 +184,8 @@ impl Database {
         self.settle(None)
     }
 
-    /// Owns the file or attaches to its owner, who is not `lost`; waits a while for one that is just coming or going.
+    /// Owns the file or attaches to its owner, which is not `lost`; waits a while for one that is
+    /// just coming or going.
     pub(crate) fn settle(&self, lost: Option<&Arc<Attached>>) -> Result<Place, Error> {
         self.check_process()?;
         let shared = &**self.shared;
@@ -237,7 +238,7 @@ impl Database {
         }
     }
 
-    /// Attaches to whoever owns the file by then, without trying to be its owner.
+    /// Attaches to the present owner of the file, without trying to be its owner.
     pub(crate) fn another_owner(&self, wait: Duration) -> Option<Arc<Attached>> {
         let shared = &**self.shared;
         let deadline = Instant::now() + wait;
@@ -294,13 +295,14 @@ impl Database {
         let Some(inner) = self.shared.here.get() else {
             return Ok(());
         };
-        // Those who are attached look for another owner, and wait until the file is free.
+        // Attached processes look for another owner, and wait until the file is free.
         let owner = self.shared.owner.lock();
         drop(owner.unwrap_or_else(PoisonError::into_inner).take());
         inner.keep_warm();
         let closed = inner.store.close();
         inner.closed.store(true, Ordering::SeqCst);
-        // Whoever counts itself from now on sees that it is closed; who did before has a seat by now, or has ended.
+        // A caller that counts itself from now on sees that it is closed; one that did before has a
+        // seat by now, or has ended.
         if Arc::strong_count(inner) == 1 && inner.statements.list().is_empty() {
             let lock = inner.lock.lock();
             drop(lock.unwrap_or_else(PoisonError::into_inner).take());
@@ -382,7 +384,8 @@ impl Database {
     /// returns.
     ///
     /// # Errors
-    /// `Memory.Limit`, naming who holds the memory, where it cannot shrink that far; the old budget stays.
+    /// `Memory.Limit`, naming the holders of the memory, where it cannot shrink that far; the old
+    /// budget stays.
     pub fn set_memory(&self, bytes: u64) -> Result<(), Error> {
         Ok(self.inner()?.cache.resize(bytes)?)
     }
@@ -463,8 +466,8 @@ impl Database {
         })
     }
 
-    /// Asks the owner, whoever that is by then, for something that changes nothing; where this process takes over
-    /// meanwhile it attaches to itself for the answer.
+    /// Asks the present owner for something that changes nothing; where this process takes over in
+    /// the course of it, it attaches to itself for the answer.
     pub(crate) fn ask<T>(
         &self,
         mut attached: Arc<Attached>,
@@ -488,7 +491,7 @@ impl Database {
 }
 
 impl Shared {
-    /// Reaches whoever owns the file.
+    /// Reaches the owner of the file.
     fn attach(&self) -> Result<Attached, Failure> {
         let patience = Patience::of(self.config.timeout);
         Attached::connect(&self.path, self.config.read_only, &patience)
@@ -548,7 +551,7 @@ impl Inner {
             }
             _ => {}
         }
-        // The lock first: who does not get it has made nothing.
+        // The lock first: a process that does not get it has made nothing.
         let DataFile {
             file,
             lock,

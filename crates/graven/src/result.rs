@@ -313,8 +313,8 @@ impl Running {
         rows
     }
 
-    /// Computes the first rows, and keeps them for who asks: for a statement that does something whether or not anybody looks at its
-    /// rows.
+    /// Computes the first rows, and keeps them for the caller: for a statement that does something
+    /// whether or not its rows are read.
     pub(crate) fn begin_now(&mut self) -> Result<(), Error> {
         self.counts().scope.start_again();
         let loaded = self.load();
@@ -606,7 +606,7 @@ fn too_large(error: BudgetError) -> Error {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // After a panic nobody knows what state the operators are in.
+        // After a panic the state of the operators is unknown.
         if let (Some(keep), Some(execution)) = (self.kept_in.take(), self.execution.take())
             && !std::thread::panicking()
             && let (Some(operators), Some(counts)) = (execution.rest(), self.counts.take())

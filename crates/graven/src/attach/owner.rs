@@ -6,8 +6,9 @@
 //! frames, and between two batches a statement holds none.
 //!
 //! # Concurrency
-//! Dropping [`Owner`] ends it all: nobody can connect any more, statements are cancelled, sockets shut, threads joined. That
-//! happens before the store closes and the file's lock is given up (AT-1), so whoever takes over finds a closed store.
+//! Dropping [`Owner`] ends it all: no process can connect any more, statements are cancelled,
+//! sockets shut, threads joined. That happens before the store closes and the file's lock is given
+//! up (AT-1), so the next owner finds a closed store.
 
 use std::collections::HashMap;
 use std::io;
@@ -68,7 +69,8 @@ struct Open {
 }
 
 impl Owner {
-    /// Serves `database`, whose lock this process holds, to those who connect to `listener`.
+    /// Serves `database`, whose lock this process holds, to the processes that connect to
+    /// `listener`.
     ///
     /// # Errors
     /// No thread can be started.
@@ -156,7 +158,7 @@ impl Shared {
                 process,
                 why: why.to_owned(),
             };
-            // Who is refused may have gone already.
+            // A refused process may have gone already.
             let _ = refused.send(&mut *socket);
             return;
         }

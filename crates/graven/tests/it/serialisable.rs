@@ -77,7 +77,7 @@ fn a_type_that_is_new_is_met_by_who_asks_for_any() {
 }
 
 #[test]
-fn all_properties_of_a_node_are_read_where_nobody_has_any() {
+fn all_properties_of_a_node_are_read_where_it_has_none() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut config = graven::Config::default();
     config.create = true;

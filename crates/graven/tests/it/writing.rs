@@ -239,7 +239,7 @@ fn conflicts_are_retried_by_single_statements_and_told_by_transactions() {
     let mut first = connection.begin().expect("begins");
     first.query(add, &none).expect("runs");
     rows(&connection, add);
-    let conflict = first.commit().expect_err("somebody else was first");
+    let conflict = first.commit().expect_err("another transaction was first");
     assert!(conflict.is_retryable(), "{}", conflict.code());
     std::thread::scope(|scope| {
         for _ in 0..4 {
