@@ -401,9 +401,9 @@ impl Running {
                 if commit.group == 1 { "" } else { "s" },
             ));
             profile.push_str(&match commit.checkpoint.is_zero() {
-                true => "no checkpoint beside it".to_owned(),
+                true => "no concurrent checkpoint".to_owned(),
                 false => format!(
-                    "a checkpoint beside it for {:.3} ms",
+                    "a concurrent checkpoint for {:.3} ms",
                     commit.checkpoint.as_secs_f64() * 1e3
                 ),
             });
