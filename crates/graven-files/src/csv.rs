@@ -282,7 +282,7 @@ impl Records {
             if quoted && found > 0 && !rest[..found].iter().all(|b| *b == b' ') {
                 self.fields = fields;
                 self.line += lines - 1;
-                return Err(self.fault("text stands behind a closing quote").into());
+                return Err(self.fault("text follows a closing quote").into());
             }
             let place = start..stop.min(behind);
             fields.push(Field {

@@ -76,7 +76,7 @@ fn format(names: &[String], options: &Options) -> Result<Format> {
     let first = names.first().map_or("", String::as_str);
     Format::of_name(first).ok_or_else(|| {
         Error::Option(format!(
-            "{first}: the name does not say what the file is; write (FORMAT = 'CSV'), 'PARQUET', 'JSON', 'ARROW' or 'NPY' behind it"
+            "{first}: the name does not say what the file is; write (FORMAT = 'CSV'), 'PARQUET', 'JSON', 'ARROW' or 'NPY' after it"
         ))
     })
 }
