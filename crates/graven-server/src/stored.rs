@@ -104,14 +104,14 @@ fn offset(seconds: i64) -> Result<i32, Unreadable> {
     let within = i32::try_from(seconds)
         .ok()
         .filter(|it| it.unsigned_abs() <= graven_temporal::zone::OFFSET_MAX.unsigned_abs());
-    within.ok_or_else(|| bad("an offset from UTC lies within 18 hours"))
+    within.ok_or_else(|| bad("an offset from UTC must be within 18 hours"))
 }
 
 fn time_of_day(nanos: i64) -> Result<i64, Unreadable> {
     let within = (0..graven_temporal::DAY).contains(&nanos);
     within
         .then_some(nanos)
-        .ok_or_else(|| bad("a time of day lies within a day"))
+        .ok_or_else(|| bad("a time of day must be within a day"))
 }
 
 /// The numbers of a vector: of the kind whose marker is given, one after the other, the most significant byte first.
