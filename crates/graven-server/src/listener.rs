@@ -108,7 +108,7 @@ impl Server {
         }
         if options.tls_only && options.tls.is_none() {
             return Err(Error::usage(
-                "TLS alone is to be accepted, and there is no certificate for it",
+                "the server is to accept TLS alone and has no certificate: give it one",
             ));
         }
         let carriers = Arc::new(Carriers {

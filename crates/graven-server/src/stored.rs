@@ -130,7 +130,7 @@ fn vector(kind: &[u8], bytes: &[u8]) -> Result<Value, Unreadable> {
         [0xc1] => all(bytes, |it| f64::from_be_bytes(it).into()),
         _ => None,
     };
-    let what = "a vector has numbers of one kind, of 8 to 64 bits, and nothing besides";
+    let what = "a vector has numbers of one kind, of 8 to 64 bits, and nothing else";
     numbers.map(Value::List).ok_or_else(|| bad(what))
 }
 

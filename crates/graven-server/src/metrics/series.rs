@@ -69,7 +69,7 @@ fn of_server(text: &mut Text, counters: &Counters, open: usize) {
         ),
         (
             "connections_refused",
-            "Connections that were closed at once, for there were too many.",
+            "Connections that were closed at once because too many were open.",
             &counters.refused,
         ),
         (
