@@ -89,7 +89,7 @@ impl Database {
             match whole.to_str() {
                 Some(text) => Ok(Value::from(text)),
                 None => Err(Error::usage(format!(
-                    "{}: another process has the database open, and a name that is no text cannot be told to it",
+                    "{}: another process has the database open, and a file name that is not UTF-8 cannot be sent to it",
                     path.display()
                 ))),
             }
@@ -280,7 +280,7 @@ fn salvage(path: &Path, out: Arc<dyn File>, config: Config) -> Result<SalvageRep
         // Its owner gives pages out again while they would be read here.
         Err(error) if error.code() == LOCKED => {
             let what = format!(
-                "{error}; what is written to cannot be salvaged, but `graven backup` copies it"
+                "{error}; a database in use cannot be salvaged, but `graven backup` copies it"
             );
             return Err(Error::with_retry(LOCKED, what, Retry::MayHelp));
         }
