@@ -314,7 +314,7 @@ fn a_timeout_is_kept_where_the_owner_does_not_answer() {
         assert_eq!(error.code(), "Statement.TimedOut", "{text}: {error}");
         assert_eq!(error.durable(), durable, "{text}: {error}");
         assert_eq!(error.is_retryable(), durable.is_none(), "{text}: {error}");
-        let told = error.message().contains("may be committed");
+        let told = error.message().contains("may have committed");
         assert_eq!(told, durable.is_some(), "{text}: {error}");
     }
 }
