@@ -70,7 +70,7 @@ def core(folder):
     with open(os.path.join(folder, "three-hop-params.csv")) as f:
         persons = [int(row["personId"]) for row in csv.DictReader(f)]
     known = set(column("dynamic/person_knows_person", '"Person.id"', "") + column("dynamic/person_knows_person", '"Person.id_1"', ""))
-    persons = [person for person in persons if person in known]  # others are connected with nobody
+    persons = [person for person in persons if person in known]  # the others know no person
     names = column("dynamic/person", "firstName", "GROUP BY firstName ORDER BY count(*) DESC, firstName LIMIT 30")
     used = column("dynamic/post_hasTag_tag", '"Tag.id"', 'GROUP BY "Tag.id" ORDER BY count(*) DESC, "Tag.id" LIMIT 100')
     tags = column("static/tag", "name", f"WHERE id IN ({', '.join(map(str, used))}) ORDER BY id")

@@ -292,7 +292,7 @@ impl Place<'_> {
         let mut child = command.spawn().map_err(named)?;
         if let Some(mut input) = child.stdin.take() {
             for statement in statements {
-                // Where the process has died nobody reads: that is seen below.
+                // A process that has died reads nothing: that is seen below.
                 let _ = writeln!(input, "{statement};");
             }
             let _ = writeln!(input, "RETURN no_such_variable_at_the_end;");

@@ -12,8 +12,8 @@ pub(crate) enum Failure {
     Failed(String),
     /// It was asked for wrongly: exit code 2.
     Usage(String),
-    /// Whoever read the output went away, as `| head` does: the end, silently.
-    NobodyListens,
+    /// The reader of the output went away, as `| head` does: the end, silently.
+    OutputClosed,
     /// It failed and has said so already: exit code 1.
     AlreadyTold,
 }
@@ -46,7 +46,7 @@ impl Failure {
                 eprintln!("error: {message}\n\nFor more information, try '--help'.");
                 ExitCode::from(2)
             }
-            Failure::NobodyListens => ExitCode::SUCCESS,
+            Failure::OutputClosed => ExitCode::SUCCESS,
             Failure::AlreadyTold => ExitCode::from(1),
         }
     }
@@ -74,7 +74,7 @@ fn remedy(error: &(dyn Error + 'static)) -> Option<&'static str> {
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
         if error.kind() == io::ErrorKind::BrokenPipe {
-            Failure::NobodyListens
+            Failure::OutputClosed
         } else {
             Failure::failed(format!("cannot write the output: {error}"))
         }

@@ -1,5 +1,6 @@
-//! Control-C: the first one asks the running work to stop, the second one ends the program. So do the signals by which a service is ended,
-//! for who asks for that; the others are ended by them at once.
+//! Control-C: the first one asks the running work to stop, the second one ends the program. So do
+//! the signals by which a service is ended, for commands that ask for that; the others are ended by
+//! them at once.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -40,7 +41,7 @@ pub(crate) fn react_to_termination() {
         unsafe {
             let mut before: libc::sigaction = std::mem::zeroed();
             let known = libc::sigaction(signal, std::ptr::null(), &raw mut before) == 0;
-            // Who started the program with `nohup` wants it to go on.
+            // A program that was started with `nohup` is to go on.
             if known && before.sa_sigaction == libc::SIG_DFL {
                 let mut wanted: libc::sigaction = std::mem::zeroed();
                 let handler: extern "C" fn(libc::c_int) = terminate;

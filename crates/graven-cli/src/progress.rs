@@ -1,4 +1,5 @@
-//! Progress on standard error: a bar once the work has taken a second, nothing where nobody watches.
+//! Progress on standard error: a bar once the work has taken a second, nothing where it is no
+//! terminal.
 
 use std::io::IsTerminal;
 use std::ops::ControlFlow;

@@ -185,7 +185,8 @@ impl Cost<'_> {
         Some(self.schema.type_count(rel_type)? as f64)
     }
 
-    /// Different values of a property of `owner`, null included, if somebody has counted; at most one for each that has it.
+    /// Different values of a property of `owner`, null included, if they were counted; at most one
+    /// for each that has it.
     pub(crate) fn property_values(&self, owner: Owner<'_>, key: &str) -> Option<f64> {
         let (of, all) = match owner {
             Owner::Node(label) => (Stored::NodeProperty(key), self.nodes(label)),

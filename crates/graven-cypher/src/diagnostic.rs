@@ -127,7 +127,7 @@ impl Diagnostic {
             ..self.excerpt
         };
         Diagnostic {
-            message: "this is not what is wanted here; the text is not shown, for it may hold a password".to_owned(),
+            message: "unexpected text, which is not shown, for it may hold a password".to_owned(),
             hint: Some("CREATE USER name SET PASSWORD 'text' [CHANGE NOT REQUIRED] [SET STATUS ACTIVE] [SET ROLE writer]".to_owned()),
             excerpt,
             ..self

@@ -44,11 +44,11 @@ const FOREIGN: &[(&str, &str)] = &[
     ("SELECT", "a query is `MATCH ... WHERE ... RETURN ...`"),
     (
         "GROUP",
-        "rows are grouped by what stands beside an aggregate; leave `GROUP BY` out",
+        "rows are grouped by the items next to an aggregate; leave `GROUP BY` out",
     ),
     (
         "HAVING",
-        "name the aggregate in a `WITH` and put `WHERE` behind it",
+        "name the aggregate in a `WITH` and put `WHERE` after it",
     ),
     ("UPDATE", "write `MATCH ... SET ...`"),
     (

@@ -158,8 +158,9 @@ pub struct RelPattern {
     pub each: Option<VarId>,
     /// Single relationships bound earlier in the same `MATCH` that this one must differ from.
     pub distinct_from: Vec<VarId>,
-    /// Start and end of relationships bound earlier in the same `MATCH` that this one must differ from and that nobody
-    /// reads, like this one: of those found between the same two nodes one is left out for each.
+    /// Start and end of relationships bound earlier in the same `MATCH` that this one must differ
+    /// from and that no operator reads, like this one: of those found between the same two nodes
+    /// one is left out for each.
     pub distinct_ends: Vec<(VarId, VarId)>,
     /// Relationship lists bound earlier in the same `MATCH` that this one must not touch.
     pub disjoint_from: Vec<VarId>,
@@ -458,7 +459,7 @@ pub enum Operator {
         input: Box<PlanNode>,
         list: Expr,
         var: VarId,
-        /// The list is a variable that nobody above reads: rows do not carry it on.
+        /// The list is a variable that no operator above reads: rows do not carry it on.
         last: bool,
     },
     /// For each input row runs `inner` (whose leaf is [`Operator::Argument`]) and joins the results to it.

@@ -12,7 +12,7 @@ pub trait SchemaView {
     fn label_count(&self, label: &str) -> Option<u64>;
     /// Relationships of the type; `None` if the type is unknown.
     fn type_count(&self, rel_type: &str) -> Option<u64>;
-    /// Nodes at which relationships of the type start (else: end); `None` if nobody has counted them.
+    /// Nodes at which relationships of the type start (else: end); `None` if they were not counted.
     fn nodes_with(&self, rel_type: &str, start: bool) -> Option<u64> {
         let _ = (rel_type, start);
         None
@@ -38,18 +38,20 @@ pub trait SchemaView {
         let _ = what;
         None
     }
-    /// How many values a property has, and how many of them differ; `None` if nobody has counted.
+    /// How many values a property has, and how many of them differ; `None` if they were not
+    /// counted.
     fn values(&self, of: Stored<'_>) -> Option<ValueCounts> {
         let _ = of;
         None
     }
-    /// Share of the values of a property that equal `value`, or a usual one where it is not known; `None` if nobody has
-    /// counted.
+    /// Share of the values of a property that equal `value`, or a usual one where it is not known;
+    /// `None` if they were not counted.
     fn share_equal(&self, of: Stored<'_>, value: Option<&Literal>) -> Option<f64> {
         let _ = (of, value);
         None
     }
-    /// Share of the values of a property between two, of which one may be missing; `None` if nobody has counted.
+    /// Share of the values of a property between two, of which one may be missing; `None` if they
+    /// were not counted.
     fn share_between(
         &self,
         of: Stored<'_>,

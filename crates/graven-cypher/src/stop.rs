@@ -1,4 +1,5 @@
-//! Ending the work on a text from outside: whoever plans a statement says when it is not wanted any more.
+//! Stops the parsing and planning of a text from outside: the caller decides when its result is no
+//! longer wanted.
 //!
 //! # How it works
 //! [`parse_and_plan_until`](crate::parse_and_plan_until) leaves its question with the thread. The lexer counts tokens, parser and binder

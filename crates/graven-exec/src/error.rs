@@ -69,7 +69,7 @@ pub enum ExecError {
     /// A computed relationship type was new, and the statement follows relationships of any type: what follows them was
     /// made before. The type is there now.
     #[error(
-        "a relationship type came to be while the statement followed relationships of any type: run it again"
+        "a relationship type was created while this statement matched untyped relationships; retry the statement"
     )]
     NewType,
     /// Overflow or division by zero.
@@ -95,7 +95,7 @@ pub enum ExecError {
         operator: &'static str,
         /// Bytes it asked for.
         bytes: usize,
-        /// Who holds the budget.
+        /// The holders of the budget.
         detail: String,
         /// What would need less.
         remedy: &'static str,
@@ -108,7 +108,7 @@ pub enum ExecError {
         /// What the page cache said.
         source: Box<graven_pagecache::Error>,
     },
-    /// Somebody cancelled the statement.
+    /// The statement was cancelled.
     #[error("the statement was cancelled")]
     Cancelled,
     /// The statement ran for longer than it may.
@@ -125,10 +125,10 @@ pub enum ExecError {
         /// The name called.
         name: String,
     },
-    /// Whoever runs the statement may not do it.
+    /// The user of the statement may not run it.
     #[error("{message}")]
     Forbidden {
-        /// What, and who may.
+        /// What was refused, and which users may do it.
         message: String,
     },
     /// A session or transaction that only reads was to change something.

@@ -346,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn devices_and_pipes_are_refused_to_everybody() {
+    fn devices_and_pipes_are_always_refused() {
         let any = FileAccess::default();
         for name in ["/dev/zero", "/dev/null", "/", "/proc/self/fd"] {
             let said = read(&any, name).expect_err(name);

@@ -1,20 +1,25 @@
-//! What expressions make: bytes are charged before they are made, and the deadline is looked at as work is done.
+//! Memory of expressions: bytes are charged before they are made, and the deadline is checked as
+//! work is done.
 //!
 //! # How it works
-//! A statement has one [`Growth`] on each of its threads. Whoever evaluates an expression [enters](Growth::enter) it, so that
-//! whatever makes values finds it on its thread: functions charge with [`charge`] before they make something large, or
-//! grow it in a [`Text`] or [`Items`], which charge each time they take more room. Nobody gives anything back. The evaluator
-//! does: it knows what was held before a value, and keeps of what came since only the share of the value ([`Share`]).
+//! A statement has one [`Growth`] on each of its threads. The evaluator of an expression
+//! [enters](Growth::enter) it, so that functions find it on their thread. They charge with
+//! [`charge`] before they make something large, or grow it in a [`Text`] or [`Items`], which charge
+//! each time they take more room. Functions give nothing back. The evaluator does: it knows what
+//! was held before a value, and keeps of what came since only the share of the value ([`Share`]).
 //!
-//! A function that makes a text, list or map is charged beforehand for as much as its arguments take, so that one that makes no more
-//! than that needs no call of its own. What it charges itself comes out of that first ([`Growth::in_advance`]).
+//! A function that makes a text, list or map is charged beforehand for as much as its arguments
+//! take, so that one that makes no more than that needs no call of its own. What it charges itself
+//! comes out of that first ([`Growth::in_advance`]).
 //!
-//! [`work`] counts units of work, about a value or 256 bytes each, and every [`UNITS`] looks whether the statement was
-//! cancelled or its time is over.
+//! [`work`] counts units of work, about a value or 256 bytes each. Every [`UNITS`] it checks
+//! whether the statement was cancelled or its time is over.
 //!
 //! # Invariants
-//! * EX-80 What a statement's expressions hold beyond [`FREE`] is reserved from the budget before it is made.
-//! * EX-81 Once an expression is evaluated, nothing of it is held here: who keeps the column charges it.
+//! * EX-80 What a statement's expressions hold beyond [`FREE`] is reserved from the budget before
+//!   it is made.
+//! * EX-81 Once an expression is evaluated, nothing of it is held here: the owner of the column
+//!   charges it.
 //!
 //! # Concurrency
 //! One thread at a time uses a `Growth`; it is shared only to be found on that thread.
@@ -180,7 +185,7 @@ impl Growth {
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Holds exactly `bytes`: the values beyond are gone, or are charged by who has them now.
+    /// Holds exactly `bytes`: the values beyond are gone, or are charged by their present owner.
     ///
     /// # Errors
     /// As [`Growth::charge`], if it is more than is held.
@@ -302,7 +307,8 @@ pub(crate) fn bytes_of_argument(value: &Value) -> usize {
     }
 }
 
-/// Heap bytes of a value that was just made; nothing where others have it as well, who have charged it.
+/// Heap bytes of a value that was just made; 0 if the value has other holders, which have charged
+/// it.
 pub(crate) fn bytes_of_new(value: &Value) -> usize {
     let holders = match value {
         Value::String(text) => Arc::strong_count(text),

@@ -115,7 +115,7 @@ impl Stage<'_> {
         runtime(context, params, self.batches.snapshot(), None)
     }
 
-    /// Runs all batches of one subquery in transactions; its rows, if anybody wants them.
+    /// Runs all batches of one subquery in transactions; keeps its rows if they are `wanted`.
     fn run(&self, node: &PlanNode, wanted: bool) -> Result<Built> {
         let P::InTransactions {
             input,

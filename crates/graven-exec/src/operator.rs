@@ -19,7 +19,7 @@ pub(crate) trait Operator: Send {
     /// Starts again from the first row, with the argument rows that are set by then. Memory held is given back.
     fn rewind(&mut self);
 
-    /// Nobody will look at its rows: columns that it adds itself may be missing.
+    /// The operator above reads none of its rows: columns that it adds itself may be missing.
     fn runs_unseen(&mut self) {}
 
     /// Ends a run: lets go of all that belongs to it. Whether the operator can be renewed for another run of the same plan in the same

@@ -2,9 +2,10 @@
 //! relationship.
 //!
 //! # How it works
-//! A pattern becomes *parts*: one adjacency per type and direction. Seen from both directions a loop lies in the
-//! out-list and the in-list of its node; the in-part leaves loops out, so that it is met once. Relationship ids
-//! are resolved only where somebody asks for them ([`Pattern::needs_ids`]).
+//! A pattern becomes *parts*: one adjacency per type and direction. Seen from both directions a
+//! loop lies in the out-list and the in-list of its node; the in-part leaves loops out, so that it
+//! is met once. Relationship ids are resolved only where a caller needs them
+//! ([`Pattern::needs_ids`]).
 //!
 //! # Invariants
 //! * EX-12 Visiting all parts of a node meets every matching relationship exactly once.

@@ -385,7 +385,7 @@ fn count(words: &[u64]) -> u64 {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Watch {
     Nothing,
-    /// Nothing, and nobody will ask which level reached a node.
+    /// Nothing, and which level reached a node is never read.
     Last,
     /// Loops and, with `two`, parallel relationships at the start.
     Parallel {

@@ -37,7 +37,7 @@ pub(crate) fn on_reading_threads<P: Send + Sync, R: Send>(
     in_order(done)
 }
 
-/// Runs `work` on a thread whose page counters nobody else reads.
+/// Runs `work` on a thread whose page counters no other code reads.
 pub(crate) fn counting_pages<R>(rt: &Runtime, work: impl FnOnce() -> R) -> R {
     let scope = Scope::start();
     let result = work();

@@ -1,13 +1,16 @@
 //! The operators of a statement that has ended, kept for its next run.
 //!
 //! # How it works
-//! To make operators takes longer than to run them where a statement reads a few nodes. So those that can let go of their run
-//! ([`crate::operator::Operator::rest`]) are kept, without memory of the budget and without a view of the data, and get the parameters and the snapshot of
-//! the next run. That must be one of the same plan in the same database, and know the same names, for names were resolved to
-//! numbers; names are never forgotten, so their count tells: that of before the operators were made, for the statement itself, or somebody
-//! else, may bring about more while it runs. That goes for statements that write, too, whose names have been there since the
-//! first run. They spill, and write pages of a size, by the memory limit of when they were made, so they go when that is another one. Statements that
-//! only read in a transaction, or are profiled, are made anew each time.
+//! For short reads, building the operators costs more than running them. So those that can let go
+//! of their run ([`crate::operator::Operator::rest`]) are kept, without memory of the budget and
+//! without a view of the data. They get the parameters and the snapshot of the next run. That must
+//! be one of the same plan in the same database, and know the same names, for names were resolved
+//! to numbers. Names are never forgotten, so their count tells whether any were added: the count
+//! from before the operators were made, since this statement or another one may add names while it
+//! runs. The same holds for statements that write, whose names have been there since the first run.
+//! They spill, and write pages of a size, by the memory limit of when they were made, so they are
+//! dropped when the limit changes. Statements that only read in a transaction, or are profiled, are
+//! made anew each time.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -135,7 +135,8 @@ pub(crate) struct Runtime {
     pub(crate) snapshot: Snapshot,
     /// Present where the statement writes; the snapshot is then the live one of its transaction.
     pub(crate) writer: Option<Writer>,
-    /// Nothing that the statement sees changes while it runs, and nobody notes what it reads: it is in no transaction.
+    /// Nothing that the statement sees changes while it runs, and what it reads is not recorded: it
+    /// is in no transaction.
     pub(crate) settled: bool,
     pub(crate) params: Arc<Params>,
     pub(crate) budget: Arc<Budget>,
@@ -148,7 +149,7 @@ pub(crate) struct Runtime {
     pub(crate) store_uuid: [u8; 16],
     pub(crate) tuning: Tuning,
     pub(crate) at_once: AtOnce,
-    /// What the operators hold, for those who ask.
+    /// What the operators hold, for callers that measure it.
     pub(crate) meter: Option<Arc<AtomicU64>>,
     pub(crate) shared: Arc<Shared>,
     /// What the expressions being evaluated hold.
@@ -222,7 +223,8 @@ impl Runtime {
     }
 
     /// # Errors
-    /// [`ExecError::Cancelled`] if somebody has cancelled the statement; [`ExecError::TimedOut`] if its time is over.
+    /// [`ExecError::Cancelled`] if the statement was cancelled; [`ExecError::TimedOut`] if its time
+    /// is over.
     pub(crate) fn check_cancelled(&self) -> Result<()> {
         self.growth.check()
     }
@@ -378,8 +380,8 @@ impl Runtime {
         ranges
     }
 
-    /// [`Runtime::label_ranges`] as far as they lie in `from..to`. Where nobody writes they are found once for all that ask: there
-    /// may be as many as nodes.
+    /// [`Runtime::label_ranges`] as far as they lie in `from..to`. Where the statement only reads,
+    /// they are found once for all callers: there may be as many as nodes.
     pub(crate) fn label_ranges_within(
         &self,
         label: LabelId,
@@ -415,7 +417,8 @@ impl Runtime {
         Ok(pairs(&self.labelled(label)?))
     }
 
-    /// As [`Runtime::all_node_ranges`] for who meets nodes as ends of relationships alone.
+    /// As [`Runtime::all_node_ranges`] for operators that meet nodes as ends of relationships
+    /// alone.
     pub(crate) fn possible_ends(&self) -> Result<Vec<(u64, u64)>> {
         Ok(pairs(&self.snapshot.possible_ends()?))
     }

@@ -33,7 +33,7 @@ pub struct Sources {
 /// Rows that could not be read, of the statement that left out some last.
 #[derive(Clone, Debug, Default)]
 pub struct LeftOut {
-    /// Who ran it.
+    /// The user that ran the statement.
     pub user: Option<Arc<str>>,
     /// How many.
     pub count: u64,

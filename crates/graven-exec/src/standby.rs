@@ -1,18 +1,21 @@
 //! Threads that stand by to help statements with work that can be divided.
 //!
 //! # How it works
-//! Starting a thread and ending it takes as long as a tenth of a millisecond of work, and what its allocator and caches held is lost with it. So threads that
-//! have helped wait for more: first awake, for as long as the next part of the same statement mostly takes to come, then asleep, and end after
-//! some seconds without work. Who wants help ([`beside`]) posts a *call* with as many seats as helpers are welcome, begins with the work itself, and takes
-//! the call back when nothing is left: nobody waits for a helper that has not begun. Where fewer stand by than there are seats, threads are started.
+//! Starting a thread and ending it takes as long as a tenth of a millisecond of work, and what its
+//! allocator and caches held is lost with it. So threads that have helped wait for more. They are
+//! first awake, for as long as the next part of the same statement mostly takes to come, then
+//! asleep, and end after 5 seconds without work. A thread that wants help ([`beside`]) posts a
+//! *call* with as many seats as helpers are welcome and begins with the work itself. It takes the
+//! call back when nothing is left, without waiting for helpers that have not begun. Where fewer
+//! stand by than there are seats, threads are started.
 //!
-//! A thread that is at work beside others calls those for help, and wakes or starts none: they come for the same thing ([`joint`]), or stand by
-//! when they are done.
+//! A thread that is at work together with others calls those for help, and wakes or starts none:
+//! they come for the same thing ([`joint`]), or stand by when they are done.
 //!
 //! # Invariants
 //! * EX-60 When [`beside`] returns or unwinds no helper is at its work any more, and none will be.
-//! * EX-62 A process made by `fork` has a place of its own: the threads that stood by, a lock one of them may have held, and calls whose work has gone are left
-//!   behind in its parent.
+//! * EX-62 A process made by `fork` has a place of its own. The threads that stood by, a lock one
+//!   of them may have held, and calls whose work has gone stay in its parent.
 //!
 //! # Concurrency
 //! One lock for the calls of the process, held for a few steps at a time and never while work is done. A helper takes a seat and leaves it under the lock.
@@ -35,7 +38,8 @@ use graven_io::Home;
 
 pub(crate) use joint::Joint;
 
-/// How long a helper looks for the next call before it sleeps, and who has called for the last helper before it does.
+/// How long a helper looks for the next call before it sleeps, and a caller for the end of its last
+/// helper.
 const AWAKE: Duration = Duration::from_micros(50);
 /// How long it sleeps before it ends.
 const ASLEEP: Duration = Duration::from_secs(5);
@@ -89,7 +93,7 @@ struct Board {
 struct Place {
     home: Home,
     board: Mutex<Board>,
-    /// Free seats, for those who look without the lock.
+    /// Free seats, for threads that look without the lock.
     seats: AtomicUsize,
     posted: Condvar,
     /// Told when a joint call is posted and when what is joint is free.
@@ -117,7 +121,7 @@ fn place() -> &'static Place {
     }));
     let put = PLACE.compare_exchange(known, new, Ordering::AcqRel, Ordering::Acquire);
     if put.is_err() {
-        // SAFETY: made above, and nobody has seen it.
+        // SAFETY: made above, and no other thread has seen it.
         drop(unsafe { Box::from_raw(new) });
         return place();
     }
@@ -154,7 +158,8 @@ impl Call {
         let joined = self.joined.filter(|_| joins);
         let work = joined.map_or(self.work, |(_, work)| work);
         let together = Together::with(&self.at_work);
-        // SAFETY: the seat was taken while the call stood on the board, so whoever posted it waits until it is left (EX-60).
+        // SAFETY: the seat was taken while the call stood on the board, so the thread that posted
+        // it waits until it is left (EX-60).
         let work = unsafe { work.as_ref() };
         let panic = catch_unwind(AssertUnwindSafe(work)).err();
         drop(together);
@@ -294,7 +299,7 @@ fn call<R>(
     }
     let lasting = |work: &(dyn Fn() + Sync)| {
         let work = NonNull::from(work);
-        // SAFETY: only the lifetime changes; EX-60 says that nobody uses it after this function.
+        // SAFETY: only the lifetime changes; EX-60 says that no thread uses it after this function.
         unsafe { std::mem::transmute::<NonNull<dyn Fn() + Sync + '_>, Work>(work) }
     };
     let others = AT_WORK.with_borrow(|at_work| {
@@ -343,7 +348,8 @@ impl Drop for Together {
 
 #[cfg(test)]
 mod tests {
-    //! Every part of the work is done once, whoever does it, also where helpers call for help and where work panics.
+    //! Every part of the work is done once, whichever thread does it, also where helpers call for
+    //! help and where work panics.
 
     use std::sync::Barrier;
 
@@ -406,7 +412,7 @@ mod tests {
         );
     }
 
-    /// Goal: in a process made by `fork` nobody waits for a thread that is not there (EX-62).
+    /// Goal: in a process made by `fork` no thread waits for a thread that is not there (EX-62).
     #[test]
     fn a_forked_process_has_a_place_of_its_own() {
         // As a helper may hold it at that moment.

@@ -198,7 +198,7 @@ pub(crate) fn run(command: &UserCommand, rt: &Runtime) -> Result<()> {
             let user = rt.user.as_deref().and_then(known);
             let Some(mut user) = user else {
                 let message =
-                    "the statement is run by no user of the database, whose password could be set"
+                    "no user of the database runs this statement, so there is no password to set"
                         .to_owned();
                 return Err(ExecError::Argument { message });
             };

@@ -172,7 +172,7 @@ impl Writer {
         self.outrun.load(Ordering::Relaxed)
     }
 
-    /// The id of a key, if somebody has interned it by now.
+    /// The id of a key, if this statement has interned it by now.
     pub(crate) fn known_key(&self, name: &str) -> Option<KeyId> {
         self.late().keys.get(name).copied()
     }

@@ -285,7 +285,7 @@ impl Records {
             if quoted && found > 0 && !rest[..found].iter().all(|b| *b == b' ') {
                 self.fields = fields;
                 self.line += lines - 1;
-                return Err(self.fault("text stands behind a closing quote").into());
+                return Err(self.fault("text follows a closing quote").into());
             }
             if fields.len() == COLUMNS_MAX {
                 self.fields = fields;

@@ -14,7 +14,8 @@
 //! # Cost
 //! One copy of each value that is wanted; columns that are not are neither decoded nor, in Parquet, read.
 //!
-//! It opens no file: who asks hands over a function that does, and that knows what the statement may name.
+//! This crate opens no file: the caller hands over a function that opens files and knows what the
+//! statement may name.
 
 mod arrow_in;
 mod arrow_out;

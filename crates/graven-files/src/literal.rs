@@ -138,10 +138,7 @@ pub fn read(text: &str) -> Result<Datum, String> {
     reader.blank();
     match &text[reader.at..] {
         "" => Ok(value),
-        rest => Err(format!(
-            "has '{}' behind its end",
-            crate::Fault::shown(rest)
-        )),
+        rest => Err(format!("has '{}' after its end", crate::Fault::shown(rest))),
     }
 }
 
@@ -257,7 +254,7 @@ impl<'a> Reader<'a> {
                 out.push(c);
                 continue;
             }
-            let (_, escaped) = chars.next().ok_or("ends behind a backslash")?;
+            let (_, escaped) = chars.next().ok_or("ends after a backslash")?;
             out.push(match escaped {
                 'n' => '\n',
                 'r' => '\r',

@@ -68,7 +68,7 @@ fn format(names: &[String], options: &Options) -> Result<Format> {
     let first = names.first().map_or("", String::as_str);
     Format::of_name(first).ok_or_else(|| {
         Error::Option(format!(
-            "{first}: the name does not say what the file is; write (FORMAT = 'CSV'), 'PARQUET', 'JSON', 'ARROW' or 'NPY' behind it"
+            "{first}: the name does not say what the file is; write (FORMAT = 'CSV'), 'PARQUET', 'JSON', 'ARROW' or 'NPY' after it"
         ))
     })
 }
@@ -373,7 +373,8 @@ impl Reader {
     fn rows(&mut self, rows: usize, bytes: usize) -> Result<Option<Chunk>> {
         /// Rows after which their bytes are counted.
         const COUNTED: usize = 64;
-        /// Rows with errors after which who waits for rows may look around.
+        /// Rows with errors after which a caller that waits for rows gets a chunk, to check whether
+        /// it should stop.
         const TRIED: usize = 10_000;
         let mut into: Vec<Vec<Datum>> = vec![Vec::new(); self.wanted.len()];
         let (mut len, mut held, mut ended, mut tried) = (0, 0, false, 0);

@@ -175,7 +175,7 @@ impl Tables {
         })
     }
 
-    /// Those of a frame, which nobody may have read before.
+    /// The tables of a frame, which may be read once.
     pub(crate) fn of_frame(name: &str, frame: &Frame, wanted: &[String]) -> Result<Self> {
         let taken = frame.take().ok_or_else(|| {
             file_error(

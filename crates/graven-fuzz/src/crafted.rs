@@ -148,7 +148,7 @@ impl Base {
             }
         }
         let file: Arc<dyn File> = Arc::new(MemoryFile::with_bytes("log", &log));
-        let identity = Identity::of(&*file)?.ok_or("the log says whose it is")?;
+        let identity = Identity::of(&*file)?.ok_or("the log has no identity")?;
         let newest = (pages
             .get(&(PageKind::Superblock as u8))
             .into_iter()

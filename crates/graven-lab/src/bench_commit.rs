@@ -8,9 +8,10 @@
 //! ([`floor`]). Sync speed swings from minute to minute, so only ratios within a round mean something: the median of
 //! them is reported.
 //!
-//! More questions, each beside its own baseline: what opening takes with a full log ([`recovery`]), what a
-//! writer leaves to a reader ([`reader`]), what a checkpoint costs those who commit ([`checkpoints`]), small transactions
-//! against a large one ([`transactions`]), and what settings of the system are worth ([`settings`]).
+//! More questions, each with its own baseline: what opening takes with a full log ([`recovery`]),
+//! what a writer leaves to a reader ([`reader`]), what a checkpoint costs the clients that commit
+//! ([`checkpoints`]), small transactions against a large one ([`transactions`]), and what settings
+//! of the system are worth ([`settings`]).
 //!
 //! # Costs
 //! A round takes the time asked for, twice.

@@ -33,8 +33,9 @@ const STARTS_MIN: usize = 24;
 pub const SHARES: [f64; 4] = [0.12, 0.25, 0.5, 1.0];
 
 /// Policies that the demo compares unless told otherwise.
-/// They are those of the founding study: random, LRU behind one lock, four segments of LRU behind one lock, LRU
-/// with recorded hits that whoever holds the lock applies for all, and a clock with counters.
+/// They are those of the founding study: random, LRU behind one lock, four segments of LRU behind
+/// one lock, LRU with recorded hits that the thread with the lock applies for all, and a clock with
+/// counters.
 pub const POLICIES: &str =
     "random,lru:protocol=locked,slru:protocol=locked,lru:protocol=combining,gclock";
 

@@ -45,7 +45,7 @@ pub enum LabError {
     /// The log refuses.
     #[error(transparent)]
     Log(#[from] graven_log::Error),
-    /// Whoever watched the progress ended the experiment.
+    /// The caller that watches the progress ended the experiment.
     #[error("the experiment was interrupted")]
     Interrupted,
     /// A setting makes no sense.

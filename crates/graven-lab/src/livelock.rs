@@ -1,13 +1,15 @@
 //! The smallest cache that works, by policy: what happens when threads pin nearly everything.
 //!
 //! # How it works
-//! `threads` threads read pages of a file in memory, each keeping its last `pins` pages pinned, in a cache of a fixed
-//! number of frames. Every thread has pages of its own, and pins its share of them before a barrier that all reach with
-//! their pins in hand; then each goes on, letting one page go and pinning another. With fewer than `threads * pins` frames
-//! all are pinned before the barrier, whatever the order in which threads run, and one thread wants one more: the cache must
-//! then say so, naming the holders, instead of waiting for ever. The number of frames is halved in on until the smallest
-//! that works is found; the next smaller one must fail, with that error, soon. So the result does not depend on who runs
-//! when, and is the same every time.
+//! `threads` threads read pages of a file in memory, each keeping its last `pins` pages pinned, in
+//! a cache of a fixed number of frames. Every thread has pages of its own, and pins its share of
+//! them before a barrier that all reach with their pins in hand. Then each goes on, letting one
+//! page go and pinning another. With fewer than `threads * pins` frames all are pinned before the
+//! barrier, whatever the order in which threads run, and one thread wants one more. The cache must
+//! then say so, naming the holders, instead of waiting for ever. The number of frames is halved in
+//! on until the smallest that works is found; the next smaller one must fail, with that error,
+//! soon. So the result does not depend on the order in which threads run, and is the same every
+//! time.
 //!
 //! # Source
 //! The thesis, section 3.2: shrink the cache until no thread can evict for a set time.

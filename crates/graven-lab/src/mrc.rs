@@ -110,7 +110,7 @@ pub struct Progress<'a> {
     pub phase: &'a str,
     /// Accesses read or simulations finished.
     pub done: u64,
-    /// All of them; 0 where nobody knows.
+    /// All of them; 0 where the number is unknown.
     pub total: u64,
 }
 

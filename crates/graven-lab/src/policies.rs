@@ -20,7 +20,7 @@ pub struct Listed {
     pub hit: &'static str,
     /// What it keeps for a frame, and for a ghost.
     pub state: &'static str,
-    /// Who published it, and when.
+    /// Its authors, and the year of publication.
     pub paper: &'static str,
     /// Whether it can run in a live cache.
     pub live: bool,

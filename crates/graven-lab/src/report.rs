@@ -64,7 +64,7 @@ impl Report {
             page,
             "<h1>Three hops in a cache smaller than the data</h1>\
              <p class=\"lead\">Graven {}, {}. Each question starts at one person of a fixed random sample \
-             and counts everybody within three friendships:</p><pre>{}</pre><ul class=\"facts\">",
+             and counts every person within three friendships:</p><pre>{}</pre><ul class=\"facts\">",
             escape(&self.version),
             escape(&self.date),
             escape(&self.question)

@@ -16,9 +16,10 @@ use crate::space::Reserve;
 use crate::stats::{Counters, LogStats};
 use crate::{Error, LogOptions, Lsn, Result};
 
-/// Syncs that take less are not worth waiting for company: the system wakes nobody more exactly than that.
+/// Shorter syncs do not wait for a group: the system does not wake a thread more exactly than that.
 const WORTH_WAITING: Duration = Duration::from_micros(100);
-/// It waits no longer than this, however slow syncs are: one that hung once says nothing of the next.
+/// The syncer waits no longer than this, however slow syncs are: one that hung once says nothing of
+/// the next.
 const PATIENCE_MAX: Duration = Duration::from_millis(20);
 /// Bytes written at once where a region is filled with zeros.
 const ZEROS_BYTES: usize = 256 << 10;
@@ -53,7 +54,7 @@ pub(crate) struct Inner {
     pub(crate) short_identity: u64,
     pub(crate) options: LogOptions,
     pub(crate) buffer: Mutex<Buffer>,
-    /// Somebody has tried to add regions.
+    /// A thread has tried to add regions.
     pub(crate) grown: Condvar,
     pub(crate) writer: Mutex<Writer>,
     pub(crate) group: Group,
@@ -139,7 +140,7 @@ impl Inner {
             let (again, outcome) = self.grow(buffer, count);
             buffer = again;
             if let Err(error) = outcome {
-                // Somebody may have cut the log meanwhile.
+                // Another thread may have cut the log by now.
                 if buffer.space.fits(wanted, reserve) {
                     continue;
                 }
@@ -160,7 +161,7 @@ impl Inner {
         self.failure(error.to_string().into())
     }
 
-    /// Adds a region if the log runs low and nobody else is doing it.
+    /// Adds a region if the log runs low and no other thread adds one.
     pub(crate) fn grow_if_low(&self) {
         let buffer = self.lock_buffer();
         if buffer.growing || buffer.closed || !buffer.space.running_low() {
@@ -193,7 +194,7 @@ impl Inner {
             .as_ref()
             .is_err_and(graven_io::Error::is_storage_full)
         {
-            // Half a region is of no use; that it cannot be given back hurts nobody.
+            // Half a region is of no use. If it cannot be given back, that costs only disk space.
             let _ = self.file.set_len(from);
         }
         std::mem::forget(unwinding);

@@ -8,8 +8,9 @@
 //! Python's means, that is preceded as well from the next look of this thread on. Short calls pay for a lock and a clock.
 //!
 //! # Invariants
-//! * PY-3 The handler does nothing but store a flag and call the one before which it was put. It is put before plain handlers alone: who
-//!   ignores the signal, or has it end the program, gets that.
+//! * PY-3 The handler does nothing but store a flag and call the one before which it was put. It is
+//!   put before plain handlers alone: a program that ignores the signal, or lets it end the
+//!   process, gets that.
 //!
 //! # Concurrency
 //! Calls of other threads are not watched: Python gives the signal to the main thread alone.
@@ -31,7 +32,7 @@ use crate::error::raised;
 /// A call is long from here on.
 const MOMENT: Duration = Duration::from_millis(50);
 
-/// The watching thread rests when nobody called for so long.
+/// The watching thread rests when there was no call for so long.
 const QUIET: Duration = Duration::from_secs(1);
 
 /// How often it looks whether there was a signal.

@@ -61,8 +61,9 @@ fn frame(it: &Bound<'_, PyAny>) -> PyResult<Option<Frame>> {
     };
     let capsule = stream.cast::<PyCapsule>()?;
     let pointer = capsule.pointer_checked(Some(c"arrow_array_stream"))?;
-    // SAFETY: a capsule of this name holds an ArrowArrayStream (the Arrow PyCapsule interface), which nobody else has taken yet: it was made
-    // for this call. What is taken is replaced by a released one, so that the capsule frees nothing twice.
+    // SAFETY: a capsule of this name holds an ArrowArrayStream (the Arrow PyCapsule interface),
+    // which no other code has taken yet: it was made for this call. What is taken is replaced by a
+    // released one, so that the capsule frees nothing twice.
     let stream = unsafe { FFI_ArrowArrayStream::from_raw(pointer.as_ptr().cast()) };
     let reader = RecordBatchStreamReader::try_new(stream)
         .map_err(|error| PyValueError::new_err(error.to_string()))?;
@@ -81,7 +82,7 @@ pub(crate) fn named_frames(text: &str, py: Python<'_>, params: &mut Params) -> P
         if name.is_empty() || params.get(name).is_some() || params.has_frame(name) {
             continue;
         }
-        // The frame of who called: what is compiled has none of its own.
+        // The frame of the Python caller: compiled code has none of its own.
         let caller = py.import("sys")?.call_method1("_getframe", (0,))?;
         for scope in ["f_locals", "f_globals"] {
             let found = caller.getattr(scope)?.get_item(name).ok();
@@ -118,7 +119,7 @@ fn type_name(it: &Bound<'_, PyAny>) -> String {
 
 fn value(it: &Bound<'_, PyAny>, depth: usize) -> PyResult<Value> {
     if depth > DEPTH_MAX {
-        let message = format!("lists and maps lie within each other more than {DEPTH_MAX} times");
+        let message = format!("value nesting exceeds {DEPTH_MAX} levels");
         return Err(PyValueError::new_err(message));
     }
     if it.is_none() {

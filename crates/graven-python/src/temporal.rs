@@ -264,7 +264,7 @@ fn utc_offset(it: &Bound<'_, PyAny>) -> PyResult<Option<i32>> {
     let seconds = seconds_of(&delta)?;
     let within = i32::try_from(seconds).ok();
     let within = within.filter(|it| it.abs() <= graven_temporal::zone::OFFSET_MAX);
-    let message = "an offset from UTC lies within 18 hours";
+    let message = "an offset from UTC must be within 18 hours";
     within
         .map(Some)
         .ok_or_else(|| PyValueError::new_err(message))

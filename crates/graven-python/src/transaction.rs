@@ -27,7 +27,8 @@ impl Transaction {
         }
     }
 
-    /// Does `work` with the transaction if it has not ended; whoever waits for it does not hold the interpreter's lock.
+    /// Does `work` with the transaction if it has not ended; a caller must not hold the
+    /// interpreter's lock while it waits.
     fn work<T>(
         &self,
         work: impl FnOnce(&mut Option<graven::Transaction>) -> Result<T, graven::Error>,

@@ -294,7 +294,7 @@ class Statements(Case):
     def test_control_c_ends_a_statement(self):
         program = (
             "import graven, signal, sys\n"
-            # Whoever starts programs in the background may have them ignore it.
+            # The program that starts this one in the background may have made it ignore the signal.
             "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
             "c = graven.Database(sys.argv[1]).connect()\n"
             "endless = 'UNWIND range(1, 1000000000000) AS x WITH count(x) AS n RETURN n'\n"
@@ -337,7 +337,7 @@ class Statements(Case):
         thread.join()
         self.assertGreater(len(ticks), 10)
 
-    def test_nobody_waits_for_rows_with_the_interpreter_in_hand(self):
+    def test_no_thread_waits_for_rows_with_the_interpreter_in_hand(self):
         endless = "UNWIND range(1, 1000000000000) AS x WITH count(x) AS n RETURN n"
         result = self.connection.execute(endless)
         thread = threading.Thread(target=lambda: self.assertRaises(graven.Error, result.get_all))
@@ -351,16 +351,16 @@ class Statements(Case):
         thread.join()
 
     def test_threads_share_a_connection(self):
-        def write(who):
+        def write(writer):
             for x in range(20):
-                self.connection.execute("CREATE (:T {who: $who, x: $x})", {"who": who, "x": x})
+                self.connection.execute("CREATE (:T {writer: $writer, x: $x})", {"writer": writer, "x": x})
 
-        threads = [threading.Thread(target=write, args=(who,)) for who in range(4)]
+        threads = [threading.Thread(target=write, args=(writer,)) for writer in range(4)]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
-        self.assertEqual(self.one("MATCH (t:T) RETURN count(DISTINCT [t.who, t.x])"), 80)
+        self.assertEqual(self.one("MATCH (t:T) RETURN count(DISTINCT [t.writer, t.x])"), 80)
 
     def test_asynchronous(self):
         async def ask():

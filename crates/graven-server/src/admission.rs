@@ -1,12 +1,15 @@
-//! Room for connections: who has not said who it is has places of its own, which it can lose; who has, keeps its place.
+//! Limits on open connections: connections that have logged in keep their place; the others have
+//! places of their own, which they can lose.
 //!
 //! # How it works
-//! A connection that has not logged in takes one of [`UNKNOWN_MAX`] places. Where all are taken, the network that has most of them loses the
-//! one that it has had longest: a client that logs in at once, as drivers do, has done so long before. Logged in, a
-//! connection counts among those that the server may have, and a single network may have only a part of those.
+//! A connection that has not logged in takes one of [`UNKNOWN_MAX`] places. Where all are taken,
+//! the network that has most of them loses its oldest place. A client that logs in at once, as
+//! drivers do, has logged in long before that. A connection that has logged in counts towards the
+//! maximum of the server, and a single network may have only a part of that.
 //!
 //! # Invariants
-//! * BO-6 Connections that have not logged in never keep one from coming in, and take no place of those that have.
+//! * BO-6 Connections that have not logged in never keep a new one out, and take no place of those
+//!   that have logged in.
 //! * BO-7 One network never has all places, where there are more than a few.
 
 use std::collections::{BTreeMap, HashMap};
@@ -193,7 +196,7 @@ mod tests {
         runtime.expect("a runtime").block_on(greedy[0].lost());
         assert!(is_lost(&greedy[0]) && is_lost(&greedy[1]));
         assert!(!is_lost(&greedy[2]) && !is_lost(&other) && !is_lost(&more));
-        // Also who has lost its place may have logged in just then.
+        // A connection that has lost its place may have logged in just then.
         assert_eq!(greedy[0].keep(), Ok(()));
         drop((greedy, other, more));
         assert_eq!(admission.open(), 0);

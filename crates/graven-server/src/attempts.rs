@@ -161,7 +161,8 @@ fn failed(failures: &mut HashMap<IpAddr, Failures>, address: IpAddr) {
 
 #[cfg(test)]
 mod tests {
-    //! Goal: guessing has to wait, whoever guesses from elsewhere does not, and neither does anybody after a success.
+    //! Goal: an address that guesses has to wait; other addresses do not, and no address waits
+    //! after a success.
 
     use super::*;
 
@@ -201,7 +202,7 @@ mod tests {
     #[test]
     fn many_at_a_time_are_not_looked_at() {
         let attempts = Attempts::with(HERE, 1000);
-        let guess = || attempts.make(HERE, || panic!("nobody looks"));
+        let guess = || attempts.make(HERE, || panic!("the password was checked"));
         let made: Vec<Attempt> = std::thread::scope(|scope| {
             let guessing: Vec<_> = (0..8).map(|_| scope.spawn(guess)).collect();
             assert_eq!(attempts.make(THERE, || true), Attempt::Right);

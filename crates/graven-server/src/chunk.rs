@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use tokio::io::{AsyncRead, AsyncReadExt};
 
-/// Longest message of a client that has not said who it is (BO-1).
+/// Longest message of a client that has not logged in (BO-1).
 pub(crate) const GREETING_BYTES_MAX: usize = 16 << 10;
 
 /// Longest chunk that is written.

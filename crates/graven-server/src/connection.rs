@@ -33,7 +33,7 @@ use crate::transport::{self, Receiving};
 /// What one that waits takes besides its bytes, about.
 const WAITING_ENTRY: usize = 64;
 
-/// How long a client may take to agree on a version and to say who it is.
+/// How long a client may take to agree on a version and to log in.
 const GREETING: Duration = Duration::from_secs(5);
 
 /// How often a statement is asked to stop until it has.
@@ -53,9 +53,9 @@ struct State {
     resets: AtomicUsize,
     /// The session has come to a RESET.
     reset: Notify,
-    /// The client has said who it is.
+    /// The client has logged in.
     known: AtomicBool,
-    /// Since when it has not.
+    /// Since when it has not logged in.
     unknown_since: Mutex<tokio::time::Instant>,
     /// The last message was too long, and what follows it is dropped.
     refused: AtomicBool,
@@ -78,7 +78,7 @@ impl State {
         since.unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether the client has said who it is, after a message of its was answered.
+    /// Sets whether the client has logged in, after one of its messages was answered.
     fn set_known(&self, known: bool) {
         if self.known.load(Ordering::SeqCst) && !known {
             *self.unknown_since() = tokio::time::Instant::now();
@@ -86,7 +86,7 @@ impl State {
         self.known.store(known, Ordering::SeqCst);
     }
 
-    /// When the client must have said who it is.
+    /// When the client must have logged in.
     fn deadline(&self) -> tokio::time::Instant {
         *self.unknown_since() + GREETING
     }
@@ -202,7 +202,7 @@ async fn converse(
         }
         () = &mut reading => {}
     }
-    // Nobody waits for what runs any more (BO-3).
+    // The client has gone or the server stops: the statement that runs is cancelled (BO-3).
     loop {
         tokio::select! {
             answered = &mut answering => return answered,
@@ -283,8 +283,8 @@ struct Reading {
     cancel: CancelHandle,
     /// What large messages are counted in.
     budget: Option<Arc<Budget>>,
-    /// Longest message of a client that has said who it is; messages that wait for the one being answered may have as many bytes
-    /// together, before no more are read.
+    /// Longest message of a client that has logged in. Messages that wait for the one being
+    /// answered may have as many bytes together, before no more are read.
     most: usize,
 }
 
@@ -321,7 +321,7 @@ impl Limits for Room<'_> {
 }
 
 impl Reading {
-    /// Reads until there are no more messages, or nobody is to be listened to.
+    /// Reads until there are no more messages, or the server stops.
     async fn run(self, from: Receiving, mut stop: watch::Receiver<Stage>) {
         tokio::select! {
             _ = stop.wait_for(|stage| *stage != Stage::Runs) => {}

@@ -42,20 +42,20 @@ impl Failure {
     }
 
     pub(crate) fn too_many_attempts() -> Self {
-        Failure::new("Neo.ClientError.Security.AuthenticationRateLimit", "too many attempts with a wrong name or password came from there; try again in some seconds"
-                .to_owned())
+        let message = "too many failed logins from this address; retry in a few seconds".to_owned();
+        Failure::new("Neo.ClientError.Security.AuthenticationRateLimit", message)
     }
 
     /// All places are taken.
     pub(crate) fn full(full: Full) -> Self {
-        let whose = match full.of_network {
+        let owner = match full.of_network {
             true => "of one network",
             false => "that this server has",
         };
         Failure::new(
             "Neo.TransientError.Request.NoThreadsAvailable",
             format!(
-                "the server is full: all {} connections {whose} are open; close some, or raise --connections",
+                "the server is full: all {} connections {owner} are open; close some, or raise --connections",
                 full.places
             ),
         )

@@ -5,10 +5,10 @@
 //! listener    accepts connections
 //!   admission     places for them, by whether they have logged in
 //!     handshake     agrees on a version: 5.0 to 5.4, or 4.4
-//!   session       runs one message after the other, on a thread that it has meanwhile, and answers
-//!     service         who may come in, and what it may do then
-//!     attempts        who may try again to say who it is, and when
-//!     timeouts        what is left open ends by itself
+//!   session       runs one message after the other and answers, on a thread borrowed for that time
+//!     service         which users may log in, and what each of them may do
+//!     attempts        which addresses may try again to log in, and when
+//!     timeouts        ends what a client leaves open
 //!     packstream      values as bytes
 //!     failure         errors under the names that drivers know
 //!     gql             the same as statuses of GQL
@@ -20,14 +20,17 @@
 //! answers. A statement of a transaction has run to its end before its first row leaves, as in the library.
 //!
 //! # Invariants
-//! * BO-1 A message has at most as many bytes as the options say and eight million values, which take some tens of bytes each; before a client
-//!   has said who it is, 16 KiB, and it says so within five seconds.
-//! * BO-2 After a failure every message is ignored until a RESET, as the protocol has it: nothing that a client sent in the hope of
-//!   success is done after an error.
+//! * BO-1 A message has at most as many bytes as the options say and eight million values, which
+//!   take some tens of bytes each. Before a client has logged in, a message has at most 16 KiB, and
+//!   it logs in within five seconds.
+//! * BO-2 After a failure every message is ignored until a RESET, as the protocol has it: nothing
+//!   that a client sent in the hope of success is done after an error.
 //! * BO-3 When a connection ends, its statement is stopped and its transaction rolled back.
-//! * BO-4 Between two looks at passwords from an address lies the pause that its failures have earned.
+//! * BO-4 Between two looks at passwords from an address lies the pause that its failures have
+//!   earned.
 //! * BO-8 A message that is none ends its connection, and with it everything that it had.
-//! * BO-5 A server that ends begins nothing new; what was being done is answered, for as long as somebody listens.
+//! * BO-5 A server that ends begins nothing new; it answers what has begun, for as long as the
+//!   client reads.
 //!
 //! # Costs
 //! Some kilobytes a connection that is idle, and a thread while it is answered. A message is copied once on its way in, a row once on its way out.
@@ -72,7 +75,7 @@ impl Version {
         self.0 >= 5
     }
 
-    /// Whether a client says who it is in a message of its own, after HELLO.
+    /// Whether a client logs in with a message of its own, after HELLO.
     fn has_logon(self) -> bool {
         self >= Version(5, 1)
     }

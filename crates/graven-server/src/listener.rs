@@ -92,7 +92,8 @@ impl Server {
     /// Starts to accept connections for a database.
     ///
     /// # Errors
-    /// `Request.Invalid` where the address cannot be listened on, or nobody could log in; errors of the database.
+    /// `Request.Invalid` where the address cannot be listened on, or no user could log in; errors
+    /// of the database.
     pub fn start(database: Database, options: Options) -> Result<Server, Error> {
         let addresses = options.address.to_socket_addrs();
         let addresses: Vec<SocketAddr> = match addresses {
@@ -101,14 +102,14 @@ impl Server {
         };
         if options.user.is_none() && !options.open_to_all && !database.has_users()? {
             return Err(Error::usage(format!(
-                "{}: whoever reaches this address could read and change everything: make a user in the database \
-                 (CREATE USER), name a user and a password, or say that it is to be open to all",
+                "{}: any client that reaches this address could read and change everything: create a user in the \
+                 database (CREATE USER), name a user and a password, or open the server to all",
                 options.address
             )));
         }
         if options.tls_only && options.tls.is_none() {
             return Err(Error::usage(
-                "TLS alone is to be accepted, and there is no certificate for it",
+                "the server is to accept TLS alone and has no certificate: give it one",
             ));
         }
         let carriers = Arc::new(Carriers {
@@ -208,9 +209,10 @@ impl Server {
             return;
         };
         self.service.stopping.store(true, Ordering::SeqCst);
-        // First nobody is listened to; those who do not take their answers are cut off later.
+        // First no more messages are read; clients that do not take their answers are cut off
+        // later.
         for stage in [Stage::Deaf, Stage::Cut] {
-            // Nobody may be there to hear it.
+            // There may be no connection left to receive it.
             let _ = self.stage.send(stage);
             let until = Instant::now() + ENDS_WITHIN / 2;
             while self.admission.open() > 0 && Instant::now() < until {

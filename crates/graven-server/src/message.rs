@@ -40,7 +40,7 @@ pub(crate) enum Request {
     Rollback,
     /// The next rows of a statement.
     Pull(Wanted),
-    /// The same, which nobody wants to see.
+    /// The same, without sending the rows.
     Discard(Wanted),
     Route {
         context: Map,

@@ -1,8 +1,9 @@
 //! What the server and its database do, over HTTP: counters for Prometheus, and a page for people.
 //!
 //! # How it works
-//! Whoever asks for `/metrics` gets the counters as they are then ([`series`]); `/` is a page that asks for the same as JSON ([`state`]) every few seconds
-//! and draws it. Nothing is computed between two questions, and nothing can be changed from here. [`endpoint`] says who may ask.
+//! `/metrics` answers with the counters as they are then ([`series`]). `/` is a page that asks for
+//! the same as JSON ([`state`]) every few seconds and draws it. Nothing is computed between two
+//! questions, and nothing can be changed from here. [`endpoint`] checks which users may ask.
 //!
 //! # Source
 //! Prometheus' text format, version 0.0.4.

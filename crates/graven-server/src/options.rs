@@ -71,9 +71,10 @@ pub enum Tls {
 pub struct Options {
     /// Where it listens.
     pub address: String,
-    /// Who may connect besides the users of the database.
+    /// A user that may connect besides the users of the database.
     pub user: Option<User>,
-    /// Nobody is asked who it is: whoever reaches the address may do everything but name files.
+    /// No client needs to log in: any client that reaches the address may do everything but name
+    /// files.
     pub open_to_all: bool,
     /// The folder below which clients may name files; none: they may name none.
     pub files: Option<PathBuf>,

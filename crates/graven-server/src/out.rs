@@ -35,7 +35,7 @@ const LIFE: [u8; 2] = [0, 0];
 struct Wire {
     half: Sending,
     within: bool,
-    /// Something was sent since somebody looked.
+    /// Something was sent since the last call of [`Life::sign`].
     used: bool,
     /// Of a sign of life, what was not taken.
     owed: Vec<u8>,
@@ -45,7 +45,8 @@ struct Wire {
 pub(crate) struct Out {
     wire: Arc<Mutex<Wire>>,
     buffer: Vec<u8>,
-    /// Who takes no answers for so long keeps open what it has, too.
+    /// The idle timeout: a client that takes no answers for so long keeps its transaction open,
+    /// too.
     most: Option<Duration>,
     runtime: Handle,
     stop: watch::Receiver<Stage>,
@@ -73,14 +74,14 @@ impl Life {
         if std::mem::take(used) || *within || !owed.is_empty() {
             return;
         }
-        let mut nobody = Context::from_waker(Waker::noop());
-        let sent = match Pin::new(&mut *half).poll_write(&mut nobody, &LIFE) {
+        let mut no_task = Context::from_waker(Waker::noop());
+        let sent = match Pin::new(&mut *half).poll_write(&mut no_task, &LIFE) {
             Poll::Ready(Ok(sent)) => sent,
             // The thread that answers finds out what is wrong.
             Poll::Ready(Err(_)) | Poll::Pending => return,
         };
         owed.extend(&LIFE[sent..]);
-        let _ = Pin::new(half).poll_flush(&mut nobody);
+        let _ = Pin::new(half).poll_flush(&mut no_task);
     }
 }
 
@@ -129,8 +130,8 @@ impl Out {
                 half.flush().await
             });
             // Most answers are taken at once.
-            let mut nobody = Context::from_waker(Waker::noop());
-            match sending.as_mut().poll(&mut nobody) {
+            let mut no_task = Context::from_waker(Waker::noop());
+            match sending.as_mut().poll(&mut no_task) {
                 Poll::Ready(sent) => sent?,
                 Poll::Pending => runtime.block_on(async {
                     let sending = async {
@@ -185,8 +186,8 @@ impl Drop for Out {
     /// Says that nothing follows, as far as the wire takes it.
     fn drop(&mut self) {
         let mut wire = lock(&self.wire);
-        let mut nobody = Context::from_waker(Waker::noop());
-        let _ = Pin::new(&mut wire.half).poll_shutdown(&mut nobody);
+        let mut no_task = Context::from_waker(Waker::noop());
+        let _ = Pin::new(&mut wire.half).poll_shutdown(&mut no_task);
     }
 }
 

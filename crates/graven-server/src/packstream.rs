@@ -27,7 +27,7 @@ pub(crate) enum Unreadable {
     Wanted(&'static str),
     #[error("a structure 0x{0:02x} of {1} fields cannot be a value")]
     Structure(u8, usize),
-    #[error("lists and maps lie within each other more than {DEPTH_MAX} times")]
+    #[error("value nesting exceeds {DEPTH_MAX} levels")]
     Deep,
     #[error("a message of more than {VALUES_MAX} values: send fewer rows at a time")]
     Many,

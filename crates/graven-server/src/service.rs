@@ -1,4 +1,4 @@
-//! What all connections of a server share, and who may come in.
+//! What all connections of a server share, and which users may log in.
 
 use std::net::IpAddr;
 use std::path::Path;
@@ -23,9 +23,9 @@ pub(crate) struct Service {
     pub(crate) store: String,
     /// The name of the database's file, without its ending.
     pub(crate) name: String,
-    /// Who may connect besides the users of the database.
+    /// A user that may connect besides the users of the database.
     pub(crate) user: Option<User>,
-    /// Nobody is asked who it is.
+    /// No client needs to log in.
     pub(crate) open_to_all: bool,
     /// Below which clients may name files.
     pub(crate) files: Option<Arc<Path>>,
@@ -54,7 +54,7 @@ impl Service {
         }
     }
 
-    /// What who says to be `name`, with `password`, may do; without a name: what anybody may.
+    /// What the user `name`, with `password`, may do; without a name: what any client may.
     pub(crate) fn log_in(
         &self,
         from: IpAddr,

@@ -41,7 +41,7 @@ const TOGETHER: Duration = Duration::from_millis(20);
 #[derive(Clone, Debug)]
 pub(crate) struct Ends {
     pub(crate) client: IpAddr,
-    /// Where clients that ask who answers for what are sent.
+    /// The address that routing requests are answered with.
     pub(crate) server: String,
 }
 
@@ -62,7 +62,7 @@ pub(crate) struct Session<W> {
     message: Vec<u8>,
     said_hello: bool,
     authenticated: bool,
-    /// What who has logged in may do.
+    /// What the user that has logged in may do.
     access: Access,
     failed: bool,
     /// Of the transaction, or the statement outside of one.
@@ -124,7 +124,7 @@ impl<W: Write> Session<W> {
         }
     }
 
-    /// Whether it is known who is there.
+    /// Whether the client has logged in.
     pub(crate) fn is_authenticated(&self) -> bool {
         self.authenticated
     }
@@ -172,7 +172,7 @@ impl<W: Write> Session<W> {
             Err(error) => {
                 self.fail(&Failure::request(error.to_string()))?;
                 self.to.flush()?;
-                // Otherwise nobody knows what the other side would say next.
+                // After any other error the meaning of what the client sends next is unknown.
                 return Ok(error.is_about_value() && self.authenticated);
             }
         };
@@ -194,7 +194,7 @@ impl<W: Write> Session<W> {
             Ok(Answer::Close) => false,
             Err(failure) => {
                 self.fail(&self.timer.named(failure))?;
-                // Whoever cannot say who it is gets no second try on this connection.
+                // A client that fails to log in gets no second try on this connection.
                 was_authenticated
             }
         };
@@ -276,7 +276,7 @@ impl<W: Write> Session<W> {
                 self.reset();
                 empty
             }
-            _ if !self.authenticated => Err(Failure::unauthorized("say who you are first (LOGON)")),
+            _ if !self.authenticated => Err(Failure::unauthorized("log in first (LOGON)")),
             Request::Logoff if self.version.has_logon() && self.is_idle() => {
                 self.authenticated = false;
                 self.access = nothing();
@@ -328,7 +328,7 @@ impl<W: Write> Session<W> {
                         ran.map_err(|failure| failure.of(&text))
                     }
                     None => Err(Failure::request(
-                        "RUN before all rows of the last statement were pulled",
+                        "RUN is not allowed while a previous result is open",
                     )),
                 }
             }
@@ -533,7 +533,7 @@ impl<W: Write> Session<W> {
         let mut left = wanted.rows.unwrap_or(u64::MAX);
         let mut flushed = Instant::now();
         loop {
-            // Nobody waits for rows that are there because of one that is not.
+            // Rows that were found are sent without waiting for one that was not.
             if stream.ahead.is_none() && (left == 0 || flushed.elapsed() > TOGETHER) {
                 self.to.flush()?;
                 flushed = Instant::now();
@@ -596,7 +596,7 @@ fn only_reads(extra: &Map) -> bool {
     extra.get("mode").and_then(Value::as_str) == Some("r")
 }
 
-/// What may be done by who has not said who it is.
+/// What a client may do that has not logged in.
 fn nothing() -> Access {
     Access::without_files(Role::Reader).reading_only(true)
 }

@@ -4,7 +4,7 @@
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum Stage {
     Runs,
-    /// Nobody is listened to any more.
+    /// No more messages are read.
     Deaf,
     /// What is not taken at once is not sent any more.
     Cut,

@@ -90,7 +90,7 @@ fn bad(what: &str) -> Unreadable {
 
 /// Seconds, and nanoseconds below 10^9.
 fn moment(seconds: i64, nanos: i64) -> Result<(i64, u32), Unreadable> {
-    let message = "a moment has nanoseconds from 0 to 999,999,999";
+    let message = "nanoseconds must be in 0..=999999999";
     let nanos = u32::try_from(nanos)
         .ok()
         .filter(|nanos| *nanos < 1_000_000_000);
@@ -104,14 +104,14 @@ fn offset(seconds: i64) -> Result<i32, Unreadable> {
     let within = i32::try_from(seconds)
         .ok()
         .filter(|it| it.unsigned_abs() <= graven_temporal::zone::OFFSET_MAX.unsigned_abs());
-    within.ok_or_else(|| bad("an offset from UTC lies within 18 hours"))
+    within.ok_or_else(|| bad("an offset from UTC must be within 18 hours"))
 }
 
 fn time_of_day(nanos: i64) -> Result<i64, Unreadable> {
     let within = (0..graven_temporal::DAY).contains(&nanos);
     within
         .then_some(nanos)
-        .ok_or_else(|| bad("a time of day lies within a day"))
+        .ok_or_else(|| bad("a time of day must be within a day"))
 }
 
 /// The numbers of a vector: of the kind whose marker is given, one after the other, the most significant byte first.
@@ -130,7 +130,7 @@ fn vector(kind: &[u8], bytes: &[u8]) -> Result<Value, Unreadable> {
         [0xc1] => all(bytes, |it| f64::from_be_bytes(it).into()),
         _ => None,
     };
-    let what = "a vector has numbers of one kind, of 8 to 64 bits, and nothing besides";
+    let what = "a vector has numbers of one kind, of 8 to 64 bits, and nothing else";
     numbers.map(Value::List).ok_or_else(|| bad(what))
 }
 

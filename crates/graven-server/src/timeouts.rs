@@ -83,8 +83,8 @@ impl Timer {
     pub(crate) fn failure(&self) -> Failure {
         let lasted = self.left().is_some_and(|left| left.is_zero());
         let why = match (lasted, self.idle) {
-            (false, Some(idle)) => format!("nothing was asked of it for {} s", idle.as_secs_f64()),
-            _ => "it lasted longer than it may".to_owned(),
+            (false, Some(idle)) => format!("it was idle for {} s", idle.as_secs_f64()),
+            _ => "it passed its timeout".to_owned(),
         };
         let code = match lasted {
             true => self.code(),

@@ -43,7 +43,7 @@ pub(crate) struct Carriers {
     pub(crate) tls: Option<TlsAcceptor>,
     /// Nothing is accepted outside of TLS.
     pub(crate) tls_only: bool,
-    /// Nobody is asked for a password.
+    /// No client needs to log in.
     pub(crate) open_to_all: bool,
 }
 

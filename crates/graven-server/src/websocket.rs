@@ -1,9 +1,10 @@
 //! Bolt inside a WebSocket, as programs in a browser speak it: the bytes of binary messages, one after the other.
 //!
 //! # Invariants
-//! * BO-11 A server that asks nobody for a password is not open to the pages of other machines, which a browser on this one shows:
-//!   such a page says where it comes from.
-//! * BO-10 A WebSocket message has at most [`MESSAGE_MAX`] bytes: a chunk of Bolt has 64 KiB, and clients send each by itself.
+//! * BO-11 A server without passwords is closed to the pages of other machines, which a browser on
+//!   this one shows: such a page says where it comes from.
+//! * BO-10 A WebSocket message has at most [`MESSAGE_MAX`] bytes: a chunk of Bolt has 64 KiB, and
+//!   clients send each by itself.
 //!
 //! # Source
 //! RFC 6455; Neo4j's driver for JavaScript.
@@ -61,9 +62,9 @@ where
     let request = parsed.map(|(_, request)| request);
     let response = request.as_ref().and_then(|it| create_response(it).ok());
     let said = match (request, response) {
-        (Some(request), Some(_)) if !foreign_pages && !is_near(&request) => Err(
-            "this server asks nobody for a password, so that pages of other machines are refused\n",
-        ),
+        (Some(request), Some(_)) if !foreign_pages && !is_near(&request) => {
+            Err("this server asks for no password, so it refuses pages of other machines\n")
+        }
         (_, Some(response)) => Ok(response),
         _ => Err("this port speaks Bolt: use a Neo4j driver with bolt://\n"),
     };

@@ -323,7 +323,7 @@ fn transactions_are_committed_and_rolled_back() {
         assert_eq!(client.ask(end).0, 0x70);
     }
     assert_eq!(count(&served.database, "Undone"), 0);
-    // Whoever goes away in the middle leaves nothing behind, not even a transaction.
+    // A client that goes away in the middle of a transaction leaves nothing open.
     assert_eq!(client.ask(BEGIN).0, 0x70);
     client.rows("MATCH (n:Alone) SET n.by = 'who went away'");
     drop(client);
@@ -480,7 +480,8 @@ fn what_is_no_message_ends_the_connection_alone() {
         assert_eq!(client.0.read(&mut [0]).expect("the end"), 0);
     }
     assert_eq!(others.rows("RETURN 1").0.len(), 1);
-    // More than the server takes at a time: they are told so, and idle ones that log in as nobody take no place.
+    // More clients than the server takes at a time: they are told so, and connections that have not
+    // logged in take no place.
     let _idle: Vec<TcpStream> = (0..300)
         .map(|_| TcpStream::connect(served.server.address()).expect("a connection"))
         .collect();
@@ -617,7 +618,7 @@ fn a_value_that_is_none_is_a_failure_and_not_the_end() {
 }
 
 #[test]
-fn whoever_has_not_said_who_it_is_sends_little() {
+fn before_it_has_logged_in_a_client_sends_little() {
     let served = served(|_| {});
     let mut client = Client::connect(&served.server, 3);
     client.0.write_all(&[0xff, 0xff]).expect("sent");
@@ -722,7 +723,7 @@ fn a_server_that_ends_answers_what_it_was_doing() {
     for mut client in [client, idle] {
         assert_eq!(client.0.read(&mut [0]).expect("the end"), 0);
     }
-    assert!(TcpStream::connect(address).is_err(), "nobody listens");
+    assert!(TcpStream::connect(address).is_err(), "it is closed");
     assert_eq!(count(&served.database, "Gone"), 0);
     assert_eq!(shown(&served.database, running), 0);
 }

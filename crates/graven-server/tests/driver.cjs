@@ -22,7 +22,7 @@ const neo4j = require(inBrowser ? path.join(folder, "lib/browser/neo4j-web.js") 
 const address = process.env.GRAVEN_BOLT;
 
 async function connected(scheme, work) {
-  const driver = neo4j.driver(`${scheme}://${address}`, neo4j.auth.basic("anybody", "at all"));
+  const driver = neo4j.driver(`${scheme}://${address}`, neo4j.auth.basic("any", "at all"));
   try {
     await work(driver);
   } finally {

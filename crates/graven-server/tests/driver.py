@@ -26,7 +26,7 @@ class Driver(unittest.TestCase):
 
     def test_both_schemes_find_the_server(self):
         for scheme in ("bolt", "neo4j"):
-            with GraphDatabase.driver(f"{scheme}://{ADDRESS}", auth=("anybody", "at all")) as driver:
+            with GraphDatabase.driver(f"{scheme}://{ADDRESS}", auth=("any", "at all")) as driver:
                 driver.verify_connectivity()
                 self.assertTrue(driver.get_server_info().agent.startswith("Neo4j/"))
                 self.assertEqual(driver.execute_query("RETURN 1 AS one").records[0]["one"], 1)

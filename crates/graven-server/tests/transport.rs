@@ -232,7 +232,7 @@ fn a_message_above_the_limit_fails_and_the_connection_goes_on() {
         }
         said.clone()
     };
-    // Before it has said who it is, a client has less.
+    // Before it has logged in, a client has less.
     stream.write_all(&asked((5, 8))).expect("sent");
     wait_for(&mut stream, ROW, 1);
     let chunk = [&[0xff, 0xff][..], &[0x80; 0xffff]].concat();

@@ -103,7 +103,7 @@ fn kind_of_table(path: &Path) -> Result<Format, TraceError> {
     let mut kind = Format::Csv;
     let mut first = String::new();
     for line in BufReader::new(crate::open(path)?).lines().take(100) {
-        // What is wrong with the text is found by whoever reads all of it.
+        // Errors in the text are found by the reader that reads all of it.
         first = line.unwrap_or_default();
         if !first.trim().is_empty() && !first.starts_with('#') {
             break;

@@ -1,4 +1,4 @@
-//! Who runs statements, and what they may do.
+//! The user of a connection, and what its statements may do.
 //!
 //! # How it works
 //! A [`Connection`](crate::Connection) has an [`Access`]; a program's own may do everything. A server gives each client's connection
@@ -8,7 +8,8 @@
 //! statement: a role that is taken away is gone at once.
 //!
 //! # Invariants
-//! * AC-1 Who attaches from another process, or through a server, gets at most the access that was asked for and granted there.
+//! * AC-1 A process that attaches, or a client of a server, gets at most the access that was asked
+//!   for and granted there.
 
 use graven_storage::Store;
 use std::path::Path;
@@ -123,7 +124,7 @@ impl Access {
         users.find(|user| &*user.name == name).cloned()
     }
 
-    /// Compares what is needed with what may be done; `own`: it concerns nobody but the user itself.
+    /// Compares what is needed with what may be done; `own`: it concerns only the user itself.
     pub(crate) fn check(
         &self,
         users: impl FnOnce() -> Option<UserDescription>,
@@ -131,9 +132,7 @@ impl Access {
         what: &dyn std::fmt::Display,
     ) -> Result<(), Error> {
         if self.reads_only && right > Right::Read {
-            let message = format!(
-                "{what} changes something, and its session or transaction was opened for reading only"
-            );
+            let message = format!("{what} writes, but its session or transaction is read-only");
             return Err(Error::new(READ_MODE, message));
         }
         let mut role = self.role;
@@ -162,11 +161,11 @@ impl Access {
         if own || role >= wanted {
             return Ok(());
         }
-        let who = match &self.user {
+        let granted = match &self.user {
             Some(name) => format!("the user {name} has the role {role}"),
             None => format!("this connection has the role {role}"),
         };
-        let message = format!("{what} needs the role {wanted}, and {who}");
+        let message = format!("{what} needs the role {wanted}, and {granted}");
         Err(Error::new("Security.Forbidden", message))
     }
 }

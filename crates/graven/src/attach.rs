@@ -1,11 +1,12 @@
 //! Several processes on one file: the first owns it, the others attach to it through a local socket.
 //!
 //! # How it works
-//! Whoever holds the kernel's lock of the data file is the owner. It listens on a socket that can be found from the file
-//! ([`address`]); a process that finds the file locked connects, and its statements run in the owner, under the owner's
-//! budget and beside the owner's own ([`owner`]); rows are streamed back ([`client`]). When the owner ends or is
-//! killed the kernel gives up its lock: every attached process tries to take it, one gets it, recovers the
-//! database and listens in turn, the others attach to that one.
+//! The process that holds the kernel's lock of the data file is the owner. It listens on a socket
+//! that can be found from the file ([`address`]). A process that finds the file locked connects,
+//! and its statements run in the owner, under the owner's budget and next to the owner's own
+//! ([`owner`]); rows are streamed back ([`client`]). When the owner ends or is killed the kernel
+//! gives up its lock: every attached process tries to take it, one gets it, recovers the database
+//! and listens in turn, the others attach to that one.
 //!
 //! # Invariants
 //! * AT-3 Every commit asked for from another process bears a name made by that process and kept in the log. When the
@@ -15,11 +16,14 @@
 //! * AT-4 A result of which rows have been handed out is not begun again: a lost owner is a retryable error then, and
 //!   for a statement that wrote, an error that says that it is durable.
 //! * AT-5 An open transaction dies with its owner; the next use of it gives a retryable error.
-//! * AT-6 What was opened, begun or asked before a `fork` does nothing in the child: each way in gives `Database.Forked`, dropping is silent and
-//!   leaks ([`graven_io::Local`]), and descriptors of files, locks and sockets are cut off (IO-7). So the child can neither write to the file
-//!   nor speak in its parent's name, and when the parent ends its lock is free and its conversations are over, whoever it has forked.
-//! * AT-7 Where nobody can take over who would know what became of a commit, the error says that this is unknown, and is not
-//!   retryable. A statement that only reads, and a request that never left, keep the error of taking over.
+//! * AT-6 What was opened, begun or asked before a `fork` does nothing in the child: each way in
+//!   gives `Database.Forked`, dropping is silent and leaks ([`graven_io::Local`]), and descriptors
+//!   of files, locks and sockets are cut off (IO-7). So the child can neither write to the file nor
+//!   speak in its parent's name. When the parent ends its lock is free and its conversations are
+//!   over, whatever processes it has forked.
+//! * AT-7 Where no process can take over and say what became of a commit, the error says that this
+//!   is unknown, and is not retryable. A statement that only reads, and a request that never left,
+//!   keep the error of taking over.
 //! * AT-8 Relative names of files in a statement count from the working directory of the process that asked for it, which goes with it.
 //!
 //! # Concurrency
@@ -79,7 +83,7 @@ fn terms(connection: &Connection) -> Terms {
     }
 }
 
-/// Runs a statement in the owner, whoever that is by the time it is done.
+/// Runs a statement in the owner, whichever process that is by the time it is done.
 pub(crate) fn query(
     connection: &Connection,
     attached: Arc<Attached>,
@@ -140,8 +144,8 @@ fn committed(
 /// AT-7.
 fn outcome_unknown(why: &Error) -> Error {
     let message = format!(
-        "the process that was to commit has ended, and nobody can tell whether it has done so, for its place could \
-         not be taken ({}: {}); when the database can be opened again, look before doing it once more",
+        "the process that was to commit ended before it answered, and its place could not be taken ({}: {}); the \
+         outcome is unknown: when the database can be opened again, check before retrying",
         why.code(),
         why.message()
     );

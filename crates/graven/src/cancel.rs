@@ -35,7 +35,7 @@ impl CancelHandle {
     }
 }
 
-/// A session that runs a statement, and whose it is.
+/// A session that runs a statement, and its attachment.
 type Running = (Weak<Attached>, (u64, u64));
 
 /// What the statements of one connection look at.

@@ -67,8 +67,9 @@ impl Database {
     /// of pages had changed.
     ///
     /// # Errors
-    /// `Database.NotFound` if there is no earlier backup; `Database.Exists` if there is another file at `path`, or the database
-    /// itself; `Database.InUse` if somebody has the earlier backup open; `Database.Incomplete` if `since` is of another database; `Database.Damaged`; `Io.Failed`.
+    /// `Database.NotFound` if there is no earlier backup; `Database.Exists` if there is another
+    /// file at `path`, or the database itself; `Database.InUse` if the earlier backup is open;
+    /// `Database.Incomplete` if `since` is of another database; `Database.Damaged`; `Io.Failed`.
     pub fn backup_since(
         &self,
         path: impl AsRef<Path>,
@@ -89,7 +90,7 @@ impl Database {
             match whole.to_str() {
                 Some(text) => Ok(Value::from(text)),
                 None => Err(Error::usage(format!(
-                    "{}: another process has the database open, and a name that is no text cannot be told to it",
+                    "{}: another process has the database open, and a file name that is not UTF-8 cannot be sent to it",
                     path.display()
                 ))),
             }
@@ -114,8 +115,9 @@ impl Database {
     /// Copies all that can be read of a damaged database to a new file. What is lost is in the report.
     ///
     /// # Errors
-    /// `Database.NotFound`; `Database.InUse` if somebody else has the file open for writing; `Database.Damaged` if neither
-    /// superblock leads to a catalogue; `Database.Exists` if there is a file at `out`; `Io.Failed`; `Memory.Limit`.
+    /// `Database.NotFound`; `Database.InUse` if the file is open for writing elsewhere;
+    /// `Database.Damaged` if neither superblock leads to a catalogue; `Database.Exists` if there is
+    /// a file at `out`; `Io.Failed`; `Memory.Limit`.
     pub fn salvage(
         path: impl AsRef<Path>,
         out: impl AsRef<Path>,
@@ -171,7 +173,7 @@ fn into_new(
     let filled = fill(target);
     match &filled {
         Ok(_) => graven_io::durable_rename(&part, out)?,
-        // What is there cannot be opened and helps nobody.
+        // An incomplete copy cannot be opened and is of no use.
         Err(_) => _ = std::fs::remove_file(&part),
     }
     filled
@@ -184,7 +186,7 @@ pub(crate) fn backup(store: &Store, path: &Path) -> Result<u64, Error> {
     let settings = graven_pagecache::Config::new(Budget::new(CHECK_BYTES));
     let cache = PageCache::new(settings)?;
     let copied = folded(store, path, |store| Ok(store.backup(file, cache)?));
-    // Half a copy cannot be opened and helps nobody.
+    // An incomplete copy cannot be opened and is of no use.
     let report = copied.inspect_err(|_| _ = std::fs::remove_file(&part))?;
     sound(&part, &report)?;
     graven_io::durable_rename(&part, path)?;
@@ -214,7 +216,7 @@ pub(crate) fn backup_since(store: &Store, path: &Path, since: &Path) -> Result<(
     if !in_place {
         refuse_existing(path)?;
     }
-    // Nobody writes to it meanwhile, and who has it open keeps it.
+    // No process writes to it during the backup, and a process that has it open keeps it.
     let how = match in_place {
         true => Use::Alone,
         false => Use::Shared,
@@ -279,7 +281,7 @@ fn salvage(path: &Path, out: Arc<dyn File>, config: Config) -> Result<SalvageRep
         // Its owner gives pages out again while they would be read here.
         Err(error) if error.code() == LOCKED => {
             let what = format!(
-                "{error}; what is written to cannot be salvaged, but `graven backup` copies it"
+                "{error}; a database in use cannot be salvaged, but `graven backup` copies it"
             );
             return Err(Error::with_retry(LOCKED, what, Retry::MayHelp));
         }

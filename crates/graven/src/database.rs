@@ -97,7 +97,7 @@ impl Database {
         self.shared.config.timeout
     }
 
-    /// A handle that serves nobody else, for a database that this process owns.
+    /// A handle that serves no other process, for a database that this process owns.
     pub(crate) fn here(inner: Arc<Inner>) -> Self {
         let database = Database {
             shared: Arc::new(Local::new(Shared {
@@ -127,7 +127,8 @@ impl Database {
         self.settle(None)
     }
 
-    /// Owns the file or attaches to its owner, who is not `lost`; waits a while for one that is just coming or going.
+    /// Owns the file or attaches to its owner, which is not `lost`; waits a while for one that is
+    /// just coming or going.
     pub(crate) fn settle(&self, lost: Option<&Arc<Attached>>) -> Result<Place, Error> {
         self.check_process()?;
         let shared = &**self.shared;
@@ -180,7 +181,7 @@ impl Database {
         }
     }
 
-    /// Attaches to whoever owns the file by then, without trying to be its owner.
+    /// Attaches to the present owner of the file, without trying to be its owner.
     pub(crate) fn another_owner(&self, wait: Duration) -> Option<Arc<Attached>> {
         let shared = &**self.shared;
         let deadline = Instant::now() + wait;
@@ -237,13 +238,14 @@ impl Database {
         let Some(inner) = self.shared.here.get() else {
             return Ok(());
         };
-        // Those who are attached look for another owner, and wait until the file is free.
+        // Attached processes look for another owner, and wait until the file is free.
         let owner = self.shared.owner.lock();
         drop(owner.unwrap_or_else(PoisonError::into_inner).take());
         inner.keep_warm();
         let closed = inner.store.close();
         inner.closed.store(true, Ordering::SeqCst);
-        // Whoever counts itself from now on sees that it is closed; who did before has a seat by now, or has ended.
+        // A caller that counts itself from now on sees that it is closed; one that did before has a
+        // seat by now, or has ended.
         if Arc::strong_count(inner) == 1 && inner.statements.list().is_empty() {
             let lock = inner.lock.lock();
             drop(lock.unwrap_or_else(PoisonError::into_inner).take());
@@ -322,7 +324,8 @@ impl Database {
     /// returns.
     ///
     /// # Errors
-    /// `Memory.Limit`, naming who holds the memory, where it cannot shrink that far; the old budget stays.
+    /// `Memory.Limit`, naming the holders of the memory, where it cannot shrink that far; the old
+    /// budget stays.
     pub fn set_memory(&self, bytes: u64) -> Result<(), Error> {
         Ok(self.inner()?.cache.resize(bytes)?)
     }
@@ -403,8 +406,8 @@ impl Database {
         })
     }
 
-    /// Asks the owner, whoever that is by then, for something that changes nothing; where this process takes over
-    /// meanwhile it attaches to itself for the answer.
+    /// Asks the present owner for something that changes nothing; where this process takes over in
+    /// the course of it, it attaches to itself for the answer.
     pub(crate) fn ask<T>(
         &self,
         mut attached: Arc<Attached>,
@@ -428,7 +431,7 @@ impl Database {
 }
 
 impl Shared {
-    /// Reaches whoever owns the file.
+    /// Reaches the owner of the file.
     fn attach(&self) -> Result<Attached, Failure> {
         let patience = Patience::of(self.config.timeout);
         Attached::connect(&self.path, self.config.read_only, &patience)

@@ -186,7 +186,7 @@ impl Error {
     pub(crate) fn not_to_be_repeated(mut self, durable: Durable) -> Self {
         let what = match durable {
             Durable::Yes => "what the statement wrote is committed",
-            _ => "the statement may be committed all the same; look before running it again",
+            _ => "the outcome is unknown: the statement may have committed; check before retrying",
         };
         self.0.message = format!("{}; {what}", self.0.message);
         self.0.retry = Retry::IsUseless;
@@ -350,7 +350,8 @@ fn damaged(error: &dyn std::error::Error) -> Error {
     Error::new("Database.Damaged", message)
 }
 
-/// Who has values already that are to be there once, in Neo4j's words: object mappers look for them.
+/// A node or relationship that has unique values already, in Neo4j's words: object mappers look for
+/// them.
 fn duplicate(
     constraint: &str,
     entity: &str,
@@ -522,7 +523,7 @@ impl From<ExecError> for Error {
 
 #[cfg(test)]
 mod tests {
-    //! Goal: a full disk has one code, whoever met it; other failures to spill keep theirs.
+    //! Goal: a full disk has one code, whichever part met it; other failures to spill keep theirs.
 
     use super::*;
     use std::sync::Arc;

@@ -1,9 +1,10 @@
 //! The files of a database: the data file with its lock, the log beside it.
 //!
 //! # How it works
-//! Who may write holds the data file alone, who only reads shares it: pages of a file that another process writes
-//! may be used again at any time, so its readers have to be that process's own. The lock is the kernel's and ends with
-//! the process. The log `NAME-wal` is made by the first commit; reading alone leaves no trace.
+//! A process that may write holds the data file alone, processes that only read share it. Pages of
+//! a file that another process writes may be used again at any time, so its readers have to be that
+//! process's own. The lock is the kernel's and ends with the process. The log `NAME-wal` is made by
+//! the first commit; reading alone leaves no trace.
 
 use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt;
@@ -79,7 +80,7 @@ pub(crate) fn in_use(path: &Path) -> Error {
     .into()
 }
 
-/// Why the process that holds the file serves nobody of this user, if it is another user's.
+/// Why the process that holds the file does not serve this user, if it is another user's.
 pub(crate) fn other_user(path: &Path) -> Option<String> {
     let own = rustix::process::geteuid().as_raw();
     if own == 0 {

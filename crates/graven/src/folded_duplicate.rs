@@ -1,13 +1,14 @@
 //! What a backup copies where the database may only be read: a duplicate with the log's commits in its data file.
 //!
 //! # How it works
-//! A backup has no log; it begins with a checkpoint, which a database cannot make that was opened for reading only, or
-//! lies where nothing may be written. Where its log holds commits that the data file has not, both are duplicated beside the
-//! copy that is to be made, the duplicate is opened for writing, which recovers them, and is backed up
-//! instead. It goes when that is done.
+//! A backup has no log; it begins with a checkpoint. A database that was opened for reading only,
+//! or lies where nothing may be written, cannot make one. Where its log holds commits that the data
+//! file has not, both are duplicated to a place next to the copy that is to be made. The duplicate
+//! is opened for writing, which recovers them, and is backed up instead. It goes when that is done.
 //!
 //! # Concurrency
-//! Who reads a database shares its lock, so nobody writes to either file meanwhile.
+//! The readers of a database share its lock, so no process writes to either file while it is
+//! copied.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;

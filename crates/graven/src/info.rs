@@ -29,7 +29,7 @@ pub struct Info {
     pub memory: u64,
     /// Replacement policy in use.
     pub policy: String,
-    /// Who holds how much of the budget.
+    /// The holders of the budget, and how much each of them holds.
     pub holders: Vec<(String, u64)>,
 }
 

@@ -42,19 +42,19 @@ pub(crate) struct Inner {
     pub(crate) passwords: Known,
     /// How statements are run.
     pub(crate) tuning: Tuning,
-    /// Where others connect, until somebody serves them.
+    /// Where other processes connect, until it is served.
     pub(crate) listener: Mutex<Option<Listener>>,
     /// Where the cache's content is kept from one opening to the next.
     pub(crate) keeper: Option<Keeper>,
     pub(crate) closed: AtomicBool,
-    /// Given back when the database was closed and nobody uses it any more.
+    /// Given back when the database was closed and nothing uses it any more.
     pub(crate) lock: Mutex<Option<FileLock>>,
 }
 
 impl Drop for Inner {
     fn drop(&mut self) {
         self.keep_warm();
-        // What was acknowledged is in the log; there is nobody to tell.
+        // What was acknowledged is in the log; a drop cannot report an error.
         let _ = self.store.close();
     }
 }
@@ -107,7 +107,7 @@ impl Inner {
             }
             _ => {}
         }
-        // The lock first: who does not get it has made nothing.
+        // The lock first: a process that does not get it has made nothing.
         let DataFile {
             file,
             lock,

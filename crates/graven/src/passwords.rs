@@ -32,11 +32,11 @@ impl Known {
 
     /// Whether it is the password of `user`; where there is no such user it takes as long to say no.
     pub(crate) fn is_right(&self, user: Option<&UserDescription>, password: &str) -> bool {
-        /// Of no password that anybody has.
-        static NOBODY: OnceLock<Arc<str>> = OnceLock::new();
+        /// The hash of a password that no user has.
+        static UNKNOWN_USER: OnceLock<Arc<str>> = OnceLock::new();
         let Some(user) = user else {
             let made = || graven_exec::users::hash_password(&generated_password());
-            let hash = NOBODY.get_or_init(|| made().unwrap_or_else(|_| "".into()));
+            let hash = UNKNOWN_USER.get_or_init(|| made().unwrap_or_else(|_| "".into()));
             let _ = is_password(hash, password);
             return false;
         };
@@ -65,7 +65,7 @@ impl Known {
     }
 }
 
-/// Bytes that nobody can guess.
+/// Bytes that cannot be guessed.
 pub(crate) fn secret_bytes<const N: usize>() -> [u8; N] {
     let mut bytes = [0; N];
     let mut done = 0;
@@ -85,7 +85,7 @@ const ALPHABET: &[u8; 32] = b"abcdefghjkmnpqrstuvwxyz23456789-";
 
 const GENERATED_CHARACTERS: usize = 26;
 
-/// A password that nobody can guess.
+/// A password that cannot be guessed.
 #[must_use]
 pub fn generated_password() -> String {
     let bytes: [u8; GENERATED_CHARACTERS] = secret_bytes();

@@ -92,12 +92,12 @@ impl Planned {
         self.does.write
     }
 
-    /// What running it needs, and whether it concerns nobody but the user that runs it.
+    /// What running it needs, and whether it concerns only the user that runs it.
     pub(crate) fn needs(&self) -> (Right, bool) {
         self.does.needs
     }
 
-    /// Whether it does something, whoever looks at its rows.
+    /// Whether it does something, whether or not its rows are read.
     pub(crate) fn acts(&self) -> bool {
         self.does.acts
     }

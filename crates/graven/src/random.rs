@@ -2,7 +2,7 @@
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 
-/// Bytes that nobody else has; the standard library's hash keys are random.
+/// Bytes that no other process has; the standard library's hash keys are random.
 pub(crate) fn random_bytes<const N: usize>() -> [u8; N] {
     let mut bytes = [0; N];
     for (place, chunk) in bytes.chunks_mut(8).enumerate() {
@@ -14,7 +14,7 @@ pub(crate) fn random_bytes<const N: usize>() -> [u8; N] {
     bytes
 }
 
-/// A name that nobody else uses.
+/// A name that no other process uses.
 pub(crate) fn random_name() -> String {
     format!("{:016x}", u64::from_le_bytes(random_bytes()))
 }

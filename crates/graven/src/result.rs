@@ -203,8 +203,8 @@ impl Running {
         rows
     }
 
-    /// Computes the first rows, and keeps them for who asks: for a statement that does something whether or not anybody looks at its
-    /// rows.
+    /// Computes the first rows, and keeps them for the caller: for a statement that does something
+    /// whether or not its rows are read.
     pub(crate) fn begin_now(&mut self) -> Result<(), Error> {
         self.counts().scope.start_again();
         let loaded = self.load();
@@ -291,9 +291,9 @@ impl Running {
                 if commit.group == 1 { "" } else { "s" },
             ));
             profile.push_str(&match commit.checkpoint.is_zero() {
-                true => "no checkpoint beside it".to_owned(),
+                true => "no concurrent checkpoint".to_owned(),
                 false => format!(
-                    "a checkpoint beside it for {:.3} ms",
+                    "a concurrent checkpoint for {:.3} ms",
                     commit.checkpoint.as_secs_f64() * 1e3
                 ),
             });
@@ -496,7 +496,7 @@ fn too_large(error: BudgetError) -> Error {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // After a panic nobody knows what state the operators are in.
+        // After a panic the state of the operators is unknown.
         if let (Some(keep), Some(execution)) = (self.kept_in.take(), self.execution.take())
             && !std::thread::panicking()
             && let (Some(operators), Some(counts)) = (execution.rest(), self.counts.take())

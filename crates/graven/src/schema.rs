@@ -20,7 +20,7 @@ use crate::plan_cache::Counted;
 use crate::procedures;
 use crate::procedures::registered::Registry;
 
-/// Nodes reckoned for a value where nobody has counted the values yet.
+/// Nodes reckoned for a value where the values were not counted yet.
 const NODES_PER_VALUE: u64 = 10;
 
 /// A value written in a statement as properties hold it; none for null.

@@ -19,7 +19,7 @@ const TABLES: usize = 16;
 /// What every id begins with.
 const PREFIX: &str = "graven-transaction-";
 
-/// Some of those who run, in cache lines of their own.
+/// Some of the statements and transactions that run, in cache lines of their own.
 #[derive(Default)]
 #[repr(align(128))]
 struct Table {
@@ -41,14 +41,14 @@ thread_local! {
     };
 }
 
-/// Who runs.
+/// A statement or transaction that runs.
 #[derive(Debug)]
 pub(crate) struct Occupant {
     number: u64,
     /// The statement that runs now, if one does.
     text: Mutex<Option<Arc<str>>>,
     pub(crate) begun: Instant,
-    /// Who runs it, where users are known.
+    /// The user that runs it, where users are known.
     pub(crate) user: Option<Arc<str>>,
     cancel: Arc<AtomicBool>,
     terminated: AtomicBool,
@@ -171,7 +171,7 @@ impl Seat {
     /// A statement of the transaction begins (or ends: no text).
     ///
     /// # Errors
-    /// `Transaction.Terminated` if somebody has terminated it.
+    /// `Transaction.Terminated` if it was terminated.
     pub(crate) fn runs(&self, text: Option<Arc<str>>) -> Result<(), Error> {
         if self.occupant.terminated.load(Ordering::Relaxed) {
             return Err(Error::new(

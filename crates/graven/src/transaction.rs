@@ -327,8 +327,8 @@ impl Connection {
     }
 }
 
-/// Pauses between attempts: random and shrinking, so that who has waited for long comes before who has just begun; and
-/// not for ever.
+/// Pauses between attempts: random and shrinking, so that a statement that has waited for long
+/// comes before one that has just begun; and not for ever.
 #[derive(Default)]
 pub(crate) struct Pauses {
     attempts: u32,

@@ -1,4 +1,4 @@
-//! Users of a server: whether a password is right, and a password nobody can guess.
+//! Users of a server: whether a password is right, and passwords that cannot be guessed.
 //!
 //! # How it works
 //! A password that was found right is remembered for the life of the process by a keyed hash, with the hash that the database keeps

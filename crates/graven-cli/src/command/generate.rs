@@ -21,7 +21,7 @@ enum What {
     Social(Social),
 }
 
-/// A social network: persons and who knows whom, in the shape of LDBC SNB.
+/// A social network: persons and their friendships, in the shape of LDBC SNB.
 #[derive(Args, Debug)]
 #[command(
     after_help = "Scale 1 gives 9,892 persons with about 181,000 friendships, scale 10 gives \

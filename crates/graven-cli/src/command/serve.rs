@@ -39,7 +39,7 @@ pub(crate) struct Serve {
     /// A file whose first line is the password of --user
     #[arg(long, value_name = "FILE", requires = "user")]
     password_file: Option<PathBuf>,
-    /// Ask nobody for a user: whoever reaches the address may read and change everything
+    /// Require no login: any client that reaches the address may read and change everything
     #[arg(long, conflicts_with = "user")]
     open_to_all: bool,
     /// A folder below which LOAD CSV and graven.backup of clients may name files [default: they may name none]

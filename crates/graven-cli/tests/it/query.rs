@@ -172,7 +172,8 @@ fn wrong_usage_is_exit_code_two() {
 
 #[test]
 fn info_shows_stores_and_reading() {
-    // A file of its own: who has a database open beside another process is told to ask that one.
+    // A file of its own: a process that attaches to a database of another process is told to ask
+    // that one.
     let copy = network().tables.join("info.graven");
     std::fs::copy(&network().db, &copy).expect("copied");
     let db = &copy.display().to_string();

@@ -30,7 +30,7 @@ fn serve_with(db: &str, more: &[&str]) -> (Child, String, String) {
     (server, address.expect("it listens"), before)
 }
 
-/// A server that anybody may use, and where it listens.
+/// A server that requires no login, and where it listens.
 fn serve(db: &str) -> (Child, String) {
     let (server, address, _) = serve_with(db, &["--open-to-all"]);
     (server, address)
@@ -121,7 +121,7 @@ fn a_server_that_is_told_to_end_leaves_nothing_behind() {
         let ended = server.wait().expect("it ends");
         assert_eq!(ended.code(), Some(0), "{signal}");
         drop(connected);
-        assert!(TcpStream::connect(&address).is_err(), "nobody listens");
+        assert!(TcpStream::connect(&address).is_err(), "it is closed");
         let left: Vec<String> = std::fs::read_dir(&folder)
             .expect("a folder")
             .map(|entry| entry.expect("a file").file_name().display().to_string())

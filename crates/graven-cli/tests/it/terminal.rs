@@ -25,7 +25,7 @@ pub(crate) fn start(args: &[&str]) -> (File, Child) {
         )
     };
     assert_eq!(opened, 0, "a terminal: {}", std::io::Error::last_os_error());
-    // SAFETY: the call has just opened both, and nobody else has them.
+    // SAFETY: the call has just opened both, and nothing else owns them.
     let (person, program) =
         unsafe { (OwnedFd::from_raw_fd(person), OwnedFd::from_raw_fd(program)) };
     // Clones are closed by exec, unlike what the call gave; that is dropped here.

@@ -211,13 +211,13 @@ impl Binder<'_> {
             let message = "an aggregate cannot stand inside another one";
             return Err(self
                 .error(whole.span, Code::NestedAggregation, message)
-                .with_hint("compute the inner one in a WITH before"));
+                .with_hint("compute the inner one in an earlier WITH"));
         }
         if matches!(self.aggregating, Aggregating::Refused) || !self.scope.locals.is_empty() {
             let message = "an aggregate cannot be used here";
             return Err(self
                 .error(whole.span, Code::InvalidAggregation, message)
-                .with_hint("compute it in a WITH before"));
+                .with_hint("compute it in an earlier WITH"));
         }
         let outer = std::mem::replace(&mut self.aggregating, Aggregating::Refused);
         let result = self.aggregate_arguments(whole, function, distinct, args);

@@ -207,7 +207,7 @@ impl Binder<'_> {
             let kind = self.variables[var.0 as usize].kind;
             if kind != VarKind::Value {
                 let message = format!("the column `{name}` holds no value that a file can hold");
-                let hint = "return what is wanted of it: `n.name`, `properties(n)`, `labels(n)`";
+                let hint = "return parts of it: `n.name`, `properties(n)`, `labels(n)`";
                 return Err(self.error(at, Code::InvalidSource, message).with_hint(hint));
             }
         }

@@ -315,11 +315,11 @@ impl Binder<'_> {
 
     pub(super) fn ambiguous(&self, name: &ast::Name) -> Diagnostic {
         let message = format!(
-            "`{}` stands beside an aggregate but is not a grouping key",
+            "`{}` is used next to an aggregate but is not a grouping key",
             name.text
         );
         self.error(name.span, Code::AmbiguousAggregationExpression, message)
-            .with_hint("make it an item of its own, or compute it in a WITH before")
+            .with_hint("make it an item of its own, or compute it in an earlier WITH")
     }
 
     fn lost(&self, name: &ast::Name) -> Diagnostic {

@@ -151,12 +151,12 @@ impl Binder<'_> {
         if let Some(lost) = imports.iter().find(|var| !kept(var)) {
             let name = &self.variables[lost.0 as usize].name;
             let message = format!(
-                "a subquery beside an aggregate reads `{name}`, which is not a grouping key"
+                "a subquery next to an aggregate reads `{name}`, which is not a grouping key"
             );
             let code = Code::AmbiguousAggregationExpression;
             return Err(self
                 .error(self.clause_span, code, message)
-                .with_hint("compute the subquery in a WITH before"));
+                .with_hint("compute the subquery in an earlier WITH"));
         }
         for read in guard.iter().flat_map(Expr::variables) {
             imports.push(read);

@@ -183,7 +183,7 @@ impl Binder<'_> {
             let message = "EXISTS, COUNT and COLLECT subqueries cannot stand in MERGE";
             return Err(self
                 .error(span, Code::InvalidClauseComposition, message)
-                .with_hint("compute the value in a WITH before"));
+                .with_hint("compute the value in an earlier WITH"));
         }
         let from = self.here();
         let row = self.scope.row.len();

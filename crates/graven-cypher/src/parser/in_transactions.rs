@@ -124,7 +124,7 @@ impl Parser<'_> {
                 return Err(self.misplaced(own, "in a part of a `UNION`"));
             }
             if part.clauses.iter().any(changes) {
-                let place = "beside a clause that writes outside of it";
+                let place = "next to a clause that writes outside of it";
                 let error = self.misplaced(own, place);
                 return Err(
                     error.with_hint("write within the subquery, or in a statement of its own")

@@ -124,11 +124,11 @@ impl Parser<'_> {
         let selects = |p: &Self| selector.clone().any(|word| p.is_word(word));
         let named = self.at_name() && self.peek(1) == TokenKind::Equal;
         if !named && selects(self) {
-            return Err(self.unexpected("a path: what selects among paths stands before it"));
+            return Err(self.unexpected("a path: its selector comes before it"));
         }
         let path = self.path()?;
         if path.shortest.is_some_and(|shortest| shortest.closed) {
-            let message = "what selects among paths stands before the parentheses";
+            let message = "a path selector comes before the parentheses";
             return Err(self.error(path.span, Code::UnexpectedSyntax, message));
         }
         Ok(path)
@@ -470,7 +470,7 @@ impl Parser<'_> {
             let length = self.path_quantifier()?;
             if pattern.length.replace(length).is_some() {
                 let message =
-                    "a relationship has one length: within the brackets or behind the arrow";
+                    "a relationship has one length: within the brackets or after the arrow";
                 let span = self.last_span();
                 return Err(self.error(span, Code::InvalidRelationshipPattern, message));
             }

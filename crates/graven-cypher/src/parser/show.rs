@@ -1,10 +1,12 @@
 //! `SHOW ...` and `TERMINATE TRANSACTIONS`: calls of the procedures that list what is asked for.
 //!
 //! # How it works
-//! The words decide on the procedure. Behind them may stand `YIELD` with columns, order and bounds, `WHERE`, and
-//! `RETURN`. Kinds of index and constraint become a condition on the column `type`. `BUILT IN` and `USER DEFINED` before
-//! `FUNCTIONS` become an argument. Other words that narrow what Neo4j lists by kind or by right (`ALL`, `EXECUTABLE`, ...) are read and have no meaning here: there is one kind, and
-//! everybody may. Without `YIELD` the columns are those that Neo4j shows; `YIELD` may name the others too.
+//! The words decide on the procedure. After them may follow `YIELD` with columns, order and bounds,
+//! `WHERE`, and `RETURN`. Kinds of index and constraint become a condition on the column `type`.
+//! `BUILT IN` and `USER DEFINED` before `FUNCTIONS` become an argument. Other words that narrow
+//! what Neo4j lists by kind or by right (`ALL`, `EXECUTABLE`, ...) are read and have no meaning
+//! here: there is one kind, and every user has the right. Without `YIELD` the columns are those
+//! that Neo4j shows; `YIELD` may name the others too.
 
 use super::schema::{INDEX_KINDS, OTHER_KINDS};
 use super::{Parser, Result};

@@ -69,7 +69,7 @@ pub enum UserCommand {
 }
 
 impl UserCommand {
-    /// Whether it concerns nobody but the user that runs it.
+    /// Whether it concerns only the user that runs it.
     #[must_use]
     pub fn is_own(&self) -> bool {
         matches!(self, UserCommand::SetOwnPassword { .. })

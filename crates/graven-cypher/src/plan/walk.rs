@@ -359,7 +359,8 @@ impl HangingPattern {
 }
 
 impl PlanNode {
-    /// Whether it gives the same again for the same row: it changes nothing, asks nobody else and computes nothing that is volatile.
+    /// Whether it gives the same rows again for the same row: it changes nothing, reads nothing
+    /// outside the graph and computes nothing volatile.
     #[must_use]
     pub fn is_repeatable(&self) -> bool {
         let mut repeatable = !self.writes();

@@ -9,7 +9,8 @@
 //! while their lists are read.
 //!
 //! # Invariants
-//! * EX-59 What goes wrong for a node that nobody may ask for is no error: numbers are found as they are asked for then.
+//! * EX-59 An error at a node that may never be asked for is no error: numbers are then found as
+//!   they are asked for.
 //!
 //! # Concurrency
 //! One thread finds them with the help of others; those that want the same help as well ([`crate::standby::Joint`]).

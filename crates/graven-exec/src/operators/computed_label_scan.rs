@@ -97,7 +97,7 @@ impl ComputedLabelScan {
         for ((key, _), value) in self.equal.iter().zip(values) {
             let value = value.value(row);
             let (false, Some(key)) = (value.is_null(), rt.key_id(key)) else {
-                // Nothing equals null, and nobody has what has no name.
+                // Nothing equals null, and no node has a property whose key is unknown.
                 return Ok(Ranges::new(Vec::new()));
             };
             if rt.index_seek(label, key, &value, &mut nodes)? {

@@ -82,7 +82,7 @@ impl CopyTo {
                 let value = column.get(row);
                 sources::datum(&value).ok_or_else(|| ExecError::Argument {
                     message: format!(
-                        "COPY: the column {heading} holds {}, which is no value that a file can hold; return what is wanted of it, such as n.name or properties(n)",
+                        "COPY: the column {heading} holds {}, which is no value that a file can hold; return parts of it, such as n.name or properties(n)",
                         value.type_name()
                     ),
                 })

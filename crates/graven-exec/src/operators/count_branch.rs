@@ -223,7 +223,8 @@ impl Branch {
         (CHUNK_ENTRIES / self.mean_entries.max(1)).clamp(1, CHUNK_ENTRIES)
     }
 
-    /// Finds the numbers of nodes that nobody has begun with; `false` where a node has no place in the array.
+    /// Finds the numbers of nodes that no thread has begun with; `false` where a node has no place
+    /// in the array.
     fn find_new(
         &mut self,
         array: &Array,

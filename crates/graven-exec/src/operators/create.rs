@@ -13,7 +13,7 @@ pub(crate) struct Create {
     creation: Creation,
     /// Columns of the created nodes and relationships.
     slots: Vec<usize>,
-    /// Whether somebody reads them.
+    /// Whether an operator above reads them.
     seen: bool,
     /// Of one row. Between rows and runs it is empty and keeps its room.
     created: Created,

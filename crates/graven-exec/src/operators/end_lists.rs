@@ -54,7 +54,8 @@ pub(crate) struct EndLists {
     pub(super) expected: f64,
     /// The ends of the loaded rows, where they were found from the nodes of the only join.
     reached: Option<ReachedEnds>,
-    /// The condition on relationships, where it alone decides which count and nobody asks for them otherwise.
+    /// The condition on relationships, where it alone decides which count and no operator reads
+    /// them otherwise.
     condition: Option<Expr>,
     /// The loaded lists hold what satisfies it, without relationships.
     pub(super) decided: bool,

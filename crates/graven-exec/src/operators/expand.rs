@@ -243,8 +243,9 @@ impl Expand {
         Ok((!rows.is_empty()).then(|| widen(&self.batch, &rows, added)))
     }
 
-    /// Writes out all entries of the rest of a chunk whose relationships a top-n above wants. Where that cannot be told, nobody is
-    /// asked again, and the lists are laid out anew with their ends.
+    /// Writes out all entries of the rest of a chunk whose relationships a top-n above wants. Where
+    /// that cannot be told, the top-n is not asked again, and the lists are laid out anew with
+    /// their ends.
     fn emit_wanted(&mut self, rt: &Runtime) -> Result<Option<Batch>> {
         let threshold = self.threshold.as_ref();
         let wanted = threshold.and_then(|threshold| Some((threshold.key, threshold.wanted()?)));

@@ -29,7 +29,8 @@ pub(crate) struct ExpandInto {
     columns: ExpandColumns,
     memory: Memory,
     batch: Batch,
-    /// Matches of the batch: row and relationship id (0 if nobody asks), by row; those before `next` are handed out.
+    /// Matches of the batch: row and relationship id (0 if no operator reads it), by row; those
+    /// before `next` are handed out.
     matches: Vec<(u32, u64)>,
     next: usize,
 }

@@ -5,10 +5,12 @@
 //! many were asked for as a share of the ids that can be met, they move into an array over these ids, which all copies of the
 //! pattern use: a number that one thread has found is known to the others.
 //!
-//! Where a number takes not much longer to find than a look at what another processor has just written, each thread has an array of its own.
-//! Elsewhere a thread says before which numbers it is going to find ([`Dense::begin`]), so that no other one begins with them, and that each is wanted
-//! once however often its node is met. What another thread is at it finds itself only if that is not done when everything else is,
-//! from the other end: nobody waits, also where the other one has failed.
+//! Where a number takes not much longer to find than a look at what another processor has just
+//! written, each thread has an array of its own. Elsewhere a thread claims the numbers that it is
+//! going to find ([`Dense::begin`]): no other thread begins with them, and each is found once
+//! however often its node is met. A thread finds a number that another thread has claimed only if
+//! that is not done when everything else is, from the other end: no thread waits for another one,
+//! even one that has failed.
 //!
 //! # Invariants
 //! * EX-47 A number in the array is that of its node, [`UNKNOWN`] or [`BEGUN`]; two threads that find it at the same time write the same.
@@ -72,7 +74,8 @@ impl Dense {
         (number < BEGUN).then_some(number)
     }
 
-    /// Whether nobody has begun with the number of a node; from now on this thread has. `None` for a node without a place.
+    /// Whether no thread has begun with the number of a node; from now on this thread has. `None`
+    /// for a node without a place.
     #[inline]
     pub(super) fn begin(&self, node: u64) -> Option<bool> {
         let slot = self.slot(node)?;

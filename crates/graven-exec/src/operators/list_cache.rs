@@ -41,7 +41,7 @@ pub(super) enum State {
 }
 
 impl State {
-    /// Nobody visited it yet.
+    /// It was not visited yet.
     pub(super) const NEW: Self = Self::Visited {
         cost: 0,
         sole: false,

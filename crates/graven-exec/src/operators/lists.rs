@@ -19,7 +19,7 @@ use std::sync::Arc;
 pub(super) use lay_out::lay_out;
 pub(super) use part_lists::{EndRanges, PartLists, is_wanted};
 
-use part_lists::{NOBODY, append_wanted, offset};
+use part_lists::{NO_NEIGHBOUR, append_wanted, offset};
 
 use super::whole_lists::Visit;
 use crate::column::Column;
@@ -229,7 +229,7 @@ impl Lists {
             let only = part.only(usize::try_from(*node).unwrap_or(usize::MAX));
             rows[kept] = row;
             to[kept] = u64::from(only);
-            kept += usize::from(only != NOBODY);
+            kept += usize::from(only != NO_NEIGHBOUR);
         }
         rows.truncate(kept);
         to.truncate(kept);
@@ -270,7 +270,7 @@ impl Lists {
         let (part, nodes) = (self.sole_part()?, self.nodes_by_id()?);
         let ends = nodes[span].iter().map(|node| {
             let only = part.only(usize::try_from(*node).unwrap_or(usize::MAX));
-            (only != NOBODY).then_some(u64::from(only))
+            (only != NO_NEIGHBOUR).then_some(u64::from(only))
         });
         Some(ends)
     }

@@ -12,10 +12,13 @@
 //! place, rows wait by morsel and are handed out in the order of the morsels. Sorts, aggregations and limits have copies in the
 //! pipeline, put there by the planner, so that mostly few rows come out and one round is enough.
 //!
-//! Rows to be divided are made by the calling thread, some thousand at a time, twice as many each time. How much is found from them nobody knows beforehand, so
-//! one worker begins alone; the others are made, and helpers called ([`crate::standby`]), when it has run for [`Tuning::alone`](crate::Tuning) and morsels
-//! are left, unless it will soon be done with these. Operators forget with each morsel what they have marked or laid out, so a worker that is alone
-//! takes as many rows at a time as it has done, and all that is left once nobody else will help.
+//! The calling thread makes the rows to be divided, some thousand at a time, twice as many each
+//! time. How much is found from them is unknown beforehand, so one worker begins alone. The others
+//! are made, and helpers called ([`crate::standby`]), when it has run for
+//! [`Tuning::alone`](crate::Tuning) and morsels are left, unless it will soon be done with these.
+//! Operators forget with each morsel what they have marked or laid out. So a worker that is alone
+//! takes as many rows at a time as it has done, and all that is left once no other thread will
+//! help.
 //!
 //! # Invariants
 //! * EX-32 Rows come out in the order of the ids that the scan would produce, or of the rows that are divided, whatever the number of threads.
@@ -350,7 +353,7 @@ impl Parallel {
         let helpers = running.len().saturating_sub(1);
         let running = Mutex::new(VecDeque::from(running));
         let made = Mutex::new(Vec::with_capacity(count));
-        // The calling thread begins with the first; one that nobody helps with is its own as well.
+        // The calling thread begins with the first; it also runs a worker that no helper takes.
         let take = |first: bool| {
             let mut running = running.lock().unwrap_or_else(PoisonError::into_inner);
             match first {

@@ -63,8 +63,8 @@ impl EndCondition {
         }
     }
 
-    /// Looks up which nodes have the labels: once where nobody writes, otherwise for the rows that are there now, since what
-    /// lies below may have written some.
+    /// Looks up which nodes have the labels: once where the statement only reads, otherwise for the
+    /// rows that are there now, since the operators below may have written some.
     fn begin(&mut self, rt: &Runtime) -> Result<()> {
         if std::mem::replace(&mut self.begun, rt.writer.is_none()) {
             return Ok(());

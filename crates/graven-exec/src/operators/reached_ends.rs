@@ -127,7 +127,7 @@ impl ReachedEnds {
         for place in &joined.places {
             let from = met.len();
             let list = near.parts[0].list(*place);
-            // Parallel relationships of the join are counted by who asks.
+            // The caller counts parallel relationships of the join.
             for (at, end) in list.iter().enumerate() {
                 if is_wanted(sought.ends, *end) && (at == 0 || list[at - 1] != *end) {
                     met.push(*end);

@@ -128,7 +128,7 @@ impl Weights {
         self.met += lists.entries();
         if !self.dense.is_empty() && !self.piecemeal && self.met >= 2 * self.dense.len() {
             match self.find_all(branches, rt) {
-                // A number that nobody asks for is no error.
+                // An error in a number that no row asks for is no error.
                 Err(error) if matches!(error.what(), ExecError::Arithmetic { .. }) => {
                     self.piecemeal = true;
                 }

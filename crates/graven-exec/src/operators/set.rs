@@ -23,7 +23,7 @@ use crate::writing::{Entity, gone, storable, written_names};
 /// What is done to the target.
 enum Change {
     Property {
-        /// `None`: the key of a removal that nobody has written yet.
+        /// `None`: the key of a removal that had no id when the statement began.
         key: Option<KeyId>,
         name: Arc<str>,
         value: Compiled,
@@ -315,7 +315,7 @@ fn set(entity: Entity, key: Option<KeyId>, name: &str, value: &Value, rt: &Runti
     // What is removed may have come to be a name since the statement began, by another of its clauses.
     match rt.key_by_now(key, name) {
         Some(key) => rt.writer()?.set(entity, key, &stored),
-        // Nobody has such a property.
+        // No node or relationship has such a property.
         None => Ok(()),
     }
 }

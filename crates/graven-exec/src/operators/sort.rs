@@ -1,13 +1,15 @@
 //! Sorted rows: all of them, or the first few.
 //!
 //! # How it works
-//! Batches are kept, charged to the budget: the columns that somebody above reads, and those of the keys. Where they all fit, row
-//! numbers are ordered once the input has ended ([`normal_keys`]), and rows are gathered as they are asked for ([`side_by_side`]). Where they do not, what is there is
-//! sorted and written out as a run, and the runs are merged at the end, several times if there are too many
-//! to be merged at once. With a limit the buffer is cut back to the best rows whenever it has grown to twice the
-//! limit, and a run holds no more than the limit. From then on rows whose first key alone is worse than that of all the
-//! best ones are left out before their other keys are computed, and where the first key is a property of a relationship that the input finds, before
-//! these rows are made ([`threshold`]).
+//! Batches are kept, charged to the budget: the columns that an operator above reads, and those of
+//! the keys. Where they all fit, row numbers are ordered once the input has ended
+//! ([`normal_keys`]), and rows are gathered as they are asked for ([`side_by_side`]). Where they do
+//! not fit, the rows so far are sorted and written out as a run. The runs are merged at the end,
+//! several times if there are too many to be merged at once. With a limit the buffer is cut back to
+//! the best rows whenever it has grown to twice the limit, and a run holds no more than the limit.
+//! From then on rows whose first key alone is worse than that of all the best ones are left out
+//! before their other keys are computed. Where the first key is a property of a relationship that
+//! the input finds, they are left out before the rows are made ([`threshold`]).
 //!
 //! # Invariants
 //! * EX-10 Equal keys keep the order of the input: runs are merged in the order they were written.

@@ -21,7 +21,7 @@ pub(crate) struct Unwind {
     input: FanOut,
     list: Compiled,
     slot: usize,
-    /// The column of the lists, where nobody above reads it.
+    /// The column of the lists, where no operator above reads it.
     gone: Option<usize>,
     lists: Lists,
     /// Elements of the current row handed out already.

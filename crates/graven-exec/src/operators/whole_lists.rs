@@ -1,16 +1,20 @@
 //! All lists of an adjacency, laid out once for a statement that visits many of them.
 //!
 //! # How it works
-//! Expansions report what visiting their lists has cost. Once that comes to what laying out all lists of the adjacency would cost,
-//! they are laid out, in one sweep over its pages, and every operator of the statement finds lists there by the id of their
-//! node: nothing is sorted, located, pinned or decoded any more. So no statement pays more than twice what the cheaper of both
-//! ways would have cost it. Where the planner expects visits that pay by far, that is done much earlier, but not at once:
-//! a limit above may end the statement after a few rows. Lists that take more than a small part of the memory limit stay where they are.
+//! Expansions report what visiting their lists has cost. Once that comes to what laying out all
+//! lists of the adjacency would cost, they are laid out, in one sweep over its pages. From then on
+//! every operator of the statement finds lists there by the id of their node: nothing is sorted,
+//! located, pinned or decoded any more. So no statement pays more than twice what the cheaper of
+//! both ways would have cost it. Where the planner expects visits that pay by far, that is done
+//! much earlier, but not at once: a limit above may end the statement after a few rows. Lists that
+//! take more than 1/32 of the memory limit stay where they are.
 //!
-//! Incoming lists with a condition on relationships ([`Passing`]) are made from the lists of the other ends, which know the ids of
-//! their relationships: read through in order, so that properties are as well, and what satisfies the condition is counted and
-//! laid out by its other end. That takes every relationship once, and is done when so many were asked for that it pays. A
-//! condition that fails for a relationship that nobody may have asked for is left to those who ask.
+//! Incoming lists with a condition on relationships ([`Passing`]) are made from the lists of the
+//! other ends, which know the ids of their relationships. These are read through in order, so that
+//! properties are as well; each relationship that satisfies the condition is counted and laid out
+//! by its other end. That takes every relationship once, and is done when so many were asked for
+//! that it pays. The condition may fail for a relationship that no operator asks for. The lists are
+//! not made then, and the operators evaluate the condition themselves.
 //!
 //! # Invariants
 //! * EX-40 Only for statements that neither write nor run in a transaction: what is laid out does not change while they run.
@@ -391,7 +395,7 @@ fn by_node(found: &[Vec<(u32, u32)>], first: u64, nodes: usize, threads: usize) 
     let base = u32::try_from(first).expect("ids fit 32 bits");
     let mut lengths = vec![0_u32; nodes];
     for (node, _) in found.iter().flatten() {
-        // Damage is told by those who ask.
+        // The operators that read a damaged list report the damage.
         if let Some(length) = lengths.get_mut(node.wrapping_sub(base) as usize) {
             *length += 1;
         }

@@ -93,7 +93,7 @@ impl Dense for Bytes {
 
     #[inline]
     fn mark_last(&mut self, node: u64) {
-        // Stores without looking: nobody asks which level it was.
+        // Stores without looking: the level that reached the node is never read.
         match self.marks.get_mut(at(node.wrapping_sub(self.base))) {
             Some(mark) => *mark = FRESH,
             None => self.stray = Some(node),

@@ -1,8 +1,9 @@
-//! How far nodes are from an origin, as far as anybody has asked.
+//! Distances of nodes from an origin, as far as they were asked for.
 //!
 //! # How it works
-//! A breadth-first search that goes one level further when told to. Distances are kept by place where the pattern has few nodes, in a table where
-//! few are reached; where that is more than an operator should have, levels are written to temporary pages ([`Levels`]).
+//! A breadth-first search that goes one level further when told to. Distances are kept by place
+//! where the pattern has few nodes, in a table where few are reached. Where that is more than an
+//! operator should have, levels are written to temporary pages ([`Levels`]).
 //!
 //! # Costs
 //! 20 bytes a node by place, 40 bytes a node reached, or as [`super::levels`] says; all charged.

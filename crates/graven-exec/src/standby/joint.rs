@@ -1,17 +1,20 @@
-//! What several threads of a statement want and one of them makes, with help.
+//! A value that several threads of a statement want and one of them makes, with help.
 //!
 //! # How it works
-//! A [`Joint`] is had by one thread at a time, as what lies under a lock is. Who makes it calls for help under its [`Joint::tag`]
-//! ([`super::beside_joined`]); who comes for it meanwhile takes a seat at that call instead of sleeping, and sleeps only where no seat is free. Mostly it
-//! is had for a moment, so who comes looks again some times before anything else.
+//! One thread at a time has a [`Joint`], as with a lock. The thread that makes the value calls for
+//! help under its [`Joint::tag`] ([`super::beside_joined`]). A thread that comes for it while it is
+//! made takes a seat at that call instead of sleeping, and sleeps only where no seat is free.
+//! Mostly a thread has it for a moment, so a thread that comes tries `LOOKS` times before anything
+//! else.
 //!
 //! # Invariants
-//! * EX-63 Who sleeps for something joint is told when it is free and when a call for it is posted: each of both looks for sleepers after it, they look
-//!   for both, under the board's lock, before they sleep.
+//! * EX-63 A sleeper is woken when the joint is released or a call for it is posted. Both wakers
+//!   check for sleepers after the event; sleepers check for both events, under the board's lock,
+//!   before they sleep.
 //!
 //! # Concurrency
-//! Threads that wait are counted before they look for the last time; who frees it looks at the count behind a fence of its own, so that one of both sees the
-//! other.
+//! Threads that wait are counted before they look for the last time. The thread that frees the
+//! joint reads the count after a fence of its own, so that one of the two sees the other.
 
 use std::hint::spin_loop;
 use std::ops::{Deref, DerefMut};
@@ -21,7 +24,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 
 use super::{LOOKS, Tag, look_for, place};
 
-/// Something that several threads want and one of them makes, called for under its [`Joint::tag`]. Whoever wants it meanwhile helps.
+/// Something that several threads want and one of them makes, called for under its [`Joint::tag`].
+/// The others help while it is made.
 #[derive(Default)]
 pub(crate) struct Joint<T> {
     it: Mutex<T>,
@@ -50,7 +54,7 @@ impl<T> Joint<T> {
         }
     }
 
-    /// Has it alone, as soon as nobody else does; helps meanwhile with what is called for.
+    /// Has it alone, as soon as no other thread does; helps with calls for it until then.
     pub(crate) fn lock(&self) -> JointGuard<'_, T> {
         let it = self.try_lock().unwrap_or_else(|| self.wait());
         JointGuard {
@@ -67,7 +71,7 @@ impl<T> Joint<T> {
                 return it;
             }
         }
-        // Seen by whoever frees it after the next look.
+        // The thread that frees it after the next look sees this count.
         self.wanted.fetch_add(1, Ordering::Relaxed);
         fence(Ordering::SeqCst);
         let place = place();
@@ -122,11 +126,11 @@ impl<T> DerefMut for JointGuard<'_, T> {
 impl<T> Drop for JointGuard<'_, T> {
     fn drop(&mut self) {
         self.it = None;
-        // Whoever does not find it free from now on has counted before (EX-63).
+        // A thread that does not find it free from now on has counted before (EX-63).
         fence(Ordering::SeqCst);
         if self.joint.wanted.load(Ordering::Relaxed) > 0 {
             let place = place();
-            // Who has just looked sleeps when the board is free.
+            // A thread that has just looked sleeps when the board is free.
             let board = place.board();
             if board.joining > 0 {
                 place.joint.notify_all();
@@ -137,7 +141,8 @@ impl<T> Drop for JointGuard<'_, T> {
 
 #[cfg(test)]
 mod tests {
-    //! What is joint is made once, and who waits for it helps, sleeps or is told, whatever the others do.
+    //! A joint is made once, and a thread that waits for it helps, sleeps or is woken, whatever the
+    //! other threads do.
 
     use std::panic::{AssertUnwindSafe, catch_unwind};
     use std::sync::Barrier;
@@ -147,9 +152,9 @@ mod tests {
     use super::super::{beside, beside_joined};
     use super::*;
 
-    /// Goal: who wants what another thread makes helps it, sooner or later.
+    /// Goal: a thread that wants what another thread makes helps it, sooner or later.
     #[test]
-    fn who_waits_helps() {
+    fn a_thread_that_waits_helps() {
         let joint = Joint::new(0);
         let begun = Barrier::new(2);
         let helped = AtomicUsize::new(0);
@@ -173,13 +178,14 @@ mod tests {
                     },
                 );
                 calls += 1;
-                assert!(calls < 100_000, "nobody has helped");
+                assert!(calls < 100_000, "no thread has helped");
             }
             *it = 1;
         });
     }
 
-    /// Goal: what is joint is made once and all get it, whoever helps, sleeps or calls for help beside others.
+    /// Goal: a joint is made once and all threads get it, whichever of them helps, sleeps or calls
+    /// for help together with others.
     #[test]
     fn what_is_joint_is_made_once() {
         for round in 0..500 {

@@ -56,7 +56,7 @@ fn what_is_wrong_is_named() {
             "x.csv",
             "a,b\n1,\"x\"y\n",
             None,
-            "x.csv, line 2: text stands behind a closing quote",
+            "x.csv, line 2: text follows a closing quote",
         ),
         (
             "x.json",

@@ -13,7 +13,7 @@ use crate::query::{
 use crate::random::Random;
 use crate::value::V;
 
-/// Labels and types that no graph begins with: somebody is the first to have one.
+/// Labels and types that no graph begins with: a statement is the first to use one.
 const RARE_LABELS: &[&str] = &["D", "E", "F", "G"];
 const RARE_TYPES: &[&str] = &["U", "V", "W", "X"];
 
@@ -77,7 +77,7 @@ fn query(clauses: Vec<Clause>) -> Query {
     }
 }
 
-/// A statement that touches a few of the nodes that everybody touches.
+/// A statement that touches a few of the nodes that all statements touch.
 pub(crate) fn touching(random: &mut Random) -> Query {
     let mut touching = Touching { random };
     match touching.random.chance(50) {

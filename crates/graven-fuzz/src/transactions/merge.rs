@@ -1,9 +1,12 @@
-//! What a transaction did, as the difference of two graphs, put on what others have committed meanwhile.
+//! What a transaction did, as the difference of two graphs, applied to what others have committed
+//! in between.
 //!
 //! # How it works
-//! A node or relationship that a transaction found has its place in the graph of its beginning; what it made comes behind those. Snapshot
-//! isolation lets it commit if nobody else has changed what it changed, deleted an end of a relationship that it made, or made
-//! one at a node that it deleted. Then its changes go place by place into the committed graph, and what it made behind that.
+//! A node or relationship that a transaction found has its place in the graph of its beginning;
+//! what it made comes after those. Snapshot isolation lets it commit if no other transaction has
+//! changed what it changed, deleted an end of a relationship that it made, or made one at a node
+//! that it deleted. Then its changes go place by place into the committed graph, and what it made
+//! after that.
 
 use crate::graph::{Graph, Rel};
 

@@ -101,8 +101,8 @@ struct Subject<'a> {
 }
 
 impl Subject<'_> {
-    /// Uses every page as often as any policy counts, so that what is measured is the hit of a page in use, whoever was
-    /// measured before and however many threads' traces are about to run.
+    /// Uses every page as often as any policy counts. So what is measured is the hit of a page in
+    /// use, whatever was measured before and however many threads' traces are about to run.
     fn use_often(&self, pages: u32) {
         for _ in 0..USES_COUNTED {
             (0..pages).for_each(|number| _ = std::hint::black_box(self.pin(number)));

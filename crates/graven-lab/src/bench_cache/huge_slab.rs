@@ -13,8 +13,9 @@ pub(crate) struct HugeSlab {
     bytes: usize,
 }
 
-// SAFETY: the mapping belongs to this value; access through shared references is by volatile reads of
-// memory that nobody writes at that time (see `read`) and through `start`, whose users answer for it.
+// SAFETY: the mapping belongs to this value; access through shared references is by volatile reads
+// of memory that no thread writes at that time (see `read`) and through `start`, whose users answer
+// for it.
 unsafe impl Send for HugeSlab {}
 // SAFETY: as for `Send`.
 unsafe impl Sync for HugeSlab {}
@@ -43,7 +44,7 @@ impl HugeSlab {
         // SAFETY: a range inside the mapping; a refusal leaves small pages, which is only slower.
         unsafe { libc::madvise(start.cast(), mapped - skip, libc::MADV_HUGEPAGE) };
         for offset in (0..bytes).step_by(4096) {
-            // SAFETY: inside the mapping, which nobody else knows yet.
+            // SAFETY: inside the mapping, which no other code knows yet.
             unsafe { start.add(offset).write_volatile(0) };
         }
         Ok(HugeSlab {
@@ -76,7 +77,7 @@ impl HugeSlab {
             offset + 8 <= self.bytes && offset.is_multiple_of(8),
             "{offset} lies outside"
         );
-        // SAFETY: inside the mapping and aligned, and the slab is borrowed by nobody else.
+        // SAFETY: inside the mapping and aligned, and no other code borrows the slab.
         unsafe { self.start.add(offset).cast::<u64>().write_volatile(value) };
     }
 }

@@ -29,7 +29,7 @@ pub(super) enum Access {
     Pin,
 }
 
-/// Who misses.
+/// The kind of read that misses.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum MissSubject {

@@ -1,4 +1,4 @@
-//! What a checkpoint costs those who commit meanwhile.
+//! What a checkpoint costs the clients that commit while it runs.
 //!
 //! # How it works
 //! Each round first changes nodes all over the file, so that a checkpoint has something to fold. Then clients commit for

@@ -1,12 +1,13 @@
 //! What a writer at full speed, with checkpoints, leaves to a reader beside it.
 //!
 //! # How it works
-//! One thread reads persons by an indexed property. Each round it reads alone; beside a thread that commits as fast as it can while a
-//! third makes one checkpoint after the other; and beside a thread that writes the same bytes durably to a plain file ([`Floor`]).
-//! The last is what the disk's interrupts and the kernel take, whoever writes: on a machine with two processors
-//! more than a third. Which comes first changes from round to round. Reads are counted per second and per second of
-//! the reader's processor time: where there are fewer processors than threads the first is about the scheduler, the second about
-//! Graven.
+//! One thread reads persons by an indexed property. Each round it reads alone, then while a second
+//! thread commits as fast as it can and a third makes one checkpoint after the other, then while a
+//! thread writes the same bytes durably to a plain file ([`Floor`]). The last is what the disk's
+//! interrupts and the kernel take, whichever program writes: on a machine with two processors more
+//! than a third. The order changes from round to round. Reads are counted per second and per second
+//! of the reader's processor time: where there are fewer processors than threads the first is about
+//! the scheduler, the second about Graven.
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};

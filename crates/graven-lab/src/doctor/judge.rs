@@ -126,7 +126,7 @@ pub(super) fn untried(system: &System, kind: ErrorKind, error: &dyn fmt::Display
         ),
         ErrorKind::PermissionDenied => (
             "this user cannot make databases here, nor the log of one",
-            format!("examine it as the user who owns {place}, or chown it"),
+            format!("examine it as the owner of {place}, or chown it"),
         ),
         _ => (
             "databases here may meet the same",

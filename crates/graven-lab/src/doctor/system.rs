@@ -109,7 +109,7 @@ pub struct System {
     pub cpu_percent: u64,
     /// Percent of it spent idle with a disk request open.
     pub iowait_percent: u64,
-    /// 0: io_uring for everybody, 1: for privileged ones, 2: for nobody.
+    /// 0: all processes may use io_uring, 1: privileged ones alone, 2: none.
     pub uring_disabled: Option<u64>,
 }
 

@@ -481,7 +481,8 @@ fn this_machine_can_be_examined() {
     assert!(Report::examine(&directory.path().join("none"), measure::Effort::Short).is_err());
 }
 
-/// Goal: a folder that is full, read-only or somebody else's is a finding that says what to do, not an error.
+/// Goal: a folder that is full, read-only or another user's is a finding that says what to do, not
+/// an error.
 #[test]
 fn where_nothing_can_be_tried_that_is_a_finding() {
     for (code, says) in [

@@ -1,4 +1,5 @@
-//! Goal: the page holds every run and every policy, asks nobody for anything, and survives odd names.
+//! Goal: the page holds every run and every policy, loads nothing from elsewhere, and survives odd
+//! names.
 
 use super::*;
 

@@ -66,7 +66,7 @@ pub(super) fn report(study: &Study, tell: Tell<'_>) -> Result<Page, LabError> {
     let path = folder.path().join("tables");
     let experiments = experiments(study.quick);
     let file = std::fs::File::create(&path).map_err(LabError::io(&path, "creating"))?;
-    // Holes read as zeros: enough for pages that nobody verifies.
+    // Holes read as zeros: enough for pages that are never verified.
     file.set_len(2 * experiments[2].0)
         .map_err(LabError::io(&path, "sizing"))?;
     let (mut completed, mut grown) = (Vec::new(), Vec::new());
@@ -85,7 +85,7 @@ pub(super) fn report(study: &Study, tell: Tell<'_>) -> Result<Page, LabError> {
                 graven::format_bytes(budget),
                 layout.name()
             ))?;
-            // What earlier pools left behind counts for nobody.
+            // What earlier pools left is subtracted.
             let base = memory();
             let pools = Pools::new(budget, layout, &path)?;
             let start = memory();

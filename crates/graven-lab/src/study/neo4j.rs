@@ -81,7 +81,7 @@ pub(super) fn page(study: &Study, tell: Tell<'_>) -> Result<Page, LabError> {
     let stage = study.stage(TRACE, if study.quick { 60_000 } else { 500_000 })?;
     let mut page = Page {
         title: "Neo4j's page cache, once more".to_owned(),
-        lead: "The founding study put five replacement policies under one query (everybody within three friendships) with more and more \
+        lead: "The founding study put five replacement policies under one query (every person within three friendships) with more and more \
                threads, and found that the simplest scale best. Here are its figures again, on Graven's cache, with direct and with buffered reads."
             .to_owned(),
         ..Page::default()

@@ -1,7 +1,8 @@
 //! A report's page: opening, verdicts, sections with figures and tables, and how it was made, as one HTML file.
 //!
 //! # How it works
-//! Everything stands in the file itself: style sheets, figures as SVG, tables. The page asks nobody for anything.
+//! Everything stands in the file itself: style sheets, figures as SVG, tables. The page loads
+//! nothing from elsewhere.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};

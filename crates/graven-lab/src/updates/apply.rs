@@ -1,9 +1,10 @@
 //! Several threads apply operations, others read what is acknowledged.
 //!
 //! # How it works
-//! Operations are dealt out to the writers in turn. A writer waits with one until those that make what it refers to are
-//! acknowledged; these stand earlier in the stream, so somebody always goes on. Readers draw an acknowledged message and
-//! count what hangs on it: a message whose transaction is acknowledged is there, with all that it was made with.
+//! Operations are dealt out to the writers in turn. A writer waits with one until those that make
+//! what it refers to are acknowledged. These stand earlier in the stream, so some writer can always
+//! go on. Readers draw an acknowledged message and count what hangs on it: a message whose
+//! transaction is acknowledged is there, with all that it was made with.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -30,7 +31,7 @@ const STATEMENTS: [&str; 8] = [
 const WHOLE: &str = "MATCH (m:Message {id: $id}) RETURN COUNT { (m)-[:HAS_CREATOR]->() } + COUNT { (m)-[:IS_LOCATED_IN]->() } AS ends, \
                      COUNT { (m)-[:REPLY_OF]->() } + COUNT { (m)<-[:CONTAINER_OF]-() } AS parents";
 
-/// Who has come how far.
+/// How far the writers have come.
 struct Progress {
     done: Vec<AtomicBool>,
     /// Messages whose transactions are acknowledged.
@@ -58,7 +59,7 @@ impl Progress {
         self.waiting.1.notify_all();
     }
 
-    /// Waits until all these are done; false if somebody has failed.
+    /// Waits until all these are done; false if a thread has failed.
     fn wait_for(&self, places: &[usize]) -> bool {
         let mut lock = self
             .waiting

@@ -26,7 +26,8 @@ class AsyncConnection:
         running = []
 
         def on_free_connection():
-            # As many threads as connections: whoever runs has one. Lists are safe to share.
+            # As many threads as connections: a thread that runs finds a free one. Lists are safe to
+            # share.
             connection = self._free.pop()
             running.append(connection)
             try:

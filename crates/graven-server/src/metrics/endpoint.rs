@@ -1,14 +1,16 @@
-//! Questions over HTTP, and who may ask them.
+//! Questions over HTTP, and which users may ask them.
 //!
 //! # How it works
-//! Each connection is a task; what is asked of the database runs on a thread of its own, a few at a time. Whoever may
-//! connect with Bolt may ask here, with the same name and password (basic authentication). A page of another site that
-//! a browser shows is refused: by `Origin`, and by `Host`, which has to name this machine, whatever name leads here.
+//! Each connection is a task; what is asked of the database runs on a thread of its own, a few at a
+//! time. A user that may connect with Bolt may ask here, with the same name and password (basic
+//! authentication). A page of another site that a browser shows is refused: by `Origin`, and by
+//! `Host`, which has to name this machine, whatever name leads here.
 //!
 //! # Invariants
-//! * HT-1 A head has at most [`HEAD_BYTES`], comes within [`HEAD_TIME`], and no body is read. A connection lasts no longer than
-//!   [`LIFE`].
-//! * HT-2 Those that ask nothing, or slowly, lose their places to those that come ([`crate::admission`]).
+//! * HT-1 A head has at most [`HEAD_BYTES`], comes within [`HEAD_TIME`], and no body is read. A
+//!   connection lasts no longer than [`LIFE`].
+//! * HT-2 Connections that ask nothing, or slowly, lose their places to new ones
+//!   ([`crate::admission`]).
 
 use std::convert::Infallible;
 use std::net::{IpAddr, SocketAddr};
@@ -163,7 +165,7 @@ fn refusal(status: StatusCode, text: &str) -> Response<Whole<Bytes>> {
 
 fn response(answer: Answer) -> Response<Whole<Bytes>> {
     let Answer { status, kind, text } = answer;
-    // The page has all it needs in itself and asks nobody but this server.
+    // The page has all it needs in itself and loads nothing from other servers.
     let policy = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; connect-src 'self'; frame-ancestors 'none'";
     let mut response = Response::new(Whole::new(Bytes::from(text)));
     *response.status_mut() =
@@ -191,7 +193,7 @@ fn host_of(authority: &str) -> &str {
 }
 
 impl Shared {
-    /// Whether a name leads here for sure: no site of somebody else's can have it.
+    /// Whether a name certainly leads to this machine: no other site can have it.
     fn is_own(&self, host: &str) -> bool {
         host.parse::<IpAddr>().is_ok()
             || self.hosts.iter().any(|own| own.eq_ignore_ascii_case(host))
@@ -222,7 +224,7 @@ async fn answer(
     answer
 }
 
-/// Why a request is refused whoever asks, if so.
+/// Why a request is refused whatever user sends it, if so.
 fn check<'a>(
     request: &Request<Incoming>,
     text: &impl Fn(header::HeaderName) -> Option<&'a str>,

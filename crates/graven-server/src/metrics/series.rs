@@ -1,5 +1,5 @@
-//! The series of metrics: what the server did, what the file holds, who holds how much of the memory budget, the page cache for each kind of page,
-//! and the log.
+//! The series of metrics: what the server did, what the file holds, how much of the memory budget
+//! each holder has, the page cache for each kind of page, and the log.
 
 use std::fmt::{Display, Write};
 use std::sync::atomic::Ordering;
@@ -69,7 +69,7 @@ fn of_server(text: &mut Text, counters: &Counters, open: usize) {
         ),
         (
             "connections_refused",
-            "Connections that were closed at once, for there were too many.",
+            "Connections that were closed at once because too many were open.",
             &counters.refused,
         ),
         (
@@ -113,7 +113,7 @@ fn of_memory(text: &mut Text, budget: &Budget) {
         text.one(&format!("graven_memory_{name}_bytes"), "gauge", help, bytes);
     }
     let name = "graven_memory_held_bytes";
-    text.begin(name, "gauge", "Memory by who holds it.");
+    text.begin(name, "gauge", "Memory by holder.");
     for holder in budget.holders() {
         text.value(name, &[("holder", holder.tag)], holder.bytes);
     }
@@ -137,7 +137,7 @@ fn of_cache<'a>(text: &mut Text, kinds: impl Iterator<Item = (PageKind, &'a Kind
         ),
         (
             "evictions_cooperative",
-            "Pages evicted by who needed room.",
+            "Pages evicted by threads that needed room.",
             |it| it.evictions_cooperative as f64,
         ),
         (

@@ -1,9 +1,9 @@
-//! The state of a database as JSON, for the page: what the server did, who holds memory, pages by kind, the log; what is in memory; the graph's labels
-//! and types.
+//! The state of a database as JSON, for the page: what the server did, the holders of memory, pages
+//! by kind, the log; what is in memory; the graph's labels and types.
 //!
 //! # Costs
-//! [`state`] reads counters only. [`contents`] costs what `CALL graven.cache.contents()` costs, which is asked for it; [`graph`] reads statistics that
-//! the last checkpoint wrote.
+//! [`state`] reads counters only. [`contents`] costs what `CALL graven.cache.contents()`
+//! costs, which is asked for it; [`graph`] reads statistics that the last checkpoint wrote.
 
 use std::sync::atomic::Ordering;
 

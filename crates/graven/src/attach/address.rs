@@ -6,10 +6,10 @@
 //! path too long; an abstract name. The socket file has mode 0600.
 //!
 //! # Invariants
-//! * AT-1: Who listens holds the kernel lock of the data file, so a socket file that is there already is a dead
-//!   owner's and may be replaced.
-//! * AT-2: Each side asks the kernel for the user of the other and hangs up on anyone but the same user or root;
-//!   an abstract name has no mode, and a name can be taken by anybody.
+//! * AT-1: A process that listens holds the kernel lock of the data file, so a socket file that is
+//!   there already is a dead owner's and may be replaced.
+//! * AT-2: Each side asks the kernel for the user of the other and hangs up unless that is the same
+//!   user or root; an abstract name has no mode, and any process can take it.
 
 use std::io;
 use std::os::linux::net::SocketAddrExt;
@@ -156,7 +156,7 @@ impl Listener {
         }
     }
 
-    /// Wakes a thread that waits in [`Listener::accept`]; from then on nobody can connect.
+    /// Wakes a thread that waits in [`Listener::accept`]; from then on no process can connect.
     pub(super) fn shut_down(&self) {
         // A socket that is shut down already says so; nothing is left to do then.
         let _ = rustix::net::shutdown(&*self.socket, rustix::net::Shutdown::Both);
@@ -200,7 +200,7 @@ fn bind_file(path: &Path) -> io::Result<Unshared<UnixListener>> {
 /// Connects to the owner of `file`, wherever it listens.
 ///
 /// # Errors
-/// Nobody listens, or somebody of another user does.
+/// No process listens, or a process of another user does.
 pub(super) fn connect(file: &Path, identity: FileIdentity) -> io::Result<Unshared<UnixStream>> {
     let mut failed = io::Error::from(io::ErrorKind::NotFound);
     for place in places(file, identity) {
@@ -209,7 +209,8 @@ pub(super) fn connect(file: &Path, identity: FileIdentity) -> io::Result<Unshare
             Place::Abstract(name) => SocketAddr::from_abstract_name(name)
                 .and_then(|address| UnixStream::connect_addr(&address)),
         };
-        // Not opened as such: a full queue of this very process may be waited for, and who empties it must be able to go on.
+        // Not opened as such: a full queue of this very process may be waited for, and the thread
+        // that empties it must be able to go on.
         let connected = connected.map(Unshared::new);
         match connected.and_then(|stream| trusted(&stream).map(|()| stream)) {
             Ok(stream) => return Ok(stream),
@@ -269,7 +270,7 @@ mod tests {
         let link = folder.path().join("b.graven");
         std::os::unix::fs::symlink(&file, &link).expect("a link");
         round_trip(&file, &link);
-        // A socket file left by a dead owner is in nobody's way.
+        // A socket file left by a dead owner is replaced.
         std::fs::write(folder.path().join("a.graven-sock"), b"").expect("a file");
         round_trip(&file, &file);
     }

@@ -1,10 +1,11 @@
 //! The attached side: sessions with the owner, and the rows they bring.
 //!
 //! # How it works
-//! A session does one thing at a time, so each running statement and each open transaction has one to itself; idle
-//! ones are kept for the next. What goes wrong is one of two things: the owner answers with an error, which is the
-//! statement's own, or the session breaks, which means that the owner has gone ([`Failure::Lost`]) and somebody must
-//! take over ([`crate::database::Database`] sees to that).
+//! A session does one thing at a time, so each running statement and each open transaction has one
+//! to itself; idle ones are kept for the next. What goes wrong is one of two things. The owner
+//! answers with an error, which is the statement's own, or the session breaks: then the owner has
+//! gone ([`Failure::Lost`]) and a process must take over ([`crate::database::Database`] sees to
+//! that).
 
 use std::collections::VecDeque;
 use std::os::unix::net::UnixStream;
@@ -55,14 +56,14 @@ impl Failure {
         }
     }
 
-    /// As an error of whoever asked.
+    /// As an error for the caller.
     pub(crate) fn into_error(self) -> Error {
         match self {
             Failure::Answer(error) => error,
             Failure::Lost(lost) => Error::with_retry(
                 LOCKED,
                 format!(
-                    "the process that has the database cannot be reached: {}",
+                    "cannot connect to the process that owns the database: {}",
                     lost.why
                 ),
                 Retry::MayHelp,
@@ -86,13 +87,13 @@ impl From<Broken> for Failure {
             }),
             Broken::Malformed(what) => Failure::Answer(Error::new(
                 "Internal.Attach",
-                format!("the owner of the database sent what cannot be understood: {what}"),
+                format!("invalid reply from the owner process of the database: {what}"),
             )),
         }
     }
 }
 
-/// Who cannot be reached, or not be sent a whole request, does nothing.
+/// An owner that cannot be reached, or not be sent a whole request, does nothing.
 impl From<std::io::Error> for Failure {
     fn from(error: std::io::Error) -> Self {
         Failure::Lost(Lost {
@@ -119,7 +120,7 @@ pub(crate) struct Session {
     number: u64,
     key: u64,
     patience: Patience,
-    /// An answer may still come that nobody waits for.
+    /// An answer may still come that no caller waits for.
     is_late: bool,
     in_transaction: bool,
 }
@@ -155,7 +156,7 @@ impl Attached {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A session nobody else uses, whose answers are waited for so long.
+    /// A session that no other caller uses, whose answers are waited for so long.
     pub(crate) fn session(&self, patience: Patience) -> Result<Session, Failure> {
         if let Some(mut session) = self.idle().pop() {
             session.patience = patience;
@@ -379,7 +380,7 @@ impl Session {
         }
     }
 
-    /// What nobody waited for may be done all the same.
+    /// A request whose answer was not waited for may be done all the same.
     fn late(&self, failure: Failure, durable: Durable, text: &str) -> Failure {
         match failure {
             Failure::Answer(error)

@@ -34,7 +34,7 @@ const FRAME_BYTES_MAX: u32 = 1 << 30;
 /// Bytes of rows after which a frame is sent.
 pub(super) const ROWS_BYTES: usize = 64 << 10;
 
-/// Name of a commit, made by who asks for it; the log keeps it.
+/// Name of a commit, made by the process that asks for it; the log keeps it.
 pub(super) type CommitId = [u8; 16];
 
 /// From an attached process.

@@ -6,8 +6,9 @@
 //! frames, and between two batches a statement holds none.
 //!
 //! # Concurrency
-//! Dropping [`Owner`] ends it all: nobody can connect any more, statements are cancelled, sockets shut, threads joined. That
-//! happens before the store closes and the file's lock is given up (AT-1), so whoever takes over finds a closed store.
+//! Dropping [`Owner`] ends it all: no process can connect any more, statements are cancelled,
+//! sockets shut, threads joined. That happens before the store closes and the file's lock is given
+//! up (AT-1), so the next owner finds a closed store.
 
 mod serve;
 

@@ -1,10 +1,11 @@
 //! How long an answer of the owner is waited for.
 //!
 //! # How it works
-//! An owner ends statements by itself when their time is over or somebody cancels them. One that is suspended does not. So who waits looks up
-//! several times a second: once the time of the statement and [`ANSWER_WAIT`] are over, or [`CANCEL_WAIT`] after it was cancelled, nothing more is
-//! waited for, and the session is of no more use: an answer may still come. Without a timeout an answer is waited for as long as it takes, for
-//! the owner may have much to recover.
+//! An owner ends statements by itself when their time is over or they are cancelled. One that is
+//! suspended does not. So the waiting thread looks up several times a second. Once the time of the
+//! statement and [`ANSWER_WAIT`] are over, or [`CANCEL_WAIT`] after it was cancelled, it waits no
+//! longer, and the session is of no more use: an answer may still come. Without a timeout an answer
+//! is waited for as long as it takes, for the owner may have much to recover.
 //!
 //! # Concurrency
 //! One thread waits; any may set the flag it looks at.
@@ -58,7 +59,7 @@ pub(super) fn look_up(socket: &UnixStream) -> io::Result<()> {
     socket.set_write_timeout(Some(LOOK))
 }
 
-/// A socket as who waits with patience uses it.
+/// A socket whose answers are waited for with patience.
 pub(super) struct Patient<'a> {
     socket: &'a UnixStream,
     patience: &'a Patience,

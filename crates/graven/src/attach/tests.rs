@@ -1,7 +1,8 @@
-//! Goal: what became of a commit is known to the owner's successor, also when a checkpoint has cut the log since; a
-//! statement whose owner ends before its first row runs again, and its reader notices nothing. Where nobody can take over, the
-//! outcome of a commit is told to be unknown, and that of nothing else. Who waits for an owner that does not answer waits no longer than its
-//! statement may take, or until it is cancelled.
+//! Goal: what became of a commit is known to the owner's successor, also when a checkpoint has cut
+//! the log since. A statement whose owner ends before its first row runs again, and its reader
+//! notices nothing. Where no process can take over, the outcome of a commit is reported as unknown,
+//! and that of nothing else. A thread that waits for an owner that does not answer waits no longer
+//! than its statement may take, or until it is cancelled.
 
 use std::path::{Path, PathBuf};
 use std::sync::mpsc;
@@ -88,7 +89,8 @@ fn opened(path: &Path, memory: u64, attach: bool) -> Database {
     Database::open(path, config).expect("opened or attached")
 }
 
-/// An owner that does the first commit it is asked for and ends before it answers; gives whoever opens the file after that.
+/// An owner that does the first commit it is asked for and ends before it answers; gives what
+/// `next` opens after that.
 fn silent_owner(next: impl FnOnce(&Path) -> Option<Database> + Send + 'static) -> SilentOwner {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("shared.graven");
@@ -158,7 +160,7 @@ fn nodes(path: &Path) -> crate::Value {
 }
 
 #[test]
-fn a_commit_whose_outcome_nobody_can_tell_says_so() {
+fn a_commit_whose_outcome_is_unknown_says_so() {
     for explicit in [false, true] {
         let owner = silent_owner(|_| None);
         let connection = opened(&owner.path, TOO_LITTLE, true).connect();
@@ -168,7 +170,7 @@ fn a_commit_whose_outcome_nobody_can_tell_says_so() {
                 .begin()
                 .and_then(|begun| begun.commit().map(|_| ())),
         };
-        let error = answer.expect_err("nobody takes over");
+        let error = answer.expect_err("no process takes over");
         owner.thread.join().expect("no panic");
         assert_eq!(error.code(), "Transaction.OutcomeUnknown", "{error}");
         assert_eq!(error.durable(), Some(Durable::Unknown), "{error}");
@@ -177,18 +179,18 @@ fn a_commit_whose_outcome_nobody_can_tell_says_so() {
         assert_eq!(nodes(&owner.path), crate::Value::Integer(1), "it is there");
         // What was never asked for has no outcome to be unknown.
         let error = connection.query("CREATE (:N)", &Params::new());
-        let error = error.expect_err("nobody takes over");
+        let error = error.expect_err("no process takes over");
         assert_eq!(error.code(), "Config.Invalid", "{error}");
         assert_eq!(error.durable(), None);
     }
 }
 
 #[test]
-fn who_only_reads_is_told_why_nobody_takes_over() {
+fn a_read_is_told_why_no_process_takes_over() {
     let owner = silent_owner(|_| None);
     let connection = opened(&owner.path, TOO_LITTLE, true).connect();
     let error = connection.query("MATCH (n) RETURN n", &Params::new());
-    let error = error.expect_err("nobody takes over");
+    let error = error.expect_err("no process takes over");
     assert_eq!(error.code(), "Config.Invalid", "{error}");
     assert_eq!(error.durable(), None);
 }
@@ -297,7 +299,7 @@ fn patient_for(path: &Path, time: Duration) -> Result<Database, crate::Error> {
 fn a_timeout_is_kept_where_the_owner_does_not_answer() {
     let short = Duration::from_millis(20);
     let (path, _done, _folder) = mute_owner(0);
-    let error = patient_for(&path, short).expect_err("nobody answers");
+    let error = patient_for(&path, short).expect_err("the owner does not answer");
     assert_eq!(error.code(), "Statement.TimedOut", "{error}");
     assert!(error.is_retryable(), "nothing was asked");
     for (text, durable) in [
@@ -312,7 +314,7 @@ fn a_timeout_is_kept_where_the_owner_does_not_answer() {
         assert_eq!(error.code(), "Statement.TimedOut", "{text}: {error}");
         assert_eq!(error.durable(), durable, "{text}: {error}");
         assert_eq!(error.is_retryable(), durable.is_none(), "{text}: {error}");
-        let told = error.message().contains("may be committed");
+        let told = error.message().contains("may have committed");
         assert_eq!(told, durable.is_some(), "{text}: {error}");
     }
 }

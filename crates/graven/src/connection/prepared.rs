@@ -241,7 +241,7 @@ mod tests {
         for round in 0..4i64 {
             for (place, (text, kept)) in texts.iter().enumerate() {
                 if round == 2 && place == 5 {
-                    // Until now nobody knew the label.
+                    // Until now the label was unknown.
                     for db in [&same, &other] {
                         let made = db
                             .connect()

@@ -1,4 +1,5 @@
-//! What Neo4j's tools ask of a server before they do anything: its version, settings, who answers for what.
+//! What Neo4j's tools ask of a server before they do anything: its version, settings, the routing
+//! table.
 //!
 //! # How it works
 //! The version is that of Neo4j whose language and protocol this build follows: tools decide by it what they may send. Graven's own
@@ -50,7 +51,7 @@ pub(super) const TABLE: &[Procedure] = &[
     },
     Procedure {
         name: "dbms.cluster.routing.getRoutingTable",
-        about: "who answers for what: the server at the address that the context names",
+        about: "the routing table: one server for all roles, at the address that the context names",
         arguments: ROUTING.0,
         optional: 1,
         right: Right::Read,
@@ -94,7 +95,7 @@ pub(super) const TABLE: &[Procedure] = &[
     },
     Procedure {
         name: "dbms.routing.getRoutingTable",
-        about: "who answers for what: the server at the address that the context names",
+        about: "the routing table: one server for all roles, at the address that the context names",
         arguments: ROUTING.0,
         optional: 1,
         right: Right::Read,

@@ -53,7 +53,7 @@ fn moment(time: SystemTime) -> Value {
     }))
 }
 
-/// Whether the caller may see and end what this one runs: its own, or anybody's if it is an admin.
+/// Whether the caller may see and end what this one runs: its own, or any user's if it is an admin.
 fn concerns(caller: &OnDatabase, occupant: &Occupant) -> bool {
     let access = &caller.access;
     access.is_admin(&caller.database.store) || access.user.is_some() && access.user == occupant.user

@@ -18,7 +18,7 @@ pub(super) type Field = (&'static str, TypeSet);
 pub(super) enum Body {
     /// It asks the database alone.
     OfDatabase(fn(&Arc<Inner>, &[Value]) -> Result<Rows, String>),
-    /// It asks who calls, too.
+    /// It is given its caller, too.
     OfCaller(fn(&OnDatabase, &[Value]) -> Result<Rows, ExecError>),
 }
 

@@ -29,7 +29,7 @@ pub(super) fn users(db: &Arc<Inner>, _: &[Value]) -> Result<Rows, String> {
     Ok(rows.collect())
 }
 
-/// One row: without a name where nobody has said who it is.
+/// One row: without a name where the user is unknown.
 #[expect(clippy::unnecessary_wraps, reason = "the signature of every procedure")]
 pub(super) fn current(caller: &OnDatabase, _: &[Value]) -> Result<Rows, ExecError> {
     let access = &caller.access;

@@ -1,5 +1,6 @@
-//! Goal: in a process made by `fork` everything that was opened before refuses and harms nobody, neither used nor dropped; opened again the
-//! database works there as in any other process; the parent notices nothing, and what it leaves can be had at once when it ends.
+//! Goal: in a process made by `fork` everything that was opened before refuses and harms no other
+//! process, neither used nor dropped. Opened again the database works there as in any other
+//! process. The parent notices nothing, and what it leaves can be had at once when it ends.
 //!
 //! A binary of its own: its tests run one after another, so that few threads are there when a process is made.
 
@@ -95,7 +96,7 @@ fn names(db: &Database) -> String {
 
 fn is_sound(path: &Path, expected: &str) {
     let db = open(path);
-    assert_eq!(db.attached_to(), None, "nobody else has the file");
+    assert_eq!(db.attached_to(), None, "no other process has the file");
     let report = db.check(&mut |_| {}).expect("checked");
     assert!(report.problems.is_empty(), "{:?}", report.problems);
     assert_eq!(names(&db), expected);
@@ -194,7 +195,8 @@ impl Everything {
     }
 }
 
-/// The owner of a new database that holds one name, and who uses it: another one attached to it, or the owner itself.
+/// The owner of a new database that holds one name, and a user of it: another handle attached to
+/// it, or the owner itself.
 fn owner_and_user(path: &Path, attached: bool) -> (Database, Database) {
     let owner = open(path);
     run(&owner, "CREATE (:N {name: 'a'})");
@@ -205,7 +207,8 @@ fn owner_and_user(path: &Path, attached: bool) -> (Database, Database) {
     (owner, user)
 }
 
-/// Goal: a child uses everything that it has inherited and ends, while its parent commits; nobody else is harmed.
+/// Goal: a child uses everything that it has inherited and ends, while its parent commits; no other
+/// process is harmed.
 fn refuses(attached: bool) {
     let _alone = alone();
     let folder = tempfile::tempdir().expect("a folder");
@@ -284,8 +287,9 @@ fn a_child_of_an_attached_process_attaches_to_the_owner() {
     works_opened_again(true);
 }
 
-/// Goal: when a process closes its database or is killed, a child that it has forked keeps neither the lock of the file nor the sockets alive: the
-/// next one, which may be that child, owns the file, and who was attached is told.
+/// Goal: when a process closes its database or is killed, a child that it has forked keeps neither
+/// the lock of the file nor the sockets alive. The next one, which may be that child, owns the
+/// file, and attached processes are told.
 #[test]
 fn what_the_parent_leaves_can_be_had_at_once() {
     let _alone = alone();

@@ -227,7 +227,7 @@ fn an_attached_handle_takes_over_when_the_owner_closes() {
 }
 
 #[test]
-fn who_is_attached_can_have_a_copy_made() {
+fn an_attached_process_can_have_a_copy_made() {
     let folder = folder();
     let _owner = open(&folder);
     let attached = open(&folder);
@@ -269,7 +269,7 @@ fn a_reader_may_attach_but_not_write() {
 }
 
 #[test]
-fn who_may_not_attach_is_told_who_has_the_file() {
+fn a_process_that_may_not_attach_is_told_that_the_file_is_in_use() {
     let folder = folder();
     let _owner = open(&folder);
     let mut config = small();

@@ -337,7 +337,7 @@ fn what_names_no_label_is_refused() {
 }
 
 #[test]
-fn a_barrier_stands_between_computed_labels_and_those_who_read_them() {
+fn a_barrier_stands_between_computed_labels_and_their_readers() {
     let db = database();
     for id in 0..40 {
         ask(&db, "CREATE (:Row {id: $i})", &Params::new().with("i", id));

@@ -302,9 +302,10 @@ fn large_numbers_are_exact() {
     assert_eq!(counts[40][1].as_integer(), Some(302_i64.pow(4)));
 }
 
-/// Goal: what overflows at a node that nobody asks for is no error, also where the numbers of all nodes are found at once (EX-59); at one that is asked for it is.
+/// Goal: an overflow at a node that is never asked for is no error, also where the numbers of all
+/// nodes are found at once (EX-59); at one that is asked for it is.
 #[test]
-fn a_number_that_nobody_asks_for_may_overflow() {
+fn a_number_that_is_never_asked_for_may_overflow() {
     let folder = tempfile::tempdir().expect("a folder");
     let db = hubs(folder.path());
     // 302 to the power of 8 does not fit 63 bits.

@@ -308,8 +308,8 @@ fn one_writer_or_many_readers() {
     );
 }
 
-/// What somebody writes to is not read page by page beside him: it would be copied without what is in its log, and with pages of
-/// different states.
+/// A file that another process writes to is not read page by page: it would be copied without what
+/// is in its log, and with pages of different states.
 #[test]
 fn what_is_in_use_is_not_salvaged() {
     let social = social();
@@ -319,11 +319,11 @@ fn what_is_in_use_is_not_salvaged() {
     assert!(error.message().contains("graven backup"), "{error}");
     assert!(!out.exists(), "a failed salvage leaves nothing behind");
     drop(social.db);
-    let report = Database::salvage(&social.path, &out, small()).expect("nobody has it any more");
+    let report = Database::salvage(&social.path, &out, small()).expect("it is not open any more");
     assert!(report.lost.is_empty(), "{:?}", report.lost);
 }
 
-/// What is not there is called so, and who salvages is not told to salvage.
+/// A missing file is reported as missing; the error of a salvage does not advise a salvage.
 #[test]
 fn a_salvage_that_can_copy_nothing_says_why() {
     let social = social();
@@ -442,7 +442,7 @@ fn a_closed_database_is_free_for_others() {
     let result = result.expect("run");
     let clone = db.clone();
     db.close().expect("closed");
-    // As long as something is open nobody else may write where it reads.
+    // As long as something is open no other process may write where it reads.
     let mut alone = small();
     alone.attach = false;
     let refused = Database::open(&path, alone.clone()).expect_err("a result is open");

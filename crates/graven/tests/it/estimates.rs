@@ -40,7 +40,7 @@ fn conditions_are_estimated_from_values() {
         FOREACH (j IN CASE WHEN i % 2 = 0 THEN [i] ELSE [] END | SET n.half = j) \
         CREATE (n)-[:R {w: i % 100}]->(n)";
     connection.query(create, &Params::new()).expect("created");
-    // Nobody has counted yet: usual shares.
+    // The values were not counted yet: usual shares.
     let plan = explain(&connection, "MATCH (p:P) WHERE p.x < 200 RETURN p");
     near(rows(&plan, "Filter"), 600.0);
     db.checkpoint().expect("checkpoint");

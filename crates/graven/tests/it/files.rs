@@ -279,7 +279,7 @@ fn results_become_files() {
         "LOAD FROM '@/out.csv' (i INT64, t STRING, d DATE, l INT64[], e INT64) (HEADER = true) ";
     let read = place.rows(&format!("{read}{sums}"));
     assert_eq!(read, ok(&["5000|12502500|text 1|2037-09-09|12502500|2500"]));
-    // It is written although nobody asks for rows, of which there are none.
+    // It is written although no rows are asked for, of which there are none.
     let text = format!(
         "COPY (RETURN 1 AS x) TO '{}/now.csv'",
         place.folder.path().display()

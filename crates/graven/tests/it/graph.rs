@@ -13,7 +13,7 @@ pub(crate) struct Social {
     _folder: tempfile::TempDir,
 }
 
-/// Four persons: Ada knows Bo and Cy, Bo knows Cy (a triangle), Cy knows Di; everybody likes Di's post.
+/// Four persons: Ada knows Bo and Cy, Bo knows Cy (a triangle), Cy knows Di; all like Di's post.
 pub(crate) fn social() -> Social {
     let mut graph = GraphBuilder::new();
     let text = PropertyValue::string;

@@ -1,5 +1,6 @@
-//! Goal: a statement that writes and whose operators are kept with its plan does its work whoever runs it beside, whatever ended the run before
-//! and whatever the schema has become since.
+//! Goal: a statement that writes and whose operators are kept with its plan does its work whichever
+//! threads run it at the same time, whatever ended the run before and whatever the schema has
+//! become since.
 
 use std::thread;
 use std::time::Duration;

@@ -3,7 +3,7 @@
 
 use graven::{Config, Connection, Database, Params};
 
-/// What a thread has where nobody asks for more.
+/// The stack of a thread by default.
 const STACK: usize = 2 << 20;
 
 /// Runs in a thread with that stack, over one node with a relationship to another.

@@ -174,7 +174,7 @@ fn rows_do_not_carry_the_list_they_were_unwound_from() {
             "WITH l, size(l) AS n UNWIND l AS x WITH x, n ORDER BY x DESC SKIP 1 RETURN count(*), max(n)",
             "2999 3000",
         ),
-        // Here somebody reads it.
+        // Here an operator above reads it.
         (
             "UNWIND l AS x WITH x, l ORDER BY x LIMIT 2 RETURN count(*), min(size(l))",
             "2 3000",

@@ -59,7 +59,7 @@ fn counting_what_hangs_on_a_node_does_not_read_all_nodes() {
 }
 
 #[test]
-fn a_type_that_is_new_is_met_by_who_asks_for_any() {
+fn a_new_type_is_met_by_a_pattern_without_types() {
     let connected = "MATCH (a:Person {id: 1}), (b:Person {id: 4}) CREATE (a)-[:TRUSTS]->(b)";
     let elsewhere = "CREATE (:Other)-[:KNOWS]->(:Other)";
     for read in [
@@ -77,7 +77,7 @@ fn a_type_that_is_new_is_met_by_who_asks_for_any() {
 }
 
 #[test]
-fn all_properties_of_a_node_are_read_where_nobody_has_any() {
+fn all_properties_of_a_node_are_read_where_it_has_none() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut config = graven::Config::default();
     config.create = true;

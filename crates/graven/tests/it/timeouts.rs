@@ -15,7 +15,7 @@ struct Place {
     _folder: tempfile::TempDir,
 }
 
-/// A database with a clique of twelve nodes, which has more trails than anybody can walk.
+/// A database with a clique of twelve nodes, which has more trails than can be walked.
 fn clique() -> Place {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("clique.graven");

@@ -239,7 +239,7 @@ fn conflicts_are_retried_by_single_statements_and_told_by_transactions() {
     let mut first = connection.begin().expect("begins");
     first.query(add, &none).expect("runs");
     rows(&connection, add);
-    let conflict = first.commit().expect_err("somebody else was first");
+    let conflict = first.commit().expect_err("another transaction was first");
     assert!(conflict.is_retryable(), "{}", conflict.code());
     std::thread::scope(|scope| {
         for _ in 0..4 {
@@ -378,7 +378,7 @@ fn a_profile_tells_what_the_commit_cost() {
     let bytes = format!("commit: {} bytes of log, ", commit.log_bytes);
     assert!(line.starts_with(&bytes), "{line}");
     assert!(line.contains("ms waited for the device, 1 commit shared the wait"));
-    assert!(line.ends_with("no checkpoint beside it"), "{line}");
+    assert!(line.ends_with("no concurrent checkpoint"), "{line}");
     // A checkpoint that works beside commits shows in one of them.
     let stop = std::sync::atomic::AtomicBool::new(false);
     let order = std::sync::atomic::Ordering::Relaxed;
@@ -397,7 +397,7 @@ fn a_profile_tells_what_the_commit_cost() {
             let change = format!("PROFILE MATCH (t:Thing {{i: {}}}) SET t.seen = {i}", i + 1);
             let result = connection.query(&change, &Params::new()).unwrap();
             let plan = result.plan().unwrap();
-            let told = plan.contains("a checkpoint beside it for ");
+            let told = plan.contains("a concurrent checkpoint for ");
             assert_eq!(told, !result.summary().commit.unwrap().checkpoint.is_zero());
             seen |= told;
             if seen {

@@ -8,7 +8,8 @@ use graven_lab::policies::{self, Listed, ListedParameter};
 use super::options;
 use crate::failure::Failure;
 
-/// List the replacement policies: what leaves, parameters, what a hit costs, whether a cache can run them, and who published them.
+/// List the replacement policies: what leaves, parameters, what a hit costs, whether a cache can
+/// run them, and the paper of each.
 #[derive(Args, Debug)]
 pub(crate) struct Policies {
     /// Print JSON instead of a table

@@ -58,7 +58,7 @@ pub(crate) struct Replay {
     /// I/O modes: direct, buffered
     #[arg(long, value_delimiter = ',', default_value = "direct")]
     io: Vec<IoMode>,
-    /// Who evicts: background, cooperative, synchronous (as the simulator)
+    /// Which thread evicts: background, cooperative, synchronous (as the simulator)
     #[arg(long, default_value = "background")]
     evictor: EvictorChoice,
     /// When the background evictor starts and ends: shares of the frames that are free

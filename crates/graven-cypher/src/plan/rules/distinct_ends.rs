@@ -1,4 +1,4 @@
-//! Relationships of one `MATCH` that nobody names are told apart by their ends, without looking up which they are.
+//! Unnamed relationships of one `MATCH` are told apart by their ends, without looking up their ids.
 //!
 //! # How it works
 //! Finding the id of a relationship costs a look-up for every entry of a list. Where nothing but the rule "no

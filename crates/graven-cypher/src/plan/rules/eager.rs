@@ -620,7 +620,7 @@ fn collides(a: &Write, b: &Write, unique: &BTreeSet<VarId>) -> bool {
                 kind_hit && !own_entity(*var, *touched, unique)
             }
             Write::Label(_, touched) => *nodes && !own_entity(*var, *touched, unique),
-            // A new relationship needs its ends; a new node is nobody's but its row's.
+            // A new relationship needs its ends; a new node belongs to its row alone.
             Write::Relationship(_) => *nodes,
             _ => false,
         },

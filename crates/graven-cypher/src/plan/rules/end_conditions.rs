@@ -1,10 +1,11 @@
 //! Conditions on the far end of an expansion are decided while it is expanded, list by list.
 //!
 //! # How it works
-//! Above an expansion whose relationship nobody names often stand conditions on its far end alone: labels, being
-//! another node than one of the row, being joined (or not) to a node of the row. They are moved into the expansion, bottom up, so that
-//! rows that they refuse are never made: `(a)--(b)--(c)--(a)` intersects the sorted lists of `b` and `a` where an expansion
-//! followed by a check would make a row for each neighbour of `b`.
+//! Above an expansion of an unnamed relationship often stand conditions on its far end alone:
+//! labels, being another node than one of the row, being joined (or not) to a node of the row. They
+//! are moved into the expansion, bottom up, so that rows that they refuse are never made.
+//! `(a)--(b)--(c)--(a)` intersects the sorted lists of `b` and `a`, where an expansion followed by
+//! a check would make a row for each neighbour of `b`.
 //!
 //! # Invariants
 //! * CY-47 Only in statements that do not write: what is decided early is decided before anything above has written.

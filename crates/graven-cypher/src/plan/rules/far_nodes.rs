@@ -125,7 +125,8 @@ fn known_nodes(predicate: &Expr, to: VarId, variables: &[Variable]) -> BTreeSet<
     }
 }
 
-/// Relationships of the pattern that a node at its far end has on average; `None` if nobody counted them.
+/// Relationships of the pattern that a node at its far end has on average; `None` if they were not
+/// counted.
 fn mean_entries(pattern: &RelPattern, schema: &dyn SchemaView) -> Option<f64> {
     if pattern.types.is_empty() {
         return None;

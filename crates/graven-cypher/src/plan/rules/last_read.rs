@@ -1,9 +1,10 @@
-//! A list that nobody reads behind its `UNWIND` is let go there.
+//! A list that no operator reads after its `UNWIND` is dropped there.
 //!
 //! # How it works
-//! `WITH g, collect(x) AS xs UNWIND xs AS x` is how rows are numbered, cut or sorted within groups. Each row behind it would carry
-//! the list it comes from: a sort of them counts, and writes out where it does not fit, the list of a group once for each
-//! of its elements. The rule goes from the result down and gathers what is read above each operator.
+//! `WITH g, collect(x) AS xs UNWIND xs AS x` is how rows are numbered, cut or sorted within groups.
+//! Each row after it would carry the list it comes from. A sort of these rows counts the list of a
+//! group once for each of its elements, and writes it out as often where the rows do not fit. The
+//! rule goes from the result down and gathers what is read above each operator.
 
 use std::collections::BTreeSet;
 

@@ -1,11 +1,12 @@
 //! Rows that are only counted need not be made: the number of matches of a pattern that hangs on a node is enough.
 //!
 //! # How it works
-//! Below `count(*)` lie expansions whose ends nobody reads. From the aggregation downwards they are taken out as long
-//! as nothing reads them but the expansions taken out before, and become [`HangingPattern`]s of the nodes that stay:
-//! `count(*)` of `(f)-[:HAS_MEMBER]->(p)-[:IS_LOCATED_IN]->(c)` is the sum over `f` of the number of matches that hang
-//! on it. The executor computes these numbers once a node, so a tree of patterns costs its relationships, not its
-//! matches. `OPTIONAL MATCH` hangs with "at least one".
+//! Below `count(*)` lie expansions whose ends no operator reads. From the aggregation downwards
+//! they are taken out as long as nothing reads them but the expansions taken out before, and become
+//! [`HangingPattern`]s of the nodes that stay: `count(*)` of
+//! `(f)-[:HAS_MEMBER]->(p)-[:IS_LOCATED_IN]->(c)` is the sum over `f` of the number of matches that
+//! hang on it. The executor computes these numbers once a node, so a tree of patterns costs its
+//! relationships, not its matches. `OPTIONAL MATCH` hangs with "at least one".
 //!
 //! # Invariants
 //! * CY-43 A relationship is taken out only if no other of its `MATCH` that is taken out too must differ from it and it has

@@ -1,10 +1,10 @@
 //! Variable-length patterns whose rows are deduplicated anyway become reachability searches.
 //!
 //! # How it works
-//! From the root down the rule carries whether repeated rows matter. They do not below `DISTINCT`, below an
-//! aggregation whose aggregates all ignore duplicates (`count(DISTINCT ..)`, `min`, `max`, ...), and inside
-//! `EXISTS`. There a [`Operator::VarExpand`] whose relationship list nobody reads gives each end once per input
-//! row ([`VarExpandMode::Reachable`]).
+//! From the root down the rule carries whether repeated rows matter. They do not below `DISTINCT`,
+//! below an aggregation whose aggregates all ignore duplicates (`count(DISTINCT ..)`, `min`, `max`,
+//! ...), and inside `EXISTS`. There a [`Operator::VarExpand`] whose relationship list is never read
+//! gives each end once per input row ([`VarExpandMode::Reachable`]).
 //!
 //! # Invariants
 //! Why a breadth-first search finds the same ends as listing trails (no relationship twice):

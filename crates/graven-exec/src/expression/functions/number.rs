@@ -149,7 +149,7 @@ fn timestamp(rt: &Runtime, _: &[Value]) -> Result<Value> {
     ))
 }
 
-/// 64 bits that nobody can foretell: a hash under a key of this thread that the system drew.
+/// 64 unpredictable bits: a hash under a key of this thread that the system drew.
 fn unpredictable() -> u64 {
     RandomState::new().build_hasher().finish()
 }

@@ -175,7 +175,7 @@ impl Branch {
         };
         let first = first & !63;
         let mut parts = self.pattern.parts.iter();
-        // Whoever asks for few nodes far from each other gets them list by list.
+        // The numbers of few nodes far from each other are found list by list.
         if self.branches.is_empty()
             || (last - first) / SPARSE > nodes.len() as u64
             || !parts.all(|part| part.adjacency.ids_fit_u32())

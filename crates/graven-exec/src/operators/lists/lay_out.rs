@@ -109,7 +109,7 @@ fn lay_out_runs(
     if let Some(error) = refused {
         return Err(error);
     }
-    // Who asks for them will read a number of each.
+    // The operators that ask for relationships will read a number of each.
     charge(memory, 0, lists.runs.len(), 8)
 }
 

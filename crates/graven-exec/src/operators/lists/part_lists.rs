@@ -22,13 +22,13 @@ const PASSING_ENTRIES: usize = 8 << 10;
 pub(in crate::operators) struct PartLists {
     /// The place of the first list; empty lists surround those that are there.
     first: usize,
-    /// Where no place has more than one neighbour: that of place `first + i`, or [`NOBODY`] (EX-53). Half of what spans take, and
-    /// nothing to follow from there.
+    /// Where no place has more than one neighbour: that of place `first + i`, or [`NO_NEIGHBOUR`]
+    /// (EX-53). Half of what spans take, and nothing to follow from there.
     sole: Vec<u32>,
     /// Where the list of place `first + i` starts and ends.
     pub(super) spans: Vec<(u32, u32)>,
     pub(in crate::operators) neighbours: Vec<u64>,
-    /// None if nobody asks.
+    /// Empty if no operator asks for relationships.
     pub(in crate::operators) relationships: Vec<u64>,
     /// Those of lists that hold nothing else.
     pub(in crate::operators) runs: RelationshipRuns,
@@ -37,7 +37,7 @@ pub(in crate::operators) struct PartLists {
 }
 
 /// No neighbour in `sole`: ids that fit 32 bits are below it.
-pub(super) const NOBODY: u32 = u32::MAX;
+pub(super) const NO_NEIGHBOUR: u32 = u32::MAX;
 
 /// The neighbours of a place, ascending.
 #[derive(Clone, Copy)]
@@ -73,7 +73,7 @@ impl PartLists {
     pub(in crate::operators) fn of_ids(first: u64, nodes: usize, entries: usize) -> Self {
         Self {
             first: usize::try_from(first).expect("ids are narrow"),
-            sole: vec![NOBODY; nodes],
+            sole: vec![NO_NEIGHBOUR; nodes],
             neighbours: Vec::with_capacity(entries),
             ..Self::default()
         }
@@ -148,7 +148,7 @@ impl PartLists {
         let sole = std::mem::take(&mut self.sole);
         self.spans = vec![(0, 0); sole.len()];
         for (span, only) in self.spans.iter_mut().zip(sole) {
-            if only != NOBODY {
+            if only != NO_NEIGHBOUR {
                 let start = offset(self.neighbours.len());
                 self.neighbours.push(u64::from(only));
                 *span = (start, start + 1);
@@ -165,7 +165,7 @@ impl PartLists {
     #[inline]
     pub(super) fn only(&self, place: usize) -> u32 {
         let only = self.sole.get(place.wrapping_sub(self.first));
-        only.copied().unwrap_or(NOBODY)
+        only.copied().unwrap_or(NO_NEIGHBOUR)
     }
 
     /// The lists of pieces that follow each other, on so many threads.
@@ -273,7 +273,7 @@ impl PartLists {
     #[inline]
     pub(in crate::operators) fn len(&self, place: usize) -> usize {
         match self.is_sole() {
-            true => usize::from(self.only(place) != NOBODY),
+            true => usize::from(self.only(place) != NO_NEIGHBOUR),
             false => self.range(place).len(),
         }
     }
@@ -283,7 +283,7 @@ impl PartLists {
     pub(in crate::operators) fn list(&self, place: usize) -> Ends<'_> {
         if self.is_sole() {
             return match self.only(place) {
-                NOBODY => Ends::Several(&[]),
+                NO_NEIGHBOUR => Ends::Several(&[]),
                 only => Ends::One(u64::from(only)),
             };
         }
@@ -295,7 +295,7 @@ impl PartLists {
     pub(in crate::operators) fn for_each(&self, place: usize, visit: impl FnMut(u64)) {
         match self.is_sole() {
             true => Some(self.only(place))
-                .filter(|only| *only != NOBODY)
+                .filter(|only| *only != NO_NEIGHBOUR)
                 .map(u64::from)
                 .into_iter()
                 .for_each(visit),
@@ -334,7 +334,7 @@ pub(super) fn append_wanted<T: Copy + Into<u64>>(
 }
 
 /// # Panics
-/// From 2^32 entries on, whose memory nobody was given (see [`super::charge`]).
+/// From 2^32 entries on, for which no caller was given memory (see [`super::charge`]).
 pub(super) fn offset(entries: usize) -> u32 {
     u32::try_from(entries).expect("EX-41: fewer than 2^32 entries are laid out at once")
 }

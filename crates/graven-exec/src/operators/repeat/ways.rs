@@ -159,7 +159,7 @@ impl Ways {
         Ok(way)
     }
 
-    /// Gives back what a way takes that nobody else goes through.
+    /// Gives back the memory of a way that it shares with no other way.
     pub(super) fn release(&mut self, way: Way) {
         self.bytes -= size_of::<Way>();
         self.forget(way);

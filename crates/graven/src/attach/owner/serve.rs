@@ -23,7 +23,8 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 impl Owner {
-    /// Serves `database`, whose lock this process holds, to those who connect to `listener`.
+    /// Serves `database`, whose lock this process holds, to the processes that connect to
+    /// `listener`.
     ///
     /// # Errors
     /// No thread can be started.
@@ -85,7 +86,7 @@ impl Shared {
                 process,
                 why: why.to_owned(),
             };
-            // Who is refused may have gone already.
+            // A refused process may have gone already.
             let _ = refused.send(&mut *socket);
             return;
         }

@@ -59,7 +59,7 @@ pub(super) fn rewrite(pattern: &str) -> Result<Rewritten> {
     })
 }
 
-/// What the letters behind `(?` set.
+/// What the letters after `(?` set.
 #[derive(Clone, Copy, Default)]
 struct Flags {
     case_insensitive: bool,
@@ -359,7 +359,7 @@ impl Writer {
                     return Ok(false);
                 }
                 if !self.eat(':') {
-                    return Err("unknown group or flag behind `(?`".to_owned());
+                    return Err("unknown group or flag after `(?`".to_owned());
                 }
                 self.out.push_str("(?:");
                 return self.rest_of_group(inner, depth);
